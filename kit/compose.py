@@ -1,0 +1,140 @@
+"""Putting models together: products that step in unison, and refinements between two grains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from kit.model import Model, Refusal, Rule
+
+Linked = tuple[str, Any]
+Link = Callable[[Any, str, Any], tuple[Linked, ...]]
+Guard = Callable[[Any, str, Any], Refusal | None]
+
+
+class Product(Model[Any, Any]):
+    """Several models side by side.
+
+    The state is one struct with a field a part; an action is one part's action, wrapped in a
+    struct that names the part. A *link* names the actions of other parts that happen in the same
+    atomic step (a commit and its entry in the log); such actions, named in ``passive``, never
+    happen alone. A *guard* may read all parts and refuse.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        parts: Mapping[str, Model[Any, Any]],
+        *,
+        link: Link = lambda s, part, action: (),
+        guard: Guard = lambda s, part, action: None,
+        passive: tuple[type, ...] = (),
+    ) -> None:
+        """A product of ``parts``, in the order in which their actions are listed."""
+        self.name = name
+        self.parts = dict(parts)
+        self._link, self._guard, self._passive = link, guard, passive
+        fields = [(part, model.State) for part, model in self.parts.items()]
+        self.State = msgspec.defstruct(
+            f"{name.title()}State", fields, frozen=True, cache_hash=True, module=__name__
+        )
+        self.wrap: dict[str, type[Struct]] = {
+            part: msgspec.defstruct(
+                part.title(), [("action", model.Action)], frozen=True, tag=part, tag_field="part"
+            )
+            for part, model in self.parts.items()
+        }
+        self._part = {wrapper: part for part, wrapper in self.wrap.items()}
+        self.Action = reduce(or_, self.wrap.values())
+        self.rules = tuple(
+            Rule(self.wrap[part], rule.kind, self._candidates(part, rule), self._refuse, self._step)
+            for part, model in self.parts.items()
+            for rule in model.rules
+        )
+
+    def start(self) -> Any:
+        """Every part at its start."""
+        return self.State(**{part: model.start() for part, model in self.parts.items()})
+
+    def part_of(self, action: Any) -> tuple[str, Any]:
+        """The part an action belongs to, and that part's own action."""
+        return self._part[type(action)], action.action
+
+    def rule_of(self, action: Any) -> Rule[Any, Any] | None:
+        """The rule of the part's own action, lifted to the product."""
+        part, own = self.part_of(action)
+        inner = self.parts[part].rule_of(own)
+        if inner is None:
+            return None
+        return Rule(
+            type(action), inner.kind, self._candidates(part, inner), self._refuse, self._step
+        )
+
+    def _candidates(self, part: str, rule: Rule[Any, Any]) -> Callable[[Any], Iterator[Any]]:
+        wrapper = self.wrap[part]
+
+        def candidates(s: Any) -> Iterator[Any]:
+            if rule.action in self._passive:
+                return iter(())
+            return (wrapper(action) for action in rule.candidates(getattr(s, part)))
+
+        return candidates
+
+    def _refuse(self, s: Any, action: Any) -> Refusal | None:
+        part, own = self.part_of(action)
+        inner = self.parts[part].rule_of(own)
+        assert inner is not None
+        refusal = inner.guard(getattr(s, part), own) or self._guard(s, part, own)
+        if refusal is not None:
+            return refusal
+        for other, linked in self._link(s, part, own):
+            rule = self.parts[other].rule_of(linked)
+            assert rule is not None
+            refusal = rule.guard(getattr(s, other), linked)
+            if refusal is not None:
+                return refusal
+        return None
+
+    def _step(self, s: Any, action: Any) -> Any:
+        part, own = self.part_of(action)
+        moved = {part: self.parts[part].apply(getattr(s, part), own)}
+        for other, linked in self._link(s, part, own):
+            moved[other] = self.parts[other].apply(moved.get(other, getattr(s, other)), linked)
+        return msgspec.structs.replace(s, **moved)
+
+    def verb(self, action: Any) -> str:
+        """The part's own words."""
+        part, own = self.part_of(action)
+        return self.parts[part].verb(own)
+
+
+class Refinement(Struct, frozen=True):
+    """A finer model that does what a coarser one does, some of its steps changing nothing there.
+
+    ``project`` maps a fine state to a coarse one; ``image(before, action, after)`` gives the
+    coarse actions of a fine step, none for a stutter. Replaying them from ``project(before)``
+    must give ``project(after)``; :func:`kit.check.check_refinement` verifies it on every
+    reachable fine step.
+    """
+
+    fine: Model[Any, Any]
+    coarse: Model[Any, Any]
+    project: Callable[[Any], Any]
+    image: Callable[[Any, Any, Any], tuple[Any, ...]]
+
+    def mismatch(self, before: Any, action: Any, after: Any) -> str | None:
+        """Why this fine step is not its coarse image; None when it is."""
+        state = self.project(before)
+        for coarse in self.image(before, action, after):
+            refusal = self.coarse.refusal(state, coarse)
+            if refusal is not None:
+                return f"{self.coarse.verb(coarse)} is refused there: {refusal.reason}"
+            state = self.coarse.apply(state, coarse)
+        if state != self.project(after):
+            return f"{self.fine.verb(action)} leads elsewhere than its image"
+        return None

@@ -1,0 +1,212 @@
+"""The log: one event an epoch, decided once, learned by each node in order.
+
+This is the small model that consensus refines. Here the *instant log* decides in one step; Paxos
+and Raft do the same in many. Source: CEP-21, "Epoch" and "Node Level Changes".
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from kit.model import Model, Property, Refusal, Rule, always
+
+_CHUNK = 64
+
+
+class Log:
+    """An immutable sequence of events that knows the digest of what it holds.
+
+    Two logs are equal when their digests are; ``append`` shares everything but the last chunk,
+    so that neither comparing nor extending a long log costs its length.
+    """
+
+    __slots__ = ("_full", "_tail", "digest", "length")
+
+    def __init__(
+        self, _full: tuple[Any, ...] = (), _tail: tuple[Any, ...] = (), _digest: bytes = b""
+    ) -> None:
+        """The empty log; the arguments are for :meth:`append` alone."""
+        self._full = _full
+        self._tail = _tail
+        self.digest = _digest
+        self.length = len(_full) * _CHUNK + len(_tail)
+
+    def append(self, event: Any) -> Log:
+        """This log with ``event`` at its end."""
+        entry = self.digest + msgspec.msgpack.encode(event)
+        digest = hashlib.blake2b(entry, digest_size=16).digest()
+        tail = (*self._tail, event)
+        if len(tail) == _CHUNK:
+            return Log((*self._full, tail), (), digest)
+        return Log(self._full, tail, digest)
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: int) -> Any:
+        if not 0 <= index < self.length:
+            raise IndexError(index)
+        chunk, offset = divmod(index, _CHUNK)
+        return (self._full[chunk] if chunk < len(self._full) else self._tail)[offset]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[index] for index in range(self.length))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Log) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"Log({self.length} events)"
+
+
+class LogState(Struct, frozen=True, cache_hash=True):
+    """The decided entries; how many each node has applied; which later ones it holds back.
+
+    ``learned[i]`` counts the entries node ``i`` has applied; ``held[i]`` is a bit mask of entry
+    indices that reached it above a gap and wait there.
+    """
+
+    entries: Log
+    learned: tuple[int, ...]
+    held: tuple[int, ...]
+
+
+class Decide(Struct, frozen=True, tag="decide"):
+    """The log takes one more event; it gets the next epoch."""
+
+    event: Any
+
+
+class Learn(Struct, frozen=True, tag="learn"):
+    """A node applies its next epoch (and any held back right behind it)."""
+
+    node: str
+
+
+class Deliver(Struct, frozen=True, tag="deliver"):
+    """An entry reaches a node out of order: it is held back until the gap below is filled."""
+
+    node: str
+    index: int
+
+
+class Rewrite(Struct, frozen=True, tag="rewrite"):
+    """Somebody tries to change an entry that is already decided."""
+
+    index: int
+
+
+class LogParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """Who learns the log, how far ahead an entry may arrive, and the epoch it counts from."""
+
+    nodes: tuple[str, ...] = ("A", "B", "C")
+    window: int = 1
+    epoch: int = 0
+
+
+class InstantLog(Model[LogState, Any]):
+    """A log that decides at once. ``Decide`` has no candidates: what is submitted comes by link."""
+
+    name = "log"
+    title = "The log: one event an epoch, applied in order"
+    State = LogState
+    Action = Decide | Learn | Deliver | Rewrite
+
+    def __init__(self, parameters: LogParameters | None = None) -> None:
+        """A log for ``parameters.nodes``."""
+        self.parameters: LogParameters = parameters or LogParameters()
+        self.index = {name: i for i, name in enumerate(self.parameters.nodes)}
+        self.rules = (
+            Rule(Learn, "apply", self._learners, self._behind, self._learn),
+            Rule(Deliver, "deliver", self._early, self._fresh, self._hold),
+            Rule(Rewrite, "edit", self._edits, self._immutable, self._never),
+            Rule(Decide, "commit", lambda s: (), lambda s, a: None, self._decide),
+        )
+        self.properties: tuple[Property, ...] = (
+            always("log-prefix", "Each node's applied log is a prefix of the one log", _is_prefix),
+        )
+
+    def start(self) -> LogState:
+        """Nothing decided, nothing learned."""
+        count = len(self.parameters.nodes)
+        return LogState(Log(), (0,) * count, (0,) * count)
+
+    def epoch(self, count: int) -> int:
+        """The epoch of a log prefix of ``count`` entries."""
+        return self.parameters.epoch + count
+
+    def _learners(self, s: LogState) -> Iterator[Learn]:
+        return (Learn(name) for name in self.parameters.nodes)
+
+    def _behind(self, s: LogState, action: Learn) -> Refusal | None:
+        if s.learned[self.index[action.node]] < len(s.entries):
+            return None
+        return Refusal(f"{action.node} has applied every committed epoch")
+
+    def _learn(self, s: LogState, action: Learn) -> LogState:
+        i = self.index[action.node]
+        learned, held = s.learned[i] + 1, s.held[i]
+        while held >> learned & 1:
+            learned += 1
+        return LogState(
+            s.entries, _put(s.learned, i, learned), _put(s.held, i, held >> learned << learned)
+        )
+
+    def _early(self, s: LogState) -> Iterator[Deliver]:
+        for name, learned in zip(self.parameters.nodes, s.learned, strict=True):
+            last = min(learned + self.parameters.window, len(s.entries))
+            yield from (Deliver(name, index) for index in range(learned + 1, last))
+
+    def _fresh(self, s: LogState, action: Deliver) -> Refusal | None:
+        if s.held[self.index[action.node]] >> action.index & 1:
+            epoch = self.epoch(action.index + 1)
+            return Refusal(f"{action.node} already holds epoch {epoch} back above a gap")
+        return None
+
+    def _hold(self, s: LogState, action: Deliver) -> LogState:
+        i = self.index[action.node]
+        return LogState(s.entries, s.learned, _put(s.held, i, s.held[i] | 1 << action.index))
+
+    def _edits(self, s: LogState) -> Iterator[Rewrite]:
+        if len(s.entries):
+            yield Rewrite(len(s.entries) - 1)
+
+    def _immutable(self, s: LogState, action: Rewrite) -> Refusal | None:
+        epoch = self.epoch(action.index + 1)
+        return Refusal(f"epoch {epoch} is committed: an entry never changes, moves or goes away")
+
+    def _never(self, s: LogState, action: Rewrite) -> LogState:
+        return s
+
+    def _decide(self, s: LogState, action: Decide) -> LogState:
+        return LogState(s.entries.append(action.event), s.learned, s.held)
+
+    def verb(self, action: Any) -> str:
+        """``apply B`` and so on."""
+        match action:
+            case Learn(node):
+                return f"apply {node}"
+            case Deliver(node, index):
+                return f"deliver {self.epoch(index + 1)} to {node}"
+            case Rewrite(index):
+                return f"edit epoch {self.epoch(index + 1)}"
+            case _:
+                return f"decide {action.event}"
+
+
+def _put(values: tuple[int, ...], i: int, value: int) -> tuple[int, ...]:
+    return (*values[:i], value, *values[i + 1 :])
+
+
+def _is_prefix(s: LogState) -> str | None:
+    """Each node's applied log is a prefix of the one log: it never runs ahead of it."""
+    ahead = [i for i, learned in enumerate(s.learned) if learned > len(s.entries)]
+    return f"node {ahead[0]} is ahead of the log" if ahead else None

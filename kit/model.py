@@ -1,0 +1,246 @@
+"""The contract every protocol keeps: states, enabled actions, refusals, effects, properties.
+
+A model is pure. Whatever a person does with it (press a button, replay a trace, search every
+interleaving, export a page) goes through the few methods of :class:`Model`, so that the model
+that is shown is the model that is checked.
+
+A protocol is written as a *table of rules*. Each rule says which actions of a kind a person could
+think of (*candidates*), why one of them may not happen now (*guard*), and what it does (*effect*).
+Enabled actions, refusals and button states all follow from that one table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, Literal, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from kit.errors import Refused
+
+S = TypeVar("S")
+A = TypeVar("A")
+
+
+class Refusal(Struct, frozen=True):
+    """Why an action may not happen now.
+
+    ``reason`` is one sentence; ``evidence`` lists the facts behind it, a line each; ``missing``
+    names the nodes that would have to do something first.
+    """
+
+    reason: str
+    evidence: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+class Safeguard(Struct, frozen=True):
+    """A rule of the protocol that can be switched off, to see what it is for.
+
+    ``protects`` names the properties that may break without it, ``smallest`` the parameters of
+    the smallest configuration in which one of them does.
+    """
+
+    name: str
+    id: str
+    title: str
+    protects: tuple[str, ...]
+    smallest: tuple[tuple[str, Any], ...] = ()
+
+
+Kind = Literal["always", "step", "sometimes", "goal"]
+
+
+class Property(Struct, frozen=True):
+    """A sentence about runs, and the function that judges it.
+
+    ``check`` takes a state (*always*, *sometimes*, *goal*) or a step (before, action, after).
+    For *always* and *step* it returns the witness of a violation, or None when all is well; for
+    *sometimes* and *goal* it returns a truthy value where the state is reached.
+    """
+
+    name: str
+    kind: Kind
+    title: str
+    check: Callable[..., Any]
+
+
+class Monitor(Struct, frozen=True):
+    """A pure automaton over steps, for what a single state cannot tell.
+
+    ``begin()`` gives its first memory, ``step(memory, before, action, after)`` the next one, and
+    ``verdict(memory)`` the witness of a violation, or None.
+    """
+
+    name: str
+    title: str
+    begin: Callable[[], Any]
+    step: Callable[[Any, Any, Any, Any], Any]
+    verdict: Callable[[Any], str | None]
+
+
+class Lamp(Struct, frozen=True):
+    """What one property says of one moment: lit green, or red with its witness."""
+
+    name: str
+    title: str
+    ok: bool
+    witness: str | None = None
+
+
+class Rule(Struct, Generic[S, A], frozen=True):
+    """One kind of action: who could try it, what forbids it now, and what it does."""
+
+    action: type[A]
+    kind: str
+    candidates: Callable[[S], Iterable[A]]
+    guard: Callable[[S, A], Refusal | None]
+    effect: Callable[[S, A], S]
+
+
+class Model(Generic[S, A]):
+    """A protocol. Subclasses set the attributes, ``rules`` and ``start``; the rest follows."""
+
+    name: str
+    title: str
+    parameters: Struct
+    off: tuple[str, ...] = ()
+    State: type[S]
+    Action: Any
+    safeguards: tuple[Safeguard, ...] = ()
+    properties: tuple[Property, ...] = ()
+    monitors: tuple[Monitor, ...] = ()
+    symmetry: Callable[[S], tuple[S, Any]] | None = None
+    rules: tuple[Rule[S, Any], ...] = ()
+
+    def start(self) -> S:
+        """The first state."""
+        raise NotImplementedError
+
+    def actions(self, s: S) -> Iterator[A]:
+        """The actions enabled in ``s``, in the order a person would expect."""
+        for rule in self.rules:
+            for action in rule.candidates(s):
+                if rule.guard(s, action) is None:
+                    yield action
+
+    def waiting(self, s: S) -> Iterator[tuple[A, Refusal]]:
+        """What a person would try in ``s`` but may not yet, each with the reason."""
+        for rule in self.rules:
+            for action in rule.candidates(s):
+                refusal = rule.guard(s, action)
+                if refusal is not None:
+                    yield action, refusal
+
+    def refusal(self, s: S, action: A) -> Refusal | None:
+        """Why ``action`` may not happen in ``s``; None when it may."""
+        rule = self.rule_of(action)
+        if rule is None or action not in tuple(rule.candidates(s)):
+            return Refusal(f"{self.verb(action)}: there is no such action here")
+        return rule.guard(s, action)
+
+    def apply(self, s: S, action: A) -> S:
+        """The state after ``action``. Trusts its caller: the action is enabled."""
+        rule = self.rule_of(action)
+        assert rule is not None, f"{self.name} has no rule for {action!r}"
+        return rule.effect(s, action)
+
+    def successors(self, s: S) -> Iterator[tuple[A, S]]:
+        """Every enabled action with the state it leads to: what a search walks along."""
+        for rule in self.rules:
+            guard, effect = rule.guard, rule.effect
+            for action in rule.candidates(s):
+                if guard(s, action) is None:
+                    yield action, effect(s, action)
+
+    def act(self, s: S, action: A) -> S:
+        """The state after ``action``.
+
+        Raises:
+            Refused: when the action is not enabled; the message is the refusal's reason.
+        """
+        refusal = self.refusal(s, action)
+        if refusal is not None:
+            raise Refused(refusal.reason)
+        return self.apply(s, action)
+
+    def rule_of(self, action: A) -> Rule[S, Any] | None:
+        """The rule that governs actions of this type."""
+        return next((rule for rule in self.rules if rule.action is type(action)), None)
+
+    def suggest(self, s: S) -> A | None:
+        """The default schedule's next action; None at rest."""
+        return next(iter(self.actions(s)), None)
+
+    def milestone(self, before: S, action: A, after: S) -> str | None:
+        """The name of the milestone this step reaches (the unit of coarse stepping), or None."""
+        return None
+
+    def describe(self, before: S, action: A, after: S) -> str:
+        """One or two sentences: what happened, and why."""
+        return self.verb(action)
+
+    def verb(self, action: A) -> str:
+        """The action as one line of a scenario file; also its button's text."""
+        fields = msgspec.structs.asdict(action)  # type: ignore[arg-type]  # actions are Structs
+        words = [type(action).__name__.lower(), *(str(value) for value in fields.values())]
+        return " ".join(words)
+
+    def kind(self, action: A) -> str:
+        """The group of buttons the action belongs to."""
+        rule = self.rule_of(action)
+        return rule.kind if rule else type(action).__name__.lower()
+
+
+def always(name: str, title: str, check: Callable[[Any], str | None]) -> Property:
+    """An invariant: ``check(state)`` gives the witness of a violation, or None."""
+    return Property(name, "always", title, check)
+
+
+def step(name: str, title: str, check: Callable[[Any, Any, Any], str | None]) -> Property:
+    """A rule on steps: ``check(before, action, after)`` gives a witness, or None."""
+    return Property(name, "step", title, check)
+
+
+def sometimes(name: str, title: str, check: Callable[[Any], bool]) -> Property:
+    """Something that some reachable state must show, so that no model is vacuous."""
+    return Property(name, "sometimes", title, check)
+
+
+def goal(name: str, title: str, check: Callable[[Any], bool]) -> Property:
+    """A state that must stay reachable from everywhere."""
+    return Property(name, "goal", title, check)
+
+
+def lamps(
+    model: Model[Any, Any], s: Any, before: Any = None, action: Any = None
+) -> tuple[Lamp, ...]:
+    """Every *always* property of ``s``, and every *step* property of the step that led to it."""
+    found = []
+    for prop in model.properties:
+        if prop.kind == "always":
+            witness = prop.check(s)
+        elif prop.kind == "step":
+            witness = prop.check(before, action, s) if action is not None else None
+        else:
+            continue
+        found.append(Lamp(prop.name, prop.title, witness is None, witness))
+    return tuple(found)
+
+
+def _digestible(value: Any) -> Any:
+    """What stands for a value that carries its own digest (a log prefix, a ring)."""
+    digest = getattr(value, "digest", None)
+    if isinstance(digest, bytes):
+        return digest
+    raise TypeError(f"a state may not hold a {type(value).__name__}")
+
+
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=_digestible)
+
+
+def fingerprint(s: Any) -> str:
+    """The content digest of a state: 16 hex digits, the same on every machine and run."""
+    return hashlib.blake2b(_ENCODER.encode(s), digest_size=8).hexdigest()

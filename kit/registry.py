@@ -1,0 +1,135 @@
+"""The models by name: what they are called, what they take, which scenarios come with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from kit.errors import BadInput
+from kit.model import Model, Safeguard
+
+
+class Scenario(Struct, frozen=True):
+    """A configuration worth seeing: a name, a sentence on why, parameters and a script.
+
+    ``script`` holds verbs in order; they take the place of the model's own suggestions. An empty
+    script leaves those as they are.
+    """
+
+    name: str
+    title: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+    off: tuple[str, ...] = ()
+    script: tuple[str, ...] = ()
+
+
+class Entry(Struct, frozen=True):
+    """A model in the registry. ``build(parameters, off)`` makes it."""
+
+    name: str
+    title: str
+    parameters: type[Struct]
+    build: Callable[[Any, tuple[str, ...]], Model[Any, Any]]
+    safeguards: tuple[Safeguard, ...] = ()
+    scenarios: tuple[Scenario, ...] = ()
+
+
+# Families are named here as text and loaded on first use, so that importing the kit stays quick.
+_FAMILIES = {"twophase": "kit.twophase.entry", "tcm": "kit.tcm.entry"}
+_ENTRIES: dict[str, Entry] = {}
+
+
+def register(entry: Entry) -> None:
+    """Add a model (a student's own, say); a later one of the same name takes its place."""
+    _ENTRIES[entry.name] = entry
+
+
+def entries() -> dict[str, Entry]:
+    """Every registered model, by name."""
+    for name in _FAMILIES:
+        entry_of(name)
+    return dict(_ENTRIES)
+
+
+def entry_of(name: str) -> Entry:
+    """The entry of one model.
+
+    Raises:
+        BadInput: for an unknown name, with the nearest ones.
+    """
+    if name not in _ENTRIES and name in _FAMILIES:
+        register(import_module(_FAMILIES[name]).ENTRY)
+    if name not in _ENTRIES:
+        raise BadInput("model", name, one_of(name, [*_FAMILIES, *_ENTRIES]))
+    return _ENTRIES[name]
+
+
+def build(
+    name: str, parameters: Mapping[str, Any] | None = None, off: tuple[str, ...] = ()
+) -> Model[Any, Any]:
+    """A model by name.
+
+    Raises:
+        BadInput: for an unknown model, parameter or safeguard, or a value out of its limits.
+    """
+    entry = entry_of(name)
+    return entry.build(convert(entry, dict(parameters or {})), safeguards_off(entry, off))
+
+
+def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
+    """The parameters of ``entry`` from plain values, strictly.
+
+    Raises:
+        BadInput: naming the first parameter that is unknown or of a wrong type.
+    """
+    known = {field.name: field.type for field in msgspec.structs.fields(entry.parameters)}
+    for field, value in given.items():
+        if field not in known:
+            raise BadInput("parameter", field, one_of(field, list(known)))
+        try:
+            msgspec.convert(msgspec.to_builtins(value), known[field], strict=True)
+        except msgspec.ValidationError as error:
+            raise BadInput(field, value, f"as {entry.name} takes it ({error})") from None
+    return msgspec.convert(msgspec.to_builtins(dict(given)), entry.parameters, strict=True)
+
+
+def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the safeguards to switch off, given as names or ids.
+
+    Raises:
+        BadInput: for an unknown one, with the nearest names.
+    """
+    by_word = {word: guard.name for guard in entry.safeguards for word in (guard.name, guard.id)}
+    for word in off:
+        if word not in by_word:
+            raise BadInput("safeguard", word, one_of(word, list(by_word)))
+    return tuple(sorted({by_word[word] for word in off}))
+
+
+def scenario_of(name: str) -> tuple[Entry, Scenario]:
+    """A scenario of any model, by name (``model/scenario`` where a bare name is not enough).
+
+    Raises:
+        BadInput: for an unknown name, with the nearest ones.
+    """
+    found = {
+        key: (entry, scenario)
+        for entry in entries().values()
+        for scenario in entry.scenarios
+        for key in (scenario.name, f"{entry.name}/{scenario.name}")
+    }
+    if name not in found:
+        raise BadInput("scenario", name, one_of(name, list(found)))
+    return found[name]
+
+
+def one_of(word: str, allowed: list[str]) -> str:
+    """What is allowed, the nearest words first."""
+    near = get_close_matches(str(word), allowed, n=3)
+    names = dict.fromkeys([*near, *sorted(allowed)])
+    return "one of " + ", ".join(names)
