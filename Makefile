@@ -1,0 +1,49 @@
+# Two commands do everything: `make lab` and `make test`. `make help` lists the rest.
+PY := .venv/bin/python
+export PYTHON
+
+.DEFAULT_GOAL := help
+.PHONY: help lab setup programs test test-deep bench spec lint format images notebooks lock clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+lab: setup ## set up, then open JupyterLab on notebooks/00-start-here.ipynb (LAB="--port 8899" for options)
+	@$(PY) -m kit.lab $(LAB)
+
+setup: ## set up .venv/ in this checkout (PYTHON=/path/to/python3.12 names a Python)
+	@sh tools/setup.sh
+
+programs: setup ## bring the browser and the graphviz program that only the tests need
+	@$(PY) tools/programs.py
+
+test: setup programs ## set up, check style and types, run every test and notebook: what each landing must pass
+	@$(PY) tools/test.py
+
+test-deep: setup programs ## the same, and the long tests
+	@$(PY) tools/test.py --deep
+
+bench: setup ## measure against the baselines, side by side (at most 5 minutes)
+	@$(PY) -m benchmarks
+
+spec: setup ## which requirement has which test; fails when one that is due has none
+	@$(PY) -m tests.spec
+
+lint: setup ## style, types and the storeys
+	@$(PY) tools/test.py --only style
+
+format: setup ## let ruff rewrite what it can
+	@$(PY) -m ruff check --fix . && $(PY) -m ruff format .
+
+images: setup ## redraw images/ from the models
+	@$(PY) -m kit.views.images
+
+notebooks: setup ## run the notebooks again and store outputs without live widgets
+	@$(PY) tools/notebooks.py
+
+lock: setup ## write requirements.lock anew (LOCK=--upgrade for newer versions)
+	@sh tools/lock.sh $(LOCK)
+
+clean: ## remove .venv/ and every cache
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

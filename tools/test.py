@@ -1,0 +1,151 @@
+"""What `make test` runs, stage by stage, with one closing summary of all counts.
+
+Every stage runs even when an earlier one failed, so that one run tells everything. A stage that ran
+no test has failed. With KIT_FORBID_SKIPS=1 a skipped test is a failure (tests/conftest.py, and here
+for the cells of notebooks).
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PARALLEL = ("-n", "2", "--dist", "loadfile")  # a notebook's cells must stay on one worker
+NOTEBOOKS = (
+    *("--nbval", "notebooks", "-p", "no:cacheprovider"),
+    *("--nbval-cell-timeout=120", "--override-ini=addopts="),
+)
+# No `or` here: mypy, ruff and the storeys are all told, whichever fails.
+STYLE = (
+    ("ruff", "check", "."),
+    ("ruff", "format", "--check", "."),
+    ("mypy",),
+    ("lint-imports",),
+)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One run of pytest: its name, its arguments."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a stage counted, and how long it took in seconds."""
+
+    name: str
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+
+
+STAGES = (
+    Stage("tests", PARALLEL),
+    Stage("browser", ("-m", "browser and not deep")),
+    Stage("notebooks, first run", (*NOTEBOOKS, *PARALLEL)),
+    Stage("notebooks, second run", (*NOTEBOOKS, *PARALLEL)),
+)
+DEEP = (Stage("deep", ("-m", "deep and not browser", *PARALLEL)),)
+
+
+def environment() -> dict[str, str]:
+    """The environment of every stage: the venv's programs first, no window, no update checks."""
+    here = Path(sys.executable).parent
+    return {
+        **os.environ,
+        "PATH": f"{here}{os.pathsep}{os.environ.get('PATH', '')}",
+        "JUPYTER_PREFER_ENV_PATH": "1",
+        "JUPYTER_PLATFORM_DIRS": "1",
+        "MPLBACKEND": "agg",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }
+
+
+def style() -> Outcome:
+    """Run the checkers; each counts as one check."""
+    begun, failed = time.monotonic(), 0
+    for command in STYLE:
+        print(f"\n--- {' '.join(command)}", flush=True)
+        program = Path(sys.executable).parent / command[0]
+        result = subprocess.run([program, *command[1:]], check=False, cwd=ROOT, env=environment())
+        failed += result.returncode != 0
+    return Outcome("style", len(STYLE) - failed, failed, seconds=time.monotonic() - begun)
+
+
+def run(stage: Stage, forbid_skips: bool) -> Outcome:
+    """Run one stage of pytest and read its counts from its report."""
+    print(f"\n--- {stage.name}: pytest {' '.join(stage.arguments)}", flush=True)
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *stage.arguments]
+        status = subprocess.run(command, check=False, cwd=ROOT, env=environment()).returncode
+        counts = _counts(report)
+    errors, skipped = counts["errors"], counts["skipped"]
+    if forbid_skips and skipped:
+        print(f"{stage.name}: {skipped} skipped, and skips are forbidden here")
+        errors, skipped = errors + skipped, 0
+    if status and not errors and not counts["failures"]:  # a crash, or no test at all
+        errors = 1
+    passed = counts["tests"] - counts["failures"] - counts["errors"] - counts["skipped"]
+    seconds = time.monotonic() - begun
+    return Outcome(stage.name, passed, counts["failures"], errors, skipped, seconds)
+
+
+def _counts(report: Path) -> dict[str, int]:
+    names = ("tests", "failures", "errors", "skipped")
+    if not report.exists():
+        return dict.fromkeys(names, 0)
+    suites = ET.parse(report).getroot().iter("testsuite")
+    totals = dict.fromkeys(names, 0)
+    for suite in suites:
+        for name in names:
+            totals[name] += int(suite.get(name, "0"))
+    return totals
+
+
+def closing(outcomes: list[Outcome], seconds: float) -> str:
+    """The table of stages and, last, one line in pytest's own form with the counts of all."""
+    rows = [
+        f"{one.name:<22} {one.passed:>6} passed {one.failed:>4} failed {one.errors:>4} errors "
+        f"{one.skipped:>4} skipped {one.seconds:>7.1f} s"
+        for one in outcomes
+    ]
+    totals = {
+        "failed": sum(one.failed for one in outcomes),
+        "passed": sum(one.passed for one in outcomes),
+        "skipped": sum(one.skipped for one in outcomes),
+        "errors": sum(one.errors for one in outcomes),
+    }
+    told = ", ".join(f"{n} {name}" for name, n in totals.items() if n) or "no tests ran"
+    return "\n".join(["", *rows, f"{f' {told} in {seconds:.2f}s ':=^80}"])
+
+
+def main() -> int:
+    """Run the stages that the command line asks for; 0 only when all passed and each ran a test."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--deep", action="store_true", help="add the long tests")
+    parser.add_argument("--only", choices=["style", "tests", "browser", "notebooks", "deep"])
+    options = parser.parse_args()
+    begun, forbid_skips = time.monotonic(), os.environ.get("KIT_FORBID_SKIPS") == "1"
+    stages = [*STAGES, *(DEEP if options.deep or options.only == "deep" else ())]
+    chosen = [stage for stage in stages if not options.only or stage.name.startswith(options.only)]
+    outcomes = [style()] if options.only in (None, "style") else []
+    outcomes += [run(stage, forbid_skips) for stage in chosen]
+    print(closing(outcomes, time.monotonic() - begun), flush=True)
+    return int(any(one.failed or one.errors for one in outcomes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
