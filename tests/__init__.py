@@ -1,0 +1,1 @@
+"""The tests of the kit: see ARCHITECTURE.md for what lies where."""

@@ -1,0 +1,77 @@
+"""What holds for every test: fixed seeds and examples, known requirement ids, no skips in CI."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from tests.spec.report import read_requirements
+from tools.programs import chromium
+
+# The same examples on every machine and every run; no time limit, since CI machines are shared.
+settings.register_profile("settled", derandomize=True, deadline=None)
+settings.register_profile("deep", derandomize=True, deadline=None, max_examples=2000)
+settings.load_profile(os.environ.get("KIT_HYPOTHESIS", "settled"))
+
+os.environ.setdefault("MPLBACKEND", "agg")
+os.environ.setdefault("JUPYTER_PLATFORM_DIRS", "1")
+
+FORBID_SKIPS = os.environ.get("KIT_FORBID_SKIPS") == "1"
+
+
+@pytest.fixture(autouse=True)
+def fixed_seeds() -> None:
+    """Make chance repeatable in tests; the engine itself draws none."""
+    random.seed(20)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(20)
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> Path:
+    """The browser to drive, for tests with the marker `browser`."""
+    path = chromium()
+    if path is None:
+        pytest.skip("no Chromium here: `make programs` brings one, or set KIT_CHROMIUM")
+    return path
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse markers with an id that no requirement has."""
+    known = read_requirements().statements
+    for item in items:
+        for mark in item.iter_markers("spec"):
+            unknown = [name for name in mark.args if name not in known]
+            if unknown or not mark.args:
+                raise pytest.UsageError(f"{item.nodeid}: unknown requirement id {unknown or '()'}")
+
+
+def _forbidden(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if report.outcome == "skipped":
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"skips are forbidden here (KIT_FORBID_SKIPS=1): {reason or 'expected'}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skipped or expectedly failing test into a failure that says why it was skipped."""
+    report = yield
+    if FORBID_SKIPS:
+        _forbidden(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Turn a file that skips itself as a whole into a failure."""
+    report = yield
+    if FORBID_SKIPS:
+        _forbidden(report)
+    return report

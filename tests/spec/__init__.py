@@ -1,0 +1,1 @@
+"""Which requirement is shown by which test."""
