@@ -1,0 +1,56 @@
+"""The errors a person may see: one line that says what, where and what is allowed."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+LONGEST_VALUE = 60
+
+
+def shorten(value: object, longest: int = LONGEST_VALUE) -> str:
+    """`value` as one line of at most `longest` characters, for use in a message."""
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
+        return f"an integer of {value.bit_length()} bits"
+    text = " ".join(ascii(value).split())
+    return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+class KitError(Exception):
+    """Base of all errors that the kit raises on purpose; its text is one line."""
+
+
+class BadInput(KitError):
+    """Something given from outside is not acceptable.
+
+    `field` names the place (`nodes[2].tokens[0]`), `value` is what was given, `allowed` says what
+    would be accepted.
+    """
+
+    def __init__(self, field: str, value: object, allowed: str) -> None:
+        self.field = field
+        self.value = value
+        self.allowed = allowed
+        super().__init__(f"{field}: got {shorten(value)}; allowed: {allowed}")
+
+    def __reduce__(self) -> tuple[type[BadInput], tuple[str, object, str]]:
+        return type(self), (self.field, self.value, self.allowed)
+
+
+class Refused(KitError):
+    """The protocol does not allow the action now; `reason` is the sentence to show."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+class Refusal(Struct, frozen=True):
+    """Why something may not happen now, as data.
+
+    `reason` is one sentence; `evidence` lists the facts behind it, a line each; `missing` names
+    the nodes that stand in the way or would have to do something first.
+    """
+
+    reason: str
+    evidence: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""Tokens, ranges, rings, replication strategies, placements and their changes (pure rules)."""

@@ -1,0 +1,224 @@
+"""Applying a delta to a placement, and the order in which its groups are shown."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kit.ring.deltas import Delta, Edit, Edits
+from kit.ring.natural import replicas
+from kit.ring.placements import Placement, Table, padded, same_sets
+from kit.ring.replication import Replication
+from kit.ring.topology import Codes, Ring
+
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def apply(placement: Placement, delta: Delta, *, merge_check: bool = True) -> Placement:
+    """The placement after the delta: cuts, then edits, then merges.
+
+    A cut leaves the owners as they are. An added node comes last in the groups of every row inside
+    the edit's range. An edit that reaches only into a part of a row, because no cut was made
+    before it, gives an extra row for that part: the table then covers those tokens twice.
+    With `merge_check=False` (S-55 off) a merged row takes the group of its left half unseen.
+    """
+    reads = _edited(_cut(placement.reads, delta.cuts), delta.reads)
+    writes = _edited(_cut(placement.writes, delta.cuts), delta.writes)
+    changed = Placement(reads, writes)
+    gone = tuple(b for b in delta.merges if not merge_check or mergeable(changed, b))
+    return Placement(_merged(reads, gone), _merged(writes, gone)) if gone else changed
+
+
+def mergeable(placement: Placement, bound: int) -> bool:
+    """The neighbours at `bound` have equal read groups and equal write groups, as sets."""
+    for table in (placement.reads, placement.writes):
+        left, right = _neighbours(table, bound)
+        if left is None or right is None:
+            return False
+        if set(table.codes(left)) != set(table.codes(right)):
+            return False
+    return True
+
+
+def _neighbours(table: Table, bound: int) -> tuple[int | None, int | None]:
+    """The rows that end and that begin at `bound`."""
+    if table.partitions:
+        at = int(np.searchsorted(table.rights, bound))
+        if at + 1 < len(table) and table.rights[at] == bound:
+            return at, at + 1
+        return None, None
+    ends, begins = np.flatnonzero(table.rights == bound), np.flatnonzero(table.lefts == bound)
+    return (int(ends[-1]) if len(ends) else None), (int(begins[0]) if len(begins) else None)
+
+
+def _cut(table: Table, cuts: tuple[int, ...]) -> Table:
+    """Each row cut at the bounds strictly inside it, both halves with its group."""
+    if not cuts or not len(table):
+        return table
+    marks = np.array(cuts, np.int64)
+    first = np.searchsorted(marks, table.lefts, side="right")
+    pieces = np.maximum(np.searchsorted(marks, table.rights, side="left") - first, 0) + 1
+    row = np.repeat(np.arange(len(table)), pieces)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    mark = first[row] + place
+    last = place == pieces[row] - 1
+    rights = np.where(last, table.rights[row], marks[np.minimum(mark, len(marks) - 1)])
+    lefts = np.where(place == 0, table.lefts[row], marks[np.maximum(mark - 1, 0)])
+    return _sorted(Table(lefts, rights, table.groups[row]))
+
+
+def _sorted(table: Table) -> Table:
+    if table.partitions:
+        return table
+    order = np.lexsort((table.rights, table.lefts))
+    return Table(table.lefts[order], table.rights[order], table.groups[order])
+
+
+def _edited(table: Table, edits: Edits) -> Table:
+    if not edits:
+        return table
+    table = _with_extra_rows(table, (*edits.adds, *edits.drops))
+    groups = _without(table.groups, *_inside(table, edits.drops))
+    return Table(table.lefts, table.rights, _with(groups, *_inside(table, edits.adds)))
+
+
+def _inside(table: Table, edits: tuple[Edit, ...]) -> Pairs:
+    """(row, node code) for every row that lies inside an edit's range, in the edits' order."""
+    lefts = np.array([edit.left for edit in edits], np.int64)
+    rights = np.array([edit.right for edit in edits], np.int64)
+    codes = np.array([edit.node_code for edit in edits], np.int64)
+    if table.partitions:
+        first = np.searchsorted(table.lefts, lefts)
+        count = np.maximum(np.searchsorted(table.rights, rights, side="right") - first, 0)
+        edit = np.repeat(np.arange(len(edits)), count)
+        row = np.arange(len(edit)) - np.repeat(np.cumsum(count) - count, count) + first[edit]
+        return row, codes[edit]
+    hit = (lefts[:, None] <= table.lefts) & (table.rights <= rights[:, None])
+    edit, row = np.nonzero(hit)
+    return row, codes[edit]
+
+
+def _without(groups: Codes, rows: NDArray[np.int64], codes: NDArray[np.int64]) -> Codes:
+    """The groups without these nodes, the others close up in their order."""
+    if not len(rows):
+        return groups
+    groups = groups.copy()
+    hit, slot = np.nonzero(groups[rows] == codes[:, None])
+    groups[rows[hit], slot] = -1
+    touched = np.unique(rows[hit])
+    part = groups[touched]
+    order = np.argsort(part < 0, axis=1, kind="stable")
+    groups[touched] = np.take_along_axis(part, order, axis=1)
+    return groups
+
+
+def _with(groups: Codes, rows: NDArray[np.int64], codes: NDArray[np.int64]) -> Codes:
+    """The groups with these nodes at their ends; a node that is there already stays in place."""
+    new = ~(groups[rows] == codes[:, None]).any(axis=1)
+    order = np.argsort(rows[new], kind="stable")
+    rows, codes = rows[new][order], codes[new][order]
+    if not len(rows):
+        return groups
+    begin = np.searchsorted(rows, rows)
+    slot = (groups[rows] >= 0).sum(axis=1) + np.arange(len(rows)) - begin
+    groups = padded(groups, int(slot.max()) + 1).copy()
+    groups[rows, slot] = codes
+    return groups
+
+
+def _with_extra_rows(table: Table, edits: tuple[Edit, ...]) -> Table:
+    """The table with a row of its own for each part of a row that edits reach into.
+
+    Nothing to add where cuts were made first. Where they were not, the part gets the group of the
+    row around it, beside that row.
+    """
+    bounds = sorted({bound for edit in edits for bound in (edit.left, edit.right)})
+    marks = np.array(bounds, np.int64)
+    begin = np.searchsorted(marks, table.lefts, side="right")
+    end = np.searchsorted(marks, table.rights, side="left")
+    broken = np.flatnonzero(begin < end)
+    known = set(zip(table.lefts.tolist(), table.rights.tolist(), strict=True))
+    extra: list[tuple[int, int]] = []
+    source: list[int] = []
+    for row in broken.tolist():
+        inner = bounds[begin[row] : end[row]]
+        around = [int(table.lefts[row]), *inner, int(table.rights[row])]
+        for piece in pairwise(around):
+            reached = any(edit.left <= piece[0] and piece[1] <= edit.right for edit in edits)
+            if reached and piece not in known:
+                known.add(piece)
+                extra.append(piece)
+                source.append(row)
+    if not extra:
+        return table
+    parts = np.array(extra, np.int64)
+    lefts = np.concatenate((table.lefts, parts[:, 0]))
+    rights = np.concatenate((table.rights, parts[:, 1]))
+    groups = np.concatenate((table.groups, table.groups[source]))
+    order = np.lexsort((rights, lefts))
+    return Table(lefts[order], rights[order], groups[order])
+
+
+def _merged(table: Table, bounds: tuple[int, ...]) -> Table:
+    """The table without these bounds; a run of merged rows keeps the group of its first one."""
+    if table.partitions:
+        gone = np.isin(table.rights, np.array(bounds, np.int64))
+        gone[-1:] = False
+        begins = np.append(True, ~gone[:-1]) if len(gone) else gone
+        return Table(table.lefts[begins], table.rights[~gone], table.groups[begins])
+    for bound in bounds:
+        left, right = _neighbours(table, bound)
+        if left is None or right is None:
+            continue
+        rights = table.rights.copy()
+        rights[left] = rights[right]
+        rest = np.arange(len(rights)) != right
+        table = _sorted(Table(table.lefts[rest], rights[rest], table.groups[rest]))
+    return table
+
+
+def settle(placement: Placement, ring: Ring, replication: Replication) -> Placement:
+    """The placement in the order in which it is shown (CEP-21, tables of "Bootstrap").
+
+    Read groups in walk order of `ring`: natural replicas first, then other members by their walk
+    position, then nodes without tokens. Write groups likewise where they equal the read group as
+    sets; elsewhere they keep their order: the former one with additions appended.
+    """
+    reads = _in_walk_order(placement.reads, ring, replication)
+    writes = placement.writes
+    if np.array_equal(writes.lefts, reads.lefts) and np.array_equal(writes.rights, reads.rights):
+        equal = same_sets(reads.groups, writes.groups)
+        width = max(reads.groups.shape[1], writes.groups.shape[1])
+        groups = np.where(equal[:, None], padded(reads.groups, width), padded(writes.groups, width))
+        return Placement(reads, Table(writes.lefts, writes.rights, groups))
+    shown = {(a, b): reads.codes(i) for i, (a, b) in enumerate(_bounds(reads))}
+    rows = []
+    for at, (left, right) in enumerate(_bounds(writes)):
+        codes = writes.codes(at)
+        like = shown.get((left, right), ())
+        rows.append((left, right, like if set(like) == set(codes) else codes))
+    return Placement(reads, Table.of(rows))
+
+
+def _bounds(table: Table) -> list[tuple[int, int]]:
+    return list(zip(table.lefts.tolist(), table.rights.tolist(), strict=True))
+
+
+def _in_walk_order(table: Table, ring: Ring, replication: Replication) -> Table:
+    natural = replicas(ring, replication, table.rights)
+    width, size = natural.shape[1], len(ring.tokens)
+    last = width + size
+    rank = np.full(table.groups.shape, last + 1, np.int64)
+    rank[table.groups >= 0] = last
+    for slot in range(width):
+        rank[(table.groups == natural[:, [slot]]) & (table.groups >= 0)] = slot
+    if size:
+        starts = ring.starts(table.rights)
+        for row, slot in zip(*np.nonzero(rank == last), strict=True):
+            places = np.flatnonzero(ring.owners == table.groups[row, slot])
+            if len(places):
+                rank[row, slot] = width + int(((places - starts[row]) % size).min())
+    order = np.argsort(rank, axis=1, kind="stable")
+    return Table(table.lefts, table.rights, np.take_along_axis(table.groups, order, axis=1))

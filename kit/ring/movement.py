@@ -1,0 +1,191 @@
+"""The plan of any ring change: split, add writes, switch reads, drop old writes, merge.
+
+CEP-21, "Bootstrap", "Decommission" and the other operations, computed the way the server does:
+base = the present ring's placement; start = base cut at all tokens of both rings; maximal = its
+row-wise union with the future ring's placement; end = the future placement, cut at the same tokens;
+final = the future placement uncut. Each part of the plan may be empty.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from kit.errors import BadInput
+from kit.ring.deltas import Delta, Edit, Edits, edits
+from kit.ring.natural import replicas
+from kit.ring.ranges import Range
+from kit.ring.replication import Replication
+from kit.ring.topology import Codes, Ring, Tokens
+
+
+class Replaced(Struct, frozen=True, order=True):
+    """In `range` the node `gains` takes the place of `loses` (codes); None: nobody leaves."""
+
+    range: Range
+    gains: int
+    loses: int | None
+
+
+class Changes(Struct, frozen=True):
+    """Elementary rows that a ring change may touch, with the natural replicas before and after.
+
+    `lefts`, `rights` int64 (n,), cut at the tokens of both rings; `before`, `after` int32 codes
+    (n, k), padded with -1. Rows that are left out have the same replicas before and after.
+    """
+
+    lefts: Tokens
+    rights: Tokens
+    before: Codes
+    after: Codes
+
+
+class Movement:
+    """The plan of one ring change for one replication; an immutable value."""
+
+    def __init__(self, before: Ring, after: Ring, replication: Replication) -> None:
+        self.before = before
+        self.after = after
+        self.replication = replication
+        self._changes = changes(before, after, replication)
+        self._cuts = np.setdiff1d(after.rights, before.rights, assume_unique=True)
+        self._merges = np.setdiff1d(before.rights, after.rights, assume_unique=True)
+
+    @cached_property
+    def split(self) -> Delta:
+        """Cut rows at the new tokens; owners stay (CEP-21, "Bootstrap", step 1)."""
+        return Delta(cuts=tuple(self._cuts.tolist()))
+
+    @cached_property
+    def add(self) -> Delta:
+        """New replicas come to the write groups."""
+        return Delta(writes=Edits(adds=self._moves.adds))
+
+    @cached_property
+    def switch(self) -> Delta:
+        """New replicas come to the read groups and displaced ones go, in one step."""
+        return Delta(reads=self._moves)
+
+    @cached_property
+    def drop(self) -> Delta:
+        """Displaced replicas go from the write groups."""
+        return Delta(writes=Edits(drops=self._moves.drops))
+
+    @cached_property
+    def merge(self) -> Delta:
+        """Bounds of tokens that were given up go (CEP-21, "Decommission", step 4)."""
+        return Delta(merges=tuple(self._merges.tolist()))
+
+    @property
+    def steps(self) -> tuple[tuple[str, Delta], ...]:
+        """The five deltas with their names, in order; some may be empty."""
+        names = ("split", "add", "switch", "drop", "merge")
+        return tuple((name, getattr(self, name)) for name in names)
+
+    @cached_property
+    def _moves(self) -> Edits:
+        rows = self._changes
+        return edits(
+            _edits(rows, _missing(rows.after, rows.before), rows.after),
+            _edits(rows, _missing(rows.before, rows.after), rows.before),
+        )
+
+    @cached_property
+    def _locked_rows(self) -> NDArray[np.intp]:
+        """Indices into the changed rows: gaining, halves of a split, parts of a future row."""
+        rows = self._changes
+        gaining = _missing(rows.after, rows.before).any(axis=1)
+        halves = _parts(rows, self.before, self._cuts)
+        parts = _parts(rows, self.after, self._merges)
+        return np.flatnonzero(gaining | halves | parts)
+
+    @cached_property
+    def locked(self) -> tuple[Range, ...]:
+        """Sorted disjoint ranges that no other operation may touch until this one is finished.
+
+        Cut at the tokens of both rings: halves of split rows, rows that gain a replica, and the
+        area of rows that will be merged.
+        """
+        rows, at = self._changes, self._locked_rows
+        return _ranges(rows.lefts[at], rows.rights[at])
+
+    @cached_property
+    def affected(self) -> tuple[tuple[int, ...], ...]:
+        """For each locked range the codes of its old and its new replicas, old ones first."""
+        rows, at = self._changes, self._locked_rows
+        groups = np.concatenate((rows.before[at], rows.after[at]), axis=1).tolist()
+        return tuple(tuple(dict.fromkeys(c for c in group if c >= 0)) for group in groups)
+
+    @cached_property
+    def streams(self) -> tuple[Replaced, ...]:
+        """Each gained replica with the one it displaces in that row, same datacenter first."""
+        rows = self._changes
+        at = np.flatnonzero(_missing(rows.after, rows.before).any(axis=1))
+        found: list[Replaced] = []
+        for one, old, new in zip(
+            _ranges(rows.lefts[at], rows.rights[at]),
+            rows.before[at].tolist(),
+            rows.after[at].tolist(),
+            strict=True,
+        ):
+            gained = [code for code in new if code >= 0 and code not in old]
+            lost = [code for code in old if code >= 0 and code not in new]
+            pairs = self._paired(gained, lost)
+            found.extend(Replaced(one, gains, loses) for gains, loses in pairs)
+        return tuple(found)
+
+    def _paired(self, gained: list[int], lost: list[int]) -> list[tuple[int, int | None]]:
+        nodes, free = self.after.nodes, list(lost)
+        taken: dict[int, int] = {}
+        for code in gained:
+            near = next((other for other in free if nodes[other].dc == nodes[code].dc), None)
+            if near is not None:
+                taken[code] = near
+                free.remove(near)
+        for code in gained:
+            if code not in taken and free:
+                taken[code] = free.pop(0)
+        return [(code, taken.get(code)) for code in gained]
+
+
+def movement(before: Ring, after: Ring, replication: Replication) -> Movement:
+    """The plan that leads from one ring to the other; codes must be stable (`Ring.join` …)."""
+    if before.space != after.space or before.names != after.names[: len(before.names)]:
+        raise BadInput("rings", after.names, "the same space and the same nodes, then new ones")
+    return Movement(before, after, replication)
+
+
+def changes(before: Ring, after: Ring, replication: Replication) -> Changes:
+    """The rows that the change may touch, with their replicas in both rings."""
+    rights = np.union1d(before.rights, after.rights)
+    lefts = np.append(np.int64(before.space.low), rights[:-1])
+    return Changes(
+        lefts, rights, replicas(before, replication, rights), replicas(after, replication, rights)
+    )
+
+
+def _missing(codes: Codes, other: Codes) -> NDArray[np.bool_]:
+    """Which entries (n, k) of `codes` are nodes that the same row of `other` does not have."""
+    missing = codes >= 0
+    for slot in range(other.shape[1]):
+        missing &= codes != other[:, [slot]]
+    return missing
+
+
+def _edits(rows: Changes, chosen: NDArray[np.bool_], codes: Codes) -> list[Edit]:
+    row, slot = np.nonzero(chosen)
+    columns = (rows.lefts[row], rows.rights[row], codes[row, slot])
+    return [Edit(*one) for one in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def _ranges(lefts: Tokens, rights: Tokens) -> tuple[Range, ...]:
+    return tuple(map(Range, lefts.tolist(), rights.tolist()))
+
+
+def _parts(rows: Changes, ring: Ring, bounds: Tokens) -> NDArray[np.bool_]:
+    """Which rows lie in an at-rest row of `ring` that has one of `bounds` inside it."""
+    whole = np.unique(np.searchsorted(ring.rights, bounds))
+    return np.asarray(np.isin(np.searchsorted(ring.rights, rows.rights), whole), np.bool_)

@@ -1,0 +1,140 @@
+"""Placements: which nodes serve which range, as one read table and one write table.
+
+CEP-21, "Data placements": the read and the write replica group of a range are two values; they are
+equal when nothing is in progress.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from kit.ring.natural import replicas
+from kit.ring.replication import Replication
+from kit.ring.topology import Codes, Ring, Tokens, frozen_array
+
+
+class Row(Struct, frozen=True, order=True):
+    """One row of a table, with names: `(left, right]` is served by `replicas`, in this order."""
+
+    left: int
+    right: int
+    replicas: tuple[str, ...]
+
+
+class Table:
+    """Rows sorted by (left, right): `lefts`, `rights` int64 (n,), `groups` int32 (n, k) codes.
+
+    Groups are padded with -1 on the right. Rows normally partition the line; overlapping rows are
+    representable, because a switched-off safeguard (S-54) produces them.
+    """
+
+    def __init__(self, lefts: Tokens, rights: Tokens, groups: Codes) -> None:
+        """Trusts its caller that rows are sorted and groups are padded on the right."""
+        for column in (lefts, rights, groups):
+            frozen_array(column)
+        self.lefts = lefts
+        self.rights = rights
+        self.groups = groups
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[int, int, tuple[int, ...]]]) -> Table:
+        """A table of (left, right, node codes)."""
+        given = sorted(rows, key=lambda row: row[:2])
+        width = max((len(codes) for _, _, codes in given), default=0)
+        groups = np.full((len(given), width), -1, np.int32)
+        for at, (_, _, codes) in enumerate(given):
+            groups[at, : len(codes)] = codes
+        lefts = np.array([row[0] for row in given], np.int64)
+        return cls(lefts, np.array([row[1] for row in given], np.int64), groups)
+
+    def __len__(self) -> int:
+        return len(self.rights)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Table):
+            return NotImplemented
+        return (
+            np.array_equal(self.lefts, other.lefts)
+            and np.array_equal(self.rights, other.rights)
+            and np.array_equal(_trimmed(self.groups), _trimmed(other.groups))
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.lefts.tobytes(), self.rights.tobytes(), _trimmed(self.groups).tobytes()))
+
+    def __repr__(self) -> str:
+        return f"Table({len(self)} rows)"
+
+    @property
+    def partitions(self) -> bool:
+        """Whether each row begins where the one before it ends."""
+        return bool((self.lefts[1:] == self.rights[:-1]).all())
+
+    def codes(self, at: int) -> tuple[int, ...]:
+        """The group of row `at` as node codes, in order."""
+        return tuple(code for code in self.groups[at].tolist() if code >= 0)
+
+    def rows(self, names: tuple[str, ...]) -> tuple[Row, ...]:
+        """All rows with node names; `names` is indexed by code, for instance `ring.names`."""
+        bounds = zip(self.lefts.tolist(), self.rights.tolist(), strict=True)
+        return tuple(
+            Row(left, right, tuple(names[code] for code in group if code >= 0))
+            for (left, right), group in zip(bounds, self.groups.tolist(), strict=True)
+        )
+
+    def rows_of(self, token: int) -> tuple[int, ...]:
+        """Indices of the rows that own the token: one, unless rows overlap or do not cover it."""
+        if self.partitions:
+            at = int(np.searchsorted(self.rights, token))
+            inside = at < len(self) and self.lefts[at] < token
+            return (at,) if inside else ()
+        hit = (self.lefts < token) & (token <= self.rights)
+        return tuple(np.flatnonzero(hit).tolist())
+
+    def groups_of(self, token: int) -> tuple[tuple[int, ...], ...]:
+        """The groups, as node codes, that own the token; one, unless rows overlap."""
+        return tuple(self.codes(at) for at in self.rows_of(token))
+
+
+class Placement(Struct, frozen=True):
+    """The read table and the write table of one keyspace (or of all with equal replication)."""
+
+    reads: Table
+    writes: Table
+
+
+def at_rest(ring: Ring, replication: Replication) -> Placement:
+    """The placement when nothing is in progress: reads and writes are the natural replicas."""
+    lefts = np.append(np.int64(ring.space.low), ring.rights[:-1])
+    table = Table(lefts, ring.rights, replicas(ring, replication))
+    return Placement(table, table)
+
+
+def padded(groups: Codes, width: int) -> Codes:
+    """The groups with at least `width` columns, new ones filled with -1."""
+    missing = width - groups.shape[1]
+    if missing <= 0:
+        return groups
+    return np.pad(groups, ((0, 0), (0, missing)), constant_values=-1)
+
+
+def as_sets(groups: Codes) -> Codes:
+    """Each group sorted by code, so that equal sets are equal rows; padding comes first."""
+    return np.sort(groups, axis=1)
+
+
+def same_sets(first: Codes, second: Codes) -> NDArray[np.bool_]:
+    """Whether groups of the same row are equal as sets; shape (n,)."""
+    width = max(first.shape[1], second.shape[1])
+    equal = as_sets(padded(first, width)) == as_sets(padded(second, width))
+    return np.asarray(equal.all(axis=1), np.bool_)
+
+
+def _trimmed(groups: Codes) -> Codes:
+    """The groups without columns that hold no node."""
+    used = int((groups >= 0).any(axis=0).sum())
+    return np.ascontiguousarray(groups[:, :used])

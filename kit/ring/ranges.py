@@ -1,0 +1,73 @@
+"""Token ranges: `(left, right]`, open on the left and closed on the right (CEP-21, "Data range").
+
+Ranges live on a line, so `left < right` always holds and none wraps around.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from itertools import pairwise
+
+from msgspec import Struct
+
+from kit.errors import BadInput
+from kit.ring.tokens import TokenSpace
+
+
+class Range(Struct, frozen=True, order=True):
+    """The tokens `left < token <= right`."""
+
+    left: int
+    right: int
+
+    def __post_init__(self) -> None:
+        if self.left >= self.right:
+            raise BadInput("range", (self.left, self.right), "left < right: no range wraps")
+
+    def contains(self, token: int) -> bool:
+        """Whether the token lies in the range."""
+        return self.left < token <= self.right
+
+    def overlaps(self, other: Range) -> bool:
+        """Whether the two ranges share at least one token."""
+        return self.left < other.right and other.left < self.right
+
+    def label(self, space: TokenSpace) -> str:
+        """As shown to people: `(100, 150]`."""
+        return f"({space.label(self.left)}, {space.label(self.right)}]"
+
+
+def cut(ranges: Iterable[Range], tokens: Iterable[int]) -> tuple[Range, ...]:
+    """The ranges, each cut at every one of `tokens` that lies strictly inside it."""
+    marks = sorted(set(tokens))
+    pieces: list[Range] = []
+    for whole in ranges:
+        inside = marks[bisect_right(marks, whole.left) : bisect_left(marks, whole.right)]
+        bounds = [whole.left, *inside, whole.right]
+        pieces.extend(Range(a, b) for a, b in pairwise(bounds))
+    return tuple(pieces)
+
+
+def disjoint(ranges: Iterable[Range]) -> tuple[Range, ...]:
+    """The same area as sorted, disjoint ranges, cut at every bound that was given."""
+    given = tuple(ranges)
+    bounds = [bound for one in given for bound in (one.left, one.right)]
+    return tuple(sorted(set(cut(given, bounds))))
+
+
+def shared(first: Iterable[Range], second: Iterable[Range]) -> tuple[Range, ...]:
+    """The area that both collections cover, as sorted disjoint ranges; empty if there is none."""
+    ours, theirs = disjoint(first), disjoint(second)
+    found: list[Range] = []
+    i = j = 0
+    while i < len(ours) and j < len(theirs):
+        left = max(ours[i].left, theirs[j].left)
+        right = min(ours[i].right, theirs[j].right)
+        if left < right:
+            found.append(Range(left, right))
+        if ours[i].right <= theirs[j].right:
+            i += 1
+        else:
+            j += 1
+    return tuple(found)

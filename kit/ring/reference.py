@@ -1,0 +1,85 @@
+"""Natural replicas in the simplest readable form, one token at a time.
+
+The oracle for `kit.ring.natural` and the text to read aloud: it uses nothing of the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from kit.ring.replication import (
+    EverywhereStrategy,
+    LocalStrategy,
+    NetworkTopologyStrategy,
+    Replication,
+    SimpleStrategy,
+)
+from kit.ring.tokens import TokenSpace
+
+
+class Owner(Protocol):
+    """What this page needs to know of a node."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def tokens(self) -> tuple[int, ...]: ...
+    @property
+    def dc(self) -> str: ...
+    @property
+    def rack(self) -> str: ...
+
+
+def replicas_reference(
+    nodes: Sequence[Owner], replication: Replication, token: int, space: TokenSpace
+) -> tuple[str, ...]:
+    """Names of the nodes that replicate the range which owns `token`, in walk order."""
+    space.check(token)
+    line = _clockwise(nodes, token)
+    match replication:
+        case LocalStrategy():
+            return ()
+        case EverywhereStrategy():
+            return _distinct(line)
+        case SimpleStrategy(replication_factor=factor):
+            return _distinct(line)[:factor]
+        case NetworkTopologyStrategy(factors=factors):
+            taken = [place for dc, factor in factors for place in _in_datacenter(line, dc, factor)]
+            return tuple(name for _, _, name in sorted(taken))
+
+
+def _clockwise(nodes: Sequence[Owner], token: int) -> list[Owner]:
+    """The owner of every token of the ring, once round, from the first token >= `token`."""
+    ring = sorted(((owned, node) for node in nodes for owned in node.tokens), key=lambda p: p[0])
+    ahead = [node for owned, node in ring if owned >= token]
+    behind = [node for owned, node in ring if owned < token]
+    return ahead + behind
+
+
+def _distinct(line: Sequence[Owner]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(node.name for node in line))
+
+
+def _in_datacenter(line: Sequence[Owner], dc: str, factor: int) -> list[tuple[int, int, str]]:
+    """The datacenter's replicas as (step at which it was taken, rank at that step, name)."""
+    all_racks = {node.rack for node in line if node.dc == dc}
+    racks: set[str] = set()
+    passed_over: list[str] = []
+    taken: list[tuple[int, int, str]] = []
+    for step, node in enumerate(line):
+        names = [name for _, _, name in taken]
+        if len(taken) == factor:
+            break
+        if node.dc != dc or node.name in names or node.name in passed_over:
+            continue
+        if node.rack in racks and racks != all_racks:
+            passed_over.append(node.name)
+            continue
+        racks.add(node.rack)
+        taken.append((step, len(taken), node.name))
+        if racks == all_racks:
+            for name in passed_over[: factor - len(taken)]:
+                taken.append((step, len(taken), name))
+            passed_over.clear()
+    return taken

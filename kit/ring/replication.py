@@ -1,0 +1,165 @@
+"""Replication strategies as values, and the strict reading of CQL's replication map."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from kit.errors import BadInput
+
+if TYPE_CHECKING:
+    from kit.ring.topology import Ring
+
+PACKAGE = "org.apache.cassandra.locator."
+LARGEST_FACTOR = 2**31 - 1
+
+
+class SimpleStrategy(Struct, frozen=True, tag_field="class", tag=True):
+    """The next `replication_factor` distinct nodes clockwise, whatever their place."""
+
+    replication_factor: int
+
+    @property
+    def label(self) -> str:
+        """`SimpleStrategy RF 3`."""
+        return f"SimpleStrategy RF {self.replication_factor}"
+
+
+class NetworkTopologyStrategy(Struct, frozen=True, tag_field="class", tag=True):
+    """Replicas a datacenter, on different racks where there are enough.
+
+    `factors` holds (datacenter, replication factor), sorted by datacenter.
+    """
+
+    factors: tuple[tuple[str, int], ...]
+
+    def __post_init__(self) -> None:
+        names = [dc for dc, _ in self.factors]
+        if len(set(names)) != len(names):
+            raise BadInput("replication", names, "each datacenter once")
+        if names != sorted(names):
+            msgspec.structs.force_setattr(self, "factors", tuple(sorted(self.factors)))
+
+    @property
+    def label(self) -> str:
+        """`NetworkTopologyStrategy dc1 3, dc2 2`."""
+        return "NetworkTopologyStrategy " + ", ".join(f"{dc} {rf}" for dc, rf in self.factors)
+
+
+class EverywhereStrategy(Struct, frozen=True, tag_field="class", tag=True):
+    """Every node of the ring replicates every range."""
+
+    @property
+    def label(self) -> str:
+        """`EverywhereStrategy`."""
+        return "EverywhereStrategy"
+
+
+class LocalStrategy(Struct, frozen=True, tag_field="class", tag=True):
+    """Each node keeps its own data; nothing is replicated."""
+
+    @property
+    def label(self) -> str:
+        """`LocalStrategy`."""
+        return "LocalStrategy"
+
+
+Replication: TypeAlias = (
+    SimpleStrategy | NetworkTopologyStrategy | EverywhereStrategy | LocalStrategy
+)
+CLASSES = ("SimpleStrategy", "NetworkTopologyStrategy", "EverywhereStrategy", "LocalStrategy")
+
+
+class Keyspace(Struct, frozen=True, order=False):
+    """A keyspace: its name and how it is replicated."""
+
+    name: str
+    replication: Replication
+
+
+def total(replication: Replication, ring: Ring) -> int:
+    """How many replicas the strategy asks for, not limited by the nodes there are."""
+    match replication:
+        case SimpleStrategy(replication_factor=factor):
+            return factor
+        case NetworkTopologyStrategy(factors=factors):
+            return sum(factor for _, factor in factors)
+        case EverywhereStrategy():
+            return sum(1 for node in ring.nodes if node.tokens)
+        case LocalStrategy():
+            return 0
+
+
+def parse_replication(options: object, field: str = "replication") -> Replication:
+    """Read a map such as `{"class": "SimpleStrategy", "replication_factor": 3}`.
+
+    The class name may carry Cassandra's package; factors are integers or decimal strings. Anything
+    else raises `BadInput` with the field below `field`.
+    """
+    if not isinstance(options, Mapping):
+        raise BadInput(field, options, "a map with a class, as in CQL")
+    for key in options:
+        if not isinstance(key, str):
+            raise BadInput(field, key, "texts as option names")
+    name = _class_name(options.get("class"), f"{field}.class")
+    rest = {key: value for key, value in options.items() if key != "class"}
+    if name == "NetworkTopologyStrategy":
+        return _network(rest, field)
+    if name == "SimpleStrategy":
+        _check_options(rest, ("replication_factor",), field)
+        if "replication_factor" not in rest:
+            raise BadInput(f"{field}.replication_factor", None, _allowed(1))
+        return SimpleStrategy(_factor(rest["replication_factor"], f"{field}.replication_factor", 1))
+    _check_options(rest, (), field)
+    return EverywhereStrategy() if name == "EverywhereStrategy" else LocalStrategy()
+
+
+def _class_name(given: object, field: str) -> str:
+    if isinstance(given, str):
+        short = given.removeprefix(PACKAGE)
+        if short in CLASSES:
+            return short
+        near = difflib.get_close_matches(short, CLASSES, 1)
+        if near:
+            raise BadInput(field, given, f"{', '.join(CLASSES)} (nearest: {near[0]})")
+    raise BadInput(field, given, ", ".join(CLASSES))
+
+
+def _check_options(rest: Mapping[str, object], known: tuple[str, ...], field: str) -> None:
+    for key in rest:
+        if key not in known:
+            allowed = ", ".join(("class", *known))
+            near = difflib.get_close_matches(key, known, 1)
+            hint = f" (nearest: {near[0]})" if near else ""
+            raise BadInput(f"{field} option", key, allowed + hint)
+
+
+def _network(rest: Mapping[str, object], field: str) -> NetworkTopologyStrategy:
+    if "replication_factor" in rest:
+        raise BadInput(
+            f"{field} option", "replication_factor", "class and one factor a datacenter, by name"
+        )
+    if not rest:
+        raise BadInput(field, "no datacenter", "at least one datacenter with its factor")
+    if "" in rest:
+        raise BadInput(f"{field} option", "", "non-empty datacenter names")
+    factors = ((dc, _factor(value, f"{field}.{dc}", 0)) for dc, value in rest.items())
+    return NetworkTopologyStrategy(tuple(sorted(factors)))
+
+
+def _allowed(least: int) -> str:
+    return f"an integer from {least} to {LARGEST_FACTOR}, or the same as decimal text"
+
+
+def _factor(given: object, field: str, least: int) -> int:
+    value = given
+    if isinstance(given, str) and re.fullmatch(r"[0-9]{1,10}", given, re.ASCII):
+        value = int(given)
+    if type(value) is int and least <= value <= LARGEST_FACTOR:
+        return value
+    raise BadInput(field, given, _allowed(least))

@@ -1,0 +1,197 @@
+"""Who owns which token: nodes and the ring as immutable columns.
+
+A node's *code* is its index in `Ring.nodes`; every change keeps the codes of earlier nodes, so that
+placements of the rings before and after a change can be compared code by code. A node without
+tokens is registered but not in the ring.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import cached_property
+from itertools import pairwise
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from kit.errors import BadInput
+from kit.ring.tokens import MURMUR3, TokenSpace
+
+Tokens = NDArray[np.int64]
+Codes = NDArray[np.int32]
+
+
+class Node(Struct, frozen=True, order=True):
+    """A node: name, tokens it owns, datacenter and rack."""
+
+    name: str
+    tokens: tuple[int, ...]
+    dc: str = "dc1"
+    rack: str = "r1"
+
+
+def frozen_array(array: NDArray[np.generic]) -> None:
+    """Make an array read-only, so that values which share it cannot change."""
+    array.flags.writeable = False
+
+
+class Ring:
+    """Sorted token and owner columns; an immutable value, equal by content.
+
+    `tokens` int64 (m,) ascending and `owners` int32 (m,) node codes; `rights` int64 (n,) are the
+    right bounds of the at-rest rows: every token but MIN, and the end of the line. The row
+    `(last token, end]` belongs to the walk that begins at the first token.
+    """
+
+    def __init__(
+        self, nodes: tuple[Node, ...], space: TokenSpace, tokens: Tokens, owners: Codes
+    ) -> None:
+        """Trusts its caller; use `Ring.of`."""
+        frozen_array(tokens)
+        frozen_array(owners)
+        self.nodes = nodes
+        self.space = space
+        self.tokens = tokens
+        self.owners = owners
+
+    @classmethod
+    def of(cls, nodes: Iterable[Node], space: TokenSpace = MURMUR3) -> Ring:
+        """Validate and build: unique names, tokens of the space, each token owned once."""
+        given = tuple(nodes)
+        _check_names(given)
+        for code, node in enumerate(given):
+            _check_tokens(node, space, f"nodes[{code}].tokens")
+        counts = [len(node.tokens) for node in given]
+        tokens = np.fromiter((t for node in given for t in node.tokens), np.int64, sum(counts))
+        owners = np.repeat(np.arange(len(given), dtype=np.int32), counts)
+        order = np.argsort(tokens, kind="stable")
+        tokens, owners = tokens[order], owners[order]
+        same = np.flatnonzero(tokens[1:] == tokens[:-1])
+        if len(same):
+            first, second = (given[owners[same[0] + i]].name for i in (0, 1))
+            _refuse_shared_token(int(tokens[same[0]]), first, second)
+        return cls(given, space, tokens, owners)
+
+    @cached_property
+    def rights(self) -> Tokens:
+        """Right bounds of the at-rest rows, ascending, the last one is the end of the line."""
+        tokens = (
+            self.tokens[1:]
+            if len(self.tokens) and self.tokens[0] == self.space.low
+            else (self.tokens)
+        )
+        if not len(tokens) or tokens[-1] != self.space.high:
+            tokens = np.append(tokens, np.int64(self.space.high))
+            frozen_array(tokens)
+        return tokens
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Node names by code."""
+        return tuple(node.name for node in self.nodes)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Content digest of space and nodes, 16 bytes, the same in every process."""
+        encoded = msgspec.msgpack.encode((self.space, self.nodes))
+        return hashlib.blake2b(encoded, digest_size=16).digest()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ring):
+            return NotImplemented
+        return self is other or (self.space == other.space and self.nodes == other.nodes)
+
+    def __hash__(self) -> int:
+        return int.from_bytes(self.digest[:8], "little")
+
+    def __repr__(self) -> str:
+        return f"Ring({len(self.nodes)} nodes, {len(self.tokens)} tokens, {self.space.name})"
+
+    def code(self, name: str) -> int:
+        """The code of the node called `name`; `BadInput` when there is none."""
+        for code, node in enumerate(self.nodes):
+            if node.name == name:
+                return code
+        raise BadInput("node", name, "one of " + ", ".join(self.names[:20]))
+
+    def starts(self, at: Tokens) -> NDArray[np.intp]:
+        """Index of the token that owns each of `at`: the first one not below it, or the first."""
+        found = np.searchsorted(self.tokens, at)
+        found[found == len(self.tokens)] = 0
+        return found
+
+    def join(self, node: Node) -> Ring:
+        """The ring with one more node, whose code is the next one."""
+        _check_names((*self.nodes, node))
+        return self._changed((*self.nodes, node), len(self.nodes), node.tokens)
+
+    def leave(self, name: str) -> Ring:
+        """The ring in which that node owns no token; it stays registered, with its code."""
+        return self.move(name, ())
+
+    def move(self, name: str, tokens: Iterable[int]) -> Ring:
+        """The ring in which that node owns `tokens` instead of those it owned."""
+        code = self.code(name)
+        old = self.nodes[code]
+        node = Node(old.name, tuple(tokens), old.dc, old.rack)
+        nodes = (*self.nodes[:code], node, *self.nodes[code + 1 :])
+        return self._changed(nodes, code, node.tokens)
+
+    def replace(self, old: str, node: Node) -> Ring:
+        """The ring in which a new node owns the tokens of `old`, which then owns none.
+
+        `node.tokens` is ignored. The new node may already be registered without tokens; then it
+        keeps its code.
+        """
+        tokens = self.nodes[self.code(old)].tokens
+        emptied = self.leave(old)
+        if node.name not in self.names:
+            return emptied.join(Node(node.name, tokens, node.dc, node.rack))
+        code = self.code(node.name)
+        if self.nodes[code].tokens:
+            raise BadInput("node", node.name, "a name that owns no token yet")
+        taker = Node(node.name, tokens, node.dc, node.rack)
+        nodes = (*emptied.nodes[:code], taker, *emptied.nodes[code + 1 :])
+        return emptied._changed(nodes, code, tokens)
+
+    def _changed(self, nodes: tuple[Node, ...], code: int, tokens: tuple[int, ...]) -> Ring:
+        """The ring of `nodes`, where only the tokens of `code` differ from this one."""
+        _check_tokens(nodes[code], self.space, f"tokens of {nodes[code].name}")
+        rest, owners = self.tokens, self.owners
+        if code < len(self.nodes) and self.nodes[code].tokens:
+            stay = owners != code
+            rest, owners = rest[stay], owners[stay]
+        added = np.sort(np.array(tokens, dtype=np.int64))
+        places = np.searchsorted(rest, added)
+        for place, token in zip(places.tolist(), added.tolist(), strict=True):
+            if place < len(rest) and rest[place] == token:
+                _refuse_shared_token(token, nodes[owners[place]].name, nodes[code].name)
+        for first, second in pairwise(added.tolist()):
+            if first == second:
+                _refuse_shared_token(first, nodes[code].name, nodes[code].name)
+        merged = np.insert(rest, places, added)
+        return Ring(nodes, self.space, merged, np.insert(owners, places, np.int32(code)))
+
+
+def _check_names(nodes: tuple[Node, ...]) -> None:
+    seen: set[str] = set()
+    for code, node in enumerate(nodes):
+        if not node.name:
+            raise BadInput(f"nodes[{code}].name", node.name, "a non-empty text")
+        if node.name in seen:
+            raise BadInput(f"nodes[{code}].name", node.name, "a name no other node has")
+        seen.add(node.name)
+
+
+def _check_tokens(node: Node, space: TokenSpace, field: str) -> None:
+    for place, token in enumerate(node.tokens):
+        space.check(token, f"{field}[{place}]")
+
+
+def _refuse_shared_token(token: int, first: str, second: str) -> None:
+    raise BadInput(
+        "tokens", token, f"tokens owned by one node only; this one by both {first} and {second}"
+    )
