@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from kit.model import Model, Refusal, Rule
+from kit.errors import Refusal
+from kit.model import Model, Rule
 
 Linked = tuple[str, Any]
 Link = Callable[[Any, str, Any], tuple[Linked, ...]]
@@ -111,6 +112,11 @@ class Product(Model[Any, Any]):
         """The part's own words."""
         part, own = self.part_of(action)
         return self.parts[part].verb(own)
+
+    def label(self, s: Any, action: Any) -> str:
+        """The part's own words for its state."""
+        part, own = self.part_of(action)
+        return self.parts[part].label(getattr(s, part), own)
 
 
 class Refinement(Struct, frozen=True):

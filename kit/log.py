@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from kit.model import Model, Property, Refusal, Rule, always
+from kit.errors import Refusal
+from kit.model import Model, Property, Rule, always
 
 _CHUNK = 64
 
@@ -25,14 +26,19 @@ class Log:
     so that neither comparing nor extending a long log costs its length.
     """
 
-    __slots__ = ("_full", "_tail", "digest", "length")
+    __slots__ = ("_full", "_prefix", "_tail", "digest", "length")
 
     def __init__(
-        self, _full: tuple[Any, ...] = (), _tail: tuple[Any, ...] = (), _digest: bytes = b""
+        self,
+        _full: tuple[Any, ...] = (),
+        _tail: tuple[Any, ...] = (),
+        _digest: bytes = b"",
+        _prefix: Log | None = None,
     ) -> None:
         """The empty log; the arguments are for :meth:`append` alone."""
         self._full = _full
         self._tail = _tail
+        self._prefix = _prefix
         self.digest = _digest
         self.length = len(_full) * _CHUNK + len(_tail)
 
@@ -42,8 +48,14 @@ class Log:
         digest = hashlib.blake2b(entry, digest_size=16).digest()
         tail = (*self._tail, event)
         if len(tail) == _CHUNK:
-            return Log((*self._full, tail), (), digest)
-        return Log(self._full, tail, digest)
+            return Log((*self._full, tail), (), digest, self)
+        return Log(self._full, tail, digest, self)
+
+    def shorter(self) -> Log:
+        """The log without its last event."""
+        if self._prefix is None:
+            raise IndexError("the empty log has no prefix")
+        return self._prefix
 
     def __len__(self) -> int:
         return self.length

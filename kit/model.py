@@ -18,22 +18,10 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from kit.errors import Refused
+from kit.errors import Refusal, Refused
 
 S = TypeVar("S")
 A = TypeVar("A")
-
-
-class Refusal(Struct, frozen=True):
-    """Why an action may not happen now.
-
-    ``reason`` is one sentence; ``evidence`` lists the facts behind it, a line each; ``missing``
-    names the nodes that would have to do something first.
-    """
-
-    reason: str
-    evidence: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
 
 
 class Safeguard(Struct, frozen=True):
@@ -187,6 +175,10 @@ class Model(Generic[S, A]):
         fields = msgspec.structs.asdict(action)  # type: ignore[arg-type]  # actions are Structs
         words = [type(action).__name__.lower(), *(str(value) for value in fields.values())]
         return " ".join(words)
+
+    def label(self, s: S, action: A) -> str:
+        """The text of the action's button in ``s``; the verb, unless more can be said."""
+        return self.verb(action)
 
     def kind(self, action: A) -> str:
         """The group of buttons the action belongs to."""

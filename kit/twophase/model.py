@@ -13,8 +13,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.errors import BadInput
-from kit.model import Model, Property, Refusal, Rule, always, sometimes
+from kit.errors import BadInput, Refusal
+from kit.model import Model, Property, Rule, always, sometimes
 
 WORKING, PREPARED, COMMITTED, ABORTED = 0, 1, 2, 3
 STATES = ("working", "prepared", "committed", "aborted")

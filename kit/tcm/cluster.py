@@ -1,0 +1,285 @@
+"""Transactional Cluster Metadata as one model: the state machine, driven by the log.
+
+A commit is two things in one atomic step: an entry in the log and a change of the metadata. The
+barrier is a guard that reads both parts: how far each node has applied the log, and which replicas
+the next step concerns. Source: CEP-21, "Event Submission Protocol", "Consistency Guarantees".
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from kit.compose import Product
+from kit.errors import Refusal
+from kit.log import Decide, Deliver, InstantLog, Learn, LogParameters, Rewrite
+from kit.model import Property, always, goal, sometimes
+from kit.tcm.model import Crash, Restart, Stream, Tcm
+from kit.tcm.parameters import TcmParameters
+from kit.tcm.rules_barrier import Barrier, barriers
+from kit.tcm.rules_history import finished_step
+from kit.tcm.rules_metadata import Advance, Begin, Cancel, Sequence, Snapshot
+from kit.tcm.rules_quorums import (
+    covered,
+    locks_disjoint,
+    quorums_meet,
+    reads_in_writes,
+    replicated,
+    settled,
+)
+from kit.tcm.rules_steps import COURSES, SENTENCES
+from kit.tcm.safeguards import SAFEGUARDS
+
+_MOST_VERDICTS = 4096
+
+
+class TcmCluster(Product):
+    """The tcm state machine over the instant log."""
+
+    title = "Transactional cluster metadata (CEP-21)"
+    safeguards = SAFEGUARDS
+
+    def __init__(self, parameters: TcmParameters | None = None, off: tuple[str, ...] = ()) -> None:
+        """A model of the cluster that ``parameters`` describe, without the safeguards ``off``.
+
+        Raises:
+            BadInput: naming the parameter that is out of its limits.
+        """
+        given = parameters or TcmParameters()
+        self.tcm = Tcm(given, off)
+        names = self.tcm.names
+        self.log = InstantLog(LogParameters(names, given.window, given.epoch))
+        super().__init__(
+            "tcm",
+            {"tcm": self.tcm, "log": self.log},
+            link=_commit_is_decided,
+            guard=self._guarded,
+            passive=(Decide,),
+        )
+        self.parameters: TcmParameters = given
+        self.off = off
+        self.names = names
+        self.codes = {name: code for code, name in enumerate(names)}
+        self.floor = self._floor()
+        self._verdict = lru_cache(_MOST_VERDICTS)(self._judged)
+        self.properties = self._properties()
+
+    def _floor(self) -> tuple[int, ...]:
+        """The fewest read replicas that each group of placements has at the start."""
+        first = self.tcm.snapshot(self.tcm.start().events)
+        return tuple(
+            int((placement.reads.groups >= 0).sum(axis=1).min(initial=0))
+            for placement in first.placements
+        )
+
+    # -- what both parts know together ------------------------------------------------------------
+
+    def snapshot(self, s: Any, epoch: int | None = None) -> Snapshot:
+        """The metadata and placements of the newest epoch, or of an earlier one."""
+        events = s.tcm.events
+        back = 0 if epoch is None else self.parameters.epoch + len(events) - epoch
+        for _ in range(back):
+            events = events.shorter()
+        return self.tcm.snapshot(events)
+
+    def applied(self, s: Any) -> dict[int, int]:
+        """The epoch that each node (by code) has applied."""
+        return {code: self.parameters.epoch + n for code, n in enumerate(s.log.learned)}
+
+    def barriers(self, s: Any, sequence: Sequence) -> tuple[Barrier, ...]:
+        """What must hold before the sequence's next step."""
+        return barriers(self.snapshot(s), sequence, self.tcm.switches)
+
+    # -- guards over both parts -------------------------------------------------------------------
+
+    def _guarded(self, s: Any, part: str, action: Any) -> Refusal | None:
+        match action:
+            case Learn(node) | Deliver(node):
+                return self._reachable(s, node)
+            case Advance(node):
+                return self._informed(s, node) or self._barred(s, node)
+            case Stream(node):
+                return self._barred(s, node)
+            case _:
+                return None
+
+    def _reachable(self, s: Any, node: str) -> Refusal | None:
+        if node in s.tcm.down:
+            return Refusal(f"{node} is down: it applies nothing", missing=(node,))
+        return None
+
+    def _informed(self, s: Any, node: str) -> Refusal | None:
+        """A driver reads in the metadata what comes next, so it must have applied its last step."""
+        sequence = self.tcm.sequence(s.tcm, node)
+        assert sequence is not None
+        driven = COURSES[sequence.plan.operation.kind].driver == "node" and not sequence.undoing
+        if not driven or self.applied(s)[self.codes[node]] >= sequence.epoch:
+            return None
+        return Refusal(
+            f"{node} drives the operation, and has not applied epoch {sequence.epoch} itself",
+            missing=(node,),
+        )
+
+    def _barred(self, s: Any, node: str) -> Refusal | None:
+        """The progress barrier: a majority of everyone concerned must know the last step."""
+        sequence = self.tcm.sequence(s.tcm, node)
+        assert sequence is not None
+        applied = self.applied(s)
+        unmet = [b for b in self.barriers(s, sequence) if not b.met(applied)]
+        if not unmet:
+            return None
+        missing = dict.fromkeys(
+            self.names[code] for b in unmet for code in b.replicas if applied[code] < b.epoch
+        )
+        first = unmet[0]
+        return Refusal(
+            f"waiting at the barrier: epoch {sequence.epoch} is applied by "
+            f"{len(first.acked(applied))} of {len(first.replicas)} replicas of "
+            f"{first.range.label(self.tcm.cluster.ring.space)}, {first.needed} are needed",
+            tuple(self._evidence(b, applied) for b in unmet),
+            tuple(missing),
+        )
+
+    def _evidence(self, barrier: Barrier, applied: dict[int, int]) -> str:
+        acked = barrier.acked(applied)
+        label = barrier.range.label(self.tcm.cluster.ring.space)
+        where = f"{label} in {barrier.dc}" if barrier.dc else label
+        has = ", ".join(self.names[code] for code in acked) or "nobody"
+        lacks = ", ".join(self.names[code] for code in barrier.replicas if code not in acked)
+        return f"{where}: needs {barrier.needed}; applied by {has}; missing {lacks}"
+
+    # -- properties -------------------------------------------------------------------------------
+
+    def _judged(self, name: str, events: Any, forgotten: frozenset[str]) -> str | None:
+        now = self.tcm.snapshot(events)
+        match name:
+            case "replicas":
+                return replicated(now, self.floor)
+            case "quorums":
+                return quorums_meet(now, self.tcm.snapshot(events.shorter()) if events else None)
+            case "cover":
+                return covered(now)
+            case "reads-in-writes":
+                return reads_in_writes(now)
+            case "locks":
+                return locks_disjoint(now)
+            case _:
+                return settled(now, forgotten)
+
+    def _lamp(self, name: str, title: str) -> Property:
+        def judge(s: Any) -> str | None:
+            forgotten = frozenset(s.tcm.forgotten) if name == "settled" else frozenset()
+            return self._verdict(name, s.tcm.events, forgotten)
+
+        return always(name, title, judge)
+
+    def _properties(self) -> tuple[Property, ...]:
+        return (
+            self._lamp("replicas", "Each range has its replicas"),
+            self._lamp("quorums", "Every read majority meets every write majority"),
+            self._lamp("cover", "Every token is owned, exactly once"),
+            self._lamp("reads-in-writes", "Reads are covered by writes"),
+            self._lamp("locks", "Operations in flight keep to disjoint ranges"),
+            self._lamp("settled", "Nothing is left half done"),
+            sometimes("in-transition", "Some range is read and written by different groups",
+                      self._in_transition),
+            sometimes("done", "An operation is finished", self._done),
+            goal("at-rest", "Nothing is in flight", lambda s: not self.tcm.sequences(s.tcm)),
+        )
+
+    def _in_transition(self, s: Any) -> bool:
+        return any(p.reads != p.writes for p in self.snapshot(s).placements)
+
+    def _done(self, s: Any) -> bool:
+        metadata = self.snapshot(s).metadata
+        return bool(s.tcm.events) and not metadata.sequences and not metadata.cancels
+
+    # -- the default schedule ---------------------------------------------------------------------
+
+    def suggest(self, s: Any) -> Any | None:
+        """Bring everybody up to date, stream, commit; then begin what is next on the list."""
+        wanted = (Learn, Restart, Stream, Advance, Begin)
+        best: tuple[int, Any] | None = None
+        for action in self.actions(s):
+            own = action.action
+            if type(own) in wanted and (best is None or wanted.index(type(own)) < best[0]):
+                if isinstance(own, Begin) and self._tried(s, own):
+                    continue
+                best = (wanted.index(type(own)), action)
+        return best[1] if best else None
+
+    def _tried(self, s: Any, begin: Begin) -> bool:
+        """Whether the operation was begun before, or is only on the menu."""
+        listed = self.parameters.operations or (self.tcm.cluster.operations[0].text,)
+        return begin in tuple(s.tcm.events) or begin.operation.text not in listed
+
+    def milestone(self, before: Any, action: Any, after: Any) -> str | None:
+        """Each committed epoch."""
+        if isinstance(action.action, Begin | Advance | Cancel):
+            return f"epoch {self.snapshot(after).metadata.epoch}"
+        return None
+
+    def describe(self, before: Any, action: Any, after: Any) -> str:
+        """What happened, and why, in a sentence or two."""
+        own = action.action
+        match own:
+            case Begin(operation):
+                return self._committed(after, operation.node, f"{operation.title} begins: ")
+            case Advance(node):
+                return self._committed(after, node, "", self.tcm.sequence(before.tcm, node))
+            case Cancel(node):
+                before_it = self.tcm.sequence(before.tcm, node)
+                return self._committed(after, node, "An operator cancels. ", before_it)
+            case Learn(node):
+                return f"{node} applies epoch {self.applied(after)[self.codes[node]]}."
+            case Deliver(node, index):
+                epoch = self.log.epoch(index + 1)
+                return f"Epoch {epoch} reaches {node} above a gap; it is held back until that fills."
+            case Stream(node, displaced, target):
+                source = displaced or "a quorum of the old replicas"
+                return f"{source} streams to {target} all that it serves in the ranges handed over."
+            case Crash(node):
+                return self._crashed(after, node)
+            case Restart(node):
+                return f"{node} is back; what it has to do next stands in the metadata."
+            case Rewrite():
+                return "Nothing changed."
+        return self.verb(action)
+
+    def _committed(
+        self, after: Any, node: str, opening: str, before: Sequence | None = None
+    ) -> str:
+        """``Epoch 101: add write replicas (join X at 150). …``."""
+        epoch = self.snapshot(after).metadata.epoch
+        now = self.snapshot(after).metadata.sequence(node)
+        if now is not None:
+            step, title = finished_step(now), now.plan.operation.title
+            rest = f"Next: {SENTENCES[now.next.name]}."
+        elif before is not None:
+            cancelled = before.undoing or node in self._cancelled_at_once(after, node)
+            title = before.plan.operation.title
+            step = before.steps[-1]
+            rest = "All is as before." if cancelled else "The operation is done; locks are released."
+            if cancelled and not before.undoing:
+                return f"{opening}Epoch {epoch}: {SENTENCES['cancel']} ({title}). {rest}"
+        else:
+            return f"{opening}epoch {epoch} does all of it."
+        return f"{opening}Epoch {epoch}: {SENTENCES[step.name]} ({title}). {rest}"
+
+    def _cancelled_at_once(self, after: Any, node: str) -> tuple[str, ...]:
+        last = after.tcm.events[len(after.tcm.events) - 1]
+        return (node,) if isinstance(last, Cancel) else ()
+
+    def _crashed(self, after: Any, node: str) -> str:
+        if node in after.tcm.forgotten:
+            return f"{node} crashes, and with it goes all knowledge of what was left to do."
+        if self.tcm.sequence(after.tcm, node) is not None:
+            return f"{node} crashes; the pending steps are kept in the metadata."
+        return f"{node} crashes."
+
+
+def _commit_is_decided(s: Any, part: str, action: Any) -> tuple[tuple[str, Any], ...]:
+    """Every commit is the log's next entry, in the same atomic step."""
+    if isinstance(action, Begin | Advance | Cancel):
+        return (("log", Decide(action)),)
+    return ()

@@ -1,0 +1,230 @@
+"""The operations an operator knows, as data: join, leave, move, replace, remove, assassinate.
+
+Source: CEP-21, "Mapping Cluster Operations to Metadata Transitions"; the commands are those that
+operators already use, so each is also one line of text: ``join X --tokens 150``.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Literal
+
+from msgspec import Struct
+
+from kit.errors import BadInput
+from kit.ring.replication import Keyspace, NetworkTopologyStrategy
+from kit.ring.topology import Node, Ring
+
+Kind = Literal["join", "leave", "move", "replace", "remove", "assassinate"]
+KINDS: tuple[Kind, ...] = ("join", "leave", "move", "replace", "remove", "assassinate")
+TAKES_TOKENS = ("join", "move")
+FORM = (
+    "join NODE --tokens T,… [--dc DC --rack RACK], leave NODE, move NODE --tokens T,…, "
+    "replace OLD NEW [--dc DC --rack RACK], remove NODE or assassinate NODE, each with --force"
+)
+
+
+class Operation(Struct, frozen=True, forbid_unknown_fields=True):
+    """One operation.
+
+    ``node`` is the one that joins, leaves, moves, takes over or is removed; ``target`` is the
+    dead node that ``node`` replaces. ``tokens`` are those a joining or moving node will own.
+    """
+
+    kind: Kind
+    node: str
+    tokens: tuple[int, ...] = ()
+    target: str | None = None
+    dc: str | None = None
+    rack: str | None = None
+    force: bool = False
+
+    @property
+    def text(self) -> str:
+        """The operation as a line that :func:`parse_operation` reads."""
+        names = [self.target, self.node] if self.target is not None else [self.node]
+        words = [self.kind, *(shlex.quote(name) for name in names)]
+        if self.tokens:
+            words += ["--tokens", ",".join(map(str, self.tokens))]
+        for option, value in (("--dc", self.dc), ("--rack", self.rack)):
+            if value is not None:
+                words += [option, shlex.quote(value)]
+        return " ".join([*words, "--force"] if self.force else words)
+
+    @property
+    def title(self) -> str:
+        """The operation in words."""
+        match self.kind:
+            case "join" | "move":
+                where = ", ".join(map(str, self.tokens[:4]))
+                more = f" and {len(self.tokens) - 4} more" if len(self.tokens) > 4 else ""
+                return f"{self.kind} {self.node} at {where}{more}"
+            case "replace":
+                return f"replace {self.target} by {self.node}"
+            case _:
+                return f"{self.kind} {self.node}"
+
+    @property
+    def dead(self) -> str | None:
+        """The node that is gone and can neither stream nor acknowledge; None when all live."""
+        if self.kind == "replace":
+            return self.target
+        return self.node if self.kind in ("remove", "assassinate") else None
+
+    @property
+    def involved(self) -> tuple[str, ...]:
+        """The nodes that may take part in no other operation meanwhile."""
+        return (self.node,) if self.target is None else (self.node, self.target)
+
+
+def parse_operation(text: str, *, force: bool = False) -> Operation:
+    """An operation from one line, strictly.
+
+    Raises:
+        BadInput: naming the word that is wrong.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise BadInput("operation", text, f"{FORM} ({error})") from None
+    return operation_from(words, force=force)
+
+
+def operation_from(words: list[str], *, force: bool = False) -> Operation:
+    """An operation from words; negative tokens are no options (``--tokens -5,7``).
+
+    Raises:
+        BadInput: naming the word that is wrong.
+    """
+    names, options = _split(words)
+    if not names or names[0] not in KINDS:
+        raise BadInput("operation", " ".join(words), FORM)
+    kind, *nodes = names
+    wanted = 2 if kind == "replace" else 1
+    if len(nodes) != wanted or not all(nodes):
+        raise BadInput("operation", " ".join(words), f"{kind} with {wanted} node name(s): {FORM}")
+    if ("--tokens" in options) != (kind in TAKES_TOKENS):
+        needed = "needs --tokens" if kind in TAKES_TOKENS else "takes no --tokens"
+        raise BadInput("--tokens", options.get("--tokens"), f"{kind} {needed}")
+    for option in ("--dc", "--rack"):
+        if option in options and kind not in ("join", "replace"):
+            raise BadInput(option, options[option], "only with join and replace")
+    return Operation(
+        kind,  # type: ignore[arg-type]  # one of KINDS, checked above
+        nodes[-1],
+        _tokens(options["--tokens"]) if "--tokens" in options else (),
+        nodes[0] if kind == "replace" else None,
+        options.get("--dc"),
+        options.get("--rack"),
+        force or "--force" in options,
+    )
+
+
+def _split(words: list[str]) -> tuple[list[str], dict[str, str]]:
+    """The plain words, and the options with their values."""
+    names: list[str] = []
+    options: dict[str, str] = {}
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("--"):
+            names.append(word)
+            continue
+        option, equals, value = word.partition("=")
+        if option not in ("--tokens", "--dc", "--rack", "--force"):
+            raise BadInput("option", option, "--tokens, --dc, --rack or --force")
+        if option in options:
+            raise BadInput("option", option, "each option once")
+        if option == "--force" and not equals:
+            options[option] = ""
+            continue
+        given = value if equals else next(rest, None)
+        if not given or option == "--force":
+            raise BadInput(option, given, "no value" if option == "--force" else "a value")
+        options[option] = given
+    return names, options
+
+
+def _tokens(text: str) -> tuple[int, ...]:
+    found = []
+    for word in text.split(","):
+        if not re.fullmatch(r"\s*[+-]?[0-9]{1,40}\s*", word, re.ASCII):
+            raise BadInput("--tokens", text, "whole numbers with commas between them")
+        found.append(int(word))
+    return tuple(found)
+
+
+def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], operation: Operation) -> None:
+    """Check that an operation speaks of this ring.
+
+    Raises:
+        BadInput: for an unknown node or datacenter, a node that is already a member, a token
+            that is owned already or lies outside the space.
+    """
+    members = [node.name for node in ring.nodes if node.tokens]
+    absent = operation.node if operation.kind in ("join", "replace") else None
+    if absent is not None and absent in members:
+        raise BadInput("node", absent, "a name that is not in the ring yet")
+    present = operation.target if operation.kind == "replace" else operation.node
+    if operation.kind != "join" and present not in members:
+        raise BadInput("node", present, "one of " + _names(members))
+    if operation.dc is not None:
+        _known_datacenter(ring, keyspaces, operation.dc)
+    owned = dict(zip(ring.tokens.tolist(), ring.owners.tolist(), strict=True))
+    for place, token in enumerate(operation.tokens):
+        ring.space.check(token, f"tokens[{place}]")
+        owner = ring.nodes[owned[token]].name if token in owned else None
+        if token in operation.tokens[:place]:
+            raise BadInput(f"tokens[{place}]", token, "each token once")
+        if owner is not None and owner != operation.node:
+            raise BadInput(f"tokens[{place}]", token, f"a token that nobody owns; {owner} does")
+    if operation.kind == "move":
+        now = ring.nodes[ring.code(operation.node)].tokens
+        if sorted(now) == sorted(operation.tokens):
+            raise BadInput("tokens", operation.tokens, "other tokens than the node has now")
+        if len(now) != len(operation.tokens):
+            raise BadInput("tokens", operation.tokens, f"as many tokens as now ({len(now)})")
+
+
+def _known_datacenter(ring: Ring, keyspaces: tuple[Keyspace, ...], dc: str) -> None:
+    """A datacenter is known when a member is in it, or a keyspace keeps replicas there."""
+    known = {node.dc for node in ring.nodes if node.tokens}
+    for keyspace in keyspaces:
+        if isinstance(keyspace.replication, NetworkTopologyStrategy):
+            known |= {name for name, _ in keyspace.replication.factors}
+    if dc not in known:
+        raise BadInput("dc", dc, "one of " + _names(sorted(known)))
+
+
+def register(ring: Ring, operation: Operation) -> Ring:
+    """The ring in which the newcomer of an operation is known, still without tokens.
+
+    Unless the operation says where, a replacement is put where the replaced node is, a joining
+    node beside the ring's first one.
+    """
+    if operation.kind not in ("join", "replace"):
+        return ring
+    if operation.node in ring.names:
+        return ring
+    beside = operation.target if operation.kind == "replace" else ring.names[0]
+    neighbour = next((node for node in ring.nodes if node.name == beside), ring.nodes[0])
+    dc, rack = operation.dc or neighbour.dc, operation.rack or neighbour.rack
+    return ring.join(Node(operation.node, (), dc, rack))
+
+
+def ring_after(ring: Ring, operation: Operation) -> Ring:
+    """The ring once the operation is done; its newcomer is registered already."""
+    match operation.kind:
+        case "join" | "move":
+            return ring.move(operation.node, operation.tokens)
+        case "replace":
+            assert operation.target is not None
+            newcomer = ring.nodes[ring.code(operation.node)]
+            return ring.replace(operation.target, newcomer)
+        case _:
+            return ring.leave(operation.node)
+
+
+def _names(names: list[str]) -> str:
+    shown = ", ".join(names[:12])
+    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown

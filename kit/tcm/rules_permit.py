@@ -1,0 +1,161 @@
+"""Whether an operation may begin: what the metadata service declines, and why.
+
+Source: CEP-21, "Event Submission Protocol" and "Coordinating Range Movements" (locks).
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from kit.errors import Refusal
+from kit.ring.ranges import Range
+from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
+from kit.ring.topology import Ring
+from kit.tcm.rules_metadata import Metadata, Plan, Sequence, locks
+from kit.tcm.rules_operations import Operation
+from kit.tcm.rules_steps import Switches
+
+SHRINKS = ("leave", "remove", "assassinate")
+
+
+class Conflict(Struct, frozen=True):
+    """Two locked ranges that stand in each other's way: ours, theirs, and whose theirs is."""
+
+    group: int
+    ours: Range
+    theirs: Range
+    operation: Operation
+
+
+def permit(
+    metadata: Metadata, operation: Operation, plan: Plan, switches: Switches
+) -> Refusal | None:
+    """Why the operation may not begin now; None when it may."""
+    return (
+        _busy(metadata, operation)
+        or _last_node(metadata, operation)
+        or _too_few_left(metadata, operation, switches)
+        or _locked(metadata, plan, switches)
+    )
+
+
+def _busy(metadata: Metadata, operation: Operation) -> Refusal | None:
+    """A node takes part in one operation at a time."""
+    for sequence in metadata.sequences:
+        other = sequence.plan.operation
+        both = [name for name in operation.involved if name in other.involved]
+        if both:
+            return Refusal(f"{both[0]} already takes part in an operation: {other.title}")
+    return None
+
+
+def _last_node(metadata: Metadata, operation: Operation) -> Refusal | None:
+    """The last node cannot go: nobody would own the tokens."""
+    members = [node.name for node in metadata.ring.nodes if node.tokens]
+    if operation.kind in SHRINKS and len(members) == 1:
+        return Refusal(f"{operation.node} is the last node: nobody is left to own its ranges")
+    return None
+
+
+def _too_few_left(metadata: Metadata, operation: Operation, switches: Switches) -> Refusal | None:
+    """The safeguard *replication-check*: what stays must be able to hold every replica."""
+    if operation.kind not in SHRINKS or operation.force or "replication-check" in switches.off:
+        return None
+    going = metadata.ring.nodes[metadata.ring.code(operation.node)]
+    leaving_too = {s.node for s in metadata.sequences if s.plan.operation.kind in SHRINKS}
+    for keyspace in metadata.keyspaces:
+        for dc, factor in _demands(keyspace.replication):
+            if dc is not None and dc != going.dc:
+                continue
+            left = _members(metadata.ring, dc, leaving_too | {going.name})
+            if left < factor:
+                where = f" in {dc}" if dc else ""
+                return Refusal(
+                    f"without {operation.node} only {left} node(s) are left{where}, "
+                    f"but keyspace {keyspace.name} keeps {factor} replicas (force overrides)"
+                )
+    return None
+
+
+def _demands(replication: Replication) -> tuple[tuple[str | None, int], ...]:
+    """How many replicas a keyspace wants, a datacenter or (None) in all."""
+    if isinstance(replication, SimpleStrategy):
+        return ((None, replication.replication_factor),)
+    return replication.factors if isinstance(replication, NetworkTopologyStrategy) else ()
+
+
+def _members(ring: Ring, dc: str | None, without: set[str]) -> int:
+    return sum(
+        bool(node.tokens) and node.name not in without and dc in (None, node.dc)
+        for node in ring.nodes
+    )
+
+
+def under_replicated(ring: Ring, replication: Replication) -> tuple[tuple[str | None, int, int], ...]:
+    """Where a keyspace wants more replicas than there are nodes: (dc, wanted, nodes)."""
+    counted = ((dc, factor, _members(ring, dc, set())) for dc, factor in _demands(replication))
+    return tuple(row for row in counted if row[1] > row[2])
+
+
+def _locked(metadata: Metadata, plan: Plan, switches: Switches) -> Refusal | None:
+    """The safeguard *range-locks*: operations in flight keep to disjoint ranges."""
+    if "range-locks" in switches.off:
+        return None
+    found = conflicts(metadata, plan, switches)
+    if not found:
+        return None
+    space = metadata.ring.space
+    evidence = tuple(
+        f"{', '.join(metadata.keyspaces_of(c.group))} {c.ours.label(space)} is locked by "
+        f"{c.operation.title}"
+        for c in found
+    )
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    first = found[0]
+    return Refusal(
+        f"range {first.ours.label(space)}{more} is locked by another operation in flight: "
+        f"{first.operation.title}",
+        evidence,
+        tuple(dict.fromkeys(c.operation.node for c in found)),
+    )
+
+
+def conflicts(metadata: Metadata, plan: Plan, switches: Switches) -> tuple[Conflict, ...]:
+    """Every range of the plan that an operation in flight has locked."""
+    found = []
+    for sequence in metadata.sequences:
+        held = locks(sequence)
+        for group, moved in enumerate(plan.movements):
+            for ours in moved.locked:
+                theirs = next(
+                    (r for g, r in held if g == group and _clash(metadata, ours, r, switches)),
+                    None,
+                )
+                if theirs is not None:
+                    found.append(Conflict(group, ours, theirs, sequence.plan.operation))
+    return tuple(found)
+
+
+def _clash(metadata: Metadata, ours: Range, theirs: Range, switches: Switches) -> bool:
+    """Ranges clash when they share a token.
+
+    In shape ``implementation`` two ranges that both touch an end of the line clash too: they are
+    neighbours on the wrapped ring of the published code.
+    """
+    if ours.overlaps(theirs):
+        return True
+    if switches.shape != "implementation":
+        return False
+    ends = (metadata.ring.space.low, metadata.ring.space.high)
+    return all(r.left == ends[0] or r.right == ends[1] for r in (ours, theirs))
+
+
+def overlapping(sequences: tuple[Sequence, ...]) -> tuple[Sequence, Sequence, Range] | None:
+    """Two operations in flight that lock a common range, if any."""
+    for i, one in enumerate(sequences):
+        for other in sequences[i + 1 :]:
+            for group, ours in locks(one):
+                for theirs_group, theirs in locks(other):
+                    if group == theirs_group and ours.overlaps(theirs):
+                        return one, other, ours
+    return None

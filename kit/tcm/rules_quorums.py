@@ -1,0 +1,216 @@
+"""What placements alone can say of safety: quorums, cover, replica counts.
+
+Each function looks at one epoch's snapshot (or two adjacent ones) and returns the witness of a
+violation in words, or None. Source: CEP-21, "Data Range", "Consistency Guarantees", "Test Plan".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kit.ring.natural import replicas
+from kit.ring.placements import Placement, same_sets
+from kit.ring.ranges import Range
+from kit.ring.replication import EverywhereStrategy, total
+from kit.tcm.rules_barrier import majority
+from kit.tcm.rules_metadata import Metadata, Snapshot
+from kit.tcm.rules_permit import overlapping
+
+Group = tuple[int, ...]
+
+
+def disjoint_majorities(reads: Group, writes: Group) -> tuple[Group, Group] | None:
+    """A majority of ``reads`` and one of ``writes`` that share no node, if there are such.
+
+    Each side first takes nodes that the other does not have, then shares out the common ones.
+    """
+    common = [code for code in reads if code in writes]
+    picked_reads = [code for code in reads if code not in writes][: majority(len(reads))]
+    picked_writes = [code for code in writes if code not in reads][: majority(len(writes))]
+    need_reads = majority(len(reads)) - len(picked_reads)
+    need_writes = majority(len(writes)) - len(picked_writes)
+    if not reads or not writes or need_reads + need_writes > len(common):
+        return None
+    picked_reads += common[:need_reads]
+    picked_writes += common[need_reads : need_reads + need_writes]
+    return tuple(picked_reads), tuple(picked_writes)
+
+
+def quorums_meet(snapshot: Snapshot, previous: Snapshot | None) -> str | None:
+    """Every read majority meets every write majority, within an epoch and across adjacent ones.
+
+    The barrier keeps coordinators within adjacent epochs, so these are the pairs that count.
+    """
+    pairs = [(snapshot, snapshot)]
+    if previous is not None:
+        pairs += [(previous, snapshot), (snapshot, previous)]
+    for reader, writer in pairs:
+        for group in range(min(len(reader.placements), len(writer.placements))):
+            reads, writes = reader.placements[group].reads, writer.placements[group].writes
+            if reads is writes:
+                continue
+            for token, read_codes, write_codes in _aligned(reader, writer, group):
+                missed = disjoint_majorities(read_codes, write_codes)
+                if missed is not None:
+                    return _missed(reader, writer, group, token, missed)
+    return None
+
+
+def _aligned(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[int, Group, Group]]:
+    """(last token, read group, write group) of each elementary range, where the two differ."""
+    reads, writes = reader.placements[group].reads, writer.placements[group].writes
+    if reads.partitions and writes.partitions:
+        rights = np.union1d(reads.rights, writes.rights)
+        at_reads = np.searchsorted(reads.rights, rights)
+        at_writes = np.searchsorted(writes.rights, rights)
+        differ = ~same_sets(reads.groups[at_reads], writes.groups[at_writes])
+        for i in np.flatnonzero(differ).tolist():
+            yield int(rights[i]), reads.codes(at_reads[i]), writes.codes(at_writes[i])
+        return
+    for token in sorted({*reads.rights.tolist(), *writes.rights.tolist()}):
+        for read_codes in reads.groups_of(token):
+            for write_codes in writes.groups_of(token):
+                yield token, read_codes, write_codes
+
+
+def _missed(
+    reader: Snapshot, writer: Snapshot, group: int, token: int, missed: tuple[Group, Group]
+) -> str:
+    metadata = max((reader.metadata, writer.metadata), key=lambda m: m.epoch)
+    names = metadata.ring.names
+    read, write = (", ".join(names[code] for code in side) for side in missed)
+    where = _row_label(metadata, reader.placements[group], token)
+    return (
+        f"{_keyspaces(metadata, group)} {where}: a read at epoch {reader.metadata.epoch} from "
+        f"{read} misses a write at epoch {writer.metadata.epoch} to {write}"
+    )
+
+
+def covered(snapshot: Snapshot) -> str | None:
+    """The ranges cut the line into pieces without gap or overlap, each with its replicas."""
+    space = snapshot.metadata.ring.space
+    for group, placement in enumerate(snapshot.placements):
+        for side, table in (("read", placement.reads), ("write", placement.writes)):
+            where = f"{_keyspaces(snapshot.metadata, group)}, {side} table"
+            if not len(table):
+                return f"{where}: nobody owns anything"
+            lefts, rights = table.lefts, table.rights
+            if lefts[0] != space.low or rights.max() != space.high:
+                return f"{where}: an end of the line is not owned"
+            reach = np.maximum.accumulate(rights)[:-1]
+            wrong = np.flatnonzero(lefts[1:] != reach)
+            if len(wrong):
+                row = int(wrong[0]) + 1
+                label = Range(int(lefts[row]), int(rights[row])).label(space)
+                twice = lefts[row] < reach[row - 1]
+                return f"{where}: {label} " + ("is owned twice" if twice else "follows a gap")
+            empty = np.flatnonzero(table.groups.max(axis=1, initial=-1) < 0)
+            if len(empty):
+                row = int(empty[0])
+                label = Range(int(lefts[row]), int(rights[row])).label(space)
+                return f"{where}: {label} has no replica"
+    return None
+
+
+def reads_in_writes(snapshot: Snapshot) -> str | None:
+    """Whoever is read from is written to: each read group is contained in the write group."""
+    metadata = snapshot.metadata
+    for group in range(len(snapshot.placements)):
+        for token, reads, writes in _aligned(snapshot, snapshot, group):
+            extra = [code for code in reads if code not in writes]
+            if extra:
+                where = _row_label(metadata, snapshot.placements[group], token)
+                name = metadata.ring.names[extra[0]]
+                return f"{_keyspaces(metadata, group)} {where}: {name} serves reads, gets no writes"
+    return None
+
+
+def replicated(snapshot: Snapshot, floor: tuple[int, ...]) -> str | None:
+    """Each range has its replicas.
+
+    No read group has more members than the replication factor, or fewer than ``floor`` (a
+    number a group: the factor, or what the ring had to begin with). Where no operation holds a
+    lock, reads are exactly the replicas that the ring's walk gives.
+    """
+    metadata = snapshot.metadata
+    for group, placement in enumerate(snapshot.placements):
+        table = placement.reads
+        natural = replicas(metadata.ring, metadata.groups[group], table.rights)
+        counts = (table.groups >= 0).sum(axis=1)
+        most = max(total(metadata.groups[group], metadata.ring), floor[group])
+        if isinstance(metadata.groups[group], EverywhereStrategy):
+            most = len(metadata.ring.nodes)
+        wrong = np.flatnonzero((counts < floor[group]) | (counts > most))
+        if len(wrong):
+            row = int(wrong[0])
+            where = _row_label(metadata, placement, int(table.rights[row]))
+            has = _names(metadata, table.codes(row))
+            return f"{_keyspaces(metadata, group)} {where}: read from {has}, {most} replicas wanted"
+        odd = np.flatnonzero(~same_sets(table.groups, natural))
+        held = _locked_rows(metadata, group)
+        for row in odd.tolist():
+            right = int(table.rights[row])
+            if any(locked.left < right <= locked.right for locked in held):
+                continue
+            wanted = _names(metadata, tuple(c for c in natural[row].tolist() if c >= 0))
+            has = _names(metadata, table.codes(row))
+            where = _row_label(metadata, placement, right)
+            return f"{_keyspaces(metadata, group)} {where}: read from {has}, should be {wanted}"
+    return None
+
+
+def settled(snapshot: Snapshot, forgotten: frozenset[str]) -> str | None:
+    """Without an operation in flight, every range is read from where it is written to.
+
+    ``forgotten`` names operations that nobody remembers any more.
+    """
+    metadata = snapshot.metadata
+    for group in range(len(snapshot.placements)):
+        held = _locked_rows(metadata, group, forgotten)
+        for token, reads, writes in _aligned(snapshot, snapshot, group):
+            if any(locked.left < token <= locked.right for locked in held):
+                continue
+            where = _row_label(metadata, snapshot.placements[group], token)
+            return (
+                f"{_keyspaces(metadata, group)} {where}: reads {_names(metadata, reads)}, writes "
+                f"{_names(metadata, writes)}, and no operation is pending to change that"
+            )
+    return None
+
+
+def locks_disjoint(snapshot: Snapshot) -> str | None:
+    """No two operations in flight affect a common range."""
+    found = overlapping(snapshot.metadata.sequences)
+    if found is None:
+        return None
+    one, other, shared = found
+    label = shared.label(snapshot.metadata.ring.space)
+    return f"{one.plan.operation.title} and {other.plan.operation.title} both change {label}"
+
+
+def _locked_rows(
+    metadata: Metadata, group: int, forgotten: frozenset[str] = frozenset()
+) -> list[Range]:
+    return [
+        locked
+        for sequence in metadata.sequences
+        if sequence.node not in forgotten
+        for locked in sequence.plan.movements[group].locked
+    ]
+
+
+def _row_label(metadata: Metadata, placement: Placement, token: int) -> str:
+    table = placement.reads
+    rows = table.rows_of(token) or placement.writes.rows_of(token)
+    left = int(table.lefts[rows[0]]) if rows else metadata.ring.space.low
+    return Range(left, int(table.rights[rows[0]]) if rows else token).label(metadata.ring.space)
+
+
+def _names(metadata: Metadata, codes: Group) -> str:
+    return "{" + ", ".join(metadata.ring.names[code] for code in codes) + "}"
+
+
+def _keyspaces(metadata: Metadata, group: int) -> str:
+    return ", ".join(metadata.keyspaces_of(group))

@@ -1,0 +1,69 @@
+"""Streaming: what must be copied before reads may switch, and from whom.
+
+A new replica takes its data from the replica whose place it takes: only that one is sure to hold
+every write that counted on it. Where that one is dead, a quorum of the old replicas together
+holds every successful write. Source: CEP-21, "Bootstrap" and "Decommission".
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from kit.tcm.rules_barrier import majority
+from kit.tcm.rules_metadata import Sequence, Transfer
+
+
+class Task(Struct, frozen=True):
+    """All that one node receives in place of one other; the unit in which streaming goes on."""
+
+    target: int
+    displaced: int | None
+    transfers: tuple[Transfer, ...]
+
+
+def tasks(sequence: Sequence) -> tuple[Task, ...]:
+    """The streaming of an operation, in a stable order."""
+    pairs = dict.fromkeys((t.target, t.displaced) for t in sequence.plan.transfers)
+    return tuple(
+        Task(
+            target,
+            displaced,
+            tuple(
+                t for t in sequence.plan.transfers if (t.target, t.displaced) == (target, displaced)
+            ),
+        )
+        for target, displaced in pairs
+    )
+
+
+def sources(transfer: Transfer, down: frozenset[int]) -> tuple[int, ...]:
+    """Who streams a range: the displaced replica, or a quorum of the old ones that are up.
+
+    Fewer than a quorum when fewer are up; see :func:`enough`.
+    """
+    if transfer.displaced is not None and transfer.displaced not in down:
+        return (transfer.displaced,)
+    up = tuple(code for code in transfer.olds if code not in down)
+    return up[: majority(len(transfer.olds))]
+
+
+def enough(transfer: Transfer, down: frozenset[int], dead: frozenset[int]) -> bool:
+    """Whether the sources hold every successful write, as far as that is still possible.
+
+    Nodes that are merely ``down`` can be waited for; those that are ``dead`` cannot.
+    """
+    if transfer.displaced is not None and transfer.displaced not in down | dead:
+        return True
+    waited_for = [code for code in transfer.olds if code not in dead]
+    wanted = min(majority(len(transfer.olds)), len(waited_for))
+    return len(sources(transfer, down | dead)) >= wanted
+
+
+def pending(sequence: Sequence, streamed: int) -> tuple[int, ...]:
+    """The indices of the tasks that are not done; ``streamed`` is a bit mask of those that are."""
+    return tuple(i for i in range(len(tasks(sequence))) if not streamed >> i & 1)
+
+
+def awaits_streams(sequence: Sequence) -> bool:
+    """Whether the next step is the read switch, which data must precede."""
+    return not sequence.undoing and sequence.done < len(sequence.steps) and sequence.next.switches

@@ -1,0 +1,61 @@
+"""The safeguards of the epoch protocol that placements alone can judge, each with its smallest case.
+
+Ids, invariants and minimal traces are those of the project's requirements; where each one acts:
+*write-before-read*, *old-writer-stays* and *split-first* in the step table, *range-locks* and
+*replication-check* in ``rules_permit``, *merge-equality* in ``rules_plan`` and ``ring.applying``,
+*pending-in-metadata* in ``model``.
+"""
+
+from __future__ import annotations
+
+from kit.model import Safeguard
+
+SAFEGUARDS: tuple[Safeguard, ...] = (
+    Safeguard(
+        "write-before-read",
+        "S-05",
+        "New replicas are written to before they are read from",
+        ("quorums", "reads-in-writes"),
+    ),
+    Safeguard(
+        "old-writer-stays",
+        "S-06",
+        "The old replica keeps getting writes until the read switch is known",
+        ("quorums",),
+        (("rf", 3),),
+    ),
+    Safeguard(
+        "range-locks",
+        "S-09",
+        "Operations in flight lock their ranges",
+        ("locks", "replicas"),
+        (("operations", ("join X --tokens 150", "join Y --tokens 130")),),
+    ),
+    Safeguard(
+        "replication-check",
+        "S-11",
+        "No node may go when too few would be left",
+        ("replicas",),
+        (("rf", 3), ("operations", ("leave C",))),
+    ),
+    Safeguard(
+        "pending-in-metadata",
+        "S-53",
+        "Steps yet to do are kept in the metadata",
+        ("settled",),
+        (("crashes", 1),),
+    ),
+    Safeguard(
+        "split-first",
+        "S-54",
+        "Ranges are split before their owners change",
+        ("cover",),
+    ),
+    Safeguard(
+        "merge-equality",
+        "S-55",
+        "Only neighbours with equal replica groups are merged",
+        ("replicas",),
+        (("nodes", 4), ("operations", ("leave D",))),
+    ),
+)
