@@ -1,0 +1,94 @@
+"""The default view: any struct state as a keyed table, with what changed marked.
+
+A model written in a notebook has a player at once; views of its own may come later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+
+LIMIT = 200
+"""Rows the table shows; beyond, only the rows that changed, and a count of the others."""
+
+
+def rows_of(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield (path, text) for every leaf of a state: ``votes[2]``, ``log.entries`` and so on."""
+    if isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            yield from rows_of(getattr(value, name), f"{path}.{name}" if path else name)
+    elif isinstance(value, tuple) and value and not all(_small(item) for item in value):
+        for i, item in enumerate(value):
+            yield from rows_of(item, f"{path}[{i}]")
+    else:
+        yield path or "value", _words(value)
+
+
+def draw_table(scene: Scene) -> Frag:
+    """Draw a row a leaf of the state; a changed row also shows its former value."""
+    now = dict(rows_of(scene.state))
+    then = {} if scene.before is None else dict(rows_of(scene.before))
+    moved = {path for path, text in now.items() if then and then.get(path) != text}
+    paths = list(now) if len(now) <= LIMIT else [path for path in now if path in moved]
+    rest = len(now) - len(paths)
+    return h(
+        "div",
+        h(
+            "table",
+            h("caption", scene.model.title),
+            h("thead", h("tr", h("th", "field", scope="col"), h("th", "value", scope="col"))),
+            h("tbody", [_row(path, now[path], then.get(path), path in moved) for path in paths]),
+            class_="state",
+        ),
+        h("p", f"{rest} further fields did not change.", k="rest", class_="soft") if rest else None,
+        class_="scroll",
+        tabindex=0,
+        role="region",
+        aria_label=f"state of {scene.model.title}",
+    )
+
+
+def table_text(scene: Scene) -> str:
+    """Write the table, a line a leaf; ``*`` marks what changed."""
+    then = {} if scene.before is None else dict(rows_of(scene.before))
+    lines = []
+    for path, text in rows_of(scene.state):
+        changed = bool(then) and then.get(path) != text
+        lines.append(f"{'*' if changed else ' '} {path} = {text}")
+    return "\n".join(lines)
+
+
+def _row(path: str, text: str, former: str | None, changed: bool) -> Frag:
+    was = h("small", f" was {former}", class_="soft") if changed and former is not None else None
+    return h(
+        "tr",
+        h("th", path, scope="row"),
+        h("td", h("span", text, class_="changed" if changed else None), was),
+        k=f"field:{path}",
+    )
+
+
+def _small(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, str, float))
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if _small(value):
+        return str(value)
+    if isinstance(value, tuple):
+        return f"({', '.join(_words(item) for item in value)})"
+    try:
+        return msgspec.json.encode(value).decode()
+    except TypeError:
+        return repr(value)
+
+
+STATE = Panel("state", "State", "main", draw_table, table_text, still=True)

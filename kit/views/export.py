@@ -1,0 +1,147 @@
+"""One HTML file that shows a timeline without a kernel, a network or anything else.
+
+The first frame is readable without scripts. With them the page steps, scrubs, plays, switches and
+compares branches and asks predictions; acting needs the notebook, and the page says so. Its
+content security policy lets nothing in and nothing out.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from kit.errors import BadInput, KitError
+from kit.timeline import Timeline
+from kit.trace import write_atomically
+from kit.views import assets
+from kit.views.fragment import escape
+from kit.views.panel import Panel
+from kit.views.reel import Reel
+from kit.views.registry import for_model
+from kit.views.shell import shell
+from kit.views.store import biggest
+
+LIMIT = 500_000
+CLOSED = "This is an exported page: open the trace in the notebook to act."
+
+
+class Exported(Struct, frozen=True):
+    """What was written: where, how many bytes, what was left out, and what takes most room.
+
+    ``biggest`` lists kinds of keys with their characters before compression, biggest first.
+    """
+
+    path: Path
+    size: int
+    left_out: tuple[str, ...]
+    biggest: tuple[tuple[str, int], ...]
+
+
+def export_html(
+    timeline: Timeline, path: str | os.PathLike[str], *, limit: int = LIMIT
+) -> Exported:
+    """Write a timeline as one HTML page of at most ``limit`` bytes.
+
+    When it would be larger, optional panels are left out, then the branches that are not shown,
+    then the other panels beside the first; the page and the result say which.
+
+    Raises:
+        BadInput: when ``path`` is a folder or lies in none, or ``limit`` is no positive number.
+        KitError: when not even the least page fits; the message names the biggest parts.
+    """
+    target = Path(path)
+    if limit <= 0:
+        raise BadInput("limit", limit, "a positive number of bytes")
+    if target.is_dir() or not target.absolute().parent.is_dir():
+        raise BadInput("path", str(path), "a file in a folder that exists")
+    page, left_out, parts = _fit(timeline, limit)
+    write_atomically(target, page.decode())
+    return Exported(target, len(page), left_out, parts)
+
+
+def page(reel: Reel, left_out: Sequence[str] = ()) -> bytes:
+    """Return the page that shows a reel drawn for reading only."""
+    note = f"Left out to keep this page small: {', '.join(left_out)}." if left_out else ""
+    frame = reel.html(reel.timeline.path()[0])
+    place = shell("\x02", note).html().replace("\ufffd", frame, 1)
+    script = assets.module().replace("export default", "const player =", 1) + assets.boot()
+    style = assets.style() + "body{margin:0}.kp.kp{min-height:100vh}"
+    title = escape(reel.model.title)
+    pack = base64.b64encode(reel.pack()).decode()
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    return (
+        "<!DOCTYPE html>\n"
+        '<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<link rel="icon" href="data:,">'
+        f"<title>{title}</title><style>{style}</style></head>\n"
+        f'<body><main id="player" data-closed="{escape(CLOSED)}">{place}</main>\n'
+        f'<script type="text/plain" id="pack">{pack}</script>\n'
+        f'<script type="module">{script}</script></body></html>\n'
+    ).encode()
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _fit(
+    timeline: Timeline, limit: int
+) -> tuple[bytes, tuple[str, ...], tuple[tuple[str, int], ...]]:
+    panels = list(for_model(timeline.model).panels)
+    one_branch = False
+    left_out: list[str] = []
+    while True:
+        source = _only_branch(timeline) if one_branch else timeline
+        reel = Reel(source, panels=panels, closed=CLOSED)
+        made = page(reel, left_out)
+        parts = tuple(biggest(reel.store.texts))
+        if len(made) <= limit:
+            return made, tuple(left_out), parts
+        spare = [panel for panel in panels if panel.optional] or panels[1:] * one_branch
+        if spare:
+            victim = _heaviest(reel, spare)
+            panels.remove(victim)
+            left_out.append(f"panel {victim.title!r}")
+        elif not one_branch and len(timeline.branches()) > 1:
+            one_branch = True
+            left_out.append(f"{len(timeline.branches()) - 1} other branches")
+        elif not one_branch:
+            one_branch = True
+        else:
+            names = ", ".join(f"{kind} ({count:,} characters)" for kind, count in parts)
+            raise KitError(
+                f"page: {len(made):,} bytes, allowed at most {limit:,}; biggest parts: {names}"
+            )
+
+
+def _heaviest(reel: Reel, panels: Sequence[Panel]) -> Panel:
+    """Return the panel whose parts take most room in the reel's store."""
+    weights = {}
+    for panel in panels:
+        opening = f'<details data-k="panel:{panel.name}"'
+        found: set[int] = set()
+        for i, text in enumerate(reel.store.texts):
+            if text.startswith(opening):
+                found |= reel.store.reach(i)
+        weights[panel.name] = sum(len(reel.store.texts[i]) for i in found)
+    return max(panels, key=lambda panel: weights[panel.name])
+
+
+def _only_branch(timeline: Timeline) -> Timeline:
+    """Return a timeline that holds the current branch alone."""
+    alone = Timeline(timeline.model)
+    for moment in timeline.path()[1:]:
+        one = timeline.moments[moment]
+        alone.do(one.action, fold=one.fold)
+    alone.goto(timeline.path().index(timeline.at))
+    return alone

@@ -1,0 +1,200 @@
+"""Fragments: the only way the kit writes HTML and SVG.
+
+A fragment is an immutable tree made by :func:`h`. Every string in it is escaped when it is written,
+tags and attributes come from closed lists, and no scripts, style sheets, event handlers or links
+can be expressed. What may move, change, come or go carries a *key* naming the thing (``n:3``,
+``row:ks:100``); the browser matches parts of two frames by their keys.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from msgspec import Struct
+
+HTML_TAGS = frozenset(
+    "div section header footer nav h2 h3 h4 p span ul ol li table caption thead tbody tr th td "
+    "button details summary dl dt dd b i em strong small code pre progress img label kbd input "
+    "select option optgroup fieldset legend hr br sup sub figure figcaption".split()
+)
+SVG_TAGS = frozenset(
+    "svg g circle rect line path polyline polygon ellipse text tspan title desc".split()
+)
+VOID_TAGS = frozenset("img input br hr".split())
+ATTRIBUTES = frozenset(
+    "class role title lang dir hidden tabindex scope colspan rowspan type name value min max step "
+    "checked selected disabled readonly placeholder open alt src width height label for id "
+    "autocomplete spellcheck start viewBox preserveAspectRatio transform d x y x1 y1 x2 y2 dx dy "
+    "cx cy r rx ry points text-anchor dominant-baseline stroke-dasharray pathLength "
+    "focusable xmlns".split()
+)
+_NAME = re.compile(r"(data|aria)-[a-z][a-z0-9-]*")
+_IMAGE = re.compile(r"data:image/(svg\+xml|png);base64,[A-Za-z0-9+/=]*")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+Attr: TypeAlias = str | int | float | bool | None
+
+
+class Frag(Struct, frozen=True):
+    """One element: its tag, attributes in the given order, children and key.
+
+    ``key`` is None for a part that keeps its place and shape inside its parent.
+    """
+
+    tag: str
+    attrs: tuple[tuple[str, str], ...]
+    kids: tuple[Frag | str, ...]
+    key: str | None
+
+    def html(self) -> str:
+        """Return the whole fragment as HTML."""
+        return "".join(_write(self))
+
+    def __str__(self) -> str:
+        return self.html()
+
+    def text(self) -> str:
+        """Return the words of the fragment, as a reader without a screen would meet them."""
+        words = " ".join(_words(self))
+        return re.sub(r"\s+", " ", words).strip()
+
+    def walk(self) -> Iterator[Frag]:
+        """Yield the fragment and all parts below it, in document order."""
+        yield self
+        for kid in self.kids:
+            if isinstance(kid, Frag):
+                yield from kid.walk()
+
+    def get(self, name: str) -> str | None:
+        """Return the attribute ``name``, or None when the element has none."""
+        return dict(self.attrs).get(name)
+
+
+Kid: TypeAlias = Frag | str | int | float | Iterable["Kid"] | None
+
+
+def h(tag: str, *kids: Kid, k: str | None = None, **attrs: Attr) -> Frag:
+    """Make an element.
+
+    ``kids`` are fragments, strings and numbers, or iterables of them; None is left out. Attribute
+    names are written with underscores (``aria_label``, ``class_``); None and False leave an
+    attribute out, True writes it empty. Raises ValueError for a tag or an attribute that is not in
+    the closed lists: a view that asks for one is wrong, whatever the data.
+    """
+    if tag not in HTML_TAGS and tag not in SVG_TAGS:
+        raise ValueError(f"tag {tag!r} is not allowed in a fragment")
+    written = tuple(_attributes(tag, attrs))
+    children = tuple(_flatten(kids))
+    if tag in VOID_TAGS and children:
+        raise ValueError(f"<{tag}> cannot have children")
+    return Frag(tag, written, children, k)
+
+
+def escape(text: str) -> str:
+    """Escape ``text`` for use in element content and in double-quoted attribute values."""
+    clean = _CONTROL.sub("\ufffd", text)
+    return (
+        clean.replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace('"', "&quot;")
+        .replace("'", "&#39;")
+    )
+
+
+def keys(frag: Frag) -> tuple[str, ...]:
+    """Return the keys in ``frag``, in document order."""
+    return tuple(part.key for part in frag.walk() if part.key is not None)
+
+
+def check_keys(frag: Frag) -> None:
+    """Raise ValueError when two parts of a frame share a key."""
+    seen: set[str] = set()
+    for key in keys(frag):
+        if key in seen:
+            raise ValueError(f"key {key!r} is used twice in one frame")
+        seen.add(key)
+
+
+def opening(frag: Frag) -> str:
+    """Return the start tag of ``frag``, with its key."""
+    key = "" if frag.key is None else f' data-k="{escape(frag.key)}"'
+    rest = "".join(f' {name}="{escape(value)}"' for name, value in frag.attrs)
+    return f"<{frag.tag}{key}{rest}>"
+
+
+def closing(frag: Frag) -> str:
+    """Return the end tag of ``frag``; void elements have none."""
+    return "" if frag.tag in VOID_TAGS else f"</{frag.tag}>"
+
+
+def _write(frag: Frag) -> Iterator[str]:
+    yield opening(frag)
+    for kid in frag.kids:
+        if isinstance(kid, str):
+            yield escape(kid)
+        else:
+            yield from _write(kid)
+    yield closing(frag)
+
+
+def _words(frag: Frag) -> Iterator[str]:
+    if frag.tag == "img":
+        yield frag.get("alt") or ""
+    for kid in frag.kids:
+        if isinstance(kid, str):
+            yield kid
+        else:
+            yield from _words(kid)
+
+
+def _flatten(kids: Iterable[Kid]) -> Iterator[Frag | str]:
+    """Yield fragments and strings; neighbouring strings are joined, as a parser would join them."""
+    pending = ""
+    for kid in _leaves(kids):
+        if isinstance(kid, str):
+            pending += kid
+            continue
+        if pending:
+            yield pending
+            pending = ""
+        yield kid
+    if pending:
+        yield pending
+
+
+def _leaves(kids: Iterable[Kid]) -> Iterator[Frag | str]:
+    for kid in kids:
+        if kid is None:
+            continue
+        if isinstance(kid, (Frag, str)):
+            yield kid
+        elif isinstance(kid, (int, float)):
+            yield number(kid)
+        else:
+            yield from _leaves(kid)
+
+
+def number(value: float) -> str:
+    """Write a number shortly and the same way everywhere: at most two decimals."""
+    if isinstance(value, int):
+        return str(value)
+    short = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if short == "-0" else short
+
+
+def _attributes(tag: str, attrs: dict[str, Attr]) -> Iterator[tuple[str, str]]:
+    for raw, value in attrs.items():
+        name = raw.rstrip("_").replace("_", "-")
+        if name not in ATTRIBUTES and not _NAME.fullmatch(name):
+            raise ValueError(f"attribute {name!r} is not allowed on <{tag}>")
+        if name == "data-k":
+            raise ValueError("a key is given as k=, not as an attribute")
+        if value is None or value is False:
+            continue
+        text = "" if value is True else value if isinstance(value, str) else number(value)
+        if name == "src" and not (tag == "img" and _IMAGE.fullmatch(text)):
+            raise ValueError("src is allowed on <img> for data:image/ only")
+        yield name, text

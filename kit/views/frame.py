@@ -1,0 +1,244 @@
+"""A frame: what a person sees at one moment of a history, whatever the model."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from kit.errors import Refusal
+from kit.model import Lamp, Model, lamps
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene, section
+
+MANY = 12
+"""Above this many actions of a kind, one control with a picker stands for them."""
+
+
+class Macro(Struct, frozen=True):
+    """A named run of ordinary actions that is offered as one button."""
+
+    name: str
+    title: str
+
+
+def frame(scene: Scene, panels: Sequence[Panel], macros: Sequence[Macro] = ()) -> Frag:
+    """Draw a whole frame. Its root says the step in one sentence (``data-say``)."""
+    shown = [panel for panel in panels if panel.shown is None or panel.shown(scene)]
+
+    def area(name: str) -> list[Frag]:
+        return [section(panel, panel.draw(scene)) for panel in shown if panel.area == name]
+
+    return h(
+        "div",
+        h("header", narration(scene), *area("head"), k="head", class_="kp-head"),
+        h("div", action_board(scene, macros), k="acts", class_="kp-acts"),
+        h("div", *area("main"), k="main", class_="kp-main"),
+        h("div", *area("side"), k="aside", class_="kp-aside"),
+        h("div", *area("foot"), k="foot", class_="kp-foot"),
+        k="frame",
+        class_="kp-frame",
+        data_say=scene.say,
+    )
+
+
+def frame_text(scene: Scene, panels: Sequence[Panel]) -> str:
+    """Write every panel of a frame as text, one under the other."""
+    parts = [scene.say] if scene.say else []
+    parts += [
+        f"{panel.title}\n{panel.text(scene)}".rstrip()
+        for panel in panels
+        if panel.shown is None or panel.shown(scene)
+    ]
+    return "\n\n".join(parts)
+
+
+def narration(scene: Scene) -> Frag:
+    """Say what happened in the step, and which milestone it reached."""
+    badge = (
+        h("span", scene.milestone, k="milestone", class_="milestone") if scene.milestone else None
+    )
+    return h("p", badge, h("span", scene.say), k="say", class_="say")
+
+
+def mark(model: Model[Any, Any], action: Any) -> str:
+    """Return the digest by which a button names its action: 12 hex digits."""
+    plain = repr((type(action).__name__, msgspec.to_builtins(action)))
+    return hashlib.blake2b(f"{model.name} {plain}".encode(), digest_size=6).hexdigest()
+
+
+def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
+    """Draw the actions of a state grouped by kind: what may happen, and what must wait and why."""
+    model, state = scene.model, scene.state
+    suggested = model.suggest(state)
+    rows: list[tuple[str, Any, Refusal | None]] = []
+    rows += [(model.kind(a), a, None) for a in model.actions(state)]
+    rows += [(model.kind(a), a, refusal) for a, refusal in model.waiting(state)]
+    order = {kind: i for i, kind in reversed(list(enumerate(kind for kind, _, _ in rows)))}
+    groups = groupby(sorted(rows, key=lambda row: order[row[0]]), key=lambda row: row[0])
+    boards = [
+        _group(scene, kind, [(a, r) for _, a, r in items], suggested) for kind, items in groups
+    ]
+    runs = h(
+        "div",
+        h("h4", "runs"),
+        [
+            h(
+                "button",
+                macro.title,
+                k=f"macro:{macro.name}",
+                type="button",
+                class_="act",
+                data_act=f"macro:{macro.name}",
+                data_refused=scene.closed,
+                aria_disabled="true" if scene.closed else None,
+            )
+            for macro in macros
+        ],
+        k="kind: runs",
+        class_="kind",
+        role="group",
+        aria_label="runs of several actions",
+    )
+    return h(
+        "details",
+        h("summary", h("h3", "Actions")),
+        boards or h("p", "Nothing can happen here.", class_="soft"),
+        runs if macros else None,
+        k="panel:actions",
+        class_="panel actions",
+        open=True,
+    )
+
+
+def _group(
+    scene: Scene, kind: str, items: list[tuple[Any, Refusal | None]], suggested: Any
+) -> Frag:
+    body = _picker(scene, kind, items) if len(items) > MANY else _buttons(scene, items, suggested)
+    return h(
+        "div",
+        h("h4", kind),
+        body,
+        k=f"kind:{kind}",
+        class_="kind",
+        role="group",
+        aria_label=f"actions: {kind}",
+        data_group=kind,
+    )
+
+
+def refusal_text(refusal: Refusal) -> str:
+    """Write a refusal as one line: the reason, its evidence, who is missing."""
+    parts = [refusal.reason.rstrip("."), *refusal.evidence]
+    if refusal.missing:
+        parts.append(f"missing: {', '.join(refusal.missing)}")
+    return "; ".join(parts) + "."
+
+
+def _buttons(
+    scene: Scene, items: Iterable[tuple[Any, Refusal | None]], suggested: Any
+) -> list[Frag]:
+    items = list(items)
+    waiting = sum(refusal is not None for _, refusal in items)
+    found = []
+    for action, refusal in items:
+        verb, name = scene.model.verb(action), mark(scene.model, action)
+        why = refusal_text(refusal) if refusal else scene.closed
+        found.append(
+            h(
+                "button",
+                verb,
+                k=f"act:{name}",
+                type="button",
+                class_="act suggested" if action == suggested else "act",
+                data_act=f"do:{name}",
+                data_refused=why,
+                aria_disabled="true" if why else None,
+                aria_label=f"{verb}, not now: {why}" if why else None,
+            )
+        )
+        if refusal is not None and waiting <= 2:
+            found.append(h("small", refusal.reason, k=f"why:{name}", class_="why"))
+    return found
+
+
+def _picker(scene: Scene, kind: str, items: list[tuple[Any, Refusal | None]]) -> list[Frag]:
+    options = []
+    for action, refusal in items:
+        why = refusal_text(refusal) if refusal else scene.closed
+        verb, name = scene.model.verb(action), mark(scene.model, action)
+        options.append(
+            h(
+                "option",
+                f"{verb} (not now)" if refusal else verb,
+                k=f"act:{name}",
+                value=f"do:{name}",
+                data_refused=why,
+            )
+        )
+    ready = sum(refusal is None for _, refusal in items)
+    return [
+        h("select", options, k=f"pick:{kind}", data_pick=True, aria_label=f"which {kind}"),
+        h(
+            "button",
+            "do",
+            k=f"go:{kind}",
+            type="button",
+            class_="act",
+            data_act="pick",
+            aria_label=f"do the chosen action: {kind}",
+        ),
+        h("small", f"{ready} of {len(items)} may happen now", class_="soft"),
+    ]
+
+
+def scene_lamps(scene: Scene) -> tuple[Lamp, ...]:
+    """Judge a scene by the model's properties."""
+    return lamps(scene.model, scene.state, scene.before, scene.action)
+
+
+def draw_lamps(scene: Scene) -> Frag:
+    """Draw a lamp a property: letter, shape and colour; a broken one names its witness."""
+    return h(
+        "ul",
+        [
+            h(
+                "li",
+                h(
+                    "span",
+                    "✓" if lamp.ok else "!",
+                    class_="bulb",
+                    role="img",
+                    aria_label="holds" if lamp.ok else "broken",
+                ),
+                h("span", lamp.title),
+                None if lamp.ok else h("strong", lamp.witness or "", class_="witness"),
+                k=f"lamp:{lamp.name}",
+                class_="lamp ok" if lamp.ok else "lamp bad",
+            )
+            for lamp in scene_lamps(scene)
+        ],
+        class_="lamps",
+    )
+
+
+def lamps_text(scene: Scene) -> str:
+    """Write the lamps, a line each."""
+    return "\n".join(
+        f"[ok] {lamp.title}" if lamp.ok else f"[BROKEN] {lamp.title}: {lamp.witness}"
+        for lamp in scene_lamps(scene)
+    )
+
+
+LAMPS = Panel(
+    "lamps",
+    "Properties",
+    "foot",
+    draw_lamps,
+    lamps_text,
+    shown=lambda scene: any(p.kind in ("always", "step") for p in scene.model.properties),
+)

@@ -1,0 +1,24 @@
+"""The style of drawings, shared by the live page and by images that stand alone."""
+
+SVG_STYLE = """
+svg{font:13px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
+text{fill:var(--ink);stroke:none}
+text.soft{fill:var(--soft);font-size:11px}
+text.on{fill:var(--outline);font-weight:600}
+.track{fill:none;stroke:var(--edge);stroke-width:2}
+.tick{stroke:var(--edge);stroke-width:2}
+.body{fill:var(--chip);stroke:var(--outline);stroke-width:2}
+.joining .body{fill:var(--added);stroke-dasharray:4 3}
+.leaving .body{fill:var(--removed);stroke-dasharray:4 3}
+.down .body{fill:var(--edge)}
+.lock{fill:none;stroke:var(--broken);stroke-width:7;stroke-dasharray:2 3}
+.focus{fill:none;stroke:var(--line);stroke-width:12}
+.box{fill:var(--chip);stroke:var(--outline);stroke-width:1.5}
+.done .box{fill:var(--holds)}
+.next .box{fill:var(--changed);stroke-width:3}
+.wire{fill:none;stroke:var(--edge);stroke-width:1.5}
+.bar{fill:var(--holds);stroke:var(--outline)}
+.bar.behind{fill:var(--chip)}
+.bar.held{fill:var(--chip);stroke-dasharray:3 2}
+.barrier{stroke:var(--ink);stroke-width:2;stroke-dasharray:5 3}
+"""

@@ -1,0 +1,116 @@
+"""Fragments for places that strip style sheets, scripts and inline SVG: stored notebook output.
+
+An untrusted notebook keeps tables, classes and inline styles but loses ``<svg>``, ``<style>`` and
+``data-*``. So a drawing becomes an ``<img>`` whose data URI carries its own style, with its label
+as the text alternative, and the few styles a table needs are written on its cells.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+
+from kit.views.fragment import Frag, closing, escape, h
+from kit.views.palette import LIGHT, css_variables
+from kit.views.picture import SVG_STYLE
+
+STYLES = {
+    "table": "border-collapse:collapse;margin:4px 0 10px",
+    "caption": "caption-side:top;text-align:left;font-weight:600;color:#565d68",
+    "th": "text-align:left;padding:2px 14px 2px 0;border-bottom:1px solid #d5d9e0;font-weight:400",
+    "td": "text-align:left;padding:2px 14px 2px 0;border-bottom:1px solid #d5d9e0",
+    "ul": "list-style:none;margin:0;padding:0",
+}
+CHIP = (
+    "display:inline-block;padding:0 6px;margin-right:4px;border:1.5px solid #17191c;"
+    "border-radius:11px;background:#ffffff;color:#17191c"
+)
+CLASSES = {
+    "chip": CHIP,
+    "added": "background:#56b4e9;border-radius:3px;font-weight:600",
+    "removed": "background:#e69f00;border-radius:3px;border-style:dashed;"
+    "text-decoration:line-through",
+    "changed": "background:#f0e442;color:#17191c;outline:1px solid #17191c",
+    "say": "margin:4px 0;color:#1c1f24",
+    "soft": "color:#565d68",
+    "bulb": "display:inline-block;width:18px;text-align:center;border:1.5px solid #17191c;"
+    "border-radius:50%;background:#009e73;color:#17191c;margin-right:6px",
+    "witness": "font-weight:600;margin-left:8px",
+    "badge": "padding:1px 10px;border:1.5px solid #17191c;background:#009e73;color:#17191c",
+    "busy": "background:#f0e442",
+    "milestone": "background:#0072b2;color:#ffffff;padding:1px 8px;margin-right:8px",
+    "beside": "display:flex;flex-wrap:wrap;gap:8px 36px",
+}
+INTERACTIVE = frozenset("button input select label summary details".split())
+
+
+def static_html(*frags: Frag) -> str:
+    """Return HTML that looks right without any style sheet: for ``text/html`` of a notebook."""
+    body = "".join(_write(frag) for frag in frags)
+    return f'<div style="background:{LIGHT["bg"]};color:{LIGHT["ink"]};padding:6px">{body}</div>'
+
+
+def standalone_svg(drawing: Frag) -> str:
+    """Return a drawing as an SVG document with its own style, as committed under ``images/``."""
+    body = "".join(_svg(kid) for kid in drawing.kids)
+    box = drawing.get("viewBox") or "0 0 100 100"
+    width, height = box.split()[2:]
+    label = escape(drawing.get("aria-label") or "")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{escape(box)}" width="{escape(width)}" '
+        f'height="{escape(height)}" role="img" aria-label="{label}">'
+        f"<style>{_variables()}{SVG_STYLE}</style>{body}</svg>"
+    )
+
+
+def image(drawing: Frag) -> Frag:
+    """Turn a drawing into an ``<img>`` with its label as text alternative."""
+    data = base64.b64encode(standalone_svg(drawing).encode()).decode()
+    alt = drawing.get("aria-label") or "drawing"
+    return h("img", src=f"data:image/svg+xml;base64,{data}", alt=alt)
+
+
+def _variables() -> str:
+    """The light theme's variables, on the root of a drawing."""
+    found = re.match(r"\.kp\{(.*?)\}", css_variables())
+    assert found is not None
+    return f":root{{{found[1]}}}"
+
+
+def _svg(part: Frag | str) -> str:
+    """Write a part of a drawing without what only a live page needs."""
+    if isinstance(part, str):
+        return escape(part)
+    kept = "".join(
+        f' {name}="{escape(value)}"'
+        for name, value in part.attrs
+        if not name.startswith(("data-", "aria-")) and name not in ("tabindex", "role")
+    )
+    return f"<{part.tag}{kept}>{''.join(_svg(kid) for kid in part.kids)}</{part.tag}>"
+
+
+def _write(part: Frag | str) -> str:
+    if isinstance(part, str):
+        return escape(part)
+    if part.tag == "svg":
+        return _write(image(part))
+    if part.tag in INTERACTIVE:
+        if part.tag not in ("summary", "details"):
+            return ""
+        tag = "div" if part.tag == "details" else "p"
+        return _write(Frag(tag, (), part.kids, None))
+    attrs = "".join(
+        f' {name}="{escape(value)}"'
+        for name, value in part.attrs
+        if not name.startswith("data-") and name not in ("tabindex", "class")
+    )
+    style = _style(part)
+    written = f' style="{style}"' if style else ""
+    inner = "".join(_write(kid) for kid in part.kids)
+    return f"<{part.tag}{written}{attrs}>{inner}{closing(part)}"
+
+
+def _style(part: Frag) -> str:
+    names = (part.get("class") or "").split()
+    rules = [STYLES.get(part.tag, ""), *(CLASSES.get(name, "") for name in names)]
+    return ";".join(rule for rule in rules if rule)

@@ -1,0 +1,14 @@
+const named = () => /^#step-(\d+)$/.exec(location.hash), heard = {};
+const box = document.getElementById("player");
+const bytes = Uint8Array.from(atob(document.getElementById("pack").textContent), (one) => one.charCodeAt(0));
+const traits = {
+  pack: bytes, shell: box.innerHTML, live: false, closed: box.dataset.closed,
+  start: named() && Number(named()[1]),
+};
+player.render({ el: box, model: {
+  get: (name) => traits[name],
+  on: (name, hear) => { heard[name] = hear; },
+  off() {},
+  send: ({ at, tip }) => { if (tip !== undefined) history.replaceState(null, "", `#step-${at}`); },
+} });
+addEventListener("hashchange", () => named() && heard["msg:custom"]({ look: Number(named()[1]) }));

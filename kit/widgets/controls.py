@@ -1,0 +1,266 @@
+"""The Player's drop-downs and switches: model or scenario, parameters, safeguards, files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets
+import msgspec
+
+from kit.errors import KitError
+from kit.registry import Entry, build, entries, entry_of
+from kit.timeline import Timeline
+from kit.views.fragment import h
+from kit.widgets.opening import open_named
+
+if TYPE_CHECKING:
+    from kit.widgets.player import Player
+
+WORDS = {
+    "rf": "replication factor",
+    "tokens": "tokens a node",
+    "dcs": "datacenters",
+    "racks": "racks a datacenter",
+    "menu": "offer every operation",
+    "window": "entries ahead of a gap",
+    "barrier": "progress barrier",
+}
+CHOICES = {"strategy": ("simple", "network", "everywhere")}
+HIDDEN = frozenset({"epoch", "low", "high"})
+RING = ("nodes", "tokens", "rf", "strategy", "dcs", "racks")
+"""Fields that describe a generated ring; touching one leaves the scenario's own ring."""
+OWN_RING = ("members", "keyspaces", "operations", "focus", "low", "high")
+
+
+class Controls:
+    """The widgets above the stage. A change builds the model anew; a wrong one says why, in place.
+
+    ``parameters`` are those of the model that is shown, as plain data.
+    """
+
+    def __init__(self, player: Player, name: str | None) -> None:
+        self.player = player
+        self.name = name
+        self.parameters: dict[str, Any] = msgspec.to_builtins(player.model.parameters)
+        self.off: tuple[str, ...] = tuple(player.model.off)
+        self._quiet = False
+        self.message = ipywidgets.HTML()
+        self.reset = _button("Reset", "begin anew with this model", self._reset)
+        self.fields: dict[str, Any] = {}
+        self.switches: dict[str, ipywidgets.Checkbox] = {}
+        self.source = self._source()
+        self.settings = ipywidgets.Accordion()
+        self.box = ipywidgets.VBox(
+            [ipywidgets.HBox([self.source, self.reset]), self.settings, self.message]
+        )
+        self._settle()
+
+    def _source(self) -> ipywidgets.Dropdown:
+        found: list[tuple[str, str | None]] = [("this model", None)] if self.name is None else []
+        for entry in entries().values():
+            found.append((f"{entry.name}: {entry.title}", entry.name))
+            found += [
+                (f"{entry.name} / {one.name}: {one.title}", f"{entry.name}/{one.name}")
+                for one in entry.scenarios
+            ]
+        names = [value for _, value in found]
+        box = ipywidgets.Dropdown(
+            options=found,
+            value=self.name if self.name in names else names[0],
+            description="Scenario",
+            layout=ipywidgets.Layout(width="520px"),
+        )
+        box.observe(self._open, "value")
+        return box
+
+    @property
+    def entry(self) -> Entry | None:
+        """The registry's entry of the model that is shown; None for a model of one's own."""
+        name = self.player.model.name
+        return entry_of(name) if name in entries() else None
+
+    def _settle(self) -> None:
+        """Show the parameters and switches of the model that is shown now."""
+        self._quiet = True
+        entry = self.entry
+        own = None if entry is None else entry.parameters
+        self.fields = {} if own is None else dict(_fields(own, _shown(self.parameters)))
+        guards = () if entry is None else entry.safeguards
+        self.switches = {
+            guard.name: _switch(guard.id, guard.title, guard.name not in self.off)
+            for guard in guards
+        }
+        for widget in (*self.fields.values(), *self.switches.values()):
+            widget.observe(self._rebuild, "value")
+        pages = {
+            "Ring and model": _grid(list(self.fields.values())),
+            "Safeguards": _grid(list(self.switches.values())),
+            "Files": self._files(),
+        }
+        pages = {title: page for title, page in pages.items() if page.children}
+        self.settings.children = tuple(pages.values())
+        self.settings.titles = tuple(pages)
+        self.settings.selected_index = None
+        self._quiet = False
+
+    def _files(self) -> ipywidgets.Box:
+        self.file = ipywidgets.Text(value="trace.json", description="File", continuous_update=False)
+        return ipywidgets.HBox(
+            [
+                self.file,
+                _button("Save trace", "write the history to this file", self._save),
+                _button("Load trace", "replay the history in this file", self._load),
+                _button("Export page", "write an HTML page beside it", self._export),
+            ]
+        )
+
+    def _open(self, change: Mapping[str, Any]) -> None:
+        name = change["new"]
+        if name is None or self._quiet:
+            return
+        with self._told():
+            opened = open_named(name)
+            self.name = opened.name
+            self._put(opened.timeline, opened.script)
+
+    def _rebuild(self, change: Mapping[str, Any]) -> None:
+        entry = self.entry
+        if self._quiet or entry is None:
+            return
+        with self._told():
+            owner = change["owner"]
+            given = self._given(next((n for n, w in self.fields.items() if w is owner), ""))
+            off = tuple(name for name, switch in self.switches.items() if not switch.value)
+            timeline = Timeline(build(entry.name, given, off))
+            same = given == self.parameters
+            self.parameters, self.off = msgspec.to_builtins(timeline.model.parameters), off
+            self.player.show(timeline, self.player.script if same else ())
+
+    def _given(self, touched: str) -> dict[str, Any]:
+        given = dict(self.parameters)
+        if touched in RING and given.get("members"):
+            for name in OWN_RING:
+                given.pop(name, None)
+            for name in RING:
+                given[name] = self.fields[name].value
+        if touched:
+            given[touched] = self.fields[touched].value
+            if touched in RING and given.get("operations") and touched != "rf":
+                given.pop("operations")
+        return given
+
+    def _put(self, timeline: Timeline, script: tuple[str, ...]) -> None:
+        self.player.show(timeline, script)
+        self.parameters = msgspec.to_builtins(timeline.model.parameters)
+        self.off = tuple(timeline.model.off)
+        self._settle()
+
+    def _reset(self, _button: Any) -> None:
+        with self._told():
+            self.player.reset()
+
+    def _save(self, _button: Any) -> None:
+        with self._told():
+            self._say(f"Saved {self.player.save(self.file.value)}.")
+
+    def _load(self, _button: Any) -> None:
+        with self._told():
+            self.player.load(self.file.value)
+            self._put(self.player.timeline, ())
+            self._say(f"Loaded {self.file.value}.")
+
+    def _export(self, _button: Any) -> None:
+        with self._told():
+            stem = self.file.value.removesuffix(".json")
+            made = self.player.export(f"{stem}.html")
+            left = f" Left out: {', '.join(made.left_out)}." if made.left_out else ""
+            self._say(f"Wrote {made.path} ({made.size:,} bytes).{left}")
+
+    def _say(self, text: str, *, wrong: bool = False) -> None:
+        kind = "kit-wrong" if wrong else "kit-told"
+        self.message.value = h("span", text, class_=kind, role="alert").html() if text else ""
+
+    def _told(self) -> _Told:
+        self._say("")
+        return _Told(self)
+
+
+class _Told:
+    """Shows a KitError where the person looks, and leaves everything as it was."""
+
+    def __init__(self, controls: Controls) -> None:
+        self._controls = controls
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
+        if isinstance(error, KitError):
+            self._controls._say(str(error), wrong=True)
+            return True
+        return False
+
+
+def _shown(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters with the ring's figures taken from its members, where it has some."""
+    shown = dict(parameters)
+    members = shown.get("members") or ()
+    if members:
+        shown["nodes"] = len(members)
+        shown["tokens"] = max((len(member["tokens"]) for member in members), default=1)
+        shown["dcs"] = len({member["dc"] for member in members})
+        shown["racks"] = max(1, len({member["rack"] for member in members}))
+    return shown
+
+
+def _fields(own: type[msgspec.Struct], values: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """A widget for every parameter that is a number, a choice or a switch."""
+    found = []
+    for field in msgspec.inspect.type_info(own).fields:  # type: ignore[attr-defined]
+        widget = None if field.name in HIDDEN else _widget(field, values.get(field.name))
+        if widget is not None:
+            found.append((field.name, widget))
+    return found
+
+
+def _widget(field: Any, value: Any) -> Any:
+    word = WORDS.get(field.name, field.name)
+    wide = {"style": {"description_width": "150px"}, "layout": ipywidgets.Layout(width="270px")}
+    kind = field.type
+    if isinstance(kind, msgspec.inspect.BoolType):
+        return ipywidgets.Checkbox(value=value, description=word, indent=False)
+    if isinstance(kind, msgspec.inspect.IntType):
+        return ipywidgets.BoundedIntText(value=value, min=0, max=1000, description=word, **wide)
+    options: tuple[str, ...] | None = CHOICES.get(field.name)
+    if isinstance(kind, msgspec.inspect.LiteralType):
+        options = tuple(str(one) for one in kind.values)
+    if options is not None:
+        return ipywidgets.Dropdown(options=options, value=value, description=word, **wide)
+    return None
+
+
+def _switch(code: str, title: str, on: bool) -> ipywidgets.Checkbox:
+    return ipywidgets.Checkbox(
+        value=on,
+        description=f"{code}  {title}",
+        indent=False,
+        layout=ipywidgets.Layout(width="auto"),
+    )
+
+
+def _button(word: str, tooltip: str, act: Any) -> ipywidgets.Button:
+    made = ipywidgets.Button(
+        description=word, tooltip=tooltip, layout=ipywidgets.Layout(width="auto")
+    )
+    made.on_click(act)
+    return made
+
+
+def _grid(widgets: list[Any]) -> ipywidgets.GridBox:
+    return ipywidgets.GridBox(
+        widgets,
+        layout=ipywidgets.Layout(
+            grid_template_columns="repeat(auto-fill, minmax(280px, 1fr))", grid_gap="2px 12px"
+        ),
+    )

@@ -1,0 +1,57 @@
+"""What a Player can be opened on: a timeline, a model, a scenario, or a name."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from kit.errors import BadInput
+from kit.model import Model
+from kit.registry import Scenario, build, entries, scenario_of
+from kit.timeline import Timeline
+
+Source: TypeAlias = Timeline | Model[Any, Any] | Scenario | str | None
+
+
+class Opened(Struct, frozen=True):
+    """A timeline, the verbs that take the place of suggestions, and the name in the drop-down."""
+
+    timeline: Timeline
+    script: tuple[str, ...] = ()
+    name: str | None = None
+
+
+def open_source(source: Source) -> Opened:
+    """Open anything a Player takes; None is the first worked example.
+
+    Raises:
+        BadInput: for a name that is neither a scenario nor a model.
+    """
+    if isinstance(source, Timeline):
+        return Opened(source)
+    if isinstance(source, Model):
+        return Opened(Timeline(source))
+    if isinstance(source, Scenario):
+        return _of_scenario(source)
+    return open_named("bootstrap" if source is None else source)
+
+
+def open_named(name: str) -> Opened:
+    """Open a scenario or a model by name.
+
+    Raises:
+        BadInput: when there is neither.
+    """
+    if name in entries():
+        return Opened(Timeline(build(name)), (), name)
+    entry, scenario = scenario_of(name)
+    model = build(entry.name, dict(scenario.parameters), scenario.off)
+    return Opened(Timeline(model), scenario.script, f"{entry.name}/{scenario.name}")
+
+
+def _of_scenario(scenario: Scenario) -> Opened:
+    entry, known = scenario_of(scenario.name)
+    if known != scenario:
+        raise BadInput("scenario", scenario.name, "a registered one; give its model instead")
+    return open_named(f"{entry.name}/{scenario.name}")

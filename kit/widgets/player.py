@@ -1,0 +1,318 @@
+"""The Player: step a model by hand, forwards and backwards, in JupyterLab."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ipywidgets
+
+from kit import trace as traces
+from kit.errors import BadInput, KitError, Refused
+from kit.model import Model
+from kit.timeline import Moment, Timeline
+from kit.views.export import LIMIT, Exported, export_html
+from kit.views.frame import frame_text, mark, narration, refusal_text
+from kit.views.panel import Panel
+from kit.views.reel import News, Reel
+from kit.views.registry import for_model
+from kit.views.static import static_html
+from kit.widgets.controls import Controls
+from kit.widgets.messages import Act, Look, Need, Sync, message_from
+from kit.widgets.opening import Source, open_source
+from kit.widgets.stage import Stage
+
+
+class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no types
+    """A model on a stage, with controls for time, actions and parameters.
+
+    ``source`` is a timeline, a model, a scenario, or the name of a model or scenario; None is the
+    first scenario of the worked examples. ``controls`` False leaves the drop-downs and switches
+    away (for a model of one's own they are left away anyhow). Everything the buttons do, the
+    methods do too, by the same code; a method raises the :class:`kit.errors.KitError` that a
+    button shows in place.
+    """
+
+    def __init__(
+        self,
+        source: Source = None,
+        *,
+        controls: bool = True,
+        panels: tuple[str, ...] | None = None,
+    ) -> None:
+        super().__init__()
+        self.add_class("kit-player")
+        self._names = panels
+        self.stage = Stage()
+        self.stage.on_msg(self._hear)
+        opened = open_source(source)
+        self.timeline, self.script = opened.timeline, opened.script
+        self.reel = Reel(self.timeline, panels=self._panels(self.timeline.model))
+        self.controls = Controls(self, opened.name) if controls else None
+        self.stage.pack = self.reel.pack()
+        self.children = [self.controls.box, self.stage] if self.controls else [self.stage]
+
+    # What a person can do; buttons, keys and cells all come here.
+
+    @property
+    def model(self) -> Model[Any, Any]:
+        """The model that is played."""
+        return self.timeline.model
+
+    @property
+    def state(self) -> Any:
+        """The state that is shown."""
+        return self.timeline.state
+
+    def step(self) -> Moment:
+        """Go one step on; at the end of the branch, do what the script or the model suggests.
+
+        Raises:
+            Refused: at rest, or when what comes next must wait.
+        """
+        return self._change(self._forward)
+
+    def back(self) -> Moment:
+        """Go one step back; at the start, stay there."""
+        return self._change(self.timeline.back)
+
+    def milestone(self) -> Moment:
+        """Go on to the next milestone, or as far as one can.
+
+        Raises:
+            Refused: when not even one step was possible.
+        """
+        return self._change(self._to_milestone)
+
+    def act(self, action: Any) -> Moment:
+        """Do an action, given as itself or by its verb (``"apply B"``). In the past this forks.
+
+        Raises:
+            Refused: when it may not happen now, with the reason.
+            BadInput: when there is no such action.
+        """
+        return self._change(lambda: self.timeline.do(self._find(action)))
+
+    def run(self, macro: str) -> Moment:
+        """Do the ordinary actions of a macro (``"catch-up"``, ``"barrier"``) as one folded step.
+
+        Raises:
+            Refused: when there is nothing to do.
+            BadInput: when the model has no such macro.
+        """
+        return self._change(lambda: self._run(macro))
+
+    def fork(self) -> Moment:
+        """Begin a new branch at the moment that is shown."""
+        return self._change(self.timeline.fork)
+
+    def goto(self, moment: int) -> Moment:
+        """Look at any moment of any branch. Raises BadInput when there is no such moment."""
+        return self._change(lambda: self.timeline.goto(moment))
+
+    def reset(self) -> Moment:
+        """Begin anew with the same model and script."""
+        self.show(Timeline(self.model), self.script)
+        return self.timeline.now
+
+    def show(self, timeline: Timeline, script: tuple[str, ...] = ()) -> None:
+        """Put another timeline on the stage."""
+        reel = Reel(timeline, panels=self._panels(timeline.model), session=self.reel.number + 1)
+        self.timeline, self.reel, self.script = timeline, reel, script
+        self.stage.pack = reel.pack()
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the whole history as a trace file."""
+        traces.write(self.timeline.save(), Path(path))
+        return Path(path)
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Replay a trace file and show it.
+
+        Raises:
+            BadInput: when it is no trace, or a step of it is not enabled; what is shown stays.
+        """
+        self.show(Timeline.load(traces.read(Path(path))))
+
+    def export(self, path: str | os.PathLike[str], *, limit: int = LIMIT) -> Exported:
+        """Write one HTML page of at most ``limit`` bytes that needs neither kernel nor network."""
+        return export_html(self.timeline, path, limit=limit)
+
+    # What a reader without a browser gets.
+
+    def text(self) -> str:
+        """Return every panel of the moment that is shown, as text."""
+        return frame_text(self.reel.scene(self.timeline.at), self.reel.panels)
+
+    def static(self) -> str:
+        """Return the moment that is shown as HTML that survives an untrusted notebook."""
+        scene = self.reel.scene(self.timeline.at)
+        stills = [
+            panel.draw(scene)
+            for panel in self.reel.panels
+            if panel.still and (panel.shown is None or panel.shown(scene))
+        ]
+        return static_html(narration(scene), *stills)
+
+    def __repr__(self) -> str:
+        path = self.timeline.path()
+        here = path.index(self.timeline.at)
+        return f"Player({self.model.name}: step {here} of {len(path) - 1}; {self.timeline.now.say})"
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        bundle = super()._repr_mimebundle_(**options) or {}
+        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        return {**data, "text/plain": repr(self), "text/html": self.static()}
+
+    # One way in for buttons and methods alike.
+
+    def perform(self, message: Act) -> Moment:
+        """Do what a control asked for, at the moment it was shown at.
+
+        Raises:
+            KitError: when it is no control of that moment, or must wait; nothing changes then.
+        """
+        timeline = self.timeline
+        former = timeline.at, timeline.tip
+        timeline.goto(message.at)
+        verb, _, rest = message.act.partition(":")
+        plain: dict[str, Callable[[], object]] = {
+            "step": self._forward,
+            "milestone": self._to_milestone,
+            "fork": timeline.fork,
+        }
+        try:
+            if message.act in plain:
+                return self._change(plain[message.act], message.have)
+            if verb == "do":
+                return self._change(lambda: timeline.do(self._marked(rest)), message.have)
+            if verb == "macro":
+                return self._change(lambda: self._run(rest), message.have)
+            raise BadInput("act", message.act, "a control of the player")
+        except KitError:
+            timeline.at, timeline.tip = former
+            raise
+
+    def _hear(self, _widget: Any, content: object, _buffers: object) -> None:
+        try:
+            message = message_from(content)
+            if isinstance(message, Act):
+                self.perform(message)
+            elif isinstance(message, Look):
+                self._look(message)
+            elif isinstance(message, Need):
+                self._within(message.need)
+                self.stage.send(self.reel.need(message.need))
+            else:
+                self._sync(message)
+        except KitError as error:
+            news = self.reel.news(len(self.reel.store), len(self.reel.nodes))
+            self.stage.send({**news, "error": str(error)})
+
+    def _look(self, message: Look) -> None:
+        self._within(message.at)
+        self._within(message.tip)
+        if message.at in self.timeline.path(message.tip):
+            self.timeline.tip, self.timeline.at = message.tip, message.at
+
+    def _sync(self, message: Sync) -> None:
+        texts, nodes = len(self.reel.store), len(self.reel.nodes)
+        if message.session != self.reel.session or message.sync > texts or message.nodes > nodes:
+            self.stage.pack = self.reel.pack()
+        elif message.sync < texts or message.nodes < nodes:
+            self._tell(self.reel.news(max(0, message.sync), max(0, message.nodes)))
+
+    def _within(self, moment: int) -> None:
+        if not 0 <= moment < len(self.timeline.moments):
+            last = len(self.timeline.moments) - 1
+            raise BadInput("moment", moment, f"a number from 0 to {last}")
+
+    def _change(self, act: Callable[[], object], have: int | None = None) -> Moment:
+        """Act, draw what is new, tell the stage."""
+        base = len(self.reel.store)
+        try:
+            act()
+        finally:
+            first = self.reel.update()
+            if self.reel.full():
+                self.reel.renew()
+                self.stage.pack = self.reel.pack()
+            else:
+                base = base if have is None else max(0, min(have, base))
+                self._tell(self.reel.news(base, first))
+        return self.timeline.now
+
+    def _tell(self, news: News) -> None:
+        self.stage.send({**news, "at": self.timeline.at, "tip": self.timeline.tip})
+
+    def _forward(self) -> Moment:
+        timeline = self.timeline
+        if timeline.at != timeline.tip:
+            moved = timeline.forward()
+            assert moved is not None
+            return moved
+        action = self._next()
+        if action is None:
+            raise Refused(self._rest())
+        return timeline.do(action)
+
+    def _to_milestone(self) -> Moment:
+        moved = self._forward()
+        while moved.milestone is None:
+            try:
+                moved = self._forward()
+            except Refused:
+                break
+        return moved
+
+    def _next(self) -> Any:
+        """What the script wants next, while the branch follows it; else the model's suggestion."""
+        done = [self.model.verb(self.timeline.moments[m].action) for m in self.timeline.path()[1:]]
+        if len(done) < len(self.script) and done == list(self.script[: len(done)]):
+            return self._find(self.script[len(done)])
+        return self.timeline.suggest()
+
+    def _rest(self) -> str:
+        reasons = [refusal_text(why) for _, why in self.model.waiting(self.state)]
+        return "Nothing to go on with: " + (reasons[0] if reasons else "this is the end.")
+
+    def _run(self, name: str) -> Moment:
+        runs = {macro.name: actions for macro, actions in self.reel.views.runs}
+        if name not in runs:
+            raise BadInput("macro", name, f"one of {', '.join(runs) or 'none'}")
+        actions = list(runs[name](self.model, self.state))
+        if not actions:
+            raise Refused("Nothing to do here: every step of this run is done already.")
+        return self.timeline.run(actions)
+
+    def _find(self, action: Any) -> Any:
+        if not isinstance(action, str):
+            return action
+        for one in self.model.actions(self.state):
+            if self.model.verb(one) == action:
+                return one
+        for one, why in self.model.waiting(self.state):
+            if self.model.verb(one) == action:
+                raise Refused(refusal_text(why))
+        verbs = ", ".join(self.model.verb(one) for one in self.model.actions(self.state))
+        raise BadInput("action", action, verbs or "nothing: there is no action here")
+
+    def _marked(self, name: str) -> Any:
+        for action in self.model.actions(self.state):
+            if mark(self.model, action) == name:
+                return action
+        for action, why in self.model.waiting(self.state):
+            if mark(self.model, action) == name:
+                raise Refused(refusal_text(why))
+        raise BadInput("act", name, "an action of the state that is shown")
+
+    def _panels(self, model: Model[Any, Any]) -> tuple[Panel, ...] | None:
+        if self._names is None:
+            return None
+        known = {panel.name: panel for panel in for_model(model).panels}
+        for name in self._names:
+            if name not in known:
+                raise BadInput("panels", name, f"one of {', '.join(known)}")
+        return tuple(known[name] for name in self._names)
