@@ -36,9 +36,14 @@ class Timeline:
     current moment, ``tip`` the last one of the branch it lies on.
     """
 
-    def __init__(self, model: Model[Any, Any]) -> None:
-        """A history that holds only the model's first state."""
+    def __init__(self, model: Model[Any, Any], script: Iterable[str] = ()) -> None:
+        """A history that holds only the model's first state.
+
+        ``script`` holds verbs; each takes the place of the model's suggestion as soon as it is
+        enabled, in order.
+        """
         self.model = model
+        self.script = tuple(script)
         self.moments = [Moment(0, -1, None, model.start(), f"{model.title}: the start.")]
         self.children: list[list[int]] = [[]]
         self.at = 0
@@ -90,8 +95,22 @@ class Timeline:
         return moment
 
     def suggest(self) -> Any | None:
-        """What the default schedule would do next here; None at rest."""
+        """What the script, or else the model's default schedule, would do next; None at rest."""
+        wanted = self._scripted()
+        if wanted is not None:
+            for action in self.model.actions(self.state):
+                if self.model.verb(action) == wanted:
+                    return action
         return self.model.suggest(self.state)
+
+    def _scripted(self) -> str | None:
+        """The first line of the script that the way to the current moment has not followed."""
+        lines = iter(self.script)
+        wanted = next(lines, None)
+        for moment in self.path(self.at)[1:]:
+            if wanted is not None and self.model.verb(self.moments[moment].action) == wanted:
+                wanted = next(lines, None)
+        return wanted
 
     def forward(self) -> Moment | None:
         """One step on along the branch; at its tip, what the model suggests. None at rest."""

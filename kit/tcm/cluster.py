@@ -156,7 +156,10 @@ class TcmCluster(Product):
             case "replicas":
                 return replicated(now, self.floor)
             case "quorums":
-                return quorums_meet(now, self.tcm.snapshot(events.shorter()) if events else None)
+                if not events:
+                    return quorums_meet(now, None)
+                previous = self.tcm.snapshot(events.shorter())
+                return quorums_meet(now, previous, self._gone(previous, events))
             case "cover":
                 return covered(now)
             case "reads-in-writes":
@@ -165,6 +168,13 @@ class TcmCluster(Product):
                 return locks_disjoint(now)
             case _:
                 return settled(now, forgotten)
+
+    def _gone(self, previous: Snapshot, events: Any) -> frozenset[int]:
+        """The nodes that the newest event, or an operation under way, takes to be dead."""
+        last = events[len(events) - 1]
+        begun = [last.operation] if isinstance(last, Begin) else []
+        operations = [x.plan.operation for x in previous.metadata.sequences] + begun
+        return frozenset(self.codes[x.dead] for x in operations if x.dead is not None)
 
     def _lamp(self, name: str, title: str) -> Property:
         def judge(s: Any) -> str | None:

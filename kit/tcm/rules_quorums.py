@@ -21,14 +21,19 @@ from kit.tcm.rules_permit import overlapping
 Group = tuple[int, ...]
 
 
-def disjoint_majorities(reads: Group, writes: Group) -> tuple[Group, Group] | None:
+def disjoint_majorities(
+    reads: Group, writes: Group, gone: frozenset[int] = frozenset()
+) -> tuple[Group, Group] | None:
     """A majority of ``reads`` and one of ``writes`` that share no node, if there are such.
 
     Each side first takes nodes that the other does not have, then shares out the common ones.
+    Nodes that are ``gone`` for good answer nobody.
     """
-    common = [code for code in reads if code in writes]
-    picked_reads = [code for code in reads if code not in writes][: majority(len(reads))]
-    picked_writes = [code for code in writes if code not in reads][: majority(len(writes))]
+    common = [code for code in reads if code in writes and code not in gone]
+    only_reads = [code for code in reads if code not in writes and code not in gone]
+    only_writes = [code for code in writes if code not in reads and code not in gone]
+    picked_reads = only_reads[: majority(len(reads))]
+    picked_writes = only_writes[: majority(len(writes))]
     need_reads = majority(len(reads)) - len(picked_reads)
     need_writes = majority(len(writes)) - len(picked_writes)
     if not reads or not writes or need_reads + need_writes > len(common):
@@ -38,7 +43,9 @@ def disjoint_majorities(reads: Group, writes: Group) -> tuple[Group, Group] | No
     return tuple(picked_reads), tuple(picked_writes)
 
 
-def quorums_meet(snapshot: Snapshot, previous: Snapshot | None) -> str | None:
+def quorums_meet(
+    snapshot: Snapshot, previous: Snapshot | None, gone: frozenset[int] = frozenset()
+) -> str | None:
     """Every read majority meets every write majority, within an epoch and across adjacent ones.
 
     The barrier keeps coordinators within adjacent epochs, so these are the pairs that count.
@@ -52,7 +59,7 @@ def quorums_meet(snapshot: Snapshot, previous: Snapshot | None) -> str | None:
             if reads is writes:
                 continue
             for token, read_codes, write_codes in _aligned(reader, writer, group):
-                missed = disjoint_majorities(read_codes, write_codes)
+                missed = disjoint_majorities(read_codes, write_codes, gone)
                 if missed is not None:
                     return _missed(reader, writer, group, token, missed)
     return None
