@@ -1,0 +1,226 @@
+"""The plan of any ring change: what it does, what it locks, whom it takes data from."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kit.errors import BadInput
+from kit.ring.applying import apply, settle
+from kit.ring.deltas import Delta, invert, merge
+from kit.ring.movement import Movement, Replaced, movement
+from kit.ring.placements import Placement, at_rest
+from kit.ring.ranges import Range, shared
+from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
+from kit.ring.tokens import small
+from kit.ring.topology import Node, Ring
+from tests.ring.draws import changed, probes, replications, rings
+
+TEN = Ring.of([Node(f"n{i}", (i * 100,)) for i in range(1, 11)])
+RF3 = SimpleStrategy(3)
+
+
+def locks_of_join(token: int) -> tuple[Range, ...]:
+    """The ranges that a node joining the ten at this token locks."""
+    return movement(TEN, TEN.join(Node("x", (token,))), RF3).locked
+
+
+def locks_of_leave(name: str) -> tuple[Range, ...]:
+    """The ranges that a node leaving the ten locks."""
+    return movement(TEN, TEN.leave(name), RF3).locked
+
+
+def sets(placement: Placement, tokens: list[int]) -> list[list[list[frozenset[int]]]]:
+    """The groups of each token in both tables, as sets."""
+    return [
+        [[frozenset(g) for g in table.groups_of(t)] for t in tokens]
+        for table in (placement.reads, placement.writes)
+    ]
+
+
+@pytest.mark.spec("A-021", "A-036")
+@settings(max_examples=300)
+@given(st.data())
+def test_every_plan_leads_to_the_future_placement(data: st.DataObject) -> None:
+    """For any change of any ring the five steps lead from rest to rest, and each can be undone.
+
+    The split changes no owner; the merge neither; added writers come before they are read and
+    displaced ones go after; the plan as one delta does the same.
+    """
+    before, replication = data.draw(rings()), data.draw(replications())
+    after = data.draw(changed(before))
+    plan = movement(before, after, replication)
+    tokens = probes(before, after)
+    now = start = at_rest(before, replication)
+    whole = Delta.empty
+    for name, delta in plan.steps:
+        then = apply(now, delta)
+        assert sets(apply(then, invert(delta)), tokens) == sets(now, tokens)
+        if name in ("split", "merge"):
+            assert sets(then, tokens) == sets(now, tokens)
+        reads, writes = sets(then, tokens)
+        assert all(r[0] <= w[0] for r, w in zip(reads, writes, strict=True))
+        now, whole = then, merge(whole, delta)
+    assert settle(now, after, replication) == at_rest(after, replication)
+    assert settle(apply(start, whole), after, replication) == at_rest(after, replication)
+    assert not merge(whole, invert(whole))
+
+
+def changing(plan: Movement) -> set[tuple[int, int]]:
+    """The rows of a plan that gain a replica, by their bounds."""
+    return {(one.range.left, one.range.right) for one in plan.streams}
+
+
+@given(st.data())
+def test_plan_row_by_row(data: st.DataObject) -> None:
+    """Locks, affected nodes and sources agree with both placements, row by row."""
+    before, replication = data.draw(rings()), data.draw(replications())
+    after = data.draw(changed(before))
+    plan = movement(before, after, replication)
+    old, new = at_rest(before, replication).reads, at_rest(after, replication).reads
+    bounds = sorted({before.space.low, *before.rights.tolist(), *after.rights.tolist()})
+    expected: list[Range] = []
+    gains: dict[Range, tuple[set[int], set[int]]] = {}
+    for left, right in pairwise(bounds):
+        (was,), (will,) = old.groups_of(right), new.groups_of(right)
+        gained, lost = set(will) - set(was), set(was) - set(will)
+        if gained:
+            gains[Range(left, right)] = gained, lost
+        (row,), (future) = old.rows_of(right), new.rows_of(right)[0]
+        split = any(int(old.lefts[row]) < cut < int(old.rights[row]) for cut in plan.split.cuts)
+        merged = any(
+            int(new.lefts[future]) < bound < int(new.rights[future]) for bound in plan.merge.merges
+        )
+        if gained or split or merged:
+            expected.append(Range(left, right))
+            codes = plan.affected[plan.locked.index(Range(left, right))]
+            assert set(codes) == set(was) | set(will)
+            assert len(set(codes)) == len(codes)
+    assert list(plan.locked) == expected
+    assert changing(plan) == {(one.left, one.right) for one in gains}
+    for one, (gained, lost) in gains.items():
+        pairs = [p for p in plan.streams if p.range == one]
+        assert {p.gains for p in pairs} == gained
+        displaced = [p.loses for p in pairs if p.loses is not None]
+        assert len(displaced) == len(set(displaced)) == min(len(gained), len(lost))
+        assert set(displaced) <= lost
+
+
+def test_the_read_switch_is_one_delta() -> None:
+    """Reads gain and lose in the same delta; the writer that goes is dropped by a later one."""
+    plan = movement(TEN, TEN.join(Node("x", (550,))), RF3)
+    assert plan.switch.reads.adds
+    assert plan.switch.reads.drops
+    assert not plan.switch.writes
+    assert plan.add.writes.adds == plan.switch.reads.adds
+    assert plan.drop.writes.drops == plan.switch.reads.drops
+    assert not plan.merge
+
+
+def test_a_join_locks_one_range_more_than_rf() -> None:
+    """On ten nodes with RF 3 a join locks four ranges in a row: three gain, the fourth is split."""
+    assert locks_of_join(550) == (
+        Range(300, 400),
+        Range(400, 500),
+        Range(500, 550),
+        Range(550, 600),
+    )
+
+
+def test_joins_far_apart_do_not_meet() -> None:
+    """Joins at 550 and 850 share no locked token; joins at 550 and 750 do."""
+    assert shared(locks_of_join(550), locks_of_join(850)) == ()
+    assert shared(locks_of_join(550), locks_of_join(750)) == (Range(500, 550), Range(550, 600))
+
+
+def test_leaves_meet_in_the_merged_range_only() -> None:
+    """Leaves of n3 and n6 share (300, 400]: n3's row is merged into it, n6's heirs gain it."""
+    assert shared(locks_of_leave("n3"), locks_of_leave("n6")) == (Range(300, 400),)
+    locked = {(one.left, one.right) for one in locks_of_leave("n3")}
+    assert locked - changing(movement(TEN, TEN.leave("n3"), RF3)) == {(300, 400)}
+
+
+def test_a_new_rack_locks_the_whole_ring() -> None:
+    """The first node of a new rack can take a replica everywhere, and then everything is locked."""
+    nodes = [Node(f"n{i}", (i * 100,), rack=f"r{i % 2}") for i in range(1, 7)]
+    ring = Ring.of(nodes, small(700))
+    plan = movement(ring, ring.join(Node("x", (50,), rack="new")), _network(dc1=3))
+    assert plan.locked[0].left == ring.space.low
+    assert plan.locked[-1].right == ring.space.high
+    assert all(a.right == b.left for a, b in pairwise(plan.locked))
+
+
+def _network(**factors: int) -> NetworkTopologyStrategy:
+    return NetworkTopologyStrategy(tuple(sorted(factors.items())))
+
+
+def test_sources_are_the_displaced_replicas() -> None:
+    """The joiner takes each row from the replica whose place it takes, if there is one."""
+    ring = Ring.of([Node("A", (100,)), Node("B", (200,)), Node("C", (300,))], small(400))
+    after = ring.join(Node("X", (150,)))
+    a_b_c_x = dict(enumerate("ABCX"))
+    plan = movement(ring, after, SimpleStrategy(2))
+    assert [(p.range.right, a_b_c_x[p.gains], a_b_c_x[p.loses or 0]) for p in plan.streams] == [
+        (100, "X", "B"), (150, "X", "C"), (400, "X", "B"),
+    ]  # fmt: skip
+    wide = movement(ring, after, SimpleStrategy(9))
+    assert {(p.gains, p.loses) for p in wide.streams} == {(3, None)}
+
+
+def test_sources_are_of_the_same_datacenter() -> None:
+    """When replicas of two datacenters are displaced in one row, each takes from its own side."""
+    nodes = [
+        Node("a", (10,)), Node("b", (20,), "dc2"), Node("c", (30,)), Node("d", (40,), "dc2"),
+    ]  # fmt: skip
+    ring = Ring.of(nodes, small(99))
+    after = ring.move("a", (35,)).move("b", (45,))
+    plan = movement(ring, after, _network(dc1=1, dc2=1))
+    row = [p for p in plan.streams if p.range == Range(10, 20)]
+    assert row == [Replaced(Range(10, 20), 3, 1)]
+    two = [p for p in plan.streams if p.range == Range(0, 10)]
+    assert {(p.gains, p.loses) for p in two} == {(2, 0), (3, 1)}
+
+
+def test_replace_changes_owners_only() -> None:
+    """A replacement takes every row of the node it replaces, and no bound comes or goes."""
+    after = TEN.replace("n3", Node("n9x", ()))
+    plan = movement(TEN, after, RF3)
+    assert not plan.split
+    assert not plan.merge
+    assert {(p.gains, p.loses) for p in plan.streams} == {(10, 2)}
+
+
+def test_first_node_of_a_cluster() -> None:
+    """The first node gains the whole line; nobody is displaced."""
+    empty = Ring.of([Node("A", ())], small(400))
+    plan = movement(empty, empty.move("A", (100,)), RF3)
+    assert [(p.gains, p.loses) for p in plan.streams] == [(0, None), (0, None)]
+    assert plan.split.cuts == (100,)
+
+
+@pytest.mark.parametrize("other", [Ring.of([Node("z", (1,))]), Ring.of(TEN.nodes, small(9999))])
+def test_rings_that_do_not_belong_together(other: Ring) -> None:
+    """A plan needs the same space and stable codes; anything else is bad input."""
+    with pytest.raises(BadInput, match="rings"):
+        movement(TEN, other, RF3)
+
+
+@given(st.data())
+def test_nothing_to_do(data: st.DataObject) -> None:
+    """A change to the same ring has an empty plan and locks nothing."""
+    ring, replication = data.draw(rings()), data.draw(replications())
+    plan = movement(ring, ring, replication)
+    assert not any(delta for _, delta in plan.steps)
+    assert plan.locked == plan.streams == plan.affected == ()
+
+
+def test_plans_are_values() -> None:
+    """Two plans of the same change are the same in all parts."""
+    replication: Replication = RF3
+    after = TEN.leave("n3")
+    one, two = (movement(TEN, after, replication) for _ in range(2))
+    assert one.steps == two.steps
+    assert (one.locked, one.streams, one.affected) == (two.locked, two.streams, two.affected)

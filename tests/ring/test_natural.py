@@ -1,0 +1,169 @@
+"""Natural replicas: the columns against the readable reference and against a published driver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from cassandra import metadata as driver
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kit.ring.natural import replicas
+from kit.ring.reference import replicas_reference
+from kit.ring.replication import (
+    EverywhereStrategy,
+    LocalStrategy,
+    NetworkTopologyStrategy,
+    Replication,
+    SimpleStrategy,
+)
+from kit.ring.tokens import MURMUR3, small
+from kit.ring.topology import Node, Ring
+from tests.ring.draws import networks, replications, rings
+
+
+def named(ring: Ring, replication: Replication) -> dict[int, tuple[str, ...]]:
+    """Replica names by the right bound of each row."""
+    found = replicas(ring, replication).tolist()
+    return {
+        right: tuple(ring.names[code] for code in codes if code >= 0)
+        for right, codes in zip(ring.rights.tolist(), found, strict=True)
+    }
+
+
+def driver_map(ring: Ring, strategy: Any) -> dict[int, list[SimpleHost]]:
+    """The driver's token map; a host needs no more than name, datacenter and rack."""
+    hosts = [SimpleHost(node) for node in ring.nodes]
+    tokens = ring.tokens.tolist()
+    owner = {t: hosts[code] for t, code in zip(tokens, ring.owners.tolist(), strict=True)}
+    return dict(strategy.make_token_replica_map(owner, tokens))
+
+
+class SimpleHost:
+    """A host as the driver's strategies see it; equal only to itself."""
+
+    def __init__(self, node: Node) -> None:
+        self.name, self.datacenter, self.rack = node.name, node.dc, node.rack
+
+
+@pytest.mark.spec("A-010", "A-011", "A-012", "A-013")
+@given(rings(12), replications())
+def test_columns_equal_the_reference(ring: Ring, replication: Replication) -> None:
+    """Every row of every ring has the replicas of the readable function, in the same order."""
+    expected = {
+        right: replicas_reference(ring.nodes, replication, right, ring.space)
+        for right in ring.rights.tolist()
+    }
+    assert named(ring, replication) == expected
+
+
+@pytest.mark.spec("A-011")
+@given(rings(64), st.integers(1, 6))
+def test_simple_equals_the_driver(ring: Ring, factor: int) -> None:
+    """SimpleStrategy gives the driver's list for every token of rings of up to 64 nodes."""
+    strategy = driver.SimpleStrategy({"replication_factor": str(factor)})
+    theirs = driver_map(ring, strategy)
+    found = replicas(ring, SimpleStrategy(factor), ring.tokens).tolist()
+    for token, codes in zip(ring.tokens.tolist(), found, strict=True):
+        ours = [ring.names[code] for code in codes if code >= 0]
+        assert ours == [host.name for host in theirs[token]]
+
+
+@pytest.mark.spec("A-012", "A-013")
+@settings(max_examples=300)
+@given(rings(64), networks())
+def test_network_equals_the_driver(ring: Ring, replication: NetworkTopologyStrategy) -> None:
+    """Within each datacenter the list is the driver's.
+
+    Where a node with several tokens was passed over twice, the driver lists it twice and so finds
+    too few: there its list without repetitions is the beginning of ours.
+    """
+    strategy = driver.NetworkTopologyStrategy({dc: str(rf) for dc, rf in replication.factors})
+    theirs = driver_map(ring, strategy)
+    found = replicas(ring, replication, ring.tokens).tolist()
+    for token, codes in zip(ring.tokens.tolist(), found, strict=True):
+        for dc, _ in replication.factors:
+            ours = [ring.names[c] for c in codes if c >= 0 and ring.nodes[c].dc == dc]
+            listed = [host.name for host in theirs.get(token, []) if host.datacenter == dc]
+            distinct = list(dict.fromkeys(listed))
+            assert ours[: len(distinct)] == distinct
+            if len(distinct) == len(listed):
+                assert ours == distinct
+
+
+@pytest.mark.spec("A-012")
+def test_racks_come_before_neighbours() -> None:
+    """B is nearer than C, but shares A's rack: it is passed over, and taken once racks are used."""
+    nodes = (Node("A", (1,)), Node("B", (2,)), Node("C", (3,), rack="r2"))
+    ring = Ring.of(nodes, small(9))
+    two, three = (NetworkTopologyStrategy((("dc1", rf),)) for rf in (2, 3))
+    assert named(ring, two)[1] == ("A", "C")
+    assert named(ring, three)[1] == ("A", "C", "B")
+    assert named(ring, SimpleStrategy(2))[1] == ("A", "B")
+
+
+@pytest.mark.spec("A-013")
+def test_one_walk_over_all_datacenters() -> None:
+    """Each datacenter has its own factor; replicas are listed in one clockwise walk."""
+    nodes = [Node(f"n{i}", (i * 10,), f"dc{i % 2 + 1}") for i in range(1, 7)]
+    ring = Ring.of(nodes, small(99))
+    both = NetworkTopologyStrategy((("dc1", 2), ("dc2", 1)))
+    assert named(ring, both)[10] == ("n1", "n2", "n4")
+    assert named(ring, both)[20] == ("n2", "n3", "n4")
+    assert named(ring, NetworkTopologyStrategy((("dc1", 0), ("dc2", 1))))[20] == ("n3",)
+    assert named(ring, NetworkTopologyStrategy((("dc9", 3),)))[20] == ()
+
+
+@pytest.mark.parametrize("replication", [SimpleStrategy(3), EverywhereStrategy()])
+def test_factor_above_the_nodes(replication: Replication) -> None:
+    """With more replicas asked for than there are nodes, all nodes of the ring replicate."""
+    ring = Ring.of([Node("A", (5,)), Node("B", (7,)), Node("C", ())], small(9))
+    assert named(ring, replication) == {5: ("A", "B"), 7: ("B", "A"), 9: ("A", "B")}
+
+
+def test_racks_without_tokens_do_not_count() -> None:
+    """A registered node without tokens opens no rack that the walk would wait for."""
+    nodes = (Node("A", (1,)), Node("B", (2,)), Node("C", (), rack="r2"), Node("D", (4,)))
+    ring = Ring.of(nodes, small(9))
+    assert named(ring, NetworkTopologyStrategy((("dc1", 2),)))[1] == ("A", "B")
+
+
+@pytest.mark.spec("A-042")
+def test_ends_of_the_line() -> None:
+    """The owner of MIN begins the walk of the last row, whose tokens come round to it."""
+    owned = Ring.of([Node("A", (MURMUR3.low,)), Node("B", (7,))])
+    assert named(owned, SimpleStrategy(1)) == {7: ("B",), MURMUR3.high: ("A",)}
+    last = Ring.of([Node("A", (MURMUR3.high,)), Node("B", (7,))])
+    assert named(last, SimpleStrategy(1)) == {7: ("B",), MURMUR3.high: ("A",)}
+    one = Ring.of([Node("A", (7,))])
+    assert named(one, SimpleStrategy(3)) == {7: ("A",), MURMUR3.high: ("A",)}
+
+
+def test_nothing_replicated() -> None:
+    """LocalStrategy, and a ring without tokens, give rows without replicas."""
+    ring = Ring.of([Node("A", (5,))], small(9))
+    assert replicas(ring, LocalStrategy()).shape == (2, 0)
+    assert replicas(ring.leave("A"), SimpleStrategy(3)).shape == (1, 0)
+
+
+@pytest.mark.spec("A-010")
+@given(rings(), replications())
+def test_equal_input_gives_equal_output(ring: Ring, replication: Replication) -> None:
+    """Calling twice gives the same and leaves the ring as it was."""
+    before = ring.tokens.copy(), ring.owners.copy()
+    assert np.array_equal(replicas(ring, replication), replicas(ring, replication))
+    assert np.array_equal(ring.tokens, before[0])
+    assert np.array_equal(ring.owners, before[1])
+
+
+def test_many_slots_and_many_racks() -> None:
+    """Wide groups (20 replicas, 70 racks) follow the same rule as narrow ones."""
+    nodes = [Node(f"n{i}", (i, i + 200), "dc1", f"r{i % 70}") for i in range(1, 101)]
+    ring = Ring.of(nodes, small(400))
+    for factor in (20, 75):
+        replication = NetworkTopologyStrategy((("dc1", factor),))
+        got = named(ring, replication)
+        for right in (1, 50, 201, 400):
+            assert got[right] == replicas_reference(nodes, replication, right, ring.space)

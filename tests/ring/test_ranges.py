@@ -1,0 +1,66 @@
+"""Token ranges on a line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.errors import BadInput
+from kit.ring.ranges import Range, cut, disjoint, shared
+from kit.ring.tokens import MURMUR3, small
+
+SOME = st.tuples(st.integers(0, 20), st.integers(1, 9)).map(lambda p: Range(p[0], p[0] + p[1]))
+
+
+def area(ranges: tuple[Range, ...] | list[Range]) -> set[int]:
+    """The tokens of some ranges, one by one."""
+    return {token for one in ranges for token in range(one.left + 1, one.right + 1)}
+
+
+@pytest.mark.spec("A-006")
+def test_half_open() -> None:
+    """A range leaves out its left bound, holds its right one, and is written so."""
+    one = Range(100, 150)
+    assert [one.contains(t) for t in (100, 101, 150, 151)] == [False, True, True, False]
+    assert one.label(small(400)) == "(100, 150]"
+    assert Range(MURMUR3.low, 5).label(MURMUR3) == "(min, 5]"
+
+
+@pytest.mark.spec("A-042")
+@pytest.mark.parametrize("bounds", [(5, 5), (9, 3)])
+def test_no_range_wraps(bounds: tuple[int, int]) -> None:
+    """A range whose left bound is not below its right one cannot be made."""
+    with pytest.raises(BadInput, match="no range wraps"):
+        Range(*bounds)
+
+
+@given(SOME, SOME)
+def test_overlap_is_a_shared_token(one: Range, other: Range) -> None:
+    """Two ranges overlap exactly when some token lies in both."""
+    assert one.overlaps(other) == bool(area([one]) & area([other]))
+
+
+@given(st.lists(SOME, max_size=5), st.lists(st.integers(0, 30), max_size=5))
+def test_cut_keeps_the_area(ranges: list[Range], tokens: list[int]) -> None:
+    """Cutting keeps the area, and no piece has a cut strictly inside."""
+    pieces = cut(ranges, tokens)
+    assert area(pieces) == area(ranges)
+    assert not any(one.left < token < one.right for one in pieces for token in tokens)
+
+
+@given(st.lists(SOME, max_size=6))
+def test_disjoint_rows(ranges: list[Range]) -> None:
+    """Elementary rows are sorted, disjoint, cut at every bound given, and cover the same area."""
+    rows = disjoint(ranges)
+    assert area(rows) == area(ranges)
+    assert list(rows) == sorted(rows)
+    assert not any(a.overlaps(b) for a in rows for b in rows if a != b)
+    bounds = {bound for one in ranges for bound in (one.left, one.right)}
+    assert not any(one.left < bound < one.right for one in rows for bound in bounds)
+
+
+@given(st.lists(SOME, max_size=5), st.lists(SOME, max_size=5))
+def test_shared_area(first: list[Range], second: list[Range]) -> None:
+    """The shared area is the intersection, token by token."""
+    assert area(shared(first, second)) == area(first) & area(second)

@@ -1,0 +1,98 @@
+"""Replication maps as CQL writes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.errors import BadInput
+from kit.ring.replication import (
+    EverywhereStrategy,
+    Keyspace,
+    LocalStrategy,
+    NetworkTopologyStrategy,
+    Replication,
+    SimpleStrategy,
+    parse_replication,
+    total,
+)
+from kit.ring.topology import Node, Ring
+
+PACKAGE = "org.apache.cassandra.locator."
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"class": "SimpleStrategy", "replication_factor": 3}, SimpleStrategy(3)),
+        ({"class": PACKAGE + "SimpleStrategy", "replication_factor": "2"}, SimpleStrategy(2)),
+        (
+            {"class": "NetworkTopologyStrategy", "b": "0", "a": 3},
+            NetworkTopologyStrategy((("a", 3), ("b", 0))),
+        ),
+        ({"class": PACKAGE + "EverywhereStrategy"}, EverywhereStrategy()),
+        ({"class": "LocalStrategy"}, LocalStrategy()),
+    ],
+)
+def test_maps_that_are_read(options: object, expected: Replication) -> None:
+    """Short and full class names, integers and decimal texts are read."""
+    assert parse_replication(options) == expected
+    assert hash(parse_replication(options)) == hash(expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (None, "replication: got None"),
+        ({}, "replication.class"),
+        ({"class": "SimpelStrategy"}, "nearest: SimpleStrategy"),
+        ({"class": "Oracle"}, "replication.class: got 'Oracle'; allowed: SimpleStrategy"),
+        ({"class": 3}, "replication.class: got 3"),
+        ({1: 2}, "option names"),
+        ({"class": "SimpleStrategy"}, "replication.replication_factor"),
+        ({"class": "SimpleStrategy", "replication_factor": 0}, "an integer from 1"),
+        ({"class": "SimpleStrategy", "replication_factor": True}, "got True"),
+        ({"class": "SimpleStrategy", "replication_factor": 1.0}, "got 1.0"),
+        ({"class": "SimpleStrategy", "replication_factor": "3/1"}, "got '3/1'"),
+        ({"class": "SimpleStrategy", "replication_factor": "-1"}, "got '-1'"),
+        ({"class": "SimpleStrategy", "replication_factor": "\u0663"}, "u0663"),
+        ({"class": "SimpleStrategy", "replication_factor": 10**400}, "an integer of"),
+        ({"class": "SimpleStrategy", "replication_facto": 1}, "nearest: replication_factor"),
+        ({"class": "NetworkTopologyStrategy"}, "at least one datacenter"),
+        ({"class": "NetworkTopologyStrategy", "replication_factor": 3}, "by name"),
+        ({"class": "NetworkTopologyStrategy", "dc1": -1}, "replication.dc1: got -1"),
+        ({"class": "NetworkTopologyStrategy", "": 1}, "non-empty"),
+        ({"class": "LocalStrategy", "replication_factor": 1}, "replication option"),
+    ],
+)
+def test_maps_that_are_refused(options: object, said: str) -> None:
+    """Everything else is refused in one line that names field, value and what is allowed."""
+    with pytest.raises(BadInput) as caught:
+        parse_replication(options)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_labels_and_totals() -> None:
+    """A label says what is asked for; the total is not limited by the nodes there are."""
+    ring = Ring.of([Node("A", (1,)), Node("B", (2,)), Node("C", ())])
+    some: tuple[Replication, ...] = (
+        SimpleStrategy(5),
+        NetworkTopologyStrategy((("dc2", 3), ("dc1", 2))),
+        EverywhereStrategy(),
+        LocalStrategy(),
+    )
+    assert [one.label for one in some] == [
+        "SimpleStrategy RF 5",
+        "NetworkTopologyStrategy dc1 2, dc2 3",
+        "EverywhereStrategy",
+        "LocalStrategy",
+    ]
+    assert [total(one, ring) for one in some] == [5, 5, 2, 0]
+
+
+def test_factors_are_sorted_and_unique() -> None:
+    """Equal factors in another order are the same value; a datacenter named twice is refused."""
+    one = Keyspace("ks", NetworkTopologyStrategy((("b", 1), ("a", 2))))
+    assert one == Keyspace("ks", NetworkTopologyStrategy((("a", 2), ("b", 1))))
+    with pytest.raises(BadInput, match="each datacenter once"):
+        NetworkTopologyStrategy((("a", 1), ("a", 2)))

@@ -1,0 +1,55 @@
+"""Token spaces and the Murmur3 partitioner."""
+
+from __future__ import annotations
+
+import pytest
+from cassandra.metadata import Murmur3Token
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from kit.errors import BadInput
+from kit.ring.tokens import INT64_HIGH, INT64_LOW, MURMUR3, TokenSpace, murmur3_token, small
+
+
+@given(st.binary(max_size=70))
+@example(b"")
+@example(b"\xff" * 15)
+@example(b"\x80" * 31)
+def test_murmur3_equals_the_driver(key: bytes) -> None:
+    """A key has the token that the published driver computes, bytes above 127 included."""
+    assert murmur3_token(key) == Murmur3Token.hash_fn(key)
+
+
+def test_known_token() -> None:
+    """The token of a well-known key is pinned, so that driver and kit cannot drift together."""
+    assert murmur3_token(b"123") == -7468325962851647638
+
+
+@pytest.mark.parametrize("token", [True, 1.0, "1", None, 2**63, -(2**63) - 1, 10**400])
+def test_what_is_no_token(token: object) -> None:
+    """Booleans, floats, texts and numbers beyond 64 bits are no tokens; the message is one line."""
+    with pytest.raises(BadInput) as caught:
+        MURMUR3.check(token, "nodes[0].tokens[0]")
+    text = str(caught.value)
+    assert text.startswith("nodes[0].tokens[0]: got ")
+    assert "\n" not in text
+    assert len(text) < 200
+
+
+def test_both_ends_are_tokens() -> None:
+    """A node may own MIN as well as the last token."""
+    assert MURMUR3.check(INT64_LOW) == INT64_LOW
+    assert MURMUR3.check(INT64_HIGH) == INT64_HIGH
+
+
+def test_labels() -> None:
+    """The ends of Murmur3 read as words, all other tokens as decimals."""
+    assert [MURMUR3.label(t) for t in (INT64_LOW, -5, INT64_HIGH)] == ["min", "-5", "max"]
+    assert [small(400).label(t) for t in (0, 400)] == ["0", "400"]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 0), (5, 1), (0, 2**63), (-(2**64), 0), (False, 9)])
+def test_impossible_spaces(low: int, high: int) -> None:
+    """A space needs two different ends within 64 bits."""
+    with pytest.raises(BadInput):
+        TokenSpace("small", low, high)

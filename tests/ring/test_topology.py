@@ -1,0 +1,109 @@
+"""Rings as immutable columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.errors import BadInput
+from kit.ring.tokens import MURMUR3, small
+from kit.ring.topology import Node, Ring
+from tests.ring.draws import changed, rings
+
+ABC = (Node("A", (100,)), Node("B", (200,)), Node("C", (300,)))
+
+
+def test_tokens_are_sorted_and_codes_are_indices() -> None:
+    """Nodes keep the order in which they were given; tokens are sorted with their owners."""
+    ring = Ring.of([Node("B", (200, 50)), Node("A", (100,))], small(400))
+    assert ring.names == ("B", "A")
+    assert ring.tokens.tolist() == [50, 100, 200]
+    assert ring.owners.tolist() == [0, 1, 0]
+
+
+@pytest.mark.spec("A-042")
+@pytest.mark.parametrize(
+    ("tokens", "rights"),
+    [((100,), [100, 400]), ((0, 100), [100, 400]), ((400,), [400]), ((0,), [400]), ((), [400])],
+)
+def test_rows_end_at_tokens_and_at_the_end_of_the_line(
+    tokens: tuple[int, ...], rights: list[int]
+) -> None:
+    """MIN closes no row, and there is no empty row after a token at the end of the line."""
+    assert Ring.of([Node("A", tokens)], small(400)).rights.tolist() == rights
+
+
+def test_a_token_has_one_owner() -> None:
+    """A token given twice is refused, and both owners are named."""
+    with pytest.raises(BadInput, match=r"200.*both B and D"):
+        Ring.of((*ABC, Node("D", (200,))), small(400))
+    with pytest.raises(BadInput, match=r"200.*both B and D"):
+        Ring.of(ABC, small(400)).join(Node("D", (7, 200)))
+    with pytest.raises(BadInput, match=r"7.*both D and D"):
+        Ring.of(ABC, small(400)).join(Node("D", (7, 7)))
+
+
+@pytest.mark.parametrize("token", [401, -1, True, 1.5, 2**70])
+def test_tokens_outside_the_space(token: int) -> None:
+    """Both ways to a ring refuse what is no token of its space."""
+    with pytest.raises(BadInput, match="tokens"):
+        Ring.of([Node("A", (token,))], small(400))
+    with pytest.raises(BadInput, match="tokens"):
+        Ring.of(ABC, small(400)).move("A", (token,))
+
+
+def test_names_are_unique() -> None:
+    """Two nodes of one name are refused; an unknown name says which there are."""
+    with pytest.raises(BadInput, match=r"nodes\[1\]\.name"):
+        Ring.of([Node("A", (1,)), Node("A", (2,))])
+    with pytest.raises(BadInput, match=r"nodes\[0\]\.name"):
+        Ring.of([Node("", (1,))])
+    with pytest.raises(BadInput, match="one of A, B, C"):
+        Ring.of(ABC).leave("Z")
+
+
+def test_columns_cannot_be_written() -> None:
+    """A ring's arrays are read-only, so a shared one never changes under a reader."""
+    ring = Ring.of(ABC)
+    for column in (ring.tokens, ring.owners, ring.rights):
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 1
+
+
+@given(st.data())
+def test_changes_equal_building_anew(data: st.DataObject) -> None:
+    """A changed ring equals the ring built from its nodes, columns included; codes are stable."""
+    ring = data.draw(rings())
+    after = data.draw(changed(ring))
+    anew = Ring.of(after.nodes, after.space)
+    assert after == anew
+    assert hash(after) == hash(anew)
+    assert after.digest == anew.digest
+    assert np.array_equal(after.tokens, anew.tokens)
+    assert np.array_equal(after.owners, anew.owners)
+    assert after.names[: len(ring.names)] == ring.names
+
+
+def test_replace_gives_the_tokens_to_the_new_node() -> None:
+    """The replacement owns the tokens; the replaced node stays registered without any."""
+    after = Ring.of(ABC, small(400)).replace("B", Node("D", (), "dc1", "r2"))
+    assert after.nodes[1] == Node("B", ())
+    assert after.nodes[3] == Node("D", (200,), "dc1", "r2")
+    back = after.replace("D", Node("B", ()))
+    assert back.nodes[1].tokens == (200,)
+    with pytest.raises(BadInput, match="owns no token yet"):
+        after.replace("A", Node("C", ()))
+
+
+def test_equality_is_by_content() -> None:
+    """Rings differ by nodes, places, order and space; they can be kept in sets."""
+    ring = Ring.of(ABC)
+    assert ring == Ring.of(ABC)
+    assert ring != Ring.of(ABC, small(400))
+    assert ring != Ring.of(ABC[::-1])
+    assert ring != "ring"
+    assert len({ring, Ring.of(ABC), Ring.of(ABC, small(400))}) == 2
+    assert ring.space is MURMUR3
+    assert repr(ring) == "Ring(3 nodes, 3 tokens, murmur3)"
