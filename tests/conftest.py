@@ -55,11 +55,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _forbidden(report: pytest.TestReport | pytest.CollectReport) -> None:
     if report.outcome == "skipped":
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        if hasattr(report, "wasxfail"):
+            reason = f"expected to fail: {report.wasxfail}"
+            del report.wasxfail
         report.outcome = "failed"
-        report.longrepr = f"skips are forbidden here (KIT_FORBID_SKIPS=1): {reason or 'expected'}"
+        report.longrepr = f"skips are forbidden here (KIT_FORBID_SKIPS=1): {reason}"
 
 
-@pytest.hookimpl(wrapper=True)
+# First, that is outermost: pytest's own wrapper is what makes a report a skipped one.
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Turn a skipped or expectedly failing test into a failure that says why it was skipped."""
     report = yield

@@ -1,0 +1,65 @@
+"""The project's files as the house rules see them: which there are, and what each imports."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@cache
+def project_files() -> tuple[Path, ...]:
+    """Every file that is or could be committed: tracked, or new and not ignored."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    paths = {ROOT / name for name in listed.split("\0") if name}
+    return tuple(sorted(path for path in paths if path.is_file()))
+
+
+def python_files(*folders: str) -> list[Path]:
+    """The Python files below the named top folders."""
+    return [
+        path
+        for path in project_files()
+        if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in folders
+    ]
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def module_name(path: Path) -> str:
+    """`kit/ring/tokens.py` is `kit.ring.tokens`; a package is named by its folder."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path) -> set[str]:
+    """Every module that a file imports anywhere, with `from a import b` as `a` and `a.b`."""
+    found = set()
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
+    return found
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Every function and method of a file."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node

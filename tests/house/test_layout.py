@@ -1,0 +1,79 @@
+"""What lies where, and what the two commands are."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tomllib
+
+import pytest
+
+from tests.house.source import ROOT, project_files
+
+NOTEBOOKS = (
+    "00-start-here.ipynb",
+    "01-bootstrap-epoch-by-epoch.ipynb",
+    "02-decommission-and-other-moves.ipynb",
+)
+
+
+@pytest.mark.spec("H-001")
+def test_the_top_level_holds_what_the_card_names() -> None:
+    """notebooks/, kit/, images/ and tests/ hold committed files; the two named files are there."""
+    top = {path.relative_to(ROOT).parts[0] for path in project_files()}
+    assert top >= {"notebooks", "kit", "images", "tests", "environment.yml", "README.md"}
+
+
+@pytest.mark.spec("H-001")
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_the_notebooks_are_there(name: str) -> None:
+    """The notebooks that the README puts in order exist."""
+    assert (ROOT / "notebooks" / name).is_file()
+
+
+@pytest.mark.spec("H-022")
+def test_the_readme_tells_a_teacher_what_to_do() -> None:
+    """The README has how to install, start and test, every notebook in order, and what to ask."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(word in readme for word in ("make lab", "make test", "pip install", "conda", "WSL"))
+    places = [readme.index(name) for name in NOTEBOOKS]
+    assert places == sorted(places)
+    assert readme.count("Ask:") >= len(NOTEBOOKS)
+    assert {path.name for path in (ROOT / "notebooks").glob("*.ipynb")} <= set(
+        re.findall(r"[\w-]+\.ipynb", readme)
+    )
+
+
+def test_the_readme_shows_pictures_that_exist() -> None:
+    """Every picture and file that a document links to is in the project."""
+    for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"):
+        links = re.findall(r"\]\((?!https?:|#)([^)#]+)", (ROOT / name).read_text(encoding="utf-8"))
+        assert not [link for link in links if not (ROOT / link).exists()]
+
+
+def test_the_licence_and_the_version_are_told_once() -> None:
+    """Apache-2.0 everywhere, and the changelog has an entry for the version in force."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["license"] == "Apache-2.0"
+    assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"## {project['version']}" in changes or "## Unreleased" in changes
+
+
+def test_help_lists_every_target() -> None:
+    """`make help` lists all targets, each with what it does."""
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    [phony] = re.findall(r"^\.PHONY: (.+)$", text, re.MULTILINE)
+    shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = re.findall(r"^  make ([a-z-]+) +\S", shown.stdout, re.MULTILINE)
+    assert sorted(listed) == sorted(phony.split())
+
+
+def test_ci_calls_the_command_that_people_use() -> None:
+    """`.ci/run` can be run, forbids skips, and ends in `make test`."""
+    script = ROOT / ".ci" / "run"
+    text = script.read_text(encoding="utf-8")
+    assert os.access(script, os.X_OK)
+    assert "KIT_FORBID_SKIPS=1" in text
+    assert text.rstrip().endswith("make test")

@@ -1,0 +1,79 @@
+"""The committed notebooks as files: outputs that read well without a kernel and never vary.
+
+That they run, and give these outputs again, is shown by nbval (tools/test.py).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from tests.house.source import ROOT
+from tools.notebooks import LIVE, strip
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+TIME = re.compile(r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d|\bCPU times|\bWall time")
+
+
+def outputs(path: Path) -> list[Any]:
+    """Every stored output of a notebook."""
+    notebook = nbformat.read(path, as_version=4)
+    return [output for cell in notebook.cells for output in cell.get("outputs", [])]
+
+
+def texts(output: Any) -> list[str]:
+    """What an output shows as text."""
+    data = output.get("data", {})
+    shown = [value for kind, value in data.items() if kind.startswith("text/")]
+    return [*shown, output.get("text", "")]
+
+
+@pytest.mark.spec("H-014")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_no_live_widget_is_stored(path: Path) -> None:
+    """A stored output is a picture and text, never a widget that needs a kernel."""
+    assert not [output for output in outputs(path) if LIVE in output.get("data", {})]
+    assert "widgets" not in nbformat.read(path, as_version=4).metadata
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_cell_was_run_and_none_failed(path: Path) -> None:
+    """Code cells are stored as run once from top to bottom, without an error."""
+    cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    assert not [output for output in outputs(path) if output.output_type == "error"]
+
+
+@pytest.mark.spec("H-013")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_no_output_varies_from_run_to_run(path: Path) -> None:
+    """No stored output holds a memory address or a time."""
+    for output in outputs(path):
+        for text in texts(output):
+            assert not ADDRESS.search(text)
+            assert not TIME.search(text)
+
+
+def test_stripping_keeps_the_picture_and_the_text() -> None:
+    """Of a widget's output, the live form goes and its picture and text stay; alone, it goes."""
+    notebook = nbformat.v4.new_notebook(metadata={"widgets": {}})
+    cell = nbformat.v4.new_code_cell("player", metadata={"execution": {"iopub.execute_input": "t"}})
+    both = {LIVE: {"model_id": "1"}, "text/plain": "Player", "image/svg+xml": "<svg/>"}
+    cell.outputs = [
+        nbformat.v4.new_output("display_data", both),
+        nbformat.v4.new_output("display_data", {LIVE: {"model_id": "2"}}),
+        nbformat.v4.new_output("stream", name="stdout", text="hello"),
+    ]
+    notebook.cells = [cell]
+    kept = strip(notebook).cells[0]
+    assert [sorted(output.get("data", {})) for output in kept.outputs] == [
+        ["image/svg+xml", "text/plain"],
+        [],
+    ]
+    assert kept.metadata == {}
+    assert "widgets" not in notebook.metadata

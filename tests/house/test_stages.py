@@ -1,0 +1,96 @@
+"""The one test command: its stages, its closing line, its exit status; and what skips become."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.house.source import ROOT
+from tools.test import NOTEBOOKS, STAGES, Outcome, Stage, closing, run
+
+
+@pytest.mark.spec("H-012")
+def test_every_notebook_is_run_twice_in_a_row() -> None:
+    """Two of the stages run nbval over the whole folder of notebooks and compare their outputs."""
+    notebook_stages = [stage for stage in STAGES if stage.arguments[: len(NOTEBOOKS)] == NOTEBOOKS]
+    assert len(notebook_stages) == 2
+    assert NOTEBOOKS[:2] == ("--nbval", "notebooks")
+    assert all("--dist" in stage.arguments for stage in notebook_stages)
+
+
+@pytest.mark.spec("H-021")
+def test_the_stages_run_engine_browser_and_notebooks() -> None:
+    """`make test` runs the engine's tests, the browser's and the notebooks'."""
+    assert [stage.name.split(",")[0] for stage in STAGES] == [
+        *("tests", "browser", "notebooks", "notebooks"),
+    ]
+
+
+def test_the_closing_line_is_pytests_own_form() -> None:
+    """The last line sums all stages in the form in which pytest closes a run."""
+    outcomes = [Outcome("tests", 40, 1, 0, 0, 3.0), Outcome("browser", 2, 0, 0, 0, 9.0)]
+    last = closing(outcomes, 12.0).splitlines()[-1]
+    assert re.fullmatch(r"=+ 1 failed, 42 passed in 12\.00s =+", last)
+    assert "no tests ran" in closing([], 0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("def test_a(): pass\ndef test_b(): assert False\n", (1, 1, 0, 0)),
+        ("", (0, 0, 1, 0)),
+        ("import nowhere\n", (0, 0, 1, 0)),
+        ("import pytest\ndef test_a(): pytest.skip('no')\n", (0, 0, 0, 1)),
+    ],
+    ids=["one of each", "no test at all", "broken file", "skipped"],
+)
+def test_counts_are_read(tmp_path: Path, text: str, expected: tuple[int, ...]) -> None:
+    """Passed, failed, broken and skipped tests are counted; a run without tests is an error."""
+    (tmp_path / "test_it.py").write_text(text)
+    outcome = run(Stage("scratch", (str(tmp_path), "-p", "no:cacheprovider")), forbid_skips=False)
+    assert (outcome.passed, outcome.failed, outcome.errors, outcome.skipped) == expected
+
+
+STEPPING_ASIDE = {
+    "test": "import pytest\ndef test_a(): pytest.skip('no browser')\n",
+    "file": "import pytest\npytest.skip('no browser', allow_module_level=True)\n",
+    "xfail": "import pytest\n@pytest.mark.xfail(reason='no browser')\ndef test_a(): assert False\n",
+}
+
+
+def pytest_with_house_rules(folder: Path, **environment: str) -> str:
+    """What pytest prints over `folder` under the rules of tests/conftest.py."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", str(folder)]
+    command += ["-p", "no:cacheprovider", "--continue-on-collection-errors"]
+    result = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode != 0
+    return result.stdout + result.stderr
+
+
+def test_a_skip_is_a_failure_where_skips_are_forbidden(tmp_path: Path) -> None:
+    """With KIT_FORBID_SKIPS=1 whatever steps aside fails, and its reason is shown."""
+    for name, text in STEPPING_ASIDE.items():
+        (tmp_path / f"test_{name}.py").write_text(text)
+    said = pytest_with_house_rules(tmp_path, KIT_FORBID_SKIPS="1")
+    assert len(re.findall("skips are forbidden here.*no browser", said)) >= 3
+    assert "skipped" not in said.splitlines()[-1]
+
+
+def test_an_unknown_requirement_stops_the_run(tmp_path: Path) -> None:
+    """A marker with an id that no requirement has is an error, not a silent nothing."""
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n@pytest.mark.spec('Z-999')\ndef test_a(): pass\n"
+    )
+    assert "unknown requirement id ['Z-999']" in pytest_with_house_rules(tmp_path)
