@@ -27,8 +27,8 @@ A = TypeVar("A")
 class Safeguard(Struct, frozen=True):
     """A rule of the protocol that can be switched off, to see what it is for.
 
-    ``protects`` names the properties that may break without it, ``smallest`` the parameters of
-    the smallest configuration in which one of them does.
+    ``protects`` names the invariants that may break without it (``INV-QI``), ``smallest`` the
+    parameters of the smallest configuration in which one of them does.
     """
 
     name: str
@@ -46,13 +46,15 @@ class Property(Struct, frozen=True):
 
     ``check`` takes a state (*always*, *sometimes*, *goal*) or a step (before, action, after).
     For *always* and *step* it returns the witness of a violation, or None when all is well; for
-    *sometimes* and *goal* it returns a truthy value where the state is reached.
+    *sometimes* and *goal* it returns a truthy value where the state is reached. ``invariant`` is
+    the invariant of the requirements that it watches over (``INV-QI``), if any.
     """
 
     name: str
     kind: Kind
     title: str
     check: Callable[..., Any]
+    invariant: str = ""
 
 
 class Monitor(Struct, frozen=True):
@@ -186,9 +188,11 @@ class Model(Generic[S, A]):
         return rule.kind if rule else type(action).__name__.lower()
 
 
-def always(name: str, title: str, check: Callable[[Any], str | None]) -> Property:
+def always(
+    name: str, title: str, check: Callable[[Any], str | None], invariant: str = ""
+) -> Property:
     """An invariant: ``check(state)`` gives the witness of a violation, or None."""
-    return Property(name, "always", title, check)
+    return Property(name, "always", title, check, invariant)
 
 
 def step(name: str, title: str, check: Callable[[Any, Any, Any], str | None]) -> Property:

@@ -176,21 +176,21 @@ class TcmCluster(Product):
         operations = [x.plan.operation for x in previous.metadata.sequences] + begun
         return frozenset(self.codes[x.dead] for x in operations if x.dead is not None)
 
-    def _lamp(self, name: str, title: str) -> Property:
+    def _lamp(self, name: str, invariant: str, title: str) -> Property:
         def judge(s: Any) -> str | None:
             forgotten = frozenset(s.tcm.forgotten) if name == "settled" else frozenset()
             return self._verdict(name, s.tcm.events, forgotten)
 
-        return always(name, title, judge)
+        return always(name, title, judge, invariant)
 
     def _properties(self) -> tuple[Property, ...]:
         return (
-            self._lamp("replicas", "Each range has its replicas"),
-            self._lamp("quorums", "Every read majority meets every write majority"),
-            self._lamp("cover", "Every token is owned, exactly once"),
-            self._lamp("reads-in-writes", "Reads are covered by writes"),
-            self._lamp("locks", "Operations in flight keep to disjoint ranges"),
-            self._lamp("settled", "Nothing is left half done"),
+            self._lamp("replicas", "INV-RF", "Each range has its replicas"),
+            self._lamp("quorums", "INV-QI", "Every read majority meets every write majority"),
+            self._lamp("cover", "INV-COVER", "Every token is owned, exactly once"),
+            self._lamp("reads-in-writes", "INV-RF", "Reads are covered by writes"),
+            self._lamp("locks", "INV-LOCK", "Operations in flight keep to disjoint ranges"),
+            self._lamp("settled", "INV-RESUME", "Nothing is left half done"),
             sometimes("in-transition", "Some range is read and written by different groups",
                       self._in_transition),
             sometimes("done", "An operation is finished", self._done),
@@ -234,7 +234,9 @@ class TcmCluster(Product):
         own = action.action
         match own:
             case Begin(operation):
-                return self._committed(after, operation.node, f"{operation.title} begins: ")
+                title = operation.title
+                opening = f"{title[0].upper()}{title[1:]} begins. "
+                return self._committed(after, operation.node, opening)
             case Advance(node):
                 return self._committed(after, node, "", self.tcm.sequence(before.tcm, node))
             case Cancel(node):
@@ -273,7 +275,7 @@ class TcmCluster(Product):
             if cancelled and not before.undoing:
                 return f"{opening}Epoch {epoch}: {SENTENCES['cancel']} ({title}). {rest}"
         else:
-            return f"{opening}epoch {epoch} does all of it."
+            return f"{opening}Epoch {epoch} does all of it, without streaming."
         return f"{opening}Epoch {epoch}: {SENTENCES[step.name]} ({title}). {rest}"
 
     def _cancelled_at_once(self, after: Any, node: str) -> tuple[str, ...]:
