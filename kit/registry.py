@@ -28,6 +28,14 @@ class Scenario(Struct, frozen=True):
     script: tuple[str, ...] = ()
 
 
+class Diagram(Struct, frozen=True):
+    """A state diagram as data: (state, event, next state) rows of a model's own table."""
+
+    name: str
+    title: str
+    transitions: tuple[tuple[str, str, str], ...]
+
+
 class Entry(Struct, frozen=True):
     """A model in the registry. ``build(parameters, off)`` makes it."""
 
@@ -37,6 +45,7 @@ class Entry(Struct, frozen=True):
     build: Callable[[Any, tuple[str, ...]], Model[Any, Any]]
     safeguards: tuple[Safeguard, ...] = ()
     scenarios: tuple[Scenario, ...] = ()
+    diagrams: tuple[Diagram, ...] = ()
 
 
 # Families are named here as text and loaded on first use, so that importing the kit stays quick.

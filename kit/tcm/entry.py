@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from kit.registry import Entry, Scenario
+from kit.registry import Diagram, Entry, Scenario
 from kit.ring.topology import Node
 from kit.tcm.cluster import TcmCluster
 from kit.tcm.parameters import TcmParameters
+from kit.tcm.rules_steps import COURSES, SHAPES, transitions
 from kit.tcm.safeguards import SAFEGUARDS
 
 # The ring of CEP-21's worked tables: A, B, C at 100, 200, 300, and X at 150 once it has joined.
@@ -93,4 +94,9 @@ def build(parameters: TcmParameters, off: tuple[str, ...] = ()) -> TcmCluster:
     return TcmCluster(parameters, off)
 
 
-ENTRY = Entry("tcm", TcmCluster.title, TcmParameters, build, SAFEGUARDS, SCENARIOS)
+DIAGRAMS = tuple(
+    Diagram(f"tcm-{kind}-{shape}", f"{kind}, shape {shape}", transitions(kind, shape))
+    for kind in COURSES
+    for shape in SHAPES
+)
+ENTRY = Entry("tcm", TcmCluster.title, TcmParameters, build, SAFEGUARDS, SCENARIOS, DIAGRAMS)

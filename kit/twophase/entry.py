@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kit.errors import BadInput
-from kit.registry import Entry, Scenario
+from kit.registry import Diagram, Entry, Scenario
 from kit.twophase.model import TwoPhase, TwoPhaseParameters
 
 
@@ -24,6 +24,18 @@ ENTRY = Entry(
             "one-gives-up",
             "One manager gives up, so that everybody aborts",
             script=("give-up RM0", "prepare RM1", "decide abort", "obey RM1", "obey RM2"),
+        ),
+    ),
+    diagrams=(
+        Diagram(
+            "twophase-manager",
+            "a resource manager",
+            (
+                ("working", "prepare", "prepared"),
+                ("working", "give-up", "aborted"),
+                ("working", "obey", "committed or aborted"),
+                ("prepared", "obey", "committed or aborted"),
+            ),
         ),
     ),
 )

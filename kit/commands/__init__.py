@@ -1,0 +1,1 @@
+"""The commands of ``python -m kit``, one module a group."""
