@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from kit.views.palette import css_variables
+from kit.views.picture import SVG_STYLE
 
 FOLDER = Path(__file__).resolve().parent.parent / "widgets"
 
@@ -29,4 +30,12 @@ def boot() -> str:
 @cache
 def style() -> str:
     """Return the style sheet with the palette's variables before it."""
-    return css_variables() + (FOLDER / "player.css").read_text(encoding="utf-8")
+    drawings = "".join(_inside(line) for line in SVG_STYLE.strip().splitlines())
+    return css_variables() + drawings + (FOLDER / "player.css").read_text(encoding="utf-8")
+
+
+def _inside(rule: str) -> str:
+    """Confine a rule for drawings to the drawings of a player."""
+    selectors, _, body = rule.partition("{")
+    whole = (one if one == "svg" else f"svg {one}" for one in selectors.split(","))
+    return ",".join(f".kp {one}" for one in whole) + "{" + body + "\n"

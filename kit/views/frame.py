@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
@@ -74,15 +74,12 @@ def mark(model: Model[Any, Any], action: Any) -> str:
 def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
     """Draw the actions of a state grouped by kind: what may happen, and what must wait and why."""
     model, state = scene.model, scene.state
-    suggested = model.suggest(state)
     rows: list[tuple[str, Any, Refusal | None]] = []
     rows += [(model.kind(a), a, None) for a in model.actions(state)]
     rows += [(model.kind(a), a, refusal) for a, refusal in model.waiting(state)]
     order = {kind: i for i, kind in reversed(list(enumerate(kind for kind, _, _ in rows)))}
     groups = groupby(sorted(rows, key=lambda row: order[row[0]]), key=lambda row: row[0])
-    boards = [
-        _group(scene, kind, [(a, r) for _, a, r in items], suggested) for kind, items in groups
-    ]
+    boards = [_group(scene, kind, [(a, r) for _, a, r in items]) for kind, items in groups]
     runs = h(
         "div",
         h("h4", "runs"),
@@ -115,10 +112,8 @@ def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
     )
 
 
-def _group(
-    scene: Scene, kind: str, items: list[tuple[Any, Refusal | None]], suggested: Any
-) -> Frag:
-    body = _picker(scene, kind, items) if len(items) > MANY else _buttons(scene, items, suggested)
+def _group(scene: Scene, kind: str, items: list[tuple[Any, Refusal | None]]) -> Frag:
+    body = _picker(scene, kind, items) if len(items) > MANY else _buttons(scene, items)
     return h(
         "div",
         h("h4", kind),
@@ -139,14 +134,11 @@ def refusal_text(refusal: Refusal) -> str:
     return "; ".join(parts) + "."
 
 
-def _buttons(
-    scene: Scene, items: Iterable[tuple[Any, Refusal | None]], suggested: Any
-) -> list[Frag]:
-    items = list(items)
+def _buttons(scene: Scene, items: list[tuple[Any, Refusal | None]]) -> list[Frag]:
     waiting = sum(refusal is not None for _, refusal in items)
     found = []
     for action, refusal in items:
-        verb, name = scene.model.verb(action), mark(scene.model, action)
+        verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
         why = refusal_text(refusal) if refusal else scene.closed
         found.append(
             h(
@@ -154,7 +146,7 @@ def _buttons(
                 verb,
                 k=f"act:{name}",
                 type="button",
-                class_="act suggested" if action == suggested else "act",
+                class_="act suggested" if action == scene.suggested else "act",
                 data_act=f"do:{name}",
                 data_refused=why,
                 aria_disabled="true" if why else None,
@@ -170,7 +162,7 @@ def _picker(scene: Scene, kind: str, items: list[tuple[Any, Refusal | None]]) ->
     options = []
     for action, refusal in items:
         why = refusal_text(refusal) if refusal else scene.closed
-        verb, name = scene.model.verb(action), mark(scene.model, action)
+        verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
         options.append(
             h(
                 "option",

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from kit.model import Model
 from kit.views.fragment import Frag, Kid, h
 
 Area = Literal["head", "main", "side", "foot"]
@@ -16,17 +15,20 @@ Area = Literal["head", "main", "side", "foot"]
 class Scene(Struct, frozen=True):
     """One moment to draw: the state, the step that led to it, and whether one may act.
 
-    ``before`` and ``action`` are None at the start; ``before`` serves only to mark what changed.
-    ``closed`` is the sentence to answer with where acting is impossible (an exported page).
+    ``model`` is a Model of any family; its own views know which. ``before`` and ``action`` are None
+    at the start; ``before`` serves only to mark what changed. ``suggested`` is the action that the
+    step button would do. ``closed`` is the sentence to answer with where acting is impossible (an
+    exported page).
     """
 
-    model: Model[Any, Any]
+    model: Any
     state: Any
     before: Any = None
     action: Any = None
     say: str = ""
     milestone: str | None = None
     closed: str | None = None
+    suggested: Any = None
 
 
 class Panel(Struct, frozen=True):

@@ -20,5 +20,16 @@ text.on{fill:var(--outline);font-weight:600}
 .bar{fill:var(--holds);stroke:var(--outline)}
 .bar.behind{fill:var(--chip)}
 .bar.held{fill:var(--chip);stroke-dasharray:3 2}
+.paper{fill:var(--bg)}
+.added .body{fill:var(--added)}
+.removed .body{fill:var(--removed);stroke-dasharray:4 3}
+.lock-glyph{fill:var(--bg);stroke:var(--ink);stroke-width:1.5}
+.lock-body{fill:var(--ink)}
+.lock-bow{fill:none;stroke:var(--ink);stroke-width:1.5}
+.tip{fill:var(--edge);stroke:var(--edge)}
+.dashed{stroke-dasharray:4 3}
+.lit .box{fill:var(--changed);stroke-width:3}
+.taken .wire{stroke:var(--ink);stroke-width:2.5}
+.taken .tip{fill:var(--ink);stroke:var(--ink)}
 .barrier{stroke:var(--ink);stroke-width:2;stroke-dasharray:5 3}
 """

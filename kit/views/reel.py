@@ -71,7 +71,25 @@ class Reel:
         """Return what a moment is drawn from."""
         one = self.timeline.moments[moment]
         before = None if one.parent < 0 else self.timeline.moments[one.parent].state
-        return Scene(self.model, one.state, before, one.action, one.say, one.milestone, self.closed)
+        return Scene(
+            self.model,
+            one.state,
+            before,
+            one.action,
+            one.say,
+            one.milestone,
+            self.closed,
+            self._suggested(moment),
+        )
+
+    def _suggested(self, moment: int) -> Any:
+        """What the step button does at a moment; the timeline knows its script."""
+        here = self.timeline.at
+        self.timeline.at = moment
+        try:
+            return self.timeline.suggest()
+        finally:
+            self.timeline.at = here
 
     def update(self) -> int:
         """Draw the moments not drawn yet; return the first node that is new or changed."""

@@ -122,7 +122,7 @@ class Controls:
         with self._told():
             opened = open_named(name)
             self.name = opened.name
-            self._put(opened.timeline, opened.script)
+            self._put(opened.timeline)
 
     def _rebuild(self, change: Mapping[str, Any]) -> None:
         entry = self.entry
@@ -132,10 +132,10 @@ class Controls:
             owner = change["owner"]
             given = self._given(next((n for n, w in self.fields.items() if w is owner), ""))
             off = tuple(name for name, switch in self.switches.items() if not switch.value)
-            timeline = Timeline(build(entry.name, given, off))
-            same = given == self.parameters
+            script = self.player.timeline.script if given == self.parameters else ()
+            timeline = Timeline(build(entry.name, given, off), script)
             self.parameters, self.off = msgspec.to_builtins(timeline.model.parameters), off
-            self.player.show(timeline, self.player.script if same else ())
+            self.player.show(timeline)
 
     def _given(self, touched: str) -> dict[str, Any]:
         given = dict(self.parameters)
@@ -150,8 +150,8 @@ class Controls:
                 given.pop("operations")
         return given
 
-    def _put(self, timeline: Timeline, script: tuple[str, ...]) -> None:
-        self.player.show(timeline, script)
+    def _put(self, timeline: Timeline) -> None:
+        self.player.show(timeline)
         self.parameters = msgspec.to_builtins(timeline.model.parameters)
         self.off = tuple(timeline.model.off)
         self._settle()
@@ -167,7 +167,7 @@ class Controls:
     def _load(self, _button: Any) -> None:
         with self._told():
             self.player.load(self.file.value)
-            self._put(self.player.timeline, ())
+            self._put(self.player.timeline)
             self._say(f"Loaded {self.file.value}.")
 
     def _export(self, _button: Any) -> None:

@@ -15,10 +15,9 @@ Source: TypeAlias = Timeline | Model[Any, Any] | Scenario | str | None
 
 
 class Opened(Struct, frozen=True):
-    """A timeline, the verbs that take the place of suggestions, and the name in the drop-down."""
+    """A timeline, and the name it has in the drop-down (None: it is not there)."""
 
     timeline: Timeline
-    script: tuple[str, ...] = ()
     name: str | None = None
 
 
@@ -44,10 +43,10 @@ def open_named(name: str) -> Opened:
         BadInput: when there is neither.
     """
     if name in entries():
-        return Opened(Timeline(build(name)), (), name)
+        return Opened(Timeline(build(name)), name)
     entry, scenario = scenario_of(name)
     model = build(entry.name, dict(scenario.parameters), scenario.off)
-    return Opened(Timeline(model), scenario.script, f"{entry.name}/{scenario.name}")
+    return Opened(Timeline(model, scenario.script), f"{entry.name}/{scenario.name}")
 
 
 def _of_scenario(scenario: Scenario) -> Opened:

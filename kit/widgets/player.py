@@ -48,7 +48,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         self.stage = Stage()
         self.stage.on_msg(self._hear)
         opened = open_source(source)
-        self.timeline, self.script = opened.timeline, opened.script
+        self.timeline = opened.timeline
         self.reel = Reel(self.timeline, panels=self._panels(self.timeline.model))
         self.controls = Controls(self, opened.name) if controls else None
         self.stage.pack = self.reel.pack()
@@ -114,13 +114,13 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     def reset(self) -> Moment:
         """Begin anew with the same model and script."""
-        self.show(Timeline(self.model), self.script)
+        self.show(Timeline(self.model, self.timeline.script))
         return self.timeline.now
 
-    def show(self, timeline: Timeline, script: tuple[str, ...] = ()) -> None:
+    def show(self, timeline: Timeline) -> None:
         """Put another timeline on the stage."""
         reel = Reel(timeline, panels=self._panels(timeline.model), session=self.reel.number + 1)
-        self.timeline, self.reel, self.script = timeline, reel, script
+        self.timeline, self.reel = timeline, reel
         self.stage.pack = reel.pack()
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -253,7 +253,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             moved = timeline.forward()
             assert moved is not None
             return moved
-        action = self._next()
+        action = timeline.suggest()
         if action is None:
             raise Refused(self._rest())
         return timeline.do(action)
@@ -266,13 +266,6 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             except Refused:
                 break
         return moved
-
-    def _next(self) -> Any:
-        """What the script wants next, while the branch follows it; else the model's suggestion."""
-        done = [self.model.verb(self.timeline.moments[m].action) for m in self.timeline.path()[1:]]
-        if len(done) < len(self.script) and done == list(self.script[: len(done)]):
-            return self._find(self.script[len(done)])
-        return self.timeline.suggest()
 
     def _rest(self) -> str:
         reasons = [refusal_text(why) for _, why in self.model.waiting(self.state)]

@@ -1,0 +1,107 @@
+"""The committed pictures: ``python -m kit.views.images --write`` draws them, ``--check`` compares.
+
+State diagrams are compared by the digest of their DOT text, pictures of the kit's own by content.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from kit.errors import KitError
+from kit.registry import build, scenario_of
+from kit.timeline import Timeline
+from kit.views.diagrams import FOLDERS, digest, digest_in, dot_source, render
+from kit.views.panel import Scene
+from kit.views.static import standalone_svg
+from kit.views.tcm.operation import diagrams
+from kit.views.tcm.poster import poster
+from kit.views.tcm.ring import draw_ring
+
+
+def own_pictures() -> Iterator[tuple[str, str]]:
+    """Yield (name, SVG) of the pictures the kit draws itself, with nobody's help."""
+    entry, scenario = scenario_of("tcm/bootstrap")
+    timeline = Timeline(build(entry.name, dict(scenario.parameters)))
+    scenes: dict[int, Scene] = {}
+    while True:
+        now = timeline.now
+        if now.milestone or now.id == 0:
+            scenes[len(scenes)] = Scene(
+                timeline.model, now.state, timeline.before, now.action, now.say, now.milestone
+            )
+        if timeline.forward() is None:
+            break
+    for i, scene in scenes.items():
+        yield f"bootstrap-{i}", standalone_svg(poster(scene))
+    ring = next(part for part in draw_ring(scenes[2]).walk() if part.tag == "svg")
+    yield "ring", standalone_svg(ring)
+
+
+def problems(folder: Path) -> list[str]:
+    """Return a line for every picture that is missing, stale or no longer drawn by anything."""
+    found = []
+    known = set()
+    for name, transitions in diagrams():
+        known.add(f"{name}.svg")
+        path = folder / f"{name}.svg"
+        if not path.is_file():
+            found.append(f"{path.name}: missing")
+        elif digest_in(path.read_text(encoding="utf-8")) != digest(dot_source(transitions)):
+            found.append(f"{path.name}: drawn from another table")
+    for name, svg in own_pictures():
+        known.add(f"{name}.svg")
+        path = folder / f"{name}.svg"
+        if not path.is_file():
+            found.append(f"{path.name}: missing")
+        elif path.read_text(encoding="utf-8") != svg + "\n":
+            found.append(f"{path.name}: not what the kit draws now")
+    found += [
+        f"{p.name}: nothing draws it" for p in sorted(folder.glob("*.svg")) if p.name not in known
+    ]
+    return found
+
+
+def write(folder: Path) -> list[str]:
+    """Draw every picture into ``folder``; return the names. Raises KitError without ``dot``."""
+    folder.mkdir(exist_ok=True)
+    names = []
+    for name, transitions in diagrams():
+        path = folder / f"{name}.svg"
+        source = dot_source(transitions)
+        if path.is_file() and digest_in(path.read_text(encoding="utf-8")) == digest(source):
+            continue
+        svg = render(source)
+        if svg is None:
+            raise KitError("dot: not found; allowed: the graphviz program on the path")
+        path.write_text(svg, encoding="utf-8")
+        names.append(path.name)
+    for name, svg in own_pictures():
+        (folder / f"{name}.svg").write_text(svg + "\n", encoding="utf-8")
+        names.append(f"{name}.svg")
+    return names
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; exit code 0 when all is well, 1 when a picture is not current."""
+    parser = argparse.ArgumentParser(prog="python -m kit.views.images", description=__doc__)
+    choice = parser.add_mutually_exclusive_group(required=True)
+    choice.add_argument("--write", action="store_true", help="draw the pictures")
+    choice.add_argument("--check", action="store_true", help="compare them")
+    chosen = parser.parse_args(arguments)
+    try:
+        if chosen.write:
+            print("\n".join(write(FOLDERS[0])))
+            return 0
+    except KitError as error:
+        print(error, file=sys.stderr)
+        return 1
+    found = problems(FOLDERS[0])
+    print("\n".join(found) or "images are current")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

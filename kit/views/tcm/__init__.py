@@ -1,0 +1,20 @@
+"""The panels of the epoch protocol: tables, ring, log, epochs, operations, streams, locks."""
+
+from __future__ import annotations
+
+from kit.views.frame import LAMPS
+from kit.views.registry import Views
+from kit.views.tcm.epochs import EPOCHS
+from kit.views.tcm.log import LOG
+from kit.views.tcm.operation import LOCKS, OPERATION, STREAMS
+from kit.views.tcm.placement import LOGICAL, PLACEMENTS
+from kit.views.tcm.predict import question
+from kit.views.tcm.ring import LINE, RING
+from kit.views.tcm.runs import RUNS
+from kit.views.tcm.status import STATUS
+
+VIEWS = Views(
+    (STATUS, PLACEMENTS, RING, LINE, EPOCHS, OPERATION, LOG, LAMPS, STREAMS, LOCKS, LOGICAL),
+    RUNS,
+    question,
+)

@@ -1,0 +1,423 @@
+"""The read and write placement tables, side by side, with what the step changed marked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from kit.tcm import facts
+from kit.tcm.facts import RangeRow
+from kit.tcm.facts_logical import LogicalRow, logical
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+
+MOST_ROWS = 200
+"""Rows a table shows; beyond, changed ranges, a search box and a summary by node."""
+
+MOST_LISTED = 4096
+LOGICAL_ROWS = 24
+CHUNK = 32
+
+
+class Change(Struct, frozen=True):
+    """A group of replicas as it stands after a step: who stayed, who came, who went."""
+
+    stayed: tuple[str, ...]
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    order: tuple[str, ...]
+
+    @property
+    def any(self) -> bool:
+        """Whether the step changed the group."""
+        return bool(self.added or self.removed)
+
+    def text(self) -> str:
+        """Write the group with signs: ``A, B, +X, -C``."""
+        marked = [f"+{name}" if name in self.added else name for name in self.order]
+        return ", ".join([*marked, *(f"−{name}" for name in self.removed)])
+
+
+def change(now: Sequence[str], before: Sequence[str] | None) -> Change:
+    """Compare a group with what it was; None means there is nothing to compare with."""
+    was = tuple(now) if before is None else tuple(before)
+    return Change(
+        tuple(name for name in now if name in was),
+        tuple(name for name in now if name not in was),
+        tuple(name for name in was if name not in now),
+        tuple(now),
+    )
+
+
+class Lines(Struct, frozen=True):
+    """A row with the changes of its two groups since the step before."""
+
+    row: RangeRow
+    reads: Change
+    writes: Change
+
+    @property
+    def changed(self) -> bool:
+        """Whether either group changed."""
+        return self.reads.any or self.writes.any
+
+
+def lines(scene: Scene, keyspace: str) -> list[Lines]:
+    """Return the rows of a keyspace, each beside the former row that covered its last token."""
+    now = facts.rows(scene.model, scene.state, keyspace)
+    if scene.before is None:
+        return [Lines(row, change(row.reads, None), change(row.writes, None)) for row in now]
+    then = facts.rows(scene.model, scene.before, keyspace)
+    return [_line(row, cover) for row, cover in zip(now, _covers(now, then), strict=True)]
+
+
+def _line(row: RangeRow, cover: RangeRow | None) -> Lines:
+    if cover is None:
+        return Lines(row, change(row.reads, None), change(row.writes, None))
+    return Lines(row, change(row.reads, cover.reads), change(row.writes, cover.writes))
+
+
+def _covers(now: Sequence[RangeRow], then: Sequence[RangeRow]) -> list[RangeRow | None]:
+    """For each row the same former one, or else the first former one that holds its last token."""
+    same = {(row.left, row.right): row for row in then}
+    found: list[RangeRow | None] = []
+    i = 0
+    for row in now:
+        while i < len(then) and then[i].right < row.right:
+            i += 1
+        held = then[i] if i < len(then) and then[i].left < row.right else None
+        found.append(same.get((row.left, row.right), held))
+    return found
+
+
+def draw_placements(scene: Scene) -> Frag:
+    """Draw both tables of every keyspace; a drop-down chooses among several."""
+    names = facts.keyspaces(scene.model)
+    chooser = None
+    if len(names) > 1:
+        chooser = h(
+            "label",
+            "keyspace ",
+            h("select", [h("option", name, value=name) for name in names], data_choose="keyspace"),
+            class_="choose",
+        )
+    return h("div", chooser, [_keyspace(scene, name, name != names[0]) for name in names])
+
+
+def _keyspace(scene: Scene, name: str, hidden: bool) -> Frag:
+    rows = lines(scene, name)
+    focus = facts.focus(scene.model)
+    inside = [one for one in rows if focus is None or _inside(one.row, focus.left, focus.right)]
+    outside = [one for one in rows if one not in inside] if focus else []
+    body = _large(name, rows) if len(rows) > MOST_ROWS else [_tables(name, inside, "")]
+    rest = None
+    if outside and len(rows) <= MOST_ROWS:
+        rest = h(
+            "details",
+            h("summary", f"the rest of the ring: {_count(len(outside), 'range')}"),
+            _tables(name, outside, " (rest of the ring)"),
+            k=f"rest:{name}",
+            class_="rest",
+        )
+    return h(
+        "div",
+        h("p", f"{name}: {facts.replication(scene.model, name)}", class_="soft"),
+        body,
+        rest,
+        h("p", _difference(scene, rows), k=f"diff:{name}", class_="soft"),
+        k=f"keyspace:{name}",
+        class_="keyspace",
+        data_choice=json.dumps(["keyspace", name]),
+        hidden=hidden,
+    )
+
+
+def _inside(row: RangeRow, left: int, right: int) -> bool:
+    return left <= row.left and row.right <= right
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _difference(scene: Scene, rows: Iterable[Lines]) -> str:
+    """Say for each token whether its replicas changed in this step."""
+    if scene.before is None:
+        return "Bold with +: added in the step. Struck with −: removed. Double edge: written only."
+    moved = [one for one in rows if one.changed]
+    if not moved:
+        return "Token by token: no replicas changed in this step."
+    read, write = (sum(getattr(one, side).any for one in moved) for side in ("reads", "writes"))
+    return f"Token by token: reads changed in {_count(read, 'range')}, writes in {write}."
+
+
+def _tables(keyspace: str, rows: Sequence[Lines], note: str) -> Frag:
+    return h(
+        "div",
+        _table(keyspace, "reads", f"Read placements{note}", rows),
+        _table(keyspace, "writes", f"Write placements{note}", rows),
+        class_="beside",
+    )
+
+
+def _table(keyspace: str, side: str, title: str, rows: Sequence[Lines]) -> Frag:
+    seen: set[int] = set()
+    body = []
+    for one in rows:
+        again = one.row.right in seen
+        seen.add(one.row.right)
+        body.append(_row(keyspace, side, one, again=again))
+    return h(
+        "table",
+        h("caption", title),
+        h("thead", h("tr", h("th", "range", scope="col"), h("th", "replicas", scope="col"))),
+        h("tbody", body),
+        class_=f"placement {side}",
+    )
+
+
+def _row(keyspace: str, side: str, one: Lines, *, again: bool) -> Frag:
+    row = one.row
+    key = f"{side}:{keyspace}:{row.right}" + (f":{row.left}" if again else "")
+    group: Change = getattr(one, side)
+    return h(
+        "tr",
+        h("th", row.label, lock_sign(row.locked_by), scope="row"),
+        h("td", chips(f"{key}:", group, row.reads) or h("span", "nobody", class_="soft")),
+        k=key,
+        class_="moved" if group.any else None,
+    )
+
+
+def lock_sign(holder: str | None) -> Frag | None:
+    """Draw a small lock that names its holder."""
+    if holder is None:
+        return None
+    return h(
+        "svg",
+        h("path", d="M3 6h8v6H3z", class_="lock-body"),
+        h("path", d="M4.5 6V4.5a2.5 2.5 0 0 1 5 0V6", class_="lock-bow"),
+        viewBox="0 0 14 14",
+        class_="lock-sign",
+        role="img",
+        aria_label=f"locked by {holder}",
+    )
+
+
+def chips(prefix: str, group: Change, reads: Sequence[str]) -> list[Frag]:
+    """Draw a chip a replica: a plus for one that came, a struck minus for one that went."""
+    found = []
+    for name in group.order:
+        signs = ["chip"]
+        if name in group.added:
+            signs.append("added")
+        if name not in reads:
+            signs.append("pending")
+        found.append(
+            h(
+                "span",
+                f"+{name}" if name in group.added else name,
+                k=f"{prefix}{name}",
+                class_=" ".join(signs),
+                data_of=name,
+            )
+        )
+    found += [
+        h("span", f"−{name}", k=f"{prefix}{name}", class_="chip removed", data_of=name)
+        for name in group.removed
+    ]
+    return found
+
+
+def _large(keyspace: str, rows: Sequence[Lines]) -> list[Frag]:
+    """What stands for a table too long to read: changes, a search box, a summary by node."""
+    moved = [one for one in rows if one.changed]
+    shown = moved[:MOST_ROWS]
+    left_out = len(moved) - len(shown)
+    more = f" {left_out} more changed; search for them." if left_out else ""
+    return [
+        h(
+            "p",
+            f"{len(rows)} ranges; {len(moved)} changed in this step and are shown.{more}",
+            k=f"large:{keyspace}",
+        ),
+        h(
+            "div",
+            _tables(keyspace, shown, ": changed"),
+            class_="scroll",
+            tabindex=0,
+            role="region",
+            aria_label="changed ranges",
+        ),
+        _search(keyspace, rows),
+        _summary(keyspace, rows),
+    ]
+
+
+def _search(keyspace: str, rows: Sequence[Lines]) -> Frag:
+    listed = rows[:MOST_LISTED]
+    rest = len(rows) - len(listed)
+    chunks = [listed[i : i + CHUNK] for i in range(0, len(listed), CHUNK)]
+    return h(
+        "div",
+        h(
+            "label",
+            "find a token, range or node ",
+            h("input", type="search", data_filter=True, autocomplete="off"),
+        ),
+        h(
+            "div",
+            [
+                h(
+                    "ul",
+                    [h("li", _plain(one.row)) for one in chunk],
+                    k=f"chunk:{keyspace}:{chunk[0].row.right}",
+                )
+                for chunk in chunks
+            ],
+            data_find=True,
+            class_="scroll found",
+            tabindex=0,
+            role="region",
+            aria_label="ranges found",
+        ),
+        h("p", f"{rest} further ranges are not in this list.", class_="soft") if rest else None,
+        k=f"search:{keyspace}",
+        data_sift=True,
+    )
+
+
+def _plain(row: RangeRow) -> str:
+    same = row.reads == row.writes
+    groups = (
+        f"{{{', '.join(row.reads)}}}"
+        if same
+        else f"reads {{{', '.join(row.reads)}}} writes {{{', '.join(row.writes)}}}"
+    )
+    return f"{row.label} {groups}"
+
+
+def _summary(keyspace: str, rows: Sequence[Lines]) -> Frag:
+    counts: dict[str, list[int]] = {}
+    for one in rows:
+        for i, group in enumerate((one.row.reads, one.row.writes)):
+            for name in group:
+                counts.setdefault(name, [0, 0])[i] += 1
+    return h(
+        "details",
+        h("summary", f"ranges by node ({len(counts)} nodes)"),
+        h(
+            "table",
+            h("caption", "Ranges each node serves"),
+            h(
+                "thead",
+                h("tr", [h("th", word, scope="col") for word in ("node", "reads", "writes")]),
+            ),
+            h(
+                "tbody",
+                [
+                    h(
+                        "tr",
+                        h("th", name, scope="row"),
+                        h("td", reads),
+                        h("td", writes),
+                        k=f"serves:{keyspace}:{name}",
+                    )
+                    for name, (reads, writes) in sorted(counts.items())
+                ],
+            ),
+        ),
+        k=f"summary:{keyspace}",
+        class_="rest",
+    )
+
+
+def placements_text(scene: Scene) -> str:
+    """Write both tables of every keyspace, a line a range; ``+`` and ``−`` mark the step."""
+    parts = []
+    for name in facts.keyspaces(scene.model):
+        rows = lines(scene, name)
+        shown = rows if len(rows) <= MOST_ROWS else [one for one in rows if one.changed]
+        table = [("range", "reads", "writes", "")]
+        table += [
+            (
+                one.row.label,
+                one.reads.text(),
+                one.writes.text(),
+                f"locked: {one.row.locked_by}" if one.row.locked_by else "",
+            )
+            for one in shown
+        ]
+        widths = [max(len(line[i]) for line in table) for i in range(3)]
+        parts.append(f"{name}: {facts.replication(scene.model, name)}")
+        parts += [
+            f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c:<{widths[2]}}  {d}".rstrip()
+            for a, b, c, d in table
+        ]
+        if len(shown) < len(rows):
+            parts.append(f"  {len(rows) - len(shown)} ranges did not change and are not listed.")
+    return "\n".join(parts)
+
+
+def draw_logical(scene: Scene) -> Frag:
+    """Draw each range as a record; a write replica of two nodes needs both answers."""
+    name = facts.keyspaces(scene.model)[0]
+    found = logical(scene.model, scene.state, name)
+    shown = [one for one in found if any(len(pair) > 1 for pair in one.writes)] or found
+    shown = shown[:LOGICAL_ROWS]
+    return h(
+        "div",
+        h(
+            "table",
+            h("caption", f"{name}: logical replicas"),
+            h(
+                "thead",
+                h("tr", [h("th", word, scope="col") for word in ("range", "reads", "writes")]),
+            ),
+            h("tbody", [_logical_row(name, one) for one in shown]),
+        ),
+        h("p", f"{len(found) - len(shown)} ranges as before are not listed.", class_="soft")
+        if len(shown) < len(found)
+        else None,
+    )
+
+
+def _logical_row(keyspace: str, one: LogicalRow) -> Frag:
+    key = f"logical:{keyspace}:{one.row.left}:{one.row.right}"
+    return h(
+        "tr",
+        h("th", one.row.label, scope="row"),
+        h("td", " ".join(one.reads)),
+        h(
+            "td",
+            [
+                h("span", " and ".join(pair), class_="chip added" if len(pair) > 1 else "chip")
+                for pair in one.writes
+            ],
+        ),
+        k=key,
+    )
+
+
+def logical_text(scene: Scene) -> str:
+    """Write each range as a record."""
+    name = facts.keyspaces(scene.model)[0]
+    return "\n".join(
+        f"  {one.row.label} reads {', '.join(one.reads)}; "
+        f"writes {', '.join('(' + ' and '.join(pair) + ')' for pair in one.writes)}"
+        for one in logical(scene.model, scene.state, name)[:MOST_ROWS]
+    )
+
+
+LOGICAL = Panel(
+    "logical",
+    "Logical replicas",
+    "foot",
+    draw_logical,
+    logical_text,
+    optional=True,
+    folded=True,
+)
+PLACEMENTS = Panel("placements", "Placements", "main", draw_placements, placements_text, still=True)

@@ -1,0 +1,281 @@
+"""The ring, and beside it the line that it really is: no stored range wraps around."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from kit.ring.tokens import TokenSpace
+from kit.tcm import facts
+from kit.tcm.facts import LockRow, NodeRow
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+
+SIZE = 300
+MIDDLE = SIZE / 2
+RADIUS = 100
+MOST_LABELS = 40
+SHAPES = ("circle", "square", "diamond", "triangle", "hexagon", "pentagon")
+SIDES = {"square": 4, "diamond": 4, "triangle": 3, "hexagon": 6, "pentagon": 5}
+TURN = {"square": math.pi / 4}
+
+
+class Place(Struct, frozen=True):
+    """A token of a node on the picture."""
+
+    node: NodeRow
+    token: int
+    share: float
+
+
+def places(scene: Scene) -> list[Place]:
+    """Return every token with its share of the line, from 0 (its start) to 1 (its end)."""
+    space = facts.space(scene.model)
+    return [
+        Place(node, token, share(space, token))
+        for node in facts.nodes(scene.model, scene.state)
+        for token in node.tokens
+    ]
+
+
+def share(space: TokenSpace, token: int) -> float:
+    """Return where a token lies on the line, from 0 to 1."""
+    return (token - space.low) / (space.high - space.low)
+
+
+def shapes(scene: Scene) -> dict[str, str]:
+    """Give every rack a shape; from the seventh rack on shapes repeat."""
+    nodes = facts.nodes(scene.model, scene.state)
+    racks = sorted({node.rack for node in nodes})
+    return {rack: SHAPES[i % len(SHAPES)] for i, rack in enumerate(racks)}
+
+
+def locked(scene: Scene) -> list[LockRow]:
+    """Return the ranges that operations hold, each once."""
+    rows = {
+        (lock.left, lock.right): lock
+        for operation in facts.operations(scene.model, scene.state)
+        for lock in operation.locks
+    }
+    return [rows[bounds] for bounds in sorted(rows)]
+
+
+def draw_ring(scene: Scene) -> Frag:
+    """Draw tokens clockwise from the top: a shape a rack, dashed while a node comes or goes."""
+    space, spots = facts.space(scene.model), places(scene)
+    by_rack = shapes(scene)
+    many = len(spots) > MOST_LABELS
+    return h(
+        "div",
+        h(
+            "svg",
+            h("circle", cx=MIDDLE, cy=MIDDLE, r=RADIUS, class_="track"),
+            h("path", d=f"M{MIDDLE} {MIDDLE - RADIUS - 7}v14", class_="tick"),
+            h(
+                "text",
+                f"{space.label(space.low)} | {space.label(space.high)}",
+                x=MIDDLE,
+                y=MIDDLE - RADIUS + 24,
+                text_anchor="middle",
+                class_="soft",
+            ),
+            h("g", [_arc(space, lock) for lock in locked(scene)], k="ring-locks"),
+            h(
+                "g",
+                [
+                    _spot(spot, by_rack[spot.node.rack], first=i == 0, many=many)
+                    for i, spot in enumerate(spots)
+                ],
+                k="ring-nodes",
+                data_rove=True,
+            ),
+            viewBox=f"0 0 {SIZE} {SIZE}",
+            role="group",
+            aria_label=f"token ring: {ring_words(scene)}",
+            class_="ring-drawing",
+        ),
+        h("p", _legend(scene, by_rack), k="ring-legend", class_="soft"),
+    )
+
+
+def ring_words(scene: Scene) -> str:
+    """Name every node with its tokens, shortly."""
+    rows = facts.nodes(scene.model, scene.state)
+    if sum(len(row.tokens) for row in rows) > MOST_LABELS:
+        return f"{len(rows)} nodes"
+    space = facts.space(scene.model)
+    return ", ".join(
+        f"{row.name} at {' and '.join(space.label(token) for token in row.tokens)}"
+        for row in rows
+        if row.tokens
+    )
+
+
+def _legend(scene: Scene, by_rack: dict[str, str]) -> str:
+    nodes = facts.nodes(scene.model, scene.state)
+    dcs = sorted({node.dc for node in nodes})
+    parts = []
+    if len(by_rack) > 1:
+        parts += [f"{shape}: rack {rack}" for rack, shape in by_rack.items()]
+    if len(dcs) > 1:
+        parts.append(f"letter before the name: {', '.join(_letters(dcs))}")
+    parts.append("dashed: coming or going; striped arc: locked")
+    return "; ".join(parts) + "."
+
+
+def _letters(dcs: list[str]) -> list[str]:
+    return [f"{_letter(dc)} = {dc}" for dc in dcs]
+
+
+def _letter(dc: str) -> str:
+    return dc[-1:] or "?"
+
+
+def point(part: float, radius: float) -> tuple[float, float]:
+    """Return the point at a share of the turn, clockwise from the top."""
+    angle = 2 * math.pi * part
+    return MIDDLE + radius * math.sin(angle), MIDDLE - radius * math.cos(angle)
+
+
+def _spot(spot: Place, shape: str, *, first: bool, many: bool) -> Frag:
+    node = spot.node
+    x, y = point(spot.share, RADIUS)
+    out, up = point(spot.share, RADIUS + 24)
+    label = str(spot.token)
+    words = f"{node.name}: token {label}, {node.dc}, rack {node.rack}, {node.status}"
+    size = 5 if many else 11
+    return h(
+        "g",
+        h("title", words),
+        _body(shape, size),
+        None if many else h("text", node.name[:3], text_anchor="middle", dy=4, class_="on"),
+        None
+        if many
+        else h(
+            "text",
+            label if len(label) <= 6 else "",
+            x=out - x,
+            y=up - y + 4,
+            text_anchor="middle",
+            class_="soft",
+        ),
+        k=f"n:{node.name}:{spot.token}",
+        class_=_classes(node),
+        transform=f"translate({x:.1f} {y:.1f})",
+        role="button",
+        tabindex="0" if first else "-1",
+        aria_label=words if node.up else f"{words}, down",
+        aria_pressed="false",
+        data_roving=True,
+        data_spot=node.name,
+        data_of=node.name,
+    )
+
+
+def _classes(node: NodeRow) -> str:
+    moving = {"joining": "joining", "replacing": "joining", "leaving": "leaving"}
+    kinds = ["spot", moving.get(node.status, ""), "" if node.up else "down"]
+    if node.status == "moving":
+        kinds.append("joining")
+    return " ".join(kind for kind in kinds if kind)
+
+
+def _body(shape: str, size: float) -> Frag:
+    if shape == "circle":
+        return h("circle", r=size, class_="body")
+    return h("polygon", points=" ".join(_corners(shape, size * 1.25)), class_="body")
+
+
+def _corners(shape: str, size: float) -> Iterator[str]:
+    sides = SIDES[shape]
+    for i in range(sides):
+        angle = 2 * math.pi * i / sides + TURN.get(shape, 0.0)
+        yield f"{size * math.sin(angle):.1f},{-size * math.cos(angle):.1f}"
+
+
+def _arc(space: TokenSpace, lock: LockRow) -> Frag:
+    left, right = share(space, lock.left), share(space, lock.right)
+    radius = RADIUS - 14
+    (x1, y1), (x2, y2) = point(left, radius), point(right, radius)
+    large = 1 if right - left > 0.5 else 0
+    x, y = point((left + right) / 2, radius - 14)
+    return h(
+        "g",
+        h(
+            "path",
+            d=f"M{x1:.1f} {y1:.1f}A{radius} {radius} 0 {large} 1 {x2:.1f} {y2:.1f}",
+            class_="lock",
+        ),
+        h(
+            "path",
+            d=f"M{x - 4:.1f} {y:.1f}h8v6h-8zM{x - 2.5:.1f} {y:.1f}v-2a2.5 2.5 0 0 1 5 0v2",
+            class_="lock-glyph",
+        )
+        if right - left > 0.02
+        else None,
+        k=f"lock:{lock.left}:{lock.right}",
+    )
+
+
+def draw_line(scene: Scene) -> Frag:
+    """Draw the same tokens on a line from the first token to the last."""
+    space, spots = facts.space(scene.model), places(scene)
+    many = len(spots) > MOST_LABELS
+    return h(
+        "svg",
+        h("path", d="M10 30H290", class_="track"),
+        h("path", d="M10 22v16M290 22v16", class_="tick"),
+        h("text", space.label(space.low), x=10, y=56, text_anchor="start", class_="soft"),
+        h("text", space.label(space.high), x=290, y=56, text_anchor="end", class_="soft"),
+        [
+            h(
+                "path",
+                d=f"M{10 + 280 * share(space, lock.left):.1f} 30"
+                f"H{10 + 280 * share(space, lock.right):.1f}",
+                k=f"bar:{lock.left}:{lock.right}",
+                class_="lock",
+            )
+            for lock in locked(scene)
+        ],
+        [
+            h(
+                "g",
+                h("path", d="M0 -6V6", class_="tick"),
+                None if many else h("text", spot.node.name[:3], y=-10, text_anchor="middle"),
+                k=f"at:{spot.node.name}:{spot.token}",
+                transform=f"translate({10 + 280 * spot.share:.1f} 30)",
+            )
+            for spot in spots
+        ],
+        viewBox="0 0 300 64",
+        role="img",
+        aria_label=f"token line: {ring_words(scene)}",
+        class_="line-drawing",
+    )
+
+
+def ring_text(scene: Scene) -> str:
+    """Write a line a node: where it is, what it owns, what it is doing."""
+    space = facts.space(scene.model)
+    found = []
+    for node in facts.nodes(scene.model, scene.state):
+        tokens = ", ".join(space.label(token) for token in node.tokens[:8]) or "none"
+        more = f" and {len(node.tokens) - 8} more" if len(node.tokens) > 8 else ""
+        down = "" if node.up else ", down"
+        found.append(f"  {node.name} ({node.dc} {node.rack}) {node.status}{down}: {tokens}{more}")
+    return "\n".join(found)
+
+
+def line_text(scene: Scene) -> str:
+    """Write the tokens in order along the line."""
+    space = facts.space(scene.model)
+    order = sorted(places(scene), key=lambda spot: spot.token)
+    names = [f"{spot.node.name}@{space.label(spot.token)}" for spot in order]
+    ends = space.label(space.low), space.label(space.high)
+    return f"  {ends[0]} … {' '.join(names)} … {ends[1]}"
+
+
+RING = Panel("ring", "Ring", "side", draw_ring, ring_text, still=True)
+LINE = Panel("line", "The same as a line", "side", draw_line, line_text, optional=True)
