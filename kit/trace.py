@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from kit import __version__
 from kit.errors import BadInput
 from kit.model import Model
 from kit.registry import build
@@ -44,8 +45,6 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=False
 
 def trace_of(model: Model[Any, Any], steps: tuple[Step, ...], *, at: int, tip: int) -> Trace:
     """The trace of a model's run."""
-    from kit import __version__
-
     parameters = msgspec.to_builtins(model.parameters)
     return Trace(FORMAT, __version__, model.name, parameters, tuple(model.off), steps, at, tip)
 
@@ -120,10 +119,10 @@ def write_atomically(path: str | Path, text: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(target)
     except OSError as error:
-        os.unlink(temporary)
+        Path(temporary).unlink()
         raise BadInput("file", str(path), f"a writable place ({error.strerror})") from None
 
 

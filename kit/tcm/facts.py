@@ -227,11 +227,9 @@ def owners(m: TcmCluster, s: Any, token: int, keyspace: str | None = None) -> Ra
 
 def log(m: TcmCluster, s: Any) -> tuple[LogLine, ...]:
     """Every committed epoch, oldest first."""
-    found = []
-    events = s.tcm.events
-    for i in range(len(events)):
-        found.append(_line(m, s, m.parameters.epoch + i + 1, events[i]))
-    return tuple(found)
+    return tuple(
+        _line(m, s, m.parameters.epoch + i + 1, event) for i, event in enumerate(s.tcm.events)
+    )
 
 
 def _line(m: TcmCluster, s: Any, at: int, event: Any) -> LogLine:
@@ -277,9 +275,7 @@ def nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
         now = "joined" if node.tokens else ("left" if begun.tokens else "registered")
         tokens = node.tokens or _coming(metadata.sequences, node.name)
         up = node.name not in s.tcm.down
-        found.append(
-            NodeRow(node.name, node.dc, node.rack, tokens, status.get(node.name, now), up)
-        )
+        found.append(NodeRow(node.name, node.dc, node.rack, tokens, status.get(node.name, now), up))
     return tuple(found)
 
 
@@ -389,8 +385,8 @@ def _stream(
         one = Task(task.target, task.displaced, (transfer,))
         givers = m.tcm.task_sources(s.tcm, sequence, one)
         bounds = (transfer.range.left, transfer.range.right, transfer.range.label(space(m)))
-        for keyspace in metadata.keyspaces_of(transfer.group):
-            found.append(StreamRow(keyspace, *bounds, givers, m.names[task.target], done))
+        found += [
+            StreamRow(keyspace, *bounds, givers, m.names[task.target], done)
+            for keyspace in metadata.keyspaces_of(transfer.group)
+        ]
     return found
-
-

@@ -269,9 +269,9 @@ class Tcm(Model[TcmState, Any]):
         """Pending steps are in the metadata; without that safeguard they die with the driver."""
         forgotten = set(s.forgotten)
         sequence = self.sequence(s, action.node)
-        if "pending-in-metadata" in self.off and sequence is not None:
-            if COURSES[sequence.plan.operation.kind].driver == "node":
-                forgotten.add(action.node)
+        driven = sequence is not None and COURSES[sequence.plan.operation.kind].driver == "node"
+        if driven and "pending-in-metadata" in self.off:
+            forgotten.add(action.node)
         return replace(
             s,
             down=tuple(sorted({*s.down, action.node})),

@@ -197,7 +197,7 @@ def _menu(ring: Ring, operations: tuple[Operation, ...]) -> tuple[Operation, ...
     members = [node for node in ring.nodes if node.tokens]
     found = list(operations)
     for kind in ("leave", "remove", "assassinate"):
-        found += [Operation(kind, node.name) for node in members]  # type: ignore[arg-type]
+        found += [Operation(kind, node.name) for node in members]
     taken = {token for operation in operations for token in operation.tokens}
     taken |= set(ring.tokens.tolist())
     for node in members:

@@ -1,4 +1,4 @@
-"""The safeguards of the epoch protocol that placements alone can judge, each with its smallest case.
+"""The safeguards that placements alone can judge, each with the smallest case that needs it.
 
 Ids, invariants and minimal traces are those of the project's requirements; where each one acts:
 *write-before-read*, *old-writer-stays* and *split-first* in the step table, *range-locks* and
