@@ -82,7 +82,7 @@ pip_install() {
         /^(Collecting|Processing|Requirement already satisfied)/ {
             n++
             if (n % 20 == 0 && all > 0) {
-                sub(/^(Collecting|Processing|Requirement already satisfied:) /, ""); sub(/.*\//, "")
+                sub(/^(Collecting|Processing|Requirement already satisfied:) /, ""); sub(/.*\//, ""); sub(/-[0-9].*/, "")
                 sub(/[ =].*/, "")
                 printf "set-up:       %d of %d (%s)\n", n, all, $0
             }

@@ -136,21 +136,22 @@ def test_the_lab_opens_on_the_start_notebook(taken: int) -> None:
         start_new_session=True,
     )
     try:
-        assert server.stdout is not None
+        assert server.stdout
         first = server.stdout.readline()
         assert first.startswith(f"kit lab: port {taken} is taken; using ")
         port = int(first.split()[-1])
-        wait_for(f"http://127.0.0.1:{port}/api/status?token=secret")
+        wait_for(f"http://127.0.0.1:{port}/api/status?token=secret", server)
         start = f"http://127.0.0.1:{port}/api/contents/{lab.START.as_posix()}?token=secret"
-        assert b"00-start-here.ipynb" in wait_for(start)
+        assert b"00-start-here.ipynb" in wait_for(start, server)
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/?token=secret") as answer:
             assert answer.geturl().split("?")[0].endswith(f"/lab/tree/{lab.START.as_posix()}")
     finally:
-        os.killpg(server.pid, signal.SIGTERM)
-        server.wait(timeout=30)
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGTERM)
+        server.communicate(timeout=30)
 
 
-def wait_for(address: str, seconds: float = 60.0) -> bytes:
+def wait_for(address: str, server: subprocess.Popen[str], seconds: float = 60.0) -> bytes:
     """The body at an address of this machine, once the server is up."""
     ends = time.monotonic() + seconds
     while True:
@@ -158,6 +159,7 @@ def wait_for(address: str, seconds: float = 60.0) -> bytes:
             with urllib.request.urlopen(address, timeout=10) as answer:
                 return bytes(answer.read())
         except (urllib.error.URLError, ConnectionError) as error:
+            assert server.poll() is None, "the lab has ended by itself"
             if isinstance(error, urllib.error.HTTPError) or time.monotonic() > ends:
                 raise
             time.sleep(0.2)
