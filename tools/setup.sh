@@ -82,8 +82,8 @@ pip_install() {
         /^(Collecting|Processing|Requirement already satisfied)/ {
             n++
             if (n % 20 == 0 && all > 0) {
-                sub(/^(Collecting|Processing|Requirement already satisfied:) /, ""); sub(/.*\//, ""); sub(/-[0-9].*/, "")
-                sub(/[ =].*/, "")
+                sub(/^(Collecting|Processing|Requirement already satisfied:) /, "")
+                sub(/[ =].*/, ""); sub(/.*\//, ""); sub(/-[0-9].*/, "")
                 printf "set-up:       %d of %d (%s)\n", n, all, $0
             }
         }
