@@ -39,7 +39,7 @@ class Quota(Struct, frozen=True):
     factor: int
     nodes: int
     racks: int
-    rack_of: NDArray[np.int64]
+    rack_of: Codes
     members: NDArray[np.bool_]
 
     @property
@@ -69,12 +69,12 @@ def quotas(ring: Ring, replication: Replication) -> tuple[Quota, ...]:
 
 
 def _one_rack(factor: int, in_ring: NDArray[np.bool_]) -> Quota:
-    return Quota(factor, int(in_ring.sum()), 1, np.zeros(len(in_ring), np.int64), in_ring)
+    return Quota(factor, int(in_ring.sum()), 1, np.zeros(len(in_ring), np.int32), in_ring)
 
 
 def _datacenter(ring: Ring, dc: str, factor: int) -> Quota:
     racks: dict[str, int] = {}
-    rack_of = np.zeros(len(ring.nodes), np.int64)
+    rack_of = np.zeros(len(ring.nodes), np.int32)
     members = np.zeros(len(ring.nodes), np.bool_)
     for code, node in enumerate(ring.nodes):
         if node.dc == dc and node.tokens:
@@ -90,7 +90,7 @@ def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> 
     row that owns the token `at[i]`. Rows are in the order of one clockwise walk over all
     datacenters; within each datacenter that is the driver's order.
     """
-    starts = ring.starts(ring.rights if at is None else at)
+    starts = ring.row_starts if at is None else ring.starts(at)
     walks = quotas(ring, replication)
     if not walks or not len(ring.tokens):
         return np.empty((len(starts), 0), np.int32)
@@ -98,21 +98,23 @@ def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> 
 
 
 def clockwise(owners: Codes, starts: Index, walks: tuple[Quota, ...]) -> Codes:
-    """The replicas found by all `walks` from each of `starts` (indices into `owners`), together."""
-    if len(walks) == 1 and bool(walks[0].members[owners].all()) and _in_step(walks[0]):
-        codes, _ = walk(owners, starts, walks[0])
-        return np.ascontiguousarray(codes.T)
+    """The replicas found by all `walks` from each of `starts` (indices into `owners`), together.
+
+    A datacenter's walk sees its own tokens only. Several walks are put together by the place on
+    the line, unrolled once, at which each replica was taken: sort keys hold this place, whether it
+    is a late one, the slot and the code, so that one sort of integers a row does it.
+    """
+    if len(walks) == 1 and _in_step(walks[0]) and bool(walks[0].members[owners].all()):
+        return walk(owners, starts, walks[0])[0].T
     slots = sum(quota.wanted for quota in walks)
     slot_bits, code_bits = slots.bit_length(), int(owners.max()).bit_length()
     keys: list[Keys] = []
     for quota in walks:
         keys.extend(_order_keys(owners, starts, quota, len(keys), slot_bits, code_bits))
-    ordered = sorted_columns(keys)
-    mask = (1 << code_bits) - 1
-    found = np.empty((len(starts), slots), np.int32)
-    for slot, key in enumerate(ordered):
-        found[:, slot] = key & mask
-    return found
+    found = np.empty((slots, len(starts)), np.int32)
+    for slot, key in enumerate(sorted_columns(keys)):
+        np.bitwise_and(key, (1 << code_bits) - 1, out=found[slot], casting="unsafe")
+    return found.T
 
 
 def _in_step(quota: Quota) -> bool:
@@ -123,37 +125,37 @@ def _in_step(quota: Quota) -> bool:
 def _order_keys(
     owners: Codes, starts: Index, quota: Quota, slot: int, slot_bits: int, code_bits: int
 ) -> list[Keys]:
-    """A sort key a replica: how far the walk had come when it was taken, then slot, then code.
+    """A sort key a replica: the place where it was taken, then slot, then code; shape (n,) each.
 
-    Those passed over come after the node that completed the racks, at the same place of the walk.
+    Those passed over come after the node that completed the racks, at the same place.
     """
-    places = np.flatnonzero(quota.members[owners])
-    inside = np.searchsorted(places, starts)
-    inside[inside == len(places)] = 0
-    codes, steps = walk(owners[places], inside, quota)
-    waited = np.zeros(steps.shape, np.bool_)
-    if not _in_step(quota):
-        steps, waited = _after_all_racks(codes, steps, quota)
-    keys: list[Keys] = []
-    for row, step, late in zip(codes, steps, waited, strict=True):
-        here = inside + step
-        here[here >= len(places)] -= len(places)
-        far = places[here] - starts
-        far[far < 0] += len(owners)
-        order = (far << 1) | late
-        keys.append((((order << slot_bits) | (slot + len(keys))) << code_bits) | row)
-    return keys
+    own = quota.members[owners]
+    places = np.flatnonzero(own)
+    inside = (np.cumsum(own) - own)[starts]  # how many of them lie before the start
+    every = len(places) < len(starts)  # walk once a place of the datacenter, not once a row
+    codes, met = walk(owners[places], np.arange(len(places) + 1) if every else inside, quota)
+    unrolled = np.concatenate((places, places + len(owners)))
+    if _in_step(quota):
+        order = [unrolled[row] << 1 for row in met]
+    else:
+        late, shown = _after_all_racks(codes, met, quota)
+        order = list((unrolled[shown] << 1) | late)
+    keys = [
+        (((row << slot_bits) | (slot + at)) << code_bits) | codes[at]
+        for at, row in enumerate(order)
+    ]
+    return [key[inside] for key in keys] if every else keys
 
 
-def _after_all_racks(codes: Codes, steps: Keys, quota: Quota) -> tuple[Keys, NDArray[np.bool_]]:
-    """The steps (wanted, n) at which replicas are listed, and which of them repeat a rack.
+def _after_all_racks(codes: Codes, met: Index, quota: Quota) -> tuple[NDArray[np.bool_], Index]:
+    """Which replicas (wanted, n) repeat a rack, and the places at which all are listed.
 
     A node whose rack had a replica already waits until every rack has one.
     """
     racks = quota.rack_of[codes]
     first = np.array([_absent(racks[slot], racks[:slot]) for slot in range(len(racks))])
-    complete = np.where(first, steps, 0).max(axis=0)
-    return np.where(first, steps, np.maximum(steps, complete)), ~first
+    complete = np.where(first, met, 0).max(axis=0)
+    return ~first, np.where(first, met, np.maximum(met, complete))
 
 
 def sorted_columns(columns: list[Keys]) -> list[Keys]:
@@ -169,83 +171,53 @@ def sorted_columns(columns: list[Keys]) -> list[Keys]:
     return columns
 
 
-def walk(owners: Codes, starts: Index, quota: Quota) -> tuple[Codes, Keys]:
+def walk(owners: Codes, starts: Index, quota: Quota) -> tuple[Codes, Index]:
     """Walk clockwise over `owners`, all of them members of the quota, from each of `starts`.
 
-    Returns codes int32 (wanted, n) and the steps int64 (wanted, n) at which they were met, both in
-    the order of meeting. The last step is where a row's walk ends.
+    Returns codes int32 (wanted, n) in the order of meeting and the places (wanted, n) where they
+    were met, as indices into `owners` written twice in a row; `starts` may be its length too, for
+    the beginning of the second round. The last place is where a row's walk ends. Slot by slot, all
+    rows go one place on, and those that may not take what they meet go on alone.
     """
-    wanted = quota.wanted
-    codes = np.empty((wanted, len(starts)), np.int32)
-    steps = np.empty((wanted, len(starts)), np.int64)
-    live = _Live(quota, starts)
-    for step in range(len(owners)):
-        live.meet(owners[live.places], step)
-        if step + 1 >= wanted:
-            done = live.count == wanted
-            rows = live.rows[done]
-            codes[:, rows] = live.codes[:, done]
-            steps[:, rows] = live.steps[:, done]
-            if len(rows):
-                live.keep(~done)
-            if not len(live.rows):
-                break
-        live.places += 1
-        live.places[live.places == len(owners)] = 0
-    return codes, steps
+    line = np.concatenate((owners, owners))
+    rack_line = quota.rack_of[line]
+    codes = np.empty((quota.wanted, len(starts)), np.int32)
+    racks = np.empty((quota.wanted, len(starts)), np.int32)
+    met = np.empty((quota.wanted, len(starts)), np.intp)
+    place = starts
+    for slot in range(quota.wanted):
+        place = place + 1 if slot else place.copy()
+        earlier = codes[:slot], racks[:slot]
+        rows = np.flatnonzero(~_takes(line[place], rack_line[place], earlier, quota))
+        here, earlier = place[rows], (codes[:slot, rows], racks[:slot, rows])
+        while len(rows):
+            here += 1
+            taken = _takes(line[here], rack_line[here], earlier, quota)
+            place[rows[taken]] = here[taken]
+            left = np.flatnonzero(~taken)
+            rows, here = rows[left], here[left]
+            earlier = earlier[0][:, left], earlier[1][:, left]
+        np.take(line, place, out=codes[slot])
+        np.take(rack_line, place, out=racks[slot])
+        met[slot] = place
+    return codes, met
 
 
-class _Live:
-    """The unfinished rows of a walk; columns shrink as rows finish.
-
-    `rows` and `places` (n,), `count` (n,) replicas so far, `repeated` (n,) those on a rack met
-    before, `codes`, `racks`, `steps` (wanted, n) filled with -1 from `count` on.
-    """
-
-    def __init__(self, quota: Quota, starts: Index) -> None:
-        shape = (quota.wanted, len(starts))
-        self.quota = quota
-        self.rows = np.arange(len(starts))
-        self.places = starts.copy()
-        self.count = np.zeros(len(starts), np.int64)
-        self.repeated = np.zeros(len(starts), np.int64)
-        self.codes = np.full(shape, -1, np.int32)
-        self.racks = np.full(shape, -1, np.int64)
-        self.steps = np.zeros(shape, np.int64)
-
-    def meet(self, met: Codes, step: int) -> None:
-        """Take the nodes met by the rule; all rows are at the same step."""
-        quota = self.quota
-        filled = min(step, quota.wanted)
-        racks = quota.rack_of[met]
-        if quota.racks == 1:
-            taken = _absent(met, self.codes[:filled])
-        else:
-            taken = _absent(racks, self.racks[:filled])
-            if quota.repeats:
-                again = _absent(met, self.codes[:filled]) & ~taken
-                again &= self.repeated < quota.repeats
-                self.repeated += again
-                taken |= again
-        at = np.flatnonzero(taken)
-        slots = self.count[at]
-        self.codes[slots, at] = met[at]
-        self.steps[slots, at] = step
-        if quota.racks > 1:
-            self.racks[slots, at] = racks[at]
-        self.count[at] += 1
-
-    def keep(self, rows: NDArray[np.bool_]) -> None:
-        """Forget all rows but these."""
-        self.rows, self.places = self.rows[rows], self.places[rows]
-        self.count, self.repeated = self.count[rows], self.repeated[rows]
-        self.codes, self.steps = self.codes[:, rows], self.steps[:, rows]
-        self.racks = self.racks[:, rows]
-
-
-def _absent(
-    values: NDArray[np.int64] | Codes, slots: NDArray[np.int64] | Codes
+def _takes(
+    codes: Codes, racks: Codes, earlier: tuple[Codes, Codes], quota: Quota
 ) -> NDArray[np.bool_]:
+    """Whether a row takes the node it meets, given codes and racks (slots, n) it took earlier."""
+    if quota.racks == 1:
+        return _absent(codes, earlier[0])
+    taken = _absent(racks, earlier[1])
+    if quota.repeats:
+        first = [_absent(earlier[1][at], earlier[1][:at]) for at in range(len(earlier[1]))]
+        repeated = len(first) - np.sum(first, axis=0, dtype=np.int64)
+        taken |= (repeated < quota.repeats) & _absent(codes, earlier[0])
+    return taken
+
+
+def _absent(values: NDArray[np.integer], slots: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Whether each value is in none of the slots of its column."""
     absent = np.ones(len(values), np.bool_)
     for slot in slots:

@@ -25,14 +25,17 @@ class Owner(Protocol):
     def name(self) -> str:
         """Unique name."""
         ...
+
     @property
     def tokens(self) -> tuple[int, ...]:
         """Tokens it owns."""
         ...
+
     @property
     def dc(self) -> str:
         """Its datacenter."""
         ...
+
     @property
     def rack(self) -> str:
         """Its rack, a name within the datacenter."""

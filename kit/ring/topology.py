@@ -88,6 +88,15 @@ class Ring:
             frozen_array(tokens)
         return tokens
 
+    @property
+    def row_starts(self) -> NDArray[np.intp]:
+        """Index of the token at which the walk of each at-rest row begins: `starts(rights)`."""
+        size, rows = len(self.tokens), len(self.rights)
+        first = 1 if size and self.tokens[0] == self.space.low else 0
+        found = np.arange(first, first + rows)
+        found[found == size] = 0
+        return found
+
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Node names by code."""
