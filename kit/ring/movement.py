@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kit.errors import BadInput
 from kit.ring.deltas import Delta, Edit, Edits, edits
 from kit.ring.natural import replicas
+from kit.ring.nearby import Changes, changes
 from kit.ring.ranges import Range
 from kit.ring.replication import Replication
 from kit.ring.topology import Codes, Ring, Tokens
@@ -30,19 +31,6 @@ class Replaced(Struct, frozen=True, order=True):
     loses: int | None
 
 
-class Changes(Struct, frozen=True):
-    """Elementary rows that a ring change may touch, with the natural replicas before and after.
-
-    `lefts`, `rights` int64 (n,), cut at the tokens of both rings; `before`, `after` int32 codes
-    (n, k), padded with -1. Rows that are left out have the same replicas before and after.
-    """
-
-    lefts: Tokens
-    rights: Tokens
-    before: Codes
-    after: Codes
-
-
 class Movement:
     """The plan of one ring change for one replication; an immutable value."""
 
@@ -51,13 +39,11 @@ class Movement:
         self.after = after
         self.replication = replication
         self._changes = changes(before, after, replication)
-        self._cuts = np.setdiff1d(after.rights, before.rights, assume_unique=True)
-        self._merges = np.setdiff1d(before.rights, after.rights, assume_unique=True)
 
     @cached_property
     def split(self) -> Delta:
         """Cut rows at the new tokens; owners stay (CEP-21, "Bootstrap", step 1)."""
-        return Delta(cuts=tuple(self._cuts.tolist()))
+        return Delta(cuts=tuple(self._changes.cuts.tolist()))
 
     @cached_property
     def add(self) -> Delta:
@@ -77,7 +63,7 @@ class Movement:
     @cached_property
     def merge(self) -> Delta:
         """Bounds of tokens that were given up go (CEP-21, "Decommission", step 4)."""
-        return Delta(merges=tuple(self._merges.tolist()))
+        return Delta(merges=tuple(self._changes.merges.tolist()))
 
     @property
     def steps(self) -> tuple[tuple[str, Delta], ...]:
@@ -98,8 +84,8 @@ class Movement:
         """Indices into the changed rows: gaining, halves of a split, parts of a future row."""
         rows = self._changes
         gaining = _missing(rows.after, rows.before).any(axis=1)
-        halves = _parts(rows, self.before, self._cuts)
-        parts = _parts(rows, self.after, self._merges)
+        halves = _parts(rows, self.before, rows.cuts)
+        parts = _parts(rows, self.after, rows.merges)
         return np.flatnonzero(gaining | halves | parts)
 
     @cached_property
@@ -115,8 +101,9 @@ class Movement:
     @cached_property
     def affected(self) -> tuple[tuple[int, ...], ...]:
         """For each locked range the codes of its old and its new replicas, old ones first."""
-        rows, at = self._changes, self._locked_rows
-        groups = np.concatenate((rows.before[at], rows.after[at]), axis=1).tolist()
+        rights = self._changes.rights[self._locked_rows]
+        both = [replicas(ring, self.replication, rights) for ring in (self.before, self.after)]
+        groups = np.concatenate(both, axis=1).tolist()
         return tuple(tuple(dict.fromkeys(c for c in group if c >= 0)) for group in groups)
 
     @cached_property
@@ -131,8 +118,8 @@ class Movement:
             rows.after[at].tolist(),
             strict=True,
         ):
-            gained = [code for code in new if code >= 0 and code not in old]
-            lost = [code for code in old if code >= 0 and code not in new]
+            gained = sorted(code for code in new if code >= 0 and code not in old)
+            lost = sorted(code for code in old if code >= 0 and code not in new)
             pairs = self._paired(gained, lost)
             found.extend(Replaced(one, gains, loses) for gains, loses in pairs)
         return tuple(found)
@@ -156,15 +143,6 @@ def movement(before: Ring, after: Ring, replication: Replication) -> Movement:
     if before.space != after.space or before.names != after.names[: len(before.names)]:
         raise BadInput("rings", after.names, "the same space and the same nodes, then new ones")
     return Movement(before, after, replication)
-
-
-def changes(before: Ring, after: Ring, replication: Replication) -> Changes:
-    """The rows that the change may touch, with their replicas in both rings."""
-    rights = np.union1d(before.rights, after.rights)
-    lefts = np.append(np.int64(before.space.low), rights[:-1])
-    return Changes(
-        lefts, rights, replicas(before, replication, rights), replicas(after, replication, rights)
-    )
 
 
 def _missing(codes: Codes, other: Codes) -> NDArray[np.bool_]:

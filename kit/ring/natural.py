@@ -30,12 +30,13 @@ Keys = NDArray[np.int64]
 
 
 class Quota(Struct, frozen=True):
-    """What one walk looks for: `factor` replicas among `nodes` (codes) on `racks` racks.
+    """What one walk looks for: `factor` replicas among `nodes` nodes on `racks` racks.
 
-    `racks` is the number of racks that have a node in the ring, `rack_of` gives the rack number
-    (0 …) by node code, `members` is a mask by node code.
+    Only nodes with tokens count. `rack_of` gives rack numbers and `members` a mask, by node code.
+    `dc` is the datacenter, or empty for a walk over all of them.
     """
 
+    dc: str
     factor: int
     nodes: int
     racks: int
@@ -55,32 +56,29 @@ class Quota(Struct, frozen=True):
 
 def quotas(ring: Ring, replication: Replication) -> tuple[Quota, ...]:
     """The walks of a strategy: one, or one a datacenter; none when nothing is replicated."""
-    in_ring = np.array([bool(node.tokens) for node in ring.nodes], dtype=np.bool_)
     match replication:
         case LocalStrategy():
-            return ()
+            found = []
         case SimpleStrategy(replication_factor=factor):
-            found = [_one_rack(factor, in_ring)]
+            found = [_anywhere(ring, factor)]
         case EverywhereStrategy():
-            found = [_one_rack(int(in_ring.sum()), in_ring)]
+            found = [_anywhere(ring, len(ring.nodes))]
         case NetworkTopologyStrategy(factors=factors):
             found = [_datacenter(ring, dc, factor) for dc, factor in factors]
     return tuple(quota for quota in found if quota.wanted)
 
 
-def _one_rack(factor: int, in_ring: NDArray[np.bool_]) -> Quota:
-    return Quota(factor, int(in_ring.sum()), 1, np.zeros(len(in_ring), np.int32), in_ring)
+def _anywhere(ring: Ring, factor: int) -> Quota:
+    """Racks do not matter: all nodes are on one."""
+    in_ring = ring.geography.in_ring
+    return Quota("", factor, int(in_ring.sum()), 1, np.zeros(len(in_ring), np.int32), in_ring)
 
 
 def _datacenter(ring: Ring, dc: str, factor: int) -> Quota:
-    racks: dict[str, int] = {}
-    rack_of = np.zeros(len(ring.nodes), np.int32)
-    members = np.zeros(len(ring.nodes), np.bool_)
-    for code, node in enumerate(ring.nodes):
-        if node.dc == dc and node.tokens:
-            members[code] = True
-            rack_of[code] = racks.setdefault(node.rack, len(racks))
-    return Quota(factor, int(members.sum()), len(racks), rack_of, members)
+    places = ring.geography
+    members = places.in_ring & (places.dc_of == places.dcs.get(dc, -1))
+    racks = int(np.count_nonzero(np.bincount(places.rack_of[members])))
+    return Quota(dc, factor, int(members.sum()), racks, places.rack_of, members)
 
 
 def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> Codes:
@@ -131,7 +129,7 @@ def _order_keys(
     """
     own = quota.members[owners]
     places = np.flatnonzero(own)
-    inside = (np.cumsum(own) - own)[starts]  # how many of them lie before the start
+    inside: Index = (np.cumsum(own) - own)[starts]  # how many of them lie before the start
     every = len(places) < len(starts)  # walk once a place of the datacenter, not once a row
     codes, met = walk(owners[places], np.arange(len(places) + 1) if every else inside, quota)
     unrolled = np.concatenate((places, places + len(owners)))

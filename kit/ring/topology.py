@@ -33,6 +33,48 @@ class Node(Struct, frozen=True, order=True):
     rack: str = "r1"
 
 
+class Geography(Struct, frozen=True):
+    """Where the nodes are, as columns by node code, and which of them own tokens.
+
+    `dc_of`, `rack_of` int32 numbers from the dictionaries (a rack is a name within a datacenter);
+    `in_ring` bool.
+    """
+
+    dcs: dict[str, int]
+    racks: dict[tuple[str, str], int]
+    dc_of: Codes
+    rack_of: Codes
+    in_ring: NDArray[np.bool_]
+
+
+def _geography(nodes: tuple[Node, ...]) -> Geography:
+    dcs: dict[str, int] = {}
+    racks: dict[tuple[str, str], int] = {}
+    dc_of = [dcs.setdefault(node.dc, len(dcs)) for node in nodes]
+    rack_of = [racks.setdefault((node.dc, node.rack), len(racks)) for node in nodes]
+    in_ring = np.array([bool(node.tokens) for node in nodes], np.bool_)
+    return Geography(dcs, racks, np.array(dc_of, np.int32), np.array(rack_of, np.int32), in_ring)
+
+
+def _with_node(known: Geography, code: int, node: Node) -> Geography:
+    """The geography after the node of one code came or changed its tokens."""
+    dcs = {**known.dcs}
+    racks = {**known.racks}
+    dc = dcs.setdefault(node.dc, len(dcs))
+    rack = racks.setdefault((node.dc, node.rack), len(racks))
+    if code == len(known.in_ring):
+        return Geography(
+            dcs,
+            racks,
+            np.append(known.dc_of, np.int32(dc)),
+            np.append(known.rack_of, np.int32(rack)),
+            np.append(known.in_ring, bool(node.tokens)),
+        )
+    in_ring = known.in_ring.copy()
+    in_ring[code] = bool(node.tokens)
+    return Geography(dcs, racks, known.dc_of, known.rack_of, in_ring)
+
+
 def frozen_array(array: NDArray[np.generic]) -> None:
     """Make an array read-only, so that values which share it cannot change."""
     array.flags.writeable = False
@@ -101,6 +143,11 @@ class Ring:
     def names(self) -> tuple[str, ...]:
         """Node names by code."""
         return tuple(node.name for node in self.nodes)
+
+    @cached_property
+    def geography(self) -> Geography:
+        """Datacenters, racks and membership of the nodes as columns."""
+        return _geography(self.nodes)
 
     @cached_property
     def digest(self) -> bytes:
@@ -182,7 +229,9 @@ class Ring:
             if first == second:
                 _refuse_shared_token(first, nodes[code].name, nodes[code].name)
         merged = np.insert(rest, places, added)
-        return Ring(nodes, self.space, merged, np.insert(owners, places, np.int32(code)))
+        ring = Ring(nodes, self.space, merged, np.insert(owners, places, np.int32(code)))
+        ring.__dict__["geography"] = _with_node(self.geography, code, nodes[code])
+        return ring
 
 
 def _check_names(nodes: tuple[Node, ...]) -> None:

@@ -1,0 +1,270 @@
+"""The rows that a ring change can touch, found near the changed tokens only.
+
+A walk ends where its quota is full, and the end never moves back as the start moves on: so the
+rows whose walk reaches a changed token are a run of rows just before it. Windows around the changed
+tokens are looked at together, wider ones only where a walk did not end inside. When the rule itself
+changes for a datacenter (a rack comes or goes, or there are fewer nodes than replicas), or the
+windows would be most of the ring, all rows are computed anew.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from kit.ring.natural import Quota, quotas, replicas
+from kit.ring.replication import Replication
+from kit.ring.topology import Codes, Ring, Tokens
+
+Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+FIRST_SPAN = 32
+LARGEST_WINDOWS = 2**24  # cells of all rows times all places of their windows
+
+
+class Changes(Struct, frozen=True):
+    """Elementary rows that a ring change may touch, and what it does to them.
+
+    `lefts`, `rights` int64 (n,), cut at the tokens of both rings; `before`, `after` int32 codes
+    (n, k), padded with -1: replicas that may differ. Rows, and datacenters of rows, that are left
+    out have the same replicas before and after; halves of split rows and parts of merged rows are
+    there always. `cuts` and `merges` are the bounds that come and go.
+    """
+
+    lefts: Tokens
+    rights: Tokens
+    before: Codes
+    after: Codes
+    cuts: Tokens
+    merges: Tokens
+
+
+class Line(Struct, frozen=True):
+    """The tokens of both rings with their owners in each (-1: no token there in that ring).
+
+    `changed` are the indices of tokens whose owner changes.
+    """
+
+    tokens: Tokens
+    before: Codes
+    after: Codes
+    changed: Index
+
+
+class Found(Struct, frozen=True):
+    """Rows by the index of the token at which their walk begins, with codes in both rings."""
+
+    starts: Index
+    before: Codes
+    after: Codes
+
+
+def changes(before: Ring, after: Ring, replication: Replication) -> Changes:
+    """The rows that the change from one ring to the other may touch; codes must be stable."""
+    line = _line(before, after)
+    cuts = _bounds(line, line.before, before)
+    merges = _bounds(line, line.after, after)
+    found = _nearby(line, before, after, replication)
+    if found is None:
+        rights = np.union1d(before.rights, after.rights)
+        lefts = np.append(np.int64(before.space.low), rights[:-1])
+        old, new = (replicas(ring, replication, rights) for ring in (before, after))
+        return Changes(lefts, rights, old, new, cuts, merges)
+    lefts, rights, source = _rows(line.tokens, found.starts, before)
+    return Changes(lefts, rights, found.before[source], found.after[source], cuts, merges)
+
+
+def _line(before: Ring, after: Ring) -> Line:
+    """Both rings on one line; cheap where one has all the tokens of the other."""
+    pairs = zip(before.nodes, after.nodes, strict=False)
+    codes = [code for code, (old, new) in enumerate(pairs) if old is not new and old != new]
+    codes += range(len(before.nodes), len(after.nodes))
+    old = {t: code for code in codes if code < len(before.nodes) for t in before.nodes[code].tokens}
+    new = {t: code for code in codes for t in after.nodes[code].tokens}
+    changed = sorted(t for t in old.keys() | new.keys() if old.get(t) != new.get(t))
+    gone = np.array([t for t in changed if t not in new], np.int64)
+    if all(t in old for t in changed):
+        tokens, owners = before.tokens, before.owners
+    else:
+        at = np.searchsorted(after.tokens, gone)
+        tokens = np.insert(after.tokens, at, gone) if len(gone) else after.tokens
+        owners = np.insert(after.owners, at, -1) if len(gone) else after.owners
+    places = np.searchsorted(tokens, np.array(changed, np.int64))
+    both = []
+    for owner in (old, new):
+        column = owners.copy()
+        column[places] = [owner.get(t, -1) for t in changed]
+        both.append(column)
+    return Line(tokens, both[0], both[1], places)
+
+
+def _bounds(line: Line, owners: Codes, ring: Ring) -> Tokens:
+    """The changed tokens that have no owner in one ring and so bound rows in the other only."""
+    tokens: Tokens = line.tokens[line.changed[owners[line.changed] < 0]]
+    inner: Tokens = tokens[(tokens != ring.space.low) & (tokens != ring.space.high)]
+    return inner
+
+
+def _rows(tokens: Tokens, starts: Index, ring: Ring) -> tuple[Tokens, Tokens, Index]:
+    """Bounds of the rows whose walk begins at `starts`, in order, and the index of their start.
+
+    The first token's walk has two rows: the first one and `(last token, end]`; MIN closes none.
+    """
+    rights = tokens[starts]
+    lefts = np.where(starts > 0, tokens[starts - 1], ring.space.low)
+    source = np.arange(len(starts))
+    if len(starts) and starts[0] == 0:
+        if tokens[-1] != ring.space.high:
+            lefts = np.append(lefts, tokens[-1])
+            rights = np.append(rights, np.int64(ring.space.high))
+            source = np.append(source, 0)
+        if tokens[0] == ring.space.low:
+            lefts, rights, source = lefts[1:], rights[1:], source[1:]
+    return lefts, rights, source
+
+
+def _nearby(line: Line, before: Ring, after: Ring, replication: Replication) -> Found | None:
+    """The rows near the changed tokens; None when all have to be looked at."""
+    walks = quotas(before, replication), quotas(after, replication)
+    if len(walks[0]) != len(walks[1]) or not len(before.tokens) or not len(after.tokens):
+        return None
+    size = len(line.tokens)
+    around = (line.changed[:, None] + (0, 1)) % size
+    parts = [Found(np.unique(around), *(np.empty((0, 0), np.int32),) * 2)]
+    for old, new in zip(*walks, strict=True):
+        if (old.dc, old.wanted, old.repeats) != (new.dc, new.wanted, new.repeats):
+            return None
+        part = _one_walk(line, old, new)
+        if part is None:
+            return None
+        parts.append(part)
+    return _together(parts)
+
+
+def _together(parts: list[Found]) -> Found:
+    """All rows of all parts, sorted; the columns of each part side by side."""
+    starts = np.unique(np.concatenate([part.starts for part in parts]))
+    width = sum(part.before.shape[1] for part in parts)
+    before = np.full((len(starts), width), -1, np.int32)
+    after = np.full((len(starts), width), -1, np.int32)
+    slot = 0
+    for part in parts:
+        rows, last = np.searchsorted(starts, part.starts), slot + part.before.shape[1]
+        if last > slot:
+            before[rows, slot:last] = part.before
+            after[rows, slot:last] = part.after
+        slot = last
+    return Found(starts, before, after)
+
+
+def _one_walk(line: Line, old: Quota, new: Quota) -> Found | None:
+    """The rows whose walk for this quota reaches a changed token that counts for it."""
+    codes = line.before[line.changed], line.after[line.changed]
+    counts = ((codes[0] >= 0) & old.members[codes[0]]) | ((codes[1] >= 0) & new.members[codes[1]])
+    places, span = line.changed[counts], FIRST_SPAN
+    parts: list[Found] = []
+    while len(places):
+        if 2 * span > len(line.tokens) or len(places) * span * span > LARGEST_WINDOWS:
+            return None
+        part, ended = _windows(line, places, span, old, new)
+        parts.append(part)
+        places, span = places[~ended], 2 * span
+    if not parts:
+        return Found(np.empty(0, np.intp), *(np.empty((0, 0), np.int32),) * 2)
+    starts = np.concatenate([part.starts for part in parts])
+    starts, first = np.unique(starts, return_index=True)
+    return Found(
+        starts,
+        np.concatenate([part.before for part in parts])[first],
+        np.concatenate([part.after for part in parts])[first],
+    )
+
+
+def _windows(line: Line, places: Index, span: int, old: Quota, new: Quota) -> tuple[Found, Mask]:
+    """The rows that reach each of `places`, and for which places all walks ended inside.
+
+    A window has `span` tokens before the place and `span` from it on. Rows of windows in which
+    some walk did not end are left out.
+    """
+    at = (places[:, None] + np.arange(-span, span)) % len(line.tokens)
+    before, after = line.before[at], line.after[at]
+    steady = _Window(np.where(before == after, before, -1), new)
+    window, start = np.nonzero(~steady.full_before(span))
+    rows_ended = np.ones(len(window), np.bool_)
+    both = []
+    for codes, quota in ((before, old), (after, new)):
+        taken = _Window(codes, quota).taken(window, start)
+        full = taken.sum(axis=1) == quota.wanted
+        rows_ended &= full
+        both.append((codes, taken))
+    ended = np.ones(len(places), np.bool_)
+    ended[window[~rows_ended]] = False
+    ended[window[start == 0]] = False
+    keep = ended[window]
+    window, start = window[keep], start[keep]
+    groups = [codes[window][taken[keep]].reshape(-1, new.wanted) for codes, taken in both]
+    return Found(at[window, start], groups[0], groups[1]), ended
+
+
+class _Window:
+    """Windows of codes (p, w), -1 for tokens that do not count, and the rule as a closed form.
+
+    A node met at j is the first of its rack for a walk from s when the one before it on the same
+    rack stands before s; so is it a new node. `same_rack` and `same_node` (p, w) hold the index
+    of that earlier one, or -1; none of them depends on s.
+    """
+
+    def __init__(self, codes: Codes, quota: Quota) -> None:
+        self.quota = quota
+        self.counts = (codes >= 0) & quota.members[codes]
+        self.same_node = self.same_rack = np.empty(0, np.intp)
+        if quota.racks == 1 or quota.repeats:
+            self.same_node = _earlier(np.where(self.counts, codes, -1))
+        if quota.racks > 1:
+            self.same_rack = _earlier(np.where(self.counts, quota.rack_of[codes], -1))
+
+    def kinds(self, window: Index, start: Index, end: int) -> tuple[Mask, Mask]:
+        """For walks (n,) from `start`: which tokens up to `end` open a rack, which repeat one."""
+        first = start[:, None]
+        within = self.counts[window, :end] & (np.arange(end) >= first)
+        if self.quota.racks == 1:
+            fresh = within & (self.same_node[window, :end] < first)
+            opens = fresh & (np.cumsum(fresh, axis=1) == 1)
+            return opens, fresh & ~opens
+        opens = within & (self.same_rack[window, :end] < first)
+        if not self.quota.repeats:
+            return opens, np.zeros(opens.shape, np.bool_)
+        return opens, within & (self.same_node[window, :end] < first) & ~opens
+
+    def taken(self, window: Index, start: Index) -> Mask:
+        """Which tokens (n, w) the walks take, in order, as far as the window goes."""
+        opens, again = self.kinds(window, start, self.counts.shape[1])
+        opens &= np.cumsum(opens, axis=1) <= self.quota.wanted
+        if self.quota.repeats:
+            again &= np.cumsum(again, axis=1) <= self.quota.repeats
+        return opens | again
+
+    def full_before(self, span: int) -> Mask:
+        """Whether the walk from s is full before the window's place; shape (p, span + 1)."""
+        windows = len(self.counts)
+        window = np.repeat(np.arange(windows), span)
+        start = np.tile(np.arange(span), windows)
+        opens, again = self.kinds(window, start, span)
+        found = np.minimum(opens.sum(axis=1), self.quota.wanted)
+        found += np.minimum(again.sum(axis=1), self.quota.repeats)
+        full = (found >= self.quota.wanted).reshape(windows, span)
+        return np.concatenate((full, np.zeros((windows, 1), np.bool_)), axis=1)
+
+
+def _earlier(values: Codes) -> Index:
+    """For each value of a window (p, w) the index of the same value before it, else -1."""
+    windows, width = values.shape
+    order = np.argsort(values, axis=1, kind="stable")
+    cells = (order + np.arange(windows)[:, None] * width).ravel()
+    ranked = values.ravel()[cells].reshape(values.shape)
+    found = np.full(values.size, -1, np.intp)
+    same = np.flatnonzero(ranked[:, 1:] == ranked[:, :-1])
+    same += same // max(width - 1, 1)  # from pairs a window to cells a window
+    found[cells[same + 1]] = order.ravel()[same]
+    return found.reshape(values.shape)
