@@ -57,5 +57,5 @@ def test_nothing_is_brought_where_everything_is(
     here = program(tmp_path, "it", "")
     monkeypatch.setattr(programs, "dot", lambda: here)
     monkeypatch.setattr(programs, "chromium", lambda: here)
-    monkeypatch.setattr(programs.subprocess, "run", None)
+    monkeypatch.setattr("tools.programs.subprocess.run", None)
     assert programs.bring() == []

@@ -48,30 +48,29 @@ MACHINE_PATHS = [f"/{name}/" for name in ("work", "root", "Users", "opt/pypi", "
 MACHINE_PATHS += ["/" + "home/" + user for user in ("user", "runner", "ubuntu", "jovyan")]
 
 
-def storey(module: str) -> int:
-    """Where a module of the kit lives: 0 rules, 1 models, 2 drivers and views, 3 people.
-
-    A package's `__init__` is as low as the lowest thing in it, so that reading it costs nothing.
-    """
-    _, *parts = module.split(".")
-    if not parts or parts[0] == "errors" or parts[0] == "ring":
-        return 0
-    if parts[0] in ("widgets", "cli", "lab", "__main__"):
-        return 3
-    if parts[0] in ("views", "importers", "timeline", "trace", "check", "scenario", "java"):
-        return 2
-    if len(parts) > 1 and parts[1].startswith("rules"):
-        return 0
-    return 1
+STOREYS = {
+    **dict.fromkeys(("errors", "ring"), 0),
+    **dict.fromkeys(("model", "registry", "compose", "log"), 1),
+    **dict.fromkeys(("views", "importers", "timeline", "trace", "check", "scenario"), 2),
+    **dict.fromkeys(("rehearsal", "java"), 2),
+    **dict.fromkeys(("widgets", "commands", "lessons", "cli", "lab", "__main__"), 3),
+}
 
 
 def families() -> set[str]:
-    """The packages that hold a protocol: those with a module of rules or a model in them."""
-    return {
-        path.parent.name
-        for path in KIT
-        if path.parent != ROOT / "kit" and path.stem.startswith(("rules", "model"))
-    }
+    """The packages that hold a protocol: those without a storey of their own."""
+    packages = {path.parent.name for path in KIT if path.parent.parent == ROOT / "kit"}
+    return packages - STOREYS.keys()
+
+
+def storey(module: str) -> int:
+    """Where a module of the kit lives: 0 rules, 1 models, 2 drivers and views, 3 people."""
+    _, *parts = module.split(".")
+    if not parts:
+        return 0
+    if parts[0] in families():
+        return 0 if len(parts) > 1 and parts[1].startswith("rules") else 1
+    return STOREYS[parts[0]]
 
 
 def is_pure(path: Path) -> bool:
@@ -106,6 +105,14 @@ def test_rules_and_models_are_pure(path: Path) -> None:
     assert not impure
     assert not calls
     assert not {name for name in chance if name.startswith(("np.random", "numpy.random"))}
+
+
+def test_every_module_has_its_storey() -> None:
+    """Each module of the kit has a storey by name, or belongs to a family, which has its own two."""
+    modules = {path.stem for path in KIT if path.parent == ROOT / "kit"} - {"__init__"}
+    assert modules <= STOREYS.keys()
+    rules_or_models = {path.parent.name for path in KIT if path.stem.startswith(("rules", "model"))}
+    assert families() <= rules_or_models
 
 
 @pytest.mark.parametrize("path", KIT, ids=module_name)
