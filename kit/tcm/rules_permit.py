@@ -91,7 +91,9 @@ def _members(ring: Ring, dc: str | None, without: set[str]) -> int:
     )
 
 
-def under_replicated(ring: Ring, replication: Replication) -> tuple[tuple[str | None, int, int], ...]:
+def under_replicated(
+    ring: Ring, replication: Replication
+) -> tuple[tuple[str | None, int, int], ...]:
     """Where a keyspace wants more replicas than there are nodes: (dc, wanted, nodes)."""
     counted = ((dc, factor, _members(ring, dc, set())) for dc, factor in _demands(replication))
     return tuple(row for row in counted if row[1] > row[2])
@@ -110,11 +112,11 @@ def _locked(metadata: Metadata, plan: Plan, switches: Switches) -> Refusal | Non
         f"{c.operation.title}"
         for c in found
     )
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    more = f", and {len(found) - 1} more of its ranges are locked" if len(found) > 1 else ""
     first = found[0]
     return Refusal(
-        f"range {first.ours.label(space)}{more} is locked by another operation in flight: "
-        f"{first.operation.title}",
+        f"range {first.ours.label(space)} is locked by an operation in flight, "
+        f"{first.operation.title}{more}",
         evidence,
         tuple(dict.fromkeys(c.operation.node for c in found)),
     )

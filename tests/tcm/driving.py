@@ -98,7 +98,13 @@ class Drive:
 
     def groups(self, token: int, keyspace: str | None = None) -> tuple[set[str], set[str]]:
         """The read and the write group of a token, as sets."""
-        row = facts.owners(self.model, self.state, token, keyspace)
+        return self.groups_at(self.state, token, keyspace)
+
+    def groups_at(
+        self, state: Any, token: int, keyspace: str | None = None
+    ) -> tuple[set[str], set[str]]:
+        """The read and the write group of a token in one of the states."""
+        row = facts.owners(self.model, state, token, keyspace)
         return set(row.reads), set(row.writes)
 
     def dark(self) -> list[str]:

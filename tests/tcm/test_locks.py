@@ -1,0 +1,111 @@
+"""Range locks: operations in flight keep to disjoint ranges, and a refusal says which and whose."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.errors import Refused
+from kit.ring.replication import Keyspace, SimpleStrategy
+from kit.ring.topology import Node
+from tests.tcm.driving import Drive
+
+SHAPES = ("cep", "implementation")
+
+
+def ten(*operations: str, **parameters: object) -> Drive:
+    """Ten nodes n1 … n10 at 100 … 1000, RF 3, with these operations at hand."""
+    members = tuple(Node(f"n{i}", (i * 100,)) for i in range(1, 11))
+    given = {"members": members, "low": 0, "high": 2000, "rf": 3, **parameters}
+    return Drive(operations=operations, **given)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_joins_that_are_far_apart_go_together(shape: str) -> None:
+    """On ten nodes with RF 3, joins at 550 and 850 pass; one at 750 collides with either."""
+    joins = ("join X --tokens 550", "join Y --tokens 850", "join Z --tokens 750")
+    drive = ten(*joins, shape=shape).act(*joins[:2])
+    assert {row.node for row in map(drive.operation, "XY")} == {"X", "Y"}
+    refusal = drive.refusal(joins[2])
+    assert "join X at 550" in refusal.reason
+    assert "(500, 600]" in refusal.reason
+    assert set(refusal.missing) == {"X", "Y"}
+    assert drive.dark() == []
+    alone = ten(joins[0], joins[2], shape=shape).act(joins[0])
+    assert "join X at 550" in alone.refusal(joins[2]).reason
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_leaves_collide_in_the_range_that_will_be_merged(shape: str) -> None:
+    """Leaves of n3 and n6 share one range only: the one that grows when n3's token is given up."""
+    drive = ten("leave n3", "leave n6", shape=shape).act("leave n3")
+    refusal = drive.refusal("leave n6")
+    assert refusal.evidence == ("ks (300, 400] is locked by leave n3",)
+    assert refusal.missing == ("n3",)
+    far = ten("leave n3", "leave n7", shape=shape).act("leave n3", "leave n7")
+    assert far.dark() == []
+
+
+def test_ends_of_the_line_are_neighbours_in_the_implementation() -> None:
+    """Ranges at the two ends share no token, yet clash in the shape whose ring wraps at MIN."""
+    members = (Node("n0", (0,)), *(Node(f"n{i}", (i * 100,)) for i in range(1, 11)))
+    ends = ("join X --tokens 1500", "join Y --tokens 50")
+    given = {"members": members, "low": 0, "high": 2000, "rf": 1, "operations": ends}
+    Drive(**given).act(*ends)
+    wrapped = Drive(shape="implementation", **given).act(ends[0])
+    refusal = wrapped.refusal(ends[1])
+    assert refusal.evidence == ("ks (0, 50] is locked by join X at 1500",)
+    middle = ("join X --tokens 550", ends[1])
+    Drive(shape="implementation", **{**given, "operations": middle}).act(*middle)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_locks_are_released_by_the_last_step(shape: str) -> None:
+    """What collides must wait for the whole of the other operation, and may begin right after."""
+    joins = ("join X --tokens 550", "join Z --tokens 750")
+    drive = ten(*joins, shape=shape).act(joins[0])
+    while drive.metadata.sequence("X") is not None:
+        assert drive.refusal(joins[1])
+        drive.commit("X")
+    drive.complete(joins[1])
+    assert drive.at_rest()
+
+
+def test_a_cancel_releases_locks_with_its_last_event() -> None:
+    """After the read switch a cancel takes two events, and the ranges stay locked between them."""
+    joins = ("join X --tokens 550", "join Z --tokens 750")
+    drive = ten(*joins, cancels=1).act(joins[0]).commit("X", 2).act("cancel X")
+    assert drive.refusal(joins[1]).missing == ("X",)
+    drive.commit("X").act(joins[1])
+    assert drive.dark() == []
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_node_takes_part_in_one_operation(shape: str) -> None:
+    """A node that leaves cannot be replaced meanwhile, whatever ranges are concerned."""
+    drive = ten("leave n3", "replace n3 Z", shape=shape).act("leave n3")
+    reason = drive.refusal("replace n3 Z").reason
+    assert reason == "n3 already takes part in an operation: leave n3"
+    other = ten("replace n3 Z", "remove n3", "replace n8 Z", shape=shape).act("replace n3 Z")
+    assert "n3 already takes part" in other.refusal("remove n3").reason
+
+
+def test_a_refusal_is_the_error() -> None:
+    """Acting on what must wait raises the very reason that is shown, and changes nothing."""
+    joins = ("join X --tokens 550", "join Z --tokens 750")
+    drive = ten(*joins).act(joins[0])
+    before = drive.state
+    with pytest.raises(Refused) as refused:
+        drive.act(joins[1])
+    assert str(refused.value) == drive.refusal(joins[1]).reason
+    assert "\n" not in str(refused.value)
+    assert drive.state == before
+
+
+def test_keyspaces_lock_for_themselves() -> None:
+    """A conflict in one keyspace is enough, and the refusal names the keyspace."""
+    keyspaces = (Keyspace("one", SimpleStrategy(1)), Keyspace("three", SimpleStrategy(3)))
+    joins = ("join X --tokens 550", "join Z --tokens 750")
+    drive = ten(*joins, keyspaces=keyspaces).act(joins[0])
+    assert {line.split()[0] for line in drive.refusal(joins[1]).evidence} == {"three"}
+    alone = ten(*joins, keyspaces=keyspaces[:1]).act(*joins)
+    assert alone.dark() == []
