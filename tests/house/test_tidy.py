@@ -108,7 +108,7 @@ def test_rules_and_models_are_pure(path: Path) -> None:
 
 
 def test_every_module_has_its_storey() -> None:
-    """Each module of the kit has a storey by name, or belongs to a family, which has its own two."""
+    """Each module of the kit has a storey by name, or belongs to a family, which has two."""
     modules = {path.stem for path in KIT if path.parent == ROOT / "kit"} - {"__init__"}
     assert modules <= STOREYS.keys()
     rules_or_models = {path.parent.name for path in KIT if path.stem.startswith(("rules", "model"))}
