@@ -72,11 +72,12 @@ rm -f "$stamp"
 # --- 3. packages ---------------------------------------------------------------------------------
 packages=$(grep -c '^[a-z0-9].*==' requirements.lock)
 
-# Runs pip, keeps all it says in the log, shows one line in ten, and turns a failure into one line.
+# Runs pip, keeps all it says in the log, shows a line now and then, and turns a failure into one
+# line. Byte code is left to the first import, which needs a small part of it.
 pip_install() {
     {
         "$venv/bin/python" -m pip --disable-pip-version-check --no-input install \
-            --progress-bar off --no-color --retries "${PIP_RETRIES:-2}" "$@" </dev/null
+            --no-compile --progress-bar off --no-color --retries "${PIP_RETRIES:-2}" "$@" </dev/null
         echo $? >"$venv/pip-status"
     } 2>&1 | tee -a "$log" | awk -v all="$packages" '
         /^(Collecting|Processing|Requirement already satisfied)/ {

@@ -21,7 +21,7 @@ NOTEBOOKS = (
     *("--nbval", "notebooks", "-p", "no:cacheprovider"),
     *("--nbval-cell-timeout=120", "--override-ini=addopts="),
 )
-# No `or` here: mypy, ruff and the storeys are all told, whichever fails.
+# All of them run, whichever fails.
 STYLE = (
     ("ruff", "check", "."),
     ("ruff", "format", "--check", "."),
@@ -90,7 +90,9 @@ def run(stage: Stage, forbid_skips: bool) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *stage.arguments]
-        status = subprocess.run(command, check=False, cwd=ROOT, env=environment()).returncode
+        profile = {"KIT_HYPOTHESIS": "deep"} if stage in DEEP else {}
+        variables = {**environment(), **profile}
+        status = subprocess.run(command, check=False, cwd=ROOT, env=variables).returncode
         counts = _counts(report)
     errors, skipped = counts["errors"], counts["skipped"]
     if forbid_skips and skipped:
