@@ -36,7 +36,7 @@ def frame(scene: Scene, panels: Sequence[Panel], macros: Sequence[Macro] = ()) -
     return h(
         "div",
         h("header", narration(scene), *area("head"), k="head", class_="kp-head"),
-        h("div", action_board(scene, macros), k="acts", class_="kp-acts"),
+        h("div", action_board(scene, macros), k="acts", class_="kp-acts", data_quiet=True),
         h("div", *area("main"), k="main", class_="kp-main"),
         h("div", *area("side"), k="aside", class_="kp-aside"),
         h("div", *area("foot"), k="foot", class_="kp-foot"),
@@ -59,10 +59,10 @@ def frame_text(scene: Scene, panels: Sequence[Panel]) -> str:
 
 def narration(scene: Scene) -> Frag:
     """Say what happened in the step, and which milestone it reached."""
-    badge = (
-        h("span", scene.milestone, k="milestone", class_="milestone") if scene.milestone else None
-    )
-    return h("p", badge, h("span", scene.say), k="say", class_="say")
+    name = scene.milestone
+    said = name is None or name.lower() in scene.say.lower()
+    badge = None if said else h("span", name, k="milestone", class_="milestone")
+    return h("p", badge, h("span", scene.say), k="say", class_="say", data_quiet=True)
 
 
 def mark(model: Model[Any, Any], action: Any) -> str:
@@ -135,7 +135,7 @@ def refusal_text(refusal: Refusal) -> str:
 
 
 def _buttons(scene: Scene, items: list[tuple[Any, Refusal | None]]) -> list[Frag]:
-    waiting = sum(refusal is not None for _, refusal in items)
+    stuck = len(items) <= 2 and all(refusal is not None for _, refusal in items)
     found = []
     for action, refusal in items:
         verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
@@ -153,7 +153,7 @@ def _buttons(scene: Scene, items: list[tuple[Any, Refusal | None]]) -> list[Frag
                 aria_label=f"{verb}, not now: {why}" if why else None,
             )
         )
-        if refusal is not None and waiting <= 2:
+        if refusal is not None and stuck:
             found.append(h("small", refusal.reason, k=f"why:{name}", class_="why"))
     return found
 

@@ -11,7 +11,7 @@ text.on{fill:var(--outline);font-weight:600}
 .joining .body{fill:var(--added);stroke-dasharray:4 3}
 .leaving .body{fill:var(--removed);stroke-dasharray:4 3}
 .down .body{fill:var(--edge)}
-.lock{fill:none;stroke:var(--broken);stroke-width:7;stroke-dasharray:2 3}
+.lock{fill:none;stroke:var(--soft);stroke-width:5;stroke-dasharray:1.5 3}
 .focus{fill:none;stroke:var(--line);stroke-width:12}
 .box{fill:var(--chip);stroke:var(--outline);stroke-width:1.5}
 .done .box{fill:var(--holds)}

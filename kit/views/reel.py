@@ -33,11 +33,14 @@ class News(TypedDict, total=False):
     n: list[Node]
     at: int
     tip: int
+    turn: int
     error: str
 
 
 class Reel:
-    """The drawn frames of one timeline. ``session`` changes when readers must start anew."""
+    """The drawn frames of one timeline. ``session`` changes when readers must start anew;
+    ``turn`` counts what was told to them since.
+    """
 
     def __init__(
         self,
@@ -53,6 +56,7 @@ class Reel:
         self.panels = tuple(self.views.panels if panels is None else panels)
         self.closed = closed
         self.number = session
+        self.turn = 0
         self.store = Store()
         self.nodes: list[Node] = []
         self.update()
@@ -148,6 +152,7 @@ class Reel:
                 "at": self.timeline.at,
                 "tip": self.timeline.tip,
                 "s": self.session,
+                "turn": self.turn,
             }
         )
 

@@ -10,7 +10,7 @@ ICONS = {
     "play": "M6 4l10 6-10 6z",
     "step": "M7 4l7 6-7 6z",
     "milestone": "M4 4l6 6-6 6zM11 4l6 6-6 6z",
-    "fork": "M6 17V4M6 11c0-4 8-2 8-7",
+    "fork": "M5 17V3M5 13c0-6 9-2 9-9M11.5 6.5L14 4l2.5 2.5",
 }
 
 KEYS = (

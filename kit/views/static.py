@@ -28,8 +28,7 @@ CHIP = (
 CLASSES = {
     "chip": CHIP,
     "added": "background:#56b4e9;border-radius:3px;font-weight:600",
-    "removed": "background:#e69f00;border-radius:3px;border-style:dashed;"
-    "text-decoration:line-through",
+    "removed": "background:#e69f00;border-radius:3px;border-style:dashed",
     "changed": "background:#f0e442;color:#17191c;outline:1px solid #17191c",
     "say": "margin:4px 0;color:#1c1f24",
     "soft": "color:#565d68",

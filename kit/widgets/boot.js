@@ -12,3 +12,8 @@ player.render({ el: box, model: {
   send: ({ at, tip }) => { if (tip !== undefined) history.replaceState(null, "", `#step-${at}`); },
 } });
 addEventListener("hashchange", () => named() && heard["msg:custom"]({ look: Number(named()[1]) }));
+addEventListener("keydown", (event) => { // on a page of its own the keys work wherever one is
+  if (event.target !== document.body) return;
+  event.preventDefault();
+  box.firstElementChild.dispatchEvent(new KeyboardEvent("keydown", event));
+});

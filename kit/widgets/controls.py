@@ -50,10 +50,10 @@ class Controls:
         self.fields: dict[str, Any] = {}
         self.switches: dict[str, ipywidgets.Checkbox] = {}
         self.source = self._source()
-        self.settings = ipywidgets.Accordion()
-        self.box = ipywidgets.VBox(
-            [ipywidgets.HBox([self.source, self.reset]), self.settings, self.message]
-        )
+        self.openers: dict[str, ipywidgets.ToggleButton] = {}
+        self.row = ipywidgets.HBox([], layout=ipywidgets.Layout(flex_flow="row wrap"))
+        self.page = ipywidgets.VBox()
+        self.box = ipywidgets.VBox([self.row, self.page, self.message])
         self._settle()
 
     def _source(self) -> ipywidgets.Dropdown:
@@ -69,7 +69,7 @@ class Controls:
             options=found,
             value=self.name if self.name in names else names[0],
             description="Scenario",
-            layout=ipywidgets.Layout(width="520px"),
+            layout=ipywidgets.Layout(width="420px"),
         )
         box.observe(self._open, "value")
         return box
@@ -95,13 +95,29 @@ class Controls:
             widget.observe(self._rebuild, "value")
         pages = {
             "Ring and model": _grid(list(self.fields.values())),
-            "Safeguards": _grid(list(self.switches.values())),
+            "Safeguards": _grid(list(self.switches.values()), 430),
             "Files": self._files(),
         }
-        pages = {title: page for title, page in pages.items() if page.children}
-        self.settings.children = tuple(pages.values())
-        self.settings.titles = tuple(pages)
-        self.settings.selected_index = None
+        self.pages = {title: page for title, page in pages.items() if page.children}
+        self.openers = {title: _opener(title) for title in self.pages}
+        for opener in self.openers.values():
+            opener.observe(self._turn_to, "value")
+        self.row.children = (self.source, self.reset, *self.openers.values())
+        self.page.children = ()
+        self._quiet = False
+
+    def _turn_to(self, change: Mapping[str, Any]) -> None:
+        """Show the page of the button that was pressed, and no other; pressed again, none."""
+        if self._quiet:
+            return
+        self._quiet = True
+        chosen = None
+        for title, opener in self.openers.items():
+            if opener is change["owner"] and change["new"]:
+                chosen = title
+            else:
+                opener.value = False
+        self.page.children = () if chosen is None else (self.pages[chosen],)
         self._quiet = False
 
     def _files(self) -> ipywidgets.Box:
@@ -257,10 +273,14 @@ def _button(word: str, tooltip: str, act: Any) -> ipywidgets.Button:
     return made
 
 
-def _grid(widgets: list[Any]) -> ipywidgets.GridBox:
+def _opener(title: str) -> ipywidgets.ToggleButton:
+    return ipywidgets.ToggleButton(description=title, layout=ipywidgets.Layout(width="auto"))
+
+
+def _grid(widgets: list[Any], least: int = 280) -> ipywidgets.GridBox:
     return ipywidgets.GridBox(
         widgets,
         layout=ipywidgets.Layout(
-            grid_template_columns="repeat(auto-fill, minmax(280px, 1fr))", grid_gap="2px 12px"
+            grid_template_columns=f"repeat(auto-fill, minmax({least}px, 1fr))", grid_gap="2px 12px"
         ),
     )

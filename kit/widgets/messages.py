@@ -37,10 +37,14 @@ class Need(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Look(Struct, frozen=True, forbid_unknown_fields=True):
-    """The reader looks at moment ``at`` of the branch that ends at ``tip``."""
+    """The reader looks at moment ``at`` of the branch that ends at ``tip``.
+
+    ``turn`` is the number of the last news it had; a look from before later news is stale.
+    """
 
     at: int
     tip: int
+    turn: int
 
 
 Message: TypeAlias = Act | Sync | Need | Look

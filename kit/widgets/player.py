@@ -214,7 +214,8 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def _look(self, message: Look) -> None:
         self._within(message.at)
         self._within(message.tip)
-        if message.at in self.timeline.path(message.tip):
+        stale = message.turn != self.reel.turn
+        if not stale and message.at in self.timeline.path(message.tip):
             self.timeline.tip, self.timeline.at = message.tip, message.at
 
     def _sync(self, message: Sync) -> None:
@@ -245,7 +246,9 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return self.timeline.now
 
     def _tell(self, news: News) -> None:
-        self.stage.send({**news, "at": self.timeline.at, "tip": self.timeline.tip})
+        self.reel.turn += 1
+        here = {"at": self.timeline.at, "tip": self.timeline.tip, "turn": self.reel.turn}
+        self.stage.send({**news, **here})
 
     def _forward(self) -> Moment:
         timeline = self.timeline

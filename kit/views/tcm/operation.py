@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import cast
 
 from kit.tcm import facts
 from kit.tcm.facts import OperationRow, StreamRow
+from kit.tcm.rules_operations import Kind
 from kit.tcm.rules_steps import COURSES, SHAPES, transitions
 from kit.views.diagrams import Transitions, diagram_text, draw
 from kit.views.fragment import Frag, h
@@ -32,7 +34,7 @@ def draw_operations(scene: Scene) -> Frag:
 
 def _operation(scene: Scene, one: OperationRow) -> Frag:
     shape = scene.model.parameters.shape
-    table = transitions(one.kind, shape)
+    table = transitions(cast(Kind, one.kind), shape)
     states = [table[0][0], *(step.name for step in one.steps if step.status == "done")]
     note = " (cancelling)" if one.cancelling else ""
     return h(
@@ -67,7 +69,7 @@ def _operation(scene: Scene, one: OperationRow) -> Frag:
             class_="steps",
         ),
         k=f"op:{one.node}",
-        class_="operation",
+        class_="under-way",
     )
 
 
@@ -77,7 +79,7 @@ def operations_text(scene: Scene) -> str:
     for one in facts.operations(scene.model, scene.state):
         parts.append(f"  {one.title}{' (cancelling)' if one.cancelling else ''}")
         parts += [f"    [{_box(step.status)}] {step.text}" for step in one.steps]
-        table = transitions(one.kind, scene.model.parameters.shape)
+        table = transitions(cast(Kind, one.kind), scene.model.parameters.shape)
         parts += [f"    {line}" for line in diagram_text(table, one.state).splitlines()]
     return "\n".join(parts) or "  no operation is under way"
 
@@ -179,6 +181,6 @@ def locks_text(scene: Scene) -> str:
     ) or ("  no range is locked")
 
 
-OPERATION = Panel("operation", "Operations", "foot", draw_operations, operations_text)
+OPERATION = Panel("operation", "Operations", "main", draw_operations, operations_text)
 STREAMS = Panel("streams", "Streams", "foot", draw_streams, streams_text, optional=True)
 LOCKS = Panel("locks", "Range locks", "foot", draw_locks, locks_text, optional=True, folded=True)

@@ -103,10 +103,14 @@ def draw_placements(scene: Scene) -> Frag:
             h("select", [h("option", name, value=name) for name in names], data_choose="keyspace"),
             class_="choose",
         )
-    return h("div", chooser, [_keyspace(scene, name, name != names[0]) for name in names])
+    return h(
+        "div",
+        chooser,
+        [_keyspace(scene, name, hidden=name != names[0], several=len(names) > 1) for name in names],
+    )
 
 
-def _keyspace(scene: Scene, name: str, hidden: bool) -> Frag:
+def _keyspace(scene: Scene, name: str, *, hidden: bool, several: bool) -> Frag:
     rows = lines(scene, name)
     focus = facts.focus(scene.model)
     inside = [one for one in rows if focus is None or _inside(one.row, focus.left, focus.right)]
@@ -129,7 +133,7 @@ def _keyspace(scene: Scene, name: str, hidden: bool) -> Frag:
         h("p", _difference(scene, rows), k=f"diff:{name}", class_="soft"),
         k=f"keyspace:{name}",
         class_="keyspace",
-        data_choice=json.dumps(["keyspace", name]),
+        data_choice=json.dumps(["keyspace", name]) if several else None,
         hidden=hidden,
     )
 
@@ -145,7 +149,7 @@ def _count(number: int, noun: str) -> str:
 def _difference(scene: Scene, rows: Iterable[Lines]) -> str:
     """Say for each token whether its replicas changed in this step."""
     if scene.before is None:
-        return "Bold with +: added in the step. Struck with −: removed. Double edge: written only."
+        return "Bold with +: added in the step. Dashed with −: removed. Double edge: written only."
     moved = [one for one in rows if one.changed]
     if not moved:
         return "Token by token: no replicas changed in this step."

@@ -15,7 +15,7 @@ from kit.views.panel import Panel, Scene
 
 SIZE = 300
 MIDDLE = SIZE / 2
-RADIUS = 100
+RADIUS = 108
 MOST_LABELS = 40
 SHAPES = ("circle", "square", "diamond", "triangle", "hexagon", "pentagon")
 SIDES = {"square": 4, "diamond": 4, "triangle": 3, "hexagon": 6, "pentagon": 5}
@@ -77,7 +77,7 @@ def draw_ring(scene: Scene) -> Frag:
                 "text",
                 f"{space.label(space.low)} | {space.label(space.high)}",
                 x=MIDDLE,
-                y=MIDDLE - RADIUS + 24,
+                y=MIDDLE - RADIUS - 12,
                 text_anchor="middle",
                 class_="soft",
             ),
@@ -91,7 +91,7 @@ def draw_ring(scene: Scene) -> Frag:
                 k="ring-nodes",
                 data_rove=True,
             ),
-            viewBox=f"0 0 {SIZE} {SIZE}",
+            viewBox=f"4 16 {SIZE - 8} {SIZE - 30}",
             role="group",
             aria_label=f"token ring: {ring_words(scene)}",
             class_="ring-drawing",

@@ -1,0 +1,185 @@
+"""A Chromium, and a bare page in which a real Player is used without JupyterLab."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, Playwright
+
+from kit.views.assets import module, style
+from kit.widgets import Player
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+SHIM = """
+const heard = {};
+const bytes = (text) => Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+const traits = JSON.parse(document.getElementById("traits").textContent);
+traits.pack = bytes(traits.pack);
+window.sent = [];
+const deliver = (list) => {
+  for (const one of list)
+    if (one.pack) { traits.pack = bytes(one.pack); heard["change:pack"](); }
+    else heard["msg:custom"](one);
+};
+window.deliver = deliver;
+window.calls = 0;
+player.render({ el: document.getElementById("player"), model: {
+  get: (name) => traits[name], on: (name, hear) => { heard[name] = hear; }, off() {},
+  send: async (news) => {
+    window.sent.push(news);
+    if (window.cut) return;
+    window.calls += 1;
+    deliver(JSON.parse(await window.kernel(JSON.stringify(news))));
+    window.calls -= 1;
+  },
+} });
+"""
+
+NORMAL = """(html) => {
+  const clean = (root) => {
+    for (const one of [root, ...root.querySelectorAll("*")]) {
+      for (const { name } of [...one.attributes])
+        if (name.startsWith("data-my-")) one.removeAttribute(name);
+      if (one.tagName === "DETAILS") one.removeAttribute("open");
+      if (one.hasAttribute("data-choice")) one.removeAttribute("hidden");
+      if (one.hasAttribute("data-roving")) {
+        one.removeAttribute("tabindex"); one.removeAttribute("aria-pressed");
+      }
+    }
+    return root;
+  };
+  const box = document.createElement("template");
+  box.innerHTML = html;
+  const wanted = clean(box.content.firstChild);
+  const found = clean(document.querySelector(".kp-stage").firstChild.cloneNode(true));
+  if (wanted.isEqualNode(found)) return "";
+  const walk = (a, b, path) => {
+    if (a.isEqualNode(b)) return null;
+    for (let i = 0; i < Math.max(a.childNodes.length, b.childNodes.length); i += 1) {
+      const one = a.childNodes[i], two = b.childNodes[i];
+      if (!one || !two) return `${path}: ${(one || two).outerHTML || (one || two).data}`;
+      const deeper = walk(one, two, `${path} > ${one.nodeName}`);
+      if (deeper) return deeper;
+    }
+    return `${path}: wanted ${(a.outerHTML || a.data).slice(0, 300)} found ${(b.outerHTML || b.data).slice(0, 300)}`;
+  };
+  return walk(wanted, found, "root");
+}"""
+
+
+def executable() -> str:
+    """Where the browser is: KIT_CHROMIUM, or what the path has."""
+    found = os.environ.get("KIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chrome")
+    assert found, "no Chromium: install one or set KIT_CHROMIUM"
+    return found
+
+
+def launch(playwright: Playwright) -> Browser:
+    """Start the browser."""
+    return playwright.chromium.launch(executable_path=executable(), args=FLAGS)
+
+
+class Desk:
+    """A Player on a bare page: clicks in the page reach the real Python side."""
+
+    def __init__(self, page: Page, player: Player, folder: Path) -> None:
+        self.page = page
+        self.player = player
+        self.outbox: list[dict[str, Any]] = []
+        self.errors: list[str] = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        player.stage.send = self._post
+        player.stage.observe(self._repack, "pack")
+        page.expose_function("kernel", self._kernel)
+        self.file = folder / "desk.html"
+        self.file.write_text(self._html(), encoding="utf-8")
+        page.goto(self.file.as_uri())
+        page.wait_for_selector(".kp-frame")
+        self.settle()
+
+    def _post(self, content: dict[str, Any], **_: Any) -> None:
+        self.outbox.append(json.loads(json.dumps(content)))
+
+    def _repack(self, change: dict[str, Any]) -> None:
+        self.outbox.append({"pack": base64.b64encode(change["new"]).decode()})
+
+    def _kernel(self, text: str) -> str:
+        self.player._hear(None, json.loads(text), None)
+        return json.dumps(self.drain())
+
+    def drain(self) -> list[dict[str, Any]]:
+        """Take what Python has said since the last time."""
+        news, self.outbox = self.outbox, []
+        return news
+
+    def flush(self) -> None:
+        """Bring to the page what a Python call has said."""
+        self.page.evaluate("window.deliver", self.drain())
+        self.settle()
+
+    def _html(self) -> str:
+        stage = self.player.stage
+        traits = {
+            "pack": base64.b64encode(stage.pack).decode(),
+            "shell": stage.shell,
+            "live": stage.live,
+            "closed": stage.closed,
+        }
+        data = json.dumps(traits).replace("<", "\\u003c")
+        script = module().replace("export default", "const player =") + SHIM
+        return (
+            '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>desk</title>'
+            f"<style>{style()}</style><main id=player></main>"
+            f'<script type="application/json" id="traits">{data}</script>'
+            f'<script type="module">{script}</script></html>'
+        )
+
+    def settle(self) -> None:
+        """Wait until the page has told the kernel where it is and nothing is under way."""
+        self.page.wait_for_function(
+            "(at) => window.calls === 0 && document.querySelector('.kp-where').textContent === at "
+            "&& document.getAnimations().every((one) => one.playState !== 'running')",
+            arg=self.where(),
+            polling=20,
+        )
+
+    def where(self) -> str:
+        """The text of the counter that the Python side would show."""
+        timeline = self.player.timeline
+        path = [m for m in timeline.path() if m == timeline.tip or not self.player.reel.nodes[m][5]]
+        if timeline.at not in path:
+            return f"{path.index(next(m for m in path if m > timeline.at))} / {len(path) - 1}"
+        return f"{path.index(timeline.at)} / {len(path) - 1}"
+
+    def wait_where(self, text: str) -> None:
+        """Wait for the counter to show ``text``."""
+        self.page.wait_for_function(
+            "(at) => document.querySelector('.kp-where').textContent === at",
+            arg=text,
+            polling=20,
+        )
+
+    def difference(self, moment: int | None = None) -> str:
+        """Where the page differs from the flattened frame; empty when it does not."""
+        at = self.player.timeline.at if moment is None else moment
+        found = self.page.evaluate(NORMAL, self.player.reel.html(at))
+        assert isinstance(found, str)
+        return found
+
+    def do(self, name: str) -> None:
+        """Press a control of the bar by mouse."""
+        self.page.click(f"[data-do={name}]", force=True)

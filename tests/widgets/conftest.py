@@ -1,0 +1,41 @@
+"""Fixtures of the browser tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
+
+from kit.widgets import Player
+from tests.widgets.browsing import Desk, launch
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium."""
+    with sync_playwright() as playwright:
+        found = launch(playwright)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A fresh browser context of 1280 by 720, without any network."""
+    made = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)
+    made.set_default_timeout(20_000)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def desk(context: BrowserContext, tmp_path: Path) -> Callable[..., Desk]:
+    """Put a Player on a bare page."""
+
+    def make(player: Player | str) -> Desk:
+        chosen = Player(player) if isinstance(player, str) else player
+        return Desk(context.new_page(), chosen, tmp_path)
+
+    return make

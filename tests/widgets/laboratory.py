@@ -1,0 +1,110 @@
+"""A JupyterLab of one's own: a server on a free port, a notebook that shows a Player."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import nbformat
+from playwright.sync_api import Page
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def notebook(folder: Path, *cells: str) -> Path:
+    """Write a notebook of code cells."""
+    made = nbformat.v4.new_notebook()
+    made.metadata["kernelspec"] = {
+        "name": "python3",
+        "display_name": "Python 3",
+        "language": "python",
+    }
+    made.cells = [nbformat.v4.new_code_cell(text) for text in cells]
+    for i, cell in enumerate(made.cells):
+        cell["id"] = f"cell-{i}"
+    path = folder / "player.ipynb"
+    nbformat.write(made, path)
+    return path
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[str]:
+    """Run JupyterLab on ``folder``; give its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    places = {name: str(folder / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "IPYTHONDIR")}
+    environment = {
+        **os.environ,
+        **places,
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
+        "PYTHONPATH": str(ROOT),
+    }
+    _settle_settings(folder / "jupyter_config_dir" / "labconfig")
+    command = [
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
+        f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=t",
+        f"--ServerApp.root_dir={folder}", "--LabApp.news_url=",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]  # fmt: skip
+    log = folder / "server.log"
+    with log.open("wb") as stream:
+        process = subprocess.Popen(command, env=environment, stdout=stream, stderr=stream)
+        try:
+            address = f"http://127.0.0.1:{port}"
+            _answering(f"{address}/api/status?token=t", process, log)
+            yield address
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+    shutil.rmtree(folder / ".ipynb_checkpoints", ignore_errors=True)
+
+
+def _settle_settings(folder: Path) -> None:
+    """Keep JupyterLab from asking whether it may fetch news."""
+    folder.mkdir(parents=True)
+    settings = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
+    (folder / "default_setting_overrides.json").write_text(json.dumps(settings), encoding="utf-8")
+
+
+def _answering(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + 60
+    while True:
+        try:
+            with urlopen(address, timeout=5):
+                return
+        except (URLError, OSError):
+            alive = process.poll() is None
+            assert alive and time.monotonic() < end, log.read_text(errors="replace")
+            time.sleep(0.1)
+
+
+def run_all(page: Page, address: str, path: str) -> None:
+    """Open a notebook and run its cells."""
+    page.goto(f"{address}/lab/tree/{path}?token=t&reset")
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
+    page.wait_for_selector(
+        '.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=60_000, state="attached"
+    )
+    asked = ".jp-Dialog button.jp-mod-accept"
+    for _ in range(5):
+        page.click("text=Run >> nth=0")
+        page.click("text=Run All Cells")
+        # JupyterLab may ask which kernel to start; then it forgets what it was to run.
+        shown = page.wait_for_selector(f"{asked}, .jp-OutputArea-output", timeout=60_000)
+        assert shown is not None
+        if "jp-mod-accept" not in (shown.get_attribute("class") or ""):
+            return
+        shown.click()
+        page.wait_for_selector(asked, state="detached")
+    raise AssertionError("JupyterLab kept asking for a kernel")
