@@ -7,18 +7,19 @@ counts (288 for 3 managers, 8,832 for 5, 296,448 for 7) are those quoted for tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from kit.errors import BadInput, Refusal
 from kit.model import Model, Property, Rule, always, sometimes
 
-WORKING, PREPARED, COMMITTED, ABORTED = 0, 1, 2, 3
-STATES = ("working", "prepared", "committed", "aborted")
+UNDECIDED, COMMITTED, ABORTED = 0, 1, 2
 MOST_MANAGERS = 16
+
+A = TypeVar("A")
 
 
 class TwoPhaseParameters(Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,19 +28,21 @@ class TwoPhaseParameters(Struct, frozen=True, forbid_unknown_fields=True):
     rms: int = 3
 
 
-class TwoPhaseState(Struct, frozen=True, cache_hash=True):
+class TwoPhaseState(Struct, frozen=True):
     """Where everybody is, and which messages were ever sent.
 
-    ``rm[i]`` indexes :data:`STATES`; ``tm`` does too (working means undecided). ``prepared`` is a
-    bit mask of the managers whose *prepared* message is in the network, ``heard`` of those whose
-    message the transaction manager has read; its decision message is in the network as soon as
-    ``tm`` is committed or aborted.
+    Four bit masks with a bit a manager (bit 0 is RM0), so that a search takes little time:
+    ``prepared`` are those that ever prepared, whose message is in the network for good; ``heard``
+    those whose message the transaction manager has read; ``committed`` and ``aborted`` those that
+    did so. A manager that prepared and did neither waits; one in no mask is working. ``tm`` is
+    undecided (0), committed (1) or aborted (2); once decided, its message is in the network.
     """
 
-    rm: tuple[int, ...]
-    tm: int
     prepared: int
     heard: int
+    committed: int
+    aborted: int
+    tm: int
 
 
 class Prepare(Struct, frozen=True, tag="prepare"):
@@ -72,6 +75,76 @@ class Obey(Struct, frozen=True, tag="obey"):
     rm: int
 
 
+_PROMISED = Refusal("this resource manager is prepared: it gave up its right to abort")
+_ALREADY_DECIDED = Refusal("the transaction manager has decided")
+_NO_DECISION = Refusal("the transaction manager has not decided")
+
+
+def _free(s: TwoPhaseState, action: Prepare) -> Refusal | None:
+    return None
+
+
+def _prepares(s: TwoPhaseState, action: Prepare) -> TwoPhaseState:
+    prepared = s.prepared | 1 << action.rm
+    return TwoPhaseState(prepared, s.heard, s.committed, s.aborted, s.tm)
+
+
+def _unbound(s: TwoPhaseState, action: GiveUp) -> Refusal | None:
+    return _PROMISED if s.prepared & 1 << action.rm else None
+
+
+def _gives_up(s: TwoPhaseState, action: GiveUp) -> TwoPhaseState:
+    aborted = s.aborted | 1 << action.rm
+    return TwoPhaseState(s.prepared, s.heard, s.committed, aborted, s.tm)
+
+
+def _undecided(s: TwoPhaseState, action: HearPrepared) -> Refusal | None:
+    return None if s.tm == UNDECIDED else _ALREADY_DECIDED
+
+
+def _hears(s: TwoPhaseState, action: HearPrepared) -> TwoPhaseState:
+    heard = s.heard | 1 << action.rm
+    return TwoPhaseState(s.prepared, heard, s.committed, s.aborted, s.tm)
+
+
+def _decides(s: TwoPhaseState, action: Decide) -> TwoPhaseState:
+    decision = COMMITTED if action.commit else ABORTED
+    return TwoPhaseState(s.prepared, s.heard, s.committed, s.aborted, decision)
+
+
+def _decided(s: TwoPhaseState, action: Obey) -> Refusal | None:
+    return _NO_DECISION if s.tm == UNDECIDED else None
+
+
+def _obeys(s: TwoPhaseState, action: Obey) -> TwoPhaseState:
+    bit = 1 << action.rm
+    if s.tm == COMMITTED:
+        return TwoPhaseState(s.prepared, s.heard, s.committed | bit, s.aborted, s.tm)
+    return TwoPhaseState(s.prepared, s.heard, s.committed, s.aborted | bit, s.tm)
+
+
+def for_each(action: Callable[[int], A]) -> Callable[[int], tuple[A, ...]]:
+    """A function from a bit mask of managers to their actions, which it remembers."""
+
+    @cache
+    def actions(mask: int) -> tuple[A, ...]:
+        return tuple(action(i) for i in range(mask.bit_length()) if mask >> i & 1)
+
+    return actions
+
+
+def managers(mask: int) -> tuple[str, ...]:
+    """The names of the resource managers in a bit mask."""
+    return tuple(f"RM{i}" for i in range(mask.bit_length()) if mask >> i & 1)
+
+
+def consistent(s: TwoPhaseState) -> str | None:
+    """No resource manager commits while another one aborts."""
+    if s.committed and s.aborted:
+        return f"{managers(s.committed)[0]} committed, {managers(s.aborted)[0]} aborted"
+    return None
+
+
 class TwoPhase(Model[TwoPhaseState, Any]):
     """Two-phase commit with ``rms`` resource managers."""
 
@@ -91,67 +164,41 @@ class TwoPhase(Model[TwoPhaseState, Any]):
         if not 1 <= self.count <= MOST_MANAGERS:
             raise BadInput("rms", self.count, f"a number from 1 to {MOST_MANAGERS}")
         self.everybody = (1 << self.count) - 1
-        everyone = range(self.count)
-        self._prepare = tuple(Prepare(i) for i in everyone)
-        self._give_up = tuple(GiveUp(i) for i in everyone)
-        self._hear = tuple(HearPrepared(i) for i in everyone)
-        self._obey = tuple(Obey(i) for i in everyone)
-        self._decide = (Decide(commit=True), Decide(commit=False))
+        prepare, give_up = for_each(Prepare), for_each(GiveUp)
+        hear, obey = for_each(HearPrepared), for_each(Obey)
+        decide = (Decide(commit=True), Decide(commit=False))
         self.rules = (
-            Rule(Prepare, "prepare", lambda s: self._prepare, self._is_working, self._prepares),
-            Rule(GiveUp, "give up", lambda s: self._give_up, self._is_working, self._gives_up),
-            Rule(HearPrepared, "hear", lambda s: self._hear, self._is_unheard, self._hears),
-            Rule(Decide, "decide", lambda s: self._decide, self._may_decide, self._decides),
-            Rule(Obey, "obey", lambda s: self._obey, self._must_obey, self._obeys),
+            Rule(Prepare, "prepare", lambda s: prepare(self.working(s)), _free, _prepares),
+            Rule(GiveUp, "give up", lambda s: give_up(self.unfinished(s)), _unbound, _gives_up),
+            Rule(HearPrepared, "hear", lambda s: hear(s.prepared & ~s.heard), _undecided, _hears),
+            Rule(Decide, "decide", lambda s: decide, self._may_decide, _decides),
+            Rule(Obey, "obey", lambda s: obey(self.unfinished(s)), _decided, _obeys),
         )
-        self.properties = PROPERTIES
+        self.properties: tuple[Property, ...] = (
+            always("consistent", "Nobody commits while another aborts", consistent),
+            sometimes("all-commit", "Everybody commits", lambda s: s.committed == self.everybody),
+            sometimes("all-abort", "Everybody aborts", lambda s: s.aborted == self.everybody),
+        )
 
     def start(self) -> TwoPhaseState:
         """Everybody works; nothing was sent."""
-        return TwoPhaseState((WORKING,) * self.count, WORKING, 0, 0)
+        return TwoPhaseState(0, 0, 0, 0, UNDECIDED)
 
-    def _is_working(self, s: TwoPhaseState, action: Prepare | GiveUp) -> Refusal | None:
-        return None if s.rm[action.rm] == WORKING else _NO_LONGER_WORKING
+    def unfinished(self, s: TwoPhaseState) -> int:
+        """The managers that neither committed nor aborted, as a bit mask."""
+        return self.everybody & ~(s.committed | s.aborted)
 
-    def _prepares(self, s: TwoPhaseState, action: Prepare) -> TwoPhaseState:
-        i = action.rm
-        rm = (*s.rm[:i], PREPARED, *s.rm[i + 1 :])
-        return TwoPhaseState(rm, s.tm, s.prepared | 1 << i, s.heard)
-
-    def _gives_up(self, s: TwoPhaseState, action: GiveUp) -> TwoPhaseState:
-        i = action.rm
-        return TwoPhaseState((*s.rm[:i], ABORTED, *s.rm[i + 1 :]), s.tm, s.prepared, s.heard)
-
-    def _is_unheard(self, s: TwoPhaseState, action: HearPrepared) -> Refusal | None:
-        if s.tm != WORKING:
-            return _ALREADY_DECIDED
-        bit = 1 << action.rm
-        if not s.prepared & bit:
-            return _NOT_SENT
-        return _ALREADY_HEARD if s.heard & bit else None
-
-    def _hears(self, s: TwoPhaseState, action: HearPrepared) -> TwoPhaseState:
-        return TwoPhaseState(s.rm, s.tm, s.prepared, s.heard | 1 << action.rm)
+    def working(self, s: TwoPhaseState) -> int:
+        """Those of them that have not prepared either."""
+        return self.everybody & ~(s.prepared | s.committed | s.aborted)
 
     def _may_decide(self, s: TwoPhaseState, action: Decide) -> Refusal | None:
-        if s.tm != WORKING:
+        if s.tm != UNDECIDED:
             return _ALREADY_DECIDED
         if not action.commit or s.heard == self.everybody:
             return None
-        silent = tuple(f"RM{i}" for i in range(self.count) if not s.heard >> i & 1)
+        silent = managers(self.everybody & ~s.heard)
         return Refusal("not every resource manager was heard to be prepared", missing=silent)
-
-    def _decides(self, s: TwoPhaseState, action: Decide) -> TwoPhaseState:
-        return replace(s, tm=COMMITTED if action.commit else ABORTED)
-
-    def _must_obey(self, s: TwoPhaseState, action: Obey) -> Refusal | None:
-        if s.tm == WORKING:
-            return _NO_DECISION
-        return _ALREADY_DONE if s.rm[action.rm] == s.tm else None
-
-    def _obeys(self, s: TwoPhaseState, action: Obey) -> TwoPhaseState:
-        i = action.rm
-        return TwoPhaseState((*s.rm[:i], s.tm, *s.rm[i + 1 :]), s.tm, s.prepared, s.heard)
 
     def verb(self, action: Any) -> str:
         """``prepare RM0``, ``decide commit`` and so on."""
@@ -171,7 +218,8 @@ class TwoPhase(Model[TwoPhaseState, Any]):
             case Decide(commit):
                 return f"The transaction manager decides to {'commit' if commit else 'abort'}."
             case _:
-                return f"RM{action.rm} reads the decision: {STATES[after.rm[action.rm]]}."
+                outcome = "committed" if after.tm == COMMITTED else "aborted"
+                return f"RM{action.rm} reads the decision: {outcome}."
 
     def suggest(self, s: TwoPhaseState) -> Any | None:
         """Everybody prepares, is heard, and the decision to commit is carried out."""
@@ -182,26 +230,4 @@ class TwoPhase(Model[TwoPhaseState, Any]):
         """The decision, and the moment in which everybody has carried it out."""
         if isinstance(action, Decide):
             return "decided"
-        return "all done" if set(after.rm) in ({COMMITTED}, {ABORTED}) else None
-
-
-_NO_LONGER_WORKING = Refusal("this resource manager has already prepared, committed or aborted")
-_ALREADY_DECIDED = Refusal("the transaction manager has decided")
-_NOT_SENT = Refusal("no such message was sent")
-_ALREADY_HEARD = Refusal("the transaction manager has read this message")
-_NO_DECISION = Refusal("the transaction manager has not decided")
-_ALREADY_DONE = Refusal("this resource manager has carried the decision out")
-
-
-def consistent(s: TwoPhaseState) -> str | None:
-    """No resource manager commits while another one aborts."""
-    if COMMITTED in s.rm and ABORTED in s.rm:
-        return f"RM{s.rm.index(COMMITTED)} committed, RM{s.rm.index(ABORTED)} aborted"
-    return None
-
-
-PROPERTIES: tuple[Property, ...] = (
-    always("consistent", "Nobody commits while another aborts", consistent),
-    sometimes("all-commit", "Everybody commits", lambda s: set(s.rm) == {COMMITTED}),
-    sometimes("all-abort", "Everybody aborts", lambda s: set(s.rm) == {ABORTED}),
-)
+        return "all done" if self.everybody in (after.committed, after.aborted) else None
