@@ -53,7 +53,7 @@ def test_the_refusal_is_the_evidence() -> None:
     assert set(refusal.missing) == {"A", "C"}
     (line,) = (line for line in refusal.evidence if line.startswith("(100, 150]"))
     assert line == "(100, 150]: needs 3; applied by B, X; missing C, A"
-    assert [row.met for row in drive.operation().barriers] == [False] * 4
+    assert not any(row.met for row in drive.operation().barriers)
 
 
 def test_every_range_has_its_own_majority() -> None:
