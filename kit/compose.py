@@ -25,7 +25,11 @@ class Product(Model[Any, Any]):
     struct that names the part. A *link* names the actions of other parts that happen in the same
     atomic step (a commit and its entry in the log); such actions, named in ``passive``, never
     happen alone. A *guard* may read all parts and refuse.
+
+    A link names at most one action a part: what several do in one part is one action there.
     """
+
+    title = "Several models side by side"
 
     def __init__(
         self,
@@ -68,6 +72,8 @@ class Product(Model[Any, Any]):
 
     def rule_of(self, action: Any) -> Rule[Any, Any] | None:
         """The rule of the part's own action, lifted to the product."""
+        if type(action) not in self._part:
+            return None
         part, own = self.part_of(action)
         inner = self.parts[part].rule_of(own)
         if inner is None:
@@ -107,6 +113,16 @@ class Product(Model[Any, Any]):
         for other, linked in self._link(s, part, own):
             moved[other] = self.parts[other].apply(moved.get(other, getattr(s, other)), linked)
         return msgspec.structs.replace(s, **moved)
+
+    def describe(self, before: Any, action: Any, after: Any) -> str:
+        """What the part that acts says of its own step."""
+        part, own = self.part_of(action)
+        return self.parts[part].describe(getattr(before, part), own, getattr(after, part))
+
+    def milestone(self, before: Any, action: Any, after: Any) -> str | None:
+        """The milestone of the part that acts."""
+        part, own = self.part_of(action)
+        return self.parts[part].milestone(getattr(before, part), own, getattr(after, part))
 
     def verb(self, action: Any) -> str:
         """The part's own words."""

@@ -4,19 +4,36 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-LONGEST_VALUE = 60
+LONGEST_VALUE = 60  # characters
+LONGEST_INTEGER = 200  # bits
 
 
 def shorten(value: object, longest: int = LONGEST_VALUE) -> str:
-    """`value` as one line of at most `longest` characters, for use in a message."""
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
+    """`value` as one line of at most `longest` ASCII characters, for use in a message."""
+    if isinstance(value, int) and value.bit_length() > LONGEST_INTEGER:
         return f"an integer of {value.bit_length()} bits"
-    text = " ".join(ascii(value).split())
+    if isinstance(value, str):
+        value = value[: longest + 1]
+    try:
+        text = " ".join(ascii(value).split())
+    except Exception:  # too deep, too long a number, a broken repr: all the same here
+        text = f"a {type(value).__name__} that cannot be shown"
     return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+def one_line(text: str) -> str:
+    """`text` on one line; characters that cannot be printed become their escapes."""
+    if text.isprintable():
+        return text
+    words = " ".join(text.split())
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
 
 
 class KitError(Exception):
     """Base of all errors that the kit raises on purpose; its text is one line."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message))
 
 
 class BadInput(KitError):

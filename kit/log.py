@@ -7,7 +7,8 @@ and Raft do the same in many. Source: CEP-21, "Epoch" and "Node Level Changes".
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
 from typing import Any
 
 import msgspec
@@ -27,6 +28,11 @@ class Log:
     """
 
     __slots__ = ("_full", "_prefix", "_tail", "digest", "length")
+    _full: tuple[Any, ...]
+    _tail: tuple[Any, ...]
+    _prefix: Log | None
+    digest: bytes
+    length: int
 
     def __init__(
         self,
@@ -36,11 +42,18 @@ class Log:
         _prefix: Log | None = None,
     ) -> None:
         """The empty log; the arguments are for :meth:`append` alone."""
-        self._full = _full
-        self._tail = _tail
-        self._prefix = _prefix
-        self.digest = _digest
-        self.length = len(_full) * _CHUNK + len(_tail)
+        keep = object.__setattr__
+        keep(self, "_full", _full)
+        keep(self, "_tail", _tail)
+        keep(self, "_prefix", _prefix)
+        keep(self, "digest", _digest)
+        keep(self, "length", len(_full) * _CHUNK + len(_tail))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a log never changes; append gives another one")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("a log never changes")
 
     def append(self, event: Any) -> Log:
         """This log with ``event`` at its end."""
@@ -75,8 +88,16 @@ class Log:
     def __hash__(self) -> int:
         return hash(self.digest)
 
+    def __reduce__(self) -> tuple[Callable[[tuple[Any, ...]], Log], tuple[tuple[Any, ...]]]:
+        return log_of, (tuple(self),)
+
     def __repr__(self) -> str:
         return f"Log({self.length} events)"
+
+
+def log_of(events: Iterable[Any]) -> Log:
+    """A log that holds these events."""
+    return reduce(Log.append, events, Log())
 
 
 class LogState(Struct, frozen=True, cache_hash=True):

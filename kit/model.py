@@ -18,7 +18,7 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from kit.errors import Refusal, Refused
+from kit.errors import Refusal, Refused, shorten
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -90,12 +90,16 @@ class Rule(Struct, Generic[S, A], frozen=True):
     effect: Callable[[S, A], S]
 
 
+class NoParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a model takes that comes in one configuration only."""
+
+
 class Model(Generic[S, A]):
     """A protocol. Subclasses set the attributes, ``rules`` and ``start``; the rest follows."""
 
     name: str
     title: str
-    parameters: Struct
+    parameters: Struct = NoParameters()
     off: tuple[str, ...] = ()
     State: type[S]
     Action: Any
@@ -127,7 +131,9 @@ class Model(Generic[S, A]):
     def refusal(self, s: S, action: A) -> Refusal | None:
         """Why ``action`` may not happen in ``s``; None when it may."""
         rule = self.rule_of(action)
-        if rule is None or action not in tuple(rule.candidates(s)):
+        if rule is None:
+            return Refusal(f"{shorten(action)} is no action of {self.name}")
+        if action not in tuple(rule.candidates(s)):
             return Refusal(f"{self.verb(action)}: there is no such action here")
         return rule.guard(s, action)
 
@@ -234,9 +240,29 @@ def _digestible(value: Any) -> Any:
     raise TypeError(f"a state may not hold a {type(value).__name__}")
 
 
-_ENCODER = msgspec.msgpack.Encoder(enc_hook=_digestible)
+def _storable(value: Any) -> Any:
+    """Plain data in which integers beyond 64 bits, which MessagePack lacks, are bytes."""
+    if isinstance(value, tuple | list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _storable(item) for key, item in value.items()}
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        data = value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
+        return msgspec.msgpack.Ext(1, data)
+    return value
+
+
+# Sets and dicts are no part of a good state, but must not make a digest depend on the hash seed.
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=_digestible, order="deterministic")
 
 
 def fingerprint(s: Any) -> str:
     """The content digest of a state: 16 hex digits, the same on every machine and run."""
-    return hashlib.blake2b(_ENCODER.encode(s), digest_size=8).hexdigest()
+    try:
+        data = _ENCODER.encode(s)
+    except OverflowError:
+        plain = msgspec.to_builtins(
+            s, builtin_types=(bytes,), order="deterministic", enc_hook=_digestible
+        )
+        data = _ENCODER.encode(_storable(plain))
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
