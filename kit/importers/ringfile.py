@@ -10,7 +10,6 @@ there, or is wrong, raises `BadInput` with one line that names the field.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from kit.errors import BadInput, shorten
+from kit.importers.jsonfile import parse_json, read_text
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, parse_replication
 from kit.ring.tokens import INT64_HIGH, INT64_LOW, MURMUR3, TokenSpace, small
 from kit.ring.topology import Node, Ring
@@ -36,22 +36,14 @@ class RingFile(Struct, frozen=True):
 
 def read_ring(path: str | Path) -> RingFile:
     """Read a ring file; a missing or unreadable file is `BadInput` too."""
-    file = Path(path)
-    allowed = "a readable file of JSON text (UTF-8)"
-    try:
-        if file.stat().st_size > LARGEST_FILE:
-            raise BadInput("ring file", str(path), f"at most {LARGEST_FILE} bytes")
-        text = file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise BadInput("ring file", str(path), f"{allowed}; {error.strerror or error}") from None
-    except ValueError:
-        raise BadInput("ring file", str(path), allowed) from None
-    return parse_ring(text)
+    return parse_ring(read_text(path, "ring file", LARGEST_FILE))
 
 
 def parse_ring(text: str) -> RingFile:
     """Read the text of a ring file."""
-    top = _fields(_json(text), "ring file", ("nodes", "keyspaces"), ("epoch", "partitioner"))
+    top = _fields(
+        parse_json(text, "ring file"), "ring file", ("nodes", "keyspaces"), ("epoch", "partitioner")
+    )
     space = _space(top.get("partitioner", "murmur3"))
     epoch = _integer(top.get("epoch", 0), "epoch", 0, INT64_HIGH)
     given = _list(top["nodes"], "nodes", 1)
@@ -65,42 +57,6 @@ def parse_ring(text: str) -> RingFile:
     )
     _once("keyspaces", "name", [keyspace.name for keyspace in spaces])
     return RingFile(epoch, Ring.of(nodes, space), spaces)
-
-
-def _json(text: str) -> object:
-    try:
-        return json.loads(
-            text,
-            object_pairs_hook=_no_duplicates,
-            parse_int=_bounded_integer,
-            parse_constant=_no_constant,
-        )
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno} column {error.colno}"
-        tail = text[error.pos : error.pos + 20] or "the end of the text"
-        raise BadInput("ring file", tail, f"JSON text; {error.msg} at {place}") from None
-    except RecursionError:
-        raise BadInput("ring file", text[:20], "JSON text that is not nested deeply") from None
-
-
-def _no_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for key, value in pairs:
-        if key in found:
-            raise BadInput("ring file", key, "each key once in an object")
-        found[key] = value
-    return found
-
-
-def _bounded_integer(text: str) -> int:
-    """An integer of a JSON text; Python itself fails on several thousand digits."""
-    if len(text) > 20:
-        raise BadInput("ring file", text, "integers within signed 64 bits")
-    return int(text)
-
-
-def _no_constant(text: str) -> object:
-    raise BadInput("ring file", text, "numbers that JSON knows")
 
 
 def _fields(
