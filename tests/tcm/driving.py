@@ -59,8 +59,13 @@ class Drive:
 
     def repeat(self, word: str) -> Drive:
         """Do all that begins with this word until nothing more does."""
-        while verbs := [verb for verb in self.verbs() if verb.startswith(word)]:
-            self.act(verbs[0])
+        while chosen := [
+            action
+            for action in self.model.actions(self.state)
+            if self.model.verb(action).startswith(word)
+        ]:
+            for action in chosen:  # none of them hinders another
+                self.states.append(self.model.act(self.state, action))
         return self
 
     def ready(self) -> Drive:

@@ -39,7 +39,7 @@ def test_any_order_of_finishing_gives_the_same_placements(shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_any_interleaving_gives_the_same_placements(shape: str, seed: int) -> None:
     """Steps of three operations, shuffled, never disturb each other: rows of each are its own."""
     chance = random.Random(seed)
@@ -58,13 +58,12 @@ def test_any_interleaving_gives_the_same_placements(shape: str, seed: int) -> No
         drive.commit(chance.choice(rows).node)
         assert drive.dark() == []
     assert drive.at_rest()
+    before = sixteen().table()
     for token in range(10, 2000, 10):
         changed = [
-            table
-            for table in alone.values()
-            if groups_in(table, token) != groups_in(sixteen().table(), token)
+            table for table in alone.values() if groups_in(table, token) != groups_in(before, token)
         ]
-        wanted = changed[0] if changed else sixteen().table()
+        wanted = changed[0] if changed else before
         assert len(changed) <= 1
         assert groups_in(drive.table(), token) == groups_in(wanted, token)
 
