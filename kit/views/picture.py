@@ -6,7 +6,9 @@ text{fill:var(--ink);stroke:none}
 text.soft{fill:var(--soft);font-size:11px}
 text.on{fill:var(--outline);font-weight:600}
 .track{fill:none;stroke:var(--edge);stroke-width:2}
-.tick{stroke:var(--edge);stroke-width:2}
+.tick{fill:none;stroke:var(--edge)}
+.tick{stroke-width:1.5}
+.ticks{fill:none;stroke:var(--ink);stroke-width:3}
 .body{fill:var(--chip);stroke:var(--outline);stroke-width:2}
 .joining .body{fill:var(--added);stroke-dasharray:4 3}
 .leaving .body{fill:var(--removed);stroke-dasharray:4 3}

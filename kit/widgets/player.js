@@ -3,24 +3,20 @@
 // begin with data-my- belong to this module; everything else inside a stage is Python's.
 const HOLE = /<!--(\d+)-->/g, HEAD = /^<(\w+) data-k="([^"]*)"/, MOVED = /^translate\(([-\d.]+) ([-\d.]+)\)$/;
 const DRAWN = /^<(g|path|circle|ellipse|rect|line|text|poly\w+)\b/, FOCUSABLE = "button,input,select,summary,[tabindex]";
-const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const calm = matchMedia("(prefers-reduced-motion: reduce)"), all = (root, what) => [...root.querySelectorAll(what)];
 const px = (found) => `translate(${found[1]}px,${found[2]}px)`;
-const all = (root, what) => [...root.querySelectorAll(what)];
-const owned = (el, name) => name.startsWith("data-my-") || (name === "open" && el.tagName === "DETAILS")
-  || (name === "hidden" && el.hasAttribute("data-choice"))
+const owned = (el, name) => name.startsWith("data-my-") || (name === "open" && el.tagName === "DETAILS") || (name === "hidden" && el.hasAttribute("data-choice"))
   || ((name === "tabindex" || name === "aria-pressed") && el.hasAttribute("data-roving"));
 
 class Store { // texts by id; a node is [parent, root, verb, milestone, question, inner]
-  texts = []; nodes = []; made = new Map();
+  texts = []; nodes = []; made = new Map(); // made: parsed texts
   flat(id) { return this.texts[id].replace(HOLE, (_, hole) => this.flat(+hole)); }
   template(id) {
-    if (!this.made.has(id)) {
-      const text = this.texts[id], box = document.createElement("template"), drawn = DRAWN.test(text);
-      box.innerHTML = drawn ? `<svg>${text}</svg>` : text;
-      if (this.made.size > 5000) this.made.clear();
-      this.made.set(id, drawn ? box.content.firstChild.firstChild : box.content.firstChild);
-    }
-    return this.made.get(id);
+    if (this.made.has(id)) return this.made.get(id);
+    const text = this.texts[id], box = document.createElement("template"), drawn = DRAWN.test(text);
+    box.innerHTML = drawn ? `<svg>${text}</svg>` : text;
+    this.made.set(id, drawn ? box.content.firstChild.firstChild : box.content.firstChild);
+    return this.template(id);
   }
 }
 
@@ -34,8 +30,8 @@ class Stage { // shows one frame; turns it into the next by matching keys
     const active = this.box.contains(document.activeElement) ? document.activeElement : null;
     const stops = active ? all(this.box, FOCUSABLE) : [];
     this.turn += 1; this.left = [];
-    const root = this.part(id);
-    if (root !== this.root) this.box.replaceChildren(this.root = root);
+    if (this.store.made.size > 5000) this.store.made.clear();
+    const root = this.part(id); if (root !== this.root) this.box.replaceChildren(this.root = root);
     for (const el of this.left) if (el._turn !== this.turn) this.drop(el);
     if (active && document.activeElement !== active)
       ([...stops.slice(stops.indexOf(active)), ...stops].find((el) => el.isConnected) || this.box).focus({ preventScroll: true });
@@ -45,9 +41,8 @@ class Stage { // shows one frame; turns it into the next by matching keys
     const [, tag, key] = HEAD.exec(this.store.texts[id]);
     let el = this.live.get(key);
     if (el?._tag !== tag) this.live.set(key, el = Object.assign(this.store.template(id).cloneNode(false), { _k: key, _tag: tag }));
-    el._turn = this.turn;
     if (el._id !== id) { el._id = id; this.morph(el, this.store.template(id)); }
-    return el;
+    return Object.assign(el, { _turn: this.turn });
   }
   morph(el, like) {
     for (const { name, value } of like.attributes)
@@ -64,20 +59,15 @@ class Stage { // shows one frame; turns it into the next by matching keys
     plain.forEach((node) => node.remove());
     for (const node of old) if (node._k && !want.has(node)) this.left.push(node);
     let next = el.firstChild;
-    for (const node of want) {
-      if (node === next) next = next.nextSibling;
-      else if (el.moveBefore && el.isConnected && node.isConnected) el.moveBefore(node, next);
-      else el.insertBefore(node, next);
-    }
+    for (const node of want) if (node === next) next = next.nextSibling;
+      else el[el.moveBefore && el.isConnected && node.isConnected ? "moveBefore" : "insertBefore"](node, next);
   }
   drop(el) {
-    el.remove();
-    for (const one of [el, ...all(el, "[data-k]")]) if (this.live.get(one._k) === one) this.live.delete(one._k);
+    el.remove(); for (const one of [el, ...all(el, "[data-k]")]) if (this.live.get(one._k) === one) this.live.delete(one._k);
   }
-  places() {
-    const many = this.live.size > 1500;
-    return new Map([...this.live.values()].map((el) =>
-      [el, el.ownerSVGElement ? el.getAttribute("transform") : many ? null : el.getBoundingClientRect()]));
+  places() { // where everything is: a drawing's parts by their transform, the rest by rectangle unless there are very many
+    const box = (el) => (this.live.size > 1500 ? null : el.getBoundingClientRect());
+    return new Map([...this.live.values()].map((el) => [el, el.ownerSVGElement ? el.getAttribute("transform") : box(el)]));
   }
   animate(was) { // all rectangles are read before the first animation starts
     const plans = [], shifts = new Map();
@@ -103,32 +93,25 @@ function render({ model, el }) {
   const root = el.firstChild, store = new Store(), open = model.get("live");
   const $ = (name) => root.querySelector(`[data-do="${name}"]`), part = (name) => root.querySelector(`.kp-${name}`);
   const range = $("scrub"), note = part("note"), ask = part("ask"), help = part("help"), live = part("live");
-  const main = new Stage(part("stage"), store), side = new Stage(part("side"), store), chosen = {};
+  const main = new Stage(part("stage"), store), side = new Stage(part("side"), store);
   let at = 0, tip = 0, other = -1, path = [0], session = "", turn = 0, unfolded = false;
-  let timer = 0, tell = 0, speech = 0, drag = 0, origin = null, asked = null, opener = null, spot;
-
+  let timer = 0, tell = 0, speech = 0, drag = 0, origin = null, asked = null, opener = null, chosen = {}, spot;
   const line = (leaf) => { // the moments a person steps through, from the start to a leaf
-    const ids = [];
-    for (let id = leaf; id >= 0; id = store.nodes[id][0]) if (unfolded || !store.nodes[id][5] || id === leaf) ids.unshift(id);
-    return ids;
+    const ids = []; for (let id = leaf; id >= 0; id = store.nodes[id][0]) if (unfolded || !store.nodes[id][5] || id === leaf) ids.push(id);
+    return ids.reverse();
   };
-  const here = () => path.indexOf(at), ended = () => at === path.at(-1);
-  const pressed = (name) => $(name).getAttribute("aria-pressed") === "true";
-  const press = (name, on) => $(name).setAttribute("aria-pressed", String(on));
+  const here = () => path.indexOf(at), ended = () => at === path.at(-1), hush = () => { note.hidden = true; };
+  const pressed = (name) => $(name).getAttribute("aria-pressed") === "true", press = (name, on) => $(name).setAttribute("aria-pressed", String(on));
   const say = (text) => { clearTimeout(speech); speech = setTimeout(() => { live.textContent = text; }, 350); };
-  const hush = () => { note.hidden = true; };
   const sync = () => model.send({ sync: store.texts.length, nodes: store.nodes.length, session });
   function tellUser(text, from) { // beside the control that was used, or over the stage
     note.textContent = text; note.hidden = false;
     const frame = root.getBoundingClientRect(), box = (from?.isConnected ? from : part("stage")).getBoundingClientRect();
     note.style.left = `${Math.max(8, Math.min(box.left - frame.left, frame.width - note.offsetWidth - 8))}px`;
-    note.style.top = `${(from?.isConnected ? box.bottom : box.top) - frame.top + 6}px`;
-    say(text);
+    note.style.top = `${(from?.isConnected ? box.bottom : box.top) - frame.top + 6}px`; say(text);
   }
   function send(act, from) {
-    if (!open) return tellUser(model.get("closed"), from);
-    origin = from || null;
-    model.send({ act, at, have: store.texts.length });
+    if (open) { origin = from || null; model.send({ act, at, have: store.texts.length }); } else tellUser(model.get("closed"), from);
   }
   function options(select, first) { // one option a branch, named by its number and its last step
     const inner = new Set(store.nodes.map((node) => node[0])), leaves = store.nodes.map((_, id) => id).filter((id) => id === tip || !inner.has(id));
@@ -140,9 +123,8 @@ function render({ model, el }) {
   }
   function differ() { // the compared branch beside this one, at the same step; what differs is marked
     const on = other >= 0 && other !== tip && store.nodes[other] !== undefined;
-    part("side").hidden = part("diff").hidden = !on;
     for (const one of all(root, "[data-my-diff]")) one.removeAttribute("data-my-diff");
-    if (!on) return;
+    part("side").hidden = part("diff").hidden = !on; if (!on) return;
     const twin = line(other), first = path.findIndex((id, n) => id !== twin[n]), verb = (ids) => store.nodes[ids[first]]?.[2] || "nothing more";
     side.show(store.nodes[twin[Math.min(here(), twin.length - 1)]][1], false);
     part("diff").textContent = first < 0 ? "" : `The branches part at step ${first}. Here: ${verb(path)}. There: ${verb(twin)}.`;
@@ -150,23 +132,17 @@ function render({ model, el }) {
       if (two.live.get(key)?._id !== piece._id && !piece.querySelector("[data-k]") && !piece.closest("[data-quiet]")) piece.setAttribute("data-my-diff", "");
   }
   function settle() { // what the reader chose survives every frame
-    for (const one of all(root, "[data-choice]")) {
-      const [name, value] = JSON.parse(one.dataset.choice);
-      one.hidden = (chosen[name] ?? root.querySelector(`select[data-choose="${name}"]`).value) !== value;
-    }
-    for (const one of all(root, "select[data-choose]")) one.value = chosen[one.dataset.choose] ?? one.value;
+    for (const one of all(root, "select[data-choose]")) chosen[one.dataset.choose] = one.value = chosen[one.dataset.choose] ?? one.value;
+    for (const one of all(root, "[data-choice]")) { const [name, value] = JSON.parse(one.dataset.choice); one.hidden = chosen[name] !== value; }
     for (const one of all(root, "[data-of]")) one.toggleAttribute("data-my-lit", one.dataset.of === spot);
     for (const one of all(root, "[data-spot]")) one.setAttribute("aria-pressed", String(one.dataset.spot === spot));
-    for (const group of all(root, "[data-rove]")) {
-      const items = all(group, "[data-roving]");
-      if (items.length && !items.some((item) => item.getAttribute("tabindex") === "0")) items[0].setAttribute("tabindex", "0");
+    for (const group of all(root, "[data-rove]"))
+      if (!group.querySelector('[tabindex="0"]')) group.querySelector("[data-roving]")?.setAttribute("tabindex", "0");
+    for (const box of all(root, "input[data-filter]")) {
+      const list = box.closest("[data-sift]").querySelector("[data-find]"), word = box.value.trim().toLowerCase();
+      for (const item of all(list, "li")) item.toggleAttribute("data-my-hit", word !== "" && item.textContent.toLowerCase().includes(word));
+      list.setAttribute("data-my-count", word && `${all(list, "[data-my-hit]").length} found`);
     }
-    for (const box of all(root, "input[data-filter]")) sift(box);
-  }
-  function sift(box) {
-    const list = box.closest("[data-sift]").querySelector("[data-find]"), word = box.value.trim().toLowerCase();
-    for (const item of all(list, "li")) item.toggleAttribute("data-my-hit", word !== "" && item.textContent.toLowerCase().includes(word));
-    list.setAttribute("data-my-count", word && `${all(list, "[data-my-hit]").length} found`);
   }
   function show(tween) {
     const i = here(), last = path.length - 1;
@@ -174,17 +150,13 @@ function render({ model, el }) {
     main.show(store.nodes[at][1], tween);
     options($("branch")); options($("compare"), "nothing"); differ(); settle();
     const text = main.root.dataset.say || "";
-    range.max = last; range.value = i; range.setAttribute("aria-valuetext", `step ${i} of ${last}: ${text}`);
-    part("where").textContent = `${i} / ${last}`;
-    for (const name of ["first", "back"]) $(name).setAttribute("aria-disabled", String(i === 0));
-    for (const name of ["step", "milestone", "play"]) $(name).setAttribute("aria-disabled", String(i === last && !open));
+    range.max = last; range.value = i; range.setAttribute("aria-valuetext", `step ${i} of ${last}: ${text}`); part("where").textContent = `${i} / ${last}`;
+    for (const name of ["first", "back", "step", "milestone", "play"])
+      $(name).setAttribute("aria-disabled", String(name === "first" || name === "back" ? i === 0 : i === last && !open));
     $("unfold").hidden = !store.nodes.some((one) => one[5]);
     say(text); clearTimeout(tell); tell = setTimeout(() => model.send({ at, tip, turn }), 200);
   }
-  function go(id, tween) {
-    if (id === undefined || id === at) return;
-    hush(); ask.hidden = true; asked = null; at = id; show(tween);
-  }
+  function go(id, tween) { if (id !== undefined && id !== at) { hush(); ask.hidden = true; asked = null; at = id; show(tween); } }
   function follow(leaf, id) { tip = leaf; path = line(leaf); if (!path.includes(id)) path = line(id); }
   function forward(big, from) {
     if (ended()) return send(big ? "milestone" : "step", from);
@@ -193,42 +165,31 @@ function render({ model, el }) {
   }
   const backward = (big) => go(path[Math.max(0, big ? path.findLastIndex((id, n) => n < here() && store.nodes[id][3]) : here() - 1)], true);
   function inquire(id) { // the next step stays hidden until the reader has said what it will be
-    stop(); hush(); asked = id;
-    ask.innerHTML = store.flat(store.nodes[id][4]); ask.hidden = false;
+    stop(); hush(); asked = id; ask.innerHTML = store.flat(store.nodes[id][4]); ask.hidden = false;
     ask.querySelector("input").focus(); say(ask.querySelector("legend").textContent);
   }
   function answer(tried) {
     const right = all(ask, "input").every((box) => box.checked === box.hasAttribute("data-right")), truth = ask.firstChild.dataset.because;
-    go(asked, true); range.focus();
-    tellUser(tried ? `${right ? "Right" : "Not so"}. ${truth}` : truth);
+    go(asked, true); range.focus(); tellUser(tried ? `${right ? "Right" : "Not so"}. ${truth}` : truth);
   }
   function stop() { clearInterval(timer); timer = 0; press("play", false); }
   function play() {
-    if (timer) return stop();
-    press("play", true);
-    timer = setInterval(() => { if (ended() && !open) stop(); else forward(false); }, 1000 / Number($("speed").value));
-  }
-  function toggleHelp(from) {
-    help.hidden = !help.hidden;
-    if (help.hidden) return opener?.focus();
-    opener = from || document.activeElement; help.focus();
+    if (timer) return stop(); press("play", true); timer = setInterval(() => { if (ended() && !open) stop(); else forward(false); }, 1000 / Number($("speed").value));
   }
   const DO = {
-    first: () => go(path[0], false), last: () => go(path.at(-1), false), back: () => backward(false), play, help: toggleHelp,
+    first: () => go(path[0], false), last: () => go(path.at(-1), false), back: () => backward(false), play,
     step: (from) => forward(false, from), milestone: (from) => forward(true, from),
+    help: (from) => { help.hidden = !help.hidden; if (help.hidden) opener?.focus(); else { opener = from || document.activeElement; help.focus(); } },
     fork: (from) => (ended() ? tellUser("This is the end of a branch. Acting here goes on; acting in the past forks.", from) : send("fork", from)),
     predict: () => press("predict", !pressed("predict")), answer: () => answer(true), reveal: () => answer(false),
     projector: () => { press("projector", !pressed("projector")); root.toggleAttribute("data-my-large", pressed("projector")); },
     unfold: () => { press("unfold", unfolded = !unfolded); path = line(tip); at = path.findLast((id) => id <= at); show(false); },
   };
-  const KEYS = {
-    ArrowRight: (event) => forward(event.shiftKey), ArrowLeft: (event) => backward(event.shiftKey), j: () => forward(false), k: () => backward(false),
-    " ": play, Home: DO.first, End: DO.last, f: () => DO.fork(), p: DO.projector, "?": () => toggleHelp(),
-  };
+  const KEYS = { ArrowRight: (event) => forward(event.shiftKey), ArrowLeft: (event) => backward(event.shiftKey), j: () => forward(false), k: () => backward(false),
+    " ": play, Home: DO.first, End: DO.last, f: () => DO.fork(), p: DO.projector, "?": () => DO.help() };
   root.addEventListener("click", ({ target }) => {
     const from = target.closest("button,[data-roving]");
-    hush();
-    if (!from) return;
+    hush(); if (!from) return;
     const pick = from.dataset.act === "pick" ? from.closest("[data-group]").querySelector("select").selectedOptions[0] : from;
     if (pick.dataset.refused !== undefined) tellUser(pick.dataset.refused, from);
     else if (from.dataset.act) send(pick === from ? from.dataset.act : pick.value, from);
@@ -237,10 +198,8 @@ function render({ model, el }) {
     else DO[from.dataset.do](from);
   });
   root.addEventListener("input", ({ target }) => {
-    if (target.matches("[data-filter]")) sift(target);
-    if (target !== range) return;
-    stop(); cancelAnimationFrame(drag);
-    drag = requestAnimationFrame(() => go(path[Number(range.value)], false));
+    if (target.matches("[data-filter]")) settle();
+    if (target === range) { stop(); cancelAnimationFrame(drag); drag = requestAnimationFrame(() => go(path[Number(range.value)], false)); }
   });
   root.addEventListener("change", ({ target }) => {
     if (target.dataset.choose) { chosen[target.dataset.choose] = target.value; settle(); }
@@ -248,32 +207,28 @@ function render({ model, el }) {
     if (target === $("compare")) { other = Number(target.value); differ(); settle(); }
     if (target === $("speed") && timer) { stop(); play(); }
   });
-  root.addEventListener("focusin", ({ target }) => {
-    if (target.matches("[data-roving]")) for (const item of all(target.closest("[data-rove]"), "[data-roving]")) item.setAttribute("tabindex", item === target ? "0" : "-1");
-  });
+  root.addEventListener("focusin", ({ target }) => { for (const item of target.matches("[data-roving]") ? all(target.closest("[data-rove]"), "[data-roving]") : [])
+    item.setAttribute("tabindex", item === target ? "0" : "-1"); });
   root.addEventListener("keydown", (event) => {
     const { key, target } = event, roving = target.matches("[data-roving]"), arrow = key.startsWith("Arrow");
-    if (key === "Escape") { hush(); if (!help.hidden) toggleHelp(); return; }
-    if (event.ctrlKey || event.metaKey || event.altKey || key === "Tab") return;
-    event.stopPropagation(); // JupyterLab acts on single letters even here
+    if (key === "Escape") { hush(); return help.hidden || DO.help(); }
+    if (event.ctrlKey || event.metaKey || event.altKey || key === "Tab") return; // the next line: JupyterLab acts on single letters even here
+    event.stopPropagation();
     if (target.matches("input:not([type=range],[type=checkbox])") || (target.matches("select") && key !== "?")) return;
     if ((key === " " || key === "Enter") && target.matches("button,summary,input[type=checkbox]")) return;
     if (roving && (arrow || key === "Enter" || key === " ")) {
       const items = all(target.closest("[data-rove]"), "[data-roving]"), next = items.indexOf(target) + (/Right|Down/.test(key) ? 1 : -1);
-      event.preventDefault();
-      if (arrow) items.at(next % items.length).focus(); else target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+      event.preventDefault(); if (arrow) items.at(next % items.length).focus(); else target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
     } else if (KEYS[key]) { event.preventDefault(); KEYS[key](event); }
   });
-
   async function load() {
     const stream = new Blob([model.get("pack")]).stream().pipeThrough(new DecompressionStream("gzip"));
     const pack = JSON.parse(await new Response(stream).text()), start = model.get("start");
     store.texts = pack.f; store.nodes = pack.n; store.made.clear(); session = pack.s; turn = pack.turn;
-    stop(); hush(); ask.hidden = true; other = -1; main.clear(); side.clear();
-    at = store.nodes[start] ? start : pack.at; follow(pack.tip, at); show(false); sync();
+    stop(); hush(); ask.hidden = true; other = -1; chosen = {}; main.clear(); side.clear(); at = store.nodes[start] ? start : pack.at; follow(pack.tip, at); show(false); sync();
   }
   function receive(news) {
-    if (news.look !== undefined) { if (store.nodes[news.look]) { follow(tip, news.look); go(news.look, false); } return undefined; }
+    if (store.nodes[news.look]) { follow(tip, news.look); return go(news.look, false); }
     if (news.session !== session) return undefined;
     if (news.base > store.texts.length || news.first > store.nodes.length) return sync();
     store.texts.push(...news.f.slice(store.texts.length - news.base));
@@ -283,15 +238,13 @@ function render({ model, el }) {
       turn = news.turn; follow(news.tip, news.at);
       if (hidden) { show(false); inquire(news.at); } else if (news.at === at) show(false); else go(news.at, true);
     } else if (news.first <= at) show(false);
-    if (news.error) { stop(); tellUser(news.error, origin); }
-    return undefined;
+    return news.error && (stop(), tellUser(news.error, origin));
   }
-  let queue = load();
+  let queue = load(); // news waits until what came before it has been unpacked
   const packed = () => { queue = queue.then(load); }, heard = (news) => { queue = queue.then(() => receive(news)); };
   model.on("change:pack", packed); model.on("msg:custom", heard);
   const quiet = (event) => { if (event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation(); };
   const shelf = requestAnimationFrame(() => el.closest(".kit-player")?.addEventListener("keydown", quiet));
   return () => { stop(); cancelAnimationFrame(shelf); model.off("change:pack", packed); model.off("msg:custom", heard); };
 }
-
 export default { render };

@@ -9,16 +9,12 @@ from msgspec import Struct
 
 from kit.tcm import facts
 from kit.tcm.facts import RangeRow
-from kit.tcm.facts_logical import LogicalRow, logical
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
+from kit.views.tcm.large import search, summary
 
 MOST_ROWS = 200
 """Rows a table shows; beyond, changed ranges, a search box and a summary by node."""
-
-MOST_LISTED = 4096
-LOGICAL_ROWS = 24
-CHUNK = 32
 
 
 class Change(Struct, frozen=True):
@@ -235,7 +231,7 @@ def chips(prefix: str, group: Change, reads: Sequence[str]) -> list[Frag]:
     return found
 
 
-def _large(keyspace: str, rows: Sequence[Lines]) -> list[Frag]:
+def _large(keyspace: str, rows: Sequence[Lines]) -> list[Frag | None]:
     """What stands for a table too long to read: changes, a search box, a summary by node."""
     moved = [one for one in rows if one.changed]
     shown = moved[:MOST_ROWS]
@@ -254,88 +250,12 @@ def _large(keyspace: str, rows: Sequence[Lines]) -> list[Frag]:
             tabindex=0,
             role="region",
             aria_label="changed ranges",
-        ),
-        _search(keyspace, rows),
-        _summary(keyspace, rows),
+        )
+        if shown
+        else None,
+        search(keyspace, [one.row for one in rows]),
+        summary(keyspace, [one.row for one in rows]),
     ]
-
-
-def _search(keyspace: str, rows: Sequence[Lines]) -> Frag:
-    listed = rows[:MOST_LISTED]
-    rest = len(rows) - len(listed)
-    chunks = [listed[i : i + CHUNK] for i in range(0, len(listed), CHUNK)]
-    return h(
-        "div",
-        h(
-            "label",
-            "find a token, range or node ",
-            h("input", type="search", data_filter=True, autocomplete="off"),
-        ),
-        h(
-            "div",
-            [
-                h(
-                    "ul",
-                    [h("li", _plain(one.row)) for one in chunk],
-                    k=f"chunk:{keyspace}:{chunk[0].row.right}",
-                )
-                for chunk in chunks
-            ],
-            data_find=True,
-            class_="scroll found",
-            tabindex=0,
-            role="region",
-            aria_label="ranges found",
-        ),
-        h("p", f"{rest} further ranges are not in this list.", class_="soft") if rest else None,
-        k=f"search:{keyspace}",
-        data_sift=True,
-    )
-
-
-def _plain(row: RangeRow) -> str:
-    same = row.reads == row.writes
-    groups = (
-        f"{{{', '.join(row.reads)}}}"
-        if same
-        else f"reads {{{', '.join(row.reads)}}} writes {{{', '.join(row.writes)}}}"
-    )
-    return f"{row.label} {groups}"
-
-
-def _summary(keyspace: str, rows: Sequence[Lines]) -> Frag:
-    counts: dict[str, list[int]] = {}
-    for one in rows:
-        for i, group in enumerate((one.row.reads, one.row.writes)):
-            for name in group:
-                counts.setdefault(name, [0, 0])[i] += 1
-    return h(
-        "details",
-        h("summary", f"ranges by node ({len(counts)} nodes)"),
-        h(
-            "table",
-            h("caption", "Ranges each node serves"),
-            h(
-                "thead",
-                h("tr", [h("th", word, scope="col") for word in ("node", "reads", "writes")]),
-            ),
-            h(
-                "tbody",
-                [
-                    h(
-                        "tr",
-                        h("th", name, scope="row"),
-                        h("td", reads),
-                        h("td", writes),
-                        k=f"serves:{keyspace}:{name}",
-                    )
-                    for name, (reads, writes) in sorted(counts.items())
-                ],
-            ),
-        ),
-        k=f"summary:{keyspace}",
-        class_="rest",
-    )
 
 
 def placements_text(scene: Scene) -> str:
@@ -365,63 +285,4 @@ def placements_text(scene: Scene) -> str:
     return "\n".join(parts)
 
 
-def draw_logical(scene: Scene) -> Frag:
-    """Draw each range as a record; a write replica of two nodes needs both answers."""
-    name = facts.keyspaces(scene.model)[0]
-    found = logical(scene.model, scene.state, name)
-    shown = [one for one in found if any(len(pair) > 1 for pair in one.writes)] or found
-    shown = shown[:LOGICAL_ROWS]
-    return h(
-        "div",
-        h(
-            "table",
-            h("caption", f"{name}: logical replicas"),
-            h(
-                "thead",
-                h("tr", [h("th", word, scope="col") for word in ("range", "reads", "writes")]),
-            ),
-            h("tbody", [_logical_row(name, one) for one in shown]),
-        ),
-        h("p", f"{len(found) - len(shown)} ranges as before are not listed.", class_="soft")
-        if len(shown) < len(found)
-        else None,
-    )
-
-
-def _logical_row(keyspace: str, one: LogicalRow) -> Frag:
-    key = f"logical:{keyspace}:{one.row.left}:{one.row.right}"
-    return h(
-        "tr",
-        h("th", one.row.label, scope="row"),
-        h("td", " ".join(one.reads)),
-        h(
-            "td",
-            [
-                h("span", " and ".join(pair), class_="chip added" if len(pair) > 1 else "chip")
-                for pair in one.writes
-            ],
-        ),
-        k=key,
-    )
-
-
-def logical_text(scene: Scene) -> str:
-    """Write each range as a record."""
-    name = facts.keyspaces(scene.model)[0]
-    return "\n".join(
-        f"  {one.row.label} reads {', '.join(one.reads)}; "
-        f"writes {', '.join('(' + ' and '.join(pair) + ')' for pair in one.writes)}"
-        for one in logical(scene.model, scene.state, name)[:MOST_ROWS]
-    )
-
-
-LOGICAL = Panel(
-    "logical",
-    "Logical replicas",
-    "foot",
-    draw_logical,
-    logical_text,
-    optional=True,
-    folded=True,
-)
 PLACEMENTS = Panel("placements", "Placements", "main", draw_placements, placements_text, still=True)

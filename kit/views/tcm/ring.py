@@ -17,6 +17,7 @@ SIZE = 300
 MIDDLE = SIZE / 2
 RADIUS = 108
 MOST_LABELS = 40
+MOST_NAMES = 128
 SHAPES = ("circle", "square", "diamond", "triangle", "hexagon", "pentagon")
 SIDES = {"square": 4, "diamond": 4, "triangle": 3, "hexagon": 6, "pentagon": 5}
 TURN = {"square": math.pi / 4}
@@ -82,22 +83,95 @@ def draw_ring(scene: Scene) -> Frag:
                 class_="soft",
             ),
             h("g", [_arc(space, lock) for lock in locked(scene)], k="ring-locks"),
-            h(
-                "g",
-                [
-                    _spot(spot, by_rack[spot.node.rack], first=i == 0, many=many)
-                    for i, spot in enumerate(spots)
-                ],
-                k="ring-nodes",
-                data_rove=True,
-            ),
+            _ticks(spots) if many else _spots(scene, spots, by_rack),
             viewBox=f"4 16 {SIZE - 8} {SIZE - 30}",
             role="group",
             aria_label=f"token ring: {ring_words(scene)}",
             class_="ring-drawing",
         ),
-        h("p", _legend(scene, by_rack), k="ring-legend", class_="soft"),
+        _names(scene) if many else None,
+        h("p", _legend(scene, by_rack, many=many), k="ring-legend", class_="soft"),
     )
+
+
+def _spots(scene: Scene, spots: list[Place], by_rack: dict[str, str]) -> Frag:
+    """Draw every token as a button with its node's name."""
+    letters = _letters(scene)
+    return h(
+        "g",
+        [
+            _spot(spot, by_rack[spot.node.rack], letters.get(spot.node.dc, ""), first=i == 0)
+            for i, spot in enumerate(spots)
+        ],
+        k="ring-nodes",
+        data_rove=True,
+    )
+
+
+def _ticks(spots: list[Place]) -> Frag:
+    """Draw many tokens as ticks: one path for all that rest, one for each node that does not."""
+    groups: dict[str, list[Place]] = {}
+    for spot in spots:
+        groups.setdefault("" if _classes(spot.node) == "spot" else spot.node.name, []).append(spot)
+    return h(
+        "g",
+        [
+            h(
+                "path",
+                d="".join(_tick(spot.share) for spot in found),
+                k=f"ticks:{name}",
+                class_="tick" if name == "" else f"ticks {_classes(found[0].node)}",
+            )
+            for name, found in groups.items()
+        ],
+        k="ring-nodes",
+    )
+
+
+def _tick(part: float) -> str:
+    (x1, y1), (x2, y2) = point(part, RADIUS - 6), point(part, RADIUS + 6)
+    return f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
+
+
+def _names(scene: Scene) -> Frag:
+    """Draw the nodes of a large ring as a list; one lights up wherever it is shown."""
+    nodes = [node for node in facts.nodes(scene.model, scene.state) if node.tokens]
+    shown = nodes[:MOST_NAMES]
+    rest = len(nodes) - len(shown)
+    return h(
+        "div",
+        h(
+            "ul",
+            [
+                h(
+                    "li",
+                    h(
+                        "span",
+                        node.name,
+                        class_="chip",
+                        role="button",
+                        tabindex="0" if i == 0 else "-1",
+                        aria_pressed="false",
+                        aria_label=f"{node.name}: {_count(node)}, {node.dc}, rack {node.rack}, "
+                        f"{node.status}{'' if node.up else ', down'}",
+                        data_roving=True,
+                        data_spot=node.name,
+                        data_of=node.name,
+                    ),
+                    k=f"name:{node.name}",
+                )
+                for i, node in enumerate(shown)
+            ],
+            class_="names",
+            data_rove=True,
+        ),
+        h("p", f"and {rest} more nodes", class_="soft") if rest else None,
+        k="ring-names",
+    )
+
+
+def _count(node: NodeRow) -> str:
+    return "1 token" if len(node.tokens) == 1 else f"{len(node.tokens)} tokens"
 
 
 def ring_words(scene: Scene) -> str:
@@ -113,24 +187,21 @@ def ring_words(scene: Scene) -> str:
     )
 
 
-def _legend(scene: Scene, by_rack: dict[str, str]) -> str:
-    nodes = facts.nodes(scene.model, scene.state)
-    dcs = sorted({node.dc for node in nodes})
+def _legend(scene: Scene, by_rack: dict[str, str], *, many: bool) -> str:
+    letters = _letters(scene)
     parts = []
-    if len(by_rack) > 1:
+    if len(by_rack) > 1 and not many:
         parts += [f"{shape}: rack {rack}" for rack, shape in by_rack.items()]
-    if len(dcs) > 1:
-        parts.append(f"letter before the name: {', '.join(_letters(dcs))}")
+    if letters and not many:
+        parts.append(", ".join(f"{letter}: {dc}" for dc, letter in letters.items()))
     parts.append("dashed: coming or going; striped arc: locked")
     return "; ".join(parts) + "."
 
 
-def _letters(dcs: list[str]) -> list[str]:
-    return [f"{_letter(dc)} = {dc}" for dc in dcs]
-
-
-def _letter(dc: str) -> str:
-    return dc[-1:] or "?"
+def _letters(scene: Scene) -> dict[str, str]:
+    """Give every datacenter a letter, where there is more than one."""
+    dcs = sorted({node.dc for node in facts.nodes(scene.model, scene.state)})
+    return {dc: chr(ord("a") + i % 26) for i, dc in enumerate(dcs)} if len(dcs) > 1 else {}
 
 
 def point(part: float, radius: float) -> tuple[float, float]:
@@ -139,23 +210,20 @@ def point(part: float, radius: float) -> tuple[float, float]:
     return MIDDLE + radius * math.sin(angle), MIDDLE - radius * math.cos(angle)
 
 
-def _spot(spot: Place, shape: str, *, first: bool, many: bool) -> Frag:
+def _spot(spot: Place, shape: str, letter: str, *, first: bool) -> Frag:
     node = spot.node
     x, y = point(spot.share, RADIUS)
     out, up = point(spot.share, RADIUS + 24)
-    label = str(spot.token)
-    words = f"{node.name}: token {label}, {node.dc}, rack {node.rack}, {node.status}"
-    size = 5 if many else 11
+    token = str(spot.token)
+    words = f"{node.name}: token {token}, {node.dc}, rack {node.rack}, {node.status}"
     return h(
         "g",
         h("title", words),
-        _body(shape, size),
-        None if many else h("text", node.name[:3], text_anchor="middle", dy=4, class_="on"),
-        None
-        if many
-        else h(
+        _body(shape, 11),
+        h("text", node.name[:3], text_anchor="middle", dy=4, class_="on"),
+        h(
             "text",
-            label if len(label) <= 6 else "",
+            f"{letter} {token if len(token) <= 6 else ''}".strip(),
             x=out - x,
             y=up - y + 4,
             text_anchor="middle",
@@ -222,7 +290,6 @@ def _arc(space: TokenSpace, lock: LockRow) -> Frag:
 def draw_line(scene: Scene) -> Frag:
     """Draw the same tokens on a line from the first token to the last."""
     space, spots = facts.space(scene.model), places(scene)
-    many = len(spots) > MOST_LABELS
     return h(
         "svg",
         h("path", d="M10 30H290", class_="track"),
@@ -239,21 +306,29 @@ def draw_line(scene: Scene) -> Frag:
             )
             for lock in locked(scene)
         ],
-        [
-            h(
-                "g",
-                h("path", d="M0 -6V6", class_="tick"),
-                None if many else h("text", spot.node.name[:3], y=-10, text_anchor="middle"),
-                k=f"at:{spot.node.name}:{spot.token}",
-                transform=f"translate({10 + 280 * spot.share:.1f} 30)",
-            )
-            for spot in spots
-        ],
+        _marks(spots),
         viewBox="0 0 300 64",
         role="img",
         aria_label=f"token line: {ring_words(scene)}",
         class_="line-drawing",
     )
+
+
+def _marks(spots: list[Place]) -> list[Frag]:
+    """Mark tokens on the line: by name where there is room, else as one path."""
+    if len(spots) > MOST_LABELS:
+        ticks = "".join(f"M{10 + 280 * spot.share:.1f} 24v12" for spot in spots)
+        return [h("path", d=ticks, k="at:all", class_="tick")]
+    return [
+        h(
+            "g",
+            h("path", d="M0 -6V6", class_="tick"),
+            h("text", spot.node.name[:3], y=-10, text_anchor="middle"),
+            k=f"at:{spot.node.name}:{spot.token}",
+            transform=f"translate({10 + 280 * spot.share:.1f} 30)",
+        )
+        for spot in spots
+    ]
 
 
 def ring_text(scene: Scene) -> str:
