@@ -83,3 +83,30 @@ def test_only_rows_nearby_are_looked_at() -> None:
     four = NetworkTopologyStrategy((("dc1", 4),))
     assert len(nearby.changes(ring, new_rack, four).rights) > 1998
     assert len(nearby.changes(ring, joined, SimpleStrategy(3)).rights) < 12
+
+
+@pytest.mark.parametrize("factor", [2, 3, 4, 5])
+@pytest.mark.parametrize("change", ["join", "leave", "replace"])
+def test_a_rack_comes_or_goes(change: str, factor: int) -> None:
+    """The only node of a rack changes the rule for all rows, not only for those near its tokens."""
+    nodes = [Node(f"n{i}", (i, i + 1000), rack=f"r{i % 3}") for i in range(1, 200)]
+    alone = Node("alone", (3000,), rack="r9")
+    without = Ring.of(nodes, TIGHT)
+    ring = without.join(alone)
+    replication = NetworkTopologyStrategy((("dc1", factor),))
+    before, after = {
+        "join": (without, ring),
+        "leave": (ring, ring.leave("alone")),
+        "replace": (ring, ring.replace("alone", Node("x", (), rack="r1"))),
+    }[change]
+    assert parts(movement(before, after, replication)) == parts(anew(before, after, replication))
+
+
+def test_fewer_nodes_than_replicas() -> None:
+    """Where a datacenter has no more nodes than replicas, a join or leave touches every row."""
+    nodes = [Node(f"n{i}", tuple(range(i, 900, 9))) for i in range(1, 4)]
+    ring = Ring.of(nodes, TIGHT)
+    replication = SimpleStrategy(3)
+    for after in (ring.leave("n1"), ring.join(Node("x", (3000,)))):
+        plan = movement(ring, after, replication)
+        assert parts(plan) == parts(anew(ring, after, replication))
