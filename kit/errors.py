@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from msgspec import Struct
 
 LONGEST_VALUE = 60  # characters
 LONGEST_INTEGER = 200  # bits
+LONGEST_MESSAGE = 2000  # characters
+_PATH = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
 def shorten(value: object, longest: int = LONGEST_VALUE) -> str:
@@ -22,7 +27,9 @@ def shorten(value: object, longest: int = LONGEST_VALUE) -> str:
 
 
 def one_line(text: str) -> str:
-    """`text` on one line; characters that cannot be printed become their escapes."""
+    """`text` on one line, cut when very long; what cannot be printed becomes its escape."""
+    if len(text) > LONGEST_MESSAGE:
+        text = text[: LONGEST_MESSAGE - 3] + "..."
     if text.isprintable():
         return text
     words = " ".join(text.split())
@@ -51,6 +58,21 @@ class BadInput(KitError):
 
     def __reduce__(self) -> tuple[type[BadInput], tuple[str, object, str]]:
         return type(self), (self.field, self.value, self.allowed)
+
+
+def misfit(field: str, data: Any, error: Exception, allowed: str) -> BadInput:
+    """The error for plain data that does not fit a type, naming the very place inside it.
+
+    `error` is msgspec's, which ends in a path such as ``- at `$.nodes[2].tokens` ``.
+    """
+    reason, _, path = str(error).partition(" - at `$")
+    for name, index in _PATH.findall(path):
+        try:
+            data = data[name] if name else data[int(index)]
+        except (LookupError, TypeError):
+            break
+        field = f"{field}[{index}]" if index else f"{field}.{name}" if field else name
+    return BadInput(field, data, f"{allowed} ({reason})")
 
 
 class Refused(KitError):

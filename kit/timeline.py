@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from kit.errors import BadInput, Refused
+from kit.errors import BadInput, Refused, misfit
 from kit.model import Lamp, Model, fingerprint, lamps
 from kit.trace import Step, Trace, model_of, trace_of
+
+LONGEST_RUN = 10_000
 
 
 class Moment(Struct, frozen=True):
@@ -29,11 +32,22 @@ class Moment(Struct, frozen=True):
     fold: int = 0
 
 
+class _Place(Struct, frozen=True):
+    """Where a moment stands: steps from the start, the first moment of the branch that it was made
+    on, and how many lines of the script the way to it has followed.
+    """
+
+    depth: int
+    begun: int
+    followed: int
+
+
 class Timeline:
     """The tree of all that was done with one model, and the moment we look at.
 
     Moments are numbered in the order in which they were made; 0 is the start. ``at`` is the
-    current moment, ``tip`` the last one of the branch it lies on.
+    current moment, ``tip`` the last one of the branch it lies on. Walking and forking cost the
+    same however long the history is.
     """
 
     def __init__(self, model: Model[Any, Any], script: Iterable[str] = ()) -> None:
@@ -43,12 +57,19 @@ class Timeline:
         enabled, in order.
         """
         self.model = model
-        self.script = tuple(script)
         self.moments = [Moment(0, -1, None, model.start(), f"{model.title}: the start.")]
         self.children: list[list[int]] = [[]]
         self.at = 0
         self.tip = 0
+        self._script = tuple(script)
+        self._places = [_Place(0, 0, 0)]
+        self._line = [0]
         self._folds = 0
+
+    @property
+    def script(self) -> tuple[str, ...]:
+        """The verbs that take the place of the model's suggestions."""
+        return self._script
 
     @property
     def now(self) -> Moment:
@@ -88,36 +109,36 @@ class Timeline:
             self.model.milestone(before, action, after),
             fold,
         )
+        place = self._placed(moment)
         self.moments.append(moment)
         self.children.append([])
         self.children[self.at].append(moment.id)
+        self._places.append(place)
         self.at = self.tip = moment.id
         return moment
 
+    def _placed(self, moment: Moment) -> _Place:
+        parent = self._places[moment.parent]
+        begun = moment.id if self.children[moment.parent] else parent.begun
+        followed = parent.followed
+        if followed < len(self._script):
+            followed += self.model.verb(moment.action) == self._script[followed]
+        return _Place(parent.depth + 1, begun, followed)
+
     def suggest(self) -> Any | None:
         """What the script, or else the model's default schedule, would do next; None at rest."""
-        wanted = self._scripted()
-        if wanted is not None:
+        followed = self._places[self.at].followed
+        if followed < len(self._script):
             for action in self.model.actions(self.state):
-                if self.model.verb(action) == wanted:
+                if self.model.verb(action) == self._script[followed]:
                     return action
         return self.model.suggest(self.state)
 
-    def _scripted(self) -> str | None:
-        """The first line of the script that the way to the current moment has not followed."""
-        lines = iter(self.script)
-        wanted = next(lines, None)
-        for moment in self.path(self.at)[1:]:
-            if wanted is not None and self.model.verb(self.moments[moment].action) == wanted:
-                wanted = next(lines, None)
-        return wanted
-
     def forward(self) -> Moment | None:
         """One step on along the branch; at its tip, what the model suggests. None at rest."""
-        path = self.path()
-        position = path.index(self.at)
-        if position + 1 < len(path):
-            self.at = path[position + 1]
+        line, following = self._branch(), self._places[self.at].depth + 1
+        if following < len(line) and self._on_branch(self.at):
+            self.at = line[following]
             return self.now
         action = self.suggest()
         return None if action is None else self.do(action)
@@ -130,12 +151,13 @@ class Timeline:
         return self.now
 
     def to_milestone(self) -> Moment | None:
-        """Forward to the next milestone or to rest; None when nothing moved."""
-        moved = self.forward()
-        last = moved
-        while moved is not None and moved.milestone is None:
+        """Forward to the next milestone, to rest, or ``LONGEST_RUN`` steps; None: nothing moved."""
+        last = None
+        for _ in range(LONGEST_RUN):
             moved = self.forward()
             last = moved or last
+            if moved is None or moved.milestone is not None:
+                break
         return last
 
     def goto(self, moment: int) -> Moment:
@@ -144,42 +166,75 @@ class Timeline:
         Raises:
             BadInput: when there is no such moment.
         """
-        if not 0 <= moment < len(self.moments):
-            raise BadInput("moment", moment, f"a number from 0 to {len(self.moments) - 1}")
-        if moment not in self.path():
-            self._enter(moment)
-        self.at = moment
+        self._known(moment)
+        self._enter(moment)
         return self.now
 
     def run(self, actions: Iterable[Any]) -> Moment:
-        """Several ordinary actions, folded into one step of the picture (a macro)."""
+        """Several ordinary actions, folded into one step of the picture (a macro).
+
+        Raises:
+            Refused: when one of them is not enabled; the history stays as it was before the first.
+        """
+        former = len(self.moments), self.at, self.tip
         self._folds += 1
-        for action in actions:
-            self.do(action, fold=self._folds)
+        try:
+            for action in actions:
+                self.do(action, fold=self._folds)
+        except BaseException:
+            self._return_to(*former)
+            raise
         return self.now
 
+    def _return_to(self, count: int, at: int, tip: int) -> None:
+        for moment in reversed(self.moments[count:]):
+            self.children[moment.parent].pop()
+        del self.moments[count:], self.children[count:], self._places[count:]
+        self.at, self.tip = at, tip
+        self._branch()
+
     def fork(self) -> Moment:
-        """Stay here and make this the tip: what is done next begins a branch of its own."""
+        """Stay here and make this the tip: what is done next begins a branch of its own.
+
+        Unless it was done here before: then the branch that did it is walked again.
+        """
         self.tip = self.at
         return self.now
 
     def path(self, tip: int | None = None) -> list[int]:
-        """The moments from the start to ``tip`` (the current branch's when None)."""
-        found, moment = [], self.tip if tip is None else tip
+        """The moments from the start to ``tip`` (the current branch's when None).
+
+        Raises:
+            BadInput: when there is no such moment.
+        """
+        if tip is None or tip == self.tip:
+            return list(self._branch())
+        self._known(tip)
+        found, moment = [], tip
         while moment >= 0:
             found.append(moment)
             moment = self.moments[moment].parent
         return found[::-1]
 
     def branches(self) -> list[int]:
-        """The tip of every branch, in the order in which they were begun."""
-        tips = [moment.id for moment in self.moments if not self.children[moment.id]]
-        return tips if self.tip in tips else sorted([*tips, self.tip])
+        """The tip of every branch, in the order in which they were begun.
 
-    def first_difference(self, one: int, other: int) -> int:
-        """How many steps two branches share (the index of the first step that differs)."""
-        pairs = zip(self.path(one), self.path(other), strict=False)
-        return next((i for i, (a, b) in enumerate(pairs) if a != b), -1)
+        A fork on which nothing was done yet is the last; looking elsewhere drops it.
+        """
+        tips = [moment for moment, children in enumerate(self.children) if not children]
+        tips.sort(key=lambda moment: self._places[moment].begun)
+        return [*tips, self.tip] if self.children[self.tip] else tips
+
+    def first_difference(self, one: int, other: int) -> int | None:
+        """The number of the first step, counted from 1, at which two branches differ.
+
+        Where one ends, the other one's next step differs. None when they are the same.
+
+        Raises:
+            BadInput: when there is no such moment.
+        """
+        pairs = zip_longest(self.path(one), self.path(other))
+        return next((step for step, (a, b) in enumerate(pairs) if a != b), None)
 
     def lamps(self) -> tuple[Lamp, ...]:
         """What the model's properties say of the current moment."""
@@ -206,35 +261,62 @@ class Timeline:
         Raises:
             BadInput: naming the first step that is not enabled or leads to another state.
         """
+        if model is not None and model.name != trace.model:
+            raise BadInput("model", trace.model, f"{model.name}, the model to replay on")
         timeline = cls(model or model_of(trace))
-        for number, recorded in enumerate(trace.steps, start=1):
-            field = f"steps[{number - 1}]"
-            if not 0 <= recorded.parent < number:
-                raise BadInput(f"{field}.parent", recorded.parent, f"0 to {number - 1}")
-            timeline.at = recorded.parent
-            action = action_from(timeline.model, recorded.action, f"{field}.action")
-            try:
-                timeline.do(action, fold=recorded.fold)
-            except Refused as refused:
-                raise BadInput(field, recorded.verb, f"an enabled action ({refused})") from None
-            if len(timeline.moments) != number + 1:
-                raise BadInput(field, recorded.verb, "a step that its parent does not have already")
-            if fingerprint(timeline.state) != recorded.fingerprint:
-                found = fingerprint(timeline.state)
-                raise BadInput(f"{field}.fingerprint", recorded.fingerprint, f"{found} by replay")
+        for number, recorded in enumerate(trace.steps):
+            timeline._replay(recorded, number, len(trace.steps))
         timeline._folds = max((m.fold for m in timeline.moments), default=0)
-        for field, value in (("tip", trace.tip), ("at", trace.at)):
-            if not 0 <= value < len(timeline.moments):
-                raise BadInput(field, value, f"0 to {len(timeline.moments) - 1}")
+        _within("tip", trace.tip, len(trace.steps))
+        _within("at", trace.at, len(trace.steps))
         timeline.at = timeline.tip = trace.tip
-        timeline.goto(trace.at)
+        if not timeline._on_branch(trace.at):
+            raise BadInput("at", trace.at, f"a moment on the way to the tip, {trace.tip}")
+        timeline.at = trace.at
         return timeline
+
+    def _replay(self, recorded: Step, number: int, steps: int) -> None:
+        """Do the recorded step ``number`` (from 0) again, and compare where it leads."""
+        field = f"steps[{number}]"
+        _within(f"{field}.parent", recorded.parent, number)
+        _within(f"{field}.fold", recorded.fold, steps)
+        self.at = recorded.parent
+        action = action_from(self.model, recorded.action, f"{field}.action")
+        try:
+            self.do(action, fold=recorded.fold)
+        except Refused as refused:
+            raise BadInput(field, recorded.verb, f"an enabled action ({refused})") from None
+        if len(self.moments) != number + 2:
+            raise BadInput(field, recorded.verb, "a step that its parent does not have already")
+        found = fingerprint(self.state)
+        if found != recorded.fingerprint:
+            raise BadInput(f"{field}.fingerprint", recorded.fingerprint, f"{found} by replay")
+
+    def _known(self, moment: int) -> None:
+        _within("moment", moment, len(self.moments) - 1)
+
+    def _branch(self) -> list[int]:
+        """The moments from the start to the tip. It is kept, so that it costs what changed."""
+        missing, moment = [], self.tip
+        while not self._on_line(moment):
+            missing.append(moment)
+            moment = self.moments[moment].parent
+        del self._line[self._places[moment].depth + 1 :]
+        self._line += missing[::-1]
+        return self._line
+
+    def _on_line(self, moment: int) -> bool:
+        depth = self._places[moment].depth
+        return depth < len(self._line) and self._line[depth] == moment
+
+    def _on_branch(self, moment: int) -> bool:
+        self._branch()
+        return self._on_line(moment)
 
     def _enter(self, moment: int) -> None:
         """Make ``moment`` current, and its newest descendant the tip, unless on the branch."""
-        on_branch = moment in self.path()
         self.at = moment
-        if on_branch:
+        if self._on_branch(moment):
             return
         while self.children[moment]:
             moment = self.children[moment][-1]
@@ -249,8 +331,13 @@ def action_from(model: Model[Any, Any], plain: Any, field: str) -> Any:
     """
     try:
         return msgspec.convert(plain, model.Action, strict=True)
-    except (msgspec.ValidationError, TypeError) as error:
-        raise BadInput(field, plain, f"an action of {model.name} ({error})") from None
+    except msgspec.ValidationError as error:
+        raise misfit(field, plain, error, f"an action of {model.name}") from None
+
+
+def _within(field: str, value: Any, most: int) -> None:
+    if not isinstance(value, int) or not 0 <= value <= most:
+        raise BadInput(field, value, f"a number from 0 to {most}")
 
 
 def _plain(action: Any) -> Any:
