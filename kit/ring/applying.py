@@ -139,6 +139,8 @@ def _with_extra_rows(table: Table, edits: tuple[Edit, ...]) -> Table:
     begin = np.searchsorted(marks, table.lefts, side="right")
     end = np.searchsorted(marks, table.rights, side="left")
     broken = np.flatnonzero(begin < end)
+    if not len(broken):
+        return table
     known = set(zip(table.lefts.tolist(), table.rights.tolist(), strict=True))
     extra: list[tuple[int, int]] = []
     source: list[int] = []

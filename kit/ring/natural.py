@@ -27,6 +27,7 @@ from kit.ring.topology import Codes, Ring, Tokens
 
 Index = NDArray[np.intp]
 Keys = NDArray[np.int64]
+FEW = 8  # up to so many replicas are found slot by slot also when all nodes are wanted
 
 
 class Quota(Struct, frozen=True):
@@ -177,6 +178,8 @@ def walk(owners: Codes, starts: Index, quota: Quota) -> tuple[Codes, Index]:
     the beginning of the second round. The last place is where a row's walk ends. Slot by slot, all
     rows go one place on, and those that may not take what they meet go on alone.
     """
+    if quota.racks == 1 and quota.wanted == quota.nodes > FEW:
+        return _everybody(owners, starts)
     line = np.concatenate((owners, owners))
     rack_line = quota.rack_of[line]
     codes = np.empty((quota.wanted, len(starts)), np.int32)
@@ -199,6 +202,18 @@ def walk(owners: Codes, starts: Index, quota: Quota) -> tuple[Codes, Index]:
         np.take(rack_line, place, out=racks[slot])
         met[slot] = place
     return codes, met
+
+
+def _everybody(owners: Codes, starts: Index) -> tuple[Codes, Index]:
+    """The walk that takes every node: all nodes by the place where each is met first."""
+    codes = np.unique(owners)
+    met = np.empty((len(codes), len(starts)), np.intp)
+    for slot, code in enumerate(codes):
+        places = np.flatnonzero(owners == code)
+        places = np.append(places, places[0] + len(owners))
+        met[slot] = places[np.searchsorted(places, starts)]
+    order = np.argsort(met, axis=0)
+    return codes[order], np.take_along_axis(met, order, axis=0)
 
 
 def _takes(

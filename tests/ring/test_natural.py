@@ -167,3 +167,18 @@ def test_many_slots_and_many_racks() -> None:
         got = named(ring, replication)
         for right in (1, 50, 201, 400):
             assert got[right] == replicas_reference(nodes, replication, right, ring.space)
+
+
+def test_everybody_in_a_large_group() -> None:
+    """Where all of more than a few nodes are wanted, they come in walk order, a datacenter too."""
+    nodes = [Node(f"n{i}", (i * 7 % 61, i * 5 % 61 + 100), f"dc{i % 2 + 1}") for i in range(1, 31)]
+    ring = Ring.of(nodes, small(200))
+    every: tuple[Replication, ...] = (
+        EverywhereStrategy(),
+        SimpleStrategy(40),
+        NetworkTopologyStrategy((("dc1", 15), ("dc2", 20))),
+    )
+    for replication in every:
+        for right, names in named(ring, replication).items():
+            assert names == replicas_reference(nodes, replication, right, ring.space)
+            assert len(names) == 30
