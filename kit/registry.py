@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from operator import index
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from kit.errors import BadInput
+from kit.errors import BadInput, misfit, shorten
 from kit.model import Model, Safeguard
+
+MOST_NAMED = 40
 
 
 class Scenario(Struct, frozen=True):
@@ -59,10 +62,8 @@ def register(entry: Entry) -> None:
 
 
 def entries() -> dict[str, Entry]:
-    """Every registered model, by name."""
-    for name in _FAMILIES:
-        entry_of(name)
-    return dict(_ENTRIES)
+    """Every registered model, by name: the kit's own first, whatever was loaded first."""
+    return {name: entry_of(name) for name in [*_FAMILIES, *_ENTRIES]}
 
 
 def entry_of(name: str) -> Entry:
@@ -91,20 +92,34 @@ def build(
 
 
 def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
-    """The parameters of ``entry`` from plain values, strictly.
+    """The parameters of ``entry`` from plain values (or the structs they describe), strictly.
 
     Raises:
-        BadInput: naming the first parameter that is unknown or of a wrong type.
+        BadInput: naming the first parameter that is unknown or of a wrong type, or is missing.
     """
     known = {field.name: field.type for field in msgspec.structs.fields(entry.parameters)}
+    allowed = f"as {entry.name} takes it"
+    plain: dict[str, Any] = {}
     for field, value in given.items():
         if field not in known:
             raise BadInput("parameter", field, one_of(field, list(known)))
         try:
-            msgspec.convert(msgspec.to_builtins(value), known[field], strict=True)
+            plain[field] = msgspec.to_builtins(value, enc_hook=_number)
+        except (TypeError, ValueError, RecursionError):
+            raise BadInput(field, value, "plain data") from None
+        try:
+            msgspec.convert(plain[field], known[field], strict=True)
         except msgspec.ValidationError as error:
-            raise BadInput(field, value, f"as {entry.name} takes it ({error})") from None
-    return msgspec.convert(msgspec.to_builtins(dict(given)), entry.parameters, strict=True)
+            raise misfit(field, plain[field], error, allowed) from None
+    try:
+        return msgspec.convert(plain, entry.parameters, strict=True)
+    except msgspec.ValidationError as error:
+        raise misfit("parameters", plain, error, f"as {entry.name} takes them") from None
+
+
+def _number(value: Any) -> int:
+    """A whole number of another library as Python's own."""
+    return index(value)
 
 
 def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
@@ -121,24 +136,26 @@ def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def scenario_of(name: str) -> tuple[Entry, Scenario]:
-    """A scenario of any model, by name (``model/scenario`` where a bare name is not enough).
+    """A scenario of any model, by name: ``model/scenario``, or bare.
+
+    Of several with the same bare name, the first in the order of :func:`entries` is meant.
 
     Raises:
         BadInput: for an unknown name, with the nearest ones.
     """
-    found = {
-        key: (entry, scenario)
-        for entry in entries().values()
-        for scenario in entry.scenarios
-        for key in (scenario.name, f"{entry.name}/{scenario.name}")
-    }
+    found: dict[str, tuple[Entry, Scenario]] = {}
+    for entry in entries().values():
+        for scenario in entry.scenarios:
+            found.setdefault(scenario.name, (entry, scenario))
+            found[f"{entry.name}/{scenario.name}"] = entry, scenario
     if name not in found:
         raise BadInput("scenario", name, one_of(name, list(found)))
     return found[name]
 
 
-def one_of(word: str, allowed: list[str]) -> str:
-    """What is allowed, the nearest words first."""
-    near = get_close_matches(str(word), allowed, n=3)
-    names = dict.fromkeys([*near, *sorted(allowed)])
-    return "one of " + ", ".join(names)
+def one_of(word: object, allowed: list[str]) -> str:
+    """What is allowed, the nearest words first; a long list is cut."""
+    near = get_close_matches(word if isinstance(word, str) else shorten(word), allowed, n=3)
+    names = list(dict.fromkeys([*near, *sorted(allowed)]))
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return "one of " + ", ".join(names[:MOST_NAMED]) + more if names else "none: there are none"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from kit import __version__
-from kit.errors import BadInput
+from kit.errors import BadInput, misfit
 from kit.model import Model
 from kit.registry import build
 
@@ -21,7 +22,11 @@ MOST_BYTES = 64_000_000
 
 
 class Step(Struct, frozen=True, forbid_unknown_fields=True):
-    """One step: which moment it starts from, its verb, the action itself, where it leads."""
+    """One step: which moment it starts from, its verb, the action itself, where it leads.
+
+    ``verb`` is for people who read the file; the action is what counts, and the ``fingerprint`` of
+    the state that it leads to.
+    """
 
     parent: int
     verb: str
@@ -73,15 +78,17 @@ def loads(text: str | bytes, name: str = "trace") -> Trace:
         raise BadInput(name, f"{len(text)} bytes", f"at most {MOST_BYTES} bytes")
     try:
         head = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise BadInput(name, _start(text), f"a trace in JSON ({error})") from None
-    number = head.get("format") if isinstance(head, dict) else None
+    if not isinstance(head, dict):
+        raise BadInput(name, _start(text), "a trace in JSON: an object with its fields")
+    number = head.get("format")
     if type(number) is not int or number != FORMAT:
         raise BadInput("format", number, f"{FORMAT}, the one format this kit reads")
     try:
         trace = msgspec.convert(head, Trace, strict=True)
     except msgspec.ValidationError as error:
-        raise BadInput(name, _start(text), f"the fields of a trace ({error})") from None
+        raise misfit("", head, error, "as a trace has it") from None
     if len(trace.steps) > MOST_STEPS:
         raise BadInput("steps", len(trace.steps), f"at most {MOST_STEPS} steps")
     return trace
@@ -94,9 +101,10 @@ def read(path: str | Path) -> Trace:
         BadInput: when the file cannot be read or holds no trace.
     """
     try:
-        text = Path(path).read_bytes()
-    except OSError as error:
-        raise BadInput("file", str(path), f"a readable file ({error.strerror})") from None
+        with Path(path).open("rb") as file:
+            text = file.read(MOST_BYTES + 1).removeprefix(BOM_UTF8)
+    except (OSError, ValueError) as error:
+        raise BadInput("file", str(path), f"a readable file ({_reason(error)})") from None
     return loads(text, str(path))
 
 
@@ -113,17 +121,23 @@ def write_atomically(path: str | Path, text: str) -> None:
     """
     target = Path(path)
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise BadInput("file", str(path), f"a writable place ({error.strerror})") from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-    except OSError as error:
-        Path(temporary).unlink()
-        raise BadInput("file", str(path), f"a writable place ({error.strerror})") from None
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".kit-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(handle)
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(target)
+        except BaseException:
+            Path(temporary).unlink()
+            raise
+    except (OSError, ValueError) as error:
+        raise BadInput("file", str(path), f"a writable place ({_reason(error)})") from None
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
 
 
 def _start(text: str | bytes) -> str:
