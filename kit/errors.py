@@ -71,7 +71,7 @@ def misfit(field: str, data: Any, error: Exception, allowed: str) -> BadInput:
             data = data[name] if name else data[int(index)]
         except (LookupError, TypeError):
             break
-        field = f"{field}[{index}]" if index else f"{field}.{name}" if field else name
+        field = f"{field}[{index}]" if index else f"{field}.{name}"
     return BadInput(field, data, f"{allowed} ({reason})")
 
 

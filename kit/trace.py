@@ -88,7 +88,7 @@ def loads(text: str | bytes, name: str = "trace") -> Trace:
     try:
         trace = msgspec.convert(head, Trace, strict=True)
     except msgspec.ValidationError as error:
-        raise misfit("", head, error, "as a trace has it") from None
+        raise misfit("trace", head, error, "as a trace has it") from None
     if len(trace.steps) > MOST_STEPS:
         raise BadInput("steps", len(trace.steps), f"at most {MOST_STEPS} steps")
     return trace
