@@ -71,7 +71,7 @@ def against_the_driver(ring: Ring, tokens: int, replication: Replication) -> str
     owner = {t: hosts[code] for t, code in zip(line, ring.owners.tolist(), strict=True)}
     strategy = theirs(replication)
     large = len(line) > 100_000
-    slow = best(1 if large else 5, lambda: strategy.make_token_replica_map(owner, line))
+    slow = best(3 if large else 5, lambda: strategy.make_token_replica_map(owner, line))
     fast = best(5 if large else 20, lambda: replicas(ring, replication))
     found = strategy.make_token_replica_map(owner, line)
     ours = replicas(ring, replication, ring.tokens).tolist()
