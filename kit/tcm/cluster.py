@@ -14,6 +14,7 @@ from kit.compose import Product
 from kit.errors import Refusal
 from kit.log import Decide, Deliver, InstantLog, Learn, LogParameters, Rewrite
 from kit.model import Property, always, goal, sometimes
+from kit.ring.replication import EverywhereStrategy
 from kit.tcm.model import Crash, Restart, Stream, Tcm
 from kit.tcm.parameters import TcmParameters
 from kit.tcm.rules_barrier import Barrier, barriers
@@ -65,11 +66,16 @@ class TcmCluster(Product):
         self.properties = self._properties()
 
     def _floor(self) -> tuple[int, ...]:
-        """The fewest read replicas that each group of placements has at the start."""
+        """The fewest read replicas that each group of placements has at the start.
+
+        Where every node is a replica there is no such number: groups shrink with the ring.
+        """
         first = self.tcm.snapshot(self.tcm.start().events)
         return tuple(
-            int((placement.reads.groups >= 0).sum(axis=1).min(initial=0))
-            for placement in first.placements
+            1
+            if isinstance(group, EverywhereStrategy)
+            else int((placement.reads.groups >= 0).sum(axis=1).min())
+            for group, placement in zip(first.metadata.groups, first.placements, strict=True)
         )
 
     # -- what both parts know together ------------------------------------------------------------
@@ -191,8 +197,11 @@ class TcmCluster(Product):
             self._lamp("reads-in-writes", "INV-RF", "Reads are covered by writes"),
             self._lamp("locks", "INV-LOCK", "Operations in flight keep to disjoint ranges"),
             self._lamp("settled", "INV-RESUME", "Nothing is left half done"),
-            sometimes("in-transition", "Some range is read and written by different groups",
-                      self._in_transition),
+            sometimes(
+                "in-transition",
+                "Some range is read and written by different groups",
+                self._in_transition,
+            ),
             sometimes("done", "An operation is finished", self._done),
             goal("at-rest", "Nothing is in flight", lambda s: not self.tcm.sequences(s.tcm)),
         )
@@ -246,7 +255,9 @@ class TcmCluster(Product):
                 return f"{node} applies epoch {self.applied(after)[self.codes[node]]}."
             case Deliver(node, index):
                 epoch = self.log.epoch(index + 1)
-                return f"Epoch {epoch} reaches {node} above a gap; it is held back until that fills."
+                return (
+                    f"Epoch {epoch} reaches {node} above a gap; it is held back until that fills."
+                )
             case Stream(node, displaced, target):
                 source = displaced or "a quorum of the old replicas"
                 return f"{source} streams to {target} all that it serves in the ranges handed over."
@@ -271,7 +282,9 @@ class TcmCluster(Product):
             cancelled = before.undoing or node in self._cancelled_at_once(after, node)
             title = before.plan.operation.title
             step = before.steps[-1]
-            rest = "All is as before." if cancelled else "The operation is done; locks are released."
+            rest = (
+                "All is as before." if cancelled else "The operation is done; locks are released."
+            )
             if cancelled and not before.undoing:
                 return f"{opening}Epoch {epoch}: {SENTENCES['cancel']} ({title}). {rest}"
         else:

@@ -17,7 +17,8 @@ from kit.ring.tokens import TokenSpace
 from kit.tcm.cluster import TcmCluster
 from kit.tcm.rules_barrier import Barrier
 from kit.tcm.rules_metadata import Begin, Cancel, Sequence, Snapshot, locks
-from kit.tcm.rules_steps import BEFORE, COURSES, SENTENCES, usual_steps
+from kit.tcm.rules_plan import plan
+from kit.tcm.rules_steps import BEFORE, COURSES, SENTENCES
 from kit.tcm.rules_streams import Task, tasks
 
 
@@ -239,8 +240,8 @@ def _line(m: TcmCluster, s: Any, at: int, event: Any) -> LogLine:
     if after is not None:
         return _worded(at, after, after.steps[after.done - 1].name)
     if isinstance(event, Begin):
-        name = usual_steps(event.operation.kind, m.parameters.shape)[-1]
-        return LogLine(at, SENTENCES[name], event.operation.title)
+        only = plan(m.snapshot(s, at - 1).metadata, event.operation, m.tcm.switches).steps[0]
+        return LogLine(at, SENTENCES[only.name], event.operation.title)
     assert before is not None
     name = "cancel" if isinstance(event, Cancel) else before.next.name
     return _worded(at, before, name)

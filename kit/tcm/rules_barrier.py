@@ -8,7 +8,8 @@ Source: CEP-21, "Consistency Guarantees".
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence as Several
+from collections.abc import Mapping
+from collections.abc import Sequence as Several
 
 from msgspec import Struct
 

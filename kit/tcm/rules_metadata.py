@@ -124,9 +124,7 @@ class Metadata(Struct, frozen=True, dict=True):
         Local keyspaces have none: each node keeps its own.
         """
         replications = (keyspace.replication for keyspace in self.keyspaces)
-        return tuple(
-            dict.fromkeys(r for r in replications if not isinstance(r, LocalStrategy))
-        )
+        return tuple(dict.fromkeys(r for r in replications if not isinstance(r, LocalStrategy)))
 
     def group_of(self, keyspace: str) -> int | None:
         """The index of a keyspace's placements; None for a local keyspace."""

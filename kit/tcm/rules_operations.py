@@ -199,17 +199,21 @@ def _known_datacenter(ring: Ring, keyspaces: tuple[Keyspace, ...], dc: str) -> N
 def register(ring: Ring, operation: Operation) -> Ring:
     """The ring in which the newcomer of an operation is known, still without tokens.
 
-    Unless the operation says where, a replacement is put where the replaced node is, a joining
-    node beside the ring's first one.
+    Unless the operation says where, a replacement is put where the replaced node is; a joining
+    node where it was before, or beside the ring's first one.
     """
     if operation.kind not in ("join", "replace"):
         return ring
-    if operation.node in ring.names:
+    by_name = {node.name: node for node in ring.nodes}
+    known = by_name.get(operation.node)
+    beside = by_name.get(operation.target or operation.node, ring.nodes[0])
+    place = operation.dc or beside.dc, operation.rack or beside.rack
+    if known is None:
+        return ring.join(Node(operation.node, (), *place))
+    if (known.dc, known.rack) == place:
         return ring
-    beside = operation.target if operation.kind == "replace" else ring.names[0]
-    neighbour = next((node for node in ring.nodes if node.name == beside), ring.nodes[0])
-    dc, rack = operation.dc or neighbour.dc, operation.rack or neighbour.rack
-    return ring.join(Node(operation.node, (), dc, rack))
+    nodes = (Node(known.name, known.tokens, *place) if n is known else n for n in ring.nodes)
+    return Ring(tuple(nodes), ring.space, ring.tokens, ring.owners)
 
 
 def ring_after(ring: Ring, operation: Operation) -> Ring:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from kit.errors import Refusal
 from kit.ring.ranges import Range
 from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
-from kit.ring.topology import Ring
+from kit.ring.topology import Node, Ring
 from kit.tcm.rules_metadata import Metadata, Plan, Sequence, locks
 from kit.tcm.rules_operations import Operation
 from kit.tcm.rules_steps import Switches
@@ -33,6 +33,7 @@ def permit(
     """Why the operation may not begin now; None when it may."""
     return (
         _busy(metadata, operation)
+        or _claimed(metadata, operation)
         or _last_node(metadata, operation)
         or _too_few_left(metadata, operation, switches)
         or _locked(metadata, plan, switches)
@@ -49,32 +50,58 @@ def _busy(metadata: Metadata, operation: Operation) -> Refusal | None:
     return None
 
 
+def _claimed(metadata: Metadata, operation: Operation) -> Refusal | None:
+    """A token that a node is about to own is nobody else's, whatever else is switched off."""
+    for sequence in metadata.sequences:
+        other = sequence.plan.operation
+        both = [token for token in operation.tokens if token in other.tokens]
+        if both:
+            return Refusal(f"token {both[0]} is about to be owned by {other.node}: {other.title}")
+    return None
+
+
+def _leaving(metadata: Metadata) -> set[str]:
+    """The members that are on their way out."""
+    return {s.node for s in metadata.sequences if s.plan.operation.kind in SHRINKS}
+
+
 def _last_node(metadata: Metadata, operation: Operation) -> Refusal | None:
-    """The last node cannot go: nobody would own the tokens."""
-    members = [node.name for node in metadata.ring.nodes if node.tokens]
-    if operation.kind in SHRINKS and len(members) == 1:
+    """The last node that stays cannot go: nobody would own the tokens."""
+    staying = _members(metadata.ring, None, _leaving(metadata))
+    if operation.kind in SHRINKS and staying == 1:
         return Refusal(f"{operation.node} is the last node: nobody is left to own its ranges")
     return None
 
 
 def _too_few_left(metadata: Metadata, operation: Operation, switches: Switches) -> Refusal | None:
     """The safeguard *replication-check*: what stays must be able to hold every replica."""
-    if operation.kind not in SHRINKS or operation.force or "replication-check" in switches.off:
+    if operation.force or "replication-check" in switches.off:
         return None
-    going = metadata.ring.nodes[metadata.ring.code(operation.node)]
-    leaving_too = {s.node for s in metadata.sequences if s.plan.operation.kind in SHRINKS}
+    going = _going(metadata.ring, operation)
+    if going is None:
+        return None
     for keyspace in metadata.keyspaces:
         for dc, factor in _demands(keyspace.replication):
-            if dc is not None and dc != going.dc:
+            if dc != going.dc and (dc is not None or operation.kind not in SHRINKS):
                 continue
-            left = _members(metadata.ring, dc, leaving_too | {going.name})
+            left = _members(metadata.ring, dc, _leaving(metadata) | {going.name})
             if left < factor:
                 where = f" in {dc}" if dc else ""
                 return Refusal(
-                    f"without {operation.node} only {left} node(s) are left{where}, "
+                    f"without {going.name} only {left} node(s) are left{where}, "
                     f"but keyspace {keyspace.name} keeps {factor} replicas (force overrides)"
                 )
     return None
+
+
+def _going(ring: Ring, operation: Operation) -> Node | None:
+    """The node that its datacenter loses: a replacement elsewhere takes one from it too."""
+    if operation.kind in SHRINKS:
+        return ring.nodes[ring.code(operation.node)]
+    if operation.target is None:
+        return None
+    target = ring.nodes[ring.code(operation.target)]
+    return None if operation.dc in (None, target.dc) else target
 
 
 def _demands(replication: Replication) -> tuple[tuple[str | None, int], ...]:

@@ -17,7 +17,7 @@ from kit.ring.natural import replicas
 from kit.ring.topology import Ring
 from kit.tcm.rules_metadata import Metadata, Plan, PlannedStep, Sequence, Transfer
 from kit.tcm.rules_operations import Operation, register, ring_after
-from kit.tcm.rules_steps import COURSES, Part, Switches, step_table
+from kit.tcm.rules_steps import COURSES, Part, Switches, step_table, usual_steps
 
 
 def plan(metadata: Metadata, operation: Operation, switches: Switches) -> Plan:
@@ -36,8 +36,11 @@ def plan(metadata: Metadata, operation: Operation, switches: Switches) -> Plan:
     )
     if switches.shape == "cep":
         # An event that would change no row is left out; one is kept, to commit the membership.
-        changing = tuple(step for step in steps if any(delta != Delta.empty for delta in step.deltas))
-        steps = changing or steps[-1:]
+        changing = tuple(
+            step for step in steps if any(delta != Delta.empty for delta in step.deltas)
+        )
+        last = usual_steps(operation.kind, switches.shape)[-1]
+        steps = changing or tuple(step for step in steps if step.name == last)
     return Plan(operation, steps, movements, _transfers(metadata, before, movements, operation))
 
 
@@ -45,7 +48,10 @@ def _joined(
     moved: Movement, before: Ring, after: Ring, parts: tuple[Part, ...], switches: Switches
 ) -> Delta:
     """The delta of a step: its parts one after the other."""
-    deltas = [merging(moved, before, after, switches) if p == "merge" else getattr(moved, p) for p in parts]
+    deltas = [
+        merging(moved, before, after, switches) if p == "merge" else getattr(moved, p)
+        for p in parts
+    ]
     return reduce(merge, deltas, Delta.empty)
 
 

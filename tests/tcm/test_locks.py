@@ -109,3 +109,13 @@ def test_keyspaces_lock_for_themselves() -> None:
     assert {line.split()[0] for line in drive.refusal(joins[1]).evidence} == {"three"}
     alone = ten(*joins, keyspaces=keyspaces[:1]).act(*joins)
     assert alone.dark() == []
+
+
+def test_a_token_is_promised_to_one_node() -> None:
+    """A token that one operation is about to hand out is refused to another, locks or no locks."""
+    both = ("join X --tokens 550", "join Y --tokens 550")
+    for off in ((), ("range-locks",)):
+        drive = ten(*both, off=off).act(both[0])
+        assert drive.refusal(both[1]).reason == (
+            "token 550 is about to be owned by X: join X at 550"
+        )
