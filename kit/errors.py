@@ -39,6 +39,10 @@ def one_line(text: str) -> str:
 class KitError(Exception):
     """Base of all errors that the kit raises on purpose; its text is one line."""
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows below the cell: that line, without the way to it."""
+        return [f"{type(self).__name__}: {self}"]
+
     def __init__(self, message: str) -> None:
         super().__init__(one_line(message))
 

@@ -1,0 +1,34 @@
+"""What the notebooks ask and check: predictions before a step is shown, exercises after it.
+
+The names below are loaded when they are first used, so that a checker's fresh process loads no
+widgets.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_PLACES = {
+    "allowed": "kit.lessons.questions",
+    "barrier": "kit.lessons.questions",
+    "breaks": "kit.lessons.questions",
+    "changes": "kit.lessons.questions",
+    "events": "kit.lessons.questions",
+    "exercise": "kit.lessons.exercises",
+    "group_sizes": "kit.lessons.charts",
+    "predict": "kit.lessons.predictions",
+    "readers": "kit.lessons.questions",
+    "sources": "kit.lessons.questions",
+    "step_table": "kit.lessons.charts",
+    "still": "kit.lessons.stills",
+    "terminal": "kit.lessons.terminal",
+    "versions": "kit.lessons.terminal",
+    "writers": "kit.lessons.questions",
+}
+__all__ = sorted(_PLACES)  # noqa: PLE0605  # the table above is the one list of public names
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'kit.lessons' has no attribute {name!r}")
+    return getattr(import_module(_PLACES[name]), name)

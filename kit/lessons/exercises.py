@@ -1,0 +1,183 @@
+"""Exercises at the end of a notebook, and how an answer gets to its judge.
+
+The judge is a fresh process (:mod:`kit.lessons.judge`), so that nothing done in the notebook can
+change the model that the answer is replayed on. A learner's function runs in yet another process,
+which sees the cases but not the answers (:mod:`kit.lessons.solo`).
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kit.errors import BadInput, KitError
+from kit.lessons.stills import Still
+from kit.lessons.tasks import SEED, Marks, Task, task_named
+from kit.lessons.terminal import HOME
+from kit.lessons.verdicts import Verdict
+from kit.timeline import Timeline
+from kit.trace import Trace
+from kit.views.fragment import Frag, h
+from kit.views.static import static_html
+
+MOST_VERBS = 1000
+PATIENCE = 30  # seconds for the whole judgement; a learner's function gets fewer (judge.SECONDS)
+BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from kit.lessons.judge import main; main()"
+
+
+class Exercise:
+    """An exercise as a notebook shows it; ``check`` judges an answer."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    def check(self, answer: Any) -> Verdict:
+        """Judge an answer in a fresh process.
+
+        ``answer`` is what the exercise asks for: verbs (or a Player, Timeline or Trace that holds
+        them), a ring, or a function.
+
+        Raises:
+            BadInput: when the answer has not the form that was asked for.
+        """
+        sent = {"task": self.task.name, "answer": ENCODE[self.task.wants](answer)}
+        return _verdict(self.task, _judged(sent))
+
+    def draw(self) -> Frag:
+        """The exercise's title and text."""
+        return h("div", h("h4", f"Exercise: {self.task.title}"), h("p", self.task.text))
+
+    def __repr__(self) -> str:
+        return f"Exercise: {self.task.title}\n{textwrap.fill(self.task.text, 96)}"
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": static_html(self.draw())}
+
+
+def exercise(name: str) -> Exercise:
+    """An exercise by name.
+
+    Raises:
+        BadInput: for an unknown name, with the nearest ones.
+    """
+    return Exercise(task_named(name))
+
+
+def _judged(sent: dict[str, Any]) -> Marks:
+    """Send an answer to the judge and read what it says."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", BOOT, HOME],
+            check=False,
+            input=json.dumps(sent),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+    except subprocess.TimeoutExpired:
+        raise KitError(f"check: no verdict within {PATIENCE} seconds") from None
+    if done.returncode == 2:
+        raise KitError(done.stderr.strip().removeprefix("kit: "))
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["it ended without a word"])[-1]
+        raise KitError(f"check: the judge failed: {last}")
+    return msgspec.json.decode(done.stdout, type=Marks)
+
+
+def _verdict(task: Task, marks: Marks) -> Verdict:
+    """The judge's counts in words. Of hidden cases only the counts are told."""
+    passed = sum(case.passed for case in marks.public)
+    counts = f"Public cases: {passed} of {len(marks.public)} passed."
+    if marks.hidden:
+        counts += f" Hidden cases: {sum(marks.hidden)} of {len(marks.hidden)} passed"
+        counts += f" (seed {SEED})." if task.seeded else "."
+    if marks.passed:
+        return Verdict(True, "Passed.", (counts,))
+    notes = tuple(case.note for case in marks.public if not case.passed)
+    return Verdict(False, "Not yet.", (counts, *notes, f"Hint: {task.hint}"))
+
+
+def verbs_of(answer: Any) -> list[str]:
+    """The verbs of a run: a list of them, or what holds a run (Player, Timeline, Trace).
+
+    Raises:
+        BadInput: when it is none of these.
+    """
+    form = "a list of verbs such as ['join X --tokens 150', 'apply B'], or a Player or a trace"
+    if isinstance(answer, Still):
+        raise BadInput("answer", answer, form)
+    timeline = getattr(answer, "timeline", answer)
+    if isinstance(timeline, Timeline):
+        moments = timeline.path(timeline.at)[1:]
+        return [timeline.model.verb(timeline.moments[moment].action) for moment in moments]
+    if isinstance(answer, Trace):
+        return _along(answer)
+    if not isinstance(answer, list | tuple) or not all(isinstance(word, str) for word in answer):
+        raise BadInput("answer", answer, form)
+    if len(answer) > MOST_VERBS:
+        raise BadInput("answer", f"{len(answer)} verbs", f"at most {MOST_VERBS}")
+    return list(answer)
+
+
+def _along(trace: Trace) -> list[str]:
+    """The verbs on the way to the moment that a trace looks at."""
+    found: list[str] = []
+    at = trace.at
+    while 0 < at <= len(trace.steps):
+        step = trace.steps[at - 1]
+        if not 0 <= step.parent < at:
+            raise BadInput("answer", step.parent, f"a trace whose step {at} has an earlier parent")
+        found.append(step.verb)
+        at = step.parent
+    return found[::-1]
+
+
+def ring_of(answer: Any) -> str:
+    """A ring as the text of a ring file, from a dictionary, a text or a file.
+
+    Raises:
+        BadInput: when it is none of these.
+    """
+    if isinstance(answer, Path):
+        try:
+            return answer.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise BadInput("answer", str(answer), f"a readable ring file ({error})") from None
+    if isinstance(answer, str):
+        return answer
+    if isinstance(answer, dict):
+        try:
+            return json.dumps(answer)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise BadInput("answer", answer, f"what JSON can hold ({error})") from None
+    raise BadInput("answer", answer, "a ring as a dictionary, as JSON text or as a path")
+
+
+def source_of(answer: Any) -> dict[str, str]:
+    """A function as its own text and name.
+
+    Raises:
+        BadInput: when it is no function written with ``def``, or its text is not to be had.
+    """
+    form = "a function of yours, written with def"
+    if not inspect.isfunction(answer):
+        raise BadInput("answer", answer, form)
+    try:
+        source = textwrap.dedent(inspect.getsource(answer))
+        first = ast.parse(source).body[0]
+    except (OSError, SyntaxError, IndexError):
+        raise BadInput("answer", answer.__name__, f"{form} in a cell or a file") from None
+    if not isinstance(first, ast.FunctionDef):
+        raise BadInput("answer", answer.__name__, form)
+    return {"name": first.name, "source": source}
+
+
+ENCODE = {"verbs": verbs_of, "ring": ring_of, "function": source_of}

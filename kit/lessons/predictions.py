@@ -1,0 +1,91 @@
+"""Predict, then reveal: a question that is answered before the step is shown.
+
+In a live notebook the question is a form; without a front end it is text, and ``answer`` in code
+does what the form's button does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kit.errors import BadInput
+from kit.lessons.form import form
+from kit.lessons.questions import Asked, changes
+from kit.lessons.stills import timeline_of
+from kit.lessons.verdicts import Verdict
+from kit.registry import one_of
+from kit.timeline import Timeline
+from kit.views.fragment import Frag, h
+from kit.views.static import static_html
+from kit.widgets.opening import open_named
+
+NONE = "none of these"
+
+
+class Prediction:
+    """A question waiting for an answer."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        self.text = asked.question.text
+        self.choices = (*asked.question.choices, NONE)
+
+    def answer(self, *chosen: str | int) -> Verdict:
+        """Judge an answer: the choices that the learner takes to be right, all of them.
+
+        A wrong answer gets the model's own run for a reply.
+
+        Raises:
+            BadInput: when nothing was chosen, or something that was not offered.
+        """
+        given = [_word(choice) for choice in chosen]
+        for choice in given:
+            if choice not in self.choices:
+                raise BadInput("answer", choice, one_of(choice, list(self.choices)))
+        if not given:
+            raise BadInput("answer", None, one_of("", list(self.choices)))
+        because = self.asked.question.because
+        if set(given) == set(self.asked.question.right or (NONE,)):
+            return Verdict(True, "Right.", (because,))
+        told = f"You said: {', '.join(dict.fromkeys(given))}."
+        return Verdict(False, "Not so.", (told, because), self.asked.evidence)
+
+    def draw(self) -> Frag:
+        """The question and its choices, without a form."""
+        choices = h("ul", [h("li", f"☐ {choice}") for choice in self.choices])
+        return h("div", h("p", h("strong", self.text)), choices)
+
+    def __repr__(self) -> str:
+        return "\n".join([self.text, *(f"  [ ] {choice}" for choice in self.choices)])
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        bundle = form(self)._repr_mimebundle_(**options) or {}
+        live = bundle[0] if isinstance(bundle, tuple) else bundle
+        return {**live, "text/plain": repr(self), "text/html": static_html(self.draw())}
+
+
+def predict(source: Any, question: Callable[..., Asked] = changes, *about: Any) -> Prediction:
+    """Ask a question about what a Player, a Timeline or a scenario by name is going to do.
+
+    ``question`` is one of :mod:`kit.lessons.questions` (left out: whose replicas the next epoch
+    changes), ``about`` is what it takes beside the timeline: a token, a safeguard.
+
+    Raises:
+        BadInput: when ``source`` or what the question is about is not acceptable.
+        KitError: when there is nothing to ask.
+    """
+    return Prediction(question(_opened(source), *about))
+
+
+def _opened(source: Any) -> Timeline:
+    if isinstance(source, str):
+        return open_named(source).timeline
+    return timeline_of(source)
+
+
+def _word(choice: object) -> str:
+    """A choice as its text; a number stands for itself."""
+    if isinstance(choice, bool) or not isinstance(choice, str | int):
+        raise BadInput("answer", choice, "choices as text, each as it is offered")
+    return str(choice).strip()

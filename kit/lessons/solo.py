@@ -1,0 +1,52 @@
+"""Runs a learner's function on given arguments, alone in a process that knows nothing else.
+
+Called as ``python -I -S solo.py ASKED TOLD``: ASKED is JSON with ``source``, ``name`` and
+``cases`` (a list of argument lists); TOLD gets a line of JSON a case. It imports nothing of the
+kit, so there is nothing here whose change could change a verdict.
+"""
+
+import json
+import sys
+from typing import Any
+
+
+def main(asked: str, told: str) -> None:
+    """Run every case; what goes wrong in one is its result."""
+    with open(asked, encoding="utf-8") as file:  # noqa: PTH123  # pathlib is slow to load
+        given = json.load(file)
+    names: dict[str, Any] = {"__name__": "answer"}
+    try:
+        exec(compile(given["source"], "answer", "exec"), names)  # the learner's own words
+        function = names[given["name"]]
+    except Exception as error:
+        function = _failing(error)
+    with open(told, "w", encoding="utf-8") as file:  # noqa: PTH123  # pathlib is slow to load
+        for arguments in given["cases"]:
+            file.write(outcome(function, arguments) + "\n")
+            file.flush()
+
+
+def outcome(function: Any, arguments: list[Any]) -> str:
+    """One line of JSON: the value, or the error in words."""
+    try:
+        return json.dumps({"value": _plain(function(*arguments))})
+    except Exception as error:
+        return json.dumps({"error": f"{type(error).__name__}: {error}"[:200]})
+
+
+def _plain(value: Any) -> Any:
+    """The value as data: a set as a sorted list, a tuple as a list."""
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    return value
+
+
+def _failing(error: Exception) -> Any:
+    def fail(*_arguments: Any) -> None:
+        raise error
+
+    return fail
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

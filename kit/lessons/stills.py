@@ -1,0 +1,83 @@
+"""Pictures that stay: a moment's panels as text and as HTML that needs neither kernel nor script.
+
+A Player shown twice is one Player in two places, and both move on. A still keeps what was to be
+seen when its cell ran, so that a stored notebook tells its story epoch by epoch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.errors import BadInput
+from kit.registry import one_of
+from kit.tcm.cluster import TcmCluster
+from kit.timeline import Timeline
+from kit.views.fragment import Frag, h
+from kit.views.frame import narration
+from kit.views.panel import Panel, Scene
+from kit.views.registry import for_model
+from kit.views.static import static_html
+
+
+class Still:
+    """Some panels of one moment."""
+
+    def __init__(self, scene: Scene, panels: tuple[Panel, ...]) -> None:
+        self.scene = scene
+        self.panels = tuple(p for p in panels if p.shown is None or p.shown(scene))
+
+    def draw(self) -> Frag:
+        """The panels, one under the other, each below its title."""
+        bodies = [(h("h4", panel.title), panel.draw(self.scene)) for panel in self.panels]
+        return h("div", narration(self.scene), bodies)
+
+    def __repr__(self) -> str:
+        parts = [f"{panel.title}\n{panel.text(self.scene)}".rstrip() for panel in self.panels]
+        return "\n\n".join([self.scene.say, *parts])
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": static_html(self.draw())}
+
+
+def timeline_of(source: Any) -> Timeline:
+    """The timeline of a Player, or the timeline itself.
+
+    Raises:
+        BadInput: when it is neither.
+    """
+    found = getattr(source, "timeline", source)
+    if not isinstance(found, Timeline):
+        raise BadInput("source", source, "a Player or a Timeline")
+    return found
+
+
+def cluster_of(timeline: Timeline) -> TcmCluster:
+    """The model of a timeline, where it must be one of the epoch protocol.
+
+    Raises:
+        BadInput: when it is another.
+    """
+    if not isinstance(timeline.model, TcmCluster):
+        raise BadInput("model", timeline.model.name, "tcm, the epoch protocol")
+    return timeline.model
+
+
+def scene_of(timeline: Timeline) -> Scene:
+    """What the moment that a timeline looks at is drawn from."""
+    now = timeline.now
+    return Scene(timeline.model, now.state, timeline.before, now.action, now.say, now.milestone)
+
+
+def still(source: Any, *names: str) -> Still:
+    """A lasting picture of the moment that ``source`` shows: the named panels, or the usual ones.
+
+    Raises:
+        BadInput: for a panel that the model does not have.
+    """
+    timeline = timeline_of(source)
+    known = {panel.name: panel for panel in for_model(timeline.model).panels}
+    for name in names:
+        if name not in known:
+            raise BadInput("panel", name, one_of(name, list(known)))
+    chosen = tuple(known[name] for name in names)
+    return Still(scene_of(timeline), chosen or tuple(p for p in known.values() if p.still))

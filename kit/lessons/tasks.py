@@ -1,0 +1,72 @@
+"""What an exercise is, and the list of them. What each one wants is judged by the models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from kit.errors import BadInput
+from kit.registry import one_of
+
+SEED = 2
+"""Hidden cases are drawn from this seed: the same ones for everybody, on every machine."""
+
+
+class Case(Struct, frozen=True):
+    """A public case: whether it passed and, when not, what is wrong with it."""
+
+    passed: bool
+    note: str = ""
+
+
+class Marks(Struct, frozen=True):
+    """What a judge found: the public cases in full, of hidden ones only whether they passed."""
+
+    public: tuple[Case, ...]
+    hidden: tuple[bool, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is wrong."""
+        return all(case.passed for case in self.public) and all(self.hidden)
+
+
+class Task(Struct, frozen=True):
+    """One exercise.
+
+    ``wants`` is the form of the answer, ``judge`` turns an answer of that form into marks,
+    ``hint`` is said with every answer that does not pass. ``seeded`` tells that hidden cases are
+    drawn from :data:`SEED`.
+    """
+
+    name: str
+    title: str
+    text: str
+    wants: Literal["verbs", "ring", "function"]
+    hint: str
+    judge: Callable[[Any], Marks]
+    seeded: bool = False
+
+
+_PLACES = ("kit.lessons.tasks_runs", "kit.lessons.tasks_rings", "kit.lessons.tasks_functions")
+
+
+def tasks() -> dict[str, Task]:
+    """Every exercise, by name."""
+    found = (task for place in _PLACES for task in import_module(place).TASKS)
+    return {task.name: task for task in found}
+
+
+def task_named(name: str) -> Task:
+    """An exercise by name.
+
+    Raises:
+        BadInput: for an unknown name, with the nearest ones.
+    """
+    known = tasks()
+    if name not in known:
+        raise BadInput("exercise", name, one_of(name, list(known)))
+    return known[name]
