@@ -1,0 +1,1 @@
+"""Figures measured against baselines, side by side in one run: `python -m benchmarks`."""

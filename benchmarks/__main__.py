@@ -1,0 +1,66 @@
+"""Run every benchmark and print its figures: `make bench`, in less than five minutes.
+
+A module that hands out `figures()` gets its rows in the one table at the end; one that only has a
+`main()` prints lines of its own, which come first. Names on the command line choose modules.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.figures import HEAD, Figure
+
+ORDER = ("placements", "player", "search", "timeline", "imports")
+BEHIND_THE_SCENES = {"__init__", "__main__", "figures", "plain_twophase"}
+
+
+def chosen(names: list[str]) -> list[str]:
+    """The modules to run: those named, or all; any that is not in the order comes last."""
+    found = {path.stem for path in Path(__file__).parent.glob("*.py")} - BEHIND_THE_SCENES
+    every = [name for name in ORDER if name in found] + sorted(found - set(ORDER))
+    unknown = [name for name in names if name not in every]
+    if unknown:
+        raise SystemExit(f"benchmarks: got {unknown[0]}; allowed: {', '.join(every)}")
+    return names or every
+
+
+def run(name: str) -> list[Figure]:
+    """The rows of one benchmark; it may print lines of its own instead."""
+    began = time.perf_counter()
+    print(f"--- {name}", flush=True)
+    module = importlib.import_module(f"benchmarks.{name}")
+    found: list[Figure] = []
+    if hasattr(module, "figures"):
+        for figure in module.figures():
+            print(figure.row, flush=True)
+            found.append(figure)
+    else:
+        module.main()
+    print(f"    ({time.perf_counter() - began:.0f} s)", flush=True)
+    return found
+
+
+def main() -> int:
+    """Run them all, one after the other; one that fails does not stop the others."""
+    began, rows, failed = time.perf_counter(), list[Figure](), list[str]()
+    for name in chosen(sys.argv[1:]):
+        try:
+            rows += run(name)
+        except Exception as error:  # the others are still worth having
+            print(f"    failed: {type(error).__name__}: {error}", flush=True)
+            failed.append(name)
+    print(f"\n{HEAD}")
+    for figure in rows:
+        print(figure.row)
+    missed = [figure.name for figure in rows if figure.met is False]
+    print(f"\n{time.perf_counter() - began:.0f} s in all; {len(missed)} aims not met")
+    for name in failed:
+        print(f"could not be measured: {name}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
