@@ -20,8 +20,8 @@ _PLACES = {
     "sources": "kit.lessons.questions",
     "step_table": "kit.lessons.charts",
     "still": "kit.lessons.stills",
-    "terminal": "kit.lessons.terminal",
-    "versions": "kit.lessons.terminal",
+    "terminal": "kit.lessons.prompt",
+    "versions": "kit.lessons.prompt",
     "writers": "kit.lessons.questions",
 }
 __all__ = sorted(_PLACES)  # noqa: PLE0605  # the table above is the one list of public names

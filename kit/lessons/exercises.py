@@ -21,7 +21,7 @@ import msgspec
 from kit.errors import BadInput, KitError
 from kit.lessons.stills import Still
 from kit.lessons.tasks import SEED, Marks, Task, task_named
-from kit.lessons.terminal import HOME
+from kit.lessons.prompt import HOME
 from kit.lessons.verdicts import Verdict
 from kit.timeline import Timeline
 from kit.trace import Trace
@@ -101,7 +101,7 @@ def _verdict(task: Task, marks: Marks) -> Verdict:
         counts += f" (seed {SEED})." if task.seeded else "."
     if marks.passed:
         return Verdict(True, "Passed.", (counts,))
-    notes = tuple(case.note for case in marks.public if not case.passed)
+    notes = tuple(case.note for case in marks.public if case.note)
     return Verdict(False, "Not yet.", (counts, *notes, f"Hint: {task.hint}"))
 
 

@@ -1,0 +1,88 @@
+"""A right answer to every exercise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.check import check
+from kit.lessons.tasks_runs import Course
+from kit.model import always
+from kit.registry import scenario_of
+from kit.tcm import facts
+from kit.timeline import Timeline
+
+
+def replicas(tokens: dict[str, int], token: int, rf: int) -> list[str]:
+    """Walk clockwise from the owner of the token."""
+    walk = sorted(tokens, key=lambda name: (tokens[name] < token, tokens[name]))
+    return walk[:rf]
+
+
+def needed(before: list[str], after: list[str]) -> int:
+    """More than half of everybody concerned."""
+    return len(set(before) | set(after)) // 2 + 1
+
+
+def may_run_together(one: list[list[int]], other: list[list[int]]) -> bool:
+    """No range of the one shares a token with one of the other."""
+    return not any(a[0] < b[1] and b[0] < a[1] for a in one for b in other)
+
+
+def ring_of_two_datacenters(in_second: int = 4) -> dict[str, Any]:
+    """Four nodes in the first datacenter, some in the second, in two racks each."""
+    nodes = [
+        {
+            "name": f"n{i}",
+            "tokens": [i * 100],
+            "dc": "dc1" if i <= 4 else "dc2",
+            "rack": f"r{1 + i % 2}",
+        }
+        for i in range(1, 5 + in_second)
+    ]
+    replication = {"class": "NetworkTopologyStrategy", "dc1": 2, "dc2": 2}
+    return {"nodes": nodes, "keyspaces": [{"name": "ks", "replication": replication}]}
+
+
+def scripted_run(scenario: str) -> Timeline:
+    """A scenario's own script, played to its end."""
+    _, found = scenario_of(scenario)
+    timeline = Timeline(Course(scenario).model(), found.script)
+    while timeline.forward() is not None:
+        pass
+    return timeline
+
+
+def broken_run() -> Timeline:
+    """The shortest run of the bootstrap with three replicas, S-06 off, that lights a lamp."""
+    timeline = Timeline(Course("rf3", off=("old-writer-stays",)).model())
+    violation = check(timeline.model).violation
+    assert violation is not None
+    for action in violation.actions:
+        timeline.do(action)
+    return timeline
+
+
+def shortest_run() -> list[str]:
+    """The bootstrap up to X's first writes, nobody applying an epoch who need not."""
+    timeline = Timeline(Course("bootstrap").model())
+    goal = check(timeline.model, (_at(timeline, 2),)).violation
+    assert goal is not None
+    return [timeline.model.verb(action) for action in goal.actions]
+
+
+def _at(timeline: Timeline, epoch: int) -> Any:
+    m: Any = timeline.model
+    return always("at", "", lambda s: "there" if facts.epoch(m, s) >= epoch else None)
+
+
+RIGHT: dict[str, Any] = {
+    "fewest-steps": shortest_run,
+    "light-a-lamp": broken_run,
+    "crash-and-resume": lambda: scripted_run("crash-and-resume"),
+    "way-back": lambda: scripted_run("cancel"),
+    "any-may-leave": ring_of_two_datacenters,
+    "replicas": lambda: replicas,
+    "needed": lambda: needed,
+    "may-run-together": lambda: may_run_together,
+}
+"""What gives a right answer, by exercise."""

@@ -1,0 +1,244 @@
+"""Exercises: right answers pass, wrong ones get a hint, nothing of a hidden case is told."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from kit.errors import BadInput, KitError
+from kit.lessons import exercise
+from kit.lessons.exercises import source_of, verbs_of
+from kit.lessons.judge import results_of
+from kit.lessons.tasks import tasks
+from kit.timeline import Timeline
+from tests.lessons import answers
+from tests.lessons.answers import RIGHT
+
+WORKED = {"A": 100, "B": 200, "C": 300}
+
+
+@pytest.mark.spec("H-011")
+@pytest.mark.parametrize("name", sorted(RIGHT))
+def test_a_right_answer_passes(name: str) -> None:
+    """The answer that the exercise asks for passes every public and hidden case."""
+    verdict = exercise(name).check(RIGHT[name]())
+    assert verdict.passed, verdict
+    assert "Hint" not in repr(verdict)
+
+
+def test_every_exercise_has_a_right_answer_here() -> None:
+    """No exercise is without an answer that is known to pass."""
+    assert sorted(tasks()) == sorted(RIGHT)
+
+
+def owner_only(tokens: dict[str, int], token: int, rf: int) -> list[str]:
+    """Only the walk's first node."""
+    return sorted(tokens, key=lambda name: (tokens[name] < token, tokens[name]))[:1]
+
+
+def worked_only(tokens: dict[str, int], token: int, rf: int) -> list[str]:
+    """Right for the public cases alone."""
+    return {130: ["B", "C"], 350: ["A", "B"]}.get(token, [])
+
+
+def majority_of_the_new(before: list[str], after: list[str]) -> int:
+    """Forgets those who leave."""
+    return len(after) // 2 + 1
+
+
+def touching_is_sharing(one: list[list[int]], other: list[list[int]]) -> bool:
+    """Takes ranges to be closed on both sides."""
+    return not any(a[0] <= b[1] and b[0] <= a[1] for a in one for b in other)
+
+
+def prefix(timeline: Timeline, steps: int) -> list[str]:
+    """The first verbs of a run."""
+    return verbs_of(timeline)[:steps]
+
+
+WRONG: list[tuple[str, Any]] = [
+    ("fewest-steps", lambda: ["join X --tokens 150", *(f"apply {n}" for n in "ABCX"), "commit X"]),
+    ("fewest-steps", lambda: ["join X --tokens 150"]),
+    ("fewest-steps", lambda: ["join X --tokens 150", "commit X"]),
+    ("fewest-steps", lambda: ["open sesame"]),
+    ("light-a-lamp", lambda: prefix(answers.broken_run(), 5)),
+    ("light-a-lamp", list),
+    ("crash-and-resume", lambda: prefix(answers.scripted_run("crash-and-resume"), 12)),
+    ("crash-and-resume", lambda: answers.scripted_run("bootstrap")),
+    ("way-back", lambda: answers.scripted_run("rf3")),
+    ("way-back", lambda: ["join X --tokens 150", "cancel X"]),
+    ("way-back", lambda: prefix(answers.scripted_run("cancel"), 16)),
+    ("any-may-leave", lambda: answers.ring_of_two_datacenters(2)),
+    ("any-may-leave", lambda: answers.ring_of_two_datacenters(3)),
+    ("any-may-leave", lambda: answers.ring_of_two_datacenters(80)),
+    ("replicas", lambda: owner_only),
+    ("replicas", lambda: worked_only),
+    ("needed", lambda: majority_of_the_new),
+    ("may-run-together", lambda: touching_is_sharing),
+]
+
+
+@pytest.mark.spec("H-011")
+@pytest.mark.parametrize(("name", "answer"), WRONG)
+def test_a_wrong_answer_gets_counts_and_a_hint(name: str, answer: Any) -> None:
+    """An answer that runs but is wrong is told how many cases passed, and the hint."""
+    verdict = exercise(name).check(answer())
+    assert not verdict.passed
+    told = repr(verdict)
+    assert "Public cases: " in told
+    assert f"Hint: {exercise(name).task.hint}" in told
+
+
+def test_the_hidden_cases_are_only_counted() -> None:
+    """Right for the public cases alone: one learns how many hidden ones fail, and no more."""
+    told = repr(exercise("replicas").check(worked_only))
+    assert "Public cases: 2 of 2 passed. Hidden cases: " in told
+    assert "of 8 passed (seed 2)." in told
+    assert "n1" not in told
+
+
+def test_the_verdict_is_the_same_each_time() -> None:
+    """Hidden cases come from a seed that is told: asking twice gives the same words."""
+    assert repr(exercise("needed").check(majority_of_the_new)) == repr(
+        exercise("needed").check(majority_of_the_new)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("fewest-steps", "join X"),
+        ("fewest-steps", 7),
+        ("fewest-steps", ["join X --tokens 150", 3]),
+        ("fewest-steps", ["apply A"] * 5000),
+        ("any-may-leave", 7),
+        ("any-may-leave", {"nodes": {1, 2}}),
+        ("any-may-leave", {}),
+        ("any-may-leave", "{"),
+        ("replicas", 7),
+        ("replicas", len),
+        ("replicas", lambda tokens, token, rf: []),
+    ],
+)
+def test_a_malformed_answer_is_one_clear_line(name: str, answer: Any) -> None:
+    """An answer of the wrong form is a KitError of one line that says what is asked for."""
+    with pytest.raises(KitError) as raised:
+        exercise(name).check(answer)
+    assert "allowed" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_an_unknown_exercise_names_the_nearest() -> None:
+    """A name that no exercise has is BadInput with the nearest names first."""
+    with pytest.raises(BadInput, match="one of replicas"):
+        exercise("replica")
+
+
+def tampers(tokens: dict[str, int], token: int, rf: int) -> list[str]:
+    """Tries what a function might try to pass without knowing the answer."""
+    import builtins
+    import json
+    import sys
+
+    json.dumps = lambda *_args, **_more: '{"value": ["B", "C"]}'
+    builtins.all = lambda *_args: True
+    print('{"public": [], "hidden": []}')
+    sys.stdout = sys.stderr = None
+    return []
+
+
+def leaves(tokens: dict[str, int], token: int, rf: int) -> list[str]:
+    """Ends its process as if all were well."""
+    import os
+
+    os._exit(0)
+
+
+def knows_the_kit(tokens: dict[str, int], token: int, rf: int) -> list[str]:
+    """Asks the judge's own modules."""
+    from kit.lessons.tasks_functions import replicas
+
+    return replicas(tokens, token, rf)
+
+
+@pytest.mark.parametrize("answer", [tampers, leaves, knows_the_kit])
+def test_an_answer_cannot_set_what_the_judge_trusts(answer: Any) -> None:
+    """Whatever a function does in its process, results are compared in another one."""
+    verdict = exercise("replicas").check(answer)
+    assert not verdict.passed
+    assert "Hint" in repr(verdict)
+
+
+def test_what_is_changed_in_the_notebook_does_not_reach_the_judge(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A run is replayed on a model of a fresh process: what is patched here is whole there."""
+    monkeypatch.setattr("kit.timeline.Timeline.lamps", lambda _self: ())
+    monkeypatch.setattr("kit.lessons.tasks_runs.breaks_something", lambda _timeline: None)
+    monkeypatch.setenv("PYTHONPATH", os.devnull)
+    assert not exercise("light-a-lamp").check([]).passed
+
+
+def test_an_endless_function_is_stopped() -> None:
+    """A function that does not end is stopped, and with it what it has started."""
+    source = """
+def replicas(tokens, token, rf):
+    import subprocess, sys
+    subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    while True:
+        pass
+"""
+    found = results_of({"name": "replicas", "source": source}, [[WORKED, 130, 2]] * 2, seconds=1)
+    assert [one.error for one in found] == ["it was stopped after 1 seconds"] * 2
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("return 1 / 0", "ZeroDivisionError"),
+        ("return object()", "TypeError"),
+        ("import numpy", "ModuleNotFoundError"),
+        ("return [replicas]", "TypeError"),
+        ("raise SystemExit", "it ended the process"),
+    ],
+)
+def test_an_error_of_the_function_is_told_for_its_case(body: str, told: str) -> None:
+    """What goes wrong inside an answer is the result of that case, in words."""
+    answer = {"name": "replicas", "source": f"def replicas(tokens, token, rf):\n    {body}\n"}
+    [found] = results_of(answer, [[WORKED, 130, 2]])
+    assert told in (found.error or "")
+
+
+def test_a_set_is_compared_as_a_sorted_list() -> None:
+    """A function may return a set where order is not asked for."""
+    [found] = results_of({"name": "f", "source": "def f(x): return {3, 1, 2}"}, [[0]])
+    assert found.value == [1, 2, 3]
+
+
+def test_a_function_is_sent_as_its_own_text() -> None:
+    """Only the text of the function travels, however deep it was written."""
+
+    def inner(x: int) -> int:
+        return x
+
+    sent = source_of(inner)
+    assert sent["name"] == "inner"
+    assert sent["source"].startswith("def inner")
+
+
+def test_a_run_is_the_way_to_where_one_looks() -> None:
+    """Of a history with branches, the answer is the way to the moment that is shown."""
+    timeline = answers.scripted_run("bootstrap")
+    timeline.goto(3)
+    assert len(verbs_of(timeline)) == 3
+    assert verbs_of(timeline.save()) == verbs_of(timeline)
+
+
+def test_an_exercise_reads_well_as_text() -> None:
+    """An exercise shows its title and what it asks for, as text and as HTML."""
+    for name in tasks():
+        bundle = exercise(name)._repr_mimebundle_()
+        assert bundle["text/plain"].startswith("Exercise: ")
+        assert exercise(name).task.title in bundle["text/html"]

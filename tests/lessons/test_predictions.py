@@ -1,0 +1,235 @@
+"""Predictions: asked ahead of the step, answered by the model, refuted by its own run."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.errors import BadInput, KitError
+from kit.lessons import (
+    allowed,
+    barrier,
+    breaks,
+    changes,
+    events,
+    predict,
+    readers,
+    sources,
+    still,
+    writers,
+)
+from kit.lessons.form import form, reply_to
+from kit.lessons.predictions import NONE
+from kit.registry import build, entry_of
+from kit.tcm import facts
+from kit.timeline import Timeline
+
+
+def worked(rf: int = 2, milestones: int = 0) -> Timeline:
+    """The worked bootstrap, some epochs on."""
+    parameters = {"rf": rf, "operations": ("join X --tokens 150",), "focus": (0, 200)}
+    timeline = Timeline(build("tcm", parameters))
+    for _ in range(milestones):
+        timeline.to_milestone()
+    return timeline
+
+
+@pytest.mark.parametrize("question", [changes, allowed, events, sources])
+def test_asking_moves_nothing(question: object) -> None:
+    """A question looks ahead on a copy: what the learner sees stays where it is."""
+    timeline = worked(milestones=1)
+    predict(timeline, question)  # type: ignore[arg-type]  # one of the questions
+    assert len(timeline.moments) == 2
+    assert timeline.at == timeline.tip == 1
+
+
+def test_the_changed_rows_are_those_of_the_next_epoch() -> None:
+    """Right are the rows whose group differs between this epoch and the next, side by side."""
+    timeline = worked(milestones=1)
+    asked = changes(timeline)
+    m, before = timeline.model, timeline.state
+    timeline.to_milestone()
+    then = {row.label: row for row in facts.rows(m, before)}
+    moved = {
+        f"{side} of {row.label}"
+        for row in facts.rows(m, timeline.state)
+        for side in ("reads", "writes")
+        if getattr(row, side) != getattr(then[row.label], side) and row.right <= 200
+    }
+    assert set(asked.question.right) == moved
+    assert moved
+
+
+@pytest.mark.spec("H-011")
+def test_a_wrong_prediction_is_refuted_by_the_run() -> None:
+    """A wrong answer is told what was said, what the model does, and shows the tables of it."""
+    guess = predict(worked(milestones=1))
+    verdict = guess.answer("reads of (0, 100]")
+    assert not verdict.passed
+    assert "You said: reads of (0, 100]." in repr(verdict)
+    assert guess.asked.question.because in repr(verdict)
+    assert "+X" in verdict._repr_mimebundle_()["text/html"]
+
+
+def test_a_right_prediction_is_told_so() -> None:
+    """All right choices and no other are right, in any order."""
+    guess = predict(worked(milestones=1))
+    right = guess.asked.question.right
+    assert guess.answer(*reversed(right)).passed
+    assert not guess.answer(*right[:1]).passed
+
+
+def test_nothing_changes_is_an_answer_too() -> None:
+    """Where the right set is empty, the right answer is the choice for that."""
+    guess = predict(worked())  # the split changes nobody's replicas
+    assert guess.answer(NONE).passed
+
+
+@pytest.mark.parametrize(("rf", "union", "needed"), [(2, 3, 2), (3, 4, 3)])
+def test_the_barrier_question_follows_the_replication_factor(
+    rf: int, union: int, needed: int
+) -> None:
+    """The number asked for is that of the model's barrier: 2 of 3 with RF 2, 3 of 4 with RF 3."""
+    guess = predict(worked(rf, milestones=2), barrier)
+    assert guess.choices == (*(str(n) for n in range(1, union + 1)), NONE)
+    assert guess.answer(needed).passed
+    assert not guess.answer(union).passed
+
+
+def test_readers_and_writers_are_those_of_the_tables() -> None:
+    """In the epoch between, X gets the writes of a key and none of its reads."""
+    timeline = worked(milestones=2)
+    assert predict(timeline, readers, 130).answer("B", "C").passed
+    assert predict(timeline, writers, 130).answer("B", "C", "X").passed
+
+
+def test_what_may_happen_now_comes_with_the_reasons_of_the_rest() -> None:
+    """Right are the enabled actions; the others are explained by the model's own refusals."""
+    timeline = worked(milestones=1)
+    guess = predict(timeline, allowed, "commit")
+    assert guess.asked.question.right == ()
+    model, state = timeline.model, timeline.state
+    [why] = [why for a, why in model.waiting(state) if model.kind(a) == "commit"]
+    assert why.reason in guess.asked.question.because
+
+
+def test_the_events_of_an_operation_are_the_log_of_its_run() -> None:
+    """A bootstrap commits four steps and merges nothing; a decommission splits nothing."""
+    assert predict(worked(), events).asked.question.right == (
+        "split ranges",
+        "add write replicas",
+        "switch reads",
+        "drop old write replicas",
+    )
+    assert "split ranges" not in predict("decommission", events).asked.question.right
+
+
+def test_sources_are_the_replicas_that_give_ranges_up() -> None:
+    """In the worked bootstrap B and C stream to X, and A does not."""
+    assert predict(worked(), sources).asked.question.right == ("B", "C")
+
+
+@pytest.mark.parametrize("guard", entry_of("tcm").safeguards, ids=lambda guard: guard.id)
+def test_a_broken_lamp_is_found_by_search(guard: object) -> None:
+    """For every safeguard the right answers are lamps that are red at the end of a found run."""
+    guess = predict("tcm", breaks, guard.id)  # type: ignore[attr-defined]  # a Safeguard
+    right = guess.asked.question.right
+    assert right
+    assert set(right) < set(guess.choices)
+    evidence = guess.asked.evidence
+    assert evidence is not None
+    assert all(f"[BROKEN] {title}" in repr(evidence) for title in right)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "told"),
+    [((), "answer"), (("reads of (0, 999]",), "(0, 999]"), ((True,), "True"), ((None,), "None")],
+)
+def test_a_malformed_answer_is_one_clear_line(chosen: tuple[object, ...], told: str) -> None:
+    """What was not offered, or is no choice at all, is a KitError that says what is allowed."""
+    guess = predict(worked(milestones=1))
+    with pytest.raises(KitError) as raised:
+        guess.answer(*chosen)  # type: ignore[arg-type]  # that is the point
+    assert told in str(raised.value)
+    assert "allowed" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "question", "about"),
+    [
+        (7, changes, ()),
+        ("nowhere", changes, ()),
+        ("tcm", breaks, ("S-99",)),
+        ("twophase", readers, (1,)),
+        ("bootstrap", readers, (4000,)),
+    ],
+)
+def test_asking_about_nothing_is_one_clear_line(
+    source: object, question: object, about: tuple[object, ...]
+) -> None:
+    """A source, safeguard, model or token that does not serve is BadInput with what is allowed."""
+    with pytest.raises(BadInput):
+        predict(source, question, *about)  # type: ignore[arg-type]  # that is the point
+
+
+def test_at_the_end_there_is_nothing_to_ask() -> None:
+    """Where no epoch comes next, no step waits and nothing streams, the question says so."""
+    timeline = worked(milestones=4)
+    for question in (changes, barrier, events, sources):
+        with pytest.raises(KitError, match=r"^predict: no"):
+            predict(timeline, question)
+
+
+def test_any_model_can_be_asked_about() -> None:
+    """A question on changed fields, and on what may happen, needs no view of the model's own."""
+    timeline = Timeline(build("twophase"))
+    assert predict(timeline, allowed, "prepare").choices
+
+
+@pytest.mark.spec("H-014")
+def test_a_prediction_reads_well_without_a_front_end() -> None:
+    """Beside the live form there is the question with its choices, as text and as HTML."""
+    guess = predict(worked(milestones=1))
+    bundle = guess._repr_mimebundle_()
+    assert bundle["text/plain"].count("[ ]") == len(guess.choices)
+    assert bundle["text/html"].count("☐") == len(guess.choices)
+
+
+def test_the_form_judges_as_the_code_does() -> None:
+    """Ticking boxes and pressing the button shows the verdict that ``answer`` gives."""
+    guess = predict(worked(milestones=1))
+    children = form(guess).children
+    boxes = {box.description: box for box in children[1:-2]}
+    button, reply = children[-2:]
+    button.click()
+    assert "Tick at least one box." in reply.value
+    for choice in guess.asked.question.right:
+        boxes[choice].value = True
+    button.click()
+    assert "Right." in reply.value
+    assert "Not so." in reply_to(guess, [NONE])
+
+
+def test_names_from_outside_are_shown_as_text() -> None:
+    """A node with a tag for a name stays text in questions, verdicts and stills."""
+    name = "<img src=x onerror=alert(1)>"
+    members = ({"name": name, "tokens": (100,)}, {"name": "b", "tokens": (200,)})
+    model = build("tcm", {"members": members, "low": 0, "high": 400, "rf": 1})
+    guess = predict(Timeline(model), readers, 50)
+    shown = guess._repr_mimebundle_()["text/html"]
+    shown += guess.answer("b")._repr_mimebundle_()["text/html"]
+    shown += form(guess).children[0].value + reply_to(guess, ["b"])
+    assert "<img src=x" not in shown
+    assert "&lt;img" in shown
+
+
+def test_a_still_keeps_what_was_to_be_seen() -> None:
+    """A still is of the moment at which it was taken, whatever happens to the timeline later."""
+    timeline = worked(milestones=1)
+    kept = still(timeline, "placements")
+    then = repr(kept)
+    timeline.to_milestone()
+    assert repr(kept) == then
+    assert repr(still(timeline, "placements")) != then
+    with pytest.raises(BadInput, match="panel"):
+        still(timeline, "placement")
