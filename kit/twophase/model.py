@@ -222,9 +222,11 @@ class TwoPhase(Model[TwoPhaseState, Any]):
                 return f"RM{action.rm} reads the decision: {outcome}."
 
     def suggest(self, s: TwoPhaseState) -> Any | None:
-        """Everybody prepares, is heard, and the decision to commit is carried out."""
-        enabled = [action for action in self.actions(s) if action != Decide(commit=False)]
-        return next((action for action in enabled if not isinstance(action, GiveUp)), None)
+        """Everybody prepares, is heard, and the decision is carried out: to commit if possible."""
+        orderly = [action for action in self.actions(s) if not isinstance(action, GiveUp)]
+        last_resort = Decide(commit=False)
+        usual = (action for action in orderly if action != last_resort)
+        return next(usual, last_resort if last_resort in orderly else None)
 
     def milestone(self, before: TwoPhaseState, action: Any, after: TwoPhaseState) -> str | None:
         """The decision, and the moment in which everybody has carried it out."""
