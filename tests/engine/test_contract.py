@@ -1,0 +1,196 @@
+"""What every model keeps: enabled and waiting actions from one table, pure effects, clear refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kit.errors import Refused
+from kit.model import Model, fingerprint, lamps
+from kit.registry import build, entry_of
+from kit.timeline import action_from
+from kit.twophase.model import GiveUp, HearPrepared, Obey, Prepare, TwoPhase
+from tests.engine.toys import Door, Lift, LiftModel, LiftParameters, Up, walk
+
+SCENARIOS = ("bootstrap", "cancel", "crash-and-resume", "gap", "two-datacenters")
+
+
+def _models() -> dict[str, Model[Any, Any]]:
+    tcm = {scenario.name: scenario for scenario in entry_of("tcm").scenarios}
+    return {
+        "twophase": build("twophase"),
+        "lift": LiftModel(LiftParameters()),
+        **{name: build("tcm", dict(tcm[name].parameters)) for name in SCENARIOS},
+        "switched off": build("tcm", {}, ("S-05", "S-06")),
+    }
+
+
+MODELS = _models()
+every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+choices = st.lists(st.integers(0, 1000), max_size=30)
+walks = settings(max_examples=15)
+
+
+@every_model
+@walks
+@given(choices)
+def test_enabled_and_waiting_are_disjoint(model: Model[Any, Any], choices: list[int]) -> None:
+    """No action is both enabled and waiting, and none is listed twice."""
+    for _, _, state in walk(model, choices):
+        enabled = list(model.actions(state))
+        waiting = [action for action, _ in model.waiting(state)]
+        assert len({*enabled, *waiting}) == len(enabled) + len(waiting)
+
+
+@every_model
+@walks
+@given(choices)
+def test_acting_on_what_waits_says_why(model: Model[Any, Any], choices: list[int]) -> None:
+    """Acting on a waiting action raises its very reason, and its refusal is the one listed."""
+    state = ([model.start()] + [after for _, _, after in walk(model, choices)])[-1]
+    for action, refusal in model.waiting(state):
+        assert refusal.reason
+        assert model.refusal(state, action) == refusal
+        with pytest.raises(Refused) as caught:
+            model.act(state, action)
+        assert caught.value.reason == refusal.reason
+
+
+@every_model
+@walks
+@given(choices)
+def test_acting_searching_and_applying_agree(model: Model[Any, Any], choices: list[int]) -> None:
+    """What a search walks along is what a person gets by acting, action for action."""
+    for _, _, state in walk(model, choices):
+        enabled = list(model.actions(state))
+        assert [action for action, _ in model.successors(state)] == enabled
+        for action, after in model.successors(state):
+            assert model.refusal(state, action) is None
+            assert model.act(state, action) == after == model.apply(state, action)
+
+
+@every_model
+@walks
+@given(choices)
+def test_effects_are_pure(model: Model[Any, Any], choices: list[int]) -> None:
+    """Acting leaves the former state as it was, and acting again gives an equal state."""
+    steps = walk(model, choices)
+    marks = [fingerprint(before) for before, _, _ in steps]
+    for before, action, after in steps:
+        again = model.apply(before, action)
+        assert (again, hash(again)) == (after, hash(after))
+        assert fingerprint(again) == fingerprint(after)
+    assert [fingerprint(before) for before, _, _ in steps] == marks
+
+
+@every_model
+@walks
+@given(choices)
+def test_actions_survive_being_written_down(model: Model[Any, Any], choices: list[int]) -> None:
+    """Every action, wrapped or not, comes back equal from JSON, through the model's own codec."""
+    for _, _, state in walk(model, choices):
+        for action in [*model.actions(state), *(action for action, _ in model.waiting(state))]:
+            data = msgspec.json.decode(msgspec.json.encode(msgspec.to_builtins(action)))
+            assert action_from(model, data, "action") == action
+
+
+@every_model
+@walks
+@given(choices)
+def test_a_verb_names_one_action(model: Model[Any, Any], choices: list[int]) -> None:
+    """In one state no two actions share a verb, so that a script says what is meant."""
+    for _, _, state in walk(model, choices):
+        actions = [*model.actions(state), *(action for action, _ in model.waiting(state))]
+        verbs = [model.verb(action) for action in actions]
+        assert len(set(verbs)) == len(verbs)
+        assert all(verb == verb.strip() and "\n" not in verb and verb for verb in verbs)
+        assert all(model.label(state, action) and model.kind(action) for action in actions)
+
+
+@pytest.mark.parametrize("model", [m for m in MODELS.values() if m.name != "lift"])
+def test_the_default_schedule_comes_to_rest(model: Model[Any, Any]) -> None:
+    """Following the suggestions, each enabled and told in words, one comes to rest."""
+    state = model.start()
+    for _ in range(500):
+        action = model.suggest(state)
+        if action is None:
+            break
+        after = model.act(state, action)
+        assert model.describe(state, action, after)
+        state = after
+    assert model.suggest(state) is None
+
+
+@every_model
+@pytest.mark.parametrize("foreign", [None, 3, "prepare RM0", (), Lift(1), object], ids=repr)
+def test_what_is_no_action_is_refused(model: Model[Any, Any], foreign: object) -> None:
+    """Anything that is no action of the model is refused in one line that says so."""
+    with pytest.raises(Refused, match="no action of") as caught:
+        model.act(model.start(), foreign)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "action", [Prepare(3), Prepare(-1), GiveUp(10**30), HearPrepared(0), Obey(rm=99)], ids=repr
+)
+def test_an_action_that_nobody_could_think_of_is_refused(action: Any) -> None:
+    """An action of the right type that is no candidate here is refused."""
+    model = TwoPhase()
+    with pytest.raises(Refused, match="there is no such action here"):
+        model.act(model.start(), action)
+
+
+def test_a_refusal_names_who_is_missing() -> None:
+    """The transaction manager may not commit yet, and says whom it has not heard."""
+    model = TwoPhase()
+    state = model.act(model.start(), Prepare(1))
+    state = model.act(state, HearPrepared(1))
+    missing = {model.verb(action): refusal.missing for action, refusal in model.waiting(state)}
+    assert missing["decide commit"] == ("RM0", "RM2")
+
+
+def test_a_promise_binds() -> None:
+    """A resource manager that is prepared may not give up any more: the button says why."""
+    model = TwoPhase()
+    state = model.act(model.start(), Prepare(0))
+    with pytest.raises(Refused, match="gave up its right to abort"):
+        model.act(state, GiveUp(0))
+
+
+def test_when_somebody_gave_up_the_schedule_aborts() -> None:
+    """With a manager that gave up, the default schedule ends in everybody having aborted."""
+    model = TwoPhase()
+    state = model.act(model.start(), GiveUp(1))
+    while (action := model.suggest(state)) is not None:
+        state = model.act(state, action)
+    assert state.aborted == model.everybody
+
+
+def test_a_safeguard_off_lifts_its_guard() -> None:
+    """With the safeguard off, what was refused is allowed: the switch is in the model itself."""
+    guarded, free = LiftModel(LiftParameters()), LiftModel(LiftParameters(), ("door",))
+    state = Lift(0, door=True)
+    assert [refusal.reason for _, refusal in guarded.waiting(state)] == ["the door is open"] * 2
+    assert [free.verb(action) for action in free.actions(state)] == ["up", "door False"]
+
+
+def test_the_default_words_come_from_the_action() -> None:
+    """A model that says nothing of its own still has verbs, labels, groups and descriptions."""
+    model = LiftModel(LiftParameters())
+    assert model.verb(Door(True)) == "door True" == model.label(Lift(0), Door(True))
+    assert model.kind(Up()) == "move"
+    assert model.describe(Lift(0), Up(), Lift(1)) == "up"
+    assert model.milestone(Lift(0), Up(), Lift(1)) is None
+
+
+def test_lamps_tell_invariants_and_steps() -> None:
+    """Each *always* and *step* property has a lamp with its witness; *sometimes* has none."""
+    model = LiftModel(LiftParameters())
+    (lamp,) = lamps(model, Lift(7))
+    assert (lamp.name, lamp.ok, lamp.witness) == ("inside", False, "it is on floor 7")
+    (lamp,) = lamps(model, Lift(2))
+    assert (lamp.ok, lamp.witness) == (True, None)
