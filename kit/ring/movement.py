@@ -118,8 +118,9 @@ class Movement:
             rows.after[at].tolist(),
             strict=True,
         ):
-            gained = sorted(code for code in new if code >= 0 and code not in old)
-            lost = sorted(code for code in old if code >= 0 and code not in new)
+            olds, news = set(old), set(new)  # groups may be as wide as the ring
+            gained = sorted(code for code in new if code >= 0 and code not in olds)
+            lost = sorted(code for code in old if code >= 0 and code not in news)
             pairs = self._paired(gained, lost)
             found.extend(Replaced(one, gains, loses) for gains, loses in pairs)
         return tuple(found)
