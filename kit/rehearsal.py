@@ -11,22 +11,23 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from kit.errors import BadInput, Refusal
-from kit.importers.ringfile import RingFile
+from kit.errors import BadInput, Refusal, Refused
+from kit.importers.ringfile import LONGEST_NAME, RingFile
 from kit.importers.sizes import Sizes
 from kit.log import Learn
+from kit.ring.placements import Table
 from kit.ring.replication import LocalStrategy
 from kit.ring.tokens import MURMUR3, TokenSpace
 from kit.tcm import facts
 from kit.tcm.cluster import TcmCluster
 from kit.tcm.model import Stream
 from kit.tcm.parameters import TcmParameters
-from kit.tcm.rules_metadata import Advance, Begin, Sequence
-from kit.tcm.rules_operations import Operation
+from kit.tcm.rules_metadata import Advance, Begin, Metadata, Plan, Sequence
+from kit.tcm.rules_operations import Operation, register, ring_after
 from kit.tcm.rules_permit import conflicts, under_replicated
 from kit.tcm.rules_plan import plan
 from kit.tcm.rules_steps import Shape
-from kit.tcm.rules_streams import awaits_streams
+from kit.tcm.rules_streams import awaits_streams, enough, sources, tasks
 
 Bounds = tuple[int | None, int | None]
 Line = tuple[int | None, int | None, tuple[str, ...]]
@@ -78,7 +79,11 @@ class Conflict(Struct, frozen=True):
 
 
 class Rehearsal(Struct, frozen=True):
-    """What an operation would do, or why it may not begin."""
+    """What an operation would do, or why it may not begin.
+
+    ``locks`` are the ranges it holds until its end (it would hold, when it is refused);
+    ``before`` are the tables as they stand before its first step.
+    """
 
     operation: str
     accepted: bool
@@ -87,11 +92,18 @@ class Rehearsal(Struct, frozen=True):
     locks: dict[str, tuple[Bounds, ...]]
     conflicts: tuple[Conflict, ...]
     steps: tuple[RehearsedStep, ...]
+    before: dict[str, Tables]
 
 
 def bounds(space: TokenSpace, left: int, right: int) -> Bounds:
     """A range's bounds; None at either end of the line."""
     return (None if left == space.low else left, None if right == space.high else right)
+
+
+def label(range_: Bounds) -> str:
+    """A range in words: ``(min, 100]``."""
+    left, right = range_
+    return f"({'min' if left is None else left}, {'max' if right is None else right}]"
 
 
 def model_for(
@@ -104,6 +116,8 @@ def model_for(
     """
     space = ring_file.ring.space
     ends = (None, None) if space == MURMUR3 else (space.low, space.high)
+    for operation in operations:
+        _check_names(operation)
     return TcmCluster(
         TcmParameters(
             members=ring_file.ring.nodes,
@@ -115,6 +129,14 @@ def model_for(
             epoch=ring_file.epoch - (len(operations) - 1),
         )
     )
+
+
+def _check_names(operation: Operation) -> None:
+    """New names are as strict as those of a ring file: they are shown, stored and compared."""
+    for field in ("node", "dc", "rack"):
+        name = getattr(operation, field)
+        if name is not None and not (0 < len(name) <= LONGEST_NAME and name.isprintable()):
+            raise BadInput(field, name, f"a text of 1 to {LONGEST_NAME} printable characters")
 
 
 def rehearse(
@@ -134,59 +156,80 @@ def rehearse(
         BadInput: when an operation does not speak of this ring, or those in flight exclude each
             other.
     """
-    m = model_for(ring_file, (*in_flight, operation), shape)
+    half_in = _half_in(operation, in_flight)
+    m = model_for(ring_file, in_flight if half_in else (*in_flight, operation), shape)
     s = m.start()
     for other in in_flight:
         s = _begun(m, s, other)
-    refusal = m.refusal(s, _action(m, Begin(operation)))
+    if half_in is not None:
+        return Rehearsal(operation.text, False, half_in, (), {}, (), (), tables(m, s))
+    begin = _action(m, Begin(operation))
+    refusal = m.refusal(s, begin)
     if refusal is not None:
         return _refused(m, s, operation, refusal)
-    steps = []
-    sequence: Sequence | None = None
-    locks: dict[str, tuple[Bounds, ...]] = {}
-    warnings = _warnings(m, s, operation)
-    while sequence is not None or not steps:
-        streams, waits = _before(m, s, sequence, sizes)
-        s = _committed(m, s, operation, sequence)
-        name = _step_name(m, s, operation, sequence)
-        if not steps:
-            locks = _locks(m, s, operation)
-        warnings += tuple(
-            f"nobody who is alive holds {c.keyspace} {_text(c.range)}: its data is lost"
-            for c in streams
-            if not c.sources
-        )
-        steps.append(RehearsedStep(name, facts.epoch(m, s), tables(m, s), streams, waits))
+    before, metadata = tables(m, s), m.snapshot(s).metadata
+    s = m.apply(s, begin)
+    sequence = m.tcm.sequence(s.tcm, operation.node)
+    planned = sequence.plan if sequence else plan(metadata, operation, m.tcm.switches)
+    steps = [RehearsedStep(planned.steps[0].name, facts.epoch(m, s), tables(m, s), (), ())]
+    while sequence is not None:
+        copies, waits = _copies(m, s, sequence, sizes), _waits(m, s, sequence)
+        s, name = _advanced(m, s, sequence), sequence.next.name
+        steps.append(RehearsedStep(name, facts.epoch(m, s), tables(m, s), copies, waits))
         sequence = m.tcm.sequence(s.tcm, operation.node)
-    return Rehearsal(operation.text, True, None, warnings, locks, (), tuple(steps))
+    warnings = _warnings(metadata, operation) + tuple(
+        f"nobody who is alive holds {copy.keyspace} {label(copy.range)}: its data is lost"
+        for step in steps
+        for copy in step.streams
+        if not copy.sources
+    )
+    locks = _locks(m, metadata, planned)
+    return Rehearsal(operation.text, True, None, warnings, locks, (), tuple(steps), before)
 
 
 def tables(m: TcmCluster, s: Any) -> dict[str, Tables]:
-    """The tables of every keyspace as they stand."""
-    space = facts.space(m)
-    found = {}
-    for keyspace in facts.keyspaces(m):
-        rows = facts.rows(m, s, keyspace)
-        reads, writes = (
-            tuple((*bounds(space, r.left, r.right), getattr(r, side)) for r in rows)
-            for side in ("reads", "writes")
-        )
-        found[keyspace] = Tables(reads, writes)
+    """The tables of every keyspace as they stand; a local keyspace has no rows."""
+    snapshot = m.snapshot(s)
+    found = dict.fromkeys(facts.keyspaces(m), Tables((), ()))
+    for group, placement in enumerate(snapshot.placements):
+        reads = _lines(m, placement.reads)
+        same = placement.writes == placement.reads
+        shown = Tables(reads, reads if same else _lines(m, placement.writes))
+        for keyspace in snapshot.metadata.keyspaces_of(group):
+            found[keyspace] = shown
     return found
+
+
+def _lines(m: TcmCluster, table: Table) -> tuple[Line, ...]:
+    space = facts.space(m)
+    return tuple((*bounds(space, row.left, row.right), row.replicas) for row in table.rows(m.names))
 
 
 def _action(m: TcmCluster, own: Any) -> Any:
     return m.wrap["tcm"](own)
 
 
+def _half_in(operation: Operation, in_flight: tuple[Operation, ...]) -> str | None:
+    """Why a node that is only just coming in can be no subject of another operation."""
+    present = operation.target if operation.kind == "replace" else operation.node
+    for other in in_flight:
+        newcomer = other.node if other.kind in ("join", "replace") else None
+        if operation.kind != "join" and present == newcomer:
+            return f"{present} already takes part in an operation: {other.title}"
+    return None
+
+
 def _begun(m: TcmCluster, s: Any, operation: Operation) -> Any:
     action = _action(m, Begin(operation))
+    field = "operation in flight"
     refusal = m.refusal(s, action)
     if refusal is not None:
-        raise BadInput(
-            "operation in flight", operation.text, f"one that may begin ({refusal.reason})"
-        )
-    return m.apply(s, action)
+        raise BadInput(field, operation.text, f"one that may begin ({refusal.reason})")
+    s = m.apply(s, action)
+    if m.tcm.sequence(s.tcm, operation.node) is None:
+        allowed = "one of several events (this one is done in one and never in flight)"
+        raise BadInput(field, operation.text, allowed)
+    return s
 
 
 def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> Rehearsal:
@@ -198,81 +241,101 @@ def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> R
         for c in conflicts(metadata, planned, m.tcm.switches)
         for keyspace in metadata.keyspaces_of(c.group)
     )
-    return Rehearsal(operation.text, False, refusal.reason, (), {}, found, ())
+    order = facts.keyspaces(m)
+    found = tuple(sorted(found, key=lambda c: order.index(c.keyspace)))
+    locks = _locks(m, metadata, planned)
+    return Rehearsal(operation.text, False, refusal.reason, (), locks, found, (), tables(m, s))
 
 
-def _before(
-    m: TcmCluster, s: Any, sequence: Sequence | None, sizes: Sizes | None
-) -> tuple[tuple[Copy, ...], tuple[Wait, ...]]:
-    """What must be complete, and which barriers met, before the next step."""
-    if sequence is None:
-        return (), ()
-    space = facts.space(m)
-    waits = tuple(
-        Wait(b.keyspace, bounds(space, b.left, b.right), b.dc, b.replicas, b.needed)
-        for b in facts.barriers(m, s, sequence)
-    )
-    if not awaits_streams(sequence):
-        return (), waits
-    copies = tuple(
-        Copy(
-            row.keyspace,
-            bounds(space, row.left, row.right),
-            row.sources,
-            row.target,
-            sizes.of(row.keyspace, row.left, row.right, row.sources) if sizes else None,
+def _waits(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Wait, ...]:
+    """The barriers before the next step, by keyspace, range and datacenter."""
+    metadata, space = m.snapshot(s).metadata, facts.space(m)
+    order = {keyspace: at for at, keyspace in enumerate(facts.keyspaces(m))}
+    rows = [
+        (order[keyspace], b.range.left, b.range.right, b.dc or "", keyspace, b)
+        for b in m.barriers(s, sequence)
+        for keyspace in metadata.keyspaces_of(b.group)
+    ]
+    return tuple(
+        Wait(
+            keyspace,
+            bounds(space, left, right),
+            b.dc,
+            tuple(m.names[code] for code in b.replicas),
+            b.needed,
         )
-        for row in facts.streams(m, s, sequence)
+        for _, left, right, _, keyspace, b in sorted(rows, key=lambda row: row[:4])
     )
-    return tuple(sorted(copies, key=lambda c: (c.keyspace, c.range[0] or space.low))), waits
 
 
-def _committed(m: TcmCluster, s: Any, operation: Operation, sequence: Sequence | None) -> Any:
-    """Everybody catches up, data is streamed, the next step is committed."""
-    if sequence is None:
-        return m.apply(s, _action(m, Begin(operation)))
-    behind = len(s.log.entries)
+def _copies(m: TcmCluster, s: Any, sequence: Sequence, sizes: Sizes | None) -> tuple[Copy, ...]:
+    """What must be complete before the next step, by keyspace, range and target."""
+    if not awaits_streams(sequence):
+        return ()
+    metadata, space = m.snapshot(s).metadata, facts.space(m)
+    order = {keyspace: at for at, keyspace in enumerate(facts.keyspaces(m))}
+    down, _ = m.tcm.absent(s.tcm, sequence.plan.operation)
+    found = []
+    for t in sequence.plan.transfers:
+        left, right = t.range.left, t.range.right
+        givers = tuple(m.names[code] for code in sources(t, down))
+        for name in metadata.keyspaces_of(t.group):
+            size = sizes.of(name, left, right, givers) if sizes else None
+            copy = Copy(name, bounds(space, left, right), givers, m.names[t.target], size)
+            found.append((order[name], left, right, t.target, copy))
+    return tuple(row[-1] for row in sorted(found, key=lambda row: row[:4]))
+
+
+def _advanced(m: TcmCluster, s: Any, sequence: Sequence) -> Any:
+    """Everybody catches up, data is streamed, the next step is committed.
+
+    Raises:
+        Refused: when nodes that other operations take to be dead are needed to go on.
+    """
+    decided = len(s.log.entries)
     for name, learned in zip(m.names, s.log.learned, strict=True):
         if name not in s.tcm.down:
-            for _ in range(behind - learned):
+            for _ in range(decided - learned):
                 s = m.apply(s, m.wrap["log"](Learn(name)))
-    for action in tuple(m.actions(s)) if awaits_streams(sequence) else ():
-        if isinstance(action.action, Stream) and action.action.node == operation.node:
-            s = m.act(s, action)
-    return m.act(s, _action(m, Advance(operation.node)))
+    if awaits_streams(sequence):
+        down, dead = m.tcm.absent(s.tcm, sequence.plan.operation)
+        for task in tasks(sequence):
+            if not all(enough(transfer, down, dead) for transfer in task.transfers):
+                raise Refused("too few of the old replicas are up to stream from")
+            displaced = None if task.displaced is None else m.names[task.displaced]
+            done = Stream(sequence.node, displaced, m.names[task.target])
+            s = m.apply(s, _action(m, done))
+    return m.act(s, _action(m, Advance(sequence.node)))
 
 
-def _step_name(m: TcmCluster, s: Any, operation: Operation, before: Sequence | None) -> str:
-    if before is not None:
-        return before.next.name
-    now = m.tcm.sequence(s.tcm, operation.node)
-    if now is not None:
-        return now.steps[0].name
-    earlier = m.snapshot(s, facts.epoch(m, s) - 1).metadata
-    return plan(earlier, operation, m.tcm.switches).steps[0].name
-
-
-def _locks(m: TcmCluster, s: Any, operation: Operation) -> dict[str, tuple[Bounds, ...]]:
-    """The ranges that the operation holds after its first event (none when that was its last)."""
+def _locks(m: TcmCluster, metadata: Metadata, planned: Plan) -> dict[str, tuple[Bounds, ...]]:
+    """The ranges that the operation holds from its first event to its last."""
     space = facts.space(m)
-    metadata = m.snapshot(s, facts.epoch(m, s) - 1).metadata
-    planned = plan(metadata, operation, m.tcm.switches)
-    found: dict[str, tuple[Bounds, ...]] = {name: () for name in facts.keyspaces(m)}
+    found: dict[str, tuple[Bounds, ...]] = dict.fromkeys(facts.keyspaces(m), ())
     for group, moved in enumerate(planned.movements):
         for keyspace in metadata.keyspaces_of(group):
             found[keyspace] = tuple(bounds(space, r.left, r.right) for r in moved.locked)
     return found
 
 
-def _warnings(m: TcmCluster, s: Any, operation: Operation) -> tuple[str, ...]:
-    metadata = m.snapshot(s).metadata
+def _warnings(metadata: Metadata, operation: Operation) -> tuple[str, ...]:
+    """What is no reason to refuse, but should be known beforehand."""
+    after = ring_after(register(metadata.ring, operation), operation)
     found = []
     for keyspace in metadata.keyspaces:
         if isinstance(keyspace.replication, LocalStrategy):
             continue
-        for dc, wanted, there in under_replicated(metadata.ring, keyspace.replication):
-            where = f" in {dc}" if dc else ""
-            found.append(f"keyspace {keyspace.name} wants {wanted} replicas{where}: {there} nodes")
+        now, then = (
+            {
+                dc: (wanted, there)
+                for dc, wanted, there in under_replicated(ring, keyspace.replication)
+            }
+            for ring in (metadata.ring, after)
+        )
+        for dc in dict.fromkeys((*now, *then)):
+            wanted = (now.get(dc) or then[dc])[0]
+            counts = [rows[dc][1] if dc in rows else None for rows in (now, then)]
+            found.append(_too_few(keyspace.name, dc, wanted, counts))
     if operation.kind == "assassinate":
         found.append("assassinate streams nothing: run a repair afterwards")
     if operation.force:
@@ -280,14 +343,26 @@ def _warnings(m: TcmCluster, s: Any, operation: Operation) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _text(range_: Bounds) -> str:
-    left, right = ("min" if range_[0] is None else range_[0]), range_[1]
-    return f"({left}, {'max' if right is None else right}]"
+def _too_few(keyspace: str, dc: str | None, wanted: int, counts: list[int | None]) -> str:
+    """``keyspace ks wants 3 replicas in dc1: 2 nodes there now, enough afterwards``."""
+    where = f" in {dc}" if dc else ""
+    now, then = ("enough" if count is None else f"{count} node(s)" for count in counts)
+    return f"keyspace {keyspace} wants {wanted} replicas{where}: {now} now, {then} afterwards"
 
 
 def as_json(rehearsal: Rehearsal) -> str:
-    """A rehearsal as JSON; ``conflicts`` only where it was refused."""
-    plain = msgspec.to_builtins(rehearsal)
+    """A rehearsal as JSON in ASCII; ``conflicts`` only where it was refused."""
+    plain: dict[str, Any] = msgspec.structs.asdict(rehearsal)
+    del plain["before"]
     if rehearsal.accepted:
         del plain["conflicts"]
-    return msgspec.json.encode(plain).decode()
+    text = msgspec.json.encode(plain).decode()
+    return text if text.isascii() else "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    """A character of a JSON text; beyond ASCII they occur inside strings only."""
+    if character.isascii():
+        return character
+    units = character.encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
