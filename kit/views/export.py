@@ -111,7 +111,7 @@ def _fit(
         if spare:
             victim = _heaviest(reel, spare)
             panels.remove(victim)
-            left_out.append(f"panel {victim.title!r}")
+            left_out.append(f"panel {victim.title}")
         elif not one_branch and len(timeline.branches()) > 1:
             one_branch = True
             left_out.append(f"{len(timeline.branches()) - 1} other branches")

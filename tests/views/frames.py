@@ -1,0 +1,57 @@
+"""Walks through scenarios, and what their frames show, for the tests of the views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.registry import build, scenario_of
+from kit.timeline import Timeline
+from kit.views.fragment import Frag
+from kit.views.panel import Scene
+from kit.views.reel import Reel
+
+
+def walk(name: str, **changes: Any) -> Timeline:
+    """A timeline of a scenario, with some of its parameters changed."""
+    entry, scenario = scenario_of(name)
+    off = changes.pop("off", scenario.off)
+    model = build(entry.name, {**dict(scenario.parameters), **changes}, off)
+    return Timeline(model, scenario.script)
+
+
+def milestones(timeline: Timeline) -> list[Scene]:
+    """The scenes of the start and of every committed epoch, as far as the schedule goes."""
+    while timeline.forward() is not None:
+        pass
+    reel = Reel(timeline, panels=())
+    return [reel.scene(m.id) for m in timeline.moments if m.id == 0 or m.milestone is not None]
+
+
+def scenes(timeline: Timeline) -> list[Scene]:
+    """The scenes of every moment, as far as the schedule goes."""
+    while timeline.forward() is not None:
+        pass
+    reel = Reel(timeline, panels=())
+    return [reel.scene(m.id) for m in timeline.moments]
+
+
+def part(frag: Frag, key: str) -> Frag | None:
+    """The part of a fragment with a key."""
+    return next((one for one in frag.walk() if one.key == key), None)
+
+
+def classed(frag: Frag, name: str) -> list[Frag]:
+    """The parts that have a class."""
+    return [one for one in frag.walk() if name in (one.get("class") or "").split()]
+
+
+def table(frag: Frag, side: str) -> dict[str, list[str]]:
+    """A placement table: the words of each range's chips, in order."""
+    found = next(one for one in classed(frag, "placement") if side in (one.get("class") or ""))
+    rows = [one for one in found.walk() if one.tag == "tr" and one.key is not None]
+    return {
+        next(cell for cell in row.walk() if cell.tag == "th").text(): [
+            chip.text() for chip in classed(row, "chip")
+        ]
+        for row in rows
+    }

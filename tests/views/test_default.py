@@ -1,0 +1,157 @@
+"""A model that nobody drew has a picture at once, and its steps can be asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Struct
+
+from kit.model import Model, Refusal, Rule, always
+from kit.timeline import Timeline
+from kit.views.default import draw_table, table_text
+from kit.views.frame import MANY, action_board, frame
+from kit.views.panel import Scene
+from kit.views.question import MOST, changed_fields
+from kit.views.registry import DEFAULT, for_model
+from tests.views.frames import classed, part
+
+
+class Counter(Struct, frozen=True):
+    """How often each was pressed, and by whom last."""
+
+    counts: tuple[tuple[str, int], ...]
+    last: str = "nobody"
+
+
+class Press(Struct, frozen=True, tag="press"):
+    """Somebody presses."""
+
+    who: str
+
+
+class Buttons(Model[Counter, Press]):
+    """Everybody may press three times."""
+
+    name = "buttons"
+    title = "Buttons"
+    State = Counter
+    Action = Press
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self.parameters = Counter(())
+        self.rules = (Rule(Press, "press", self._people, self._tired, self._press),)
+        self.properties = (always("few", "Nobody presses twice", self._few),)
+
+    def start(self) -> Counter:
+        """Nobody has pressed."""
+        return Counter(tuple((name, 0) for name in self.names))
+
+    def _people(self, s: Counter) -> Iterator[Press]:
+        return (Press(name) for name in self.names)
+
+    def _tired(self, s: Counter, a: Press) -> Refusal | None:
+        return Refusal(f"{a.who} is tired", missing=(a.who,)) if dict(s.counts)[a.who] > 2 else None
+
+    def _press(self, s: Counter, a: Press) -> Counter:
+        return Counter(tuple((n, c + (n == a.who)) for n, c in s.counts), a.who)
+
+    def _few(self, s: Counter) -> str | None:
+        return next((f"{n} pressed {c} times" for n, c in s.counts if c > 1), None)
+
+    def milestone(self, before: Counter, action: Press, after: Counter) -> str | None:
+        """Every press counts."""
+        return f"press by {action.who}"
+
+
+def scene_after(names: tuple[str, ...], presses: int) -> Scene:
+    """A scene in which the first of ``names`` has just pressed for the last time."""
+    timeline = Timeline(Buttons(names))
+    for _ in range(presses):
+        timeline.do(Press(names[0]))
+    now = timeline.now
+    return Scene(
+        timeline.model, now.state, timeline.before, now.action, now.say, now.milestone,
+        suggested=timeline.suggest(),
+    )  # fmt: skip
+
+
+def test_a_model_without_views_gets_the_default_ones() -> None:
+    """The state is shown as a keyed table whose changes are marked, with what was before."""
+    scene = scene_after(("A", "B"), 1)
+    assert for_model(scene.model) is DEFAULT
+    drawn = draw_table(scene)
+    assert [one.text() for one in classed(drawn, "changed")] == ["(A, 1)", "A"]
+    assert "was nobody" in drawn.text()
+    assert table_text(scene).splitlines() == [
+        "* counts[0] = (A, 1)",
+        "  counts[1] = (B, 0)",
+        "* last = A",
+    ]
+
+
+def test_a_large_state_shows_what_changed_and_counts_the_rest() -> None:
+    """Above 200 fields only the changed ones are drawn, and the others are counted."""
+    names = tuple(f"n{i}" for i in range(300))
+    drawn = draw_table(scene_after(names, 1))
+    assert len([one for one in drawn.walk() if (one.key or "").startswith("field:")]) == 2
+    assert "299 further fields did not change" in drawn.text()
+
+
+def test_refused_actions_stay_and_say_why() -> None:
+    """A waiting action can be focused, is marked as not usable, and carries its reason."""
+    board = action_board(scene_after(("A", "B"), 3))
+    buttons = {one.text(): one for one in board.walk() if one.tag == "button"}
+    assert buttons["press A"].get("aria-disabled") == "true"
+    assert buttons["press A"].get("data-refused") == "A is tired; missing: A."
+    assert buttons["press A"].get("disabled") is None
+    assert "suggested" in (buttons["press B"].get("class") or "")
+
+
+def test_many_actions_of_a_kind_share_one_control() -> None:
+    """Above twelve of a kind there is one drop-down and one button."""
+    names = tuple(f"n{i}" for i in range(MANY + 1))
+    board = action_board(scene_after(names, 3))
+    assert len([one for one in board.walk() if one.tag == "button"]) == 1
+    options = [one for one in board.walk() if one.tag == "option"]
+    assert len(options) == MANY + 1
+    refused = [one.text() for one in options if one.get("data-refused")]
+    assert refused == ["press n0 (not now)"]
+
+
+def test_an_action_mark_depends_on_the_action_alone() -> None:
+    """A button keeps its key while it stays, whatever else there is to do."""
+    few, more = action_board(scene_after(("A", "B"), 1)), action_board(scene_after(("A", "B"), 2))
+    marks = [[one.key for one in board.walk() if (one.key or "").startswith("act:")]
+             for board in (few, more)]  # fmt: skip
+    assert marks[0] == marks[1]
+
+
+def test_a_lamp_goes_red_with_its_witness() -> None:
+    """The panel of properties names who broke one."""
+    drawn = frame(scene_after(("A", "B"), 2), DEFAULT.panels)
+    lamp = part(drawn, "lamp:few")
+    assert lamp is not None
+    assert "A pressed 2 times" in lamp.text()
+
+
+def test_questions_are_computed_from_the_step() -> None:
+    """The right answers are the fields that change, and other counts give other answers."""
+    asked = changed_fields(scene_after(("A", "B"), 1))
+    assert asked is not None
+    assert asked.right == ("counts[0]", "last")
+    again = changed_fields(scene_after(("A", "B"), 2))
+    assert again is not None
+    assert again.right == ("counts[0]",)
+    assert len(again.choices) <= MOST
+    right = [one.get("value") for one in again.draw().walk() if one.get("data-right") is not None]
+    assert right == ["counts[0]"]
+
+
+def test_any_struct_can_be_a_state() -> None:
+    """Values of any plain type are written as text."""
+    odd = msgspec.defstruct("Odd", [("a", object), ("b", object)])
+    scene = Scene(Buttons(("A",)), odd(a=b"x", b=(1, (2, None))))
+    assert "a = " in table_text(scene)
+    assert draw_table(scene).text()

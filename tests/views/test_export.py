@@ -1,0 +1,106 @@
+"""The exported page: whole, small, closed to the network, and honest about what it left out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kit.errors import BadInput, KitError
+from kit.registry import build
+from kit.timeline import Timeline
+from kit.views.export import export_html
+from tests.views.frames import walk
+
+
+def walked(steps: int, nodes: int) -> Timeline:
+    """A walk of this many steps over joins to a cluster with RF 3."""
+    operations = [f"join X{i} --tokens {100 * i + 50}" for i in range(1, 9)]
+    timeline = Timeline(build("tcm", {"nodes": nodes, "rf": 3, "operations": operations}))
+    while len(timeline.moments) <= steps:
+        assert timeline.forward() is not None
+    return timeline
+
+
+def test_the_first_frame_reads_without_scripts(tmp_path: Path) -> None:
+    """The page holds the first frame as plain HTML, under a policy that lets nothing through."""
+    made = export_html(walk("tcm/bootstrap"), tmp_path / "page.html")
+    page = made.path.read_text(encoding="utf-8")
+    assert made.size == len(page.encode())
+    assert made.left_out == ()
+    assert "default-src 'none'" in page
+    before_scripts = page[: page.index('<script type="text/plain"')]
+    assert "(100, 200]" in before_scripts
+    assert "Read placements" in before_scripts
+    assert "unsafe-inline" not in page
+    assert not re.search(r'(?:src|href)="(?!data:)', page)
+
+
+def test_acting_is_shown_but_closed(tmp_path: Path) -> None:
+    """Every action is there, disabled, with the sentence that says where one may act."""
+    page = export_html(walk("tcm/bootstrap"), tmp_path / "page.html").path.read_text("utf-8")
+    assert re.search(r'data-act="do:\w+" data-refused="[^"]*notebook to act', page)
+
+
+def test_pages_are_repeatable(tmp_path: Path) -> None:
+    """Equal histories give equal bytes."""
+    one = export_html(walk("tcm/bootstrap"), tmp_path / "a.html").path.read_bytes()
+    two = export_html(walk("tcm/bootstrap"), tmp_path / "b.html").path.read_bytes()
+    assert one == two
+
+
+def test_two_hundred_steps_of_ten_nodes_fit_in_200_kb(tmp_path: Path) -> None:
+    """200 steps, 10 nodes, RF 3, all panels: at most 200,000 bytes with nothing left out."""
+    made = export_html(walked(200, nodes=10), tmp_path / "ten.html", limit=200_000)
+    assert made.left_out == ()
+    assert made.size <= 200_000
+
+
+def test_two_hundred_steps_of_64_ranges_fit_in_500_kb(tmp_path: Path) -> None:
+    """200 steps over 64 ranges fit the usual limit with nothing left out."""
+    made = export_html(walked(200, nodes=64), tmp_path / "large.html")
+    assert made.left_out == ()
+    assert made.size <= 500_000
+
+
+def test_beyond_the_limit_the_page_says_what_it_left_out(tmp_path: Path) -> None:
+    """A smaller limit costs optional panels first, then other branches, and the page says so."""
+    timeline = walk("tcm/bootstrap")
+    while timeline.forward() is not None:
+        pass
+    whole = export_html(timeline, tmp_path / "whole.html")
+    made = export_html(timeline, tmp_path / "small.html", limit=whole.size - 1)
+    assert made.size < whole.size
+    assert made.left_out
+    assert all("panel" in one for one in made.left_out)
+    assert f"Left out to keep this page small: {made.left_out[0]}" in made.path.read_text("utf-8")
+
+
+def test_an_impossible_limit_names_the_biggest_parts(tmp_path: Path) -> None:
+    """When not even the least page fits, the error names what is large, and nothing is written."""
+    with pytest.raises(KitError, match=r"biggest parts: \w+ \("):
+        export_html(walk("tcm/bootstrap"), tmp_path / "none.html", limit=1000)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["", "no/such/folder/page.html"])
+def test_a_place_that_is_none_is_refused(place: str, tmp_path: Path) -> None:
+    """A folder, or a file in a folder that is not there, is named with what is allowed."""
+    with pytest.raises(BadInput, match="a file in a folder that exists"):
+        export_html(walk("tcm/bootstrap"), tmp_path / place)
+
+
+def test_a_limit_below_one_is_refused(tmp_path: Path) -> None:
+    """The limit is a positive number of bytes."""
+    with pytest.raises(BadInput, match="limit"):
+        export_html(walk("tcm/bootstrap"), tmp_path / "page.html", limit=0)
+
+
+def test_a_page_can_be_written_over(tmp_path: Path) -> None:
+    """Writing again replaces the page as a whole and leaves nothing beside it."""
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    export_html(walk("tcm/bootstrap"), path)
+    assert "old" not in path.read_text("utf-8")[:3]
+    assert [one.name for one in tmp_path.iterdir()] == ["page.html"]

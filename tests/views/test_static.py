@@ -1,0 +1,63 @@
+"""Stored output: what stays readable when a notebook is neither trusted nor connected."""
+
+from __future__ import annotations
+
+import base64
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from kit.views.fragment import h
+from kit.views.static import image, standalone_svg, static_html
+from kit.views.tcm.placement import draw_placements
+from kit.views.tcm.ring import draw_ring
+from kit.widgets import Player
+from tests.views.frames import milestones, walk
+
+
+@pytest.mark.spec("H-014")
+def test_the_stored_output_needs_no_front_end() -> None:
+    """The bundle has one line of text and a page part with tables and a drawing as an image."""
+    player = Player("tcm/bootstrap", controls=False)
+    for _ in range(4):
+        player.milestone()
+    bundle = player._repr_mimebundle_()
+    assert bundle["text/plain"] == repr(player)
+    assert "\n" not in bundle["text/plain"]
+    assert "0x" not in bundle["text/plain"]
+    html = bundle["text/html"]
+    assert "(100, 150]" in html
+    assert re.search(r'<img src="data:image/svg\+xml;base64,[^"]+" alt="token ring', html)
+    for lost in ("<svg", "<style", "data-k", "<script", "<button", "class="):
+        assert lost not in html
+
+
+def test_an_image_carries_its_style_and_its_words() -> None:
+    """A drawing as an image is a document of its own, with its label as alternative text."""
+    scene = milestones(walk("tcm/bootstrap"))[1]
+    ring = next(one for one in draw_ring(scene).walk() if one.tag == "svg")
+    made = image(ring)
+    assert "X at 150" in (made.get("alt") or "")
+    data = (made.get("src") or "").removeprefix("data:image/svg+xml;base64,")
+    document = ElementTree.fromstring(base64.b64decode(data))
+    assert document.find("{http://www.w3.org/2000/svg}style") is not None
+    assert "data-" not in base64.b64decode(data).decode()
+
+
+def test_a_nasty_name_stays_text_in_an_image() -> None:
+    """In SVG as in HTML, a name is only a name."""
+    nasty = '<img src=x onerror=alert(1)></svg><script>alert("1")</script>'
+    drawing = h("svg", h("text", nasty), viewBox="0 0 9 9", aria_label=nasty)
+    document = ElementTree.fromstring(standalone_svg(drawing))
+    words = document.find("{http://www.w3.org/2000/svg}text")
+    assert words is not None
+    assert words.text == nasty
+    assert "<script" not in static_html(drawing, h("p", nasty))
+
+
+def test_marks_are_styled_in_place() -> None:
+    """Signs of change keep fill, shape and dash without any style sheet."""
+    html = static_html(draw_placements(milestones(walk("tcm/bootstrap"))[3]))
+    assert re.search(r"background:#56b4e9[^>]*>\+X<", html)
+    assert re.search(r"border-style:dashed[^>]*>−B<", html)
