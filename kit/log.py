@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from kit.errors import Refusal
-from kit.model import Model, Property, Rule, always
+from kit.model import Model, Property, Rule, always, content
 
 _CHUNK = 64
 
@@ -57,8 +56,7 @@ class Log:
 
     def append(self, event: Any) -> Log:
         """This log with ``event`` at its end."""
-        entry = self.digest + msgspec.msgpack.encode(event)
-        digest = hashlib.blake2b(entry, digest_size=16).digest()
+        digest = hashlib.blake2b(self.digest + content(event), digest_size=16).digest()
         tail = (*self._tail, event)
         if len(tail) == _CHUNK:
             return Log((*self._full, tail), (), digest, self)

@@ -256,13 +256,17 @@ def _storable(value: Any) -> Any:
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=_digestible, order="deterministic")
 
 
-def fingerprint(s: Any) -> str:
-    """The content digest of a state: 16 hex digits, the same on every machine and run."""
+def content(value: Any) -> bytes:
+    """The bytes that stand for a value: equal for equal content, on every machine and run."""
     try:
-        data = _ENCODER.encode(s)
+        return _ENCODER.encode(value)
     except OverflowError:
         plain = msgspec.to_builtins(
-            s, builtin_types=(bytes,), order="deterministic", enc_hook=_digestible
+            value, builtin_types=(bytes,), order="deterministic", enc_hook=_digestible
         )
-        data = _ENCODER.encode(_storable(plain))
-    return hashlib.blake2b(data, digest_size=8).hexdigest()
+        return _ENCODER.encode(_storable(plain))
+
+
+def fingerprint(s: Any) -> str:
+    """The content digest of a state: 16 hex digits, the same on every machine and run."""
+    return hashlib.blake2b(content(s), digest_size=8).hexdigest()
