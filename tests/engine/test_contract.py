@@ -1,4 +1,4 @@
-"""What every model keeps: enabled and waiting actions from one table, pure effects, clear refusals."""
+"""What every model keeps: one table of actions, pure effects, clear refusals."""
 
 from __future__ import annotations
 

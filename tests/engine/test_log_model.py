@@ -1,0 +1,174 @@
+"""The log as a model: decided once, applied in order by each node, never rewritten."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kit.compose import Product
+from kit.errors import Refused
+from kit.log import Decide, Deliver, InstantLog, Learn, LogParameters, LogState, Rewrite
+from kit.model import fingerprint, lamps
+from tests.engine.toys import LiftModel, LiftParameters, a_log, learn, walk
+
+
+def logging_lift(window: int, nodes: tuple[str, ...] = ("A", "B")) -> Product:
+    """A lift whose every move is an entry in a log."""
+    return Product(
+        "logged",
+        {"lift": LiftModel(LiftParameters(4)), "log": InstantLog(LogParameters(nodes, window))},
+        link=lambda s, part, action: (("log", Decide(action)),) if part == "lift" else (),
+        passive=(Decide,),
+    )
+
+
+@pytest.mark.spec("A-001")
+@given(st.lists(st.integers(0, 100), max_size=60), st.integers(-3, 1000))
+@settings(max_examples=40)
+def test_each_commit_takes_the_next_epoch(choices: list[int], base: int) -> None:
+    """Every committed event gets one epoch, one above the last; nothing else moves it."""
+    model = logging_lift(3)
+    log = InstantLog(LogParameters(("A", "B"), 3, base))
+    epochs = [(base, False)]
+    for _, action, after in walk(model, choices):
+        epochs.append((log.epoch(len(after.log.entries)), model.part_of(action)[0] == "lift"))
+    for (before, _), (epoch, committed) in pairwise(epochs):
+        assert epoch == before + committed
+
+
+@pytest.mark.spec("A-003")
+def test_a_node_applies_one_epoch_after_the_other() -> None:
+    """Without early arrivals a node takes entries 1, 2 and 3 in order, then has nothing to do."""
+    model, state = a_log(3)
+    seen = []
+    while model.refusal(state, Learn("A")) is None:
+        state = learn(model, state, "A")
+        seen.append(state.learned)
+    assert seen == [(1, 0), (2, 0), (3, 0)]
+    with pytest.raises(Refused, match="has applied every committed epoch"):
+        model.act(state, Learn("A"))
+
+
+@pytest.mark.spec("A-003")
+def test_an_early_entry_is_held_until_the_gap_is_filled() -> None:
+    """Entry 3 and 4 wait above the gap; entry 1 moves by one, entry 2 brings both along."""
+    model, state = a_log(4, window=4)
+    state = model.act(state, Deliver("A", 2))
+    state = model.act(state, Deliver("A", 3))
+    assert (state.learned[0], state.held[0]) == (0, 0b1100)
+    state = learn(model, state, "A")
+    assert (state.learned[0], state.held[0]) == (1, 0b1100)
+    state = learn(model, state, "A")
+    assert (state.learned[0], state.held[0]) == (4, 0)
+
+
+@pytest.mark.spec("A-003")
+@given(st.lists(st.integers(0, 100), max_size=80), st.integers(1, 5))
+@settings(max_examples=60)
+def test_what_a_node_applied_is_a_prefix(choices: list[int], window: int) -> None:
+    """On every walk a node's applied entries only grow, one after the other, without a gap; what
+    it holds back lies above the gap and within the window.
+    """
+    model = logging_lift(window)
+    for before, _, after in walk(model, choices):
+        for node in range(2):
+            was, now = before.log.learned[node], after.log.learned[node]
+            skipped = [i for i in range(was + 1, now) if not before.log.held[node] >> i & 1]
+            assert was <= now <= len(after.log.entries)
+            assert not skipped
+            held = after.log.held[node]
+            assert not held & (1 << now + 1) - 1, "it holds nothing that it could apply"
+            assert held.bit_length() <= min(now + window, len(after.log.entries))
+
+
+@pytest.mark.spec("A-003")
+def test_the_same_entry_is_not_held_twice() -> None:
+    """A second copy of an early entry is refused with its epoch."""
+    model, state = a_log(3, window=3)
+    state = model.act(state, Deliver("B", 2))
+    with pytest.raises(Refused, match="B already holds epoch 3 back above a gap"):
+        model.act(state, Deliver("B", 2))
+
+
+@pytest.mark.spec("A-003")
+@pytest.mark.parametrize("index", [0, 3, 4, 99, -1])
+def test_only_what_is_early_and_near_is_delivered(index: int) -> None:
+    """The next entry itself, one beyond the window and one not decided cannot arrive early."""
+    model, state = a_log(4, window=3)
+    with pytest.raises(Refused, match="no such action here"):
+        model.act(state, Deliver("A", index))
+
+
+@pytest.mark.spec("A-002")
+def test_a_rewrite_is_offered_and_refused() -> None:
+    """The button that edits an entry is there, and answers that a committed epoch never changes."""
+    model, state = a_log(3)
+    waiting = dict(model.waiting(state))
+    assert model.verb(Rewrite(2)) == "edit epoch 3"
+    assert "epoch 3 is committed" in waiting[Rewrite(2)].reason
+    with pytest.raises(Refused, match="never changes, moves or goes away"):
+        model.act(state, Rewrite(2))
+
+
+@pytest.mark.spec("A-002")
+@given(st.lists(st.integers(0, 100), max_size=80))
+@settings(max_examples=60)
+def test_no_walk_changes_what_is_committed(choices: list[int]) -> None:
+    """Whatever is done, every former log is a prefix of every later one."""
+    model = logging_lift(3)
+    for before, _, after in walk(model, choices):
+        former, now = tuple(before.log.entries), tuple(after.log.entries)
+        assert now[: len(former)] == former
+        assert all(model.refusal(after, model.wrap["log"](Rewrite(i))) for i in range(len(now)))
+
+
+@pytest.mark.spec("A-002")
+@pytest.mark.parametrize("index", [0, 1, 2, 3, -1])
+def test_no_entry_can_be_rewritten(index: int) -> None:
+    """Trying to edit any entry, first, last or none, is refused."""
+    model, state = a_log(3)
+    with pytest.raises(Refused):
+        model.act(state, Rewrite(index))
+    assert model.apply(state, Rewrite(2)) == state
+
+
+def test_an_unknown_node_learns_nothing() -> None:
+    """A node that is no member of the log is refused."""
+    model, state = a_log(1)
+    with pytest.raises(Refused, match="no such action here"):
+        model.act(state, Learn("Z"))
+
+
+def test_a_log_far_above_sixty_four_entries() -> None:
+    """With hundreds of entries, held ones included, states keep equality and fingerprints."""
+    model, state = a_log(300, window=3)
+    for _ in range(200):
+        state = learn(model, state, "A")
+    held = model.act(state, Deliver("A", 202))
+    assert held.held[0].bit_length() == 203
+    assert fingerprint(held) == fingerprint(LogState(held.entries, held.learned, held.held))
+    assert fingerprint(held) != fingerprint(state)
+    after = learn(model, learn(model, held, "A"), "A")
+    assert (after.learned[0], after.held[0]) == (203, 0)
+
+
+def test_the_lamp_names_a_node_that_ran_ahead() -> None:
+    """A state in which a node has applied more than is decided darkens the lamp, with the node."""
+    model, state = a_log(1)
+    (lamp,) = lamps(model, state)
+    assert lamp.ok
+    ahead = LogState(state.entries, (1, 2), state.held)
+    (lamp,) = lamps(model, ahead)
+    assert lamp.witness == "node 1 is ahead of the log"
+
+
+def test_decisions_come_only_by_link() -> None:
+    """The log offers no decision of its own: what is submitted belongs to another model."""
+    model, state = a_log(2)
+    every: list[Any] = [*model.actions(state), *(action for action, _ in model.waiting(state))]
+    assert not [action for action in every if isinstance(action, Decide)]
+    assert model.verb(Decide("x")) == "decide x"

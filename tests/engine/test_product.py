@@ -1,0 +1,214 @@
+"""Products: models side by side, steps that happen in several of them at once or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kit.check import check
+from kit.compose import Product
+from kit.errors import Refusal, Refused
+from kit.log import Decide, InstantLog, Learn, LogParameters
+from kit.model import fingerprint
+from kit.timeline import Timeline, action_from
+from kit.twophase.model import Decide as Decision
+from kit.twophase.model import TwoPhase
+from tests.engine.toys import Door, Down, LiftModel, LiftParameters, Up, walk
+
+MOST = 3  # entries of the log, so that the product is finite
+
+
+def _link(s: Any, part: str, action: Any) -> tuple[tuple[str, Any], ...]:
+    """Moving the left lift up is logged; opening its door opens the right one's, too."""
+    if part == "left" and isinstance(action, Up):
+        return (("log", Decide(f"up from {s.left.floor}")),)
+    if part == "left" and isinstance(action, Door):
+        return (("right", action), ("log", Decide("door")))
+    return ()
+
+
+def _guard(s: Any, part: str, action: Any) -> Refusal | None:
+    """The right lift goes no higher than the left one; the log has room for a few entries."""
+    if part == "right" and isinstance(action, Up) and s.right.floor >= s.left.floor:
+        return Refusal("the left lift is not above")
+    if part == "left" and not isinstance(action, Down) and len(s.log.entries) >= MOST:
+        return Refusal("the log is full")
+    return None
+
+
+class House(Product):
+    """Two lifts and a log of what the left one did."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "house",
+            {
+                "left": LiftModel(LiftParameters(2)),
+                "right": LiftModel(LiftParameters(3)),
+                "log": InstantLog(LogParameters(("A",))),
+            },
+            link=_link,
+            guard=_guard,
+            passive=(Decide,),
+        )
+
+
+HOUSE = House()
+LEFT, RIGHT, LOG = HOUSE.wrap["left"], HOUSE.wrap["right"], HOUSE.wrap["log"]
+
+
+def reasons(state: Any) -> dict[str, str]:
+    """Why each waiting action of the house waits, by its part and verb."""
+    return {
+        f"{HOUSE.part_of(action)[0]} {HOUSE.verb(action)}": refusal.reason
+        for action, refusal in HOUSE.waiting(state)
+    }
+
+
+def test_a_product_starts_with_its_parts() -> None:
+    """The first state holds every part's first state, in a field that has the part's name."""
+    start = HOUSE.start()
+    assert start.left == start.right == LiftModel(LiftParameters()).start()
+    assert start.log == HOUSE.parts["log"].start()
+
+
+def test_a_step_moves_one_part() -> None:
+    """An action without a link changes its own part and no other."""
+    start = HOUSE.start()
+    after = HOUSE.act(start, RIGHT(Door(True)))
+    assert after.right.door
+    assert (after.left, after.log) == (start.left, start.log)
+
+
+def test_linked_actions_happen_in_the_same_step() -> None:
+    """A move of the left lift and its entry in the log are one step."""
+    after = HOUSE.act(HOUSE.start(), LEFT(Up()))
+    assert (after.left.floor, tuple(after.log.entries)) == (1, ("up from 0",))
+
+
+def test_a_link_may_reach_several_parts() -> None:
+    """Three parts move in one step, each by its own rule."""
+    after = HOUSE.act(HOUSE.start(), LEFT(Door(True)))
+    assert (after.left.door, after.right.door, tuple(after.log.entries)) == (True, True, ("door",))
+
+
+@given(st.lists(st.integers(0, 50), max_size=25))
+@settings(max_examples=60)
+def test_links_are_atomic(choices: list[int]) -> None:
+    """On every walk the log holds exactly what the left lift did: never half of a step."""
+    done = []
+    for before, action, after in walk(HOUSE, choices):
+        part, own = HOUSE.part_of(action)
+        if part == "left" and isinstance(own, Up):
+            done.append(f"up from {before.left.floor}")
+        if part == "left" and isinstance(own, Door):
+            done.append("door")
+            assert after.right.door == after.left.door
+        assert tuple(after.log.entries) == tuple(done)
+
+
+def test_a_linked_refusal_refuses_the_whole_step() -> None:
+    """When a linked action may not happen, nothing happens, and its reason is the answer."""
+    strict = Product(
+        "strict",
+        {"left": LiftModel(LiftParameters(2)), "right": LiftModel(LiftParameters(2))},
+        link=lambda s, part, action: (("right", action),) if part == "left" else (),
+    )
+    state = strict.act(strict.start(), strict.wrap["right"](Up()))
+    with pytest.raises(Refused, match="there is no such floor"):
+        strict.act(state, strict.wrap["left"](Up()))
+    waiting = {strict.part_of(action)[0]: why.reason for action, why in strict.waiting(state)}
+    assert waiting["left"] == "there is no such floor"
+
+
+def test_guards_read_all_parts() -> None:
+    """A guard over the whole state refuses what the part alone would allow."""
+    start = HOUSE.start()
+    assert reasons(start)["right up"] == "the left lift is not above"
+    after = HOUSE.act(start, LEFT(Up()))
+    assert "right up" not in reasons(after)
+    assert HOUSE.refusal(after, RIGHT(Up())) is None
+
+
+def test_a_part_speaks_before_the_guard() -> None:
+    """Where both the part and the guard refuse, the part's own reason is given."""
+    state = HOUSE.act(HOUSE.start(), RIGHT(Door(True)))
+    assert reasons(state)["right up"] == "the door is open"
+
+
+def test_passive_actions_never_happen_alone() -> None:
+    """What only comes by a link is neither enabled nor waiting, and is refused when tried."""
+    state = HOUSE.act(HOUSE.start(), LEFT(Up()))
+    every = [*HOUSE.actions(state), *(action for action, _ in HOUSE.waiting(state))]
+    assert not [action for action in every if isinstance(HOUSE.part_of(action)[1], Decide)]
+    with pytest.raises(Refused, match="no such action here"):
+        HOUSE.act(state, LOG(Decide("forged")))
+
+
+@pytest.mark.parametrize("foreign", [Up(), Learn("A"), HOUSE.start(), "left", None], ids=repr)
+def test_an_unwrapped_action_is_none_of_the_product(foreign: object) -> None:
+    """A part's bare action does not say whose it is, so it is refused."""
+    with pytest.raises(Refused, match="no action of house"):
+        HOUSE.act(HOUSE.start(), foreign)
+
+
+@pytest.mark.parametrize(
+    "action", [LEFT(Up()), RIGHT(Door(False)), LOG(Learn("A")), LOG(Decide({"a": [1]}))], ids=repr
+)
+def test_wrapped_actions_survive_being_written_down(action: Any) -> None:
+    """A wrapped action names its part in JSON, and comes back equal and of the same type."""
+    data = msgspec.json.decode(msgspec.json.encode(action))
+    assert data["part"] == HOUSE.part_of(action)[0]
+    back = action_from(HOUSE, data, "action")
+    assert (back, type(back)) == (action, type(action))
+
+
+def test_the_same_action_of_two_parts_differs() -> None:
+    """Two parts of one kind keep their actions apart, in hashes and in JSON."""
+    assert LEFT(Up()) != RIGHT(Up())
+    assert len({LEFT(Up()), RIGHT(Up()), LEFT(Up())}) == 2
+    assert msgspec.json.encode(LEFT(Up())) != msgspec.json.encode(RIGHT(Up()))
+
+
+def test_states_of_a_product_are_told_by_content() -> None:
+    """Two ways to the same place give equal states with one fingerprint; others differ."""
+    one = HOUSE.act(HOUSE.act(HOUSE.start(), LEFT(Up())), RIGHT(Up()))
+    other = HOUSE.act(HOUSE.act(one, RIGHT(Down())), RIGHT(Up()))
+    assert (one, hash(one), fingerprint(one)) == (other, hash(other), fingerprint(other))
+    assert fingerprint(one) != fingerprint(HOUSE.start())
+
+
+def test_words_come_from_the_parts() -> None:
+    """Verbs, labels, groups and descriptions are those of the part that acts."""
+    start = HOUSE.start()
+    action = LEFT(Door(True))
+    assert HOUSE.verb(action) == HOUSE.label(start, action) == "door True"
+    assert HOUSE.kind(action) == "door"
+    after = HOUSE.act(start, action)
+    assert HOUSE.describe(start, action, after) == "door True"
+    assert HOUSE.milestone(start, action, after) is None
+
+
+def test_a_product_of_two_protocols_tells_their_steps() -> None:
+    """Descriptions and milestones of a part come through with that part's own states."""
+    both = Product("both", {"one": TwoPhase(), "other": TwoPhase()})
+    action = both.wrap["other"](Decision(commit=False))
+    after = both.act(both.start(), action)
+    assert both.describe(both.start(), action, after) == "The transaction manager decides to abort."
+    assert both.milestone(both.start(), action, after) == "decided"
+
+
+def test_a_product_is_searched_and_walked_like_any_model() -> None:
+    """A product has a timeline, traces and a search without a word of its own."""
+    result = check(HOUSE, HOUSE.properties)
+    assert result.complete
+    assert result.states > 50
+    timeline = Timeline(HOUSE)
+    for _ in range(6):
+        timeline.forward()
+    again = Timeline.load(timeline.save(), HOUSE)
+    assert [m.state for m in again.moments] == [m.state for m in timeline.moments]
