@@ -21,6 +21,7 @@ _PLACES = {
     "step_table": "kit.lessons.charts",
     "still": "kit.lessons.stills",
     "terminal": "kit.lessons.prompt",
+    "to_epoch": "kit.lessons.steps",
     "versions": "kit.lessons.prompt",
     "writers": "kit.lessons.questions",
 }

@@ -19,9 +19,9 @@ from typing import Any
 import msgspec
 
 from kit.errors import BadInput, KitError
+from kit.lessons.prompt import HOME
 from kit.lessons.stills import Still
 from kit.lessons.tasks import SEED, Marks, Task, task_named
-from kit.lessons.prompt import HOME
 from kit.lessons.verdicts import Verdict
 from kit.timeline import Timeline
 from kit.trace import Trace
