@@ -203,7 +203,7 @@ def draw_lamps(scene: Scene) -> Frag:
                 h(
                     "span",
                     "✓" if lamp.ok else "!",
-                    class_="bulb",
+                    class_="bulb" if lamp.ok else "bulb broken",
                     role="img",
                     aria_label="holds" if lamp.ok else "broken",
                 ),

@@ -35,8 +35,11 @@ CLASSES = {
     "bulb": "display:inline-block;width:18px;text-align:center;border:1.5px solid #17191c;"
     "border-radius:50%;background:#009e73;color:#17191c;margin-right:6px",
     "witness": "font-weight:600;margin-left:8px",
-    "badge": "padding:1px 10px;border:1.5px solid #17191c;background:#009e73;color:#17191c",
+    "badge": "padding:1px 10px;border:1.5px solid #17191c;background:#009e73;color:#17191c;"
+    "width:max-content;max-width:95%",
     "busy": "background:#f0e442",
+    "broken": "background:#d55e00;border-radius:3px",
+    "waits": "background:#ffffff;border-style:dashed",
     "milestone": "background:#0072b2;color:#ffffff;padding:1px 8px;margin-right:8px",
     "beside": "display:flex;flex-wrap:wrap;gap:8px 36px",
 }
@@ -49,8 +52,11 @@ def static_html(*frags: Frag) -> str:
     return f'<div style="background:{LIGHT["bg"]};color:{LIGHT["ink"]};padding:6px">{body}</div>'
 
 
-def standalone_svg(drawing: Frag) -> str:
-    """Return a drawing as an SVG document with its own style, as committed under ``images/``."""
+def standalone_svg(drawing: Frag, *, lean: bool = False) -> str:
+    """Return a drawing as an SVG document with its own style, as committed under ``images/``.
+
+    A ``lean`` one carries only the rules that it uses: a notebook holds many small ones.
+    """
     body = "".join(_svg(kid) for kid in drawing.kids)
     box = drawing.get("viewBox") or "0 0 100 100"
     width, height = box.split()[2:]
@@ -58,15 +64,33 @@ def standalone_svg(drawing: Frag) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{escape(box)}" width="{escape(width)}" '
         f'height="{escape(height)}" role="img" aria-label="{label}">'
-        f"<style>{_variables()}{SVG_STYLE}</style>{body}</svg>"
+        f"<style>{_lean_style(body) if lean else _variables() + SVG_STYLE}</style>{body}</svg>"
     )
 
 
 def image(drawing: Frag) -> Frag:
     """Turn a drawing into an ``<img>`` with its label as text alternative."""
-    data = base64.b64encode(standalone_svg(drawing).encode()).decode()
+    data = base64.b64encode(standalone_svg(drawing, lean=True).encode()).decode()
     alt = drawing.get("aria-label") or "drawing"
     return h("img", src=f"data:image/svg+xml;base64,{data}", alt=alt)
+
+
+def _lean_style(body: str) -> str:
+    """The rules whose classes and tags the drawing has, and the variables that they name."""
+    there = {f".{name}" for names in re.findall(r'class="([^"]*)"', body) for name in names.split()}
+    there |= set(re.findall(r"<([a-z]+)", body)) | {"svg"}
+    rules = [
+        rule
+        for rule in SVG_STYLE.split("\n")
+        if set(re.findall(r"\.?[a-z][a-z-]*", rule.partition("{")[0])) <= there
+    ]
+    named = set(re.findall(r"var\((--[a-z-]+)\)", "".join(rules)))
+    kept = [
+        one
+        for one in _variables().removeprefix(":root{").removesuffix("}").split(";")
+        if one.partition(":")[0] in named
+    ]
+    return f":root{{{';'.join(kept)}}}{''.join(rules)}"
 
 
 def _variables() -> str:

@@ -8,10 +8,15 @@ from xml.etree import ElementTree
 
 import pytest
 
+from kit.registry import build
+from kit.timeline import Timeline
 from kit.views.fragment import h
+from kit.views.frame import draw_lamps
+from kit.views.panel import Scene
 from kit.views.static import image, standalone_svg, static_html
 from kit.views.tcm.placement import draw_placements
 from kit.views.tcm.ring import draw_ring
+from kit.views.tcm.status import draw_status
 from kit.widgets import Player
 from tests.views.frames import milestones, walk
 
@@ -61,3 +66,24 @@ def test_marks_are_styled_in_place() -> None:
     html = static_html(draw_placements(milestones(walk("tcm/bootstrap"))[3]))
     assert re.search(r"background:#56b4e9[^>]*>\+X<", html)
     assert re.search(r"border-style:dashed[^>]*>−B<", html)
+
+
+def test_a_broken_lamp_and_badge_look_broken() -> None:
+    """In stored output, too, a broken promise has its own sign, shape and colour."""
+    model = build("tcm", off=("S-54",))
+    timeline = Timeline(model)
+    timeline.forward()
+    scene = Scene(model, timeline.state, timeline.before, timeline.now.action)
+    html = static_html(draw_lamps(scene), draw_status(scene))
+    assert len(re.findall(r"background:#d55e00[^>]*>! broken", html)) == 1
+    assert len(re.findall(r"background:#d55e00[^>]*>!<", html)) == 1
+
+
+def test_a_lean_drawing_keeps_every_rule_that_it_uses() -> None:
+    """A small drawing is a small file; what its parts look like stays the same."""
+    drawing = h("svg", h("g", h("rect", class_="body"), class_="joining"), viewBox="0 0 9 9")
+    lean, whole = (standalone_svg(drawing, lean=flag) for flag in (True, False))
+    assert len(lean) < len(whole) / 2
+    assert ".joining .body{fill:var(--added)" in lean
+    assert "--added:#56b4e9" in lean
+    assert ".leaving" not in lean

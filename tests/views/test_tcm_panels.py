@@ -18,7 +18,7 @@ from kit.views.tcm.epochs import draw_epochs, epochs_text
 from kit.views.tcm.log import draw_log
 from kit.views.tcm.logical import draw_logical, logical_text
 from kit.views.tcm.operation import draw_locks, draw_operations, draw_streams, operations_text
-from kit.views.tcm.placement import change, draw_placements, placements_text
+from kit.views.tcm.placement import change, draw_placements, lines, placements_text
 from kit.views.tcm.ring import draw_line, draw_ring, line_text
 from kit.views.tcm.status import draw_status, status_text
 from tests.views.frames import classed, milestones, part, scenes, table, walk
@@ -226,3 +226,11 @@ def test_a_down_node_and_a_coming_one_are_drawn_apart() -> None:
     assert "(down)" in epochs_text(down)
     joining = milestones(walk("tcm/bootstrap"))[1]
     assert "joining" in (classed(draw_ring(joining), "joining")[0].get("aria-label") or "")
+
+
+def test_a_row_that_one_table_lacks_shows_nobody_leaving_it() -> None:
+    """Without the split only the write table has X's row: the read table says "nobody", not −B."""
+    scene = milestones(walk("bootstrap", off=("S-54",)))[1]
+    [row] = [one for one in lines(scene, "ks") if not one.row.reads]
+    assert not row.reads.any
+    assert row.writes.added == ("X",)

@@ -72,7 +72,12 @@ def lines(scene: Scene, keyspace: str) -> list[Lines]:
 def _line(row: RangeRow, cover: RangeRow | None) -> Lines:
     if cover is None:
         return Lines(row, change(row.reads, None), change(row.writes, None))
-    return Lines(row, change(row.reads, cover.reads), change(row.writes, cover.writes))
+    # An empty group means that only the other table has this row: nobody has left it.
+    return Lines(
+        row,
+        change(row.reads, cover.reads if row.reads else None),
+        change(row.writes, cover.writes if row.writes else None),
+    )
 
 
 def _covers(now: Sequence[RangeRow], then: Sequence[RangeRow]) -> list[RangeRow | None]:
