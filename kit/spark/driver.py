@@ -1,0 +1,89 @@
+"""The Java process that drives a session: started with a log of its own, ended with the session."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+
+
+class _Java:
+    """The gateway to the Java that we started, if any."""
+
+    now: Any = None
+
+
+def start(master: str, given: Mapping[str, str], log: Path) -> Any:
+    """A session with a Java of its own, which writes to ``log`` whatever it has to say."""
+    conf = SparkConf(loadDefaults=False).setMaster(master).setAppName("kit")
+    for name, value in given.items():
+        conf.set(name, value)
+    launch: Any = launch_gateway
+    with log.open("wb") as file:
+        _Java.now = launch(conf, {"stdout": file, "stderr": file})
+    spark = SparkSession(SparkContext(conf=conf, gateway=_Java.now))
+    if master.startswith("spark://"):
+        spark.range(1).count()  # waits for the first executor
+    return spark
+
+
+def end() -> None:
+    """End the Java we started, so that the next session begins with settings of its own."""
+    gateway, _Java.now = _Java.now, None
+    if gateway is None:
+        return
+    process = gateway.proc
+    try:
+        gateway.shutdown()
+    finally:
+        process.stdin.close()
+        process.kill()
+        process.wait()
+        held: Any = SparkContext
+        held._gateway = held._jvm = held._active_spark_context = None
+
+
+@contextmanager
+def variables(values: Mapping[str, str], gone: tuple[str, ...] = ()) -> Iterator[None]:
+    """Environment variables for the processes that are started meanwhile; ``gone`` are unset."""
+    former = {name: os.environ.get(name) for name in (*values, *gone)}
+    for name in gone:
+        os.environ.pop(name, None)
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in former.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+
+
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """What the work gives, or TimeoutError when it takes longer; it is then left alone."""
+    found: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if failed:
+        raise failed[0]
+    if not found:
+        raise TimeoutError(f"no answer in {seconds:.0f} seconds")
+    return found[0]

@@ -1,0 +1,98 @@
+"""What this machine has, and the Spark settings that fit it: memory, loopback only, quiet."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+from pathlib import Path
+
+from msgspec import Struct
+
+GIB = 2**30
+LEAST_HEAP, MOST_HEAP = 1, 4  # GiB
+HEAP_SHARE = 6  # one part in so many of the machine's memory is the JVM's heap
+BATCH_ROWS = 65_536
+LOOPBACK = "127.0.0.1"
+QUIET = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %p %c{1}: %m%n
+"""
+
+
+class Address(Struct, frozen=True):
+    """Where a Spark of somebody else's listens."""
+
+    scheme: str
+    host: str
+    port: int
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is this machine, over loopback."""
+        return self.host in (LOOPBACK, "localhost", "::1")
+
+
+def memory() -> int:
+    """The machine's memory in bytes, as far as this process may use it."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for limit in ("memory/memory.limit_in_bytes", "memory.max"):
+        try:
+            whole = min(whole, int((Path("/sys/fs/cgroup") / limit).read_text(encoding="ascii")))
+        except (OSError, ValueError):
+            continue
+    return whole
+
+
+def heap(whole: int) -> int:
+    """The JVM's heap in GiB on a machine with so many bytes."""
+    return max(LEAST_HEAP, min(MOST_HEAP, whole // GIB // HEAP_SHARE))
+
+
+def settings(scratch: Path) -> dict[str, str]:
+    """Spark's configuration for this machine; ``scratch`` is a folder for its temporary files."""
+    quiet = scratch / "log4j2.properties"
+    quiet.write_text(QUIET, encoding="utf-8")
+    return {
+        "spark.driver.memory": f"{heap(memory())}g",
+        "spark.driver.host": LOOPBACK,
+        "spark.driver.bindAddress": LOOPBACK,
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()}",
+        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.driver.python": sys.executable,
+        "spark.port.maxRetries": "64",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(scratch / "local"),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
+        "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "true",
+        "spark.connect.execute.reattachable.enabled": "true",
+    }
+
+
+def address(url: str) -> Address | None:
+    """The host and port of ``spark://…`` or ``sc://…``; None for anything else."""
+    found = re.fullmatch(r"(spark|sc)://(\[[^\]]+\]|[^:/;,]+)(?::(\d{1,5}))?([/;,].*)?", url)
+    if found is None:
+        return None
+    scheme, host, port, _ = found.groups()
+    usual = 7077 if scheme == "spark" else 15002
+    return Address(scheme, host.strip("[]"), int(port or usual))
+
+
+def answers(where: Address, seconds: float) -> str | None:
+    """Why nobody answers at an address within ``seconds``; None when somebody does."""
+    try:
+        socket.create_connection((where.host, where.port), seconds).close()
+    except (OSError, OverflowError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return None

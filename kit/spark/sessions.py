@@ -1,0 +1,220 @@
+"""One call that gives a Spark session: embedded by default, a cluster's by its URL.
+
+Nothing has to be set up: workers get the interpreter that runs, Java is one of the machine's where
+it fits and the packaged one otherwise (see :mod:`kit.java`), and what Spark has to say goes to a
+file. When Spark cannot start, that is one error with one line, and the caller may go on without.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from html import escape
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from kit.errors import BadInput, KitError
+from kit.java import find_java, spark_environment
+from kit.spark.machine import LOOPBACK, Address, address, answers, settings
+from kit.spark.shipping import ship
+
+T = TypeVar("T")
+PATIENCE = 60.0  # seconds for a cluster's answer and its first executor
+MASTERS = "local, local[N], local[*], spark://HOST:PORT or sc://HOST:PORT"
+CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
+
+
+class SparkUnavailable(KitError):
+    """Spark cannot be started or reached; the text says why, in one line."""
+
+
+class About(Struct, frozen=True):
+    """What a session is, for people: its ``master``, version, and the link to its pages."""
+
+    master: str
+    version: str
+    link: str | None
+
+    def __repr__(self) -> str:
+        return f"Spark {self.version} on {self.master}" + (f": {self.link}" if self.link else "")
+
+    def _repr_html_(self) -> str:
+        words = f"Spark {escape(self.version)} on {escape(self.master)}"
+        if self.link is None:
+            return words
+        return f'{words}: <a href="{escape(self.link)}" target="_blank">its pages</a>'
+
+
+class _Running:
+    """The session of this process, and its master; Spark allows one at a time."""
+
+    master: str = ""
+    spark: Any = None
+    scratch: Any = None
+
+
+def session(
+    master: str | None = None,
+    *,
+    config: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    patience: float = PATIENCE,
+) -> Any:
+    """A Spark session, the running one when it has the same master.
+
+    ``master`` is ``local[*]`` unless given here, or in the environment as ``KIT_SPARK_MASTER`` or
+    Spark's own ``SPARK_REMOTE`` (``sc://…``: Spark Connect). ``config`` are settings of Spark's
+    that take precedence over those that fit the machine. ``patience`` is in seconds.
+
+    Raises:
+        BadInput: for a master of another form, or while a session of another master runs.
+        SparkUnavailable: when there is no fitting Java, or nobody answers at that address.
+    """
+    variables = os.environ if environment is None else environment
+    chosen = _master(master, variables)
+    if _alive():
+        if _Running.master != chosen:
+            raise BadInput("master", chosen, f"{_Running.master}, which runs: stop it first")
+        return _Running.spark
+    where = address(chosen)
+    if where is not None:
+        reason = answers(where, min(patience, 5.0))
+        if reason is not None:
+            raise SparkUnavailable(f"nobody answers at {chosen}: {reason}")
+    held = tempfile.TemporaryDirectory(prefix="kit-spark-", ignore_cleanup_errors=True)
+    scratch = Path(held.name)
+    given = {**settings(scratch), **(config or {})}
+    if where is not None and where.scheme == "sc":
+        spark = _connected(chosen, where, given, patience)
+    else:
+        spark = _started(chosen, where, given, scratch, variables, patience)
+    _Running.master, _Running.spark, _Running.scratch = chosen, spark, held
+    if where is not None:
+        ship(spark, scratch)
+    return spark
+
+
+def stop(spark: Any) -> None:
+    """End a session, and the Java that was started for it."""
+    from kit.spark import driver
+
+    _Running.spark = None
+    try:
+        spark.stop()
+    finally:
+        os.environ.pop(CONNECT_MODE, None)
+        driver.end()
+        _Running.scratch = None  # and with it goes the folder
+
+
+def about(spark: Any) -> About:
+    """What to show of a session: version, master, and the link to its pages."""
+    link = None if is_remote(spark) else spark.sparkContext.uiWebUrl
+    master = _Running.master if _Running.spark is spark else str(spark.conf.get("spark.master"))
+    return About(master, str(spark.version), link)
+
+
+def is_remote(spark: Any) -> bool:
+    """Whether a session goes over Spark Connect, which has no context to talk to."""
+    return ".connect." in type(spark).__module__
+
+
+def with_spark_or_local(
+    spark_job: Callable[[Any], T],
+    local_job: Callable[[], T],
+    *,
+    master: str | None = None,
+    say: Callable[[str], None] = print,
+) -> T:
+    """What ``spark_job(spark)`` gives; what ``local_job()`` gives when Spark cannot start.
+
+    The second is a smaller run of the plain engine; it is said why. Errors of the job itself are
+    the job's.
+    """
+    try:
+        spark = session(master)
+    except SparkUnavailable as why:
+        say(f"Spark cannot be used here: {why}. A smaller run of the plain engine follows.")
+        return local_job()
+    return spark_job(spark)
+
+
+def _alive() -> bool:
+    """Whether there is a session that was not stopped behind our back."""
+    spark = _Running.spark
+    if spark is None:
+        return False
+    return not spark.is_stopped if is_remote(spark) else spark.sparkContext._jsc is not None
+
+
+def _master(given: str | None, environment: Mapping[str, str]) -> str:
+    named = (environment.get(name) for name in ("KIT_SPARK_MASTER", "SPARK_REMOTE"))
+    chosen = given or next(filter(None, named), "local[*]")
+    inside = chosen.removeprefix("local").strip("[]")
+    is_local = chosen.startswith("local") and (inside in ("", "*") or inside.isdecimal())
+    if not is_local and address(chosen) is None:
+        raise BadInput("master", chosen, MASTERS)
+    return chosen
+
+
+def _started(
+    master: str,
+    where: Address | None,
+    given: Mapping[str, str],
+    scratch: Path,
+    environment: Mapping[str, str],
+    patience: float,
+) -> Any:
+    """A session with a Java of its own as the driver."""
+    try:
+        java = find_java(environment)
+    except KitError as error:
+        raise SparkUnavailable(str(error)) from None
+    from kit.spark import driver
+
+    loopback = {"SPARK_LOCAL_IP": LOOPBACK} if where is None or where.is_here else {}
+    log = scratch / "spark.log"
+    # Spark reads these whenever it starts a worker, so they stay.
+    os.environ.update(spark_environment(java))
+    with driver.variables(loopback, gone=("SPARK_REMOTE", CONNECT_MODE)):
+        try:
+            return driver.within(patience, lambda: driver.start(master, given, log))
+        except Exception as error:
+            driver.end()
+            reason = _reason(log, error)
+            began = f"Spark did not start on {master} with Java {java.version}"
+            raise SparkUnavailable(f"{began}: {reason}") from None
+
+
+def _reason(log: Path, error: Exception) -> str:
+    """Why a start failed: the log's last error, or else what Python saw of it."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+    told = [line for line in lines if any(w in line for w in ("Exception", "Error", "ERROR"))]
+    seen = str(error).strip().splitlines() or [type(error).__name__]
+    return told[-1].strip() if told else seen[0]
+
+
+def _connected(url: str, where: Address, given: Mapping[str, str], patience: float) -> Any:
+    """A session of a Connect server."""
+    import grpc
+    from pyspark.sql.connect.session import SparkSession
+
+    from kit.spark import driver
+
+    with grpc.insecure_channel(f"{where.host}:{where.port}") as channel:
+        try:
+            grpc.channel_ready_future(channel).result(timeout=min(patience, 10.0))
+        except grpc.FutureTimeoutError:
+            raise SparkUnavailable(f"what answers at {url} is no Spark Connect server") from None
+    os.environ[CONNECT_MODE] = "1"
+    try:
+        spark = driver.within(patience, lambda: SparkSession.builder.remote(url).getOrCreate())
+        for name in ("spark.sql.session.timeZone", "spark.sql.execution.arrow.maxRecordsPerBatch"):
+            spark.conf.set(name, given[name])
+    except Exception as error:
+        os.environ.pop(CONNECT_MODE, None)
+        raise SparkUnavailable(f"no session at {url}: {error}") from None
+    return spark
