@@ -46,6 +46,7 @@ class Controls:
         self.off: tuple[str, ...] = tuple(player.model.off)
         self._quiet = False
         self.message = ipywidgets.HTML()
+        self.file = ipywidgets.Text(value="trace.json", description="File")
         self.reset = _button("Reset", "begin anew with this model", self._reset)
         self.fields: dict[str, Any] = {}
         self.switches: dict[str, ipywidgets.Checkbox] = {}
@@ -121,7 +122,6 @@ class Controls:
         self._quiet = False
 
     def _files(self) -> ipywidgets.Box:
-        self.file = ipywidgets.Text(value="trace.json", description="File", continuous_update=False)
         return ipywidgets.HBox(
             [
                 self.file,

@@ -75,7 +75,8 @@ NORMAL = """(html) => {
       const deeper = walk(one, two, `${path} > ${one.nodeName}`);
       if (deeper) return deeper;
     }
-    return `${path}: wanted ${(a.outerHTML || a.data).slice(0, 300)} found ${(b.outerHTML || b.data).slice(0, 300)}`;
+    const text = (one) => (one.outerHTML || one.data).slice(0, 300);
+    return `${path}: wanted ${text(a)} found ${text(b)}`;
   };
   return walk(wanted, found, "root");
 }"""

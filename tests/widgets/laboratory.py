@@ -85,7 +85,8 @@ def _answering(address: str, process: subprocess.Popen[bytes], log: Path) -> Non
                 return
         except (URLError, OSError):
             alive = process.poll() is None
-            assert alive and time.monotonic() < end, log.read_text(errors="replace")
+            assert alive, log.read_text(errors="replace")
+            assert time.monotonic() < end, log.read_text(errors="replace")
             time.sleep(0.1)
 
 

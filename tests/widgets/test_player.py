@@ -1,0 +1,395 @@
+"""The Player without a browser: its methods, its messages, its controls."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kit import trace as traces
+from kit.errors import BadInput, KitError, Refused
+from kit.registry import build, scenario_of
+from kit.timeline import Timeline
+from kit.views.frame import mark
+from kit.widgets import Player
+from kit.widgets.messages import Act, message_from
+
+
+def quiet(source: Any = "tcm/bootstrap", **options: Any) -> tuple[Player, list[dict[str, Any]]]:
+    """A player and the list of what it says to its stage."""
+    player = Player(source, **options)
+    said: list[dict[str, Any]] = []
+    player.stage.send = lambda content, **_: said.append(content)
+    return player, said
+
+
+def press(player: Player, act: str) -> None:
+    """Use a control as the module does."""
+    player._hear(None, {"act": act, "at": player.timeline.at, "have": len(player.reel.store)}, None)
+
+
+@pytest.mark.spec("H-004")
+def test_buttons_and_methods_make_the_same_trace() -> None:
+    """Pressing controls and calling methods lead to the same history, byte for byte."""
+    by_hand, _ = quiet()
+    by_call, _ = quiet()
+    plain = Timeline(by_call.model)
+    for _ in range(3):
+        press(by_hand, "step")
+        by_call.step()
+        plain.forward()
+    press(by_hand, "milestone")
+    by_call.milestone()
+    plain.to_milestone()
+    name = "apply B"
+    named = {player.model: player.model.actions(player.state) for player in (by_hand, by_call)}
+    found = {
+        model: next(a for a in actions if model.verb(a) == name) for model, actions in named.items()
+    }
+    press(by_hand, f"do:{mark(by_hand.model, found[by_hand.model])}")
+    by_call.act(name)
+    plain.do(found[plain.model])
+    saved = [traces.dumps(one.save()) for one in (by_hand.timeline, by_call.timeline, plain)]
+    assert saved[0] == saved[1] == saved[2]
+
+
+@pytest.mark.spec("H-005")
+def test_back_shows_exactly_the_former_state() -> None:
+    """One step on and one step back is the state one came from."""
+    player, _ = quiet()
+    player.milestone()
+    before, text = player.state, player.text()
+    player.step()
+    assert player.state != before
+    player.back()
+    assert player.state == before
+    assert player.text() == text
+
+
+def test_a_bootstrap_is_four_milestones() -> None:
+    """Four times on to the next milestone go through the four epochs."""
+    player, _ = quiet()
+    found = [player.milestone().milestone for _ in range(4)]
+    assert found == ["epoch 1", "epoch 2", "epoch 3", "epoch 4"]
+
+
+def test_acting_in_the_past_forks_and_keeps_both() -> None:
+    """What was done stays; the new branch begins where one looked."""
+    player, _ = quiet()
+    for _ in range(4):
+        player.step()
+    player.goto(1)
+    player.act("apply C")
+    assert len(player.timeline.branches()) == 2
+    assert player.timeline.path() == [0, 1, 5]
+    player.goto(4)
+    assert player.timeline.path() == [0, 1, 2, 3, 4]
+
+
+def test_fork_makes_this_the_end_of_a_branch() -> None:
+    """After a fork the step button acts here instead of walking on."""
+    player, _ = quiet()
+    for _ in range(4):
+        player.step()
+    player.goto(2)
+    player.fork()
+    assert player.timeline.path() == [0, 1, 2]
+
+
+def test_macros_are_ordinary_actions_in_one_folded_step() -> None:
+    """Catching up applies the epoch everywhere; all but the last of it are inner steps."""
+    player, said = quiet()
+    player.step()
+    player.run("catch-up")
+    verbs = [player.model.verb(m.action) for m in player.timeline.moments[2:]]
+    assert verbs == ["apply A", "apply B", "apply C", "apply X"]
+    assert [node[5] for node in said[-1]["n"]] == [1, 1, 1, 0]
+    with pytest.raises(Refused, match="Nothing to do"):
+        player.run("catch-up")
+    player.act("commit X")
+    player.run("barrier")
+    assert player.model.verb(player.timeline.suggest()) == "commit X"
+
+
+def test_a_refusal_is_shown_and_changes_nothing() -> None:
+    """A waiting action answers with its reason; the history stays as it was."""
+    player, said = quiet()
+    player.step()
+    before = traces.dumps(player.timeline.save())
+    waiting = {player.model.verb(a): a for a, _ in player.model.waiting(player.state)}
+    press(player, f"do:{mark(player.model, waiting['commit X'])}")
+    assert "has not applied epoch 1" in said[-1]["error"]
+    with pytest.raises(Refused, match="has not applied epoch 1"):
+        player.act("commit X")
+    assert traces.dumps(player.timeline.save()) == before
+
+
+def test_at_rest_the_step_button_says_so() -> None:
+    """When nothing can go on, the player says why instead of doing nothing."""
+    player, _ = quiet()
+    while player.timeline.suggest() is not None:
+        player.step()
+    with pytest.raises(Refused, match="Nothing to go on with"):
+        player.step()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        [],
+        "step",
+        {},
+        {"act": "step"},
+        {"act": 1, "at": 0, "have": 0},
+        {"act": "step", "at": "0", "have": 0},
+        {"act": "step", "at": 99, "have": 0},
+        {"act": "step", "at": -1, "have": 0},
+        {"act": "step", "at": 10**40, "have": 0},
+        {"act": "step", "at": 0, "have": 0, "x": 1},
+        {"act": "boom", "at": 0, "have": 0},
+        {"act": "do:__import__('os')", "at": 0, "have": 0},
+        {"act": "macro:none", "at": 0, "have": 0},
+        {"need": 10**30},
+        {"need": -1},
+        {"at": 5, "tip": 5, "turn": 0},
+        {"at": 0, "tip": True, "turn": 0},
+    ],
+)
+def test_a_wrong_message_changes_nothing(content: object) -> None:
+    """Whatever does not have one of the four shapes is answered with one line."""
+    player, said = quiet()
+    player._hear(None, content, None)
+    assert "error" in said[-1]
+    assert "\n" not in said[-1]["error"]
+    assert len(player.timeline.moments) == 1
+    assert player.timeline.at == 0
+
+
+@settings(max_examples=50)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+        lambda kid: (
+            st.lists(kid, max_size=3)
+            | st.dictionaries(st.sampled_from(["act", "at", "have", "need", "sync", "tip"]), kid)
+        ),
+        max_leaves=6,
+    )
+)
+def test_no_message_breaks_the_player(content: object) -> None:
+    """Any plain data is either a message or a KitError, never another exception."""
+    with contextlib.suppress(KitError):
+        message_from(content)
+
+
+def test_a_stale_look_is_ignored() -> None:
+    """What a reader looked at before it heard the latest does not move the player."""
+    player, said = quiet()
+    player.step()
+    player._hear(None, {"at": 0, "tip": 1, "turn": 0}, None)
+    assert player.timeline.at == 1
+    player._hear(None, {"at": 0, "tip": 1, "turn": said[-1]["turn"]}, None)
+    assert player.timeline.at == 0
+
+
+def test_a_reader_that_lacks_something_is_told() -> None:
+    """Asking with fewer texts brings the rest; a reader of another session gets a new pack."""
+    player, said = quiet()
+    player.step()
+    said.clear()
+    player._hear(None, {"sync": 3, "nodes": 1, "session": player.reel.session}, None)
+    assert said[0]["f"] == player.reel.store.texts[3:]
+    assert said[0]["n"] == player.reel.nodes[1:]
+    before = player.stage.pack
+    player._hear(None, {"sync": 3, "nodes": 1, "session": "other"}, None)
+    assert player.stage.pack != before
+
+
+def test_a_name_that_is_markup_is_text_everywhere(tmp_path: Path) -> None:
+    """A node named like an image tag shows as text in the widget, the page and the picture."""
+    nasty = "<img src=x onerror=alert(1)>"
+    model = build("tcm", {"operations": [f"join '{nasty}' --tokens 150"]})
+    assert nasty in model.names
+    player, _ = quiet(model)
+    player.milestone()
+    player.milestone()
+    page = player.export(tmp_path / "page.html").path.read_text("utf-8")
+    for shown in (player.reel.html(player.timeline.at), player.static(), page):
+        assert "<img src=x" not in shown
+    assert "&lt;img src=x onerror=alert(1)&gt;" in player.reel.html(player.timeline.at)
+
+
+def test_traces_are_saved_and_loaded(tmp_path: Path) -> None:
+    """A saved history comes back the same; a broken file changes nothing and says why."""
+    player, _ = quiet()
+    for _ in range(5):
+        player.step()
+    path = player.save(tmp_path / "run.json")
+    other, _ = quiet()
+    other.load(path)
+    assert traces.dumps(other.timeline.save()) == traces.dumps(player.timeline.save())
+    path.write_text("{")
+    before = other.timeline
+    with pytest.raises(BadInput):
+        other.load(path)
+    assert other.timeline is before
+    with pytest.raises(BadInput, match="a readable file"):
+        other.load(tmp_path / "no-such-file")
+
+
+def test_a_script_takes_the_place_of_suggestions() -> None:
+    """A scenario's lines are done, in order, as soon as each may happen."""
+    player, _ = quiet("tcm/cancel")
+    verbs = []
+    while player.timeline.suggest() is not None:
+        verbs.append(player.model.verb(player.step().action))
+    script = list(scenario_of("tcm/cancel")[1].script)
+    assert [verb for verb in verbs if verb in script][: len(script)] == script
+
+
+def test_a_player_opens_on_anything() -> None:
+    """A name, a model, a scenario, a timeline, or nothing: each is a player."""
+    entry, scenario = scenario_of("tcm/bootstrap")
+    model = build("twophase")
+    for source in (None, "bootstrap", "twophase", scenario, model, Timeline(model)):
+        assert Player(source).model.title
+    with pytest.raises(BadInput, match="no-such-thing"):
+        Player("no-such-thing")
+    with pytest.raises(BadInput, match="panels"):
+        Player("bootstrap", panels=("nope",))
+    assert len(Player("bootstrap", panels=("ring",)).reel.panels) == 1
+    assert entry.name == "tcm"
+
+
+def test_repr_is_stable() -> None:
+    """Two players of the same moment read the same: no address, no clock."""
+    assert repr(Player("bootstrap")) == repr(Player("bootstrap"))
+    assert repr(Player("bootstrap")).startswith("Player(tcm: step 0 of 0;")
+
+
+def test_controls_build_the_model_anew() -> None:
+    """Changing a figure of the ring gives a generated ring of that figure."""
+    player, _ = quiet("tcm/decommission")
+    assert player.controls is not None
+    assert player.controls.fields["nodes"].value == 4
+    player.controls.fields["nodes"].value = 6
+    assert len([n for n in player.model.names if n in "ABCDEF"]) == 6
+    player.controls.fields["rf"].value = 3
+    assert player.model.parameters.rf == 3
+    assert player.model.parameters.nodes == 6
+    player.controls.fields["shape"].value = "implementation"
+    assert player.model.parameters.shape == "implementation"
+
+
+def test_changing_the_rf_changes_the_prediction() -> None:
+    """Another replication factor asks another question: answers are computed, not typed in."""
+
+    def asked(rf: int) -> str:
+        player, _ = quiet("tcm/bootstrap")
+        assert player.controls is not None
+        player.controls.fields["rf"].value = rf
+        player.milestone()
+        player.milestone()
+        return player.reel.store.flat(player.reel.nodes[player.timeline.at][4])
+
+    assert asked(1) != asked(2) != asked(3)
+
+
+def test_a_wrong_figure_is_told_in_place_and_changes_nothing() -> None:
+    """A parameter out of its limits is named beside the controls; the model stays."""
+    player, _ = quiet()
+    assert player.controls is not None
+    model = player.model
+    player.controls.fields["nodes"].value = 0
+    assert player.model is model
+    assert "nodes" in player.controls.message.value
+    assert "role=&quot;" not in player.controls.message.value
+
+
+def test_a_safeguard_switched_off_is_gone_from_the_model() -> None:
+    """Unticking a safeguard builds the model without it, and its lamp can go out."""
+    player, _ = quiet()
+    assert player.controls is not None
+    player.controls.switches["write-before-read"].value = False
+    assert player.model.off == ("write-before-read",)
+    while player.timeline.suggest() is not None and all(
+        lamp.ok for lamp in player.timeline.lamps()
+    ):
+        player.step()
+    assert not all(lamp.ok for lamp in player.timeline.lamps())
+
+
+def test_the_drop_down_opens_scenarios_and_models() -> None:
+    """Choosing another entry shows it, with its own parameters and switches."""
+    player, _ = quiet()
+    assert player.controls is not None
+    player.controls.source.value = "twophase"
+    assert player.model.name == "twophase"
+    assert list(player.controls.fields) == ["rms"]
+    player.controls.source.value = "tcm/rf3"
+    assert player.model.parameters.rf == 3
+
+
+def test_files_and_reset_work_from_the_controls(tmp_path: Path) -> None:
+    """Save, load, export and reset do what the methods do, and errors are told in place."""
+    player, _ = quiet()
+    controls = player.controls
+    assert controls is not None
+    for _ in range(3):
+        player.step()
+    saved = traces.dumps(player.timeline.save())
+    controls.file.value = str(tmp_path / "run.json")
+    buttons = {one.description: one for one in controls.pages["Files"].children[1:]}
+    buttons["Save trace"].click()
+    assert json.loads((tmp_path / "run.json").read_text())["model"] == "tcm"
+    controls.reset.click()
+    assert len(player.timeline.moments) == 1
+    buttons["Load trace"].click()
+    assert traces.dumps(player.timeline.save()) == saved
+    buttons = {one.description: one for one in controls.pages["Files"].children[1:]}
+    controls.file.value = str(tmp_path / "run.json")
+    buttons["Export page"].click()
+    assert (tmp_path / "run.html").is_file()
+    controls.file.value = str(tmp_path / "none.json")
+    buttons["Load trace"].click()
+    assert "a readable file" in controls.message.value
+    assert traces.dumps(player.timeline.save()) == saved
+
+
+def test_one_page_of_controls_is_open_at_a_time() -> None:
+    """Opening one page closes the other; pressing again closes it."""
+    player, _ = quiet()
+    controls = player.controls
+    assert controls is not None
+    ring, guards = controls.openers["Ring and model"], controls.openers["Safeguards"]
+    ring.value = True
+    guards.value = True
+    assert not ring.value
+    assert controls.page.children == (controls.pages["Safeguards"],)
+    guards.value = False
+    assert controls.page.children == ()
+
+
+def test_a_full_store_begins_a_new_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Past the limit the stage gets a new pack, and old frames are drawn when asked for."""
+    player, said = quiet()
+    monkeypatch.setattr("kit.views.reel.MOST_TEXTS", 150)
+    monkeypatch.setattr("kit.views.reel.KEPT", 1)
+    before = player.stage.pack
+    for _ in range(3):
+        player.step()
+    assert player.stage.pack != before
+    said.clear()
+    player._hear(None, {"need": 0}, None)
+    assert said[0]["n"][0][1] is not None
+
+
+def test_a_message_is_validated_before_use() -> None:
+    """A message of the right shape is read strictly."""
+    assert message_from({"act": "step", "at": 0, "have": 0}) == Act("step", 0, 0)
