@@ -13,29 +13,57 @@ from typing import NoReturn
 
 from kit.errors import BadInput, KitError
 
-BAD_INPUT = 2
+FINE, BAD_INPUT, INTERRUPTED = 0, 2, 130
+EXAMPLES = """\
+Ends with 0 when all is well, 1 when the protocol refuses or a violation is found, 2 on bad input
+(or a search that was bounded).
+
+examples
+  python -m kit show bootstrap
+  python -m kit play bootstrap
+  python -m kit check tcm --off S-05
+  python -m kit ring ring.json --json
+  python -m kit plan ring.json join n5 --tokens 350
+"""
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
+    """A parser whose errors are one line, and that guesses no options."""
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]  # passed on as is
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage."""
-        raise BadInput(self.prog, " ".join(sys.argv[1:]), f"{message}; see --help")
+        raise KitError(f"{self.prog}: {message}; {self.prog} --help tells what is allowed")
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit status."""
     words = sys.argv[1:] if argv is None else argv
     try:
-        return _run(words)
+        status = _run(words)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except SystemExit as stop:  # argparse, once it has printed its help
+        return stop.code if isinstance(stop.code, int) else FINE
     except KitError as error:
-        print(f"kit: {error}", file=sys.stderr)
-        return BAD_INPUT
+        return _complain(str(error), BAD_INPUT)
     except BrokenPipeError:
         # The reader went away (| head): nothing is wrong, but stdout may not be flushed again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return FINE
+    except OSError as error:
+        return _complain(f"output: {error.strerror or error}", BAD_INPUT)
+    except KeyboardInterrupt:
+        return _complain("interrupted", INTERRUPTED)
+    return status
+
+
+def _complain(message: str, status: int) -> int:
+    if sys.stderr is not None:
+        print(f"kit: {message}", file=sys.stderr)
+    return status
 
 
 def _run(words: list[str]) -> int:
@@ -48,51 +76,77 @@ def _run(words: list[str]) -> int:
 
         return lab.main(words[1:])
     options = _parser().parse_args(words)
-    if options.command == "ring":
-        from kit.commands import rings
-
-        return rings.ring(options.file, as_text=not options.json)
-    from kit.commands import models
-
     match options.command:
+        case "ring":
+            from kit.commands import rings
+
+            return rings.ring(options.file, as_text=not options.json)
         case "models":
+            from kit.commands import models
+
             return models.models(as_json=options.json)
         case "show":
+            from kit.commands import models
+
             return models.show(options.model)
-        case "play":
-            return models.play(options.what, options.html)
-        case _:
-            return models.checked(
-                options.model,
-                options.parameter,
-                options.off,
-                most=options.max_states,
-                trace_file=options.trace,
-                as_json=options.json,
-            )
+    from kit.commands import runs
+
+    if options.command == "play":
+        return runs.play(options.what, options.html)
+    return runs.checked(
+        options.model,
+        options.parameter,
+        options.off,
+        most=options.max_states,
+        trace_file=options.trace,
+        as_json=options.json,
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m kit", description="Cluster metadata, step by step.")
-    commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
+    layout = argparse.RawDescriptionHelpFormatter
+    parser = _Parser(
+        prog="python -m kit",
+        description="Cluster metadata, step by step.",
+        epilog=EXAMPLES,
+        formatter_class=layout,
+    )
+    commands = parser.add_subparsers(
+        dest="command", required=True, parser_class=_Parser, metavar="COMMAND"
+    )
     listing = commands.add_parser("models", help="list the models")
-    listing.add_argument("--json", action="store_true")
-    showing = commands.add_parser("show", help="a model's diagrams, parameters and scenarios")
-    showing.add_argument("model")
+    listing.add_argument("--json", action="store_true", help="the same as JSON")
+    showing = commands.add_parser("show", help="diagrams, parameters, safeguards, scenarios")
+    showing.add_argument("model", metavar="MODEL", help="a model, or one of its scenarios")
     playing = commands.add_parser("play", help="run a trace, a scenario file or a scenario")
-    playing.add_argument("what", metavar="TRACE|SCENARIO")
+    playing.add_argument("what", metavar="TRACE|SCENARIO", help="a file, or a scenario by name")
     playing.add_argument("--html", metavar="OUT", help="write one HTML page instead")
     checking = commands.add_parser("check", help="search every reachable state of a model")
-    checking.add_argument("model")
-    checking.add_argument("-p", "--parameter", action="append", default=[], metavar="NAME=VALUE")
-    checking.add_argument("--off", action="append", default=[], metavar="SAFEGUARD")
-    checking.add_argument("--max-states", type=_count)
+    checking.add_argument("model", metavar="MODEL", help="a model, or one of its scenarios")
+    checking.add_argument(
+        "-p",
+        "--parameter",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a parameter, such as nodes=4; may be given several times",
+    )
+    checking.add_argument(
+        "--off",
+        action="append",
+        default=[],
+        metavar="SAFEGUARD",
+        help="switch a safeguard off, by name or id; without -p in its smallest configuration",
+    )
+    checking.add_argument(
+        "--max-states", type=_count, metavar="N", help="stop there (the search is then bounded)"
+    )
     checking.add_argument("--trace", metavar="FILE", help="write the counterexample as a trace")
-    checking.add_argument("--json", action="store_true")
+    checking.add_argument("--json", action="store_true", help="the same as JSON")
     ring = commands.add_parser("ring", help="the placements of a ring at rest")
-    ring.add_argument("file", metavar="RINGFILE")
-    ring.add_argument("--json", action="store_true")
-    commands.add_parser("plan", help="rehearse an operation on a ring (plan --help)")
+    ring.add_argument("file", metavar="RINGFILE", help="nodes, tokens and keyspaces as JSON")
+    ring.add_argument("--json", action="store_true", help="the same as JSON")
+    commands.add_parser("plan", help="rehearse an operation on a ring (plan --help tells more)")
     commands.add_parser("lab", help="open JupyterLab on the start notebook")
     return parser
 

@@ -3,27 +3,61 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 
 from msgspec import Struct
 
+from kit.commands.layout import columns, counted, listed, put
+from kit.commands.plan_text import as_text
 from kit.errors import BadInput
-from kit.importers.ringfile import read_ring
+from kit.importers.ringfile import RingFile, read_ring
 from kit.importers.sizes import read_sizes
 from kit.registry import one_of
-from kit.rehearsal import Bounds, Line, Rehearsal, as_json, bounds, rehearse
+from kit.rehearsal import Line, as_json, bounds, label, rehearse
 from kit.ring.placements import at_rest
-from kit.ring.replication import LocalStrategy
-from kit.tcm.rules_operations import Operation, operation_from, parse_operation
+from kit.ring.replication import Keyspace, LocalStrategy
+from kit.tcm.rules_operations import operation_from, parse_operation
 from kit.tcm.rules_steps import SHAPES, Shape
 
 ACCEPTED, REFUSED = 0, 1
-PLAN_USAGE = (
-    "usage: python -m kit plan RINGFILE OPERATION… [--while OPERATION]… [--shape cep|"
-    "implementation] [--force] [--sizes FILE] [--json]\n\nOPERATION is one of: join NODE --tokens "
-    "T,… [--dc DC] [--rack RACK] | leave NODE |\nmove NODE --tokens T,… | replace OLD NEW | remove "
-    "NODE | assassinate NODE"
-)
+WITH_VALUE = ("--while", "--shape", "--sizes")
+OF_OPERATION = ("--tokens", "--dc", "--rack")
+PLAN_HELP = """\
+usage: python -m kit plan RINGFILE OPERATION [--while OPERATION]... [--shape SHAPE] [--force]
+                          [--sizes FILE] [--json]
+
+Rehearse an operation on a ring: every event it commits with the read and write tables after it,
+the ranges it locks, what must be copied and who must know of an event before the next one.
+
+OPERATION is one of
+  join NODE --tokens T,... [--dc DC] [--rack RACK]
+  leave NODE
+  move NODE --tokens T,...
+  replace OLD NEW [--dc DC] [--rack RACK]
+  remove NODE          the node is dead; the others stream
+  assassinate NODE     the node is dead; nothing is streamed
+
+options
+  --tokens T,...       whole numbers, also negative ones: --tokens -5,7
+  --while OPERATION    an operation that is prepared already and still in flight, in quotes;
+                       may be given several times
+  --shape SHAPE        cep (the default): every part of the plan is an event of its own;
+                       implementation: prepare, start, mid, finish, majorities a datacenter
+  --force              leave even where too few nodes stay for some keyspace
+  --sizes FILE         bytes by node or range, to say how many are streamed
+  --json               the same as JSON
+
+A ring file:  {"epoch": 0, "nodes": [{"name": "n1", "tokens": [100], "dc": "dc1", "rack": "r1"}],
+               "keyspaces": [{"name": "ks", "replication": {"class": "SimpleStrategy",
+                                                            "replication_factor": 1}}]}
+A sizes file: {"nodes": {"n1": 5000}, "ranges": {"ks": [[null, 100, 2000]]}}, either or both
+
+Ends with 0 when the operation is accepted, 1 when the protocol refuses it, 2 on bad input.
+
+examples
+  python -m kit plan ring.json join n5 --tokens 350
+  python -m kit plan ring.json replace n3 n9 --sizes sizes.json
+  python -m kit plan ring.json leave n3 --while "join n5 --tokens 350" --json
+"""
 
 
 class PlanWords(Struct):
@@ -31,53 +65,61 @@ class PlanWords(Struct):
 
     rest: list[str]
     in_flight: list[str]
-    shape: str = "cep"
-    sizes: str | None = None
+    values: dict[str, str]
     json: bool = False
 
 
 def ring(path: str, *, as_text: bool) -> int:
     """Print the placements of a ring at rest: (left, right, replicas in walk order)."""
     given = read_ring(path)
-    space = given.ring.space
-    found: dict[str, list[Line]] = {}
-    for keyspace in given.keyspaces:
-        rows: Iterable[Line] = ()
-        if not isinstance(keyspace.replication, LocalStrategy):
-            table = at_rest(given.ring, keyspace.replication).reads
-            rows = (
-                (*bounds(space, r.left, r.right), r.replicas) for r in table.rows(given.ring.names)
-            )
-        found[keyspace.name] = list(rows)
-    if not as_text:
-        print(json.dumps({"keyspaces": found}))
-        return ACCEPTED
-    for keyspace in given.keyspaces:
-        print(f"{keyspace.name} ({keyspace.replication.label}), epoch {given.epoch}")
-        for left, right, replicas in found[keyspace.name]:
-            print(f"  {_range((left, right)):<46} {', '.join(replicas)}")
+    found = {keyspace.name: _lines(given, keyspace) for keyspace in given.keyspaces}
+    put(_ring_text(given, found) if as_text else json.dumps({"keyspaces": found}))
     return ACCEPTED
+
+
+def _lines(given: RingFile, keyspace: Keyspace) -> list[Line]:
+    """The rows of one keyspace; none where each node keeps its own data."""
+    if isinstance(keyspace.replication, LocalStrategy):
+        return []
+    table = at_rest(given.ring, keyspace.replication).reads
+    space = given.ring.space
+    return [(*bounds(space, r.left, r.right), r.replicas) for r in table.rows(given.ring.names)]
+
+
+def _ring_text(given: RingFile, found: dict[str, list[Line]]) -> str:
+    nodes, tokens = len(given.ring.nodes), len(given.ring.tokens)
+    lines = [f"epoch {given.epoch}, {counted(nodes, 'node')}, {counted(tokens, 'token')}"]
+    for keyspace in given.keyspaces:
+        rows = found[keyspace.name]
+        size = counted(len(rows), "range") if rows else "each node keeps its own data"
+        lines += ["", f"{keyspace.name}: {keyspace.replication.label}, {size}"]
+        lines += columns([(label((left, right)), listed(who)) for left, right, who in rows])
+    return "\n".join(lines)
 
 
 def plan(argv: list[str]) -> int:
     """Rehearse an operation on a ring file; 0 when it is accepted, 1 when it is refused."""
     if {"-h", "--help"} & set(argv):
-        print(PLAN_USAGE)
+        put(PLAN_HELP.rstrip())
         return ACCEPTED
     words = plan_words(argv)
+    shape = _shape(words.values.get("--shape", "cep"))
     if not words.rest:
-        raise BadInput("RINGFILE", None, "a ring file, then an operation")
-    if words.shape not in SHAPES:
-        raise BadInput("--shape", words.shape, one_of(words.shape, list(SHAPES)))
-    shape: Shape = "cep" if words.shape == "cep" else "implementation"
-    path, *rest = words.rest
-    given = read_ring(path)
-    operation = operation_from(rest)
-    in_flight: tuple[Operation, ...] = tuple(parse_operation(text) for text in words.in_flight)
-    sizes = read_sizes(words.sizes, given) if words.sizes is not None else None
+        raise BadInput("RINGFILE", None, "a ring file, then an operation (plan --help)")
+    given = read_ring(words.rest[0])
+    operation = operation_from(words.rest[1:])
+    in_flight = tuple(parse_operation(text) for text in words.in_flight)
+    sizes = read_sizes(words.values["--sizes"], given) if "--sizes" in words.values else None
     rehearsal = rehearse(given, operation, in_flight=in_flight, shape=shape, sizes=sizes)
-    print(as_json(rehearsal) if words.json else as_text(rehearsal))
+    put(as_json(rehearsal) if words.json else as_text(rehearsal))
     return ACCEPTED if rehearsal.accepted else REFUSED
+
+
+def _shape(text: str) -> Shape:
+    found = next((shape for shape in SHAPES if shape == text), None)
+    if found is None:
+        raise BadInput("--shape", text, one_of(text, list(SHAPES)))
+    return found
 
 
 def plan_words(argv: list[str]) -> PlanWords:
@@ -85,67 +127,31 @@ def plan_words(argv: list[str]) -> PlanWords:
 
     Written by hand because values such as ``-5,7`` begin with a dash.
     """
-    found = PlanWords([], [])
+    found = PlanWords([], [], {})
+    options: list[str] = []
     rest = iter(argv)
     for word in rest:
         option, equals, value = word.partition("=")
-        if option == "--json" and not equals:
+        if word == "--json":
             found.json = True
-        elif option in ("--while", "--shape", "--sizes"):
+        elif option in WITH_VALUE:
             given = value if equals else next(rest, None)
             if not given:
                 raise BadInput(option, given, "a value")
             if option == "--while":
                 found.in_flight.append(given)
-            elif option == "--shape":
-                found.shape = given
+            elif option in found.values:
+                raise BadInput("option", option, "each option but --while once")
             else:
-                found.sizes = given
+                found.values[option] = given
+        elif option.startswith("--"):
+            options.append(word)
+            if option in OF_OPERATION and not equals:
+                options += [value for value in (next(rest, None),) if value is not None]
         else:
             found.rest.append(word)
-            if option in ("--tokens", "--dc", "--rack") and not equals:
-                found.rest += [value for value in (next(rest, None),) if value is not None]
+    # Options may stand anywhere; behind the plain words they are read as the operation's.
+    found.rest += options if found.rest else []
+    if options and not found.rest:
+        raise BadInput("option", options[0], "a ring file and an operation as well (plan --help)")
     return found
-
-
-def as_text(rehearsal: Rehearsal) -> str:
-    """A rehearsal in words: what waits for what, what is copied, which groups change."""
-    lines = [f"{rehearsal.operation}: {'accepted' if rehearsal.accepted else 'refused'}"]
-    if rehearsal.reason is not None:
-        lines.append(f"  {rehearsal.reason}")
-    lines += [f"  {c.keyspace} {_range(c.range)} is held by {c.operation}" for c in rehearsal.conflicts]
-    lines += [f"  warning: {text}" for text in rehearsal.warnings]
-    for keyspace, locked in rehearsal.locks.items():
-        lines.append(f"  locks in {keyspace}: {', '.join(map(_range, locked)) or 'none'}")
-    known: dict[str, dict[Bounds, str]] = {}
-    for step in rehearsal.steps:
-        lines.append(f"epoch {step.epoch}: {step.name}")
-        for wait in step.barriers:
-            where = f" in {wait.dc}" if wait.dc else ""
-            who = ", ".join(wait.replicas)
-            lines.append(
-                f"  wait  {wait.keyspace} {_range(wait.range)}{where}: {wait.needed} of {who}"
-            )
-        for copy in step.streams:
-            size = "" if copy.bytes is None else f", {copy.bytes:,} bytes"
-            who = ", ".join(copy.sources) or "nobody"
-            lines.append(
-                f"  copy  {copy.keyspace} {_range(copy.range)}: {who} to {copy.target}{size}"
-            )
-        for keyspace, tables in step.keyspaces.items():
-            now = {
-                (left, right): f"read {', '.join(reads)}; write {', '.join(writes)}"
-                for (left, right, reads), (_, _, writes) in zip(
-                    tables.reads, tables.writes, strict=True
-                )
-            }
-            before = known.get(keyspace, {})
-            changed = [row for row, text in now.items() if before.get(row) != text]
-            lines += [f"  {keyspace} {_range(row)}: {now[row]}" for row in changed]
-            known[keyspace] = now
-    return "\n".join(lines)
-
-
-def _range(range_: Bounds) -> str:
-    left, right = range_
-    return f"({'min' if left is None else left}, {'max' if right is None else right}]"
