@@ -7,6 +7,7 @@ from msgspec import Struct
 from kit.errors import BadInput
 from kit.ring.ranges import Range
 from kit.ring.replication import (
+    LARGEST_FACTOR,
     EverywhereStrategy,
     Keyspace,
     NetworkTopologyStrategy,
@@ -127,10 +128,25 @@ def _check_keyspaces(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> None:
         raise BadInput("keyspaces", twice, "each keyspace once")
     known = sorted({node.dc for node in ring.nodes if node.tokens})
     for keyspace in keyspaces:
+        _check_factors(keyspace)
         if isinstance(keyspace.replication, NetworkTopologyStrategy):
             for dc, _ in keyspace.replication.factors:
                 if dc not in known:
                     raise BadInput(f"keyspace {keyspace.name}", dc, "one of " + ", ".join(known))
+
+
+def _check_factors(keyspace: Keyspace) -> None:
+    """Parameters may come from a trace, which nobody read as strictly as a ring file."""
+    factors: tuple[tuple[str, int], ...] = ()
+    least = 0
+    if isinstance(keyspace.replication, SimpleStrategy):
+        factors, least = (("replication_factor", keyspace.replication.replication_factor),), 1
+    elif isinstance(keyspace.replication, NetworkTopologyStrategy):
+        factors = keyspace.replication.factors
+    for name, factor in factors:
+        if not least <= factor <= LARGEST_FACTOR:
+            allowed = f"a number from {least} to {LARGEST_FACTOR}"
+            raise BadInput(f"keyspace {keyspace.name}: {name}", factor, allowed)
 
 
 def _space(given: TcmParameters) -> TokenSpace:
