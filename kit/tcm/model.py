@@ -82,6 +82,8 @@ class Tcm(Model[TcmState, Any]):
         self.names = self.cluster.names
         self.computations = 0
         self.snapshot = lru_cache(_MOST_SNAPSHOTS)(self._enacted)
+        self._possible = lru_cache(_MOST_SNAPSHOTS)(self._sensible)
+        self._permission = lru_cache(_MOST_SNAPSHOTS)(self._permit)
         self.rules = (
             Rule(Begin, "begin", self._operations, self._may_begin, self._commit),
             Rule(Stream, "stream", self._tasks, self._may_stream, self._stream),
@@ -115,8 +117,12 @@ class Tcm(Model[TcmState, Any]):
     # -- begin ------------------------------------------------------------------------------------
 
     def _operations(self, s: TcmState) -> Iterator[Begin]:
+        return iter(self._possible(s.events))
+
+    def _sensible(self, events: Log) -> tuple[Begin, ...]:
         """Operations that still make sense and are not under way."""
-        metadata = self.snapshot(s.events).metadata
+        metadata = self.snapshot(events).metadata
+        found = []
         for operation in self.cluster.operations:
             if metadata.sequence(operation.node) is not None:
                 continue
@@ -124,12 +130,15 @@ class Tcm(Model[TcmState, Any]):
                 validate(metadata.ring, metadata.keyspaces, operation)
             except BadInput:
                 continue
-            yield Begin(operation)
+            found.append(Begin(operation))
+        return tuple(found)
 
     def _may_begin(self, s: TcmState, action: Begin) -> Refusal | None:
-        """The metadata service validates and permits; dead nodes must be down."""
-        metadata = self.snapshot(s.events).metadata
-        operation = action.operation
+        return self._permission(s.events, action.operation)
+
+    def _permit(self, events: Log, operation: Operation) -> Refusal | None:
+        """The metadata service validates and permits, by what is committed alone."""
+        metadata = self.snapshot(events).metadata
         planned = plan(metadata, operation, self.switches)
         return permit(metadata, operation, planned, self.switches)
 

@@ -27,7 +27,20 @@ def initial(ring: Ring, keyspaces: tuple[Keyspace, ...], epoch: int) -> Snapshot
 
 def enact(snapshot: Snapshot, event: Event, switches: Switches) -> Snapshot:
     """The next epoch's snapshot. Trusts its caller: the event was valid and permitted."""
-    metadata = snapshot.metadata
+    metadata, step = advance(snapshot.metadata, event, switches)
+    checked = "merge-equality" not in switches.off
+    ring = reading_ring(metadata)
+    placements = tuple(
+        settle(apply(placement, delta, merge_check=checked), ring, replication)
+        for placement, delta, replication in zip(
+            snapshot.placements, step.deltas, metadata.groups, strict=True
+        )
+    )
+    return Snapshot(metadata, placements)
+
+
+def advance(metadata: Metadata, event: Event, switches: Switches) -> tuple[Metadata, PlannedStep]:
+    """The next epoch's metadata, and the step that the event does to every placement."""
     if isinstance(event, Begin):
         sequence = Sequence(plan(metadata, event.operation, switches), 0, metadata.epoch)
         metadata = replace(metadata, ring=register(metadata.ring, event.operation))
@@ -39,24 +52,9 @@ def enact(snapshot: Snapshot, event: Event, switches: Switches) -> Snapshot:
             undoing = compensation(sequence, switches)
             sequence = replace(sequence, done=0, undoing=undoing)
             metadata = replace(metadata, cancels=metadata.cancels + 1)
-    return _commit(replace(snapshot, metadata=metadata), sequence, switches)
-
-
-def _commit(snapshot: Snapshot, sequence: Sequence, switches: Switches) -> Snapshot:
-    """Do the sequence's next step: change the placements, remember what is pending."""
-    step = sequence.next
-    epoch = snapshot.metadata.epoch + 1
+    epoch = metadata.epoch + 1
     advanced = replace(sequence, done=sequence.done + 1, epoch=epoch)
-    metadata = _remember(snapshot.metadata, advanced, epoch)
-    checked = "merge-equality" not in switches.off
-    ring = reading_ring(metadata)
-    placements = tuple(
-        settle(apply(placement, delta, merge_check=checked), ring, replication)
-        for placement, delta, replication in zip(
-            snapshot.placements, step.deltas, metadata.groups, strict=True
-        )
-    )
-    return Snapshot(metadata, placements)
+    return _remember(metadata, advanced, epoch), sequence.next
 
 
 def _remember(metadata: Metadata, advanced: Sequence, epoch: int) -> Metadata:

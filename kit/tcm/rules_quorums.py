@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kit.ring.natural import replicas
 from kit.ring.placements import Placement, same_sets
 from kit.ring.ranges import Range
 from kit.ring.replication import EverywhereStrategy, total
+from kit.ring.topology import Codes
 from kit.tcm.rules_barrier import majority
 from kit.tcm.rules_metadata import Metadata, Snapshot
 from kit.tcm.rules_permit import overlapping
@@ -41,6 +43,29 @@ def disjoint_majorities(
     picked_reads += common[:need_reads]
     picked_writes += common[need_reads : need_reads + need_writes]
     return tuple(picked_reads), tuple(picked_writes)
+
+
+def majorities_meet(
+    reads: Codes, writes: Codes, gone: frozenset[int] = frozenset()
+) -> NDArray[np.bool_]:
+    """For each row of two columns of groups, whether every majority meets every other: (n,).
+
+    The same as ``disjoint_majorities(…) is None``, for millions of ranges.
+    """
+    dead = np.array(sorted(gone), np.int32)
+    common = np.zeros(len(reads), np.int64)
+    needed = np.zeros(len(reads), np.int64)
+    empty = np.zeros(len(reads), np.bool_)
+    for ours, theirs in ((reads, writes), (writes, reads)):
+        size = (ours >= 0).sum(axis=1)
+        alive = (ours >= 0) & ~np.isin(ours, dead)
+        shared = np.zeros(ours.shape, np.bool_)
+        for slot in range(theirs.shape[1]):
+            shared |= ours == theirs[:, [slot]]
+        common = (alive & shared).sum(axis=1)
+        needed += np.maximum(size // 2 + 1 - (alive & ~shared).sum(axis=1), 0)
+        empty |= size == 0
+    return np.asarray(empty | (needed > common), np.bool_)
 
 
 def quorums_meet(

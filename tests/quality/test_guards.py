@@ -1,0 +1,150 @@
+"""Planted bugs: each guard of the epoch protocol is cut out of a copy of the kit, and is missed.
+
+So that no switch is wired to the checker alone: with every safeguard on, the search of the copy
+must find the harm that the safeguard is there to prevent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import kit
+from kit.tcm.safeguards import SAFEGUARDS
+
+KIT = Path(kit.__file__).parent
+SEARCH = """
+import json, sys
+from pathlib import Path
+import kit
+from kit.check import check
+from kit.registry import build
+assert Path(kit.__file__).is_relative_to(Path.cwd()), kit.__file__
+found = check(build("tcm", json.loads(sys.argv[1])))
+print(json.dumps([found.violation.property if found.violation else None, found.complete]))
+"""
+STEPS, PERMIT, PLAN, MODEL, HISTORY = (
+    f"tcm/{name}.py"
+    for name in ("rules_steps", "rules_permit", "rules_plan", "model", "rules_history")
+)
+ADD, SWITCH = '("add-writes", ("add",)),', '("switch-reads", ("switch",)),'
+SMALLEST = {guard.name: dict(guard.smallest) for guard in SAFEGUARDS}
+
+# what is planted -> parameters, and (file, text that is there, text that takes its place) …
+PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
+    "write-before-read": (
+        SMALLEST["write-before-read"],
+        [(STEPS, ADD, "@"), (STEPS, SWITCH, ADD), (STEPS, "@", SWITCH)],
+    ),
+    "old-writer-stays": (
+        SMALLEST["old-writer-stays"],
+        [
+            (STEPS, SWITCH, '("switch-reads", ("switch", "drop")),'),
+            (STEPS, '("drop-writes", ("drop",)),', '("drop-writes", ()),'),
+        ],
+    ),
+    "range-locks": (
+        SMALLEST["range-locks"],
+        [(PERMIT, "        or _locked(metadata, plan, switches)\n", "")],
+    ),
+    "replication-check": (
+        SMALLEST["replication-check"],
+        [(PERMIT, "        or _too_few_left(metadata, operation, switches)\n", "")],
+    ),
+    "pending-in-metadata": (
+        SMALLEST["pending-in-metadata"],
+        [(MODEL, 'if driven and "pending-in-metadata" in self.off:', "if driven:")],
+    ),
+    "split-first": (
+        SMALLEST["split-first"],
+        [(STEPS, '("split", ("split",)),', '("split", ()),')],
+    ),
+    "merge-equality": (
+        SMALLEST["merge-equality"],
+        [
+            (HISTORY, 'checked = "merge-equality" not in switches.off', "checked = False"),
+            (PLAN, 'if "merge-equality" not in switches.off or moved', "if moved"),
+        ],
+    ),
+    "one event undoes all": (
+        {"rf": 3, "cancels": 1},
+        [(PLAN, "    if not switched:\n", "    if True:\n")],
+    ),
+    "a node takes part in two operations": (
+        {"nodes": 8, "operations": ("leave B", "replace B Z"), "barrier": False},
+        [
+            (PERMIT, "        _busy(metadata, operation)\n        or _claimed", "        _claimed"),
+            (PERMIT, "        or _locked(metadata, plan, switches)\n", ""),
+        ],
+    ),
+}
+EXPECTED = {
+    "write-before-read": "reads-in-writes",
+    "old-writer-stays": "quorums",
+    "range-locks": "locks",
+    "replication-check": "replicas",
+    "pending-in-metadata": "settled",
+    "split-first": "cover",
+    "merge-equality": "replicas",
+    "one event undoes all": "quorums",
+    "a node takes part in two operations": "locks",
+}
+
+
+def search(folder: Path, parameters: dict[str, Any]) -> tuple[str | None, bool]:
+    """What a search with the kit in ``folder`` finds broken, and whether it is complete."""
+    given = json.dumps(msgspec.to_builtins(parameters))
+    ran = subprocess.run(
+        [sys.executable, "-c", SEARCH, given],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    broken, complete = json.loads(ran.stdout)
+    return broken, complete
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    """A folder with a copy of the kit that may be spoiled."""
+    shutil.copytree(KIT, tmp_path / "kit", ignore=shutil.ignore_patterns("__pycache__", "widgets"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_missing_guard_is_found(bug: str, scratch: Path) -> None:
+    """With the guard's text cut out, the search finds the harm though no switch is off."""
+    parameters, cuts = PLANTED[bug]
+    for name, there, instead in cuts:
+        path = scratch / "kit" / name
+        text = path.read_text(encoding="utf-8")
+        assert text.count(there) == 1, f"{name} no longer holds {there!r} once"
+        path.write_text(text.replace(there, instead), encoding="utf-8")
+    broken, complete = search(scratch, parameters)
+    assert broken == EXPECTED[bug]
+    assert not complete
+
+
+def test_the_copy_is_sound(scratch: Path) -> None:
+    """An unspoiled copy finds nothing, so that what is found above is what was planted."""
+    for parameters, _ in PLANTED.values():
+        if not parameters.get("barrier", True):
+            continue
+        assert search(scratch, parameters) == (None, True)
+
+
+def test_every_safeguard_is_planted() -> None:
+    """Each safeguard's guard is among those that are cut out."""
+    assert {guard.name for guard in SAFEGUARDS} <= set(PLANTED)
