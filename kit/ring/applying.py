@@ -11,9 +11,10 @@ from kit.ring.deltas import Delta, Edit, Edits
 from kit.ring.natural import replicas
 from kit.ring.placements import Placement, Table, padded, same_sets
 from kit.ring.replication import Replication
-from kit.ring.topology import Codes, Ring
+from kit.ring.topology import Codes, Ring, Tokens
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+Spans = tuple[Tokens, Tokens]
 
 
 def apply(placement: Placement, delta: Delta, *, merge_check: bool = True) -> Placement:
@@ -181,13 +182,20 @@ def _merged(table: Table, bounds: tuple[int, ...]) -> Table:
     return table
 
 
-def settle(placement: Placement, ring: Ring, replication: Replication) -> Placement:
+def settle(
+    placement: Placement, ring: Ring, replication: Replication, near: Spans | None = None
+) -> Placement:
     """The placement in the order in which it is shown (CEP-21, tables of "Bootstrap").
 
     Read groups in walk order of `ring`: natural replicas first, then other members by their walk
     position, then nodes without tokens. Write groups likewise where they equal the read group as
     sets; elsewhere they keep their order: the former one with additions appended.
+
+    `near` are the bounds, as sorted disjoint spans, of the area outside of which nothing changed,
+    neither groups nor walks, since all was in order: only the rows that it touches are looked at.
     """
+    if near is not None and placement.reads.partitions and placement.writes.partitions:
+        return _settled_near(placement, ring, replication, near)
     reads = _in_walk_order(placement.reads, ring, replication)
     writes = placement.writes
     if np.array_equal(writes.lefts, reads.lefts) and np.array_equal(writes.rights, reads.rights):
@@ -202,6 +210,43 @@ def settle(placement: Placement, ring: Ring, replication: Replication) -> Placem
         like = shown.get((left, right), ())
         rows.append((left, right, like if set(like) == set(codes) else codes))
     return Placement(reads, Table.of(rows))
+
+
+def _settled_near(
+    placement: Placement, ring: Ring, replication: Replication, near: Spans
+) -> Placement:
+    """Settle the rows that `near` touches, and put them back in their places."""
+    at = [_touched(table, near) for table in (placement.reads, placement.writes)]
+    if not len(at[0]) and not len(at[1]):
+        return placement
+    parts = (_rows(table, rows) for table, rows in zip(_both(placement), at, strict=True))
+    settled = settle(Placement(*parts), ring, replication)
+    both = zip(_both(placement), at, _both(settled), strict=True)
+    return Placement(*(_with_rows(table, rows, part) for table, rows, part in both))
+
+
+def _both(placement: Placement) -> tuple[Table, Table]:
+    return placement.reads, placement.writes
+
+
+def _touched(table: Table, near: Spans) -> NDArray[np.intp]:
+    """Indices of the rows that share a token with one of the spans."""
+    lefts, rights = near
+    first = np.searchsorted(rights, table.lefts, side="right")
+    last = np.searchsorted(lefts, table.rights, side="left")
+    return np.flatnonzero(first < last)
+
+
+def _rows(table: Table, at: NDArray[np.intp]) -> Table:
+    return Table(table.lefts[at], table.rights[at], table.groups[at])
+
+
+def _with_rows(table: Table, at: NDArray[np.intp], part: Table) -> Table:
+    """The table in which the groups of some rows are those of `part`."""
+    width = max(table.groups.shape[1], part.groups.shape[1])
+    groups = padded(table.groups, width).copy()
+    groups[at] = padded(part.groups, width)
+    return Table(table.lefts, table.rights, groups)
 
 
 def _bounds(table: Table) -> list[tuple[int, int]]:

@@ -40,6 +40,11 @@ class Movement:
         self.replication = replication
         self._changes = changes(before, after, replication)
 
+    @property
+    def area(self) -> tuple[Tokens, Tokens]:
+        """Bounds of the rows that the change may touch: outside, groups and walks are as before."""
+        return self._changes.lefts, self._changes.rights
+
     @cached_property
     def split(self) -> Delta:
         """Cut rows at the new tokens; owners stay (CEP-21, "Bootstrap", step 1)."""

@@ -63,7 +63,7 @@ def quotas(ring: Ring, replication: Replication) -> tuple[Quota, ...]:
         case SimpleStrategy(replication_factor=factor):
             found = [_anywhere(ring, factor)]
         case EverywhereStrategy():
-            found = [_anywhere(ring, len(ring.nodes))]
+            found = [_anywhere(ring, len(ring.geography.in_ring))]
         case NetworkTopologyStrategy(factors=factors):
             found = [_datacenter(ring, dc, factor) for dc, factor in factors]
     return tuple(quota for quota in found if quota.wanted)

@@ -107,10 +107,17 @@ class Placement(Struct, frozen=True):
     writes: Table
 
 
-def at_rest(ring: Ring, replication: Replication) -> Placement:
-    """The placement when nothing is in progress: reads and writes are the natural replicas."""
+def at_rest(ring: Ring, replication: Replication, rows: slice | None = None) -> Placement:
+    """The placement when nothing is in progress: reads and writes are the natural replicas.
+
+    With `rows`, only so much of it as those rows of the ring.
+    """
     lefts = np.append(np.int64(ring.space.low), ring.rights[:-1])
-    table = Table(lefts, ring.rights, replicas(ring, replication))
+    if rows is None:
+        table = Table(lefts, ring.rights, replicas(ring, replication))
+    else:
+        rights = ring.rights[rows]
+        table = Table(lefts[rows], rights, replicas(ring, replication, rights))
     return Placement(table, table)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import msgspec
 import numpy as np
@@ -47,13 +47,47 @@ class Geography(Struct, frozen=True):
     in_ring: NDArray[np.bool_]
 
 
-def _geography(nodes: tuple[Node, ...]) -> Geography:
+class Packed(Struct, frozen=True):
+    """A ring as a few flat columns: what other processes are sent, and how large rings are made.
+
+    `names` and `places`, (datacenter, rack), are by node code. Each node owns `counts` int32
+    (nodes,) of `tokens` int64 (m,), which stand node by node, in the nodes' own order.
+    """
+
+    space: TokenSpace
+    names: tuple[str, ...]
+    places: tuple[tuple[str, str], ...]
+    counts: Codes
+    tokens: Tokens
+
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes, with tokens as Python integers."""
+        ends = list(accumulate(self.counts.tolist(), initial=0))
+        line = self.tokens.tolist()
+        return tuple(
+            Node(name, tuple(line[begin:end]), dc, rack)
+            for name, (dc, rack), (begin, end) in zip(
+                self.names, self.places, pairwise(ends), strict=True
+            )
+        )
+
+
+def _pack(nodes: tuple[Node, ...], space: TokenSpace) -> Packed:
+    counts = np.array([len(node.tokens) for node in nodes], np.int32)
+    tokens = np.fromiter((t for node in nodes for t in node.tokens), np.int64, int(counts.sum()))
+    names, places = tuple(n.name for n in nodes), tuple((n.dc, n.rack) for n in nodes)
+    return Packed(space, names, places, counts, tokens)
+
+
+def _geography(places: Iterable[tuple[str, str]], in_ring: NDArray[np.bool_]) -> Geography:
     dcs: dict[str, int] = {}
     racks: dict[tuple[str, str], int] = {}
-    dc_of = [dcs.setdefault(node.dc, len(dcs)) for node in nodes]
-    rack_of = [racks.setdefault((node.dc, node.rack), len(racks)) for node in nodes]
-    in_ring = np.array([bool(node.tokens) for node in nodes], np.bool_)
-    return Geography(dcs, racks, np.array(dc_of, np.int32), np.array(rack_of, np.int32), in_ring)
+    found = [
+        (dcs.setdefault(dc, len(dcs)), racks.setdefault((dc, rack), len(racks)))
+        for dc, rack in places
+    ]
+    dc_of, rack_of = np.ascontiguousarray(np.array(found, np.int32).reshape(-1, 2).T)
+    return Geography(dcs, racks, dc_of, rack_of, in_ring)
 
 
 def _with_node(known: Geography, code: int, node: Node) -> Geography:
@@ -92,9 +126,12 @@ class Ring:
         self, nodes: tuple[Node, ...], space: TokenSpace, tokens: Tokens, owners: Codes
     ) -> None:
         """Trusts its caller; use `Ring.of`."""
+        self._set(space, tokens, owners)
+        self.__dict__["nodes"] = nodes
+
+    def _set(self, space: TokenSpace, tokens: Tokens, owners: Codes) -> None:
         frozen_array(tokens)
         frozen_array(owners)
-        self.nodes = nodes
         self.space = space
         self.tokens = tokens
         self.owners = owners
@@ -106,16 +143,40 @@ class Ring:
         _check_names(given)
         for code, node in enumerate(given):
             _check_tokens(node, space, f"nodes[{code}].tokens")
-        counts = [len(node.tokens) for node in given]
-        tokens = np.fromiter((t for node in given for t in node.tokens), np.int64, sum(counts))
-        owners = np.repeat(np.arange(len(given), dtype=np.int32), counts)
-        order = np.argsort(tokens, kind="stable")
-        tokens, owners = tokens[order], owners[order]
+        ring = cls.unpacked(_pack(given, space))
+        ring.__dict__["nodes"] = given
+        return ring
+
+    @classmethod
+    def unpacked(cls, packed: Packed) -> Ring:
+        """The ring of flat columns; only that each token is owned once is checked.
+
+        Its nodes, with a Python integer for every token, are made when they are asked for.
+        """
+        owners = np.repeat(np.arange(len(packed.names), dtype=np.int32), packed.counts)
+        order = np.argsort(packed.tokens, kind="stable")
+        tokens, owners = packed.tokens[order], owners[order]
         same = np.flatnonzero(tokens[1:] == tokens[:-1])
         if len(same):
-            first, second = (given[owners[same[0] + i]].name for i in (0, 1))
+            first, second = (packed.names[owners[same[0] + i]] for i in (0, 1))
             _refuse_shared_token(int(tokens[same[0]]), first, second)
-        return cls(given, space, tokens, owners)
+        ring = cls.__new__(cls)
+        ring._set(packed.space, tokens, owners)
+        ring.__dict__["packed"] = packed
+        return ring
+
+    @cached_property
+    def packed(self) -> Packed:
+        """The ring as flat columns."""
+        return _pack(self.nodes, self.space)
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes by code."""
+        return self.packed.nodes()
+
+    def __reduce__(self) -> tuple[object, tuple[Packed]]:
+        return Ring.unpacked, (self.packed,)
 
     @cached_property
     def rights(self) -> Tokens:
@@ -142,12 +203,19 @@ class Ring:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Node names by code."""
-        return tuple(node.name for node in self.nodes)
+        return (
+            tuple(node.name for node in self.nodes)
+            if "nodes" in self.__dict__
+            else (self.packed.names)
+        )
 
     @cached_property
     def geography(self) -> Geography:
         """Datacenters, racks and membership of the nodes as columns."""
-        return _geography(self.nodes)
+        if "nodes" not in self.__dict__:
+            return _geography(self.packed.places, self.packed.counts > 0)
+        in_ring = np.array([bool(node.tokens) for node in self.nodes], np.bool_)
+        return _geography(((node.dc, node.rack) for node in self.nodes), in_ring)
 
     @cached_property
     def digest(self) -> bytes:

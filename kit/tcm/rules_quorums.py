@@ -53,7 +53,6 @@ def majorities_meet(
     The same as ``disjoint_majorities(…) is None``, for millions of ranges.
     """
     dead = np.array(sorted(gone), np.int32)
-    common = np.zeros(len(reads), np.int64)
     needed = np.zeros(len(reads), np.int64)
     empty = np.zeros(len(reads), np.bool_)
     for ours, theirs in ((reads, writes), (writes, reads)):

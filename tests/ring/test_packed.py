@@ -1,0 +1,72 @@
+"""Rings as flat columns, and parts of their placements."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.errors import BadInput
+from kit.ring.applying import apply, settle
+from kit.ring.movement import movement
+from kit.ring.placements import at_rest
+from kit.ring.replication import Replication
+from kit.ring.tokens import small
+from kit.ring.topology import Packed, Ring
+from tests.ring.draws import changed, replications, rings
+
+
+@given(rings())
+def test_a_ring_travels_as_columns(ring: Ring) -> None:
+    """A pickled ring comes back equal, with the same columns, and makes its nodes when asked."""
+    back = pickle.loads(pickle.dumps(ring))
+    assert "nodes" not in back.__dict__
+    assert np.array_equal(back.tokens, ring.tokens)
+    assert np.array_equal(back.owners, ring.owners)
+    assert np.array_equal(back.geography.rack_of, ring.geography.rack_of)
+    assert np.array_equal(back.geography.in_ring, ring.geography.in_ring)
+    assert back.geography.dcs == ring.geography.dcs
+    assert back.names == ring.names
+    assert back == ring
+    assert hash(back) == hash(ring)
+
+
+def test_columns_with_a_token_twice_are_refused() -> None:
+    """A token that two nodes own is named, with both."""
+    packed = Packed(
+        small(100),
+        ("a", "b"),
+        (("dc1", "r1"), ("dc1", "r1")),
+        np.array([2, 1], np.int32),
+        np.array([10, 20, 10], np.int64),
+    )
+    with pytest.raises(BadInput, match=r"tokens: got 10; .*both a and b"):
+        Ring.unpacked(packed)
+
+
+@given(rings(), replications())
+def test_a_part_of_a_placement_at_rest(ring: Ring, replication: Replication) -> None:
+    """Some rows of the placement at rest are what the whole has there."""
+    whole = at_rest(ring, replication).reads
+    for rows in (slice(0, 1), slice(1, 4), slice(len(whole) // 2, len(whole))):
+        part = at_rest(ring, replication, rows).reads
+        assert part.rows(ring.names) == whole.rows(ring.names)[rows]
+
+
+@given(st.data(), rings(), replications())
+def test_settling_near_a_change_is_settling_all(
+    data: st.DataObject, ring: Ring, replication: Replication
+) -> None:
+    """After each part of a change, only its area needs to be put in order."""
+    before, after = ring, data.draw(changed(ring))
+    moved = movement(before, after, replication)
+    placement = at_rest(before, replication)
+    for name, delta in moved.steps:
+        walked = before if name in ("split", "add") else after
+        placement = apply(placement, delta)
+        near = settle(placement, walked, replication, moved.area)
+        placement = settle(placement, walked, replication)
+        assert near == placement
