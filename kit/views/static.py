@@ -29,6 +29,7 @@ CLASSES = {
     "chip": CHIP,
     "added": "background:#56b4e9;border-radius:3px;font-weight:600",
     "removed": "background:#e69f00;border-radius:3px;border-style:dashed",
+    "pending": "border:3px double #17191c",
     "changed": "background:#f0e442;color:#17191c;outline:1px solid #17191c",
     "say": "margin:4px 0;color:#1c1f24",
     "soft": "color:#565d68",
@@ -43,6 +44,7 @@ CLASSES = {
     "milestone": "background:#0072b2;color:#ffffff;padding:1px 8px;margin-right:8px",
     "beside": "display:flex;flex-wrap:wrap;gap:8px 36px",
 }
+INLINE = frozenset("span b i em strong small code kbd".split())
 INTERACTIVE = frozenset("button input select label summary details".split())
 
 
@@ -129,8 +131,19 @@ def _write(part: Frag | str) -> str:
     )
     style = _style(part)
     written = f' style="{style}"' if style else ""
-    inner = "".join(_write(kid) for kid in part.kids)
-    return f"<{part.tag}{written}{attrs}>{inner}{closing(part)}"
+    return f"<{part.tag}{written}{attrs}>{_inside(part)}{closing(part)}"
+
+
+def _inside(part: Frag) -> str:
+    """The children. A style sheet would keep words of neighbours apart; here a space does."""
+    written: list[str] = []
+    before: Frag | str = ""
+    for kid in part.kids:
+        if all(isinstance(one, Frag) and one.tag in INLINE for one in (before, kid)):
+            written.append(" ")
+        written.append(_write(kid))
+        before = kid
+    return "".join(written)
 
 
 def _style(part: Frag) -> str:

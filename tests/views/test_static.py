@@ -87,3 +87,16 @@ def test_a_lean_drawing_keeps_every_rule_that_it_uses() -> None:
     assert ".joining .body{fill:var(--added)" in lean
     assert "--added:#56b4e9" in lean
     assert ".leaving" not in lean
+
+
+def test_words_of_neighbours_stay_apart() -> None:
+    """Without a style sheet, two neighbouring pieces of text do not run into one word."""
+    html = static_html(h("p", h("strong", "4"), h("span", "drop"), ", done"))
+    assert "4</strong> <span" in html
+    assert "drop</span>, done" in html
+
+
+def test_a_replica_that_is_only_written_to_has_a_double_edge() -> None:
+    """The legend's double edge is there in stored output, too."""
+    html = static_html(draw_placements(milestones(walk("tcm/bootstrap"))[2]))
+    assert re.search(r"border:3px double[^>]*>\+X<", html)
