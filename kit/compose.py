@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from typing import Any
 
@@ -16,6 +16,20 @@ from kit.model import Model, Rule
 Linked = tuple[str, Any]
 Link = Callable[[Any, str, Any], tuple[Linked, ...]]
 Guard = Callable[[Any, str, Any], Refusal | None]
+
+
+# Two products of the same parts have the same types: a state or action of one is one of the other.
+@cache
+def _state_type(name: str, fields: tuple[tuple[str, Any], ...]) -> type[Struct]:
+    return msgspec.defstruct(name, fields, frozen=True, cache_hash=True, module=__name__)
+
+
+@cache
+def _wrapper(part: str, action: Any) -> type[Struct]:
+    """The struct that says which part an action belongs to."""
+    return msgspec.defstruct(
+        part.title(), [("action", action)], frozen=True, tag=part, tag_field="part"
+    )
 
 
 class Product(Model[Any, Any]):
@@ -44,15 +58,10 @@ class Product(Model[Any, Any]):
         self.name = name
         self.parts = dict(parts)
         self._link, self._guard, self._passive = link, guard, passive
-        fields = [(part, model.State) for part, model in self.parts.items()]
-        self.State = msgspec.defstruct(
-            f"{name.title()}State", fields, frozen=True, cache_hash=True, module=__name__
-        )
+        fields = tuple((part, model.State) for part, model in self.parts.items())
+        self.State = _state_type(f"{name.title()}State", fields)
         self.wrap: dict[str, type[Struct]] = {
-            part: msgspec.defstruct(
-                part.title(), [("action", model.Action)], frozen=True, tag=part, tag_field="part"
-            )
-            for part, model in self.parts.items()
+            part: _wrapper(part, model.Action) for part, model in self.parts.items()
         }
         self._part = {wrapper: part for part, wrapper in self.wrap.items()}
         self.Action = reduce(or_, self.wrap.values())
