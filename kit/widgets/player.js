@@ -157,7 +157,7 @@ function render({ model, el }) {
     say(text); clearTimeout(tell); tell = setTimeout(() => model.send({ at, tip, turn }), 200);
   }
   function go(id, tween) { if (id !== undefined && id !== at) { hush(); ask.hidden = true; asked = null; at = id; show(tween); } }
-  function follow(leaf, id) { tip = leaf; path = line(leaf); if (!path.includes(id)) path = line(id); }
+  function follow(leaf, id = leaf) { tip = leaf; path = line(leaf); if (!path.includes(id)) path = line(id); }
   function forward(big, from) {
     if (ended()) return send(big ? "milestone" : "step", from);
     const far = path.findIndex((id, n) => n > here() && store.nodes[id][3]), id = big ? path.at(far) : path[here() + 1];
