@@ -46,7 +46,8 @@ def changes(timeline: Timeline) -> Asked:
     question = None if ahead.now.milestone is None else for_model(ahead.model).question(scene)
     if question is None:
         raise KitError("predict: nothing comes next that this question could be about")
-    return Asked(question, still(ahead))
+    tables = [panel.name for panel in for_model(ahead.model).panels if panel.name == "placements"]
+    return Asked(question, still(ahead, *tables))
 
 
 def allowed(timeline: Timeline, *kinds: str) -> Asked:
@@ -214,7 +215,7 @@ def breaks(timeline: Timeline, safeguard: str) -> Asked:
         f"{guard.id} is off: “{guard.title}”. Which property breaks first?",
         tuple(lamp.title for lamp in run.lamps()),
         tuple(lamp.title for lamp in broken),
-        f"The shortest run that breaks one has {len(violation.actions)} steps: {verbs}. "
+        f"The shortest run that breaks one: {verbs}. "
         + " ".join(f"{lamp.title}: {lamp.witness}." for lamp in broken),
     )
     return Asked(question, still(run, "placements", "lamps"))

@@ -1,0 +1,184 @@
+"""The committed notebooks as lessons: what each begins with, asks, shows and checks.
+
+That they run, and give these outputs again, is shown by nbval (tools/test.py).
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from kit.lessons.tasks import tasks
+from tests.house.source import ROOT
+from tests.lessons.answers import RIGHT
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+PICTURE = re.compile(r'<img src="data:image/(?:svg\+xml|png);base64,([A-Za-z0-9+/=]+)" alt="[^"]+')
+A_PATH = re.compile(r"(?<![\w.:/<])/(?:home|root|tmp|usr|var|opt|work|Users|private)/|[A-Z]:\\\\")
+ENDING = 9  # cells at the end that hold the exercises
+each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def cells(path: Path, kind: str | None = None) -> list[Any]:
+    """The cells of a notebook, of one kind or of all."""
+    found = nbformat.read(path, as_version=4).cells
+    return [cell for cell in found if kind in (None, cell.cell_type)]
+
+
+def calls(path: Path) -> list[ast.Call]:
+    """Every call in the code of a notebook, in order."""
+    code = "\n".join(cell.source for cell in cells(path, "code"))
+    return [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
+
+
+def named(path: Path, name: str) -> list[ast.Call]:
+    """The calls of a function or of a method by that name."""
+    return [
+        call
+        for call in calls(path)
+        if (isinstance(call.func, ast.Name) and call.func.id == name)
+        or (isinstance(call.func, ast.Attribute) and call.func.attr == name)
+    ]
+
+
+def shown(cell: Any) -> str:
+    """All that a cell shows as text."""
+    parts = [output.get("text", "") for output in cell.outputs]
+    parts += [output.get("data", {}).get("text/plain", "") for output in cell.outputs]
+    return "\n".join(parts)
+
+
+def test_there_are_notebooks() -> None:
+    """The three lessons are there."""
+    assert [path.name[:2] for path in NOTEBOOKS] == ["00", "01", "02"]
+
+
+@each_notebook
+def test_it_begins_with_aim_time_and_versions(path: Path) -> None:
+    """First come what will be learned and how long it takes, then the versions in use."""
+    first, second = cells(path)[:2]
+    assert first.source.startswith("# ")
+    assert "**What you will learn.**" in first.source
+    assert re.search(r"\*\*Time\.\*\* .*minutes", first.source)
+    assert {"kit", "ipywidgets", "pyspark", "nbval"} <= set(shown(second).split())
+    assert "nbval-ignore-output" in second.metadata["tags"]
+
+
+@pytest.mark.spec("H-002")
+@each_notebook
+def test_only_the_versions_may_differ(path: Path) -> None:
+    """No other cell is left out of the comparison of outputs."""
+    ignored = [cell for cell in cells(path, "code") if cell.metadata.get("tags")]
+    assert ignored == [cells(path, "code")[0]]
+
+
+@each_notebook
+def test_it_asks_for_predictions_that_the_model_answers(path: Path) -> None:
+    """At least three predictions, each answered with a guess; no answer is typed in."""
+    asked, answered = named(path, "predict"), named(path, "answer")
+    assert len(asked) == len(answered) >= 3
+    code = "\n".join(cell.source for cell in cells(path, "code"))
+    assert not re.search(r"\b(Question|Asked|Prediction)\b", code)
+
+
+@pytest.mark.spec("H-011")
+@each_notebook
+def test_a_wrong_guess_is_refuted_in_the_stored_output(path: Path) -> None:
+    """Every guess that is filled in is answered: what was said, and what the model does."""
+    guesses = [cell for cell in cells(path, "code") if ".answer(" in cell.source]
+    assert guesses
+    for cell in guesses:
+        assert re.search(r"✗ Not so\.\n  You said: .+\.\n  .+\.", shown(cell))
+
+
+@pytest.mark.spec("H-011")
+@each_notebook
+def test_it_ends_with_exercises_that_are_checked(path: Path) -> None:
+    """At the end every exercise is shown and its placeholder checked: not yet, and the hint."""
+    last = [cell for cell in cells(path)[-ENDING:] if cell.cell_type == "code"]
+    checks = [cell for cell in last if ").check(" in cell.source]
+    assert len(checks) >= 2
+    for cell in checks:
+        assert re.search(r"✗ Not yet\.\n  Public cases: \d+ of \d+ passed\.", shown(cell))
+        assert "\n  Hint: " in shown(cell)
+
+
+def test_every_exercise_is_in_a_notebook() -> None:
+    """The exercises of the notebooks are all there are, and each has a known right answer."""
+    names = {
+        ast.literal_eval(call.args[0]) for path in NOTEBOOKS for call in named(path, "exercise")
+    }
+    assert names == set(tasks()) == set(RIGHT)
+
+
+@pytest.mark.spec("H-014")
+@each_notebook
+def test_every_player_has_a_picture_and_its_words(path: Path) -> None:
+    """Where a Player stands, the stored output has a line of text and drawings as images."""
+    players = [
+        output.data
+        for cell in cells(path, "code")
+        for output in cell.outputs
+        if output.get("data", {}).get("text/plain", "").startswith("Player(")
+    ]
+    assert players
+    for data in players:
+        assert "\n" not in data["text/plain"]
+        found = PICTURE.findall(data["text/html"])
+        assert found
+        assert all(base64.b64decode(one).startswith(b"<svg") for one in found)
+
+
+@each_notebook
+def test_every_picture_has_words(path: Path) -> None:
+    """Each stored picture has an alternative text; a chart says all that it draws."""
+    for cell in cells(path, "code"):
+        for output in cell.outputs:
+            data = output.get("data", {})
+            html = data.get("text/html", "")
+            assert html.count("<img ") == len(PICTURE.findall(html))
+            if "image/png" in data:
+                assert len(data["text/plain"].splitlines()) > 2
+                assert output.metadata["image/png"]["alt"] == data["text/plain"]
+
+
+@each_notebook
+def test_stored_output_survives_an_untrusted_notebook(path: Path) -> None:
+    """No inline drawing, style sheet or script: what a code host or a closed notebook removes."""
+    for cell in cells(path, "code"):
+        for output in cell.outputs:
+            html = output.get("data", {}).get("text/html", "")
+            assert not re.search(r"<(svg|style|script|iframe|link)\b|\son\w+=", html)
+
+
+@each_notebook
+def test_no_path_of_a_machine_is_stored(path: Path) -> None:
+    """Neither code nor output names a folder of the machine that it was made on."""
+    for cell in cells(path):
+        assert not A_PATH.search(cell.source)
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            texts = [output.get("text", ""), *(v for k, v in data.items() if k.startswith("text/"))]
+            # Digits of an image may spell anything.
+            assert not any(A_PATH.search(re.sub(r"base64,[^\"]+", "", text)) for text in texts)
+
+
+@each_notebook
+def test_links_lead_somewhere(path: Path) -> None:
+    """Every file that a lesson links to exists."""
+    for cell in cells(path, "markdown"):
+        for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", cell.source):
+            assert (path.parent / link).exists()
+
+
+@each_notebook
+def test_lines_of_code_are_short(path: Path) -> None:
+    """Code fits a projector: at most 100 characters a line."""
+    for cell in cells(path, "code"):
+        assert all(len(line) <= 100 for line in cell.source.splitlines())
