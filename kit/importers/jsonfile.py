@@ -11,15 +11,15 @@ from kit.errors import BadInput
 LONGEST_INTEGER = 20  # characters of a signed 64-bit integer
 
 
-def read_text(path: str | Path, field: str, most_bytes: int) -> str:
-    """The text of a file, a byte order mark left out.
+def read_text(path: str | Path, field: str, most_bytes: int, form: str = "JSON text") -> str:
+    """The text of a file, a byte order mark left out; `form` says what it should hold.
 
     Never reads more than it may, so that an endless device is refused too.
 
     Raises:
         BadInput: when the file cannot be read, is too large or is no UTF-8 text.
     """
-    allowed = "a readable file of JSON text (UTF-8)"
+    allowed = f"a readable file of {form} (UTF-8)"
     try:
         with Path(path).open("rb") as file:
             content = file.read(most_bytes + 1)

@@ -1,0 +1,1 @@
+"""Reading what the tools of a cluster print."""
