@@ -1,0 +1,281 @@
+"""The registry: models by name, strict parameters, and a student's own model on equal terms."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from msgspec import Struct
+
+from kit import registry
+from kit.check import check
+from kit.errors import BadInput
+from kit.registry import (
+    MOST_NAMED,
+    Entry,
+    Scenario,
+    build,
+    convert,
+    entries,
+    entry_of,
+    one_of,
+    register,
+    safeguards_off,
+    scenario_of,
+)
+from kit.ring.topology import Node
+from kit.timeline import Timeline
+from kit.trace import dumps, loads
+from tests.engine.toys import LIFT, LiftModel, LiftParameters, Up
+from tests.house.source import ROOT
+
+
+@pytest.fixture(autouse=True)
+def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test registers is forgotten after it."""
+    monkeypatch.setattr(registry, "_ENTRIES", {})
+
+
+def test_a_students_model_gets_timeline_search_and_traces_for_free() -> None:
+    """A model of some thirty lines, once registered, is built by name, walked, searched, saved and
+    loaded, with its scenario and its safeguard.
+    """
+    register(LIFT)
+    assert "lift" in entries()
+    entry, scenario = scenario_of("ride")
+    timeline = Timeline(build(entry.name, dict(scenario.parameters)), scenario.script)
+    for _ in range(3):
+        timeline.forward()
+    assert timeline.state.floor == 3
+    again = Timeline.load(loads(dumps(timeline.save())))
+    assert again.moments == timeline.moments
+    result = check(build("lift", {"floors": 5}))
+    assert (result.states, result.violation, result.unreached) == (10, None, ())
+    assert build("lift", {}, ("S-90",)).off == ("door",)
+
+
+def test_a_later_registration_takes_the_place_of_the_former() -> None:
+    """Running a notebook's cell again replaces the model, and leaves all others alone."""
+    register(LIFT)
+    register(msgspec.structs.replace(LIFT, title="A better lift"))
+    assert entry_of("lift").title == "A better lift"
+    assert list(entries()) == ["twophase", "tcm", "lift"]
+
+
+def test_the_order_does_not_depend_on_what_was_used_first() -> None:
+    """The kit's own models come first, in one order, whatever was loaded or registered before."""
+    register(LIFT)
+    build("tcm")
+    assert list(entries()) == ["twophase", "tcm", "lift"]
+
+
+def test_what_is_not_used_is_not_loaded() -> None:
+    """Loading the registry and building one family does not load the others."""
+    program = (
+        "import sys; from kit.registry import build; build('twophase');"
+        "assert 'kit.tcm' not in sys.modules and 'numpy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
+
+
+def test_every_entry_is_what_it_says() -> None:
+    """Each model builds with its defaults, under its own name, and each scenario with its own."""
+    register(LIFT)
+    for name, entry in entries().items():
+        model = build(name)
+        assert (model.name, entry.name) == (name, name)
+        assert entry.title
+        assert model.parameters == entry.parameters()
+        for scenario in entry.scenarios:
+            assert scenario.title
+            assert build(name, dict(scenario.parameters), scenario.off).name == name
+
+
+def test_every_model_has_something_it_must_reach() -> None:
+    """No model is vacuous: each says at least once what some state must show."""
+    register(LIFT)
+    for name in entries():
+        kinds = [prop.kind for prop in build(name).properties]
+        assert "sometimes" in kinds
+        assert "always" in kinds
+
+
+@pytest.mark.parametrize("name", ["tmc", "TCM", "", "twophase ", "../tcm", "x" * 10_000])
+def test_an_unknown_model_is_named_with_those_there_are(name: str) -> None:
+    """A wrong name is shown, and the known names, the nearest first."""
+    with pytest.raises(BadInput, match=r"^model: got '.*; allowed: one of (tcm|twophase), ") as bad:
+        build(name)
+    assert len(str(bad.value)) < 200
+
+
+def test_the_nearest_name_comes_first() -> None:
+    """A slip of the finger is answered with the likely word first."""
+    assert one_of("tcn", ["twophase", "tcm"]) == "one of tcm, twophase"
+    assert one_of("write-before-reed", ["range-locks", "write-before-read"]).startswith(
+        "one of write-before-read"
+    )
+
+
+def test_a_long_list_of_names_is_cut() -> None:
+    """Of a thousand names the nearest and the first are shown, and how many more there are."""
+    names = [f"n{i}" for i in range(1000)]
+    text = one_of("n70o", names)
+    assert text.startswith("one of n70, ")
+    assert text.endswith(f" and {1000 - MOST_NAMED} more")
+    assert one_of("x", []) == "none: there are none"
+
+
+WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
+    "below": ("twophase", {"rms": 0}, "rms: got 0; allowed: a number from 1 to 16"),
+    "above": ("twophase", {"rms": 17}, "rms: got 17; allowed: a number from 1 to 16"),
+    "huge": ("twophase", {"rms": 10**5000}, "rms: got an integer of 16610 bits; allowed: a number"),
+    "a fraction": ("twophase", {"rms": 3.0}, "rms: got 3.0; allowed: as twophase takes it"),
+    "a truth": ("twophase", {"rms": True}, "rms: got True"),
+    "a word": ("twophase", {"rms": "3"}, "rms: got '3'"),
+    "nothing": ("twophase", {"rms": None}, "rms: got None"),
+    "no data": ("twophase", {"rms": object}, "rms: got <class 'object'>; allowed: plain data"),
+    "not a number": ("twophase", {"rms": float("nan")}, "rms: got nan"),
+    "unknown": ("twophase", {"managers": 3}, "parameter: got 'managers'; allowed: one of rms"),
+    "code": ("twophase", {"rms": "__import__('os')"}, "rms: got \"__import__('os')\""),
+    "inside": (
+        "tcm",
+        {"members": [{"name": "A", "tokens": [100, "x"]}]},
+        "members[0].tokens[1]: got 'x'; allowed: as tcm takes it (Expected `int`, got `str`)",
+    ),
+    "missing inside": (
+        "tcm",
+        {"members": [{"tokens": [100]}]},
+        "members[0]: got {'tokens': [100]}; allowed: as tcm takes it (Object missing",
+    ),
+    "a nested wrong tag": (
+        "tcm",
+        {"keyspaces": [{"name": "ks", "replication": {"class": "Nope"}}]},
+        "keyspaces[0].replication.class: got 'Nope'",
+    ),
+    "limits of another model": (
+        "tcm",
+        {"nodes": 10**9},
+        "nodes: got 1000000000; allowed: a number",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_parameter_is_named_with_its_place(name: str) -> None:
+    """Each kind of wrong value gives one line: the very field, the value, what is allowed."""
+    model, parameters, expected = WRONG[name]
+    with pytest.raises(BadInput) as caught:
+        build(model, parameters)
+    assert str(caught.value).startswith(expected)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_deep_data_is_refused() -> None:
+    """Data nested without end is bad input, not a crash."""
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(BadInput, match="rms: got a list that cannot be shown; allowed: plain data"):
+        build("twophase", {"rms": deep})
+
+
+@pytest.mark.parametrize("number", [np.int64(4), np.int32(4), np.uint8(4)], ids=repr)
+def test_whole_numbers_of_numpy_are_numbers(number: Any) -> None:
+    """A slider or an array hands over numpy's whole numbers: they are taken as what they are."""
+    model = build("twophase", {"rms": number})
+    assert model.parameters.rms == 4  # type: ignore[attr-defined]  # the parameters of twophase
+    assert type(model.parameters.rms) is int  # type: ignore[attr-defined]  # likewise
+
+
+def test_nested_structs_are_as_good_as_plain_data() -> None:
+    """Parameters may be given as the structs they describe, as plain data, or as both mixed."""
+    plain = {"name": "B", "tokens": [200], "dc": "dc1", "rack": "r1"}
+    members = [Node("A", (100,)), plain]
+    given = {"members": members, "low": 0, "high": 400, "focus": (0, 200)}
+    model = build("tcm", given)
+    saved = msgspec.to_builtins(model.parameters)
+    assert build("tcm", saved).parameters == model.parameters
+    assert saved["members"][0]["name"] == "A"
+    assert convert(entry_of("tcm"), saved) == model.parameters
+
+
+class Strict(Struct, frozen=True, forbid_unknown_fields=True):
+    """Parameters of which one has no default."""
+
+    floors: int
+    name: str = "lift"
+
+
+def test_a_missing_parameter_is_named() -> None:
+    """A model without a default for a parameter says which one is missing."""
+    register(Entry("strict", "Strict", Strict, lambda p, off: LiftModel(LiftParameters(p.floors))))
+    with pytest.raises(BadInput, match="missing required field `floors`"):
+        build("strict", {"name": "x"})
+    assert build("strict", {"floors": 2}).start() == LiftModel(LiftParameters()).start()
+
+
+def test_a_students_limits_speak_for_themselves() -> None:
+    """What the model's own limits refuse comes through as they say it."""
+    register(LIFT)
+    with pytest.raises(BadInput, match="floors: got 51; allowed: a number from 1 to 50"):
+        build("lift", {"floors": 51})
+
+
+def test_safeguards_go_by_name_or_id() -> None:
+    """A safeguard is switched off by its name or its number, once; unknown ones are named."""
+    entry = entry_of("tcm")
+    by_id = {guard.id: guard.name for guard in entry.safeguards}
+    for word, name in by_id.items():
+        assert safeguards_off(entry, (word,)) == safeguards_off(entry, (name, word)) == (name,)
+    with pytest.raises(BadInput, match="safeguard: got 'S-99'; allowed: one of S-09"):
+        build("tcm", {}, ("S-99",))
+    with pytest.raises(BadInput, match="safeguard: got 'S-05'; allowed: none"):
+        build("twophase", {}, ("S-05",))
+
+
+def test_every_safeguard_has_a_smallest_configuration_that_builds() -> None:
+    """The configuration that shows what a safeguard is for is one the model takes."""
+    for name, entry in entries().items():
+        for guard in entry.safeguards:
+            model = build(name, dict(guard.smallest), (guard.name,))
+            assert model.off == (guard.name,)
+            known = {prop.name for prop in model.properties}
+            known |= {prop.invariant for prop in model.properties}
+            assert known & set(guard.protects)
+
+
+def test_a_scenario_goes_by_its_name_alone_or_with_its_model() -> None:
+    """Both names lead to the same scenario; unknown ones are answered with the nearest."""
+    assert scenario_of("bootstrap") == scenario_of("tcm/bootstrap")
+    with pytest.raises(BadInput, match="scenario: got 'bootstrp'; allowed: one of bootstrap, "):
+        scenario_of("bootstrp")
+
+
+def test_a_students_scenario_does_not_hide_the_kits() -> None:
+    """A bare name means the kit's own scenario first; the full name always reaches one's own."""
+    register(msgspec.structs.replace(LIFT, scenarios=(Scenario("bootstrap", "Another one"),)))
+    assert scenario_of("bootstrap")[0].name == "tcm"
+    assert scenario_of("lift/bootstrap")[0].name == "lift"
+
+
+def test_every_scripted_scenario_follows_its_script() -> None:
+    """Played from the start, each line of each scenario's script happens, in order."""
+    register(LIFT)
+    for entry in entries().values():
+        for scenario in entry.scenarios:
+            model = build(entry.name, dict(scenario.parameters), scenario.off)
+            timeline = Timeline(model, scenario.script)
+            while timeline.forward() is not None and len(timeline.moments) < 200:
+                pass
+            verbs = iter([model.verb(moment.action) for moment in timeline.moments[1:]])
+            assert all(line in verbs for line in scenario.script), scenario.name
+
+
+def test_a_model_of_ones_own_needs_no_registration() -> None:
+    """A timeline takes any model; the registry is only needed to find it by name."""
+    timeline = Timeline(LiftModel(LiftParameters()))
+    assert timeline.do(Up()).state.floor == 1
