@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kit.lessons.predictions import Prediction
 
 WIDE = ipywidgets.Layout(width="auto")
+NARROW = ipywidgets.Layout(width="max-content")
 
 
 def form(prediction: Prediction) -> ipywidgets.VBox:
@@ -24,7 +25,9 @@ def form(prediction: Prediction) -> ipywidgets.VBox:
         ipywidgets.Checkbox(value=False, description=choice, indent=False, layout=WIDE)
         for choice in prediction.choices
     ]
-    button = ipywidgets.Button(description="Answer", tooltip="compare with the model", layout=WIDE)
+    button = ipywidgets.Button(
+        description="Answer", tooltip="compare with the model", layout=NARROW
+    )
     reply = ipywidgets.HTML()
 
     def judged(_button: Any) -> None:
@@ -37,8 +40,8 @@ def form(prediction: Prediction) -> ipywidgets.VBox:
 def reply_to(prediction: Prediction, chosen: list[str]) -> str:
     """The HTML of the verdict on what was ticked; nothing ticked is said in place, too."""
     if not chosen:
-        return static_html(Verdict(False, "Tick at least one box.").draw())
+        return static_html(Verdict(False, "Tick at least one box.").draw(spoken=True))
     try:
-        return static_html(prediction.answer(*chosen).draw())
+        return static_html(prediction.answer(*chosen).draw(spoken=True))
     except KitError as error:
-        return static_html(Verdict(False, str(error)).draw())
+        return static_html(Verdict(False, str(error)).draw(spoken=True))

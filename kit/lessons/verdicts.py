@@ -28,13 +28,20 @@ class Verdict(Struct, frozen=True):
         """A tick or a cross: colour is never the only sign."""
         return "✓" if self.passed else "✗"
 
-    def draw(self) -> Frag:
-        """The heading, the facts, and the picture below them."""
+    def draw(self, *, spoken: bool = False) -> Frag:
+        """The heading, the facts, and the picture below them.
+
+        ``spoken`` has a screen reader say the heading and the facts as soon as they appear.
+        """
         kind = "badge" if self.passed else "badge busy"
         return h(
             "div",
-            h("p", h("span", f"{self.sign} {self.heading}", class_=kind)),
-            [h("p", line, class_="say") for line in self.lines],
+            h(
+                "div",
+                h("p", h("span", f"{self.sign} {self.heading}", class_=kind)),
+                [h("p", line, class_="say") for line in self.lines],
+                role="alert" if spoken else None,
+            ),
             self.evidence.draw() if self.evidence else None,
         )
 
