@@ -138,12 +138,13 @@ def listing_of(text: str, source: str) -> Listing:
         return rows_listing(parse_json_rows(text, source), source)
     if first.startswith("{"):
         return _ring_file(text, source)
-    if any(line.startswith(nodetool_describering.SIGNS) for line in lines):
-        return nodetool_describering.parse_describering_text(text, source)
-    if any(nodetool_status.LEGEND.fullmatch(line) for line in lines):
-        return nodetool_status.parse_status_text(text, source)
-    if any(line.startswith(nodetool_ring.HEADING) for line in lines):
-        return nodetool_ring.parse_ring_text(text, source)
+    for at, line in enumerate(lines):
+        if line.startswith(nodetool_describering.SIGNS):
+            return nodetool_describering.parse_describering_text(text, source)
+        if line.startswith(nodetool_ring.HEADING):
+            if any(nodetool_status.LEGEND.fullmatch(below) for below in lines[at + 1 : at + 3]):
+                return nodetool_status.parse_status_text(text, source)
+            return nodetool_ring.parse_ring_text(text, source)
     if KNOWN_COLUMNS & {name.strip() for name in first.split(",")}:
         return rows_listing(parse_csv_rows(text, source), source)
     raise bad_line(source, number, first, FORMS)
