@@ -84,7 +84,7 @@ def test_a_log_cannot_be_changed(name: str) -> None:
     assert (list(log), log.digest) == before
 
 
-def test_logs_share_what_they_have_in_common() -> None:
+def test_logs_share_their_chunks() -> None:
     """Appending copies no full chunk: the longer log holds the very same ones."""
     log = numbers(640)
     longer = log.append("next")
