@@ -29,7 +29,7 @@ CLASSES = {
     "chip": CHIP,
     "added": "background:#56b4e9;border-radius:3px;font-weight:600",
     "removed": "background:#e69f00;border-radius:3px;border-style:dashed",
-    "pending": "border:3px double #17191c",
+    "chip pending": "border:3px double #17191c",
     "changed": "background:#f0e442;color:#17191c;outline:1px solid #17191c",
     "say": "margin:4px 0;color:#1c1f24",
     "soft": "color:#565d68",
@@ -139,14 +139,19 @@ def _inside(part: Frag) -> str:
     written: list[str] = []
     before: Frag | str = ""
     for kid in part.kids:
-        if all(isinstance(one, Frag) and one.tag in INLINE for one in (before, kid)):
+        if isinstance(before, Frag) and before.tag in INLINE and _begins_a_word(kid):
             written.append(" ")
         written.append(_write(kid))
         before = kid
     return "".join(written)
 
 
+def _begins_a_word(kid: Frag | str) -> bool:
+    return kid[:1].isalnum() if isinstance(kid, str) else kid.tag in INLINE
+
+
 def _style(part: Frag) -> str:
     names = (part.get("class") or "").split()
+    names += [pair for pair in CLASSES if " " in pair and {*pair.split()} <= {*names}]
     rules = [STYLES.get(part.tag, ""), *(CLASSES.get(name, "") for name in names)]
     return ";".join(rule for rule in rules if rule)

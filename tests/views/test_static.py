@@ -91,9 +91,10 @@ def test_a_lean_drawing_keeps_every_rule_that_it_uses() -> None:
 
 def test_words_of_neighbours_stay_apart() -> None:
     """Without a style sheet, two neighbouring pieces of text do not run into one word."""
-    html = static_html(h("p", h("strong", "4"), h("span", "drop"), ", done"))
+    html = static_html(h("p", h("strong", "4"), h("span", "drop"), ", done", h("b", "✓"), "split"))
     assert "4</strong> <span" in html
     assert "drop</span>, done" in html
+    assert "✓</b> split" in html
 
 
 def test_a_replica_that_is_only_written_to_has_a_double_edge() -> None:
