@@ -15,8 +15,7 @@ from kit.errors import BadInput
 from kit.importers.cql import parse_map, parse_set
 from kit.importers.jsonfile import parse_json
 from kit.importers.listing import Listing, Seen, bad_line
-from kit.importers.nodetool import HOST_ID, node_name, token_of
-from kit.importers.ringfile import LONGEST_NAME
+from kit.importers.nodetool import HOST_ID, node_name, place_name, token_of
 from kit.ring.replication import PACKAGE, Keyspace, parse_replication
 
 Row = Mapping[str, object]
@@ -166,10 +165,9 @@ def _node(row: Row, where: str, warnings: list[str]) -> Seen:
 
 def _text(row: Row, column: str, where: str) -> str:
     value = row.get(column)
-    if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable():
-        return value
-    allowed = f"a text of 1 to {LONGEST_NAME} printable characters"
-    raise BadInput(f"{where} {column}", value, allowed)
+    if not isinstance(value, str):
+        raise BadInput(f"{where} {column}", value, "a text")
+    return place_name(value, f"{where} {column}")
 
 
 def _host_id(row: Row, where: str) -> str | None:

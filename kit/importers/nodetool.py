@@ -12,6 +12,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 from kit.errors import BadInput
 from kit.importers.listing import Health, State
+from kit.importers.ringfile import LONGEST_NAME
 from kit.ring.tokens import INT64_HIGH, INT64_LOW
 
 LONGEST_ROW = 2000  # characters; a longer line is no row of a table
@@ -23,6 +24,7 @@ _HOST = re.compile(
     r"(?=.{1,200}$)[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?"
     r"(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?"
 )
+_SCOPE = re.compile(r"[A-Za-z0-9._-]{1,32}")
 _PORT = re.compile(r"(?P<host>\[[^\[\]]*\]|[^:]*):(?P<port>[0-9]{1,5})")
 _TOKEN = re.compile(r"-?[0-9]{1,19}")
 _UNITS = {"": 0, "bytes": 0, "K": 10, "M": 20, "G": 30, "T": 40}  # powers of two
@@ -69,6 +71,8 @@ def _canonical(host: str, given: str, field: str) -> str:
     try:
         if ":" in host:
             address = IPv6Address(host)
+            if not _SCOPE.fullmatch(address.scope_id or "0"):
+                raise AddressValueError
             # Java shows a mapped address as the IPv4 one that it stands for.
             return str(address.ipv4_mapped or address)
         if re.fullmatch(r"[0-9.]+", host):
@@ -78,6 +82,17 @@ def _canonical(host: str, given: str, field: str) -> str:
     if _HOST.fullmatch(host) is None:
         raise BadInput(field, given, ADDRESS)
     return host
+
+
+def place_name(text: str, field: str) -> str:
+    """The name of a datacenter or rack, as strict as in ring files: it is shown and stored.
+
+    Raises:
+        BadInput: for an empty or endless name, or one that cannot be printed.
+    """
+    if 0 < len(text) <= LONGEST_NAME and text.isprintable():
+        return text
+    raise BadInput(field, text, f"a text of 1 to {LONGEST_NAME} printable characters")
 
 
 def name_order(name: str) -> tuple[int, int, str]:

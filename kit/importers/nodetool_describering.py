@@ -12,7 +12,7 @@ import re
 
 from kit.errors import BadInput
 from kit.importers.listing import Listed, Listing, Seen, bad_line
-from kit.importers.nodetool import node_name, token_of
+from kit.importers.nodetool import node_name, place_name, token_of
 from kit.ring.tokens import INT64_HIGH, INT64_LOW
 
 HEADINGS = ("Schema Version:", "TokenRange:")
@@ -77,7 +77,8 @@ def _details(rest: str, source: str, number: int, line: str) -> Details:
         fields = _DETAIL.fullmatch(one)
         if fields is None:
             raise bad_line(source, number, line, ROW)
-        found.append(Seen(node_name(fields[1], field), fields[2], fields[3]))
+        dc, rack = (place_name(name, field) for name in (fields[2], fields[3]))
+        found.append(Seen(node_name(fields[1], field), dc, rack))
     names = [node_name(name, field) for name in endpoints.split(", ")]
     if names != [node.name for node in found] or len(set(names)) != len(names):
         raise bad_line(source, number, line, "endpoints and their details alike, each node once")

@@ -23,6 +23,7 @@ from kit.importers.nodetool import (
     STATES,
     bytes_of,
     node_name,
+    place_name,
     token_of,
 )
 
@@ -156,10 +157,11 @@ def _node(head: str, line: str, source: str, number: int, dc: str) -> Seen:
     found = _NODE.fullmatch(head.rstrip()) if len(line) <= LONGEST_ROW else None
     if found is None:
         raise bad_line(source, number, line, ROW)
+    field = f"{source} line {number}"
     return Seen(
-        node_name(found["address"], f"{source} line {number}"),
-        dc,
-        found["rack"],
+        node_name(found["address"], field),
+        place_name(dc, field),
+        place_name(found["rack"], field),
         health=HEALTH[found["health"]],
         state=STATES[found["state"]],
         load=bytes_of(found["load"]),

@@ -20,6 +20,7 @@ from kit.importers.nodetool import (
     STATES,
     bytes_of,
     node_name,
+    place_name,
     token_of,
 )
 
@@ -109,10 +110,11 @@ def _node(line: str, source: str, number: int, dc: str, single: bool) -> Seen:
     elif found["count"] != "?":
         count = int(found["count"])
     host_id = found["host_id"].lower()
+    field = f"{source} line {number}"
     return Seen(
-        node_name(found["address"], f"{source} line {number}"),
-        dc,
-        found["rack"],
+        node_name(found["address"], field),
+        place_name(dc, field),
+        place_name(found["rack"], field),
         tokens,
         count,
         HEALTH[found["health"]],

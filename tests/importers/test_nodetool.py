@@ -33,6 +33,7 @@ def test_addresses_become_names(text: str, name: str) -> None:
     [
         *("", "10.0.0", "10.0.0.256", "10.0.0.1.2", "010.0.0.1", "::1::2", "12345::1"),
         *("10.0.0.1:99999", "[::1", "[::1]", "-node", "no de", "nöde", "a" * 300, "10.0.0.1/24"),
+        *("fe80::1%", "fe80::1%a b", "fe80::1%" + "e" * 99, "fe80::1%\x1b[2J"),
     ],
 )
 def test_what_is_no_address(text: str) -> None:

@@ -96,6 +96,13 @@ TOKEN = "-5757763313810287289"  # of the first row of the joining node, line 7
         (JOINING, JOINING.replace("Up", "UN"), "line 7: got '10.1.0.4 r1 UN Joining"),
         (JOINING, JOINING.replace("MiB", "XiB"), "line 7: got '10.1.0.4 r1 Up Joining 96.5 XiB"),
         (JOINING, JOINING.replace("0.4", "0.444"), "line 7: got '10.1.0.444'"),
+        (
+            JOINING,
+            JOINING.replace("r1", "r\x1b1"),
+            "line 7: got 'r\\x1b1'; allowed: a text of 1 to",
+        ),
+        (JOINING, JOINING.replace("r1", "r" * 300), "line 7: got 'rrr"),
+        ("Datacenter: bergen", "Datacenter: ber\u202egen", "line 23: got 'ber\\u202egen'"),
         (JOINING, JOINING.replace("r1", "r2"), "what other rows say of 10.1.0.4"),
         (TOKEN, TOKEN + "1", "line 7: got '10.1.0.4 r1 Up Joining"),
         (TOKEN, "0x57", "line 7: got '10.1.0.4 r1 Up Joining"),
