@@ -104,7 +104,7 @@ def barrier(timeline: Timeline) -> Asked:
         + "; ".join(f"{n} applied, {_met(n, row.needed)}" for n in counts)
         + ".",
     )
-    return Asked(question, still(timeline, "epochs", "operation"))
+    return Asked(question, still(timeline, "epochs"))
 
 
 def _met(count: int, needed: int) -> str:
