@@ -233,3 +233,9 @@ def test_a_still_keeps_what_was_to_be_seen() -> None:
     assert repr(still(timeline, "placements")) != then
     with pytest.raises(BadInput, match="panel"):
         still(timeline, "placement")
+
+
+def test_without_the_split_one_promise_breaks_and_no_other() -> None:
+    """S-54 off: tokens are owned twice; rows that two tables share are not called half done."""
+    asked = predict("tcm", breaks, "S-54").asked
+    assert asked.question.right == ("Every token is owned, exactly once",)
