@@ -100,11 +100,12 @@ class Controls:
             "Files": self._files(),
         }
         self.pages = {title: page for title, page in pages.items() if page.children}
-        self.openers = {title: _opener(title) for title in self.pages}
+        former = next((title for title, one in self.openers.items() if one.value), None)
+        self.openers = {title: _opener(title, title == former) for title in self.pages}
         for opener in self.openers.values():
             opener.observe(self._turn_to, "value")
         self.row.children = (self.source, self.reset, *self.openers.values())
-        self.page.children = ()
+        self.page.children = (self.pages[former],) if former in self.pages else ()
         self._quiet = False
 
     def _turn_to(self, change: Mapping[str, Any]) -> None:
@@ -273,8 +274,10 @@ def _button(word: str, tooltip: str, act: Any) -> ipywidgets.Button:
     return made
 
 
-def _opener(title: str) -> ipywidgets.ToggleButton:
-    return ipywidgets.ToggleButton(description=title, layout=ipywidgets.Layout(width="auto"))
+def _opener(title: str, pressed: bool) -> ipywidgets.ToggleButton:
+    return ipywidgets.ToggleButton(
+        value=pressed, description=title, layout=ipywidgets.Layout(width="auto")
+    )
 
 
 def _grid(widgets: list[Any], least: int = 280) -> ipywidgets.GridBox:

@@ -243,7 +243,7 @@ function render({ model, el }) {
   let queue = load(); // news waits until what came before it has been unpacked
   const packed = () => { queue = queue.then(load); }, heard = (news) => { queue = queue.then(() => receive(news)); };
   model.on("change:pack", packed); model.on("msg:custom", heard);
-  const quiet = (event) => { if (event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation(); };
+  const quiet = (event) => { if (event.key !== "Tab" && event.key !== "Escape" && !event.shiftKey && !event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation(); };
   const shelf = requestAnimationFrame(() => el.closest(".kit-player")?.addEventListener("keydown", quiet));
   return () => { stop(); cancelAnimationFrame(shelf); model.off("change:pack", packed); model.off("msg:custom", heard); };
 }
