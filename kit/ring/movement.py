@@ -91,14 +91,30 @@ class Movement:
         gaining = _missing(rows.after, rows.before).any(axis=1)
         halves = _parts(rows, self.before, rows.cuts)
         parts = _parts(rows, self.after, rows.merges)
-        return np.flatnonzero(gaining | halves | parts)
+        return np.flatnonzero(gaining | halves | parts | self._ends)
+
+    @property
+    def _ends(self) -> NDArray[np.bool_]:
+        """Which rows are the first and the last one, where the token MIN comes or goes.
+
+        Without an owner of MIN these two are one range of the circle: they are cut and merged as
+        any other two neighbours are, although the line shows no bound between them. Where the last
+        token of the line is owned, that one bounds them.
+        """
+        rows, rings = self._changes, (self.before, self.after)
+        low, high = self.before.space.low, self.before.space.high
+        of_min = [len(ring.tokens) > 0 and ring.tokens[0] == low for ring in rings]
+        of_last = [len(ring.tokens) > 0 and ring.tokens[-1] == high for ring in rings]
+        if of_min[0] == of_min[1] or all(of_last):
+            return np.zeros(len(rows.lefts), np.bool_)
+        return np.asarray((rows.lefts == low) | (rows.rights == high), np.bool_)
 
     @cached_property
     def locked(self) -> tuple[Range, ...]:
         """Sorted disjoint ranges that no other operation may touch until this one is finished.
 
         Cut at the tokens of both rings: halves of split rows, rows that gain a replica, and the
-        area of rows that will be merged.
+        area of rows that will be merged; both ends of the line where MIN comes or goes.
         """
         rows, at = self._changes, self._locked_rows
         return _ranges(rows.lefts[at], rows.rights[at])
