@@ -17,7 +17,7 @@ from kit.model import fingerprint
 from kit.timeline import Timeline, action_from
 from kit.twophase.model import Decide as Decision
 from kit.twophase.model import TwoPhase
-from tests.engine.toys import Door, Down, LiftModel, LiftParameters, Up, walk
+from tests.engine.toys import Door, Down, Go, Graph, LiftModel, LiftParameters, Up, walk
 
 MOST = 3  # entries of the log, so that the product is finite
 
@@ -147,6 +147,21 @@ def test_passive_actions_never_happen_alone() -> None:
     assert not [action for action in every if isinstance(HOUSE.part_of(action)[1], Decide)]
     with pytest.raises(Refused, match="no such action here"):
         HOUSE.act(state, LOG(Decide("forged")))
+
+
+def test_a_passive_action_comes_with_its_link_only() -> None:
+    """What its own model would allow at any time, a product can leave to the link alone."""
+    led = Product(
+        "led",
+        {"lift": LiftModel(LiftParameters(3)), "graph": Graph({0: (1, 2), 1: (2,)})},
+        link=lambda s, part, action: (("graph", Go(s.graph.at + 1)),) if action == Up() else (),
+        passive=(Go,),
+    )
+    start = led.start()
+    assert [led.verb(action) for action in led.actions(start)] == ["up", "door True"]
+    assert led.refusal(start, led.wrap["graph"](Go(1))) is not None
+    after = led.act(led.act(start, led.wrap["lift"](Up())), led.wrap["lift"](Up()))
+    assert (after.lift.floor, after.graph.at) == (2, 2)
 
 
 @pytest.mark.parametrize("foreign", [Up(), Learn("A"), HOUSE.start(), "left", None], ids=repr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -287,6 +288,28 @@ def test_a_refused_macro_leaves_the_history_as_it_was() -> None:
     assert timeline.branches() == [2, 3]
 
 
+def test_what_a_refused_macro_had_seen_is_forgotten() -> None:
+    """Moments made after a refused macro are not mistaken for its own, which had their numbers."""
+    timeline = a_lift(9)
+    for _ in range(2):
+        timeline.do(Up())
+    timeline.goto(1)
+    timeline.do(Door(True))  # 3, beside 2
+    timeline.goto(2)
+
+    def looking_around() -> Iterator[Any]:
+        for _ in range(2):
+            yield Up()
+            assert timeline.path()[-1] == timeline.at
+        yield Door(False)
+
+    with pytest.raises(Refused):
+        timeline.run(looking_around())
+    timeline.at = timeline.tip = 3  # as a reader does who looks elsewhere
+    timeline.do(Door(False))
+    assert timeline.path() == [0, 1, 3, 4]
+
+
 def test_lines_of_a_script_take_the_place_of_suggestions() -> None:
     """Each line happens, in order, as soon as it is enabled; then the model's schedule goes on."""
     timeline = to_the_end(scenario("one-gives-up", scripted=True))
@@ -308,7 +331,6 @@ def test_each_branch_follows_the_script_on_its_own() -> None:
     for _ in range(3):
         timeline.forward()
     timeline.goto(1)
-    timeline.fork()
     timeline.do(Up())
     verbs = []
     for _ in range(3):
