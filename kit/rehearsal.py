@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from kit.errors import BadInput, Refusal, Refused
+from kit.errors import BadInput, Refusal
 from kit.importers.ringfile import LONGEST_NAME, RingFile
 from kit.importers.sizes import Sizes
 from kit.log import Learn
@@ -172,12 +172,15 @@ def rehearse(
     sequence = m.tcm.sequence(s.tcm, operation.node)
     planned = sequence.plan if sequence else plan(metadata, operation, m.tcm.switches)
     steps = [RehearsedStep(planned.steps[0].name, facts.epoch(m, s), tables(m, s), (), ())]
+    warnings = _warnings(metadata, operation)
     while sequence is not None:
         copies, waits = _copies(m, s, sequence, sizes), _waits(m, s, sequence)
-        s, name = _advanced(m, s, sequence), sequence.next.name
+        s, blocked = _ready(m, s, sequence)
+        warnings += blocked
+        s, name = m.apply(s, _action(m, Advance(sequence.node))), sequence.next.name
         steps.append(RehearsedStep(name, facts.epoch(m, s), tables(m, s), copies, waits))
         sequence = m.tcm.sequence(s.tcm, operation.node)
-    warnings = _warnings(metadata, operation) + tuple(
+    warnings += tuple(
         f"nobody who is alive holds {copy.keyspace} {label(copy.range)}: its data is lost"
         for step in steps
         for copy in step.streams
@@ -286,13 +289,13 @@ def _copies(m: TcmCluster, s: Any, sequence: Sequence, sizes: Sizes | None) -> t
     return tuple(row[-1] for row in sorted(found, key=lambda row: row[:4]))
 
 
-def _advanced(m: TcmCluster, s: Any, sequence: Sequence) -> Any:
-    """Everybody catches up, data is streamed, the next step is committed.
+def _ready(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Any, tuple[str, ...]]:
+    """Everybody catches up and data is streamed; why the next step may not be committed even so.
 
-    Raises:
-        Refused: when nodes that other operations take to be dead are needed to go on.
+    That happens beside an operation in flight on a dead node: who is gone can acknowledge nothing.
     """
     decided = len(s.log.entries)
+    blocked = []
     for name, learned in zip(m.names, s.log.learned, strict=True):
         if name not in s.tcm.down:
             for _ in range(decided - learned):
@@ -301,11 +304,15 @@ def _advanced(m: TcmCluster, s: Any, sequence: Sequence) -> Any:
         down, dead = m.tcm.absent(s.tcm, sequence.plan.operation)
         for task in tasks(sequence):
             if not all(enough(transfer, down, dead) for transfer in task.transfers):
-                raise Refused("too few of the old replicas are up to stream from")
+                blocked.append("too few of the old replicas are up to stream from")
             displaced = None if task.displaced is None else m.names[task.displaced]
             done = Stream(sequence.node, displaced, m.names[task.target])
             s = m.apply(s, _action(m, done))
-    return m.act(s, _action(m, Advance(sequence.node)))
+    refusal = m.refusal(s, _action(m, Advance(sequence.node)))
+    if refusal is not None:
+        blocked.append(refusal.reason)
+    step = sequence.next.name
+    return s, tuple(f"{step} cannot be committed yet: {why}" for why in dict.fromkeys(blocked))
 
 
 def _locks(m: TcmCluster, metadata: Metadata, planned: Plan) -> dict[str, tuple[Bounds, ...]]:
