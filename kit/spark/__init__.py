@@ -9,6 +9,9 @@ from typing import Any
 _PLACES = {
     "SparkUnavailable": "kit.spark.sessions",
     "about": "kit.spark.sessions",
+    "history": "kit.spark.history",
+    "pipeline": "kit.spark.pipeline",
+    "sample": "kit.spark.history",
     "session": "kit.spark.sessions",
     "stop": "kit.spark.sessions",
     "with_spark_or_local": "kit.spark.sessions",

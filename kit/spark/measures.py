@@ -1,0 +1,224 @@
+"""What a table of replicas says, as sums over its ranges that can be added up part by part.
+
+Each sum is a number of ranges and their width, for a measure and a unit (a node, rack or
+datacenter):
+
+- ``all``: every range; ``changed``, ``locked``, ``moving`` (read and written by different groups);
+- ``extra``: copies beyond the replicas that the ring can give, a range counted once for each;
+- ``reads``, ``writes``: the ranges that a node serves;
+- ``lost read QUORUM rack``: the ranges that have no majority left when a whole rack is lost, and so
+  on for reads and writes, ``ONE``, ``QUORUM`` and ``LOCAL_QUORUM dc1`` (a coordinator in dc1), and
+  the loss of a node, a rack or a datacenter, or none: those that have no quorum as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from kit.ring.topology import Codes
+from kit.spark.columns import Words, widths
+from kit.spark.history import History
+from kit.spark.parts import Mask, Rows
+from kit.spark.schemas import MEASURES
+from kit.tcm.rules_barrier import majority
+
+PLAIN = ("all", "changed", "locked", "moving", "extra")
+SIDES = ("reads", "writes")
+KINDS = ("node", "rack", "dc")
+EXACT = 2**20
+Index = NDArray[np.intp]
+Width = tuple[Words, Words]
+Sums = NDArray[np.int64]
+"""Ranges, high and low words of their width; shape (3, units)."""
+
+
+class Frame(Struct, frozen=True):
+    """What the ranges of one step are measured against.
+
+    ``units`` are the nodes' unit codes by kind of loss, ``wanted`` the replicas a range can have,
+    ``local`` masks of the nodes (by code) of each datacenter that has replicas, by its name;
+    ``dead`` is the mask of the nodes that an operation takes to be dead.
+    """
+
+    units: dict[str, Codes]
+    wanted: int
+    local: dict[str, Mask]
+    dead: Mask
+
+
+def frame(history: History, group: int, step: int) -> Frame:
+    """The frame of a group at a step."""
+    places = history.rings[history.stages[step].ring].geography
+    nodes = np.arange(len(places.dc_of), dtype=np.int32)
+    local = {dc: places.dc_of == code for dc, code in places.dcs.items()}
+    kept = {dc: mask for dc, mask in local.items() if (mask & places.in_ring).any()}
+    units = {"node": nodes, "rack": places.rack_of, "dc": places.dc_of}
+    # A node is dead before the operation that removes it begins.
+    gone = frozenset[int]().union(*(stage.gone for stage in history.stages[: step + 2]))
+    return Frame(units, history.wanted(group, step), kept, np.isin(nodes, sorted(gone)))
+
+
+class Tally:
+    """Adds up the measures of any rows of one history."""
+
+    def __init__(self, history: History) -> None:
+        """Nothing counted yet."""
+        self._history = history
+        self._frames: dict[tuple[int, int], Frame] = {}
+        self._sums: dict[tuple[int, int], dict[str, Sums]] = {}
+
+    def add(self, rows: Rows) -> None:
+        """Count some rows of one group at one step."""
+        key = rows.group, rows.step
+        if key not in self._frames:
+            self._frames[key] = frame(self._history, *key)
+            self._sums[key] = {}
+        known = self._sums[key]
+        for name, sums in measures(rows, self._frames[key]):
+            known[name] = known[name] + sums if name in known else sums
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The sums as batches of the schema `measures`; sums of nothing are left out."""
+        for (group, step), known in self._sums.items():
+            for name, sums in known.items():
+                units = np.flatnonzero(sums[0])
+                count = len(units)
+                yield pa.RecordBatch.from_arrays(
+                    [
+                        pa.array(np.full(count, group, np.int32)),
+                        pa.array(np.full(count, step, np.int32)),
+                        pa.array([name] * count, pa.string()),
+                        pa.array((units - has_no_unit(name)).astype(np.int32)),
+                        *(pa.array(column[units]) for column in sums),
+                    ],
+                    schema=MEASURES.arrow,
+                )
+
+
+def has_no_unit(name: str) -> bool:
+    """Whether a measure is one sum over all ranges; its unit is -1."""
+    return name in PLAIN or name.endswith(" none")
+
+
+def measures(rows: Rows, given: Frame) -> Iterator[tuple[str, Sums]]:
+    """Every measure of some rows.
+
+    Where a range is read and written by the same nodes, and that is nearly everywhere, what is said
+    of reads is said of writes too, so it is worked out once.
+    """
+    width = widths(rows.lefts, rows.rights)
+    reads, writes = _slots(rows.reads), _slots(rows.writes)
+    copies = _sizes(reads) + _sizes(writes) - _shared(reads, writes)
+    moving = copies > np.minimum(_sizes(reads), _sizes(writes))
+    times = {
+        "all": np.ones(len(moving), np.int64),
+        "changed": rows.changed.astype(np.int64),
+        "locked": rows.locked.astype(np.int64),
+        "moving": moving.astype(np.int64),
+        "extra": np.maximum(copies - given.wanted, 0),
+    }
+    for name, factor in times.items():
+        yield name, _in_all(factor, width)
+    settled, apart = np.flatnonzero(~moving), np.flatnonzero(moving)
+    alike = _of_side(reads, settled, width, given)
+    for side, groups in (("reads", reads), ("writes", writes)):
+        for name, sums in _of_side(groups, apart, width, given).items():
+            yield name.format(side=side, verb=side.removesuffix("s")), alike[name] + sums
+
+
+def _of_side(groups: Codes, at: Index, width: Width, given: Frame) -> dict[str, Sums]:
+    """The measures of one side, for some of the rows: who serves, and what a loss would cost."""
+    members, part = groups[:, at], (width[0][at], width[1][at])
+    slot, row = np.nonzero(members >= 0)
+    found = {"{side}": _by_unit(members[slot, row], row, part, len(given.dead))}
+    size = _sizes(members)
+    levels = [("ONE", members, np.minimum(size, 1)), ("QUORUM", members, _majorities(size))]
+    for dc, mask in given.local.items():
+        here = np.where((members >= 0) & mask[members], members, -1)
+        levels.append((f"LOCAL_QUORUM {dc}", here, _majorities(_sizes(here))))
+    for level, asked, needed in levels:
+        alive = np.where(given.dead[asked], -1, asked) if given.dead.any() else asked
+        left = _sizes(alive)
+        found[f"lost {{verb}} {level} none"] = _in_all((left < needed).astype(np.int64), part)
+        for kind in KINDS:
+            codes = given.units[kind]
+            lost = _lost(alive, codes, left - needed, alone=kind == "node")
+            found[f"lost {{verb}} {level} {kind}"] = _by_unit(*lost, part, int(codes.max()) + 1)
+    return found
+
+
+def _lost(alive: Codes, codes: Codes, spare: Words, *, alone: bool) -> tuple[Codes, Index]:
+    """(unit, row) for every unit with which a row loses its quorum, though it had one.
+
+    ``spare`` is how many members more than enough each row has; ``alone`` says that no two members
+    share a unit.
+    """
+    units, rows = [np.empty(0, np.int32)], [np.empty(0, np.intp)]
+    at = np.flatnonzero((spare >= 0) & (spare < (1 if alone else len(alive))))
+    members, spare = alive[:, at], spare[at]
+    own = np.where(members >= 0, codes[members], -1)
+    for slot in range(len(own) if len(at) else 0):
+        together = np.ones(len(at), np.int64)
+        lost = own[slot] >= 0
+        for other in range(0 if alone else len(own)):
+            if other != slot:
+                same = own[other] == own[slot]
+                together += same
+                lost &= ~same if other < slot else True
+        hit = np.flatnonzero(lost & (spare < together))
+        units.append(own[slot, hit])
+        rows.append(at[hit])
+    return np.concatenate(units), np.concatenate(rows)
+
+
+def _by_unit(units: Codes, row: Index, width: Width, count: int) -> Sums:
+    """How many rows each unit has, and their widths.
+
+    Sums of less than 2**21 words below 2**32 are exact in floating point too, and faster so.
+    """
+    sums = np.zeros((3, count), np.int64)
+    for first in range(0, len(row), EXACT):
+        part = slice(first, first + EXACT)
+        sums[0] += np.bincount(units[part], minlength=count)
+        for at, word in enumerate(width, 1):
+            sums[at] += np.bincount(units[part], word[row[part]], count).astype(np.int64)
+    return sums
+
+
+def _in_all(times: Words, width: Width) -> Sums:
+    """How many rows, and their widths, each counted some times."""
+    return np.array([[times.sum()], *([(times * word).sum()] for word in width)], np.int64)
+
+
+def _majorities(sizes: Words) -> Words:
+    """A majority of each group, and nobody of an empty one."""
+    most = int(sizes.max(initial=0))
+    needed = np.array([0, *(majority(size) for size in range(1, most + 1))], np.int64)
+    return np.asarray(needed[sizes], np.int64)
+
+
+def _slots(groups: Codes) -> Codes:
+    """The groups slot by slot, (k, n): so every step below is one pass over whole columns."""
+    return np.ascontiguousarray(groups.T)
+
+
+def _sizes(slots: Codes) -> Words:
+    """How many members each row has."""
+    sizes = np.zeros(slots.shape[1], np.int64)
+    for slot in slots:
+        sizes += slot >= 0
+    return sizes
+
+
+def _shared(reads: Codes, writes: Codes) -> Words:
+    """How many nodes are in both groups of each row."""
+    both = np.zeros(reads.shape[1], np.int64)
+    for one in reads:
+        for other in writes:
+            both += (one == other) & (one >= 0)
+    return both
