@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kit.ring.natural import replicas
-from kit.ring.placements import Placement, same_sets
+from kit.ring.placements import Placement, padded, same_sets
 from kit.ring.ranges import Range
 from kit.ring.replication import EverywhereStrategy, total
 from kit.ring.topology import Codes
@@ -50,14 +50,23 @@ def majorities_meet(
 ) -> NDArray[np.bool_]:
     """For each row of two columns of groups, whether every majority meets every other: (n,).
 
-    The same as ``disjoint_majorities(…) is None``, for millions of ranges.
+    The same as ``disjoint_majorities(…) is None``, for millions of ranges. Two majorities of one
+    group always meet, so only rows with different groups are looked at.
     """
-    dead = np.array(sorted(gone), np.int32)
+    width = max(reads.shape[1], writes.shape[1])
+    differ = np.flatnonzero((padded(reads, width) != padded(writes, width)).any(axis=1))
+    meet = np.ones(len(reads), np.bool_)
+    meet[differ] = _meet(reads[differ], writes[differ], np.array(sorted(gone), np.int32))
+    return meet
+
+
+def _meet(reads: Codes, writes: Codes, gone: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """What :func:`majorities_meet` says, counting rather than picking nodes."""
     needed = np.zeros(len(reads), np.int64)
     empty = np.zeros(len(reads), np.bool_)
     for ours, theirs in ((reads, writes), (writes, reads)):
         size = (ours >= 0).sum(axis=1)
-        alive = (ours >= 0) & ~np.isin(ours, dead)
+        alive = (ours >= 0) & ~np.isin(ours, gone)
         shared = np.zeros(ours.shape, np.bool_)
         for slot in range(theirs.shape[1]):
             shared |= ours == theirs[:, [slot]]
