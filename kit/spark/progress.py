@@ -1,0 +1,179 @@
+"""A bar that shows how far Spark's tasks are, from what Spark itself says of them."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import uuid
+from collections.abc import Callable
+from importlib import import_module
+from types import TracebackType
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from kit.spark.sessions import is_remote
+
+WIDTH = 30
+GROUP = "spark.jobGroup.id"
+
+
+class Status(Struct, frozen=True):
+    """Tasks that are done, that run, and that there are, of all jobs since the bar began."""
+
+    done: int = 0
+    running: int = 0
+    total: int = 0
+
+    @property
+    def text(self) -> str:
+        """``12 of 40 tasks``."""
+        return f"{self.done} of {self.total} tasks"
+
+
+class Bar(Protocol):
+    """Something that shows a status."""
+
+    def show(self, title: str, status: Status) -> None:
+        """Show it; called again and again."""
+        ...
+
+    def end(self, title: str, status: Status) -> None:
+        """Show the last one, and be still."""
+        ...
+
+
+class TextBar:
+    """A line of text that is written over."""
+
+    def __init__(self, write: Callable[[str], object] | None = None) -> None:
+        """``write`` takes text; the error stream's by default."""
+        self._write = write or sys.stderr.write
+
+    def show(self, title: str, status: Status) -> None:
+        """``pipeline [######......] 12 of 40 tasks``."""
+        filled = WIDTH * status.done // status.total if status.total else 0
+        self._write(f"\r{title} [{'#' * filled}{'.' * (WIDTH - filled)}] {status.text}")
+
+    def end(self, title: str, status: Status) -> None:
+        """The full bar, and a new line."""
+        self.show(title, status)
+        self._write("\n")
+
+
+class WidgetBar:
+    """A progress widget; in its place a line of text stays at the end."""
+
+    def __init__(self) -> None:
+        """The bar is displayed at once."""
+        widgets: Any = import_module("ipywidgets")
+        display: Any = import_module("IPython.display")
+        self._progress = widgets.IntProgress(min=0, max=1, layout={"width": "20em"})
+        self._label = widgets.Label()
+        self._box = widgets.HBox([self._progress, self._label])
+        self._handle = display.display(self._box, display_id=True)
+        self._words = display.Pretty
+
+    def show(self, title: str, status: Status) -> None:
+        """Move the bar; its label says the same."""
+        self._progress.max = max(status.total, 1)
+        self._progress.value = status.done
+        self._label.value = f"{title}: {status.text}"
+
+    def end(self, title: str, status: Status) -> None:
+        """Only the words stay, so that a closed notebook shows them too."""
+        self.show(title, status)
+        if self._handle is not None:
+            self._handle.update(self._words(f"{title}: {status.text}"))
+        self._box.close()
+
+
+class Progress:
+    """Shows the progress of all that Spark does for this thread while it is entered.
+
+    Embedded Spark and a standalone master are asked through the status tracker; a Connect server
+    tells by itself. ``status`` holds what was last known.
+    """
+
+    def __init__(
+        self, spark: Any, title: str = "Spark", bar: Bar | None = None, seconds: float = 0.25
+    ) -> None:
+        """``bar`` is a widget in a notebook and text elsewhere, unless given."""
+        self.status = Status()
+        self._spark = spark
+        self._title = title
+        self._bar = bar
+        self._seconds = seconds
+        self._group = f"kit-{uuid.uuid4().hex}"
+        self._stages: dict[tuple[str, int], tuple[int, int]] = {}
+        self._done = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Progress:
+        self._bar = self._bar or (WidgetBar() if in_notebook() else TextBar())
+        if is_remote(self._spark):
+            self._spark.registerProgressHandler(self._told)
+        else:
+            self._spark.sparkContext.setJobGroup(self._group, self._title)
+            self._thread = threading.Thread(target=self._watch, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._done.set()
+        if self._thread is None:
+            self._spark.removeProgressHandler(self._told)
+        else:
+            self._thread.join()
+            self._ask()
+            self._spark.sparkContext.setLocalProperty(GROUP, None)
+        if error is None:
+            # Stages that Spark skipped, since their results were there, will never run.
+            self.status = Status(self.status.done, 0, self.status.done)
+        if self._bar is not None:
+            self._bar.end(self._title, self.status)
+
+    def _watch(self) -> None:
+        while not self._done.wait(self._seconds):
+            self._ask()
+            if self._bar is not None:
+                self._bar.show(self._title, self.status)
+
+    def _ask(self) -> None:
+        """What the status tracker knows of the jobs begun here."""
+        tracker = self._spark.sparkContext.statusTracker()
+        done = running = total = 0
+        seen: set[int] = set()
+        for job in tracker.getJobIdsForGroup(self._group):
+            found = tracker.getJobInfo(job)
+            seen.update(found.stageIds if found is not None else ())
+        for stage in seen:
+            told = tracker.getStageInfo(stage)
+            if told is not None:
+                done += told.numCompletedTasks
+                running += told.numActiveTasks
+                total += told.numTasks
+        self.status = Status(done, running, total)
+
+    def _told(self, stages: Any, inflight_tasks: int, operation_id: Any, done: bool) -> None:
+        """What a Connect server tells of one of its operations."""
+        for stage in stages or ():
+            key = str(operation_id), int(stage.stage_id)
+            self._stages[key] = int(stage.num_completed_tasks), int(stage.num_tasks)
+        counts = self._stages.values()
+        finished, total = sum(d for d, _ in counts), sum(t for _, t in counts)
+        self.status = Status(finished, inflight_tasks, total)
+        if self._bar is not None:
+            self._bar.show(self._title, self.status)
+
+
+def in_notebook() -> bool:
+    """Whether a notebook's kernel runs us."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")
