@@ -156,15 +156,16 @@ def rehearse(
         BadInput: when an operation does not speak of this ring, or those in flight exclude each
             other.
     """
-    half_in = _half_in(operation, in_flight)
+    half_in = _subject(operation) in {other.node for other in in_flight if _comes_in(other)}
     m = model_for(ring_file, in_flight if half_in else (*in_flight, operation), shape)
     s = m.start()
     for other in in_flight:
         s = _begun(m, s, other)
-    if half_in is not None:
-        return Rehearsal(operation.text, False, half_in, (), {}, (), (), tables(m, s))
+    busy = _busy(operation, in_flight)
+    if half_in and busy is not None:
+        return Rehearsal(operation.text, False, busy.reason, (), {}, (), (), tables(m, s))
     begin = _action(m, Begin(operation))
-    refusal = m.refusal(s, begin)
+    refusal = busy or m.refusal(s, begin)
     if refusal is not None:
         return _refused(m, s, operation, refusal)
     before, metadata = tables(m, s), m.snapshot(s).metadata
@@ -212,13 +213,23 @@ def _action(m: TcmCluster, own: Any) -> Any:
     return m.wrap["tcm"](own)
 
 
-def _half_in(operation: Operation, in_flight: tuple[Operation, ...]) -> str | None:
-    """Why a node that is only just coming in can be no subject of another operation."""
-    present = operation.target if operation.kind == "replace" else operation.node
+def _comes_in(operation: Operation) -> bool:
+    return operation.kind in ("join", "replace")
+
+
+def _subject(operation: Operation) -> str | None:
+    """The member that an operation speaks of; a join speaks of none."""
+    if operation.kind == "join":
+        return None
+    return operation.target if operation.kind == "replace" else operation.node
+
+
+def _busy(operation: Operation, in_flight: tuple[Operation, ...]) -> Refusal | None:
+    """A node takes part in one operation at a time, also while it is only just coming in."""
     for other in in_flight:
-        newcomer = other.node if other.kind in ("join", "replace") else None
-        if operation.kind != "join" and present == newcomer:
-            return f"{present} already takes part in an operation: {other.title}"
+        both = [name for name in operation.involved if name in other.involved]
+        if both:
+            return Refusal(f"{both[0]} already takes part in an operation: {other.title}")
     return None
 
 
