@@ -6,14 +6,14 @@ Every figure is a ratio of two times measured side by side in this run; the best
 from __future__ import annotations
 
 import random
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from cassandra import metadata as driver
 
-from kit.ring.movement import changes, movement
+from benchmarks.figures import HEAD, Figure, spoken
 from kit.ring.natural import replicas
+from kit.ring.nearby import changes
 from kit.ring.placements import at_rest
 from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.topology import Node, Ring
@@ -64,8 +64,8 @@ def theirs(replication: Replication) -> driver.ReplicationStrategy:
     return driver.NetworkTopologyStrategy({dc: str(rf) for dc, rf in replication.factors})
 
 
-def against_the_driver(ring: Ring, tokens: int, replication: Replication) -> str:
-    """One line: times of both, ratio, and that all sets are equal."""
+def against_the_driver(ring: Ring, tokens: int, replication: Replication) -> Figure:
+    """Times of both and their ratio; all sets must be equal."""
     hosts = [Host(code, node) for code, node in enumerate(ring.nodes)]
     line = ring.tokens.tolist()
     owner = {t: hosts[code] for t, code in zip(line, ring.owners.tolist(), strict=True)}
@@ -75,19 +75,30 @@ def against_the_driver(ring: Ring, tokens: int, replication: Replication) -> str
     fast = best(5 if large else 20, lambda: replicas(ring, replication))
     found = strategy.make_token_replica_map(owner, line)
     ours = replicas(ring, replication, ring.tokens).tolist()
-    same = all(
+    assert all(
         {host.code for host in found[token]} == {code for code in codes if code >= 0}
         for token, codes in zip(line, ours, strict=True)
     )
-    name = type(replication).__name__
-    return (
-        f"{len(ring.nodes):5} nodes x {tokens:3} tokens  {name:24} driver {slow * 1e3:8.1f} ms"
-        f"  kit {fast * 1e3:7.2f} ms  ratio {slow / fast:6.1f}  sets equal: {same}"
+    return Figure(
+        f"placements, {len(ring.nodes):,} x {tokens} tokens, {strategy_name(replication)}",
+        spoken(fast),
+        f"driver {spoken(slow)}",
+        slow / fast,
+        f"at least {AIM_WHOLE}" if large else "",
+        slow / fast >= AIM_WHOLE if large else None,
     )
 
 
-def after_one_join(ring: Ring, count: int, replication: Replication) -> str:
-    """One line: the rows that a join changes, against computing the new ring's placement anew."""
+def strategy_name(replication: Replication) -> str:
+    """`simple` or `network`."""
+    return type(replication).__name__.removesuffix("Strategy").removesuffix("Topology").lower()
+
+
+def after_one_join(ring: Ring, count: int, replication: Replication) -> Figure:
+    """The rows that a join changes, against computing the new ring's placement anew.
+
+    The aim is for a node with one token: with 256 of them a join changes much more.
+    """
     chance = random.Random(3)
     own = set(ring.tokens.tolist())
     tokens = tuple(t for t in chance.sample(range(-(2**61), 2**61), count) if t not in own)
@@ -95,27 +106,33 @@ def after_one_join(ring: Ring, count: int, replication: Replication) -> str:
     after = ring.join(node)
     full = best(5, lambda: at_rest(after, replication))
     rows = best(20, lambda: changes(ring, after, replication))
-    plan = best(5, lambda: [delta for _, delta in movement(ring, after, replication).steps])
-    join = best(5, lambda: ring.join(node))
-    return (
-        f"join with {count:3} tokens  {type(replication).__name__:24} all {full * 1e3:7.2f} ms"
-        f"  changed rows {rows * 1e3:7.3f} ms  ratio {full / rows:6.1f}"
-        f"  (as deltas {plan * 1e3:.2f} ms; the ring's own columns {join * 1e3:.2f} ms)"
+    return Figure(
+        f"rows changed by a join with {count} tokens, {strategy_name(replication)}",
+        spoken(rows),
+        f"all anew {spoken(full)}",
+        full / rows,
+        f"at least {AIM_JOIN}" if count == 1 else "",
+        full / rows >= AIM_JOIN if count == 1 else None,
     )
 
 
-def main() -> None:
-    """Print all ratios, in less than a minute."""
-    print(f"placements of a whole ring, aim {AIM_WHOLE} at 1000 x 256")
+def figures() -> Iterator[Figure]:
+    """Every ratio, in less than a minute; the last ring, the largest, is the one that is joined."""
     for nodes, tokens in SIZES:
         ring = a_ring(nodes, tokens)
         for replication in (SimpleStrategy(3), NETWORK):
-            print(against_the_driver(ring, tokens, replication), flush=True)
-    print(f"placement after one join at 1000 x 256, aim {AIM_JOIN}")
+            yield against_the_driver(ring, tokens, replication)
     for replication in (SimpleStrategy(3), NETWORK):
         for count in (1, 16, 256):
-            print(after_one_join(ring, count, replication), flush=True)
+            yield after_one_join(ring, count, replication)
+
+
+def main() -> None:
+    """Print the rows."""
+    print(HEAD)
+    for figure in figures():
+        print(figure.row, flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
