@@ -11,7 +11,6 @@ _PLACES = {
     "Player": "kit.widgets.player",
     "Timeline": "kit.timeline",
     "build": "kit.registry",
-    "check": "kit.check",
     "export_html": "kit.views.export",
     "read_ring": "kit.importers.ringfile",
     "register": "kit.registry",

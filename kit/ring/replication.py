@@ -19,7 +19,7 @@ PACKAGE = "org.apache.cassandra.locator."
 LARGEST_FACTOR = 2**31 - 1
 
 
-class SimpleStrategy(Struct, frozen=True, tag_field="class", tag=True):
+class SimpleStrategy(Struct, frozen=True, forbid_unknown_fields=True, tag_field="class", tag=True):
     """The next `replication_factor` distinct nodes clockwise, whatever their place."""
 
     replication_factor: int
@@ -30,7 +30,9 @@ class SimpleStrategy(Struct, frozen=True, tag_field="class", tag=True):
         return f"SimpleStrategy RF {self.replication_factor}"
 
 
-class NetworkTopologyStrategy(Struct, frozen=True, tag_field="class", tag=True):
+class NetworkTopologyStrategy(
+    Struct, frozen=True, forbid_unknown_fields=True, tag_field="class", tag=True
+):
     """Replicas a datacenter, on different racks where there are enough.
 
     `factors` holds (datacenter, replication factor), sorted by datacenter.
@@ -51,7 +53,9 @@ class NetworkTopologyStrategy(Struct, frozen=True, tag_field="class", tag=True):
         return "NetworkTopologyStrategy " + ", ".join(f"{dc} {rf}" for dc, rf in self.factors)
 
 
-class EverywhereStrategy(Struct, frozen=True, tag_field="class", tag=True):
+class EverywhereStrategy(
+    Struct, frozen=True, forbid_unknown_fields=True, tag_field="class", tag=True
+):
     """Every node of the ring replicates every range."""
 
     @property
@@ -60,7 +64,7 @@ class EverywhereStrategy(Struct, frozen=True, tag_field="class", tag=True):
         return "EverywhereStrategy"
 
 
-class LocalStrategy(Struct, frozen=True, tag_field="class", tag=True):
+class LocalStrategy(Struct, frozen=True, forbid_unknown_fields=True, tag_field="class", tag=True):
     """Each node keeps its own data; nothing is replicated."""
 
     @property
@@ -75,7 +79,7 @@ Replication: TypeAlias = (
 CLASSES = ("SimpleStrategy", "NetworkTopologyStrategy", "EverywhereStrategy", "LocalStrategy")
 
 
-class Keyspace(Struct, frozen=True, order=False):
+class Keyspace(Struct, frozen=True, order=False, forbid_unknown_fields=True):
     """A keyspace: its name and how it is replicated."""
 
     name: str

@@ -24,7 +24,7 @@ Tokens = NDArray[np.int64]
 Codes = NDArray[np.int32]
 
 
-class Node(Struct, frozen=True, order=True):
+class Node(Struct, frozen=True, order=True, forbid_unknown_fields=True):
     """A node: name, tokens it owns, datacenter and rack."""
 
     name: str
