@@ -184,6 +184,10 @@ class Model(Generic[S, A]):
         words = [type(action).__name__.lower(), *(str(value) for value in fields.values())]
         return " ".join(words)
 
+    def readable(self, s: S) -> Any:
+        """The state as a person reads it, for the default view: itself, or names with texts."""
+        return s
+
     def label(self, s: S, action: A) -> str:
         """The text of the action's button in ``s``; the verb, unless more can be said."""
         return self.verb(action)

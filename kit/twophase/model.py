@@ -200,6 +200,20 @@ class TwoPhase(Model[TwoPhaseState, Any]):
         silent = managers(self.everybody & ~s.heard)
         return Refusal("not every resource manager was heard to be prepared", missing=silent)
 
+    def readable(self, s: TwoPhaseState) -> dict[str, str]:
+        """Where each manager is, and what the transaction manager has heard and decided."""
+        heard = ", ".join(f"RM{i}" for i in range(self.count) if s.heard >> i & 1) or "nobody"
+        decided = ("undecided", "committed", "aborted")[s.tm]
+        managers = {f"RM{i}": self._where(s, 1 << i) for i in range(self.count)}
+        return {"transaction manager": decided, "heard to be prepared": heard, **managers}
+
+    def _where(self, s: TwoPhaseState, bit: int) -> str:
+        """One manager's state."""
+        for mask, word in ((s.committed, "committed"), (s.aborted, "aborted")):
+            if mask & bit:
+                return word
+        return "prepared" if s.prepared & bit else "working"
+
     def verb(self, action: Any) -> str:
         """``prepare RM0``, ``decide commit`` and so on."""
         if isinstance(action, Decide):

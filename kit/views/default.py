@@ -20,7 +20,10 @@ LIMIT = 200
 
 def rows_of(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """Yield (path, text) for every leaf of a state: ``votes[2]``, ``log.entries`` and so on."""
-    if isinstance(value, Struct):
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from rows_of(item, f"{path}.{name}" if path else name)
+    elif isinstance(value, Struct):
         for name in value.__struct_fields__:
             yield from rows_of(getattr(value, name), f"{path}.{name}" if path else name)
     elif isinstance(value, tuple) and value and not all(_small(item) for item in value):
@@ -32,8 +35,7 @@ def rows_of(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 def draw_table(scene: Scene) -> Frag:
     """Draw a row a leaf of the state; a changed row also shows its former value."""
-    now = dict(rows_of(scene.state))
-    then = {} if scene.before is None else dict(rows_of(scene.before))
+    now, then = _now_and_then(scene)
     moved = {path for path, text in now.items() if then and then.get(path) != text}
     paths = list(now) if len(now) <= LIMIT else [path for path in now if path in moved]
     rest = len(now) - len(paths)
@@ -56,12 +58,19 @@ def draw_table(scene: Scene) -> Frag:
 
 def table_text(scene: Scene) -> str:
     """Write the table, a line a leaf; ``*`` marks what changed."""
-    then = {} if scene.before is None else dict(rows_of(scene.before))
+    now, then = _now_and_then(scene)
     lines = []
-    for path, text in rows_of(scene.state):
+    for path, text in now.items():
         changed = bool(then) and then.get(path) != text
         lines.append(f"{'*' if changed else ' '} {path} = {text}")
     return "\n".join(lines)
+
+
+def _now_and_then(scene: Scene) -> tuple[dict[str, str], dict[str, str]]:
+    """The leaves of the state, and of the one before it (none at the start)."""
+    readable = scene.model.readable
+    then = {} if scene.before is None else dict(rows_of(readable(scene.before)))
+    return dict(rows_of(readable(scene.state))), then
 
 
 def _row(path: str, text: str, former: str | None, changed: bool) -> Frag:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from kit.model import Model, Refusal, Rule, always
 from kit.timeline import Timeline
+from kit.twophase.model import Prepare, TwoPhase, TwoPhaseParameters
 from kit.views.default import draw_table, table_text
 from kit.views.frame import MANY, action_board, frame
 from kit.views.panel import Scene
@@ -155,3 +156,16 @@ def test_any_struct_can_be_a_state() -> None:
     scene = Scene(Buttons(("A",)), odd(a=b"x", b=(1, (2, None))))
     assert "a = " in table_text(scene)
     assert draw_table(scene).text()
+
+
+def test_a_model_may_say_how_its_state_reads() -> None:
+    """Two-phase commit keeps bit masks, and shows where each manager is in words."""
+    model = TwoPhase(TwoPhaseParameters(2))
+    before = model.start()
+    scene = Scene(model, model.apply(before, Prepare(1)), before, Prepare(1))
+    assert table_text(scene).splitlines() == [
+        "  transaction manager = undecided",
+        "  heard to be prepared = nobody",
+        "  RM0 = working",
+        "* RM1 = prepared",
+    ]
