@@ -33,15 +33,16 @@ def frame(scene: Scene, panels: Sequence[Panel], macros: Sequence[Macro] = ()) -
     def area(name: str) -> list[Frag]:
         return [section(panel, panel.draw(scene)) for panel in shown if panel.area == name]
 
+    aside = area("side")
     return h(
         "div",
         h("header", narration(scene), *area("head"), k="head", class_="kp-head"),
         h("div", action_board(scene, macros), k="acts", class_="kp-acts", data_quiet=True),
         h("div", *area("main"), k="main", class_="kp-main"),
-        h("div", *area("side"), k="aside", class_="kp-aside"),
+        h("div", *aside, k="aside", class_="kp-aside"),
         h("div", *area("foot"), k="foot", class_="kp-foot"),
         k="frame",
-        class_="kp-frame",
+        class_="kp-frame" if aside else "kp-frame plain",
         data_say=scene.say,
     )
 

@@ -233,8 +233,10 @@ def _shown(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def _fields(own: type[msgspec.Struct], values: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """A widget for every parameter that is a number, a choice or a switch."""
+    info = msgspec.inspect.type_info(own)
+    assert isinstance(info, msgspec.inspect.StructType)
     found = []
-    for field in msgspec.inspect.type_info(own).fields:  # type: ignore[attr-defined]
+    for field in info.fields:
         widget = None if field.name in HIDDEN else _widget(field, values.get(field.name))
         if widget is not None:
             found.append((field.name, widget))

@@ -23,8 +23,8 @@ class Store { // texts by id; a node is [parent, root, verb, milestone, question
 class Stage { // shows one frame; turns it into the next by matching keys
   constructor(box, store) { Object.assign(this, { box, store, live: new Map(), turn: 0, running: [] }); }
   clear() { this.root = undefined; this.live.clear(); this.box.replaceChildren(); }
-  show(id, tween) {
-    if (this.root?._id === id) return;
+  show(id, tween) { // the tween is for its caller to start, once nothing more will move
+    if (this.root?._id === id) return null;
     this.running.forEach((one) => one.cancel());
     const was = tween && !calm.matches && this.box.offsetParent ? this.places() : null;
     const active = this.box.contains(document.activeElement) ? document.activeElement : null;
@@ -35,7 +35,7 @@ class Stage { // shows one frame; turns it into the next by matching keys
     for (const el of this.left) if (el._turn !== this.turn) this.drop(el);
     if (active && document.activeElement !== active)
       ([...stops.slice(stops.indexOf(active)), ...stops].find((el) => el.isConnected) || this.box).focus({ preventScroll: true });
-    this.running = was ? this.animate(was) : [];
+    return was;
   }
   part(id) { // the element of a stored text, morphed from the one with its key if there is one
     const [, tag, key] = HEAD.exec(this.store.texts[id]);
@@ -84,7 +84,7 @@ class Stage { // shows one frame; turns it into the next by matching keys
         if (Math.abs(own[1]) + Math.abs(own[2]) > 1 && before.width && now.width) plans.push([el, [{ transform: px(own) }, { transform: "none" }]]);
       }
     }
-    return plans.map(([el, frames]) => el.animate(frames, { duration: 260, easing: "ease-out" }));
+    this.running = plans.map(([el, frames]) => el.animate(frames, { duration: 260, easing: "ease-out" }));
   }
 }
 
@@ -147,13 +147,13 @@ function render({ model, el }) {
   function show(tween) {
     const i = here(), last = path.length - 1;
     if (store.nodes[at][1] === null) return model.send({ need: at });
-    main.show(store.nodes[at][1], tween);
+    const was = main.show(store.nodes[at][1], tween);
     options($("branch")); options($("compare"), "nothing"); differ(); settle();
     const text = main.root.dataset.say || "";
     range.max = last; range.value = i; range.setAttribute("aria-valuetext", `step ${i} of ${last}: ${text}`); part("where").textContent = `${i} / ${last}`;
     for (const name of ["first", "back", "step", "milestone", "play"])
       $(name).setAttribute("aria-disabled", String(name === "first" || name === "back" ? i === 0 : i === last && !open));
-    $("unfold").hidden = !store.nodes.some((one) => one[5]);
+    $("unfold").hidden = !store.nodes.some((one) => one[5]); if (was) main.animate(was);
     say(text); clearTimeout(tell); tell = setTimeout(() => model.send({ at, tip, turn }), 200);
   }
   function go(id, tween) { if (id !== undefined && id !== at) { hush(); ask.hidden = true; asked = null; at = id; show(tween); } }

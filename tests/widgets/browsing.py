@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -82,16 +80,9 @@ NORMAL = """(html) => {
 }"""
 
 
-def executable() -> str:
-    """Where the browser is: KIT_CHROMIUM, or what the path has."""
-    found = os.environ.get("KIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chrome")
-    assert found, "no Chromium: install one or set KIT_CHROMIUM"
-    return found
-
-
-def launch(playwright: Playwright) -> Browser:
-    """Start the browser."""
-    return playwright.chromium.launch(executable_path=executable(), args=FLAGS)
+def launch(playwright: Playwright, path: Path) -> Browser:
+    """Start the browser at ``path``."""
+    return playwright.chromium.launch(executable_path=path, args=FLAGS)
 
 
 class Desk:

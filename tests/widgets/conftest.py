@@ -13,10 +13,10 @@ from tests.widgets.browsing import Desk, launch
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser(chromium_path: Path) -> Iterator[Browser]:
     """A headless Chromium."""
     with sync_playwright() as playwright:
-        found = launch(playwright)
+        found = launch(playwright, chromium_path)
         yield found
         found.close()
 

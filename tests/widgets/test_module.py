@@ -480,7 +480,7 @@ def test_the_exported_page_needs_nothing(
     page.select_option("[data-do=compare]", "15")
     assert page.locator(".kp-side .kp-frame").is_visible()
     page.select_option("[data-do=compare]", "-1")
-    act = page.locator("button[data-act]").first
+    act = page.locator("button[data-refused*=notebook]").first
     assert act.get_attribute("aria-disabled") == "true"
     act.click(force=True)
     assert "notebook to act" in (page.text_content(".kp-note") or "")
