@@ -85,29 +85,31 @@ class Movement:
         )
 
     @cached_property
-    def _locked_rows(self) -> NDArray[np.intp]:
-        """Indices into the changed rows: gaining, halves of a split, parts of a future row."""
+    def _locked(self) -> tuple[Tokens, Tokens]:
+        """Bounds of the rows that gain, are halves of a split or parts of a future row, or ends."""
         rows = self._changes
         gaining = _missing(rows.after, rows.before).any(axis=1)
         halves = _parts(rows, self.before, rows.cuts)
         parts = _parts(rows, self.after, rows.merges)
-        return np.flatnonzero(gaining | halves | parts | self._ends)
+        at = np.flatnonzero(gaining | halves | parts)
+        lefts, rights = self._ends
+        rights, first = np.unique(np.append(rows.rights[at], rights), return_index=True)
+        return np.append(rows.lefts[at], lefts)[first], rights
 
     @property
-    def _ends(self) -> NDArray[np.bool_]:
-        """Which rows are the first and the last one, where the token MIN comes or goes.
+    def _ends(self) -> tuple[Tokens, Tokens]:
+        """Bounds of the first and the last row, where the token MIN comes or goes; else none.
 
-        Without an owner of MIN these two are one range of the circle: they are cut and merged as
-        any other two neighbours are, although the line shows no bound between them. Where the last
-        token of the line is owned, that one bounds them.
+        On the circle these two are neighbours, cut and merged at MIN as any others are at their
+        token, although the line shows no bound there.
         """
-        rows, rings = self._changes, (self.before, self.after)
-        low, high = self.before.space.low, self.before.space.high
-        of_min = [len(ring.tokens) > 0 and ring.tokens[0] == low for ring in rings]
-        of_last = [len(ring.tokens) > 0 and ring.tokens[-1] == high for ring in rings]
-        if of_min[0] == of_min[1] or all(of_last):
-            return np.zeros(len(rows.lefts), np.bool_)
-        return np.asarray((rows.lefts == low) | (rows.rights == high), np.bool_)
+        low, rings = self.before.space.low, (self.before, self.after)
+        owned = [len(ring.tokens) > 0 and ring.tokens[0] == low for ring in rings]
+        if owned[0] == owned[1]:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        rights = np.union1d(*(ring.rights for ring in rings))
+        ends = np.array([0, -1])
+        return np.append(np.int64(low), rights[:-1])[ends], rights[ends]
 
     @cached_property
     def locked(self) -> tuple[Range, ...]:
@@ -116,13 +118,12 @@ class Movement:
         Cut at the tokens of both rings: halves of split rows, rows that gain a replica, and the
         area of rows that will be merged; both ends of the line where MIN comes or goes.
         """
-        rows, at = self._changes, self._locked_rows
-        return _ranges(rows.lefts[at], rows.rights[at])
+        return _ranges(*self._locked)
 
     @cached_property
     def affected(self) -> tuple[tuple[int, ...], ...]:
         """For each locked range the codes of its old and its new replicas, old ones first."""
-        rights = self._changes.rights[self._locked_rows]
+        _, rights = self._locked
         both = [replicas(ring, self.replication, rights) for ring in (self.before, self.after)]
         groups = np.concatenate(both, axis=1).tolist()
         return tuple(tuple(dict.fromkeys(c for c in group if c >= 0)) for group in groups)

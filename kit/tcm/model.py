@@ -134,7 +134,15 @@ class Tcm(Model[TcmState, Any]):
         return tuple(found)
 
     def _may_begin(self, s: TcmState, action: Begin) -> Refusal | None:
-        return self._permission(s.events, action.operation)
+        """A member that is to leave or move does so itself; newcomers may still have to start."""
+        operation = action.operation
+        if operation.kind in ("leave", "move") and operation.node in s.down:
+            return self._idle(operation)
+        return self._permission(s.events, operation)
+
+    def _idle(self, operation: Operation) -> Refusal:
+        node = operation.node
+        return Refusal(f"{node} is down: it drives its own {operation.kind}", missing=(node,))
 
     def _permit(self, events: Log, operation: Operation) -> Refusal | None:
         """The metadata service validates and permits, by what is committed alone."""
@@ -209,10 +217,7 @@ class Tcm(Model[TcmState, Any]):
         operation = sequence.plan.operation
         driven = COURSES[operation.kind].driver == "node" and not sequence.undoing
         if driven and operation.node in s.down:
-            return Refusal(
-                f"{operation.node} is down: it drives its own {operation.kind}",
-                missing=(operation.node,),
-            )
+            return self._idle(operation)
         if not awaits_streams(sequence):
             return None
         todo = tasks(sequence)

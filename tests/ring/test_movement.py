@@ -84,9 +84,7 @@ def test_plan_row_by_row(data: st.DataObject) -> None:
     bounds = sorted({before.space.low, *before.rights.tolist(), *after.rights.tolist()})
     expected: list[Range] = []
     low, high = before.space.low, before.space.high
-    wraps_anew = (low in before.tokens) != (low in after.tokens) and not (
-        high in before.tokens and high in after.tokens
-    )
+    wraps_anew = (low in before.tokens) != (low in after.tokens)
     gains: dict[Range, tuple[set[int], set[int]]] = {}
     for left, right in pairwise(bounds):
         (was,), (will,) = old.groups_of(right), new.groups_of(right)

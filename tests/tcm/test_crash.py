@@ -82,6 +82,14 @@ def test_a_dead_node_stays_dead() -> None:
     drive.act("cancel B", "restart B")
 
 
+@pytest.mark.parametrize("text", ["leave B", "move B --tokens 350"])
+def test_what_is_down_cannot_begin(text: str) -> None:
+    """A member that is down cannot begin to leave or move: it would have to do so itself."""
+    drive = Drive(nodes=4, crashes=1, operations=(text,)).act("crash B")
+    assert drive.refusal(text).missing == ("B",)
+    drive.act("restart B", text)
+
+
 @pytest.mark.spec("A-037", "A-038")
 def test_without_pending_steps_a_crash_is_the_end() -> None:
     """When the plan dies with its driver (S-53 off) ranges stay half done, and a lamp says so."""

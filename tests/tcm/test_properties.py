@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kit.compose import Refinement
 from kit.errors import Refused
 from kit.ring.replication import (
     EverywhereStrategy,
@@ -22,6 +23,7 @@ from kit.tcm import facts
 from kit.tcm.cluster import TcmCluster
 from kit.tcm.model import Stream
 from kit.tcm.parameters import TcmParameters
+from kit.tcm.refinement import refinement
 from kit.tcm.rules_metadata import Advance, Begin, Cancel
 from kit.tcm.rules_operations import Operation
 from tests.tcm.driving import Drive
@@ -29,15 +31,14 @@ from tests.tcm.plain import Plain
 
 LOW, HIGH = -40, 60
 PLACES = st.tuples(st.sampled_from(("dc1", "dc2")), st.sampled_from(("r1", "r2", "r3")))
-FACTORS = st.integers(1, 5)
 
 
 @st.composite
-def replications(draw: st.DrawFn, datacenters: list[str]) -> Replication:
+def replications(draw: st.DrawFn, datacenters: list[str], most: int) -> Replication:
     """Any strategy; factors a datacenter for those that have nodes, not all of them 0."""
     factors = {dc: draw(st.integers(0, 3)) for dc in datacenters}
     network = NetworkTopologyStrategy(tuple(factors.items())) if any(factors.values()) else None
-    simple = SimpleStrategy(draw(FACTORS))
+    simple = SimpleStrategy(draw(st.integers(1, most)))
     return draw(
         st.sampled_from((simple, simple, network or simple, EverywhereStrategy(), LocalStrategy()))
     )
@@ -49,13 +50,15 @@ def configurations(draw: st.DrawFn) -> dict[str, Any]:
     tokens = draw(st.permutations(range(LOW, HIGH + 1)))
     free = iter(tokens)
     members = []
-    for i in range(draw(st.integers(1, 12))):
-        dc, rack = draw(PLACES)
-        own = tuple(next(free) for _ in range(draw(st.integers(1, 3))))
+    simple = draw(st.booleans())  # one token a node on one rack: room for several at once
+    for i in range(draw(st.integers(6, 12) if simple else st.integers(1, 12))):
+        dc, rack = ("dc1", "r1") if simple else draw(PLACES)
+        own = tuple(next(free) for _ in range(1 if simple else draw(st.integers(1, 3))))
         members.append(Node(f"n{i}", own, dc, rack))
     datacenters = sorted({node.dc for node in members})
     keyspaces = tuple(
-        Keyspace(f"ks{i}", draw(replications(datacenters))) for i in range(draw(st.integers(1, 3)))
+        Keyspace(f"ks{i}", draw(replications(datacenters, 2 if simple else 5)))
+        for i in range(draw(st.integers(1, 3)))
     )
     operations = []
     newcomers = iter("XYZW")
@@ -65,7 +68,7 @@ def configurations(draw: st.DrawFn) -> dict[str, Any]:
         dc, rack = draw(st.sampled_from(datacenters)), draw(PLACES)[1]
         match kind:
             case "join":
-                new = tuple(next(free) for _ in range(draw(st.integers(1, 3))))
+                new = tuple(next(free) for _ in range(1 if simple else draw(st.integers(1, 3))))
                 one = Operation("join", next(newcomers), new, dc=dc, rack=rack)
             case "move":
                 new = tuple(next(free) for _ in node.tokens)
@@ -229,3 +232,32 @@ def test_groups_keep_their_bounds(
                 assert len(part) <= 1
                 if part:
                     assert {model.codes[name] for name in row.writes} <= part[0]
+
+
+@settings(max_examples=30)
+@given(configurations(), CHOICES)
+def test_random_runs_are_refined(
+    parameters: dict[str, Any], choices: list[tuple[int, int]]
+) -> None:
+    """Every step of a random run of the text's shape is its image in the implementation's."""
+    both = refinement(TcmParameters(**{**parameters, "window": 1}))
+    state = both.fine.start()
+    for kind, which in choices:
+        actions = [a for a in both.fine.actions(state) if on_the_map(both, state, a)]
+        if not actions:
+            return
+        kinds = sorted({both.fine.kind(action) for action in actions})
+        wanted = kinds[kind % len(kinds)]
+        chosen = [action for action in actions if both.fine.kind(action) == wanted]
+        action = chosen[which % len(chosen)]
+        after = both.fine.act(state, action)
+        assert both.mismatch(state, action, after) is None
+        state = after
+
+
+def on_the_map(both: Refinement, state: Any, action: Any) -> bool:
+    """Not the beginning of what only the implementation refuses: locks at both ends of the line."""
+    if not isinstance(action.action, Begin):
+        return True
+    refusal = both.coarse.refusal(both.project(state), both.coarse.wrap["tcm"](action.action))
+    return refusal is None or "is locked by" not in refusal.reason
