@@ -86,12 +86,13 @@ class Movement:
 
     @cached_property
     def _locked(self) -> tuple[Tokens, Tokens]:
-        """Bounds of the rows that gain, are halves of a split or parts of a future row, or ends."""
+        """Bounds of rows that change, are halves of a split or parts of a future row, and ends."""
         rows = self._changes
         gaining = _missing(rows.after, rows.before).any(axis=1)
+        losing = _missing(rows.before, rows.after).any(axis=1)
         halves = _parts(rows, self.before, rows.cuts)
         parts = _parts(rows, self.after, rows.merges)
-        at = np.flatnonzero(gaining | halves | parts)
+        at = np.flatnonzero(gaining | losing | halves | parts)
         lefts, rights = self._ends
         rights, first = np.unique(np.append(rows.rights[at], rights), return_index=True)
         return np.append(rows.lefts[at], lefts)[first], rights
@@ -115,8 +116,10 @@ class Movement:
     def locked(self) -> tuple[Range, ...]:
         """Sorted disjoint ranges that no other operation may touch until this one is finished.
 
-        Cut at the tokens of both rings: halves of split rows, rows that gain a replica, and the
-        area of rows that will be merged; both ends of the line where MIN comes or goes.
+        Cut at the tokens of both rings: halves of split rows, rows that gain or lose a replica,
+        and the area of rows that will be merged; both ends of the line where MIN comes or goes.
+        (The published code locks rows that gain. One that only loses, since every node holds it or
+        because of force, must not lose two at once: majorities of 7 and of 9 need not meet.)
         """
         return _ranges(*self._locked)
 

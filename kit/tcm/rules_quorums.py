@@ -172,8 +172,8 @@ def replicated(snapshot: Snapshot, floor: tuple[int, ...]) -> str | None:
     """Each range has its replicas.
 
     No read group has more members than the replication factor, or fewer than ``floor`` (a
-    number a group: the factor, or what the ring had to begin with). Where no operation is at
-    work, reads are exactly the replicas that the ring's walk gives.
+    number a group: the factor, or what the ring had to begin with). Where no operation holds a
+    lock, reads are exactly the replicas that the ring's walk gives.
     """
     metadata = snapshot.metadata
     for group, placement in enumerate(snapshot.placements):
@@ -190,7 +190,7 @@ def replicated(snapshot: Snapshot, floor: tuple[int, ...]) -> str | None:
             has = _names(metadata, table.codes(row))
             return f"{_keyspaces(metadata, group)} {where}: read from {has}, {most} replicas wanted"
         odd = np.flatnonzero(~same_sets(table.groups, natural))
-        held = _touched(metadata, group)
+        held = _locked_rows(metadata, group)
         for row in odd.tolist():
             right = int(table.rights[row])
             if any(locked.left < right <= locked.right for locked in held):
@@ -209,7 +209,7 @@ def settled(snapshot: Snapshot, forgotten: frozenset[str]) -> str | None:
     """
     metadata = snapshot.metadata
     for group in range(len(snapshot.placements)):
-        held = _touched(metadata, group, forgotten)
+        held = _locked_rows(metadata, group, forgotten)
         for token, reads, writes in _aligned(snapshot, snapshot, group):
             if any(locked.left < token <= locked.right for locked in held):
                 continue
@@ -231,18 +231,15 @@ def locks_disjoint(snapshot: Snapshot) -> str | None:
     return f"{one.plan.operation.title} and {other.plan.operation.title} both change {label}"
 
 
-def _touched(
+def _locked_rows(
     metadata: Metadata, group: int, forgotten: frozenset[str] = frozenset()
 ) -> list[Range]:
-    """What operations in flight work on: their locks, and rows that lose a replica for nobody."""
-    found: list[Range] = []
-    for sequence in metadata.sequences:
-        if sequence.node not in forgotten:
-            found += sequence.plan.movements[group].locked
-            for step in sequence.plan.steps:
-                drops = (*step.deltas[group].reads.drops, *step.deltas[group].writes.drops)
-                found += [Range(drop.left, drop.right) for drop in drops]
-    return found
+    return [
+        locked
+        for sequence in metadata.sequences
+        if sequence.node not in forgotten
+        for locked in sequence.plan.movements[group].locked
+    ]
 
 
 def _row_label(metadata: Metadata, placement: Placement, token: int) -> str:

@@ -96,7 +96,7 @@ def test_plan_row_by_row(data: st.DataObject) -> None:
         merged = any(
             int(new.lefts[future]) < bound < int(new.rights[future]) for bound in plan.merge.merges
         )
-        if gained or split or merged or (wraps_anew and (left == low or right == high)):
+        if gained or lost or split or merged or (wraps_anew and (left == low or right == high)):
             expected.append(Range(left, right))
             codes = plan.affected[plan.locked.index(Range(left, right))]
             assert set(codes) == set(was) | set(will)

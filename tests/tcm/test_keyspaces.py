@@ -273,3 +273,12 @@ def test_a_replacement_is_put_where_the_replaced_node_is() -> None:
         assert drive.at_rest()
         assert drive.dark() == []
     assert places == [("dc1", "r1"), ("dc2", "r2"), ("dc1", "r1")]
+
+
+def test_two_leaves_do_not_shrink_one_group() -> None:
+    """Where all replicate, nodes leave one at a time: majorities of 7 and of 9 need not meet."""
+    keyspaces = (Keyspace("all", EverywhereStrategy()),)
+    drive = Drive(nodes=9, keyspaces=keyspaces, operations=("leave B", "leave F")).act("leave B")
+    assert drive.refusal("leave F").missing == ("B",)
+    drive.finish("B").complete("leave F")
+    assert drive.dark() == []
