@@ -105,12 +105,13 @@ def _waits(step: RehearsedStep, before: tuple[Wait, ...]) -> list[str]:
 def _copies(step: RehearsedStep) -> list[str]:
     if not step.streams:
         return []
+    known = any(copy.bytes is not None for copy in step.streams)
     rows = [
         (
             copy.keyspace,
             label(copy.range),
+            *((_bytes([copy]),) if known else ()),
             f"{listed(copy.sources)} → {copy.target}",
-            "" if copy.bytes is None else counted(copy.bytes, "byte"),
         )
         for copy in step.streams
     ]

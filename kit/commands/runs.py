@@ -63,18 +63,23 @@ def _model(name: str, given: list[str], off: list[str]) -> Model[Any, Any]:
                 parameters = dict(guard.smallest)
     for text in given:
         field, equals, value = text.partition("=")
-        if not equals:
+        if not equals or not _is_text(text):
             raise BadInput("-p", text, "parameter=value")
         parameters[field] = _value(value)
     convert(entry, parameters)
     return build(entry.name, parameters, tuple(switched))
 
 
+def _is_text(word: str) -> bool:
+    """Whether a word of the command line was valid text; bytes that are not become surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in word)
+
+
 def _value(text: str) -> Any:
     """A parameter's value: JSON where it is JSON, else the text itself."""
     try:
         return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+    except (msgspec.DecodeError, RecursionError):
         return text
 
 
