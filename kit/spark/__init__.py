@@ -7,13 +7,24 @@ from importlib import import_module
 from typing import Any
 
 _PLACES = {
+    "Peak": "kit.spark.memory",
+    "PlainTraces": "kit.spark.trace_reports",
+    "Progress": "kit.spark.progress",
     "SparkUnavailable": "kit.spark.sessions",
+    "Traces": "kit.spark.trace_reports",
+    "Watch": "kit.spark.streaming",
     "about": "kit.spark.sessions",
-    "history": "kit.spark.history",
-    "pipeline": "kit.spark.pipeline",
-    "sample": "kit.spark.history",
+    "as_tables": "kit.spark.traces",
+    "drawn": "kit.spark.traces",
+    "drawn_on": "kit.spark.trace_reports",
+    "history": "kit.spark.histories",
+    "pipeline": "kit.spark.pipelines",
+    "replayed": "kit.spark.trace_reports",
+    "same_as_engine": "kit.spark.comparing",
+    "sample": "kit.spark.histories",
     "session": "kit.spark.sessions",
     "stop": "kit.spark.sessions",
+    "store": "kit.spark.traces",
     "with_spark_or_local": "kit.spark.sessions",
 }
 __all__ = sorted(_PLACES)  # noqa: PLE0605  # the table above is the one list of public names

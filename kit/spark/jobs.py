@@ -14,7 +14,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from kit.spark.columns import batches, tables
-from kit.spark.history import History
+from kit.spark.histories import History
 from kit.spark.measures import Tally
 from kit.spark.parts import Part, rows_of, span_of
 from kit.spark.quorums import pairs, verdicts

@@ -55,14 +55,17 @@ def heap(whole: int) -> int:
     return max(LEAST_HEAP, min(MOST_HEAP, whole // GIB // HEAP_SHARE))
 
 
-def settings(scratch: Path) -> dict[str, str]:
-    """Spark's configuration for this machine; ``scratch`` is a folder for its temporary files."""
+def settings(scratch: Path, *, here: bool = True) -> dict[str, str]:
+    """Spark's configuration for this machine; ``scratch`` is a folder for its temporary files.
+
+    Unless the workers are elsewhere, the driver is to be reached over loopback only.
+    """
     quiet = scratch / "log4j2.properties"
     quiet.write_text(QUIET, encoding="utf-8")
+    loopback = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     return {
+        **(loopback if here else {}),
         "spark.driver.memory": f"{heap(memory())}g",
-        "spark.driver.host": LOOPBACK,
-        "spark.driver.bindAddress": LOOPBACK,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()}",
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
@@ -75,7 +78,6 @@ def settings(scratch: Path) -> dict[str, str]:
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "true",
-        "spark.connect.execute.reattachable.enabled": "true",
     }
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from kit.ring.topology import Codes
 from kit.spark.columns import Words, widths
-from kit.spark.history import History
+from kit.spark.histories import History
 from kit.spark.parts import Mask, Rows
 from kit.spark.schemas import MEASURES
 from kit.tcm.rules_barrier import majority

@@ -18,7 +18,7 @@ from kit.errors import BadInput
 from kit.ring.applying import Spans, apply, settle
 from kit.ring.placements import Placement, at_rest, same_sets
 from kit.ring.topology import Codes, Ring, Tokens
-from kit.spark.history import History, Stage
+from kit.spark.histories import History, Stage
 
 Mask = NDArray[np.bool_]
 

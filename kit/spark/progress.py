@@ -49,11 +49,15 @@ class TextBar:
     def __init__(self, write: Callable[[str], object] | None = None) -> None:
         """``write`` takes text; the error stream's by default."""
         self._write = write or sys.stderr.write
+        self._last = ""
 
     def show(self, title: str, status: Status) -> None:
         """``pipeline [######......] 12 of 40 tasks``."""
         filled = WIDTH * status.done // status.total if status.total else 0
-        self._write(f"\r{title} [{'#' * filled}{'.' * (WIDTH - filled)}] {status.text}")
+        line = f"\r{title} [{'#' * filled}{'.' * (WIDTH - filled)}] {status.text}"
+        if line != self._last:
+            self._write(line)
+            self._last = line
 
     def end(self, title: str, status: Status) -> None:
         """The full bar, and a new line."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from kit.ring.placements import Table
-from kit.spark.history import History
+from kit.spark.histories import History
 from kit.spark.parts import Part, placements
 from kit.spark.schemas import QUORUMS
 from kit.tcm.rules_quorums import majorities_meet

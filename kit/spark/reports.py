@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from kit.errors import BadInput
-from kit.spark.history import History
+from kit.spark.histories import History
 from kit.spark.measures import KINDS
 
 

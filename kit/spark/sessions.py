@@ -86,7 +86,7 @@ def session(
             raise SparkUnavailable(f"nobody answers at {chosen}: {reason}")
     held = tempfile.TemporaryDirectory(prefix="kit-spark-", ignore_cleanup_errors=True)
     scratch = Path(held.name)
-    given = {**settings(scratch), **(config or {})}
+    given = {**settings(scratch, here=where is None or where.is_here), **(config or {})}
     if where is not None and where.scheme == "sc":
         spark = _connected(chosen, where, given, patience)
     else:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from kit.errors import BadInput
-from kit.spark.history import History, Stream
+from kit.spark.histories import History, Stream
 from kit.spark.schemas import KEYSPACES, NODES, STEPS, STREAMS
 
 

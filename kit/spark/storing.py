@@ -1,4 +1,4 @@
-"""Writing a folder of tables so that it is there whole, or not at all."""
+"""Writing files and folders so that they are there whole, or not at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kit.errors import BadInput
+from kit.errors import BadInput, KitError
 
 # What the two engines say when a disk is full or a folder may not be written.
 REASONS = re.compile(
@@ -25,23 +25,61 @@ def whole_folder(folder: str | Path) -> Iterator[Path]:
     Raises:
         BadInput: when ``folder`` exists, or cannot be written; then nothing is left behind.
     """
-    target = Path(folder).absolute()
-    if target.exists():
-        raise BadInput("folder", str(folder), "a folder that does not exist yet")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        place = Path(tempfile.mkdtemp(dir=target.parent, prefix=".kit-"))
-    except OSError as error:
-        raise BadInput("folder", str(folder), f"a writable place ({error.strerror})") from None
-    try:
-        place.chmod(0o755)
+    with _whole("folder", Path(folder)) as place:
+        place.mkdir()
         yield place
-        place.rename(target)
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """A temporary path beside ``path`` to write one file to; put in its place at the end.
+
+    Raises:
+        BadInput: when the file exists, or cannot be written; then nothing is left behind.
+    """
+    with _whole("file", Path(path)) as place:
+        yield place
+
+
+@contextmanager
+def _whole(field: str, given: Path) -> Iterator[Path]:
+    target = given.absolute()
+    if target.exists():
+        raise BadInput(field, str(given), f"a {field} that does not exist yet")
+    made = _first_missing(target.parent)
+    held: Path | None = None
+    try:
+        held = _beside(field, target)
+        yield held / target.name
+        (held / target.name).rename(target)
     except Exception as error:
-        found = REASONS.search(str(error))
+        if made is not None:
+            shutil.rmtree(made, ignore_errors=True)
+        found = None if isinstance(error, KitError) else REASONS.search(str(error))
         if found is None:
             raise
-        allowed = f"a place with enough room to write ({found.group()})"
-        raise BadInput("folder", str(folder), allowed) from None
+        raise _unwritable(field, given, found.group()) from None
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        if held is not None:
+            shutil.rmtree(held, ignore_errors=True)
+
+
+def _beside(field: str, target: Path) -> Path:
+    """A hidden folder beside the target, on the same disk."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(dir=target.parent, prefix=".kit-"))
+    except OSError as error:
+        raise _unwritable(field, target, error.strerror or str(error)) from None
+
+
+def _unwritable(field: str, given: Path, reason: str) -> BadInput:
+    return BadInput(field, str(given), f"a place that has room and may be written ({reason})")
+
+
+def _first_missing(folder: Path) -> Path | None:
+    """The topmost folder that has to be made for this one; None when it is there."""
+    missing = None
+    while not folder.exists():
+        missing, folder = folder, folder.parent
+    return missing

@@ -10,8 +10,8 @@ import pytest
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
-from kit.spark.history import History, history
-from kit.spark.pipeline import Plain, pipeline
+from kit.spark.histories import History, history
+from kit.spark.pipelines import Plain, pipeline
 from tests.spark import plainly
 
 RING = Ring.of(
@@ -88,7 +88,9 @@ def test_reports_do_not_depend_on_the_partitions(spark: Any, planned: History, p
     assert set(ours["tasks"]) == {count}
     assert ordered(ours.drop(columns="tasks")) == ordered(theirs.drop(columns="tasks"))
     for name in ("nodes", "keyspaces", "steps", "tokens", "ranges", "streams"):
-        assert ordered(made.table(name).toArrow().to_pandas()) == ordered(alone.table(name).to_pandas())
+        assert ordered(made.table(name).toArrow().to_pandas()) == ordered(
+            alone.table(name).to_pandas()
+        )
 
 
 @pytest.mark.spec("H-016")

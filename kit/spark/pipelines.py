@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kit.spark import reports
-from kit.spark.history import History
+from kit.spark.histories import History
 from kit.spark.jobs import JOBS, Case, Job, Sent, counting, numbered
 from kit.spark.parts import Part, cut_at, cut_evenly
 from kit.spark.schemas import MEASURES, PLACEMENT_TABLES, REPLICAS

@@ -1,0 +1,217 @@
+"""Charts of large clusters and of many runs, each with the same facts in words.
+
+The words are what a screen reader, a closed notebook and a comparison of stored outputs see.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import LinearSegmentedColormap, to_hex
+from matplotlib.figure import Figure
+
+from kit.spark.pipelines import Pipeline
+from kit.views.palette import LIGHT, OKABE_ITO, OUTLINE, SIGNS, contrast
+
+DOTS = 110  # an inch
+BINS = 30
+MOST_NAMED = 12
+SCALE = LinearSegmentedColormap.from_list("share", [LIGHT["bg"], OKABE_ITO["blue"]])
+UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+
+
+class Chart:
+    """A drawn figure (PNG) and the same in words."""
+
+    def __init__(self, png: bytes, words: str) -> None:
+        """Keep both."""
+        self.png = png
+        self.words = words
+
+    def __repr__(self) -> str:
+        return self.words
+
+    def _repr_mimebundle_(self, **_options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        return (
+            {"text/plain": self.words, "image/png": self.png},
+            {"image/png": {"alt": self.words}},
+        )
+
+
+def ownership(job: Pipeline, group: int = 0) -> Chart:
+    """How evenly the nodes share the line, before the first step and after the last one.
+
+    The horizontal axis is a node's share of reads as a multiple of the mean.
+    """
+    first, last = job.ownership(0, group), job.ownership(None, group)
+    figure, axes = _figure(6.4, 3.0)
+    lines = ["How evenly the nodes share the line (reads, as multiples of the mean)"]
+    fills = ((SIGNS["added"], "-", "before"), (SIGNS["removed"], "--", "after"))
+    drawn = []
+    for frame, (_, _, name) in zip((first, last), fills, strict=True):
+        shares = frame["reads_share"].to_numpy()
+        shares = shares[shares > 0]
+        drawn.append(shares / shares.mean())
+        worst = drawn[-1]
+        lines.append(
+            f"{name}: {len(shares)} nodes, mean {shares.mean():.3%} of the line each, "
+            f"from {worst.min():.2f} to {worst.max():.2f}, deviation {worst.std():.3f}"
+        )
+    low, high = min(x.min() for x in drawn), max(x.max() for x in drawn)
+    edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
+    for place, (shares, (fill, dash, name)) in enumerate(zip(drawn, fills, strict=True)):
+        counts, _ = np.histogram(shares, edges)
+        if place == 0:
+            axes.stairs(counts, edges, fill=True, color=fill)
+        axes.stairs(counts, edges, color=OUTLINE, linestyle=dash, linewidth=1.4, label=name)
+    axes.set_xlabel("share of reads, 1 = the mean")
+    axes.set_ylabel("nodes")
+    axes.legend(frameon=False)
+    axes.set_title("Balance of ownership", loc="left")
+    return _chart(figure, "\n".join(lines))
+
+
+def streams(job: Pipeline) -> Chart:
+    """Who sends how much to whom: the largest senders and receivers, the others together."""
+    frame = job.streams()
+    figure, axes = _figure(1.8 + 0.62 * MOST_NAMED, 3.4)
+    if frame.empty:
+        axes.set_axis_off()
+        return _chart(figure, "Nothing is streamed.")
+    sized = bool(frame["bytes"].notna().all())
+    values = frame["bytes" if sized else "ranges"].astype("float64")
+    sources, targets = _largest(frame["source"], values), _largest(frame["target"], values)
+    table = np.zeros((len(targets), len(sources)))
+    for source, target, value in zip(frame["source"], frame["target"], values, strict=True):
+        row = targets.index(target if target in targets else "others")
+        table[row, sources.index(source if source in sources else "others")] += value
+    texts = [[_amount(v, sized) for v in row] for row in table]
+    _cells(axes, table, texts)
+    axes.set_xticks(range(len(sources)), sources, rotation=45)
+    axes.set_yticks(range(len(targets)), targets)
+    axes.set_xlabel("from")
+    axes.set_ylabel("to")
+    unit = "bytes" if sized else "ranges"
+    axes.set_title(f"Streams, {unit}", loc="left")
+    head = f"Streams: {_amount(values.sum(), sized)} {'' if sized else 'ranges '}in all"
+    lines = [
+        f"{source} to {target}: {texts[row][column]}"
+        for row, target in enumerate(targets)
+        for column, source in enumerate(sources)
+        if table[row, column]
+    ]
+    return _chart(figure, "\n".join([head, *lines]))
+
+
+def availability(job: Pipeline, group: int = 0) -> Chart:
+    """How much of the line keeps its quorum when the worst node, rack or datacenter is lost."""
+    frame = job.availability(group)
+    frame = frame[(frame["loss"] != "none") & (frame["level"] != "ONE")]
+    kept = frame.assign(kept=1 - frame["share"], loss="any " + frame["loss"])
+    keys = ["level", "loss", "side"]
+    table = kept.pivot_table(index=keys, columns="step", values="kept", sort=False)
+    names = frame.drop_duplicates("step").set_index("step")["name"]
+    rows = _merged_sides(table)
+    labels, values = [label for label, _ in rows], np.array([row for _, row in rows])
+    figure, axes = _figure(3.2 + 0.95 * len(names), 1.2 + 0.3 * len(rows))
+    texts = [
+        [f"{value:.0%}" if value in (0, 1) else f"{value:.2%}" for value in row] for row in values
+    ]
+    _cells(axes, values, texts, most=1.0)
+    axes.set_yticks(range(len(labels)), labels)
+    steps = [f"{step} {name}" for step, name in names.items()]
+    axes.set_xticks(range(len(steps)), steps, rotation=30)
+    axes.set_title("Part of the line that keeps its quorum", loc="left")
+    lines = [
+        f"{label}: " + ", ".join(f"{s} {t}" for s, t in zip(steps, row, strict=True))
+        for label, row in zip(labels, texts, strict=True)
+    ]
+    head = "Part of the line that keeps its quorum when the worst one of its kind is lost"
+    return _chart(figure, "\n".join([head, *lines]))
+
+
+def lag(frame: pd.DataFrame) -> Chart:
+    """How many epochs each node is behind on average, and at most; of a lag report."""
+    figure, axes = _figure(6.4, 2.8)
+    places = np.arange(len(frame))
+    axes.bar(
+        places - 0.2, frame["mean"], 0.38, color=SIGNS["added"], edgecolor=OUTLINE, label="mean"
+    )
+    axes.bar(
+        places + 0.2,
+        frame["most"],
+        0.38,
+        color=SIGNS["removed"],
+        edgecolor=OUTLINE,
+        hatch="//",
+        label="most",
+    )
+    axes.set_xticks(places, list(frame["node"]))
+    axes.set_ylabel("epochs behind")
+    runs = int(frame["runs"].max()) if len(frame) else 0
+    axes.set_title(f"Epoch lag, {runs} runs", loc="left")
+    figure.legend(loc="outside right upper", frameon=False)
+    lines = [
+        f"{row.node}: mean {row.mean:.2f}, most {row.most}, behind in {row.behind:.0%} of the steps"
+        for row in frame.rename(columns={"mean": "mean"}).itertuples(index=False)
+    ]
+    return _chart(figure, "\n".join([f"Epochs behind, over {runs} runs", *lines]))
+
+
+def _largest(names: pd.Series, values: pd.Series) -> list[str]:
+    """The names with the largest sums, by name; ``others`` when there are more."""
+    sums = values.groupby(names.to_numpy()).sum().sort_values(ascending=False, kind="stable")
+    chosen = sorted(sums.index[:MOST_NAMED])
+    return [*chosen, "others"] if len(sums) > MOST_NAMED else chosen
+
+
+def _amount(value: float, sized: bool) -> str:
+    """``1.5 TB``, or a plain number; nothing for nothing."""
+    if not value:
+        return ""
+    if not sized:
+        return f"{value:.0f}"
+    power = min(int(np.log10(value) // 3), len(UNITS) - 1)
+    return f"{value / 1000**power:.3g} {UNITS[power]}"
+
+
+def _merged_sides(table: pd.DataFrame) -> list[tuple[str, Any]]:
+    """A row for reads and one for writes, or one for both where they are equal."""
+    found = []
+    for (level, loss), part in table.groupby(level=["level", "loss"], sort=False):
+        sides = {key[2]: row.to_numpy() for key, row in part.iterrows()}
+        if np.array_equal(sides["read"], sides["write"]):
+            found.append((f"{level}, {loss}", sides["read"]))
+        else:
+            found += [(f"{level}, {loss}, {side}s", row) for side, row in sides.items()]
+    return found
+
+
+def _cells(axes: Any, table: Any, texts: list[list[str]], most: float | None = None) -> None:
+    """A matrix as coloured cells, each with its text."""
+    top = most or float(table.max()) or 1.0
+    axes.imshow(table, cmap=SCALE, vmin=0, vmax=top, aspect="auto")
+    for (row, column), value in np.ndenumerate(table):
+        fill = to_hex(SCALE(value / top))
+        ink = max((OUTLINE, "#ffffff"), key=lambda one: contrast(one, fill))
+        axes.text(column, row, texts[row][column], ha="center", va="center", color=ink, fontsize=8)
+    axes.tick_params(length=0)
+
+
+def _figure(width: float, height: float) -> tuple[Any, Any]:
+    """An empty figure that belongs to no window and no notebook backend."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(colors=LIGHT["ink"])
+    return figure, axes
+
+
+def _chart(figure: Any, words: str) -> Chart:
+    held = io.BytesIO()
+    # Without the program's name and version, the same figure is the same file.
+    figure.savefig(held, format="png", dpi=DOTS, facecolor=LIGHT["bg"], metadata={"Software": None})
+    return Chart(held.getvalue(), words)

@@ -1,0 +1,272 @@
+"""A real Spark cluster on this machine's loopback: a standalone master, workers, a Connect server.
+
+`python -m kit.spark.cluster start` prints the address to put into `KIT_SPARK_MASTER`; `stop` ends
+what `start` began, and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pyspark
+from msgspec import Struct
+
+from kit.errors import BadInput, KitError, one_line
+from kit.java import find_java, spark_environment
+from kit.spark.machine import LOOPBACK, Address, answers, settings
+from kit.spark.sessions import SparkUnavailable
+
+MASTER = "org.apache.spark.deploy.master.Master"
+WORKER = "org.apache.spark.deploy.worker.Worker"
+CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
+PATIENCE = 60.0  # seconds until all must be up
+
+
+class Daemon(Struct, frozen=True):
+    """A process that was started: its class of Spark's, its id."""
+
+    role: str
+    pid: int
+
+
+class Cluster(Struct, frozen=True):
+    """What was started: the master's address, the Connect server's, the processes."""
+
+    master: str | None
+    remote: str | None
+    daemons: tuple[Daemon, ...]
+
+
+def usual_folder() -> Path:
+    """Where a cluster keeps what it knows of itself, unless told otherwise."""
+    return Path(tempfile.gettempdir()) / f"kit-spark-cluster-{os.getuid()}"
+
+
+def start(
+    folder: Path | None = None,
+    *,
+    port: int = 7077,
+    workers: int = 2,
+    connect: int | None = None,
+    only_connect: bool = False,
+) -> Cluster:
+    """Start a master and workers of one core each, and a Connect server when it has a port.
+
+    ``only_connect`` starts the Connect server alone, with an embedded Spark.
+
+    Raises:
+        BadInput: when a cluster is up already, or a port is taken.
+        SparkUnavailable: when there is no fitting Java, or something did not come up in time.
+    """
+    place = folder or usual_folder()
+    if running(place) is not None:
+        raise BadInput("folder", str(place), "one without a running cluster: stop it first")
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    launcher = _Launcher(place)
+    master = None if only_connect else f"spark://{LOOPBACK}:{port}"
+    try:
+        if master is not None:
+            _check_free("port", port)
+            launcher.run(MASTER, ["--host", LOOPBACK, "--port", str(port), "--webui-port", "0"])
+            launcher.wait(lambda: answers(Address("spark", LOOPBACK, port), 1.0) is None)
+            for number in range(workers):
+                launcher.work(master, number)
+            launcher.wait(lambda: launcher.logs("successfully registered with master") >= workers)
+        remote = None
+        if connect is not None:
+            _check_free("connect", connect)
+            launcher.serve(master or "local[2]", connect)
+            launcher.wait(lambda: answers(Address("sc", LOOPBACK, connect), 1.0) is None)
+            remote = f"sc://{LOOPBACK}:{connect}"
+    except BaseException:
+        _end(launcher.daemons)
+        raise
+    cluster = Cluster(master, remote, tuple(launcher.daemons))
+    (place / "cluster.json").write_bytes(msgspec.json.encode(cluster))
+    return cluster
+
+
+def running(folder: Path | None = None) -> Cluster | None:
+    """The cluster that was started with a folder, while any of its processes lives."""
+    path = (folder or usual_folder()) / "cluster.json"
+    try:
+        cluster = msgspec.json.decode(path.read_bytes(), type=Cluster)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return cluster if any(_is_ours(daemon) for daemon in cluster.daemons) else None
+
+
+def stop(folder: Path | None = None) -> int:
+    """End the processes of the cluster that was started with a folder; how many there were."""
+    place = folder or usual_folder()
+    cluster = running(place)
+    ended = _end(cluster.daemons if cluster is not None else ())
+    (place / "cluster.json").unlink(missing_ok=True)
+    return ended
+
+
+class _Launcher:
+    """Starts Spark's own programs, each with a log of its own."""
+
+    def __init__(self, place: Path) -> None:
+        try:
+            java = find_java()
+        except KitError as error:
+            raise SparkUnavailable(str(error)) from None
+        self.place = place
+        self.daemons: list[Daemon] = []
+        self._home = Path(pyspark.__file__).parent
+        self._logs: list[Path] = []
+        self._variables = {
+            **os.environ,
+            **spark_environment(java),
+            "SPARK_HOME": str(self._home),
+            "SPARK_LOCAL_IP": LOOPBACK,
+        }
+        for name in ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "KIT_SPARK_MASTER"):
+            self._variables.pop(name, None)
+
+    def run(self, role: str, arguments: list[str], program: str = "spark-class") -> None:
+        log = self.place / f"{len(self.daemons)}.log"
+        command = [str(self._home / "bin" / program), *self._class(role, program), *arguments]
+        with log.open("wb") as file:
+            process = subprocess.Popen(
+                command,
+                env=self._variables,
+                cwd=self.place,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
+            )
+        self._logs.append(log)
+        self.daemons.append(Daemon(role, process.pid))
+
+    def _class(self, role: str, program: str) -> list[str]:
+        return [role] if program == "spark-class" else ["--class", role]
+
+    def work(self, master: str, number: int) -> None:
+        folder = str(self.place / f"worker-{number}")
+        size = ["-c", "1", "-m", "1g", "-d", folder]
+        self.run(WORKER, ["--host", LOOPBACK, "--webui-port", "0", *size, master])
+
+    def serve(self, master: str, port: int) -> None:
+        given = {
+            **settings(self.place),
+            "spark.connect.grpc.binding.address": LOOPBACK,
+            "spark.connect.grpc.binding.port": str(port),
+        }
+        pairs = [word for name, value in given.items() for word in ("--conf", f"{name}={value}")]
+        self.run(CONNECT, ["--master", master, *pairs], "spark-submit")
+
+    def logs(self, words: str) -> int:
+        """How many logs hold these words."""
+        texts = (log.read_text(encoding="utf-8", errors="replace").lower() for log in self._logs)
+        return sum(words in text for text in texts)
+
+    def wait(self, up: Callable[[], bool]) -> None:
+        end = time.monotonic() + PATIENCE
+        while not up():
+            dead = next((d for d in self.daemons if not _is_alive(d.pid)), None)
+            if dead is not None or time.monotonic() > end:
+                what = f"{dead.role} ended" if dead is not None else "it takes too long"
+                log = self._logs[self.daemons.index(dead) if dead is not None else -1]
+                raise SparkUnavailable(f"the cluster did not start: {what}; see {log}")
+            time.sleep(0.1)
+
+
+def free_port() -> int:
+    """A port that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return int(probe.getsockname()[1])
+
+
+def _check_free(field: str, port: int) -> None:
+    if not 0 < port < 2**16 or answers(Address("", LOOPBACK, port), 0.5) is None:
+        raise BadInput(field, port, "a free port from 1 to 65535")
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether a process runs; one that we began and that has ended is collected."""
+    try:
+        if os.waitpid(pid, os.WNOHANG)[0] == pid:
+            return False
+    except ChildProcessError:
+        pass
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _is_ours(daemon: Daemon) -> bool:
+    """Whether that process is still the one we started, and not another with its number."""
+    if not _is_alive(daemon.pid):
+        return False
+    command = ["ps", "-ww", "-p", str(daemon.pid), "-o", "command="]
+    try:
+        return (
+            daemon.role
+            in subprocess.run(command, check=False, capture_output=True, text=True).stdout
+        )
+    except OSError:
+        return daemon.role in Path(f"/proc/{daemon.pid}/cmdline").read_text(errors="replace")
+
+
+def _end(daemons: tuple[Daemon, ...] | list[Daemon]) -> int:
+    """Ask each to end, and after a while make it."""
+    ours = [daemon for daemon in reversed(daemons) if _is_ours(daemon)]
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for daemon in ours:
+            if _is_alive(daemon.pid):
+                os.kill(daemon.pid, number)
+        end = time.monotonic() + 10
+        while any(_is_alive(daemon.pid) for daemon in ours) and time.monotonic() < end:
+            time.sleep(0.05)
+    return len(ours)
+
+
+def main(words: list[str] | None = None) -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m kit.spark.cluster", description=__doc__)
+    parser.add_argument("what", choices=["start", "stop", "status"])
+    parser.add_argument("--port", type=int, default=7077, help="the master's port")
+    parser.add_argument("--workers", type=int, default=2, help="how many, of one core each")
+    parser.add_argument("--connect", type=int, help="also start a Connect server on this port")
+    given = parser.parse_args(words)
+    try:
+        if given.what == "stop":
+            print(f"{stop()} processes ended")
+            return 0
+        cluster = running() if given.what == "status" else None
+        if given.what == "start":
+            cluster = start(port=given.port, workers=given.workers, connect=given.connect)
+    except KitError as error:
+        print(one_line(str(error)), file=sys.stderr)
+        return 2
+    if cluster is None:
+        print("no cluster is running")
+        return 1
+    print(f"{len(cluster.daemons)} processes; use it with")
+    print(f"  export KIT_SPARK_MASTER={cluster.master}")
+    if cluster.remote is not None:
+        print(f"or over Spark Connect with\n  export SPARK_REMOTE={cluster.remote}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,169 @@
+"""Runs read and added up: by Spark for a folder of many, by pandas for what fits a small case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql.functions import expr
+
+from kit.errors import BadInput, KitError
+from kit.spark.jobs import Batches, keep_archives
+from kit.spark.traces import BARRIERS, EPOCHS, OPERATIONS, RUNS, SCHEMAS, Tables, as_tables, drawn
+from kit.trace import loads
+
+TASKS = 8
+LAG = ["node"]
+TIME = ["operation", "state"]
+WAIT = ["operation", "keyspace", "epoch", "left", "right"]
+BEHIND = "CASE WHEN newest > applied THEN 1 ELSE 0 END"
+
+
+class Traces:
+    """A folder of traces (see :func:`kit.spark.traces.store`) on a Spark session."""
+
+    def __init__(self, spark: Any, folder: str | Path) -> None:
+        """Nothing is read before it is asked for.
+
+        Raises:
+            BadInput: when the folder holds no traces.
+        """
+        self.spark = spark
+        self.folder = Path(folder).resolve()
+        if not (self.folder / EPOCHS.name).is_dir():
+            raise BadInput("folder", str(folder), "a folder of traces, as store() writes it")
+
+    def table(self, name: str) -> Any:
+        """One of the tables as a Spark frame, of all runs, under its fixed schema.
+
+        Raises:
+            BadInput: for a name that no table has.
+        """
+        if name not in SCHEMAS:
+            raise BadInput("table", name, "one of " + ", ".join(SCHEMAS))
+        return self.spark.read.schema(SCHEMAS[name].ddl).parquet(str(self.folder / name))
+
+    def lag(self) -> pd.DataFrame:
+        """How many epochs each node is behind: runs, mean, most, and the share of steps behind."""
+        return _pandas(lag_of(self.table(EPOCHS.name)), LAG)
+
+    def time_in_steps(self) -> pd.DataFrame:
+        """How many steps of a run an operation stays in each state: runs, mean and most."""
+        per_run = self.table(OPERATIONS.name).groupBy("run", *TIME).count()
+        return _pandas(_spread(per_run, TIME), TIME)
+
+    def barrier_waits(self) -> pd.DataFrame:
+        """How many steps each barrier was in the way: runs, mean and most."""
+        rows = self.table(BARRIERS.name).selectExpr("run", *WAIT, "int(NOT met) AS waiting")
+        per_run = rows.groupBy("run", *WAIT).sum("waiting").toDF("run", *WAIT, "count")
+        return _pandas(_spread(per_run, WAIT), WAIT)
+
+
+def lag_of(epochs: Any) -> Any:
+    """The lag report as a Spark frame; of a stream too."""
+    return epochs.groupBy(*LAG).agg(
+        *_expressions(
+            "size(collect_set(run)) AS runs",
+            "avg(newest - applied) AS mean",
+            "max(newest - applied) AS most",
+            f"avg({BEHIND}) AS behind",
+        )
+    )
+
+
+def _spread(per_run: Any, keys: list[str]) -> Any:
+    return per_run.groupBy(*keys).agg(
+        *_expressions("count(*) AS runs", "avg(count) AS mean", "max(count) AS most")
+    )
+
+
+def _expressions(*texts: str) -> list[Any]:
+    return [expr(text) for text in texts]
+
+
+def _pandas(rows: Any, keys: list[str]) -> pd.DataFrame:
+    return rows.toArrow().to_pandas().sort_values(keys, ignore_index=True)
+
+
+class PlainTraces:
+    """The same reports on the tables of some runs in this process, without Spark."""
+
+    def __init__(self, *runs: Tables) -> None:
+        """The runs, as :func:`kit.spark.traces.as_tables` gives them."""
+        self._runs = runs
+
+    def table(self, name: str) -> pd.DataFrame:
+        """One of the tables, of all runs."""
+        return pa.concat_tables([run[name] for run in self._runs]).to_pandas()
+
+    def lag(self) -> pd.DataFrame:
+        """As :meth:`Traces.lag`."""
+        rows = self.table(EPOCHS.name)
+        rows["lag"] = rows["newest"] - rows["applied"]
+        rows["late"] = (rows["lag"] > 0).astype("float64")
+        return rows.groupby(LAG, as_index=False).agg(
+            runs=("run", "nunique"),
+            mean=("lag", "mean"),
+            most=("lag", "max"),
+            behind=("late", "mean"),
+        )
+
+    def time_in_steps(self) -> pd.DataFrame:
+        """As :meth:`Traces.time_in_steps`."""
+        rows = self.table(OPERATIONS.name)
+        return _spread_of(rows.groupby(["run", *TIME], as_index=False).size(), TIME)
+
+    def barrier_waits(self) -> pd.DataFrame:
+        """As :meth:`Traces.barrier_waits`."""
+        rows = self.table(BARRIERS.name)
+        rows["size"] = (~rows["met"]).astype("int64")
+        return _spread_of(rows.groupby(["run", *WAIT], as_index=False)["size"].sum(), WAIT)
+
+
+def _spread_of(per_run: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    return per_run.groupby(keys, as_index=False).agg(
+        runs=("size", "size"), mean=("size", "mean"), most=("size", "max")
+    )
+
+
+def replayed(spark: Any, folder: str | Path, name: str) -> Any:
+    """One table of every trace file (`*.json`) in a folder, replayed by Spark's workers.
+
+    A file that does not replay has a row in the table `runs` only, which says why.
+    """
+    pattern = str(Path(folder).resolve() / "*.json")
+    files = spark.read.format("binaryFile").load(pattern).select("path", "content")
+    return files.repartition(TASKS).mapInArrow(partial(_replay, name), SCHEMAS[name].ddl)
+
+
+def _replay(name: str, given: Iterable[pa.RecordBatch]) -> Batches:
+    keep_archives()
+    for batch in given:
+        for file in batch.to_pylist():
+            run = Path(file["path"]).stem
+            try:
+                tables = as_tables(loads(file["content"], run), run)
+            except KitError as error:
+                row = {"run": run, "off": [], "steps": 0, "problem": str(error)}
+                if name == RUNS.name:
+                    yield pa.RecordBatch.from_pylist([row], schema=SCHEMAS[name].arrow)
+                continue
+            yield from tables[name].to_batches()
+
+
+def drawn_on(spark: Any, seeds: int, name: str, **parameters: Any) -> Any:
+    """One table of as many drawn runs, each walked by one of Spark's workers (seeds from 0)."""
+    walk: Callable[[Iterable[pa.RecordBatch]], Batches] = partial(_walk, name, parameters)
+    return spark.range(0, seeds, 1, min(seeds, TASKS)).mapInArrow(walk, SCHEMAS[name].ddl)
+
+
+def _walk(name: str, parameters: dict[str, Any], given: Iterable[pa.RecordBatch]) -> Batches:
+    keep_archives()
+    for batch in given:
+        for seed in batch.column("id").to_pylist():
+            timeline = drawn(seed, **parameters)
+            yield from as_tables(timeline, f"seed-{seed}")[name].to_batches()
