@@ -17,8 +17,10 @@ from kit.views.picture import SVG_STYLE
 STYLES = {
     "table": "border-collapse:collapse;margin:4px 0 10px",
     "caption": "caption-side:top;text-align:left;font-weight:600;color:#565d68",
-    "th": "text-align:left;padding:2px 14px 2px 0;border-bottom:1px solid #d5d9e0;font-weight:400",
-    "td": "text-align:left;padding:2px 14px 2px 0;border-bottom:1px solid #d5d9e0",
+    "tr": "background:#ffffff",
+    "th": "text-align:left;padding:2px 14px 2px 0;border-bottom:1px solid #d5d9e0;"
+    "font-weight:400;color:#1c1f24",
+    "td": "text-align:left;padding:2px 14px 2px 0;border-bottom:1px solid #d5d9e0;color:#1c1f24",
     "ul": "list-style:none;margin:0;padding:0",
 }
 CHIP = (
@@ -36,8 +38,8 @@ CLASSES = {
     "bulb": "display:inline-block;width:18px;text-align:center;border:1.5px solid #17191c;"
     "border-radius:50%;background:#009e73;color:#17191c;margin-right:6px",
     "witness": "font-weight:600;margin-left:8px",
-    "badge": "padding:1px 10px;border:1.5px solid #17191c;background:#009e73;color:#17191c;"
-    "width:max-content;max-width:95%",
+    "badge": "margin:2px 0;padding:1px 10px;border:1.5px solid #17191c;background:#009e73;"
+    "color:#17191c;width:max-content;max-width:95%",
     "busy": "background:#f0e442",
     "broken": "background:#d55e00;border-radius:3px",
     "waits": "background:#ffffff;border-style:dashed",

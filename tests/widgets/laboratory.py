@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -98,20 +98,16 @@ def run_all(page: Page, address: str, path: str) -> None:
     page.wait_for_selector(
         '.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=60_000, state="attached"
     )
-    asked = ".jp-Dialog button.jp-mod-accept"
-    for _ in range(5):
-        page.click("text=Run >> nth=0")
-        page.click("text=Run All Cells")
+    asked, output = ".jp-Dialog button.jp-mod-accept", ".jp-OutputArea-output"
+    for _ in range(10):
         # JupyterLab may ask which kernel to start; then it forgets what it was to run.
-        try:
-            shown = page.wait_for_selector(
-                f"{asked}, .jp-OutputArea-output", timeout=15_000, state="attached"
-            )
-        except Late:
-            continue
-        assert shown is not None
-        if "jp-mod-accept" not in (shown.get_attribute("class") or ""):
+        with suppress(Late):
+            if page.locator(asked).count():
+                page.locator(asked).first.click(timeout=5_000)
+                page.wait_for_selector(asked, state="detached", timeout=5_000)
+            page.click("text=Run >> nth=0", timeout=5_000)
+            page.click("text=Run All Cells", timeout=5_000)
+            page.wait_for_selector(f"{asked}, {output}", timeout=15_000, state="attached")
+        if page.locator(output).count() and not page.locator(asked).count():
             return
-        shown.click()
-        page.wait_for_selector(asked, state="detached")
     raise AssertionError("JupyterLab ran nothing")

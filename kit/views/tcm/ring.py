@@ -84,7 +84,7 @@ def draw_ring(scene: Scene) -> Frag:
             ),
             h("g", [_arc(space, lock) for lock in locked(scene)], k="ring-locks"),
             _ticks(spots) if many else _spots(scene, spots, by_rack),
-            viewBox=f"4 16 {SIZE - 8} {SIZE - 30}",
+            viewBox=f"-10 16 {SIZE + 20} {SIZE - 30}",
             role="group",
             aria_label=f"token ring: {ring_words(scene)}",
             class_="ring-drawing",
@@ -213,7 +213,7 @@ def point(part: float, radius: float) -> tuple[float, float]:
 def _spot(spot: Place, shape: str, letter: str, *, first: bool) -> Frag:
     node = spot.node
     x, y = point(spot.share, RADIUS)
-    out, up = point(spot.share, RADIUS + 24)
+    out, up = point(spot.share, RADIUS + (30 if letter else 24))
     token = str(spot.token)
     words = f"{node.name}: token {token}, {node.dc}, rack {node.rack}, {node.status}"
     return h(
