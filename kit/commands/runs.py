@@ -15,7 +15,7 @@ from kit.check import Result, check
 from kit.commands.layout import GAP, columns, counted, put, wrap
 from kit.commands.models import named
 from kit.errors import BadInput
-from kit.model import Model
+from kit.model import Model, lamps
 from kit.registry import build, convert, scenario_of
 from kit.timeline import Timeline
 
@@ -185,16 +185,22 @@ def _scenario_file(path: str) -> Timeline:
 
 
 def as_script(timeline: Timeline) -> str:
-    """Every step in words; at milestones also the pictures, in their text form."""
+    """Every step in words, with the witness of what it breaks; at milestones also the pictures."""
     from kit.views.panel import Scene
     from kit.views.registry import for_model
 
     panels = [panel for panel in for_model(timeline.model).panels if panel.still]
     lines: list[str] = []
+    known: set[str] = set()
     for moment in timeline.path():
         now = timeline.moments[moment]
         before = timeline.moments[now.parent].state if moment else None
         lines += wrap(now.say, f"{moment:4} ")
+        broken = [x for x in lamps(timeline.model, now.state, before, now.action) if not x.ok]
+        for lamp in broken:
+            if lamp.name not in known:
+                lines += wrap(str(lamp.witness), f"     BROKEN {lamp.title}: ", " " * 12)
+        known = {lamp.name for lamp in broken}
         if moment == 0 or now.milestone is not None:
             scene = Scene(timeline.model, now.state, before, now.action, now.say, now.milestone)
             for panel in panels:
