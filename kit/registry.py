@@ -40,7 +40,11 @@ class Diagram(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """A model in the registry. ``build(parameters, off)`` makes it."""
+    """A model in the registry. ``build(parameters, off)`` makes it.
+
+    ``texts`` are what a scenario file may show of a moment, by name: a function of the model, the
+    state and the words behind the name, which returns lines of text.
+    """
 
     name: str
     title: str
@@ -49,6 +53,7 @@ class Entry(Struct, frozen=True):
     safeguards: tuple[Safeguard, ...] = ()
     scenarios: tuple[Scenario, ...] = ()
     diagrams: tuple[Diagram, ...] = ()
+    texts: tuple[tuple[str, Callable[[Any, Any, str], str]], ...] = ()
 
 
 # Families are named here as text and loaded on first use, so that importing the kit stays quick.

@@ -8,6 +8,7 @@ from kit.tcm.cluster import TcmCluster
 from kit.tcm.parameters import TcmParameters
 from kit.tcm.rules_steps import COURSES, SHAPES, transitions
 from kit.tcm.safeguards import SAFEGUARDS
+from kit.tcm.texts import TEXTS
 
 # The ring of CEP-21's worked tables: A, B, C at 100, 200, 300, and X at 150 once it has joined.
 _WITH_X = (
@@ -99,4 +100,4 @@ DIAGRAMS = tuple(
     for kind in COURSES
     for shape in SHAPES
 )
-ENTRY = Entry("tcm", TcmCluster.title, TcmParameters, build, SAFEGUARDS, SCENARIOS, DIAGRAMS)
+ENTRY = Entry("tcm", TcmCluster.title, TcmParameters, build, SAFEGUARDS, SCENARIOS, DIAGRAMS, TEXTS)
