@@ -159,9 +159,8 @@ def in_the_browser(nodes: int, tokens: int) -> Iterator[Figure]:
     with sync_playwright() as playwright, server(folder) as address:
         browser = launch(playwright, path)
         page = browser.new_page(viewport={"width": 1280, "height": 2400})
-        run_all(page, address, "player.ipynb")
+        run_all(page, address, "player.ipynb", ".kp-frame")
         page.wait_for_selector(".bare table", timeout=90_000)
-        page.wait_for_selector(".kp-frame", timeout=90_000)
         size = f"{nodes} nodes × {tokens}"
         ours, theirs = in_turn(page, PLAYER_CLICK, BARE_CLICK, CLICKS)
         yield compared(f"click to painted, {size}", ours, theirs, tokens == 1)

@@ -11,7 +11,7 @@ from kit.tcm.cluster import TcmCluster
 from kit.tcm.parameters import TcmParameters
 from kit.timeline import Timeline
 from kit.views.fragment import check_keys
-from kit.views.frame import frame, frame_text
+from kit.views.frame import action_board, frame, frame_text
 from kit.views.panel import Scene
 from kit.views.registry import for_model
 from kit.views.tcm.epochs import draw_epochs, epochs_text
@@ -39,7 +39,7 @@ def test_every_frame_of_every_scenario_is_sound(name: str) -> None:
             assert panel.text(scene).strip()
 
 
-@pytest.mark.spec("H-006", "A-018")
+@pytest.mark.spec("H-006", "A-018", "A-006", "A-007")
 def test_the_read_switch_changes_the_read_table_in_one_frame() -> None:
     """In one frame the joiner comes with a plus and the outgoing replicas go with a minus."""
     start, _, _, switch, _ = milestones(walk("tcm/bootstrap"))
@@ -176,6 +176,44 @@ def test_the_diagram_lights_the_current_state_and_the_path_taken() -> None:
     assert "> add-writes --switch-reads--> switch-reads" in operations_text(scene)
 
 
+@pytest.mark.spec("A-020")
+def test_the_read_switch_waits_for_its_streams_in_the_open() -> None:
+    """Its button is disabled with the reason, beside a bar of what is streamed already."""
+    timeline = walk("tcm/bootstrap")
+    while not any(row.done for row in _streams(timeline)):
+        timeline.forward()
+    scene = Scene(timeline.model, timeline.state)
+    button = next(
+        one for one in action_board(scene).walk() if one.tag == "button" and "switch" in one.text()
+    )
+    assert button.get("aria-disabled") == "true"
+    assert "streaming to X is not complete: 1 of 2 done" in (button.get("data-refused") or "")
+    bar = next(one for one in draw_streams(scene).walk() if one.tag == "progress")
+    done = sum(row.done for row in _streams(timeline))
+    assert (bar.get("value"), bar.get("max")) == (str(done), str(len(_streams(timeline))))
+
+
+def _streams(timeline: Timeline) -> tuple[facts.StreamRow, ...]:
+    found = facts.operations(timeline.model, timeline.state)
+    return found[0].streams if found else ()
+
+
+@pytest.mark.spec("A-002")
+def test_a_committed_entry_cannot_be_edited() -> None:
+    """Beside the log stands a button to edit it; it is refused, and says that entries stay."""
+    scene = milestones(walk("tcm/bootstrap"))[1]
+    button = next(one for one in action_board(scene).walk() if one.text() == "edit epoch 1")
+    assert "an entry never changes" in (button.get("data-refused") or "")
+
+
+@pytest.mark.spec("A-037")
+def test_pending_steps_are_shown_with_the_metadata() -> None:
+    """The panel of operations lists what is done, what is next and what is still to come."""
+    scene = milestones(walk("tcm/bootstrap"))[2]
+    steps = [one for one in draw_operations(scene).walk() if ":step:" in (one.key or "")]
+    assert [one.get("class") for one in steps] == ["done", "done", "next", "pending"]
+
+
 def test_streams_and_locks_are_listed() -> None:
     """What is copied stands with its source and progress, what is locked with its holder."""
     scene = milestones(walk("tcm/bootstrap"))[2]
@@ -184,6 +222,7 @@ def test_streams_and_locks_are_listed() -> None:
     assert "(100, 150]" in draw_locks(scene).text()
 
 
+@pytest.mark.spec("A-014")
 def test_several_keyspaces_have_a_drop_down() -> None:
     """Each keyspace has its tables; the first is shown until another is chosen."""
     names = ["one", "<img src=x onerror=alert(1)>"]

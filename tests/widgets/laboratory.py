@@ -91,23 +91,26 @@ def _answering(address: str, process: subprocess.Popen[bytes], log: Path) -> Non
             time.sleep(0.1)
 
 
-def run_all(page: Page, address: str, path: str) -> None:
-    """Open a notebook and run its cells."""
+def run_all(page: Page, address: str, path: str, ready: str) -> None:
+    """Open a notebook and run its cells, again if need be, until ``ready`` can be seen.
+
+    A JupyterLab that was never used before may ask which kernel to start and forget what it was
+    to run, or show stored output because its widgets are not loaded yet.
+    """
     page.goto(f"{address}/lab/tree/{path}?token=t&reset")
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
     page.wait_for_selector(
         '.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=60_000, state="attached"
     )
-    asked, output = ".jp-Dialog button.jp-mod-accept", ".jp-OutputArea-output"
+    asked = page.locator(".jp-Dialog button.jp-mod-accept")
     for _ in range(10):
-        # JupyterLab may ask which kernel to start; then it forgets what it was to run.
         with suppress(Late):
-            if page.locator(asked).count():
-                page.locator(asked).first.click(timeout=5_000)
-                page.wait_for_selector(asked, state="detached", timeout=5_000)
+            if asked.count():
+                asked.first.click(timeout=5_000)
+                asked.first.wait_for(state="detached", timeout=5_000)
             page.click("text=Run >> nth=0", timeout=5_000)
             page.click("text=Run All Cells", timeout=5_000)
-            page.wait_for_selector(f"{asked}, {output}", timeout=15_000, state="attached")
-        if page.locator(output).count() and not page.locator(asked).count():
+            page.wait_for_selector(f".jp-Dialog button.jp-mod-accept, {ready}", timeout=30_000)
+        if page.locator(ready).count() and not asked.count():
             return
-    raise AssertionError("JupyterLab ran nothing")
+    raise AssertionError(f"JupyterLab never showed {ready}")
