@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kit.ring.natural import replicas
 from kit.ring.placements import Placement, padded, same_sets
 from kit.ring.ranges import Range
-from kit.ring.replication import EverywhereStrategy, total
+from kit.ring.replication import EverywhereStrategy, NetworkTopologyStrategy, total
 from kit.ring.topology import Codes
 from kit.tcm.rules_barrier import majority
 from kit.tcm.rules_metadata import Metadata, Snapshot
@@ -81,7 +81,8 @@ def quorums_meet(
 ) -> str | None:
     """Every read majority meets every write majority, within an epoch and across adjacent ones.
 
-    The barrier keeps coordinators within adjacent epochs, so these are the pairs that count.
+    The barrier keeps coordinators within adjacent epochs, so these are the pairs that count. Where
+    each datacenter has its own factor, majorities of each alone (LOCAL_QUORUM) must meet too.
     """
     pairs = [(snapshot, snapshot)]
     if previous is not None:
@@ -91,11 +92,26 @@ def quorums_meet(
             reads, writes = reader.placements[group].reads, writer.placements[group].writes
             if reads is writes:
                 continue
+            voters = _voters(writer.metadata, group)
             for token, read_codes, write_codes in _aligned(reader, writer, group):
-                missed = disjoint_majorities(read_codes, write_codes, gone)
-                if missed is not None:
-                    return _missed(reader, writer, group, token, missed)
+                for where, voting in voters:
+                    readers = tuple(code for code in read_codes if code in voting)
+                    writers = tuple(code for code in write_codes if code in voting)
+                    missed = disjoint_majorities(readers, writers, gone)
+                    if missed is not None:
+                        return _missed(reader, writer, group, token, missed) + where
     return None
+
+
+def _voters(metadata: Metadata, group: int) -> list[tuple[str, frozenset[int]]]:
+    """Among whom majorities are counted: all nodes, and each datacenter that has its factor."""
+    found = [("", frozenset(range(len(metadata.ring.nodes))))]
+    replication = metadata.groups[group]
+    if isinstance(replication, NetworkTopologyStrategy) and len(replication.factors) > 1:
+        for dc, _ in replication.factors:
+            there = (code for code, node in enumerate(metadata.ring.nodes) if node.dc == dc)
+            found.append((f" (LOCAL_QUORUM in {dc})", frozenset(there)))
+    return found
 
 
 def _aligned(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[int, Group, Group]]:

@@ -282,3 +282,23 @@ def test_two_leaves_do_not_shrink_one_group() -> None:
     assert drive.refusal("leave F").missing == ("B",)
     drive.finish("B").complete("leave F")
     assert drive.dark() == []
+
+
+def test_majorities_of_one_datacenter_must_meet() -> None:
+    """A local majority that misses a local write is seen, though majorities over all still meet."""
+    nodes = [Node(f"a{i}", (i * 100,), "dc1") for i in range(1, 4)]
+    nodes += [Node(f"b{i}", (i * 100 + 50,), "dc2") for i in range(1, 4)]
+    given = {
+        "members": tuple(nodes),
+        "low": 0,
+        "high": 1000,
+        "keyspaces": (Keyspace("ks", NetworkTopologyStrategy((("dc1", 3), ("dc2", 3)))),),
+        "operations": ("join X --tokens 120 --dc dc1",),
+    }
+    drive = Drive(off=("old-writer-stays",), **given)
+    drive.act("join X --tokens 120 --dc dc1").commit("X", 2)
+    (dark,) = drive.dark()
+    assert dark.startswith("quorums: ")
+    assert dark.endswith("(LOCAL_QUORUM in dc1)")
+    calm = Drive(**given).complete("join X --tokens 120 --dc dc1")
+    assert calm.dark() == []
