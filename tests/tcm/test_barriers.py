@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
@@ -10,7 +12,7 @@ from kit.tcm import facts
 from tests.tcm.driving import Drive
 
 
-def rf3(**parameters: object) -> Drive:
+def rf3(**parameters: Any) -> Drive:
     """The ring of the RF 3 example, with X's join split and its write replicas added."""
     drive = Drive(rf=3, epoch=99, **{"operations": ("join X --tokens 150",), **parameters})
     return drive.act("join X --tokens 150").commit("X")
@@ -108,7 +110,7 @@ def test_a_node_that_is_merely_down_is_counted() -> None:
     assert barrier(drive).met
 
 
-DATACENTERS = {
+DATACENTERS: dict[str, Any] = {
     "members": (
         *(Node(f"a{i}", (i * 100,), "dc1") for i in range(1, 4)),
         *(Node(f"b{i}", (i * 100 + 50,), "dc2") for i in range(1, 4)),

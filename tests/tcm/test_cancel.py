@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kit.tcm import facts
@@ -12,7 +14,7 @@ from tests.tcm.test_sequences import CASES, SHAPES
 SEQUENCES = [case for case in CASES if not case[1].startswith("assassinate")]
 
 
-def begun(shape: str, text: str, steps: int = 1, **parameters: object) -> tuple[Drive, str]:
+def begun(shape: str, text: str, steps: int = 1, **parameters: Any) -> tuple[Drive, str]:
     """The operation with ``steps`` events committed."""
     drive = Drive(nodes=5, shape=shape, cancels=1, operations=(text,), **parameters).act(text)
     node = drive.operation().node

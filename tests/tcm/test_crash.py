@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kit.tcm import facts
 from tests.tcm.driving import Drive
 from tests.tcm.exploring import ends
 
-OPERATIONS = {
+OPERATIONS: dict[str, dict[str, Any]] = {
     "join X --tokens 150": {},
     "leave B": {"nodes": 4},
     "move B --tokens 350": {"nodes": 4},
@@ -54,7 +56,7 @@ def test_a_node_that_was_down_catches_up_first() -> None:
 @pytest.mark.parametrize("shape", ["cep", "implementation"])
 def test_a_crash_anywhere_leads_to_the_same_metadata(text: str, shape: str) -> None:
     """Searching every run with a crash at any point, all that end have one final metadata."""
-    given = {"operations": (text,), "shape": shape, **OPERATIONS[text]}
+    given: dict[str, Any] = {"operations": (text,), "shape": shape, **OPERATIONS[text]}
     calm, rough = Drive(**given), Drive(crashes=1, **given)
     ((log, final),) = {outcome(calm, state) for state in ends(calm.model)}
     assert {outcome(rough, state) for state in ends(rough.model)} == {(log, final)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ SEVERAL = (
 )
 
 
-def ring(**parameters: object) -> Drive:
+def ring(**parameters: Any) -> Drive:
     """Eight nodes in two datacenters of two racks, with six keyspaces."""
     return Drive(**{"members": RACKS, "low": 0, "high": 1000, "keyspaces": SEVERAL, **parameters})
 
@@ -288,7 +289,7 @@ def test_majorities_of_one_datacenter_must_meet() -> None:
     """A local majority that misses a local write is seen, though majorities over all still meet."""
     nodes = [Node(f"a{i}", (i * 100,), "dc1") for i in range(1, 4)]
     nodes += [Node(f"b{i}", (i * 100 + 50,), "dc2") for i in range(1, 4)]
-    given = {
+    given: dict[str, Any] = {
         "members": tuple(nodes),
         "low": 0,
         "high": 1000,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kit.errors import Refused
@@ -12,10 +14,10 @@ from tests.tcm.driving import Drive
 SHAPES = ("cep", "implementation")
 
 
-def ten(*operations: str, **parameters: object) -> Drive:
+def ten(*operations: str, **parameters: Any) -> Drive:
     """Ten nodes n1 … n10 at 100 … 1000, RF 3, with these operations at hand."""
     members = tuple(Node(f"n{i}", (i * 100,)) for i in range(1, 11))
-    given = {"members": members, "low": 0, "high": 2000, "rf": 3, **parameters}
+    given: dict[str, Any] = {"members": members, "low": 0, "high": 2000, "rf": 3, **parameters}
     return Drive(operations=operations, **given)
 
 
@@ -49,7 +51,9 @@ def test_ends_of_the_line_are_neighbours_in_the_implementation() -> None:
     """Ranges at the two ends share no token, yet clash in the shape whose ring wraps at MIN."""
     members = (Node("n0", (0,)), *(Node(f"n{i}", (i * 100,)) for i in range(1, 11)))
     ends = ("join X --tokens 1500", "join Y --tokens 50")
-    given = {"members": members, "low": 0, "high": 2000, "rf": 1, "operations": ends}
+    given: dict[str, Any] = {
+        "members": members, "low": 0, "high": 2000, "rf": 1, "operations": ends,
+    }  # fmt: skip
     Drive(**given).act(*ends)
     wrapped = Drive(shape="implementation", **given).act(ends[0])
     refusal = wrapped.refusal(ends[1])
@@ -64,7 +68,7 @@ def test_locks_are_released_by_the_last_step(shape: str) -> None:
     joins = ("join X --tokens 550", "join Z --tokens 750")
     drive = ten(*joins, shape=shape).act(joins[0])
     while drive.metadata.sequence("X") is not None:
-        assert drive.refusal(joins[1])
+        assert drive.refusal(joins[1]).missing == ("X",)
         drive.commit("X")
     drive.complete(joins[1])
     assert drive.at_rest()

@@ -74,8 +74,8 @@ def configurations(draw: st.DrawFn) -> dict[str, Any]:
                 new = tuple(next(free) for _ in node.tokens)
                 one = Operation("move", node.name, new)
             case "replace":
-                place = {"dc": node.dc, "rack": rack} if draw(st.booleans()) else {}
-                one = Operation("replace", next(newcomers), target=node.name, **place)
+                place = (node.dc, rack) if draw(st.booleans()) else (None, None)
+                one = Operation("replace", next(newcomers), (), node.name, *place)
             case _:
                 one = Operation(kind, node.name)  # type: ignore[arg-type]  # one of the rest
         operations.append(one.text)
@@ -259,5 +259,6 @@ def on_the_map(both: Refinement, state: Any, action: Any) -> bool:
     """Not the beginning of what only the implementation refuses: locks at both ends of the line."""
     if not isinstance(action.action, Begin):
         return True
-    refusal = both.coarse.refusal(both.project(state), both.coarse.wrap["tcm"](action.action))
+    coarse: Any = both.coarse
+    refusal = coarse.refusal(both.project(state), coarse.wrap["tcm"](action.action))
     return refusal is None or "is locked by" not in refusal.reason

@@ -10,6 +10,7 @@ from kit.check import check_refinement
 from kit.compose import Refinement
 from kit.ring.replication import EverywhereStrategy, Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
+from kit.tcm.cluster import TcmCluster
 from kit.tcm.parameters import TcmParameters
 from kit.tcm.refinement import refinement
 from tests.tcm.exploring import reachable
@@ -59,6 +60,8 @@ def test_both_come_to_the_same_placements() -> None:
     """Wherever nothing is under way, both shapes have equal tables, metadata and epochs' ends."""
     for name in ("join", "move", "cancel"):
         both = refinement(TcmParameters(**CONFIGURATIONS[name]))
+        assert isinstance(both.fine, TcmCluster)
+        assert isinstance(both.coarse, TcmCluster)
         for state in reachable(both.fine):
             fine = both.fine.snapshot(state)
             coarse = both.coarse.snapshot(both.project(state))

@@ -13,6 +13,7 @@ import pytest
 from kit.errors import BadInput
 from kit.scenario import FOLDER, files, model_for, open_file, parse, read, rewritten, run
 from kit.tcm import facts
+from kit.tcm.cluster import TcmCluster
 from kit.tcm.safeguards import SAFEGUARDS
 from kit.timeline import Timeline
 
@@ -75,6 +76,7 @@ def test_the_bootstrap_file_ends_at_rest() -> None:
     """The four steps of the bootstrap file lead to epoch 4, with X a replica."""
     timeline = open_file(FOLDER / "tcm" / "bootstrap.txt")
     timeline.goto(timeline.tip)
+    assert isinstance(timeline.model, TcmCluster)
     assert facts.epoch(timeline.model, timeline.state) == 4
     assert "X" in facts.rows(timeline.model, timeline.state)[0].reads
 

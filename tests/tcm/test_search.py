@@ -154,7 +154,7 @@ def test_an_action_is_enabled_or_waits(name: str) -> None:
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_suggestions_lead_to_rest(name: str) -> None:
     """Following the suggestions alone finishes every operation that is listed, and then stops."""
-    model = build("tcm", CONFIGURATIONS[name][0])
+    model: Any = build("tcm", CONFIGURATIONS[name][0])
     state, steps = model.start(), 0
     while (action := model.suggest(state)) is not None:
         state = model.act(state, action)

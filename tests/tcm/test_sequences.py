@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kit.tcm import facts
@@ -32,7 +34,7 @@ STATUS = {
 }
 
 
-def started(text: str, shape: str = "cep", **parameters: object) -> tuple[Drive, str]:
+def started(text: str, shape: str = "cep", **parameters: Any) -> tuple[Drive, str]:
     """Five nodes, RF 2, with the operation's first event committed; and the node it names."""
     drive = Drive(**{"nodes": 5, "operations": (text,), "shape": shape, **parameters})
     operation = drive.model.tcm.cluster.operations[0]
@@ -41,7 +43,7 @@ def started(text: str, shape: str = "cep", **parameters: object) -> tuple[Drive,
 
 def committed(drive: Drive, node: str) -> list[str]:
     """The names of the steps as they are committed, one after the other, to the end."""
-    names = []
+    names: list[str] = []
     while (sequence := drive.metadata.sequence(node)) is not None:
         if not names:
             names.append(sequence.steps[0].name)
@@ -122,7 +124,8 @@ def test_the_diagram_is_the_run(shape: str, text: str) -> None:
     drive = Drive(nodes=5, operations=(text,), shape=shape)
     node = drive.model.tcm.cluster.operations[0].node
     state = {name: start for start, name, _ in table}
-    at, walked = table[0][0], []
+    at = table[0][0]
+    walked: list[tuple[str, str, str]] = []
     drive.act(text)
     while True:
         now = drive.metadata.sequence(node)
