@@ -27,7 +27,7 @@ from kit.tcm.rules_operations import Operation, register, ring_after
 from kit.tcm.rules_permit import conflicts, under_replicated
 from kit.tcm.rules_plan import plan
 from kit.tcm.rules_steps import Shape
-from kit.tcm.rules_streams import awaits_streams, enough, sources, tasks
+from kit.tcm.rules_streams import awaits_streams, sources, tasks
 
 Bounds = tuple[int | None, int | None]
 Line = tuple[int | None, int | None, tuple[str, ...]]
@@ -176,9 +176,7 @@ def rehearse(
     warnings = _warnings(metadata, operation)
     while sequence is not None:
         copies, waits = _copies(m, s, sequence, sizes), _waits(m, s, sequence)
-        s, blocked = _ready(m, s, sequence)
-        warnings += blocked
-        s, name = m.apply(s, _action(m, Advance(sequence.node))), sequence.next.name
+        s, name = _advanced(m, s, sequence), sequence.next.name
         steps.append(RehearsedStep(name, facts.epoch(m, s), tables(m, s), copies, waits))
         sequence = m.tcm.sequence(s.tcm, operation.node)
     warnings += tuple(
@@ -300,30 +298,17 @@ def _copies(m: TcmCluster, s: Any, sequence: Sequence, sizes: Sizes | None) -> t
     return tuple(row[-1] for row in sorted(found, key=lambda row: row[:4]))
 
 
-def _ready(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Any, tuple[str, ...]]:
-    """Everybody catches up and data is streamed; why the next step may not be committed even so.
-
-    That happens beside an operation in flight on a dead node: who is gone can acknowledge nothing.
-    """
+def _advanced(m: TcmCluster, s: Any, sequence: Sequence) -> Any:
+    """Everybody catches up, data is streamed, the next step is committed."""
     decided = len(s.log.entries)
-    blocked = []
     for name, learned in zip(m.names, s.log.learned, strict=True):
         if name not in s.tcm.down:
             for _ in range(decided - learned):
                 s = m.apply(s, m.wrap["log"](Learn(name)))
-    if awaits_streams(sequence):
-        down, dead = m.tcm.absent(s.tcm, sequence.plan.operation)
-        for task in tasks(sequence):
-            if not all(enough(transfer, down, dead) for transfer in task.transfers):
-                blocked.append("too few of the old replicas are up to stream from")
-            displaced = None if task.displaced is None else m.names[task.displaced]
-            done = Stream(sequence.node, displaced, m.names[task.target])
-            s = m.apply(s, _action(m, done))
-    refusal = m.refusal(s, _action(m, Advance(sequence.node)))
-    if refusal is not None:
-        blocked.append(refusal.reason)
-    step = sequence.next.name
-    return s, tuple(f"{step} cannot be committed yet: {why}" for why in dict.fromkeys(blocked))
+    for task in tasks(sequence) if awaits_streams(sequence) else ():
+        displaced = None if task.displaced is None else m.names[task.displaced]
+        s = m.apply(s, _action(m, Stream(sequence.node, displaced, m.names[task.target])))
+    return m.act(s, _action(m, Advance(sequence.node)))
 
 
 def _locks(m: TcmCluster, metadata: Metadata, planned: Plan) -> dict[str, tuple[Bounds, ...]]:

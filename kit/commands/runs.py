@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +154,9 @@ def opened(what: str) -> Timeline:
         BadInput: when it is none of these.
     """
     if what.endswith(".txt"):
-        return _scenario_file(what)
+        from kit.scenario import open_file
+
+        return open_file(what)
     if what.endswith(".json") or _exists(what):
         return Timeline.load(trace.read(what))
     entry, scenario = scenario_of(what)
@@ -172,16 +173,6 @@ def _exists(path: str) -> bool:
         return Path(path).exists()
     except (OSError, ValueError):
         return False
-
-
-def _scenario_file(path: str) -> Timeline:
-    try:
-        reader = import_module("kit.scenario")
-    except ModuleNotFoundError:
-        raise BadInput("TRACE", path, "a trace (.json) or the name of a scenario") from None
-    timeline = reader.open_file(path)
-    assert isinstance(timeline, Timeline)
-    return timeline
 
 
 def as_script(timeline: Timeline) -> str:

@@ -143,7 +143,7 @@ class Change:
         return self.losses[row]
 
     def _locked(self) -> list[Span]:
-        """Rows that gain a replica, halves of a row that is cut, parts of one that is merged."""
+        """Rows that gain or lose a replica, halves of one that is cut, parts of a merged one."""
         cut, whole = (
             [row for row in spans(rights(ring)) if any(row[0] < t < row[1] for t in bounds)]
             for ring, bounds in ((self.now, self.new), (self.then, self.old))
@@ -153,16 +153,14 @@ class Change:
             row
             for row in self.rows
             if self.gained(row)
+            or self.lost(row)
             or any(area[0] <= row[0] and row[1] <= area[1] for area in (*cut, *whole, *ends))
         ]
 
     def _circle_cut(self) -> bool:
-        """Whether MIN comes or goes: it bounds the circle's range that meets both ends of the line.
-
-        Where the last token is owned, that one bounds it before and after.
-        """
+        """Whether MIN comes or goes: it cuts the circle where the line has its two ends."""
         now, then = ({t for node in ring for t in node.tokens} for ring in (self.now, self.then))
-        return (LOW in now) != (LOW in then) and not (HIGH in now and HIGH in then)
+        return (LOW in now) != (LOW in then)
 
     def _parts(self) -> set[str]:
         """The parts of the plan that change some row."""

@@ -403,17 +403,16 @@ def test_bytes_of_nodes(tmp_path: Path) -> None:
     assert all(s["bytes"] is None for step in found["steps"] for s in step["streams"])
 
 
-def test_blocked_by_a_dead_node(tmp_path: Path) -> None:
-    """Beside the forced removal of a dead node, a barrier may wait for it: accepted, and warned."""
+def test_beside_a_forced_removal(tmp_path: Path) -> None:
+    """Ranges that only lose a replica are locked too: nobody waits for one who is gone for good."""
     nodes = [
         {"name": "gone", "tokens": [11], "dc": "dc2"},
         *({"name": f"n{i}", "tokens": [i]} for i in (8, 9, 10, 12)),
     ]
     network = {"class": "NetworkTopologyStrategy", "dc1": 1, "dc2": 1}
     path = written(tmp_path, ring_of(nodes, {"ks": network}))
-    found = plan(path, "leave", "n9", "--while", "remove gone --force")
-    assert names(found) == CEP["leave"]
-    assert found["warnings"][0].startswith("switch-reads cannot be committed yet: waiting at the")
+    found = refused(path, "leave", "n9", "--while", "remove gone --force")
+    assert "is locked by an operation in flight, remove gone" in found["reason"]
 
 
 def test_odd_names(tmp_path: Path) -> None:
