@@ -61,7 +61,8 @@ def ownership(job: Pipeline, group: int = 0) -> Chart:
             f"from {worst.min():.2f} to {worst.max():.2f}, deviation {worst.std():.3f}"
         )
     low, high = min(x.min() for x in drawn), max(x.max() for x in drawn)
-    edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
+    bins = max(8, min(BINS, len(drawn[0]) // 5))
+    edges = np.linspace(low, high if high > low else low + 1, bins + 1)
     for place, (shares, (fill, dash, name)) in enumerate(zip(drawn, fills, strict=True)):
         counts, _ = np.histogram(shares, edges)
         if place == 0:
@@ -83,7 +84,8 @@ def streams(job: Pipeline) -> Chart:
         return _chart(figure, "Nothing is streamed.")
     sized = bool(frame["bytes"].notna().all())
     values = frame["bytes" if sized else "ranges"].astype("float64")
-    sources, targets = _largest(frame["source"], values), _largest(frame["target"], values)
+    order = {name: code for code, name in enumerate(job.history.ring.names)}
+    sources, targets = (_largest(frame[end], values, order) for end in ("source", "target"))
     table = np.zeros((len(targets), len(sources)))
     for source, target, value in zip(frame["source"], frame["target"], values, strict=True):
         row = targets.index(target if target in targets else "others")
@@ -156,15 +158,15 @@ def lag(frame: pd.DataFrame) -> Chart:
     figure.legend(loc="outside right upper", frameon=False)
     lines = [
         f"{row.node}: mean {row.mean:.2f}, most {row.most}, behind in {row.behind:.0%} of the steps"
-        for row in frame.rename(columns={"mean": "mean"}).itertuples(index=False)
+        for row in frame.itertuples(index=False)
     ]
     return _chart(figure, "\n".join([f"Epochs behind, over {runs} runs", *lines]))
 
 
-def _largest(names: pd.Series, values: pd.Series) -> list[str]:
-    """The names with the largest sums, by name; ``others`` when there are more."""
+def _largest(names: pd.Series, values: pd.Series, order: dict[str, int]) -> list[str]:
+    """The names with the largest sums, in the nodes' order; ``others`` when there are more."""
     sums = values.groupby(names.to_numpy()).sum().sort_values(ascending=False, kind="stable")
-    chosen = sorted(sums.index[:MOST_NAMED])
+    chosen = sorted(sums.index[:MOST_NAMED], key=order.__getitem__)
     return [*chosen, "others"] if len(sums) > MOST_NAMED else chosen
 
 
@@ -190,13 +192,18 @@ def _merged_sides(table: pd.DataFrame) -> list[tuple[str, Any]]:
     return found
 
 
+def cell_colours(part: float) -> tuple[str, str]:
+    """The fill of a cell that shows a part of the most (0 to 1), and the ink of its text."""
+    fill = to_hex(SCALE(part))
+    return fill, max((OKABE_ITO["black"], LIGHT["bg"]), key=lambda one: contrast(one, fill))
+
+
 def _cells(axes: Any, table: Any, texts: list[list[str]], most: float | None = None) -> None:
     """A matrix as coloured cells, each with its text."""
     top = most or float(table.max()) or 1.0
     axes.imshow(table, cmap=SCALE, vmin=0, vmax=top, aspect="auto")
     for (row, column), value in np.ndenumerate(table):
-        fill = to_hex(SCALE(value / top))
-        ink = max((OUTLINE, "#ffffff"), key=lambda one: contrast(one, fill))
+        _, ink = cell_colours(value / top)
         axes.text(column, row, texts[row][column], ha="center", va="center", color=ink, fontsize=8)
     axes.tick_params(length=0)
 

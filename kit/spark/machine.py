@@ -77,6 +77,7 @@ def settings(scratch: Path, *, here: bool = True) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
+        "spark.connect.progress.reportInterval": "200ms",
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "true",
     }
 

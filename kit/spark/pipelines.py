@@ -136,8 +136,7 @@ class Plain(Pipeline):
         """Write every table, each as one file in a folder of its own."""
         with whole_folder(folder) as place:
             for schema in PLACEMENT_TABLES:
-                (place / schema.name).mkdir()
-                pq.write_table(self.table(schema.name), place / schema.name / "part-0.parquet")
+                _write_one(self.table(schema.name), place / schema.name)
         return Path(folder)
 
 
@@ -199,7 +198,10 @@ class OnSpark(Pipeline):
         """Write every table; reports are then made from what was written."""
         with whole_folder(folder) as place:
             for schema in PLACEMENT_TABLES:
-                self.table(schema.name).write.parquet(str(place / schema.name))
+                if schema.name in self.small:
+                    _write_one(self.small[schema.name], place / schema.name)
+                else:
+                    self.table(schema.name).write.parquet(str(place / schema.name))
         self._stored = Path(folder).resolve()
         self._measures = None
         return Path(folder)
@@ -220,6 +222,12 @@ def pipeline(
     if spark is None:
         return Plain(history, parts, sizes)
     return OnSpark(spark, history, parts, sizes)
+
+
+def _write_one(table: pa.Table, folder: Path) -> None:
+    """A table as the only file of a folder."""
+    folder.mkdir()
+    pq.write_table(table, folder / "part-0.parquet")
 
 
 def _parts(history: History, given: int | Sequence[int] | None) -> tuple[Part, ...]:

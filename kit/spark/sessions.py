@@ -24,6 +24,11 @@ from kit.spark.shipping import ship
 T = TypeVar("T")
 PATIENCE = 60.0  # seconds for a cluster's answer and its first executor
 MASTERS = "local, local[N], local[*], spark://HOST:PORT or sc://HOST:PORT"
+SESSION = (
+    "spark.sql.session.timeZone",
+    "spark.sql.execution.arrow.maxRecordsPerBatch",
+    "spark.connect.progress.reportInterval",
+)
 CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
 
 
@@ -212,8 +217,9 @@ def _connected(url: str, where: Address, given: Mapping[str, str], patience: flo
     os.environ[CONNECT_MODE] = "1"
     try:
         spark = driver.within(patience, lambda: SparkSession.builder.remote(url).getOrCreate())
-        for name in ("spark.sql.session.timeZone", "spark.sql.execution.arrow.maxRecordsPerBatch"):
-            spark.conf.set(name, given[name])
+        for name in SESSION:
+            if spark.conf.isModifiable(name):
+                spark.conf.set(name, given[name])
     except Exception as error:
         os.environ.pop(CONNECT_MODE, None)
         raise SparkUnavailable(f"no session at {url}: {error}") from None

@@ -67,7 +67,7 @@ def lag_of(epochs: Any) -> Any:
     """The lag report as a Spark frame; of a stream too."""
     return epochs.groupBy(*LAG).agg(
         *_expressions(
-            "size(collect_set(run)) AS runs",
+            "bigint(size(collect_set(run))) AS runs",
             "avg(newest - applied) AS mean",
             "max(newest - applied) AS most",
             f"avg({BEHIND}) AS behind",

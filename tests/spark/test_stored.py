@@ -1,0 +1,152 @@
+"""Tables on disk: their documented schemas, whole folders, full disks."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.errors import BadInput
+from kit.spark.comparing import same_as_engine
+from kit.spark.histories import History, history, sample
+from kit.spark.pipelines import Plain, pipeline
+from kit.spark.schemas import MEASURES, PLACEMENT_TABLES, QUORUMS
+from kit.spark.storing import whole_file, whole_folder
+from kit.spark.traces import SCHEMAS
+
+FULL = OSError(28, "No space left on device")
+
+
+@pytest.fixture(scope="module")
+def planned() -> History:
+    """A join and a leave in a ring of twelve nodes."""
+    drawn = sample(12, 8)
+    return history(drawn.ring, drawn.keyspaces, [drawn.join(), "leave n3"])
+
+
+def everything_below(folder: Path) -> list[str]:
+    """All files and folders, hidden ones too."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+@pytest.mark.spec("H-020")
+def test_what_was_written_says_the_same(spark: Any, planned: History, tmp_path: Path) -> None:
+    """Every table is in Parquet under its documented schema, and reports made from what was written
+    are those of the plain engine.
+    """
+    job = pipeline(spark, planned, parts=3, sizes={"ks": 10**12})
+    job.write(tmp_path / "cluster")
+    for schema in PLACEMENT_TABLES:
+        stored = spark.read.parquet(str(tmp_path / "cluster" / schema.name))
+        kinds = [(column.name, column.type) for column in schema.columns]
+        assert stored.dtypes == kinds
+        assert stored.count() > 0
+    told = same_as_engine(job, Plain(planned, 2, {"ks": 10**12}))
+    assert re.fullmatch(r"same as the plain engine: [\d,]+ rows, 6 reports", told)
+    assert [path for path in everything_below(tmp_path) if path.startswith(".")] == []
+
+
+def test_without_spark_the_same_folders_are_written(planned: History, tmp_path: Path) -> None:
+    """The plain engine writes the same tables, and keeps off a folder that exists."""
+    job = pipeline(None, planned)
+    job.write(tmp_path / "cluster")
+    assert {p.name for p in (tmp_path / "cluster").iterdir()} == {s.name for s in PLACEMENT_TABLES}
+    with pytest.raises(BadInput, match="a folder that does not exist yet"):
+        job.write(tmp_path / "cluster")
+
+
+def test_schemas_explain_themselves() -> None:
+    """Each table says what a row is and what each column means, in text and in Spark's comments."""
+    for schema in (*PLACEMENT_TABLES, MEASURES, QUORUMS, *SCHEMAS.values()):
+        text = str(schema)
+        assert text.startswith(f"{schema.name}: {schema.row}")
+        for column in schema.columns:
+            assert column.meaning
+            assert column.meaning in text
+            assert f"`{column.name}` {column.type} COMMENT" in schema.ddl
+        assert schema.arrow.names == [column.name for column in schema.columns]
+
+
+def test_a_full_disk_leaves_nothing(
+    planned: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the disk is full half way through, one line says so and no file or folder is left."""
+    written = []
+
+    def write_some(table: Any, place: Path) -> None:
+        place.write_bytes(b"half")
+        written.append(place)
+        if len(written) == 3:
+            raise FULL
+
+    monkeypatch.setattr("kit.spark.pipelines.pq.write_table", write_some)
+    with pytest.raises(BadInput, match=r"folder: got .*No space left on device\)$") as caught:
+        pipeline(None, planned).write(tmp_path / "new" / "cluster")
+    assert "\n" not in str(caught.value)
+    assert everything_below(tmp_path) == []
+
+
+def test_a_full_disk_under_spark_leaves_nothing(
+    spark: Any, planned: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When Spark cannot write, its long story becomes one line, and no file or folder is left."""
+    job: Any = pipeline(spark, planned, parts=2)
+    usual = job.table
+
+    class Full:
+        """A frame whose writer stops half way, as Spark's does on a full disk."""
+
+        def __init__(self) -> None:
+            self.write = self
+
+        def parquet(self, path: str) -> None:
+            os.makedirs(f"{path}/_temporary")  # noqa: PTH103  # Spark gives text
+            story = (
+                "Job aborted due to stage failure\n at java.io\nCaused by: No space left on device"
+            )
+            raise RuntimeError(story)
+
+    monkeypatch.setattr(job, "table", lambda name: Full() if name == "ranges" else usual(name))
+    with pytest.raises(BadInput, match=r"folder: got .*No space left on device\)$"):
+        job.write(tmp_path / "new" / "cluster")
+    assert everything_below(tmp_path) == []
+
+
+def test_a_place_that_cannot_be_written(planned: History, tmp_path: Path) -> None:
+    """A folder below a file is refused in one line."""
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with pytest.raises(BadInput, match="folder: got"):
+        pipeline(None, planned).write(tmp_path / "file" / "cluster")
+
+
+def test_an_error_of_the_writer_is_not_dressed_up(tmp_path: Path) -> None:
+    """What has nothing to do with the disk comes through as it is, and nothing is left."""
+    with pytest.raises(ZeroDivisionError), whole_folder(tmp_path / "a" / "b"):
+        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError), whole_file(tmp_path / "c" / "d"):
+        raise ZeroDivisionError
+    assert everything_below(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "field"), [({"other": 1}, "sizes: got 'other'"), ({"ks": -1}, r"sizes\[ks\]: got -1")]
+)
+def test_sizes_are_checked(planned: History, sizes: dict[str, int], field: str) -> None:
+    """An unknown keyspace and a size below nothing are named."""
+    with pytest.raises(BadInput, match=field):
+        pipeline(None, planned, sizes=sizes)
+
+
+def test_streams_add_up(planned: History) -> None:
+    """What is streamed to the newcomer is its share of the line, of the bytes of one copy."""
+    job = pipeline(None, planned, sizes={"ks": 10**12})
+    streams = job.streams()
+    to_x = streams[streams["target"] == "x"]
+    share = job.ownership(4).set_index("node")["reads_share"]["x"]
+    assert abs(int(to_x["bytes"].sum()) - share * 10**12) < len(planned.streams)
+    unsized = pipeline(None, planned).streams()
+    assert unsized["bytes"].isna().all()
+    assert unsized["ranges"].sum() == len([x for s in planned.streams for x in s.sources])

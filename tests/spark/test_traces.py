@@ -1,0 +1,189 @@
+"""Runs as data: what their tables hold, what Spark adds up, and a folder that grows."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from kit.errors import BadInput
+from kit.registry import build
+from kit.spark.streaming import Watch
+from kit.spark.trace_reports import PlainTraces, Traces, drawn_on, replayed
+from kit.spark.traces import SCHEMAS, Tables, as_tables, drawn, store
+from kit.tcm import facts
+from kit.timeline import Timeline
+from kit.trace import write
+
+RING = {"nodes": 5, "rf": 3}
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[Tables]:
+    """Four drawn runs of one join."""
+    return [as_tables(drawn(seed, **RING), f"seed-{seed}") for seed in range(4)]
+
+
+def same(ours: pd.DataFrame, theirs: pd.DataFrame) -> None:
+    """Two reports are equal, to the type, and not empty."""
+    pd.testing.assert_frame_equal(ours, theirs, check_exact=True)
+    assert len(ours)
+
+
+@pytest.mark.spec("H-018")
+def test_a_run_is_told_by_its_own_facts() -> None:
+    """Each table of a run says, step by step, what the model's facts say of its states."""
+    timeline = drawn(3, **RING)
+    tables = as_tables(timeline, "one")
+    model: Any = timeline.model
+    states = [timeline.moments[moment].state for moment in timeline.path()]
+    assert set(tables) == set(SCHEMAS)
+    for name, table in tables.items():
+        assert table.schema.equals(SCHEMAS[name].arrow)
+        assert table.num_rows
+        assert set(table.column("run").to_pylist()) == {"one"}
+    events = tables["events"].to_pylist()
+    assert [row["epoch"] for row in events] == [facts.epoch(model, s) for s in states]
+    assert [row["verb"] for row in events[1:]] == [step.verb for step in timeline.save().steps]
+    lags = {
+        (r["step"], r["node"]): r["newest"] - r["applied"] for r in tables["epochs"].to_pylist()
+    }
+    assert lags == {
+        (step, row.node): facts.epoch(model, s) - row.epoch
+        for step, s in enumerate(states)
+        for row in facts.applied(model, s)
+    }
+    last = [row for row in tables["placements"].to_pylist() if row["epoch"] == events[-1]["epoch"]]
+    assert [(r["left"], r["right"], tuple(r["reads"]), tuple(r["writes"])) for r in last] == [
+        (r.left, r.right, r.reads, r.writes) for r in facts.rows(model, states[-1])
+    ]
+
+
+@pytest.mark.spec("H-018")
+def test_a_trace_and_its_timeline_are_the_same_data() -> None:
+    """A saved trace gives the tables of the timeline it was saved from."""
+    timeline = drawn(1, **RING)
+    ours, theirs = as_tables(timeline), as_tables(timeline.save())
+    assert all(ours[name].equals(theirs[name]) for name in SCHEMAS)
+
+
+@pytest.mark.spec("H-018", "H-020")
+def test_spark_adds_up_many_runs(spark: Any, runs: list[Tables], tmp_path: Path) -> None:
+    """Written to Parquet and read by Spark under the fixed schema, epoch lag, time in each step and
+    barrier waits are those of the plain engine, for one run and for many.
+    """
+    for count, name in ((1, "one"), (4, "many")):
+        folder = store(tmp_path / name, *runs[:count])
+        ours, theirs = Traces(spark, folder), PlainTraces(*runs[:count])
+        for table, schema in SCHEMAS.items():
+            kinds = [(column.name, column.type) for column in schema.columns]
+            assert ours.table(table).dtypes == kinds
+        same(ours.lag(), theirs.lag())
+        same(ours.time_in_steps(), theirs.time_in_steps())
+        same(ours.barrier_waits(), theirs.barrier_waits())
+
+
+@pytest.mark.spec("H-018")
+def test_the_reports_count_steps(runs: list[Tables]) -> None:
+    """Lag, time and waits are counts of steps that a loop over the rows counts too."""
+    report = PlainTraces(runs[2])
+    late: Counter[str] = Counter()
+    steps: Counter[str] = Counter()
+    for row in runs[2]["epochs"].to_pylist():
+        steps[row["node"]] += 1
+        late[row["node"]] += row["newest"] > row["applied"]
+    found = {row.node: row.behind for row in report.lag().itertuples()}
+    assert found == {node: late[node] / steps[node] for node in steps}
+    states = Counter(row["state"] for row in runs[2]["operations"].to_pylist())
+    assert {row.state: row.mean for row in report.time_in_steps().itertuples()} == states
+    waits: Counter[tuple[int, int]] = Counter()
+    for row in runs[2]["barriers"].to_pylist():
+        waits[row["epoch"], row["right"]] += not row["met"]
+    assert {(r.epoch, r.right): r.mean for r in report.barrier_waits().itertuples()} == waits
+
+
+@pytest.mark.spec("H-018")
+def test_a_growing_folder_updates_a_live_table(
+    spark: Any, runs: list[Tables], tmp_path: Path
+) -> None:
+    """A stream over the folder sees each run that is added, and ends with the table of all."""
+    folder = store(tmp_path, runs[0])
+    watch = Watch(spark, folder)
+    try:
+        shown: list[int] = []
+        same(watch.follow(1), PlainTraces(runs[0]).lag())
+
+        def add() -> None:
+            for run in runs[1:]:
+                time.sleep(0.3)
+                store(folder, run)
+
+        adding = threading.Thread(target=add)
+        adding.start()
+        last = watch.follow(4, show=lambda table: shown.append(int(table["runs"].max())))
+        adding.join()
+        same(last, PlainTraces(*runs).lag())
+        assert shown == sorted(set(shown))
+        assert shown[-1] == watch.runs == 4
+    finally:
+        watch.stop()
+
+
+def test_trace_files_are_replayed_by_workers(spark: Any, tmp_path: Path) -> None:
+    """Workers replay files of traces; one that does not replay is named with its reason."""
+    timelines = {f"r{seed}": drawn(seed, **RING) for seed in range(2)}
+    for name, timeline in timelines.items():
+        write(timeline.save(), tmp_path / f"{name}.json")
+    (tmp_path / "torn.json").write_text('{"format": 1, "ki', encoding="utf-8")
+    rows = replayed(spark, tmp_path, "runs").toArrow().to_pylist()
+    assert sorted((r["run"], r["steps"]) for r in rows if r["problem"] is None) == [
+        (name, len(timeline.path()) - 1) for name, timeline in timelines.items()
+    ]
+    [bad] = [row for row in rows if row["problem"] is not None]
+    assert bad["run"] == "torn"
+    assert "a trace in JSON" in bad["problem"]
+
+
+def test_workers_draw_the_same_runs(spark: Any, runs: list[Tables]) -> None:
+    """A run drawn by a worker is, for its seed, the run drawn here."""
+    rows = drawn_on(spark, 3, "events", **RING).toArrow().to_pylist()
+    here = [row for run in runs[:3] for row in run["events"].to_pylist()]
+    assert sorted(rows, key=lambda r: (r["run"], r["step"])) == here
+
+
+def test_what_is_no_run_of_a_cluster_is_refused(tmp_path: Path, runs: list[Tables]) -> None:
+    """Another model's run, a folder without traces, a run that is there already: each is named."""
+    with pytest.raises(BadInput, match="model: got 'twophase'"):
+        as_tables(Timeline(build("twophase")))
+    with pytest.raises(BadInput, match="a folder of traces"):
+        Traces(None, tmp_path)
+    store(tmp_path, runs[0])
+    with pytest.raises(BadInput, match="a file that does not exist yet"):
+        store(tmp_path, runs[0])
+    with pytest.raises(BadInput, match="table: got 'request'"):
+        Traces(None, tmp_path).table("request")
+
+
+def test_a_full_disk_stores_no_part_of_a_run(
+    runs: list[Tables], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the disk is full at the fourth table, none of the run's files is there."""
+    folder = store(tmp_path / "traces", runs[0])
+    before = sorted(folder.rglob("*"))
+    calls: list[Path] = []
+
+    def write_some(table: Any, place: Path) -> None:
+        place.write_bytes(b"half")
+        calls.append(place)
+        if len(calls) == 4:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("kit.spark.traces.pq.write_table", write_some)
+    with pytest.raises(BadInput, match="No space left on device"):
+        store(folder, runs[1])
+    assert sorted(folder.rglob("*")) == before

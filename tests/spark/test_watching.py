@@ -1,0 +1,92 @@
+"""Progress from Spark's own status, and the memory of all processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+from kit.spark.memory import Peak, resident
+from kit.spark.progress import Progress, Status, TextBar, WidgetBar
+
+
+class Noted:
+    """A bar that notes what it is shown."""
+
+    def __init__(self) -> None:
+        self.shown: list[Status] = []
+        self.last: tuple[str, Status] | None = None
+
+    def show(self, title: str, status: Status) -> None:
+        """Note it."""
+        self.shown.append(status)
+
+    def end(self, title: str, status: Status) -> None:
+        """Note the last one."""
+        self.last = title, status
+
+
+def test_the_bar_is_fed_by_spark(spark: Any) -> None:
+    """While a job runs the bar is told of its tasks; at the end it has seen them all."""
+
+    def slowly(batches: Any) -> Any:
+        import time
+
+        for batch in batches:
+            time.sleep(0.2)
+            yield batch
+
+    bar = Noted()
+    with Progress(spark, "numbers", bar, seconds=0.05) as progress:
+        assert spark.range(0, 8, 1, 8).mapInArrow(slowly, "id bigint").count() == 8
+    assert bar.last == ("numbers", progress.status)
+    assert progress.status.done == progress.status.total >= 8
+    assert progress.status.running == 0
+    done = [status.done for status in bar.shown]
+    assert done == sorted(done)
+    assert any(0 < status.done < 8 for status in bar.shown)
+    assert any(status.running for status in bar.shown)
+
+
+def test_jobs_outside_are_not_counted(spark: Any) -> None:
+    """What ran before, or runs after, belongs to no bar."""
+    spark.range(5).count()
+    with Progress(spark, "nothing", Noted()) as progress:
+        pass
+    assert progress.status == Status()
+
+
+def test_text_is_written_over() -> None:
+    """The text bar says title and counts, writes only what is new, and ends its line."""
+    written: list[str] = []
+    bar = TextBar(written.append)
+    bar.show("ranges", Status(1, 1, 4))
+    bar.show("ranges", Status(1, 1, 4))
+    bar.end("ranges", Status(4, 0, 4))
+    assert written == [
+        f"\rranges [{'#' * 7}{'.' * 23}] 1 of 4 tasks",
+        f"\rranges [{'#' * 30}] 4 of 4 tasks",
+        "\n",
+    ]
+
+
+def test_the_widget_says_the_same() -> None:
+    """The widget's value, maximum and label are the status; without a front end it still works."""
+    bar = WidgetBar()
+    bar.show("ranges", Status(3, 1, 8))
+    box = bar._box
+    progress, label = box.children
+    assert (progress.value, progress.max, label.value) == (3, 8, "ranges: 3 of 8 tasks")
+    bar.end("ranges", Status(8, 0, 8))
+
+
+def test_the_peak_counts_children() -> None:
+    """The memory of a process that we start is in the peak, and stays there when it has ended."""
+    held = 200 * 2**20
+    program = f"x = bytearray({held}); import time; time.sleep(1.0)"
+    before = resident()
+    with Peak(seconds=0.05) as peak:
+        subprocess.run([sys.executable, "-c", program], check=True)
+    assert peak.peak - before > held * 0.8
+    assert resident() < peak.peak
+    assert repr(peak).startswith("peak of all processes: ")
