@@ -21,8 +21,10 @@ _PLAIN = str.maketrans(
 
 
 def put(text: str) -> None:
-    """Print a text; characters that stdout cannot encode become plain ones or escapes."""
+    """Print a text; what stdout cannot encode, or a terminal would obey, is made plain."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    if not text.replace("\n", "").isprintable():
+        text = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
     try:
         text.encode(encoding)
     except UnicodeEncodeError:

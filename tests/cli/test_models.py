@@ -192,3 +192,16 @@ def test_check_a_scenario() -> None:
     """A scenario's configuration can be searched too, with parameters of one's own on top."""
     assert checked("rf3")[1]["states"] > 0
     assert checked("rf3", "-p", "rf=2")[1]["states"] == checked("tcm")[1]["states"]
+
+
+def test_names_do_not_command_the_terminal() -> None:
+    """Control characters in a name (of a trace, say) are shown as escapes."""
+    members = [{"name": "a\x1b[31m", "tokens": [5]}, {"name": "b\u202e", "tokens": [9]}]
+    words = ["-p", f"members={json.dumps(members)}", "-p", 'operations=["leave b"]', "-p", "rf=1"]
+    answer = call("check", "tcm", *words)
+    assert answer.status == 2
+    words[3] = "operations=[\"assassinate 'b\u202e' --force\"]"
+    answer = call("check", "tcm", *words, "--off", "S-11", "-p", "rf=2")
+    assert answer.status == 1
+    assert "b\\u202e" in answer.out
+    assert "\u202e" not in answer.out

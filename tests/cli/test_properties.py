@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.cli.calling import Answer, call, ring_of, written
 from tests.cli.drawing import clusters, keyspaces, operations
-from tests.cli.oracle import HIGH, LOW, Node, Op, Oracle, Span
+from tests.cli.oracle import HIGH, LOW, Node, Op, Oracle, Span, rights, spans
 
 SHARED_FOLDER = [HealthCheck.function_scoped_fixture]
 
@@ -244,3 +245,38 @@ def test_beside_another(tmp_path: Path, drawn: Any) -> None:
         assert case.answer.err.startswith("kit: operation in flight: got ")
         return
     check(case)
+
+
+@settings(max_examples=60, suppress_health_check=SHARED_FOLDER)
+@given(cases(8, 2), st.data())
+def test_bytes_add_up(tmp_path: Path, drawn: Any, data: st.DataObject) -> None:
+    """With the bytes of every range known, each copy has its share of them by tokens."""
+    nodes, replications, op, _, shape, _ = drawn
+    case = Case(tmp_path, nodes, replications, op, (), shape, 0)
+    if not case.steps:
+        return
+    whole = spans(rights(nodes))
+    known = {
+        name: {row: data.draw(st.integers(0, 10**12)) for row in whole}
+        for name in case.oracle.changes
+    }
+    content = {
+        "ranges": {
+            name: [
+                [left if left > LOW else None, right, size] for (left, right), size in rows.items()
+            ]
+            for name, rows in known.items()
+        }
+    }
+    sizes = written(tmp_path, content, "sizes.json")
+    path = str(tmp_path / "ring.json")
+    answer = call("plan", path, *op.words, "--shape", shape, "--json", "--sizes", sizes)
+    plain = call("plan", path, *op.words, "--shape", shape, "--json").json
+    for step, without in zip(answer.json["steps"], plain["steps"], strict=True):
+        for stream in step["streams"]:
+            left, right = span(*stream["range"])
+            row = next(row for row in whole if row[0] <= left and right <= row[1])
+            share = Fraction(known[stream["keyspace"]][row] * (right - left), row[1] - row[0])
+            assert stream["bytes"] == round(share)
+        unsized = [{**stream, "bytes": None} for stream in step["streams"]]
+        assert {**step, "streams": unsized} == without
