@@ -72,14 +72,14 @@ class Stage { // shows one frame; turns it into the next by matching keys
   animate(was) { // all rectangles are read before the first animation starts
     const plans = [], shifts = new Map();
     for (const el of this.live.values()) {
-      const before = was.get(el);
-      if (before === undefined) plans.push([el, [{ opacity: 0 }, { opacity: 1 }]]);
+      const before = was.get(el), over = el.parentNode.closest("[data-k]");
+      if (before === undefined) { if (was.has(over)) plans.push([el, [{ opacity: 0 }, { opacity: 1 }]]); }
       else if (el.ownerSVGElement) {
         const one = MOVED.exec(before || ""), two = MOVED.exec(el.getAttribute("transform") || "");
         if (one && two && one[0] !== two[0]) plans.push([el, [{ transform: px(one) }, { transform: px(two) }]]);
       } else if (before) {
         const now = el.getBoundingClientRect(), shift = [0, before.x - now.x, before.y - now.y];
-        const parent = shifts.get(el.parentNode.closest("[data-k]")) || [0, 0, 0], own = shift.map((one, i) => one - parent[i]);
+        const parent = shifts.get(over) || [0, 0, 0], own = shift.map((one, i) => one - parent[i]);
         shifts.set(el, shift);
         if (Math.abs(own[1]) + Math.abs(own[2]) > 1 && before.width && now.width) plans.push([el, [{ transform: px(own) }, { transform: "none" }]]);
       }
