@@ -42,7 +42,8 @@ def as_text(rehearsal: Rehearsal) -> str:
     waits: tuple[Wait, ...] = ()
     for step in rehearsal.steps:
         lines += ["", f"epoch {step.epoch}: {step.name}"]
-        lines += [*_waits(step, waits), *_copies(step), *_changes(tables, step.keyspaces)]
+        said = [*_waits(step, waits), *_copies(step), *_changes(tables, step.keyspaces)]
+        lines += said or [f"{GAP}changes no range"]
         tables, waits = step.keyspaces, step.barriers
     return "\n".join(
         [*lines, "", *_sum([copy for step in rehearsal.steps for copy in step.streams])]

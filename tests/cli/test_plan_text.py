@@ -99,6 +99,7 @@ def test_nothing_to_do(tmp_path: Path) -> None:
     answer = call("plan", written(tmp_path, ring_of(TEN, spaces)), "leave", "n3")
     assert answer.status == 0
     assert "locks nothing\n" in answer.out
+    assert "epoch 1: merge\n  changes no range\n" in answer.out
     assert answer.out.endswith("in all: nothing is copied\n")
 
 
