@@ -220,15 +220,20 @@ class TcmCluster(Product):
     # -- the default schedule ---------------------------------------------------------------------
 
     def suggest(self, s: Any) -> Any | None:
-        """Bring everybody up to date, stream, commit; then begin what is next on the list."""
+        """Bring everybody up to date, stream, commit; then begin what is next on the list.
+
+        Of several operations under way the one goes on that has waited longest.
+        """
         wanted = (Learn, Restart, Stream, Advance, Begin)
-        best: tuple[int, Any] | None = None
+        best: tuple[tuple[int, int], Any] | None = None
         for action in self.actions(s):
             own = action.action
-            if type(own) in wanted and (best is None or wanted.index(type(own)) < best[0]):
-                if isinstance(own, Begin) and self._tried(s, own):
-                    continue
-                best = (wanted.index(type(own)), action)
+            if type(own) not in wanted or (isinstance(own, Begin) and self._tried(s, own)):
+                continue
+            under_way = self.tcm.sequence(s.tcm, own.node) if isinstance(own, Advance) else None
+            rank = (wanted.index(type(own)), under_way.epoch if under_way else 0)
+            if best is None or rank < best[0]:
+                best = (rank, action)
         return best[1] if best else None
 
     def _tried(self, s: Any, begin: Begin) -> bool:

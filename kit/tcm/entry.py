@@ -63,6 +63,7 @@ SCENARIOS = (
             *_TEN,
             ("operations", ("join X --tokens 550", "join Y --tokens 850", "join Z --tokens 750")),
         ),
+        script=("join X --tokens 550", "join Y --tokens 850"),
     ),
     Scenario(
         "cancel",

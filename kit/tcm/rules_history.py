@@ -58,14 +58,16 @@ def advance(metadata: Metadata, event: Event, switches: Switches) -> tuple[Metad
 
 
 def _remember(metadata: Metadata, advanced: Sequence, epoch: int) -> Metadata:
-    """Keep the sequence while steps are pending; else release its locks and settle its ring."""
-    others = tuple(s for s in metadata.sequences if s.node != advanced.node)
-    if advanced.done < len(advanced.steps):
-        return replace(metadata, epoch=epoch, sequences=(*others, advanced))
+    """Keep the sequence, in its place, while steps are pending; else release its locks."""
+    by_node = {sequence.node: sequence for sequence in metadata.sequences}
     ring = metadata.ring
-    if not advanced.undoing:
-        ring = ring_after(ring, advanced.plan.operation)
-    return replace(metadata, epoch=epoch, sequences=others, ring=ring)
+    if advanced.done < len(advanced.steps):
+        by_node[advanced.node] = advanced
+    else:
+        by_node.pop(advanced.node, None)
+        if not advanced.undoing:
+            ring = ring_after(ring, advanced.plan.operation)
+    return replace(metadata, epoch=epoch, sequences=tuple(by_node.values()), ring=ring)
 
 
 def reading_ring(metadata: Metadata) -> Ring:

@@ -11,6 +11,7 @@ import pytest
 from kit.ring.placements import at_rest
 from kit.ring.topology import Node
 from kit.tcm import facts
+from kit.tcm.rules_metadata import Advance
 from tests.tcm.driving import Drive
 from tests.tcm.exploring import reachable
 
@@ -99,3 +100,24 @@ def test_a_join_and_a_leave_undo_each_other() -> None:
     after = Drive(members=members, low=0, high=400, operations=("leave X",))
     assert after.table() == drive.table()
     assert after.complete("leave X").table() == Drive().table()
+
+
+def test_operations_keep_their_places() -> None:
+    """Operations are listed in the order in which they began, whichever of them goes on."""
+    drive = sixteen(*THREE).act(*THREE)
+    for node in ("n12", "X", "n8", "X"):
+        drive.commit(node)
+        listed = [row.node for row in facts.operations(drive.model, drive.state)]
+        assert listed == ["X", "n8", "n12"]
+
+
+def test_suggestions_take_turns() -> None:
+    """Of several operations under way the suggestion goes on with the one that waited longest."""
+    drive = sixteen(*THREE).act(*THREE)
+    order = []
+    while len(order) < 6:
+        action = drive.model.suggest(drive.state)
+        if isinstance(action.action, Advance):
+            order.append(action.action.node)
+        drive.states.append(drive.model.act(drive.state, action))
+    assert order == ["X", "n8", "n12", "X", "n8", "n12"]
