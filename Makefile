@@ -3,10 +3,10 @@ PY := .venv/bin/python
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab setup programs test test-deep bench spec lint format images notebooks lock clean
+.PHONY: help lab setup programs test test-deep bench spec lint format images cluster cluster-stop notebooks lock clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 lab: setup ## set up, then open JupyterLab on notebooks/00-start-here.ipynb (LAB="--port 8899" for options)
 	@$(PY) -m kit.lab $(LAB)
@@ -37,6 +37,12 @@ format: setup ## let ruff rewrite what it can
 
 images: setup ## redraw images/ from the models
 	@$(PY) -m kit.views.images
+
+cluster: setup ## start a Spark master with two workers on loopback, and say how to use it
+	@$(PY) -m kit.spark.cluster start
+
+cluster-stop: setup ## stop it
+	@$(PY) -m kit.spark.cluster stop
 
 notebooks: setup ## run the notebooks again and store outputs without live widgets
 	@$(PY) tools/notebooks.py
