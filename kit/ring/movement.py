@@ -22,6 +22,8 @@ from kit.ring.ranges import Range
 from kit.ring.replication import Replication
 from kit.ring.topology import Codes, Ring, Tokens
 
+WIDE = 32  # slots; wider are only the groups of keyspaces that all nodes, or very many, hold
+
 
 class Replaced(Struct, frozen=True, order=True):
     """In `range` the node `gains` takes the place of `loses` (codes); None: nobody leaves."""
@@ -174,6 +176,13 @@ def movement(before: Ring, after: Ring, replication: Replication) -> Movement:
 def _missing(codes: Codes, other: Codes) -> NDArray[np.bool_]:
     """Which entries (n, k) of `codes` are nodes that the same row of `other` does not have."""
     missing = codes >= 0
+    if other.shape[1] > WIDE:
+        # Every slot with every slot would be too many pairs; code -1 falls into the last column.
+        there = np.zeros(
+            (len(codes), int(max(codes.max(initial=0), other.max(initial=0))) + 2), np.bool_
+        )
+        np.put_along_axis(there, other, True, axis=1)
+        return np.asarray(missing & ~np.take_along_axis(there, codes, axis=1), np.bool_)
     for slot in range(other.shape[1]):
         missing &= codes != other[:, [slot]]
     return missing
