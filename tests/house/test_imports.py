@@ -43,13 +43,13 @@ def test_the_engine_loads_no_front_end() -> None:
 
 @pytest.mark.spec("H-003")
 def test_the_kit_is_python() -> None:
-    """The kit is Python; the one other language is the browser's, beside the widgets and views."""
+    """The kit is Python; beside the widgets and views there is the browser's language, and scenarios."""
     others = {
         path.relative_to(ROOT).parts[1]
         for path in (ROOT / "kit").rglob("*")
         if path.is_file() and path.suffix not in {".py", ".pyc", ".typed"}
     }
-    assert others <= {"widgets", "views", "shipped"}
+    assert others <= {"widgets", "views", "shipped", "scenarios"}
 
 
 def test_opening_the_lab_needs_no_java_and_no_dot() -> None:
