@@ -43,7 +43,7 @@ def test_the_engine_loads_no_front_end() -> None:
 
 @pytest.mark.spec("H-003")
 def test_the_kit_is_python() -> None:
-    """The kit is Python, but for the browser's language in widgets and views, and scenario files."""
+    """The kit is Python, but for the browser's part of widgets and views, and scenario files."""
     others = {
         path.relative_to(ROOT).parts[1]
         for path in (ROOT / "kit").rglob("*")
