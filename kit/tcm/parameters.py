@@ -108,7 +108,7 @@ def _check_limits(given: TcmParameters) -> None:
         "crashes": (given.crashes, 0, 1000),
         "cancels": (given.cancels, 0, 1000),
         "window": (given.window, 1, 64),
-        "epoch": (given.epoch, -(2**62), 2**62),
+        "epoch": (given.epoch, -(2**62), 2**63 - 1),
     }
     for field, (value, least, most) in limits.items():
         if not least <= value <= most:
@@ -117,6 +117,9 @@ def _check_limits(given: TcmParameters) -> None:
         raise BadInput("strategy", given.strategy, "one of " + ", ".join(STRATEGIES))
     if given.shape not in SHAPES:
         raise BadInput("shape", given.shape, "one of " + ", ".join(SHAPES))
+    for field, end in (("low", given.low), ("high", given.high)):
+        if end is not None and not given.members:
+            raise BadInput(field, end, "an end of the line only together with members")
     if given.focus is not None and given.focus[0] >= given.focus[1]:
         raise BadInput("focus", given.focus, "a left bound below a right bound")
 
