@@ -80,7 +80,9 @@ def _run(words: list[str]) -> int:
         case "ring":
             from kit.commands import rings
 
-            return rings.ring(options.file, as_text=not options.json)
+            return rings.ring(
+                options.file, options.others, options.keyspace, as_text=not options.json
+            )
         case "models":
             from kit.commands import models
 
@@ -144,7 +146,24 @@ def _parser() -> argparse.ArgumentParser:
     checking.add_argument("--trace", metavar="FILE", help="write the counterexample as a trace")
     checking.add_argument("--json", action="store_true", help="the same as JSON")
     ring = commands.add_parser("ring", help="the placements of a ring at rest")
-    ring.add_argument("file", metavar="RINGFILE", help="nodes, tokens and keyspaces as JSON")
+    ring.add_argument(
+        "file", metavar="RINGFILE", help="a ring file (JSON), or what nodetool ring prints"
+    )
+    ring.add_argument(
+        "--with",
+        dest="others",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="another file of the same cluster (repeatable)",
+    )
+    ring.add_argument(
+        "--keyspace",
+        action="append",
+        default=[],
+        metavar="KS={...}",
+        help="a keyspace and its replication, which nodetool leaves out (repeatable)",
+    )
     ring.add_argument("--json", action="store_true", help="the same as JSON")
     commands.add_parser("plan", help="rehearse an operation on a ring (plan --help tells more)")
     commands.add_parser("lab", help="open JupyterLab on the start notebook")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.commands.layout import columns, counted, listed, put
 from kit.commands.plan_text import as_text
 from kit.errors import BadInput
+from kit.importers.opening import Imported, open_ring
 from kit.importers.ringfile import RingFile, read_ring
-from kit.importers.sizes import read_sizes
+from kit.importers.sizes import Sizes, read_sizes, sizes_of_nodes
 from kit.registry import one_of
 from kit.rehearsal import Line, as_json, bounds, label, rehearse
 from kit.ring.placements import at_rest
@@ -19,11 +23,12 @@ from kit.tcm.rules_operations import operation_from, parse_operation
 from kit.tcm.rules_steps import SHAPES, Shape
 
 ACCEPTED, REFUSED = 0, 1
-WITH_VALUE = ("--while", "--shape", "--sizes")
+WITH_VALUE = ("--while", "--shape", "--sizes", "--with", "--keyspace")
+REPEATABLE = ("--while", "--with", "--keyspace")
 OF_OPERATION = ("--tokens", "--dc", "--rack")
 PLAN_HELP = """\
 usage: python -m kit plan RINGFILE OPERATION [--while OPERATION]... [--shape SHAPE] [--force]
-                          [--sizes FILE] [--json]
+                          [--with FILE]... [--keyspace KS={...}]... [--sizes FILE] [--json]
 
 Rehearse an operation on a ring: every event it commits with the read and write tables after it,
 the ranges it locks, what must be copied and who must know of an event before the next one.
@@ -43,10 +48,17 @@ options
   --shape SHAPE        cep (the default): every part of the plan is an event of its own;
                        implementation: prepare, start, mid, finish, majorities a datacenter
   --force              leave even where too few nodes stay for some keyspace
-  --sizes FILE         bytes by node or range, to say how many are streamed
+  --with FILE          another file of the same cluster, such as the text of nodetool status;
+                       may be given several times
+  --keyspace KS={...}  a keyspace and its replication, which nodetool's texts leave out:
+                       'ks={"class": "SimpleStrategy", "replication_factor": 3}'; repeatable
+  --sizes FILE         bytes by node or range, to say how many are streamed; without it, the
+                       loads that nodetool tells
   --json               the same as JSON
 
-A ring file:  {"epoch": 0, "nodes": [{"name": "n1", "tokens": [100], "dc": "dc1", "rack": "r1"}],
+RINGFILE is the text of nodetool ring or describering, a dump of the system tables (JSON or CSV),
+or a ring file:
+              {"epoch": 0, "nodes": [{"name": "n1", "tokens": [100], "dc": "dc1", "rack": "r1"}],
                "keyspaces": [{"name": "ks", "replication": {"class": "SimpleStrategy",
                                                             "replication_factor": 1}}]}
 A sizes file: {"nodes": {"n1": 5000}, "ranges": {"ks": [[null, 100, 2000]]}}, either or both
@@ -64,14 +76,24 @@ class PlanWords(Struct):
     """What the words of a ``plan`` command say."""
 
     rest: list[str]
-    in_flight: list[str]
+    several: dict[str, list[str]]
     values: dict[str, str]
     json: bool = False
 
 
-def ring(path: str, *, as_text: bool) -> int:
+def opened(path: str, others: Sequence[str], keyspaces: Sequence[str]) -> Imported:
+    """A ring from a ring file, or from what a cluster's own tools print."""
+    if path.endswith(".json") and not others and not keyspaces:
+        given = read_ring(path)
+        return Imported(given.epoch, given.ring, given.keyspaces)
+    return open_ring([path, *others], keyspaces)
+
+
+def ring(path: str, others: Sequence[str], keyspaces: Sequence[str], *, as_text: bool) -> int:
     """Print the placements of a ring at rest: (left, right, replicas in walk order)."""
-    given = read_ring(path)
+    given = opened(path, others, keyspaces)
+    for warning in given.warnings:
+        print(f"kit: {warning}", file=sys.stderr)
     found = {keyspace.name: _lines(given, keyspace) for keyspace in given.keyspaces}
     put(_ring_text(given, found) if as_text else json.dumps({"keyspaces": found}))
     return ACCEPTED
@@ -106,13 +128,23 @@ def plan(argv: list[str]) -> int:
     shape = _shape(words.values.get("--shape", "cep"))
     if not words.rest:
         raise BadInput("RINGFILE", None, "a ring file, then an operation (plan --help)")
-    given = read_ring(words.rest[0])
+    given = opened(words.rest[0], words.several["--with"], words.several["--keyspace"])
     operation = operation_from(words.rest[1:])
-    in_flight = tuple(parse_operation(text) for text in words.in_flight)
-    sizes = read_sizes(words.values["--sizes"], given) if "--sizes" in words.values else None
+    seen = tuple(one.operation for one in given.in_flight if one.operation is not None)
+    in_flight = seen + tuple(parse_operation(text) for text in words.several["--while"])
+    sizes = _sizes(words.values.get("--sizes"), given)
     rehearsal = rehearse(given, operation, in_flight=in_flight, shape=shape, sizes=sizes)
+    rehearsal = replace(rehearsal, warnings=(*given.warnings, *rehearsal.warnings))
     put(as_json(rehearsal) if words.json else as_text(rehearsal))
     return ACCEPTED if rehearsal.accepted else REFUSED
+
+
+def _sizes(path: str | None, given: Imported) -> Sizes | None:
+    """The sizes of a file, or else the loads that the cluster's tools told."""
+    if path is not None:
+        return read_sizes(path, given)
+    loads = {name: size for name, size in given.loads.items() if name in given.ring.names}
+    return sizes_of_nodes(loads, given) if loads else None
 
 
 def _shape(text: str) -> Shape:
@@ -127,7 +159,7 @@ def plan_words(argv: list[str]) -> PlanWords:
 
     Written by hand because values such as ``-5,7`` begin with a dash.
     """
-    found = PlanWords([], [], {})
+    found = PlanWords([], {option: [] for option in REPEATABLE}, {})
     options: list[str] = []
     rest = iter(argv)
     for word in rest:
@@ -138,10 +170,11 @@ def plan_words(argv: list[str]) -> PlanWords:
             given = value if equals else next(rest, None)
             if not given:
                 raise BadInput(option, given, "a value")
-            if option == "--while":
-                found.in_flight.append(given)
+            if option in REPEATABLE:
+                found.several[option].append(given)
             elif option in found.values:
-                raise BadInput("option", option, "each option but --while once")
+                allowed = f"each option once, but {', '.join(REPEATABLE)}"
+                raise BadInput("option", option, allowed)
             else:
                 found.values[option] = given
         elif option.startswith("--"):

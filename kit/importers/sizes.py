@@ -84,6 +84,15 @@ def read_sizes(path: str | Path, ring_file: RingFile) -> Sizes:
     return Sizes(ranges, _densities(given.nodes, ring_file))
 
 
+def sizes_of_nodes(loads: Mapping[str, int], ring_file: RingFile) -> Sizes:
+    """Sizes from what each node holds in all, in bytes.
+
+    Raises:
+        BadInput: for a node that is not in the ring, or a load that is no number of bytes.
+    """
+    return Sizes({}, _densities(loads, ring_file))
+
+
 def _rows(given: list[tuple[Any, Any, Any]], keyspace: str, ring_file: RingFile) -> tuple[Row, ...]:
     names = [known.name for known in ring_file.keyspaces]
     if keyspace not in names:

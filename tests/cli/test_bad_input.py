@@ -77,7 +77,7 @@ def ten(tmp_path: Path) -> str:
         (["ring", "nope"], "ring file: got 'nope'; allowed: a readable file "),
         (["ring", "/"], "ring file: got '/'; allowed: a readable file "),
         (["ring", ""], "ring file: got ''; allowed: a readable file "),
-        (["ring", "/dev/null"], "ring file: got 'the end of the text'; allowed: JSON text"),
+        (["ring", "/dev/null"], "null line 1: got ''; allowed: a ring file (JSON), the text of "),
         (["ring", "/dev/zero"], "ring file: got '/dev/zero'; allowed: at most "),
         (["ring", "x\0y"], "ring file: got 'x\\x00y'; allowed: a readable file "),
         (["ring", "\udcff"], "ring file: got '\\udcff'; allowed: a readable file "),
