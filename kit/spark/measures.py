@@ -83,21 +83,29 @@ class Tally:
             known[name] = known[name] + sums if name in known else sums
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The sums as batches of the schema `measures`; sums of nothing are left out."""
-        for (group, step), known in self._sums.items():
-            for name, sums in known.items():
-                units = np.flatnonzero(sums[0])
-                count = len(units)
-                yield pa.RecordBatch.from_arrays(
-                    [
-                        pa.array(np.full(count, group, np.int32)),
-                        pa.array(np.full(count, step, np.int32)),
-                        pa.array([name] * count, pa.string()),
-                        pa.array((units - has_no_unit(name)).astype(np.int32)),
-                        *(pa.array(column[units]) for column in sums),
-                    ],
-                    schema=MEASURES.arrow,
-                )
+        """The sums as one batch of the schema `measures`; sums of nothing are left out."""
+        found = [
+            _filled(group, step, name, sums)
+            for (group, step), known in self._sums.items()
+            for name, sums in known.items()
+            if sums[0].any()
+        ]
+        if found:
+            whole = pa.Table.from_batches(found).combine_chunks()
+            yield from whole.to_batches()
+
+
+def _filled(group: int, step: int, name: str, sums: Sums) -> pa.RecordBatch:
+    units = np.flatnonzero(sums[0])
+    count = len(units)
+    columns = [
+        pa.array(np.full(count, group, np.int32)),
+        pa.array(np.full(count, step, np.int32)),
+        pa.array([name] * count, pa.string()),
+        pa.array((units - has_no_unit(name)).astype(np.int32)),
+        *(pa.array(column[units]) for column in sums),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=MEASURES.arrow)
 
 
 def has_no_unit(name: str) -> bool:
@@ -158,22 +166,19 @@ def _lost(alive: Codes, codes: Codes, spare: Words, *, alone: bool) -> tuple[Cod
     ``spare`` is how many members more than enough each row has; ``alone`` says that no two members
     share a unit.
     """
-    units, rows = [np.empty(0, np.int32)], [np.empty(0, np.intp)]
     at = np.flatnonzero((spare >= 0) & (spare < (1 if alone else len(alive))))
     members, spare = alive[:, at], spare[at]
     own = np.where(members >= 0, codes[members], -1)
-    for slot in range(len(own) if len(at) else 0):
-        together = np.ones(len(at), np.int64)
-        lost = own[slot] >= 0
-        for other in range(0 if alone else len(own)):
-            if other != slot:
-                same = own[other] == own[slot]
-                together += same
-                lost &= ~same if other < slot else True
-        hit = np.flatnonzero(lost & (spare < together))
-        units.append(own[slot, hit])
-        rows.append(at[hit])
-    return np.concatenate(units), np.concatenate(rows)
+    together = np.ones(own.shape, np.int16)
+    first = own >= 0
+    for slot in range(0 if alone else len(own)):
+        for other in range(slot):
+            same = own[slot] == own[other]
+            together[slot] += same
+            together[other] += same
+            first[slot] &= ~same
+    slots, rows = np.nonzero(first & (spare < together))
+    return own[slots, rows], at[rows]
 
 
 def _by_unit(units: Codes, row: Index, width: Width, count: int) -> Sums:

@@ -94,14 +94,12 @@ def placements(
 def _rows_around(history: History, group: int, part: Part) -> slice:
     """The at-rest rows that reach into a part, and those that are ever merged with them."""
     rights = history.ring.rights
-    merged = [bound for stage in history.stages for bound in stage.deltas[group].merges]
+    merged = {bound for stage in history.stages for bound in stage.deltas[group].merges}
     first = int(np.searchsorted(rights, part.left, side="right"))
     last = int(np.searchsorted(rights, part.right, side="left"))
-    bounds = np.array(sorted(merged), np.int64)
-    given_up = np.isin(rights, bounds) if len(bounds) else np.zeros(len(rights), np.bool_)
-    while first > 0 and given_up[first - 1]:
+    while first > 0 and int(rights[first - 1]) in merged:
         first -= 1
-    while given_up[last]:
+    while int(rights[last]) in merged:
         last += 1
     return slice(first, last + 1)
 

@@ -24,7 +24,7 @@ from kit.spark.sessions import is_remote
 from kit.spark.small import small_tables
 from kit.spark.storing import whole_folder
 
-ROWS_A_PART = 200_000
+MEMBERS_A_PART = 1_200_000  # of all groups of a part, at one step
 
 
 class Pipeline(ABC):
@@ -232,7 +232,8 @@ def _write_one(table: pa.Table, folder: Path) -> None:
 
 def _parts(history: History, given: int | Sequence[int] | None) -> tuple[Part, ...]:
     if given is None:
-        given = max(2, len(history.ring.rights) // ROWS_A_PART)
+        widest = max(history.wanted(group, 0) for group in range(len(history.groups)))
+        given = max(2, len(history.ring.rights) * widest // MEMBERS_A_PART)
     return (
         cut_evenly(history.ring, given) if isinstance(given, int) else cut_at(history.ring, given)
     )

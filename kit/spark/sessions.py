@@ -22,7 +22,7 @@ from kit.spark.machine import LOOPBACK, Address, address, answers, settings
 from kit.spark.shipping import ship
 
 T = TypeVar("T")
-PATIENCE = 60.0  # seconds for a cluster's answer and its first executor
+PATIENCE = 120.0  # seconds for a start, or a cluster's answer and its first executor
 MASTERS = "local, local[N], local[*], spark://HOST:PORT or sc://HOST:PORT"
 SESSION = (
     "spark.sql.session.timeZone",
@@ -209,11 +209,14 @@ def _connected(url: str, where: Address, given: Mapping[str, str], patience: flo
 
     from kit.spark import driver
 
-    with grpc.insecure_channel(f"{where.host}:{where.port}") as channel:
-        try:
-            grpc.channel_ready_future(channel).result(timeout=min(patience, 10.0))
-        except grpc.FutureTimeoutError:
-            raise SparkUnavailable(f"what answers at {url} is no Spark Connect server") from None
+    if "use_ssl=true" not in url and "token=" not in url:  # else only Spark knows how to ask
+        with grpc.insecure_channel(f"{where.host}:{where.port}") as channel:
+            try:
+                grpc.channel_ready_future(channel).result(timeout=min(patience, 10.0))
+            except grpc.FutureTimeoutError:
+                raise SparkUnavailable(
+                    f"what answers at {url} is no Spark Connect server"
+                ) from None
     os.environ[CONNECT_MODE] = "1"
     try:
         spark = driver.within(patience, lambda: SparkSession.builder.remote(url).getOrCreate())

@@ -64,7 +64,7 @@ class Watch:
 
         ``show`` redraws one chart in a notebook, unless given. After ``seconds`` it ends anyway.
         """
-        draw = show or (_LiveChart() if in_notebook() else lambda _: None)
+        draw = show or (LiveChart() if in_notebook() else lambda _: None)
         end = time.monotonic() + seconds
         last = pd.DataFrame()
         while True:
@@ -81,13 +81,15 @@ class Watch:
         self._query.stop()
 
 
-class _LiveChart:
-    """One place in a notebook in which a chart is drawn again and again."""
+class LiveChart:
+    """One place in a notebook in which a chart of the lag is drawn again and again."""
 
     def __init__(self) -> None:
+        """Nothing is shown yet."""
         self._handle: Any = None
 
     def __call__(self, found: pd.DataFrame) -> None:
+        """Draw a lag report."""
         charts, display = import_module("kit.spark.charts"), import_module("IPython.display")
         chart = charts.lag(found)
         if self._handle is None:

@@ -9,6 +9,7 @@ import pytest
 from kit.spark import charts
 from kit.spark.histories import history, sample
 from kit.spark.pipelines import Pipeline, pipeline
+from kit.spark.streaming import LiveChart
 from kit.spark.trace_reports import PlainTraces
 from kit.spark.traces import as_tables, drawn
 from kit.views.palette import contrast
@@ -63,6 +64,30 @@ def test_lag_names_every_node() -> None:
     chart = charts.lag(PlainTraces(*runs).lag())
     assert chart.words.splitlines()[0] == "Epochs behind, over 2 runs"
     assert [line[0] for line in chart.words.splitlines()[1:]] == list("ABCDX")
+
+
+def test_a_live_chart_keeps_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A live chart is displayed once, and then changed where it stands."""
+    shown: list[str] = []
+
+    class Handle:
+        """What a notebook gives back for a displayed thing."""
+
+        def update(self, chart: charts.Chart) -> None:
+            """The thing changes."""
+            shown.append("changed: " + chart.words.splitlines()[0])
+
+    def display(chart: charts.Chart, *, display_id: bool) -> Handle:
+        assert display_id
+        shown.append("new: " + chart.words.splitlines()[0])
+        return Handle()
+
+    monkeypatch.setattr("IPython.display.display", display)
+    runs = [as_tables(drawn(seed, nodes=4), f"seed-{seed}") for seed in range(2)]
+    live = LiveChart()
+    live(PlainTraces(runs[0]).lag())
+    live(PlainTraces(*runs).lag())
+    assert shown == ["new: Epochs behind, over 1 runs", "changed: Epochs behind, over 2 runs"]
 
 
 def test_charts_show_their_words_to_every_reader(job: Pipeline) -> None:
