@@ -36,7 +36,7 @@ format: setup ## let ruff rewrite what it can
 	@$(PY) -m ruff check --fix . && $(PY) -m ruff format .
 
 images: setup ## redraw images/ from the models
-	@$(PY) -m kit.views.images
+	@$(PY) -m kit.views.images --write
 
 cluster: setup ## start a Spark master with two workers on loopback, and say how to use it
 	@$(PY) -m kit.spark.cluster start

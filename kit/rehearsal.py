@@ -321,6 +321,21 @@ def _locks(m: TcmCluster, metadata: Metadata, planned: Plan) -> dict[str, tuple[
     return found
 
 
+def _assumed_place(metadata: Metadata, operation: Operation) -> list[str]:
+    """Where a joining node is put when nobody says, and there is a choice."""
+    if operation.kind != "join":
+        return []
+    members = [node for node in metadata.ring.nodes if node.tokens]
+    registered = register(metadata.ring, operation)
+    place = registered.nodes[registered.code(operation.node)]
+    assumed = []
+    if operation.dc is None and len({node.dc for node in members}) > 1:
+        assumed.append(f"datacenter {place.dc}")
+    if operation.rack is None and len({(node.dc, node.rack) for node in members}) > 1:
+        assumed.append(f"rack {place.rack}")
+    return [f"{operation.node} is taken to be in {' and '.join(assumed)}"] if assumed else []
+
+
 def _warnings(metadata: Metadata, operation: Operation) -> tuple[str, ...]:
     """What is no reason to refuse, but should be known beforehand."""
     after = ring_after(register(metadata.ring, operation), operation)
@@ -339,6 +354,7 @@ def _warnings(metadata: Metadata, operation: Operation) -> tuple[str, ...]:
             wanted = (now.get(dc) or then[dc])[0]
             counts = [rows[dc][1] if dc in rows else None for rows in (now, then)]
             found.append(_too_few(keyspace.name, dc, wanted, counts))
+    found += _assumed_place(metadata, operation)
     if operation.kind == "assassinate":
         found.append("assassinate streams nothing: run a repair afterwards")
     if operation.force:

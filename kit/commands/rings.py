@@ -43,6 +43,8 @@ OPERATION is one of
 
 options
   --tokens T,...       whole numbers, also negative ones: --tokens -5,7
+  --dc, --rack         where the newcomer is; else where the ring's first node is, or where the
+                       replaced node was
   --while OPERATION    an operation that is prepared already and still in flight, in quotes;
                        may be given several times
   --shape SHAPE        cep (the default): every part of the plan is an event of its own;

@@ -24,6 +24,7 @@ from kit.ring.topology import Node, Ring
 
 LARGEST_FILE = 256 * 2**20
 LONGEST_NAME = 200
+MOST_EPOCH = 2**62  # with room for the epochs of a rehearsal
 
 
 class RingFile(Struct, frozen=True):
@@ -45,7 +46,7 @@ def parse_ring(text: str) -> RingFile:
         parse_json(text, "ring file"), "ring file", ("nodes", "keyspaces"), ("epoch", "partitioner")
     )
     space = _space(top.get("partitioner", "murmur3"))
-    epoch = _integer(top.get("epoch", 0), "epoch", 0, INT64_HIGH)
+    epoch = _integer(top.get("epoch", 0), "epoch", 0, MOST_EPOCH)
     given = _list(top["nodes"], "nodes", 1)
     nodes = tuple(_node(node, space, f"nodes[{at}]") for at, node in enumerate(given))
     _once("nodes", "name", [node.name for node in nodes])

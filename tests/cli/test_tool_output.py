@@ -69,3 +69,26 @@ def test_files_of_two_clusters_are_refused_in_one_line() -> None:
 def test_a_keyspace_that_is_no_map_is_named() -> None:
     """--keyspace is parsed strictly."""
     assert "keyspace" in bad("ring", ONE_TOKEN, "--keyspace", "ks=3")
+
+
+def test_a_join_that_names_no_place_says_where_it_is_taken_to_be(tmp_path: Path) -> None:
+    """With several racks or datacenters the assumed ones are a warning; with --dc --rack none."""
+    nodes = [
+        {"name": f"n{i}", "tokens": [100 * i], "dc": f"dc{i % 2}", "rack": f"r{i % 3}"}
+        for i in range(1, 7)
+    ]
+    replication = {"class": "NetworkTopologyStrategy", "dc0": 2, "dc1": 2}
+    keyspaces = [{"name": "ks", "replication": replication}]
+    path = tmp_path / "ring.json"
+    path.write_text(json.dumps({"nodes": nodes, "keyspaces": keyspaces}), "utf-8")
+    words = ("plan", str(path), "join", "x", "--tokens", "150", "--json")
+    assert call(*words).json["warnings"] == ["x is taken to be in datacenter dc1 and rack r1"]
+    assert call(*words, "--dc", "dc0", "--rack", "r2").json["warnings"] == []
+
+
+def test_an_epoch_without_room_for_more_is_refused(tmp_path: Path) -> None:
+    """A ring file's epoch leaves room for those of a rehearsal."""
+    path = tmp_path / "ring.json"
+    nodes = [{"name": "n1", "tokens": [1]}]
+    path.write_text(json.dumps({"epoch": 2**63 - 1, "nodes": nodes, "keyspaces": []}), "utf-8")
+    assert bad("ring", str(path)).startswith("epoch: got 9223372036854775807; allowed: ")
