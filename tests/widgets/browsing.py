@@ -82,7 +82,7 @@ NORMAL = """(html) => {
 
 def launch(playwright: Playwright, path: Path) -> Browser:
     """Start the browser at ``path``."""
-    return playwright.chromium.launch(executable_path=path, args=FLAGS)
+    return playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=120_000)
 
 
 class Desk:

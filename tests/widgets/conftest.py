@@ -25,7 +25,7 @@ def browser(chromium_path: Path) -> Iterator[Browser]:
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A fresh browser context of 1280 by 720, without any network."""
     made = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)
-    made.set_default_timeout(20_000)
+    made.set_default_timeout(60_000)
     yield made
     made.close()
 

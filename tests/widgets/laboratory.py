@@ -1,4 +1,4 @@
-"""A JupyterLab of one's own: a server on a free port, a notebook that shows a Player."""
+"""A JupyterLab of one's own: a server on a free port, and how a notebook in it is run."""
 
 from __future__ import annotations
 
@@ -9,33 +9,22 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-import nbformat
 from playwright.sync_api import Page
 from playwright.sync_api import TimeoutError as Late
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def notebook(folder: Path, *cells: str) -> Path:
-    """Write a notebook of code cells."""
-    made = nbformat.v4.new_notebook()
-    made.metadata["kernelspec"] = {
-        "name": "python3",
-        "display_name": "Python 3",
-        "language": "python",
-    }
-    made.cells = [nbformat.v4.new_code_cell(text) for text in cells]
-    for i, cell in enumerate(made.cells):
-        cell["id"] = f"cell-{i}"
-    path = folder / "player.ipynb"
-    nbformat.write(made, path)
-    return path
+PATIENCE = 180_000
+"""How long, in ms, a busy machine may take for what is sure to come."""
+SHORT = 10_000
+"""How long, in ms, before a press is tried again."""
+PLAYER = ".kp-frame"
+IDLE = '.jp-Notebook-ExecutionIndicator[data-status="idle"]'
 
 
 @contextmanager
@@ -79,38 +68,59 @@ def _settle_settings(folder: Path) -> None:
 
 
 def _answering(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE / 1000
     while True:
         try:
             with urlopen(address, timeout=5):
                 return
         except (URLError, OSError):
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=0.1)
             alive = process.poll() is None
             assert alive, log.read_text(errors="replace")
             assert time.monotonic() < end, log.read_text(errors="replace")
-            time.sleep(0.1)
 
 
-def run_all(page: Page, address: str, path: str, ready: str) -> None:
-    """Open a notebook and run its cells, again if need be, until ``ready`` can be seen.
+def run_all(page: Page, address: str, path: str, ready: str = PLAYER) -> None:
+    """Open a notebook and run its cells until ``ready`` can be seen."""
+
+    def press() -> None:
+        page.click("text=Run >> nth=0", timeout=SHORT)
+        page.click("text=Run All Cells", timeout=SHORT)
+
+    _run(page, address, path, ready, press)
+
+
+def run_cell(page: Page, address: str, path: str, text: str, ready: str = PLAYER) -> None:
+    """Open a notebook and run its first code cell that has ``text`` until ``ready`` can be seen."""
+
+    def press() -> None:
+        editor = page.locator(".jp-CodeCell .cm-content", has_text=text).first
+        editor.click(timeout=SHORT)
+        page.keyboard.press("Control+Enter")
+
+    _run(page, address, path, ready, press)
+
+
+def _run(page: Page, address: str, path: str, ready: str, press: Callable[[], None]) -> None:
+    """Open a notebook and press until ``ready`` can be seen and the kernel is done.
 
     A JupyterLab that was never used before may ask which kernel to start and forget what it was
     to run, or show stored output because its widgets are not loaded yet.
     """
-    page.goto(f"{address}/lab/tree/{path}?token=t&reset")
-    page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
-    page.wait_for_selector(
-        '.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=60_000, state="attached"
-    )
+    page.goto(f"{address}/lab/tree/{path}?token=t&reset", timeout=PATIENCE)
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=PATIENCE)
+    page.wait_for_selector(IDLE, timeout=PATIENCE, state="attached")
     asked = page.locator(".jp-Dialog button.jp-mod-accept")
     for _ in range(10):
         with suppress(Late):
             if asked.count():
-                asked.first.click(timeout=5_000)
-                asked.first.wait_for(state="detached", timeout=5_000)
-            page.click("text=Run >> nth=0", timeout=5_000)
-            page.click("text=Run All Cells", timeout=5_000)
+                asked.first.click(timeout=SHORT)
+                asked.first.wait_for(state="detached", timeout=SHORT)
+            press()
             page.wait_for_selector(f".jp-Dialog button.jp-mod-accept, {ready}", timeout=30_000)
         if page.locator(ready).count() and not asked.count():
+            # What was pressed twice runs twice, and its second output takes the first one's place.
+            page.wait_for_selector(IDLE, timeout=PATIENCE, state="attached")
             return
     raise AssertionError(f"JupyterLab never showed {ready}")

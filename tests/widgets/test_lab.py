@@ -1,26 +1,34 @@
-"""The Player in a real JupyterLab: every control there is, by mouse and by keyboard."""
+"""The start notebook's Player in JupyterLab: every control there is, by mouse and by keyboard."""
 
 from __future__ import annotations
 
+import shutil
+import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ElementHandle, Error, Page
 from playwright.sync_api import TimeoutError as Late
 
-from tests.widgets.laboratory import notebook, run_all, server
+from tests.widgets.laboratory import ROOT, run_cell, server
 
 pytestmark = pytest.mark.browser
 
-SETUP = """from kit.widgets import Player
-player = Player('tcm/bootstrap')
-player.step(); player.run('catch-up'); player.step(); player.step()
-player.goto(6); player.act('apply C')
-player"""
+START = "00-start-here.ipynb"
+CELL = 'player = Player("bootstrap")'
 PAGES = {"Ring and model": "nodes", "Safeguards": "S-05", "Files": "Save trace"}
-CELLS = (SETUP, "print('last cell')")
+# Where each control is tried: two branches, and steps before and behind the one that is shown.
+WAY = (
+    ("[data-do=step]", "1 / 1"),
+    ("[data-act='macro:catch-up']", "2 / 2"),
+    ("[data-do=step]", "3 / 3"),
+    ("[data-do=step]", "4 / 4"),
+    ("[data-do=back]", "3 / 4"),
+    ("button:text-is('apply C')", "4 / 4"),
+)
 
 CONTROLS = """(root) => [...root.querySelectorAll(
   "button,input,select,textarea,summary,a[href],[tabindex]:not([tabindex='-1']),[data-roving]"
@@ -53,26 +61,35 @@ RESTORE = """(root) => {
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a JupyterLab that has the notebook."""
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """The folder and the address of a JupyterLab."""
     folder = tmp_path_factory.mktemp("lab")
-    notebook(folder, *CELLS)
     with server(folder) as address:
-        yield address
+        yield folder, address
 
 
 @pytest.fixture
-def page(browser: Browser, lab: str) -> Iterator[Page]:
-    """The notebook, run, with the Player in view."""
+def page(browser: Browser, lab: tuple[Path, str]) -> Iterator[Page]:
+    """The start notebook as it is shipped, its first Player run and brought some steps on."""
+    folder, address = lab
+    shutil.copy(ROOT / "notebooks" / START, folder)  # anew: JupyterLab may have saved it
     context = browser.new_context(viewport={"width": 1280, "height": 720})
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(60_000)
     made = context.new_page()
-    run_all(made, lab, "player.ipynb", ".kp-frame")
-    made.wait_for_function(
-        "document.querySelector('.kp-where').textContent === '4 / 4'", polling=50
-    )
+    run_cell(made, address, START, CELL)
+    where(made, "0 / 0")
+    for control, place in WAY:
+        made.click(f".kit-player {control}")
+        where(made, place)
     yield made
     context.close()
+
+
+def where(page: Page, text: str) -> None:
+    """Wait for the counter of steps to show ``text``."""
+    page.wait_for_function(
+        "(text) => document.querySelector('.kp-where').textContent === text", arg=text, polling=20
+    )
 
 
 def controls(page: Page, root: ElementHandle, which: str = "") -> dict[str, ElementHandle]:
@@ -86,7 +103,7 @@ def changed(page: Page, root: ElementHandle, before: str) -> bool:
     """Whether the Player looks different from before, within a while."""
     check = f"([root, before]) => ({LOOKS})(root) !== before"
     try:
-        page.wait_for_function(check, arg=[root, before], timeout=8000, polling=30)
+        page.wait_for_function(check, arg=[root, before], timeout=30_000, polling=30)
     except Late:
         return False
     return True
@@ -212,9 +229,7 @@ def test_every_control_around_the_stage_does_something(page: Page, way: str) -> 
                 continue
             if "Reset" in name:
                 page.click("[data-do=step]")
-                page.wait_for_function(
-                    "document.querySelector('.kp-where').textContent === '1 / 1'", polling=20
-                )
+                where(page, "1 / 1")
             seen.add(name)
             if not patiently(page, root, name, way):
                 idle.append(name)
@@ -229,7 +244,7 @@ def outer(page: Page, root: ElementHandle) -> dict[str, ElementHandle]:
 
 def patiently(page: Page, root: ElementHandle, name: str, way: str) -> bool:
     """Use a control by name; begin again when it was replaced by its like meanwhile."""
-    for _ in range(5):
+    for _ in range(20):
         try:
             return exercise(page, root, settled(page, root, name), way)
         except Error as error:
@@ -240,7 +255,8 @@ def patiently(page: Page, root: ElementHandle, name: str, way: str) -> bool:
 
 def settled(page: Page, root: ElementHandle, name: str) -> ElementHandle:
     """A control by name, as soon as it is there: some rebuild the others."""
-    for _ in range(100):
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
         found = outer(page, root)
         if name in found:
             return found[name]
@@ -248,20 +264,25 @@ def settled(page: Page, root: ElementHandle, name: str) -> ElementHandle:
     raise AssertionError(f"{name} is gone")
 
 
+def cells(page: Page) -> list[str]:
+    """What kind each cell of the notebook is, in order."""
+    kinds = "(all) => all.map((one) => one.className.match(/jp-(Code|Markdown|Raw)Cell/)[0])"
+    found = page.locator(".jp-Notebook .jp-Cell").evaluate_all(kinds)
+    assert len(found) > 10
+    return [str(one) for one in found]
+
+
 def test_letters_stay_in_the_player(page: Page) -> None:
     """JupyterLab's single-letter shortcuts do not act while the focus is in the player."""
-    count = page.locator(".jp-Cell").count()
+    before = cells(page)
     for place in ("[data-do=step]", ".kit-player select"):
         page.focus(place)
         for key in ("d", "d", "a", "b", "x", "m"):
             page.keyboard.press(key)
     page.focus("[data-do=step]")
     page.keyboard.press("k")
-    page.wait_for_function(
-        "document.querySelector('.kp-where').textContent === '3 / 4'", polling=20
-    )
-    assert page.locator(".jp-Cell").count() == count
-    assert page.locator(".jp-Cell.jp-MarkdownCell").count() == 0
+    where(page, "3 / 4")
+    assert cells(page) == before
 
 
 def test_axe_finds_nothing_serious_in_the_notebook(page: Page) -> None:
