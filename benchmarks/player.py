@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.figures import HEAD, Figure
@@ -19,7 +20,7 @@ from kit.registry import build
 from kit.timeline import Timeline
 from kit.views.export import export_html
 from tests.widgets.browsing import launch
-from tests.widgets.laboratory import notebook, run_all, server
+from tests.widgets.laboratory import run_all, server
 from tools.programs import chromium
 
 CLICKS = 36
@@ -147,6 +148,15 @@ def compared(name: str, ours: list[float], theirs: list[float], aimed: bool) -> 
         f"at most {AIM}" if aimed else "",
         ratio <= AIM if aimed else None,
     )
+
+
+def notebook(folder: Path, *cells: str) -> None:
+    """Write ``player.ipynb``, a notebook of these code cells."""
+    made = nbformat.v4.new_notebook()
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    made.metadata["kernelspec"] = kernel
+    made.cells = [nbformat.v4.new_code_cell(text) for text in cells]
+    nbformat.write(made, folder / "player.ipynb")
 
 
 def in_the_browser(nodes: int, tokens: int) -> Iterator[Figure]:
