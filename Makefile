@@ -3,7 +3,7 @@ PY := .venv/bin/python
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab setup programs test test-deep bench spec lint format images cluster cluster-stop notebooks lock clean
+.PHONY: help lab setup programs test test-deep bench spec lint format images screenshots cluster cluster-stop notebooks lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ format: setup ## let ruff rewrite what it can
 
 images: setup ## redraw images/ from the models
 	@$(PY) -m kit.views.images --write
+
+screenshots: setup ## photograph the player into build/screenshots/ and images/player.png (needs a Chromium: `make programs`)
+	@$(PY) tools/screenshots.py
 
 cluster: setup ## start a Spark master with two workers on loopback, and say how to use it
 	@$(PY) -m kit.spark.cluster start
