@@ -6,17 +6,14 @@ reader, a closed notebook and a comparison of stored outputs see.
 
 from __future__ import annotations
 
-import io
 from typing import Any
-
-from matplotlib.figure import Figure
 
 from kit.lessons.stills import cluster_of, timeline_of
 from kit.tcm import facts
 from kit.timeline import Timeline
+from kit.views.chart import Chart, chart, empty_figure
 from kit.views.palette import LIGHT, OKABE_ITO, OUTLINE, SIGNS
 
-DOTS = 110  # an inch
 FILLS = {
     "split": OKABE_ITO["yellow"],
     "add": SIGNS["added"],
@@ -24,39 +21,6 @@ FILLS = {
     "drop": SIGNS["removed"],
     "merge": OKABE_ITO["purple"],
 }
-
-
-class Chart:
-    """A drawn figure (PNG) and the same in words."""
-
-    def __init__(self, png: bytes, words: str) -> None:
-        self.png = png
-        self.words = words
-
-    def __repr__(self) -> str:
-        return self.words
-
-    def _repr_mimebundle_(self, **_options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        return (
-            {"text/plain": self.words, "image/png": self.png},
-            {"image/png": {"alt": self.words}},
-        )
-
-
-def _chart(figure: Any, words: str) -> Chart:
-    held = io.BytesIO()
-    # Without the program's name and version, the same figure is the same file.
-    figure.savefig(held, format="png", dpi=DOTS, facecolor=LIGHT["bg"], metadata={"Software": None})
-    return Chart(held.getvalue(), words)
-
-
-def _figure(width: float, height: float) -> tuple[Any, Any]:
-    """An empty figure that belongs to no window and no notebook backend."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(colors=LIGHT["ink"])
-    return figure, axes
 
 
 def group_sizes(source: Any, token: int) -> Chart:
@@ -69,7 +33,7 @@ def group_sizes(source: Any, token: int) -> Chart:
     """
     timeline = timeline_of(source)
     rows = _rows(timeline, token)
-    figure, axes = _figure(6.4, 2.8)
+    figure, axes = empty_figure(6.4, 2.8)
     for offset, side, fill, hatch in (
         (-0.2, "reads", SIGNS["holds"], ""),
         (0.2, "writes", SIGNS["added"], "//"),
@@ -86,7 +50,7 @@ def group_sizes(source: Any, token: int) -> Chart:
     axes.set_title(f"Who serves token {token}", loc="left")
     figure.legend(loc="outside right upper", frameon=False)
     lines = [f"epoch {epoch}: {_sizes(row)}" for epoch, row in rows]
-    return _chart(figure, "\n".join([f"Who serves token {token}, epoch by epoch", *lines]))
+    return chart(figure, "\n".join([f"Who serves token {token}, epoch by epoch", *lines]))
 
 
 def _rows(timeline: Timeline, token: int) -> list[tuple[int, facts.RangeRow]]:
@@ -109,7 +73,7 @@ def step_table(*sources: Any) -> Chart:
     """
     logs = [_log(timeline_of(source)) for source in sources]
     longest = max((len(lines) for _, lines in logs), default=0)
-    figure, axes = _figure(1.6 + 1.5 * longest, 0.7 + 0.42 * len(logs))
+    figure, axes = empty_figure(1.6 + 1.5 * longest, 0.7 + 0.42 * len(logs))
     for i, (_, lines) in enumerate(logs):
         for j, line in enumerate(lines):
             fill = next((f for word, f in FILLS.items() if word in line), LIGHT["raised"])
@@ -122,7 +86,7 @@ def step_table(*sources: Any) -> Chart:
     axes.invert_yaxis()
     axes.tick_params(length=0)
     words = [f"{title}: {', '.join(lines)}" for title, lines in logs]
-    return _chart(figure, "\n".join(["The steps of each operation, an epoch each", *words]))
+    return chart(figure, "\n".join(["The steps of each operation, an epoch each", *words]))
 
 
 def _log(timeline: Timeline) -> tuple[str, list[str]]:

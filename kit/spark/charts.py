@@ -5,40 +5,20 @@ The words are what a screen reader, a closed notebook and a comparison of stored
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.colors import LinearSegmentedColormap, to_hex
-from matplotlib.figure import Figure
 
 from kit.spark.pipelines import Pipeline
+from kit.views.chart import Chart, chart, empty_figure
 from kit.views.palette import LIGHT, OKABE_ITO, OUTLINE, SIGNS, contrast
 
-DOTS = 110  # an inch
 BINS = 30
 MOST_NAMED = 12
 SCALE = LinearSegmentedColormap.from_list("share", [LIGHT["bg"], OKABE_ITO["blue"]])
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
-
-
-class Chart:
-    """A drawn figure (PNG) and the same in words."""
-
-    def __init__(self, png: bytes, words: str) -> None:
-        """Keep both."""
-        self.png = png
-        self.words = words
-
-    def __repr__(self) -> str:
-        return self.words
-
-    def _repr_mimebundle_(self, **_options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        return (
-            {"text/plain": self.words, "image/png": self.png},
-            {"image/png": {"alt": self.words}},
-        )
 
 
 def ownership(job: Pipeline, group: int = 0) -> Chart:
@@ -47,7 +27,7 @@ def ownership(job: Pipeline, group: int = 0) -> Chart:
     The horizontal axis is a node's share of reads as a multiple of the mean.
     """
     first, last = job.ownership(0, group), job.ownership(None, group)
-    figure, axes = _figure(6.4, 3.0)
+    figure, axes = empty_figure(6.4, 3.0)
     lines = ["How evenly the nodes share the line (reads, as multiples of the mean)"]
     fills = ((SIGNS["added"], "-", "before"), (SIGNS["removed"], "--", "after"))
     drawn = []
@@ -72,16 +52,16 @@ def ownership(job: Pipeline, group: int = 0) -> Chart:
     axes.set_ylabel("nodes")
     axes.legend(frameon=False)
     axes.set_title("Balance of ownership", loc="left")
-    return _chart(figure, "\n".join(lines))
+    return chart(figure, "\n".join(lines))
 
 
 def streams(job: Pipeline) -> Chart:
     """Who sends how much to whom: the largest senders and receivers, the others together."""
     frame = job.streams()
-    figure, axes = _figure(1.8 + 0.62 * MOST_NAMED, 3.4)
+    figure, axes = empty_figure(1.8 + 0.62 * MOST_NAMED, 3.4)
     if frame.empty:
         axes.set_axis_off()
-        return _chart(figure, "Nothing is streamed.")
+        return chart(figure, "Nothing is streamed.")
     sized = bool(frame["bytes"].notna().all())
     values = frame["bytes" if sized else "ranges"].astype("float64")
     order = {name: code for code, name in enumerate(job.history.ring.names)}
@@ -105,7 +85,7 @@ def streams(job: Pipeline) -> Chart:
         for column, source in enumerate(sources)
         if table[row, column]
     ]
-    return _chart(figure, "\n".join([head, *lines]))
+    return chart(figure, "\n".join([head, *lines]))
 
 
 def availability(job: Pipeline, group: int = 0) -> Chart:
@@ -118,7 +98,7 @@ def availability(job: Pipeline, group: int = 0) -> Chart:
     names = frame.drop_duplicates("step").set_index("step")["name"]
     rows = _merged_sides(table)
     labels, values = [label for label, _ in rows], np.array([row for _, row in rows])
-    figure, axes = _figure(3.2 + 0.95 * len(names), 1.2 + 0.3 * len(rows))
+    figure, axes = empty_figure(3.2 + 0.95 * len(names), 1.2 + 0.3 * len(rows))
     texts = [
         [f"{value:.0%}" if value in (0, 1) else f"{value:.2%}" for value in row] for row in values
     ]
@@ -132,12 +112,12 @@ def availability(job: Pipeline, group: int = 0) -> Chart:
         for label, row in zip(labels, texts, strict=True)
     ]
     head = "Part of the line that keeps its quorum when the worst one of its kind is lost"
-    return _chart(figure, "\n".join([head, *lines]))
+    return chart(figure, "\n".join([head, *lines]))
 
 
 def lag(frame: pd.DataFrame) -> Chart:
     """How many epochs each node is behind on average, and at most; of a lag report."""
-    figure, axes = _figure(6.4, 2.8)
+    figure, axes = empty_figure(6.4, 2.8)
     places = np.arange(len(frame))
     axes.bar(
         places - 0.2, frame["mean"], 0.38, color=SIGNS["added"], edgecolor=OUTLINE, label="mean"
@@ -160,7 +140,7 @@ def lag(frame: pd.DataFrame) -> Chart:
         f"{row.node}: mean {row.mean:.2f}, most {row.most}, behind in {row.behind:.0%} of the steps"
         for row in frame.itertuples(index=False)
     ]
-    return _chart(figure, "\n".join([f"Epochs behind, over {runs} runs", *lines]))
+    return chart(figure, "\n".join([f"Epochs behind, over {runs} runs", *lines]))
 
 
 def _largest(names: pd.Series, values: pd.Series, order: dict[str, int]) -> list[str]:
@@ -206,19 +186,3 @@ def _cells(axes: Any, table: Any, texts: list[list[str]], most: float | None = N
         _, ink = cell_colours(value / top)
         axes.text(column, row, texts[row][column], ha="center", va="center", color=ink, fontsize=8)
     axes.tick_params(length=0)
-
-
-def _figure(width: float, height: float) -> tuple[Any, Any]:
-    """An empty figure that belongs to no window and no notebook backend."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(colors=LIGHT["ink"])
-    return figure, axes
-
-
-def _chart(figure: Any, words: str) -> Chart:
-    held = io.BytesIO()
-    # Without the program's name and version, the same figure is the same file.
-    figure.savefig(held, format="png", dpi=DOTS, facecolor=LIGHT["bg"], metadata={"Software": None})
-    return Chart(held.getvalue(), words)
