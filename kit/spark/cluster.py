@@ -165,6 +165,8 @@ class _Launcher:
             **settings(self.place),
             "spark.connect.grpc.binding.address": LOOPBACK,
             "spark.connect.grpc.binding.port": str(port),
+            # Every two seconds, the usual interval, is too seldom for a progress bar.
+            "spark.connect.progress.reportInterval": "100ms",
         }
         pairs = [word for name, value in given.items() for word in ("--conf", f"{name}={value}")]
         self.run(CONNECT, ["--master", master, *pairs], "spark-submit")
