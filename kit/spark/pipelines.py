@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from kit.spark import reports
 from kit.spark.histories import History
-from kit.spark.jobs import JOBS, Case, Job, Sent, counting, numbered
+from kit.spark.jobs import JOBS, Case, Sent, counting, numbered
 from kit.spark.parts import Part, cut_at, cut_evenly
 from kit.spark.schemas import MEASURES, PLACEMENT_TABLES, REPLICAS
 from kit.spark.sessions import is_remote
@@ -167,25 +167,29 @@ class OnSpark(Pipeline):
             return self.spark.read.parquet(str(self._stored / name))
         if name in self.small:
             return self.spark.createDataFrame(self.small[name])
-        return self._made(name, JOBS[name])
+        return self.made(name)
 
-    def _made(self, name: str, job: Job) -> Any:
+    def made(self, name: str, tasks: int | None = None) -> Any:
+        """A big table, to be made anew; in fewer tasks than there are parts, if so many are given.
+
+        ``measures`` has a row for every part then, still to be added up.
+        """
+        job = JOBS[name]
         count = job.tasks(self.case)
-        numbers = self.spark.range(0, count, 1, count)
+        numbers = self.spark.range(0, count, 1, tasks or count)
         return numbers.mapInArrow(numbered(name, self._held), job.schema.ddl)
 
     def measured(self) -> pd.DataFrame:
         """The sums over all parts, added up by Spark; from the written replicas, if there are."""
         if self._stored is None:
-            rows = self.table("measures")
+            rows = self.made("measures")
         else:
             rows = self.table(REPLICAS.name).mapInArrow(counting(self._held), MEASURES.ddl)
-        total = rows.groupBy("group", "step", "measure", "unit").sum("ranges", "high", "low")
-        return total.toDF(*MEASURES.arrow.names).toArrow().to_pandas()
+        return added_up(rows)
 
     def judged(self) -> pd.DataFrame:
         """The verdicts on quorums."""
-        return self._made("quorums", JOBS["quorums"]).toArrow().to_pandas()
+        return self.made("quorums").toArrow().to_pandas()
 
     def streamed(self) -> pd.DataFrame:
         """The streams added up by Spark."""
@@ -205,6 +209,12 @@ class OnSpark(Pipeline):
         self._stored = Path(folder).resolve()
         self._measures = None
         return Path(folder)
+
+
+def added_up(measures: Any) -> pd.DataFrame:
+    """The sums of all parts, added up by Spark."""
+    total = measures.groupBy("group", "step", "measure", "unit").sum("ranges", "high", "low")
+    return total.toDF(*MEASURES.arrow.names).toArrow().to_pandas()
 
 
 def pipeline(
