@@ -26,7 +26,7 @@ def same_as_engine(job: Pipeline, other: Pipeline | None = None) -> str:
     engine = other or Plain(job.history)
     rows = 0
     for schema in PLACEMENT_TABLES:
-        ours, theirs = (_sorted(_fetched(one.table(schema.name))) for one in (job, engine))
+        ours, theirs = (_sorted(_fetched(one, schema.name)) for one in (job, engine))
         if not ours.equals(theirs):
             raise KitError(f"{schema.name}: {job.engine} and {engine.engine} differ")
         rows += ours.num_rows
@@ -36,8 +36,11 @@ def same_as_engine(job: Pipeline, other: Pipeline | None = None) -> str:
     return f"same as the {engine.engine}: {rows:,} rows, {len(REPORTS)} reports"
 
 
-def _fetched(table: Any) -> pa.Table:
-    return table if isinstance(table, pa.Table) else table.toArrow()
+def _fetched(job: Pipeline, name: str) -> pa.Table:
+    """A table; small ones need not go to Spark and back."""
+    found: Any = job.small.get(name)
+    found = job.table(name) if found is None else found
+    return found if isinstance(found, pa.Table) else found.toArrow()
 
 
 def _sorted(table: pa.Table) -> pa.Table:

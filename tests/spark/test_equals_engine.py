@@ -87,7 +87,7 @@ def test_reports_do_not_depend_on_the_partitions(spark: Any, planned: History, p
     count = len(made.case.parts)
     assert set(ours["tasks"]) == {count}
     assert ordered(ours.drop(columns="tasks")) == ordered(theirs.drop(columns="tasks"))
-    for name in ("nodes", "keyspaces", "steps", "tokens", "ranges", "streams"):
+    for name in ("tokens", "ranges"):
         assert ordered(made.table(name).toArrow().to_pandas()) == ordered(
             alone.table(name).to_pandas()
         )

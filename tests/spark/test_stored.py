@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from kit.errors import BadInput
@@ -43,7 +44,7 @@ def test_what_was_written_says_the_same(spark: Any, planned: History, tmp_path: 
         stored = spark.read.parquet(str(tmp_path / "cluster" / schema.name))
         kinds = [(column.name, column.type) for column in schema.columns]
         assert stored.dtypes == kinds
-        assert stored.count() > 0
+        assert pq.read_table(tmp_path / "cluster" / schema.name).num_rows > 0
     told = same_as_engine(job, Plain(planned, 2, {"ks": 10**12}))
     assert re.fullmatch(r"same as the plain engine: [\d,]+ rows, 6 reports", told)
     assert [path for path in everything_below(tmp_path) if path.startswith(".")] == []
