@@ -25,7 +25,7 @@ from kit.spark.columns import Words, widths
 from kit.spark.histories import History
 from kit.spark.parts import Mask, Rows
 from kit.spark.schemas import MEASURES
-from kit.tcm.rules_barrier import majority
+from kit.tcm.rules_quorums import levels, sizes
 
 PLAIN = ("all", "changed", "locked", "moving", "extra")
 SIDES = ("reads", "writes")
@@ -121,8 +121,8 @@ def measures(rows: Rows, given: Frame) -> Iterator[tuple[str, Sums]]:
     """
     width = widths(rows.lefts, rows.rights)
     reads, writes = _slots(rows.reads), _slots(rows.writes)
-    copies = _sizes(reads) + _sizes(writes) - _shared(reads, writes)
-    moving = copies > np.minimum(_sizes(reads), _sizes(writes))
+    copies = sizes(reads) + sizes(writes) - _shared(reads, writes)
+    moving = copies > np.minimum(sizes(reads), sizes(writes))
     times = {
         "all": np.ones(len(moving), np.int64),
         "changed": rows.changed.astype(np.int64),
@@ -144,41 +144,16 @@ def _of_side(groups: Codes, at: Index, width: Width, given: Frame) -> dict[str, 
     members, part = groups[:, at], (width[0][at], width[1][at])
     slot, row = np.nonzero(members >= 0)
     found = {"{side}": _by_unit(members[slot, row], row, part, len(given.dead))}
-    size = _sizes(members)
-    levels = [("ONE", members, np.minimum(size, 1)), ("QUORUM", members, _majorities(size))]
-    for dc, mask in given.local.items():
-        here = np.where((members >= 0) & mask[members], members, -1)
-        levels.append((f"LOCAL_QUORUM {dc}", here, _majorities(_sizes(here))))
-    for level, asked, needed in levels:
-        alive = np.where(given.dead[asked], -1, asked) if given.dead.any() else asked
-        left = _sizes(alive)
-        found[f"lost {{verb}} {level} none"] = _in_all((left < needed).astype(np.int64), part)
+    for level in levels(members, given.local, given.dead):
+        missing = (level.spare < 0).astype(np.int64)
+        found[f"lost {{verb}} {level.name} none"] = _in_all(missing, part)
         for kind in KINDS:
             codes = given.units[kind]
-            lost = _lost(alive, codes, left - needed, alone=kind == "node")
-            found[f"lost {{verb}} {level} {kind}"] = _by_unit(*lost, part, int(codes.max()) + 1)
+            lost = level.lost(codes, alone=kind == "node")
+            found[f"lost {{verb}} {level.name} {kind}"] = _by_unit(
+                *lost, part, int(codes.max()) + 1
+            )
     return found
-
-
-def _lost(alive: Codes, codes: Codes, spare: Words, *, alone: bool) -> tuple[Codes, Index]:
-    """(unit, row) for every unit with which a row loses its quorum, though it had one.
-
-    ``spare`` is how many members more than enough each row has; ``alone`` says that no two members
-    share a unit.
-    """
-    at = np.flatnonzero((spare >= 0) & (spare < (1 if alone else len(alive))))
-    members, spare = alive[:, at], spare[at]
-    own = np.where(members >= 0, codes[members], -1)
-    together = np.ones(own.shape, np.int16)
-    first = own >= 0
-    for slot in range(0 if alone else len(own)):
-        for other in range(slot):
-            same = own[slot] == own[other]
-            together[slot] += same
-            together[other] += same
-            first[slot] &= ~same
-    slots, rows = np.nonzero(first & (spare < together))
-    return own[slots, rows], at[rows]
 
 
 def _by_unit(units: Codes, row: Index, width: Width, count: int) -> Sums:
@@ -200,24 +175,9 @@ def _in_all(times: Words, width: Width) -> Sums:
     return np.array([[times.sum()], *([(times * word).sum()] for word in width)], np.int64)
 
 
-def _majorities(sizes: Words) -> Words:
-    """A majority of each group, and nobody of an empty one."""
-    most = int(sizes.max(initial=0))
-    needed = np.array([0, *(majority(size) for size in range(1, most + 1))], np.int64)
-    return np.asarray(needed[sizes], np.int64)
-
-
 def _slots(groups: Codes) -> Codes:
     """The groups slot by slot, (k, n): so every step below is one pass over whole columns."""
     return np.ascontiguousarray(groups.T)
-
-
-def _sizes(slots: Codes) -> Words:
-    """How many members each row has."""
-    sizes = np.zeros(slots.shape[1], np.int64)
-    for slot in slots:
-        sizes += slot >= 0
-    return sizes
 
 
 def _shared(reads: Codes, writes: Codes) -> Words:

@@ -6,9 +6,10 @@ violation in words, or None. Source: CEP-21, "Data Range", "Consistency Guarante
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from kit.ring.natural import replicas
@@ -21,6 +22,71 @@ from kit.tcm.rules_metadata import Metadata, Snapshot
 from kit.tcm.rules_permit import overlapping
 
 Group = tuple[int, ...]
+Mask = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+
+
+class Level(Struct, frozen=True):
+    """What a consistency level asks of each of n ranges.
+
+    ``alive`` holds codes of the replicas that can answer, slot by slot: (k, n), else -1. ``spare``
+    is how many more of them there are than the level needs, (n,): below 0, it has no quorum.
+    """
+
+    name: str
+    alive: Codes
+    spare: Counts
+
+    def lost(self, units: Codes, *, alone: bool = False) -> tuple[Codes, NDArray[np.intp]]:
+        """(unit, range) for every unit whose loss takes a quorum from a range that has one.
+
+        ``units`` gives each node's unit by code: itself, its rack, its datacenter; ``alone`` says
+        that no two nodes share one.
+        """
+        at = np.flatnonzero((self.spare >= 0) & (self.spare < (1 if alone else len(self.alive))))
+        members, spare = self.alive[:, at], self.spare[at]
+        own = np.where(members >= 0, units[members], -1)
+        together = np.ones(own.shape, np.int16)
+        first = own >= 0
+        for slot in range(0 if alone else len(own)):
+            for other in range(slot):
+                same = own[slot] == own[other]
+                together[slot] += same
+                together[other] += same
+                first[slot] &= ~same
+        slots, rows = np.nonzero(first & (spare < together))
+        return own[slots, rows], at[rows]
+
+
+def levels(slots: Codes, local: Mapping[str, Mask], dead: Mask) -> Iterator[Level]:
+    """ONE, QUORUM and, from each datacenter, LOCAL_QUORUM, for groups slot by slot: (k, n).
+
+    ``local`` masks the nodes (by code) of each datacenter, by its name; ``dead`` those that answer
+    nobody, though they count as replicas.
+    """
+    size = sizes(slots)
+    asked = [("ONE", slots, np.minimum(size, 1)), ("QUORUM", slots, majorities(size))]
+    for dc, mask in local.items():
+        here = np.where((slots >= 0) & mask[slots], slots, -1)
+        asked.append((f"LOCAL_QUORUM {dc}", here, majorities(sizes(here))))
+    for name, members, needed in asked:
+        alive = np.where(dead[members], -1, members) if dead.any() else members
+        yield Level(name, alive, sizes(alive) - needed)
+
+
+def majorities(counts: Counts) -> Counts:
+    """A majority of each group, and nobody of an empty one."""
+    most = int(counts.max(initial=0))
+    needed = np.array([0, *(majority(count) for count in range(1, most + 1))], np.int64)
+    return np.asarray(needed[counts], np.int64)
+
+
+def sizes(slots: Codes) -> Counts:
+    """How many members each group has, from columns slot by slot: (k, n) gives (n,)."""
+    found = np.zeros(slots.shape[1], np.int64)
+    for slot in slots:
+        found += slot >= 0
+    return found
 
 
 def disjoint_majorities(
