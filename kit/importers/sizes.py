@@ -1,19 +1,15 @@
 """Sizes: how many bytes a range or a node holds, to say what a rehearsal would copy.
 
 `{"nodes": {"n1": 5000, …}, "ranges": {"ks": [[left, right, bytes], …]}}`, either part or both.
-Bounds are integers, decimal texts or null at the ends of the line. What is known of a range counts
-before what is known of its nodes; what covers a part of a range counts by its share of the tokens.
-Whatever else is there, or is wrong, raises `BadInput` with one line that names the field.
+Bounds are integers, decimal texts or null at the ends of the line; `kit.ring.sizes` says what
+counts. Whatever else is there, or is wrong, raises `BadInput` with one line that names the field.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Mapping
-from fractions import Fraction
 from itertools import pairwise
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +19,10 @@ from msgspec import Struct
 from kit.errors import BadInput
 from kit.importers.jsonfile import parse_json, read_text
 from kit.importers.ringfile import RingFile
-from kit.ring.placements import at_rest
-from kit.ring.replication import LocalStrategy
+from kit.ring.sizes import Row, Sizes, Stored, sizes_of
 
 LARGEST_FILE = 64 * 2**20
 MOST_BYTES = 2**63 - 1
-Row = tuple[int, int, int]
 
 
 class SizesFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,37 +32,12 @@ class SizesFile(Struct, frozen=True, forbid_unknown_fields=True):
     ranges: dict[str, list[tuple[Any, Any, Any]]] = {}
 
 
-class Sizes(Struct, frozen=True):
-    """Known sizes: sorted (left, right, bytes) rows a keyspace; bytes a token for each node.
-
-    A node's bytes are spread evenly over all the ranges that it replicates.
-    """
-
-    ranges: dict[str, tuple[Row, ...]]
-    densities: dict[str, Fraction]
-
-    def of(self, keyspace: str, left: int, right: int, sources: tuple[str, ...]) -> int | None:
-        """The bytes of a range; None when nothing is known of it, or of a part of it."""
-        found = _share(self.ranges.get(keyspace, ()), left, right)
-        if found is not None:
-            return found
-        known = [self.densities[name] for name in sources if name in self.densities]
-        return round(max(known) * (right - left)) if known else None
-
-
-def _share(rows: tuple[Row, ...], left: int, right: int) -> int | None:
-    """What the rows give for `(left, right]`; None unless they cover it."""
-    total, covered = Fraction(), 0
-    for low, high, size in rows[bisect_right(rows, left, key=itemgetter(1)) :]:
-        inside = min(high, right) - max(low, left)
-        if inside <= 0:
-            break
-        covered += inside
-        total += Fraction(size * inside, high - low)
-    return round(total) if covered == right - left else None
-
-
 def read_sizes(path: str | Path, ring_file: RingFile) -> Sizes:
+    """The sizes in a file, ready to be asked; raises BadInput as :func:`read_stored` does."""
+    return sizes_of(read_stored(path, ring_file), ring_file.ring, ring_file.keyspaces)
+
+
+def read_stored(path: str | Path, ring_file: RingFile) -> Stored:
     """The sizes in a file, for one ring.
 
     Raises:
@@ -80,8 +49,10 @@ def read_sizes(path: str | Path, ring_file: RingFile) -> Sizes:
     except msgspec.ValidationError as error:
         allowed = '{"nodes": {"n1": bytes, …}, "ranges": {"ks": [[left, right, bytes], …]}}'
         raise BadInput("sizes file", str(path), f"{allowed} ({error})") from None
-    ranges = {keyspace: _rows(rows, keyspace, ring_file) for keyspace, rows in given.ranges.items()}
-    return Sizes(ranges, _densities(given.nodes, ring_file))
+    nodes = _checked(given.nodes, ring_file)
+    return Stored(
+        nodes, tuple((name, _rows(rows, name, ring_file)) for name, rows in given.ranges.items())
+    )
 
 
 def sizes_of_nodes(loads: Mapping[str, int], ring_file: RingFile) -> Sizes:
@@ -90,7 +61,8 @@ def sizes_of_nodes(loads: Mapping[str, int], ring_file: RingFile) -> Sizes:
     Raises:
         BadInput: for a node that is not in the ring, or a load that is no number of bytes.
     """
-    return Sizes({}, _densities(loads, ring_file))
+    stored = Stored(_checked(loads, ring_file))
+    return sizes_of(stored, ring_file.ring, ring_file.keyspaces)
 
 
 def _rows(given: list[tuple[Any, Any, Any]], keyspace: str, ring_file: RingFile) -> tuple[Row, ...]:
@@ -125,19 +97,12 @@ def _bytes(given: Any, field: str) -> int:
     raise BadInput(field, given, f"bytes, an integer from 0 to {MOST_BYTES}")
 
 
-def _densities(given: Mapping[str, Any], ring_file: RingFile) -> dict[str, Fraction]:
-    """Bytes a token and keyspace of each sized node."""
-    ring = ring_file.ring
+def _checked(given: Mapping[str, Any], ring_file: RingFile) -> tuple[tuple[str, int], ...]:
+    """Bytes by node, each of them a node of the ring."""
+    names = ring_file.ring.names
+    known = frozenset(names)
     for name in given:
-        if name not in ring.names:
-            more = " …" if len(ring.names) > 12 else ""
-            raise BadInput("nodes", name, "one of " + ", ".join(ring.names[:12]) + more)
-    sizes = {name: _bytes(size, f"nodes.{name}") for name, size in given.items()}
-    widths = dict.fromkeys(ring.names, 0)
-    for keyspace in ring_file.keyspaces if given else ():
-        if isinstance(keyspace.replication, LocalStrategy):
-            continue
-        for row in at_rest(ring, keyspace.replication).reads.rows(ring.names):
-            for name in row.replicas:
-                widths[name] += row.right - row.left
-    return {name: Fraction(size, widths[name]) for name, size in sizes.items() if widths[name]}
+        if name not in known:
+            more = " …" if len(names) > 12 else ""
+            raise BadInput("nodes", name, "one of " + ", ".join(names[:12]) + more)
+    return tuple((name, _bytes(size, f"nodes.{name}")) for name, size in given.items())

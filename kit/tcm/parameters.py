@@ -14,6 +14,7 @@ from kit.ring.replication import (
     Replication,
     SimpleStrategy,
 )
+from kit.ring.sizes import Stored
 from kit.ring.tokens import MURMUR3, TokenSpace, small
 from kit.ring.topology import Node, Ring
 from kit.tcm.rules_operations import Operation, parse_operation, register, validate
@@ -37,7 +38,8 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     ``implementation``; ``epoch`` that of the first state; ``crashes`` and ``cancels`` are budgets
     for such actions; ``window`` is how far ahead of a gap an entry may arrive (1: never);
     ``barrier`` False lets steps go on without one. ``focus`` is the part of the line that the
-    worked example shows.
+    worked example shows. ``stored`` tells that this is somebody's own ring, and how many bytes it
+    holds as far as that is known.
     """
 
     nodes: int = 3
@@ -59,6 +61,7 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     window: int = 1
     barrier: bool = True
     focus: tuple[int, int] | None = None
+    stored: Stored | None = None
 
 
 class Cluster(Struct, frozen=True):

@@ -1,0 +1,88 @@
+"""How many bytes ranges hold, as far as anybody knows: what an operation would copy.
+
+What is known of a range counts before what is known of its nodes; what covers a part of a range
+counts by its share of the tokens.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from fractions import Fraction
+from operator import itemgetter
+
+import numpy as np
+from msgspec import Struct
+
+from kit.ring.placements import at_rest
+from kit.ring.replication import Keyspace, LocalStrategy
+from kit.ring.topology import Ring
+
+Row = tuple[int, int, int]
+_WORD = 0xFFFFFFFF
+
+
+class Stored(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known, as data: bytes by node; sorted (left, right, bytes) rows by keyspace."""
+
+    nodes: tuple[tuple[str, int], ...] = ()
+    ranges: tuple[tuple[str, tuple[Row, ...]], ...] = ()
+
+
+class Sizes(Struct, frozen=True):
+    """Known sizes: sorted (left, right, bytes) rows a keyspace; bytes a token for each node.
+
+    A node's bytes are spread evenly over all the ranges that it replicates.
+    """
+
+    ranges: dict[str, tuple[Row, ...]]
+    densities: dict[str, Fraction]
+
+    def of(self, keyspace: str, left: int, right: int, sources: tuple[str, ...]) -> int | None:
+        """The bytes of a range; None when nothing is known of it, or of a part of it."""
+        found = _share(self.ranges.get(keyspace, ()), left, right)
+        if found is not None:
+            return found
+        known = [self.densities[name] for name in sources if name in self.densities]
+        return round(max(known) * (right - left)) if known else None
+
+
+def sizes_of(stored: Stored, ring: Ring, keyspaces: Iterable[Keyspace]) -> Sizes:
+    """What is known, ready to be asked of any range. Nodes that are not in the ring hold nothing.
+
+    ``ring`` is the one at rest that the sizes were taken of.
+    """
+    widths = _widths(ring, keyspaces) if stored.nodes else {}
+    densities = {n: Fraction(size, widths[n]) for n, size in stored.nodes if widths.get(n)}
+    return Sizes(dict(stored.ranges), densities)
+
+
+def _widths(ring: Ring, keyspaces: Iterable[Keyspace]) -> dict[str, int]:
+    """How many tokens each node replicates, of all keyspaces together."""
+    # The width of a range takes all of 64 bits, so it is added up in two halves.
+    words = np.zeros((2, len(ring.names)), np.int64)
+    for keyspace in keyspaces:
+        if isinstance(keyspace.replication, LocalStrategy):
+            continue
+        table = at_rest(ring, keyspace.replication).reads
+        width = table.rights.astype(np.uint64) - table.lefts.astype(np.uint64)
+        for slot in table.groups.T:
+            there = slot >= 0
+            for word, part in zip(words, (width >> np.uint64(32), width & _WORD), strict=True):
+                np.add.at(word, slot[there], part[there].astype(np.int64))
+    return {
+        name: (int(high) << 32) + int(low)
+        for name, high, low in zip(ring.names, *words, strict=True)
+    }
+
+
+def _share(rows: tuple[Row, ...], left: int, right: int) -> int | None:
+    """What the rows give for `(left, right]`; None unless they cover it."""
+    total, covered = Fraction(), 0
+    for low, high, size in rows[bisect_right(rows, left, key=itemgetter(1)) :]:
+        inside = min(high, right) - max(low, left)
+        if inside <= 0:
+            break
+        covered += inside
+        total += Fraction(size * inside, high - low)
+    return round(total) if covered == right - left else None
