@@ -24,7 +24,7 @@ from kit.tcm.model import Stream
 from kit.tcm.parameters import TcmParameters
 from kit.tcm.rules_metadata import Advance, Begin, Metadata, Plan, Sequence
 from kit.tcm.rules_operations import Operation, register, ring_after
-from kit.tcm.rules_permit import conflicts, under_replicated
+from kit.tcm.rules_permit import conflicts, nodes, under_replicated
 from kit.tcm.rules_plan import plan
 from kit.tcm.rules_steps import Shape
 from kit.tcm.rules_streams import awaits_streams, sources, tasks
@@ -365,7 +365,7 @@ def _warnings(metadata: Metadata, operation: Operation) -> tuple[str, ...]:
 def _too_few(keyspace: str, dc: str | None, wanted: int, counts: list[int | None]) -> str:
     """``keyspace ks wants 3 replicas in dc1: 2 nodes there now, enough afterwards``."""
     where = f" in {dc}" if dc else ""
-    now, then = ("enough" if count is None else f"{count} node(s)" for count in counts)
+    now, then = ("enough" if count is None else nodes(count) for count in counts)
     return f"keyspace {keyspace} wants {wanted} replicas{where}: {now} now, {then} afterwards"
 
 

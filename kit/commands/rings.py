@@ -40,6 +40,7 @@ OPERATION is one of
   replace OLD NEW [--dc DC] [--rack RACK]
   remove NODE          the node is dead; the others stream
   assassinate NODE     the node is dead; nothing is streamed
+bootstrap, decommission and removenode mean join, leave and remove
 
 options
   --tokens T,...       whole numbers, also negative ones: --tokens -5,7

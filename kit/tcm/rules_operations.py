@@ -19,6 +19,8 @@ from kit.ring.topology import Node, Ring
 Kind = Literal["join", "leave", "move", "replace", "remove", "assassinate"]
 KINDS: tuple[Kind, ...] = ("join", "leave", "move", "replace", "remove", "assassinate")
 TAKES_TOKENS = ("join", "move")
+ALSO = {"bootstrap": "join", "decommission": "leave", "removenode": "remove"}
+"""What the tools of running clusters call the same operations."""
 FORM = (
     "join NODE --tokens T,… [--dc DC --rack RACK], leave NODE, move NODE --tokens T,…, "
     "replace OLD NEW [--dc DC --rack RACK], remove NODE or assassinate NODE, each with --force"
@@ -98,12 +100,14 @@ def operation_from(words: list[str], *, force: bool = False) -> Operation:
         BadInput: naming the word that is wrong.
     """
     names, options = _split(words)
-    if not names or names[0] not in KINDS:
+    kind, *nodes = names or [""]
+    kind = ALSO.get(kind, kind)
+    if kind not in KINDS:
         raise BadInput("operation", " ".join(words), FORM)
-    kind, *nodes = names
     wanted = 2 if kind == "replace" else 1
     if len(nodes) != wanted or not all(nodes):
-        raise BadInput("operation", " ".join(words), f"{kind} with {wanted} node name(s): {FORM}")
+        how_many = "one node name" if wanted == 1 else "two node names"
+        raise BadInput("operation", " ".join(words), f"{kind} with {how_many}: {FORM}")
     if ("--tokens" in options) != (kind in TAKES_TOKENS):
         needed = "needs --tokens" if kind in TAKES_TOKENS else "takes no --tokens"
         raise BadInput("--tokens", options.get("--tokens"), f"{kind} {needed}")
@@ -111,7 +115,7 @@ def operation_from(words: list[str], *, force: bool = False) -> Operation:
         if option in options and kind not in ("join", "replace"):
             raise BadInput(option, options[option], "only with join and replace")
     return Operation(
-        kind,  # type: ignore[arg-type]  # one of KINDS, checked above
+        kind,
         nodes[-1],
         _tokens(options["--tokens"]) if "--tokens" in options else (),
         nodes[0] if kind == "replace" else None,

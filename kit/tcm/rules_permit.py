@@ -11,8 +11,10 @@ from kit.errors import Refusal
 from kit.ring.ranges import Range
 from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.topology import Node, Ring
-from kit.tcm.rules_metadata import Metadata, Plan, Sequence, locks
+from kit.tcm.rules_history import advance
+from kit.tcm.rules_metadata import Begin, Metadata, Plan, Sequence, locks
 from kit.tcm.rules_operations import Operation
+from kit.tcm.rules_plan import plan
 from kit.tcm.rules_steps import Switches
 
 SHRINKS = ("leave", "remove", "assassinate")
@@ -28,7 +30,7 @@ class Conflict(Struct, frozen=True):
 
 
 def permit(
-    metadata: Metadata, operation: Operation, plan: Plan, switches: Switches
+    metadata: Metadata, operation: Operation, planned: Plan, switches: Switches
 ) -> Refusal | None:
     """Why the operation may not begin now; None when it may."""
     return (
@@ -36,7 +38,7 @@ def permit(
         or _claimed(metadata, operation)
         or _last_node(metadata, operation)
         or _too_few_left(metadata, operation, switches)
-        or _locked(metadata, plan, switches)
+        or _locked(metadata, planned, switches)
     )
 
 
@@ -88,7 +90,8 @@ def _too_few_left(metadata: Metadata, operation: Operation, switches: Switches) 
             if left < factor:
                 where = f" in {dc}" if dc else ""
                 return Refusal(
-                    f"without {going.name} only {left} node(s) are left{where}, "
+                    f"without {going.name} only {nodes(left)} {'is' if left == 1 else 'are'} "
+                    f"left{where}, "
                     f"but keyspace {keyspace.name} keeps {factor} replicas (force overrides)"
                 )
     return None
@@ -118,6 +121,11 @@ def _members(ring: Ring, dc: str | None, without: set[str]) -> int:
     )
 
 
+def nodes(count: int) -> str:
+    """How many nodes, in words."""
+    return "1 node" if count == 1 else f"{count} nodes"
+
+
 def under_replicated(
     ring: Ring, replication: Replication
 ) -> tuple[tuple[str | None, int, int], ...]:
@@ -126,11 +134,11 @@ def under_replicated(
     return tuple(row for row in counted if row[1] > row[2])
 
 
-def _locked(metadata: Metadata, plan: Plan, switches: Switches) -> Refusal | None:
+def _locked(metadata: Metadata, planned: Plan, switches: Switches) -> Refusal | None:
     """The safeguard *range-locks*: operations in flight keep to disjoint ranges."""
     if "range-locks" in switches.off:
         return None
-    found = conflicts(metadata, plan, switches)
+    found = conflicts(metadata, planned, switches)
     if not found:
         return None
     space = metadata.ring.space
@@ -149,12 +157,12 @@ def _locked(metadata: Metadata, plan: Plan, switches: Switches) -> Refusal | Non
     )
 
 
-def conflicts(metadata: Metadata, plan: Plan, switches: Switches) -> tuple[Conflict, ...]:
+def conflicts(metadata: Metadata, planned: Plan, switches: Switches) -> tuple[Conflict, ...]:
     """Every range of the plan that an operation in flight has locked."""
     found = []
     for sequence in metadata.sequences:
         held = locks(sequence)
-        for group, moved in enumerate(plan.movements):
+        for group, moved in enumerate(planned.movements):
             for ours in moved.locked:
                 theirs = next(
                     (r for g, r in held if g == group and _clash(metadata, ours, r, switches)),
@@ -177,6 +185,17 @@ def _clash(metadata: Metadata, ours: Range, theirs: Range, switches: Switches) -
         return False
     ends = (metadata.ring.space.low, metadata.ring.space.high)
     return all(r.left == ends[0] or r.right == ends[1] for r in (ours, theirs))
+
+
+def together(
+    metadata: Metadata, first: Operation, second: Operation, switches: Switches
+) -> Refusal | None:
+    """Why ``second`` may not begin once ``first`` has; None when both may be under way at once.
+
+    ``first`` may begin now: whether it does is for :func:`permit` to say.
+    """
+    begun, _ = advance(metadata, Begin(first), switches)
+    return permit(begun, second, plan(begun, second, switches), switches)
 
 
 def overlapping(sequences: tuple[Sequence, ...]) -> tuple[Sequence, Sequence, Range] | None:

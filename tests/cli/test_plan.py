@@ -320,12 +320,12 @@ def test_too_few_nodes(tmp_path: Path) -> None:
     """With RF above the nodes a join is accepted with a warning, a leave refused."""
     path = written(tmp_path, ring_of(TEN[:2]))
     found = plan(path, "join", "x", "--tokens", "150")
-    assert found["warnings"] == ["keyspace ks wants 3 replicas: 2 node(s) now, enough afterwards"]
+    assert found["warnings"] == ["keyspace ks wants 3 replicas: 2 nodes now, enough afterwards"]
     assert names(found) == ["split", "add-writes", "switch-reads"]
     assert "keeps 3 replicas" in refused(path, "leave", "n1")["reason"]
     forced = plan(path, "leave", "n1", "--force")
     assert forced["warnings"] == [
-        "keyspace ks wants 3 replicas: 2 node(s) now, 1 node(s) afterwards",
+        "keyspace ks wants 3 replicas: 2 nodes now, 1 node afterwards",
         "forced: the replication check was not made",
     ]
 

@@ -61,7 +61,7 @@ def cases(draw: st.DrawFn, most_nodes: int, most_tokens: int, others: int = 0, r
 WORDS = {
     "busy": "already takes part in an operation",
     "last": "is the last node",
-    "few": "node(s) are left",
+    "few": " left",
     "taken": "is about to be owned by",
     "locked": "locked by an operation in flight",
 }

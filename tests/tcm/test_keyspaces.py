@@ -201,14 +201,14 @@ def test_a_factor_above_the_nodes() -> None:
 
 def test_too_few_left() -> None:
     """A node may not go when too few would be left; those leaving already count as gone."""
-    assert "2 node(s) are left" in Drive(rf=3, operations=("leave C",)).refusal("leave C").reason
+    assert "2 nodes are left" in Drive(rf=3, operations=("leave C",)).refusal("leave C").reason
     for kind in ("leave", "remove", "assassinate"):
         assert (
             "keeps 3 replicas" in Drive(rf=3, operations=(f"{kind} C",)).refusal(f"{kind} C").reason
         )
     both = ("leave A", "leave B")
     drive = Drive(nodes=4, rf=3, off=("range-locks",), operations=both).act("leave A")
-    assert "without B only 2 node(s) are left" in drive.refusal("leave B").reason
+    assert "without B only 2 nodes are left" in drive.refusal("leave B").reason
 
 
 def test_force_overrides_the_check_and_the_lamp_says_so() -> None:
