@@ -106,7 +106,7 @@ def operation_from(words: list[str], *, force: bool = False) -> Operation:
         raise BadInput("operation", " ".join(words), FORM)
     wanted = 2 if kind == "replace" else 1
     if len(nodes) != wanted or not all(nodes):
-        how_many = "one node name" if wanted == 1 else "two node names"
+        how_many = "1 node name" if wanted == 1 else "2 node names"
         raise BadInput("operation", " ".join(words), f"{kind} with {how_many}: {FORM}")
     if ("--tokens" in options) != (kind in TAKES_TOKENS):
         needed = "needs --tokens" if kind in TAKES_TOKENS else "takes no --tokens"
