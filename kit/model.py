@@ -61,7 +61,10 @@ class Monitor(Struct, frozen=True):
     """A pure automaton over steps, for what a single state cannot tell.
 
     ``begin()`` gives its first memory, ``step(memory, before, action, after)`` the next one, and
-    ``verdict(memory)`` the witness of a violation, or None.
+    ``verdict(memory)`` the witness of a violation, or None. A memory is immutable and hashable, as
+    states are, and holds no more than the verdict needs: a search visits every pair of a state and
+    its memories. ``rename(memory, permutation)`` gives the memory with the names that the model's
+    symmetry gives; without it, no search that uses the symmetry can have this monitor.
     """
 
     name: str
@@ -69,6 +72,7 @@ class Monitor(Struct, frozen=True):
     begin: Callable[[], Any]
     step: Callable[[Any, Any, Any, Any], Any]
     verdict: Callable[[Any], str | None]
+    rename: Callable[[Any, Any], Any] | None = None
 
 
 class Lamp(Struct, frozen=True):
@@ -95,7 +99,12 @@ class NoParameters(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Model(Generic[S, A]):
-    """A protocol. Subclasses set the attributes, ``rules`` and ``start``; the rest follows."""
+    """A protocol. Subclasses set the attributes, ``rules`` and ``start``; the rest follows.
+
+    ``symmetry`` maps a state to the one that stands for all that differ from it only in the names
+    of interchangeable things, and says how it renamed them. ``rests_at_goals`` declares that a run
+    may come to rest only where a *goal* property holds; resting elsewhere is a deadlock.
+    """
 
     name: str
     title: str
@@ -107,6 +116,7 @@ class Model(Generic[S, A]):
     properties: tuple[Property, ...] = ()
     monitors: tuple[Monitor, ...] = ()
     symmetry: Callable[[S], tuple[S, Any]] | None = None
+    rests_at_goals: bool = False
     rules: tuple[Rule[S, Any], ...] = ()
 
     def start(self) -> S:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from benchmarks.plain_twophase import explore
 from kit.check import Result, check
 from kit.errors import BadInput
-from kit.model import Model, Monitor, Property, always, goal, sometimes, step
+from kit.model import Model, Property, always, goal, sometimes, step
 from kit.registry import build
 from kit.timeline import Timeline
 from kit.trace import dumps, loads
@@ -227,12 +227,14 @@ def test_a_goal_that_stays_in_reach_is_fine() -> None:
 
 
 def test_what_a_search_cannot_judge_is_named() -> None:
-    """A bounded search leaves goals open, and says so; it names monitors, which it never judges."""
+    """A search that was bounded, or that ended at another violation, leaves goals open, and says
+    so; a complete one leaves nothing.
+    """
     home = goal("home", "One can always come to 3", lambda s: s.at == 3)
     model = Graph(TRAP.edges, home)
     assert check(model, max_states=2).unjudged == ("home",)
-    model.monitors = (Monitor("watch", "A monitor", int, lambda m, b, a, n: m, lambda m: None),)
-    assert check(model, max_states=2).unjudged == ("watch", "home")
+    wrong = Graph(TRAP.edges, home, never("one", lambda s: s.at == 1))
+    assert check(wrong).unjudged == ("home",)
     assert check(Graph({0: (3,)}, home)).unjudged == ()
 
 

@@ -1,0 +1,104 @@
+"""Whether a model keeps its word: states that stay as they are, and that can be told apart.
+
+A model that was written in a hurry may change the state it was given, or hold a list in it. What
+follows then (a search that finds nothing, a history that changes behind one's back) is hard to
+understand; so it is looked for, and told in one line with the place in the code.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import CodeType, MethodType
+from typing import Any
+
+from kit.errors import BadInput, shorten
+from kit.model import Model, content
+
+_KIT = str(Path(__file__).parent)
+_LASTING = "values that never change: numbers, text, tuples, frozen structs"
+_NEW = "a new state, the old one left as it was (msgspec.structs.replace makes one)"
+
+
+def audit(model: Model[Any, Any], state: Any) -> None:
+    """Take every step from one state, and see that the state is as it was before.
+
+    Raises:
+        BadInput: naming the function of the model that does not keep its word, and its line.
+    """
+    before = _stands(state, "start", model.start)
+    for rule in model.rules:
+        for action in rule.candidates(state):
+            _stands(action, "candidates", rule.candidates)
+            if rule.guard(state, action) is None:
+                after = rule.effect(state, action)
+                if content(state) != before:
+                    verb = model.verb(action)
+                    raise BadInput(place(f"effect of {verb}", rule.effect), "a changed state", _NEW)
+                _stands(after, f"effect of {model.verb(action)}", rule.effect)
+
+
+def blame(model: Model[Any, Any], states: list[Any], error: Exception) -> BadInput | None:
+    """What a model did wrong when a search of it ended in ``error``; None: nothing that we know.
+
+    ``states`` are those that were being looked at.
+    """
+    if "immutable type" in str(error) or type(error).__name__ == "FrozenInstanceError":
+        return BadInput(_raised(error), f"a state that is written to ({error})", _NEW)
+    if isinstance(error, TypeError) and "unhashable" in str(error):
+        for state in states:
+            try:
+                audit(model, state)
+            except BadInput as found:
+                return found
+    return None
+
+
+def place(what: str, function: Callable[..., Any]) -> str:
+    """``effect of up, line 12 of lift.py (def up(s, a):)``."""
+    code = _code(function)
+    return what if code is None else f"{what}, {_line(code.co_filename, code.co_firstlineno)}"
+
+
+def _stands(value: Any, what: str, function: Callable[..., Any]) -> bytes:
+    """The content of a value that can be hashed and written down."""
+    try:
+        hash(value)
+        return content(value)
+    except TypeError as error:
+        raise BadInput(place(what, function), f"{shorten(value)} ({error})", _LASTING) from None
+
+
+def _code(function: Any) -> CodeType | None:
+    """The code behind a function, a method, a partial or a cached function."""
+    while True:
+        if isinstance(function, partial):
+            function = function.func
+        elif isinstance(function, MethodType):
+            function = function.__func__
+        elif hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        else:
+            code = getattr(function, "__code__", None)
+            return code if isinstance(code, CodeType) else None
+
+
+def _raised(error: Exception) -> str:
+    """The line that raised an error: the last one that is not the kit's own."""
+    found, link = "model", error.__traceback__
+    while link is not None:
+        name = link.tb_frame.f_code.co_filename
+        if not name.startswith(_KIT) or "/twophase/" in name or "/tcm/" in name:
+            found = f"{link.tb_frame.f_code.co_name}, {_line(name, link.tb_lineno)}"
+        link = link.tb_next
+    return found
+
+
+def _line(filename: str, number: int) -> str:
+    """``line 12 of lift.py (return s)``; a notebook's cell has no file name worth telling."""
+    text = linecache.getline(filename, number).strip()
+    cell = "ipykernel" in filename or filename.startswith("<")
+    where = f"line {number}" if cell else f"line {number} of {Path(filename).name}"
+    return f"{where} ({text})" if text else where

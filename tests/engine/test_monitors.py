@@ -1,0 +1,168 @@
+"""Monitors in a search: what one state cannot tell, told of every run."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kit.check import check
+from kit.model import Monitor, always, goal
+from kit.timeline import Timeline
+from kit.twophase.model import GiveUp, Obey, Prepare, TwoPhase
+from tests.engine.toys import Go, Graph
+
+Edges = dict[int, tuple[int, ...]]
+edges: st.SearchStrategy[Edges] = st.dictionaries(
+    st.integers(0, 6), st.lists(st.integers(0, 6), unique=True, max_size=3).map(tuple), max_size=7
+)
+
+
+def after_each_other(first: int, then: int) -> Monitor:
+    """Whoever was at ``first`` must never come to ``then``: a state alone does not tell."""
+
+    def watch(memory: bool, before: Any, action: Any, after: Any) -> bool | None:
+        return None if memory and after.at == then else memory or after.at == first
+
+    return Monitor(
+        "order",
+        f"Nobody goes to {then} after {first}",
+        lambda: first == 0,
+        watch,
+        lambda memory: f"{then} after {first}" if memory is None else None,
+    )
+
+
+def shortest(graph: Edges, first: int, then: int) -> int | None:
+    """The steps of the shortest walk from 0 that visits ``first`` and later ``then``."""
+    start = (0, first == 0)
+    away, queue = {start: 0}, deque([start])
+    while queue:
+        node, seen = queue.popleft()
+        for other in graph.get(node, ()):
+            if seen and other == then:
+                return away[node, seen] + 1
+            now = other, seen or other == first
+            if now not in away:
+                away[now] = away[node, seen] + 1
+                queue.append(now)
+    return None
+
+
+@given(edges, st.integers(0, 6), st.integers(0, 6))
+@settings(max_examples=200)
+def test_a_monitor_is_judged_on_every_run(graph: Edges, first: int, then: int) -> None:
+    """On any graph a monitor is found broken exactly when some walk breaks it, by a shortest one;
+    depth first, by some walk.
+    """
+    model = Graph(graph)
+    model.monitors = (after_each_other(first, then),)
+    expected = shortest(graph, first, then)
+    for mode in ("breadth", "depth"):
+        result = check(model, mode=mode)
+        assert result.complete is (expected is None)
+        if expected is None:
+            assert result.violation is None
+            continue
+        assert result.violation is not None
+        assert result.violation.property == "order"
+        assert result.violation.witness == f"{then} after {first}"
+        way = [0, *(action.to for action in result.violation.actions)]
+        assert all(other in graph[node] for node, other in pairwise(way))
+        assert way[-1] == then
+        assert first in way[:-1]
+        if mode == "breadth":
+            assert len(way) - 1 == expected
+
+
+def test_states_are_told_apart_by_what_is_remembered() -> None:
+    """A state counts once for each memory with which it can be reached; without monitors, once."""
+    model = Graph({0: (1, 2), 1: (3,), 2: (3,), 3: (4,)})
+    model.monitors = (
+        Monitor("way", "By 1?", bool, lambda m, b, a, n: m or n.at == 1, lambda m: None),
+    )
+    result = check(model)
+    assert (result.states, result.transitions, result.complete) == (7, 6, True)
+    assert check(model, ()).states == 5
+    assert check(model, (), monitors=model.monitors).states == 7
+
+
+def test_the_first_memory_may_be_wrong_already() -> None:
+    """A monitor whose verdict speaks at the start has the empty run as its counterexample."""
+    model = Graph({0: (1,)})
+    model.monitors = (
+        Monitor("never", "Never", int, lambda m, b, a, n: m, lambda m: "wrong from the start"),
+    )
+    result = check(model)
+    assert result.violation is not None
+    assert (result.violation.actions, result.states) == ((), 1)
+
+
+def test_a_monitor_sees_the_step() -> None:
+    """Before, action and after are the step's own: prepared managers that obey an abort."""
+
+    def watch(memory: int, before: Any, action: Any, after: Any) -> int:
+        if isinstance(action, Prepare):
+            assert after.prepared == before.prepared | 1 << action.rm
+            return memory | 1 << action.rm
+        if isinstance(action, Obey) and after.aborted & memory:
+            return -1
+        return memory
+
+    model = TwoPhase()
+    model.monitors = (
+        Monitor(
+            "hope",
+            "Whoever prepares commits",
+            int,
+            watch,
+            lambda memory: "its hope was in vain" if memory < 0 else None,
+        ),
+    )
+    violation = check(model).violation
+    assert violation is not None
+    assert violation.property == "hope"
+    assert len(violation.actions) == 3
+    timeline = Timeline(model)
+    for action in violation.actions:
+        timeline.do(action)
+    assert timeline.state.prepared & timeline.state.aborted
+
+
+def test_properties_and_monitors_together() -> None:
+    """Properties are judged on states that are watched, too; goals on pairs."""
+    model = Graph(
+        {0: (1, 2), 1: (0,), 2: (2,)}, goal("home", "One can come home", lambda s: s.at == 0)
+    )
+    model.monitors = (Monitor("steps", "", int, lambda m, b, a, n: min(m + 1, 3), lambda m: None),)
+    violation = check(model).violation
+    assert violation is not None
+    assert (violation.property, violation.actions) == ("home", (Go(2),))
+    model.properties = (always("two", "Never at 2", lambda s: "at 2" if s.at == 2 else None),)
+    violation = check(model).violation
+    assert violation is not None
+    assert (violation.property, violation.witness) == ("two", "at 2")
+
+
+@pytest.mark.parametrize("mode", ["breadth", "depth"])
+def test_monitors_change_no_verdict_of_properties(mode: Any) -> None:
+    """With a monitor that never complains, verdicts and what is never reached stay the same."""
+    plain = check(TwoPhase(), mode=mode)
+    model = TwoPhase()
+    model.monitors = (
+        Monitor(
+            "gave up",
+            "",
+            bool,
+            lambda m, b, a, n: m or isinstance(a, GiveUp),
+            lambda memory: None,
+        ),
+    )
+    watched = check(model, mode=mode)
+    assert (watched.complete, watched.violation) == (plain.complete, plain.violation)
+    assert watched.unreached == plain.unreached
+    assert watched.states > plain.states
