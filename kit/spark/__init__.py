@@ -19,12 +19,16 @@ _PLACES = {
     "drawn_on": "kit.spark.trace_reports",
     "history": "kit.spark.histories",
     "pipeline": "kit.spark.pipelines",
+    "read_traces": "kit.spark.trace_reports",
     "replayed": "kit.spark.trace_reports",
     "same_as_engine": "kit.spark.comparing",
     "sample": "kit.spark.histories",
+    "schema": "kit.spark.traces",
     "session": "kit.spark.sessions",
+    "session_or_none": "kit.spark.sessions",
     "stop": "kit.spark.sessions",
     "store": "kit.spark.traces",
+    "watch": "kit.spark.streaming",
     "with_spark_or_local": "kit.spark.sessions",
 }
 __all__ = sorted(_PLACES)  # noqa: PLE0605  # the table above is the one list of public names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ class _Java:
 
 def start(master: str, given: Mapping[str, str], log: Path) -> Any:
     """A session with a Java of its own, which writes to ``log`` whatever it has to say."""
+    end()  # what is left of one that died
     conf = SparkConf(loadDefaults=False).setMaster(master).setAppName("kit")
     for name, value in given.items():
         conf.set(name, value)
@@ -36,20 +37,25 @@ def start(master: str, given: Mapping[str, str], log: Path) -> Any:
     return spark
 
 
+def lives() -> bool:
+    """Whether the Java that we started still runs."""
+    return _Java.now is not None and _Java.now.proc.poll() is None
+
+
 def end() -> None:
     """End the Java we started, so that the next session begins with settings of its own."""
     gateway, _Java.now = _Java.now, None
     if gateway is None:
         return
     process = gateway.proc
-    try:
+    with suppress(Exception):  # it may be gone already
         gateway.shutdown()
-    finally:
+    with suppress(OSError):
         process.stdin.close()
-        process.kill()
-        process.wait()
-        held: Any = SparkContext
-        held._gateway = held._jvm = held._active_spark_context = None
+    process.kill()
+    process.wait()
+    held: Any = SparkContext
+    held._gateway = held._jvm = held._active_spark_context = None
 
 
 @contextmanager

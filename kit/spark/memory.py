@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import threading
 from pathlib import Path
 from types import TracebackType
+
+from kit.spark.looking import Looking
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 PROC = Path("/proc")
@@ -23,13 +24,10 @@ class Peak:
         """Sample every so many seconds."""
         self.peak = 0
         self._seconds = seconds
-        self._done = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._looking: Looking | None = None
 
     def __enter__(self) -> Peak:
-        self._done.clear()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
+        self._looking = Looking(self._seconds, self._look).__enter__()
         return self
 
     def __exit__(
@@ -38,14 +36,12 @@ class Peak:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._done.set()
-        if self._thread is not None:
-            self._thread.join()
-        self.peak = max(self.peak, resident())
+        if self._looking is not None:
+            self._looking.__exit__()
+        self._look()
 
-    def _watch(self) -> None:
-        while not self._done.wait(self._seconds):
-            self.peak = max(self.peak, resident())
+    def _look(self) -> None:
+        self.peak = max(self.peak, resident())
 
     def __repr__(self) -> str:
         return f"peak of all processes: {self.peak / 2**30:.1f} GiB"

@@ -20,9 +20,9 @@ from kit.spark.histories import History
 from kit.spark.jobs import JOBS, Case, Sent, counting, numbered
 from kit.spark.parts import Part, cut_at, cut_evenly
 from kit.spark.schemas import MEASURES, PLACEMENT_TABLES, REPLICAS
-from kit.spark.sessions import is_remote
+from kit.spark.sessions import ended_with_us, is_remote
 from kit.spark.small import small_tables
-from kit.spark.storing import whole_folder
+from kit.spark.storing import temporary_room, whole_folder
 
 MEMBERS_A_PART = 1_200_000  # of all groups of a part, at one step
 
@@ -152,13 +152,18 @@ class OnSpark(Pipeline):
         parts: int | Sequence[int] | None = None,
         sizes: Mapping[str, int] | None = None,
     ) -> None:
-        """The ring travels to the workers once, as columns."""
+        """The ring travels to the workers once, as columns, through a temporary file.
+
+        Raises:
+            BadInput: when that file cannot be written.
+        """
         super().__init__(history, parts, sizes)
         self.spark = spark
-        # Over Connect there are no broadcast variables.
-        self._held = (
-            Sent(self.case) if is_remote(spark) else spark.sparkContext.broadcast(self.case)
-        )
+        with temporary_room():
+            # Over Connect there are no broadcast variables.
+            self._held = (
+                Sent(self.case) if is_remote(spark) else spark.sparkContext.broadcast(self.case)
+            )
         self._stored: Path | None = None
 
     def table(self, name: str) -> Any:
@@ -200,7 +205,7 @@ class OnSpark(Pipeline):
 
     def write(self, folder: str | Path) -> Path:
         """Write every table; reports are then made from what was written."""
-        with whole_folder(folder) as place:
+        with whole_folder(folder) as place, ended_with_us(self.spark):
             for schema in PLACEMENT_TABLES:
                 if schema.name in self.small:
                     _write_one(self.small[schema.name], place / schema.name)

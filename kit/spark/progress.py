@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 import uuid
 from collections.abc import Callable
 from importlib import import_module
@@ -12,6 +11,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from kit.spark.looking import Looking
 from kit.spark.sessions import is_remote
 
 WIDTH = 30
@@ -66,37 +66,47 @@ class TextBar:
 
 
 class WidgetBar:
-    """A progress widget; in its place a line of text stays at the end."""
+    """A progress widget; where it is not shown stands one line, the same before and after."""
 
     def __init__(self) -> None:
-        """The bar is displayed at once."""
+        """Nothing is displayed yet."""
         widgets: Any = import_module("ipywidgets")
-        display: Any = import_module("IPython.display")
         self._progress = widgets.IntProgress(min=0, max=1, layout={"width": "20em"})
         self._label = widgets.Label()
-        self._box = widgets.HBox([self._progress, self._label])
-        self._handle = display.display(self._box, display_id=True)
-        self._words = display.Pretty
+        self.box = widgets.HBox([self._progress, self._label])
+        self._shown = False
 
     def show(self, title: str, status: Status) -> None:
         """Move the bar; its label says the same."""
         self._progress.max = max(status.total, 1)
         self._progress.value = status.done
         self._label.value = f"{title}: {status.text}"
+        if not self._shown:
+            self._shown = True
+            display_widget(self.box, f"{title}: a bar follows Spark's tasks here")
 
     def end(self, title: str, status: Status) -> None:
-        """Only the words stay, so that a closed notebook shows them too."""
+        """The last status stays."""
         self.show(title, status)
-        if self._handle is not None:
-            self._handle.update(self._words(f"{title}: {status.text}"))
-        self._box.close()
+
+
+def display_widget(widget: Any, words: str) -> None:
+    """Display a widget; a closed notebook has ``words`` in its place.
+
+    What a widget shows changes with time and machine, so it is no part of the words.
+    """
+    display: Any = import_module("IPython.display")
+    bundle = widget._repr_mimebundle_()
+    live = bundle[0] if isinstance(bundle, tuple) else bundle
+    display.display({**(live or {}), "text/plain": words}, raw=True)
 
 
 class Progress:
     """Shows the progress of all that Spark does for this thread while it is entered.
 
     Embedded Spark and a standalone master are asked through the status tracker; a Connect server
-    tells by itself. ``status`` holds what was last known.
+    tells by itself. ``status`` holds what was last known. Without Spark (None) nothing is shown.
+    When the work fails or is interrupted, its jobs are cancelled.
     """
 
     def __init__(
@@ -110,17 +120,18 @@ class Progress:
         self._seconds = seconds
         self._group = f"kit-{uuid.uuid4().hex}"
         self._stages: dict[tuple[str, int], tuple[int, int]] = {}
-        self._done = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._looking: Looking | None = None
 
     def __enter__(self) -> Progress:
+        if self._spark is None:
+            return self
         self._bar = self._bar or (WidgetBar() if in_notebook() else TextBar())
+        self._bar.show(self._title, self.status)
         if is_remote(self._spark):
             self._spark.registerProgressHandler(self._told)
         else:
             self._spark.sparkContext.setJobGroup(self._group, self._title)
-            self._thread = threading.Thread(target=self._watch, daemon=True)
-            self._thread.start()
+            self._looking = Looking(self._seconds, self._look).__enter__()
         return self
 
     def __exit__(
@@ -129,24 +140,26 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._done.set()
-        if self._thread is None:
+        if self._spark is None:
+            return
+        if self._looking is None:
             self._spark.removeProgressHandler(self._told)
         else:
-            self._thread.join()
-            self._ask()
+            self._looking.__exit__()
             self._spark.sparkContext.setLocalProperty(GROUP, None)
-        if error is None:
-            # Stages that Spark skipped, since their results were there, will never run.
-            self.status = Status(self.status.done, 0, self.status.done)
+        if error is not None:
+            return
+        if self._looking is not None:
+            self._ask()
+        # Stages that Spark skipped, since their results were there, will never run.
+        self.status = Status(self.status.done, 0, self.status.done)
         if self._bar is not None:
             self._bar.end(self._title, self.status)
 
-    def _watch(self) -> None:
-        while not self._done.wait(self._seconds):
-            self._ask()
-            if self._bar is not None:
-                self._bar.show(self._title, self.status)
+    def _look(self) -> None:
+        self._ask()
+        if self._bar is not None:
+            self._bar.show(self._title, self.status)
 
     def _ask(self) -> None:
         """What the status tracker knows of the jobs begun here."""

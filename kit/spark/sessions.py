@@ -9,11 +9,17 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from html import escape
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from kit.errors import BadInput, KitError
@@ -23,6 +29,7 @@ from kit.spark.shipping import ship
 
 T = TypeVar("T")
 PATIENCE = 120.0  # seconds for a start, or a cluster's answer and its first executor
+LAST_TASKS = 10.0  # seconds until cancelled tasks have ended
 MASTERS = "local, local[N], local[*], spark://HOST:PORT or sc://HOST:PORT"
 SESSION = (
     "spark.sql.session.timeZone",
@@ -37,20 +44,40 @@ class SparkUnavailable(KitError):
 
 
 class About(Struct, frozen=True):
-    """What a session is, for people: its ``master``, version, and the link to its pages."""
+    """What a session is, for people: its ``master``, version, and the link to its pages.
+
+    ``engine`` says what runs when there is no session. A stored notebook keeps neither version nor
+    link, which differ from run to run.
+    """
 
     master: str
     version: str
     link: str | None
+    engine: str = "Spark"
 
     def __repr__(self) -> str:
-        return f"Spark {self.version} on {self.master}" + (f": {self.link}" if self.link else "")
+        if not self.version:
+            return self.engine
+        where = f"{self.engine} {self.version} on {self.master}"
+        return f"{where}: {self.link}" if self.link else where
 
-    def _repr_html_(self) -> str:
-        words = f"Spark {escape(self.version)} on {escape(self.master)}"
+    @property
+    def lasting(self) -> str:
+        """What is so in every run on this master."""
+        return f"{self.engine} on {self.master}" if self.version else self.engine
+
+    def html(self) -> str:
+        """The words, with the link to follow."""
+        words = escape(repr(msgspec.structs.replace(self, link=None)))
         if self.link is None:
             return words
         return f'{words}: <a href="{escape(self.link)}" target="_blank">its pages</a>'
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        widget = import_module("ipywidgets").HTML(self.html())
+        bundle = widget._repr_mimebundle_(**options) or {}
+        live = bundle[0] if isinstance(bundle, tuple) else bundle
+        return {**live, "text/plain": self.lasting}
 
 
 class _Running:
@@ -102,8 +129,22 @@ def session(
     return spark
 
 
-def stop(spark: Any) -> None:
-    """End a session, and the Java that was started for it."""
+def session_or_none(master: str | None = None, *, say: Callable[[str], None] = print) -> Any | None:
+    """A session as :func:`session` gives it; None when Spark cannot be used, and it is said why.
+
+    Whatever takes a session takes None as well, and then does the same in this process.
+    """
+    try:
+        return session(master)
+    except SparkUnavailable as why:
+        say(f"Spark cannot be used here: {why}. A smaller run of the plain engine follows.")
+        return None
+
+
+def stop(spark: Any | None) -> None:
+    """End a session, and the Java that was started for it; nothing for None."""
+    if spark is None:
+        return
     from kit.spark import driver
 
     _Running.spark = None
@@ -115,8 +156,10 @@ def stop(spark: Any) -> None:
         _Running.scratch = None  # and with it goes the folder
 
 
-def about(spark: Any) -> About:
+def about(spark: Any | None) -> About:
     """What to show of a session: version, master, and the link to its pages."""
+    if spark is None:
+        return About("", "", None, "the plain engine, in this process")
     link = None if is_remote(spark) else spark.sparkContext.uiWebUrl
     master = _Running.master if _Running.spark is spark else str(spark.conf.get("spark.master"))
     return About(master, str(spark.version), link)
@@ -125,6 +168,30 @@ def about(spark: Any) -> About:
 def is_remote(spark: Any) -> bool:
     """Whether a session goes over Spark Connect, which has no context to talk to."""
     return ".connect." in type(spark).__module__
+
+
+@contextmanager
+def ended_with_us(spark: Any) -> Iterator[None]:
+    """Let no job of Spark's outlive the work it is for: one that is interrupted is cancelled."""
+    tag = f"kit-{uuid.uuid4().hex}"
+    spark.addTag(tag)
+    try:
+        yield
+    except KeyboardInterrupt:
+        spark.interruptTag(tag)
+        end = time.monotonic() + LAST_TASKS
+        while not is_remote(spark) and _busy(spark) and time.monotonic() < end:
+            time.sleep(0.05)
+        raise
+    finally:
+        spark.removeTag(tag)
+
+
+def _busy(spark: Any) -> bool:
+    """Whether any task is still running, of this job or of another."""
+    tracker = spark.sparkContext.statusTracker()
+    stages = (tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds())
+    return any(stage is not None and stage.numActiveTasks for stage in stages)
 
 
 def with_spark_or_local(
@@ -139,12 +206,8 @@ def with_spark_or_local(
     The second is a smaller run of the plain engine; it is said why. Errors of the job itself are
     the job's.
     """
-    try:
-        spark = session(master)
-    except SparkUnavailable as why:
-        say(f"Spark cannot be used here: {why}. A smaller run of the plain engine follows.")
-        return local_job()
-    return spark_job(spark)
+    spark = session_or_none(master, say=say)
+    return local_job() if spark is None else spark_job(spark)
 
 
 def _alive() -> bool:
@@ -152,7 +215,11 @@ def _alive() -> bool:
     spark = _Running.spark
     if spark is None:
         return False
-    return not spark.is_stopped if is_remote(spark) else spark.sparkContext._jsc is not None
+    if is_remote(spark):
+        return not spark.is_stopped
+    from kit.spark import driver
+
+    return driver.lives() and spark.sparkContext._jsc is not None
 
 
 def _master(given: str | None, environment: Mapping[str, str]) -> str:
@@ -174,6 +241,8 @@ def _started(
     patience: float,
 ) -> Any:
     """A session with a Java of its own as the driver."""
+    if find_spec("pyspark") is None:
+        raise SparkUnavailable("the package pyspark is not installed")
     try:
         java = find_java(environment)
     except KitError as error:
@@ -204,6 +273,8 @@ def _reason(log: Path, error: Exception) -> str:
 
 def _connected(url: str, where: Address, given: Mapping[str, str], patience: float) -> Any:
     """A session of a Connect server."""
+    if find_spec("pyspark") is None or find_spec("grpc") is None:
+        raise SparkUnavailable("the package pyspark[connect] is not installed")
     import grpc
     from pyspark.sql.connect.session import SparkSession
 

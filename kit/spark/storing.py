@@ -42,6 +42,22 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
 
 @contextmanager
+def temporary_room() -> Iterator[None]:
+    """Say in one line that temporary files cannot be written.
+
+    Raises:
+        BadInput: naming the folder in which they are, and the variable that chooses it.
+    """
+    try:
+        yield
+    except Exception as error:  # Spark says that what it sends cannot be pickled
+        found = REASONS.search(str(error))
+        if found is None:
+            raise
+        raise _unwritable("TMPDIR", tempfile.gettempdir(), found.group()) from None
+
+
+@contextmanager
 def _whole(field: str, given: Path) -> Iterator[Path]:
     target = given.absolute()
     if target.exists():
@@ -52,7 +68,7 @@ def _whole(field: str, given: Path) -> Iterator[Path]:
         held = _beside(field, target)
         yield held / target.name
         (held / target.name).rename(target)
-    except Exception as error:
+    except BaseException as error:  # also when somebody presses Ctrl-C
         if made is not None:
             shutil.rmtree(made, ignore_errors=True)
         found = None if isinstance(error, KitError) else REASONS.search(str(error))
@@ -73,7 +89,7 @@ def _beside(field: str, target: Path) -> Path:
         raise _unwritable(field, target, error.strerror or str(error)) from None
 
 
-def _unwritable(field: str, given: Path, reason: str) -> BadInput:
+def _unwritable(field: str, given: str | Path, reason: str) -> BadInput:
     return BadInput(field, str(given), f"a place that has room and may be written ({reason})")
 
 

@@ -4,48 +4,36 @@ from __future__ import annotations
 
 import time
 import uuid
+from abc import ABC, abstractmethod
+from base64 import b64encode
 from collections.abc import Callable
+from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from kit.errors import KitError
-from kit.spark.progress import in_notebook
-from kit.spark.trace_reports import LAG, lag_of
+from kit.spark.progress import display_widget, in_notebook
+from kit.spark.trace_reports import LAG, PlainTraces, lag_of
 from kit.spark.traces import EPOCHS
 
 PAUSE = 0.2  # seconds between two looks
 
 
-class Watch:
-    """A stream over a folder of traces: how far each node is behind, over all runs so far.
+class Watching(ABC):
+    """A live table over a folder of traces: how far each node is behind, over all runs so far."""
 
-    Spark looks for new files by itself; ``stop`` ends that.
-    """
-
-    def __init__(self, spark: Any, folder: str | Path, *, files_at_once: int = 4) -> None:
-        """The folder may still be empty; it need not exist yet."""
-        self._spark = spark
-        self._name = f"lag_{uuid.uuid4().hex}"
-        place = Path(folder).resolve() / EPOCHS.name
-        place.mkdir(parents=True, exist_ok=True)
-        reader = spark.readStream.schema(EPOCHS.ddl).option("maxFilesPerTrigger", files_at_once)
-        writer = lag_of(reader.parquet(str(place))).writeStream.outputMode("complete")
-        self._query = writer.format("memory").queryName(self._name).start()
-
+    @abstractmethod
     def lag(self) -> pd.DataFrame:
-        """The live table as it stands: node, runs, mean, most, behind.
+        """The live table as it stands: node, runs, mean, most, behind."""
 
-        Raises:
-            KitError: when the stream has failed.
-        """
-        failure = self._query.exception()
-        if failure is not None:
-            raise KitError(f"the stream has failed: {str(failure).splitlines()[0]}")
-        found: pd.DataFrame = self._spark.table(self._name).toArrow().to_pandas()
-        return found.sort_values(LAG, ignore_index=True)
+    @abstractmethod
+    def stop(self) -> None:
+        """Look no more."""
 
     @property
     def runs(self) -> int:
@@ -76,9 +64,63 @@ class Watch:
                 return found
             time.sleep(PAUSE)
 
+
+class Watch(Watching):
+    """A stream of Spark's over the folder; Spark looks for new files by itself."""
+
+    def __init__(self, spark: Any, folder: str | Path, *, files_at_once: int = 4) -> None:
+        """The folder may still be empty; it need not exist yet."""
+        self._spark = spark
+        self._name = f"lag_{uuid.uuid4().hex}"
+        place = _epochs_below(folder)
+        reader = spark.readStream.schema(EPOCHS.ddl).option("maxFilesPerTrigger", files_at_once)
+        writer = lag_of(reader.parquet(str(place))).writeStream.outputMode("complete")
+        self._query = writer.format("memory").queryName(self._name).start()
+
+    def lag(self) -> pd.DataFrame:
+        """The live table as it stands.
+
+        Raises:
+            KitError: when the stream has failed.
+        """
+        failure = self._query.exception()
+        if failure is not None:
+            raise KitError(f"the stream has failed: {str(failure).splitlines()[0]}")
+        found: pd.DataFrame = self._spark.table(self._name).toArrow().to_pandas()
+        return found.sort_values(LAG, ignore_index=True)
+
     def stop(self) -> None:
         """End the stream."""
         self._query.stop()
+
+
+class PlainWatch(Watching):
+    """The same without Spark: at each look the files that are there are read."""
+
+    def __init__(self, folder: str | Path) -> None:
+        """The folder may still be empty; it need not exist yet."""
+        self._place = _epochs_below(folder)
+
+    def lag(self) -> pd.DataFrame:
+        """The live table as it stands."""
+        files = sorted(self._place.glob("*.parquet"))
+        found = [pq.read_table(file, schema=EPOCHS.arrow) for file in files]
+        whole = pa.concat_tables([EPOCHS.arrow.empty_table(), *found])
+        return PlainTraces({EPOCHS.name: whole}).lag()
+
+    def stop(self) -> None:
+        """There is nothing to end."""
+
+
+def watch(spark: Any | None, folder: str | Path) -> Watching:
+    """Watch a folder of traces: by a stream on a session, or with None in this process."""
+    return PlainWatch(folder) if spark is None else Watch(spark, folder)
+
+
+def _epochs_below(folder: str | Path) -> Path:
+    place = Path(folder).resolve() / EPOCHS.name
+    place.mkdir(parents=True, exist_ok=True)
+    return place
 
 
 class LiveChart:
@@ -86,13 +128,16 @@ class LiveChart:
 
     def __init__(self) -> None:
         """Nothing is shown yet."""
-        self._handle: Any = None
+        self.widget: Any = None
 
     def __call__(self, found: pd.DataFrame) -> None:
         """Draw a lag report."""
-        charts, display = import_module("kit.spark.charts"), import_module("IPython.display")
-        chart = charts.lag(found)
-        if self._handle is None:
-            self._handle = display.display(chart, display_id=True)
+        chart = import_module("kit.spark.charts").lag(found)
+        picture = b64encode(chart.png).decode()
+        words = escape(chart.words, quote=True)
+        image = f'<img src="data:image/png;base64,{picture}" alt="{words}">'
+        if self.widget is None:
+            self.widget = import_module("ipywidgets").HTML(image)
+            display_widget(self.widget, "Epochs behind: a chart grows here while runs come in")
         else:
-            self._handle.update(chart)
+            self.widget.value = image

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql.functions import expr
+import pyarrow.parquet as pq
 
 from kit.errors import BadInput, KitError
 from kit.spark.jobs import Batches, keep_archives
+from kit.spark.schemas import Schema
 from kit.spark.traces import BARRIERS, EPOCHS, OPERATIONS, RUNS, SCHEMAS, Tables, as_tables, drawn
 from kit.trace import loads
 
@@ -23,8 +26,32 @@ WAIT = ["operation", "keyspace", "epoch", "left", "right"]
 BEHIND = "CASE WHEN newest > applied THEN 1 ELSE 0 END"
 
 
-class Traces:
+class Reports(ABC):
+    """What runs say, added up over all of them."""
+
+    engine: str
+
+    @abstractmethod
+    def table(self, name: str) -> Any:
+        """One of the tables, of all runs: a Spark frame, or one of pandas without Spark."""
+
+    @abstractmethod
+    def lag(self) -> pd.DataFrame:
+        """How many epochs each node is behind: runs, mean, most, and the share of steps behind."""
+
+    @abstractmethod
+    def time_in_steps(self) -> pd.DataFrame:
+        """How many steps of a run an operation stays in each state: runs, mean and most."""
+
+    @abstractmethod
+    def barrier_waits(self) -> pd.DataFrame:
+        """How many steps each barrier was in the way: runs, mean and most."""
+
+
+class Traces(Reports):
     """A folder of traces (see :func:`kit.spark.traces.store`) on a Spark session."""
+
+    engine = "Spark"
 
     def __init__(self, spark: Any, folder: str | Path) -> None:
         """Nothing is read before it is asked for.
@@ -33,9 +60,7 @@ class Traces:
             BadInput: when the folder holds no traces.
         """
         self.spark = spark
-        self.folder = Path(folder).resolve()
-        if not (self.folder / EPOCHS.name).is_dir():
-            raise BadInput("folder", str(folder), "a folder of traces, as store() writes it")
+        self.folder = _folder_of_traces(folder)
 
     def table(self, name: str) -> Any:
         """One of the tables as a Spark frame, of all runs, under its fixed schema.
@@ -43,24 +68,36 @@ class Traces:
         Raises:
             BadInput: for a name that no table has.
         """
-        if name not in SCHEMAS:
-            raise BadInput("table", name, "one of " + ", ".join(SCHEMAS))
-        return self.spark.read.schema(SCHEMAS[name].ddl).parquet(str(self.folder / name))
+        schema = _schema(name)
+        return self.spark.read.schema(schema.ddl).parquet(str(self.folder / name))
 
     def lag(self) -> pd.DataFrame:
-        """How many epochs each node is behind: runs, mean, most, and the share of steps behind."""
+        """The report, added up by Spark."""
         return _pandas(lag_of(self.table(EPOCHS.name)), LAG)
 
     def time_in_steps(self) -> pd.DataFrame:
-        """How many steps of a run an operation stays in each state: runs, mean and most."""
+        """The report, added up by Spark."""
         per_run = self.table(OPERATIONS.name).groupBy("run", *TIME).count()
         return _pandas(_spread(per_run, TIME), TIME)
 
     def barrier_waits(self) -> pd.DataFrame:
-        """How many steps each barrier was in the way: runs, mean and most."""
+        """The report, added up by Spark."""
         rows = self.table(BARRIERS.name).selectExpr("run", *WAIT, "int(NOT met) AS waiting")
         per_run = rows.groupBy("run", *WAIT).sum("waiting").toDF("run", *WAIT, "count")
         return _pandas(_spread(per_run, WAIT), WAIT)
+
+
+def _folder_of_traces(folder: str | Path) -> Path:
+    place = Path(folder).resolve()
+    if not (place / EPOCHS.name).is_dir():
+        raise BadInput("folder", str(place), "a folder of traces, as store() writes it")
+    return place
+
+
+def _schema(name: str) -> Schema:
+    if name not in SCHEMAS:
+        raise BadInput("table", name, "one of " + ", ".join(SCHEMAS))
+    return SCHEMAS[name]
 
 
 def lag_of(epochs: Any) -> Any:
@@ -82,6 +119,8 @@ def _spread(per_run: Any, keys: list[str]) -> Any:
 
 
 def _expressions(*texts: str) -> list[Any]:
+    # Loaded here, so that the reports of this process work where there is no Spark.
+    expr = import_module("pyspark.sql.functions").expr
     return [expr(text) for text in texts]
 
 
@@ -89,19 +128,38 @@ def _pandas(rows: Any, keys: list[str]) -> pd.DataFrame:
     return rows.toArrow().to_pandas().sort_values(keys, ignore_index=True)
 
 
-class PlainTraces:
+class PlainTraces(Reports):
     """The same reports on the tables of some runs in this process, without Spark."""
+
+    engine = "plain engine"
 
     def __init__(self, *runs: Tables) -> None:
         """The runs, as :func:`kit.spark.traces.as_tables` gives them."""
         self._runs = runs
 
+    @classmethod
+    def stored(cls, folder: str | Path) -> PlainTraces:
+        """All runs of a folder of traces.
+
+        Raises:
+            BadInput: when the folder holds no traces.
+        """
+        place = _folder_of_traces(folder)
+        return cls(
+            {name: pq.read_table(place / name, schema=s.arrow) for name, s in SCHEMAS.items()}
+        )
+
     def table(self, name: str) -> pd.DataFrame:
-        """One of the tables, of all runs."""
-        return pa.concat_tables([run[name] for run in self._runs]).to_pandas()
+        """One of the tables, of all runs.
+
+        Raises:
+            BadInput: for a name that no table has.
+        """
+        found = [run[_schema(name).name] for run in self._runs]
+        return pa.concat_tables(found or [_schema(name).arrow.empty_table()]).to_pandas()
 
     def lag(self) -> pd.DataFrame:
-        """As :meth:`Traces.lag`."""
+        """The report."""
         rows = self.table(EPOCHS.name)
         rows["lag"] = rows["newest"] - rows["applied"]
         rows["late"] = (rows["lag"] > 0).astype("float64")
@@ -113,15 +171,24 @@ class PlainTraces:
         )
 
     def time_in_steps(self) -> pd.DataFrame:
-        """As :meth:`Traces.time_in_steps`."""
+        """The report."""
         rows = self.table(OPERATIONS.name)
         return _spread_of(rows.groupby(["run", *TIME], as_index=False).size(), TIME)
 
     def barrier_waits(self) -> pd.DataFrame:
-        """As :meth:`Traces.barrier_waits`."""
+        """The report."""
         rows = self.table(BARRIERS.name)
         rows["size"] = (~rows["met"]).astype("int64")
         return _spread_of(rows.groupby(["run", *WAIT], as_index=False)["size"].sum(), WAIT)
+
+
+def read_traces(spark: Any | None, folder: str | Path) -> Reports:
+    """The reports on a folder of traces: on a session, or with None in this process.
+
+    Raises:
+        BadInput: when the folder holds no traces.
+    """
+    return PlainTraces.stored(folder) if spark is None else Traces(spark, folder)
 
 
 def _spread_of(per_run: pd.DataFrame, keys: list[str]) -> pd.DataFrame:

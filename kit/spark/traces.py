@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from kit.errors import BadInput
 from kit.registry import build
-from kit.spark.schemas import Schema, table
+from kit.spark.schemas import MEASURES, PLACEMENT_TABLES, QUORUMS, Schema, table
 from kit.spark.storing import whole_file
 from kit.tcm import facts
 from kit.tcm.cluster import TcmCluster
@@ -169,6 +169,18 @@ MAKERS: dict[Schema, Callable[[str, TcmCluster, list[Any]], Iterator[Row]]] = {
     PLACEMENTS: _placements,
 }
 SCHEMAS = {schema.name: schema for schema in MAKERS}
+
+
+def schema(name: str) -> Schema:
+    """A table's schema by its name, of placements or of runs; printed, it explains itself.
+
+    Raises:
+        BadInput: for a name that no table has.
+    """
+    known = {s.name: s for s in (*PLACEMENT_TABLES, MEASURES, QUORUMS, *MAKERS)}
+    if name not in known:
+        raise BadInput("table", name, "one of " + ", ".join(known))
+    return known[name]
 
 
 def store(folder: str | Path, *runs: Tables) -> Path:

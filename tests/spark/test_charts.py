@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from kit.spark.streaming import LiveChart
 from kit.spark.trace_reports import PlainTraces
 from kit.spark.traces import as_tables, drawn
 from kit.views.palette import contrast
+from tools.notebooks import LIVE
 
 PNG = b"\x89PNG\r\n"
 
@@ -67,27 +69,19 @@ def test_lag_names_every_node() -> None:
 
 
 def test_a_live_chart_keeps_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A live chart is displayed once, and then changed where it stands."""
-    shown: list[str] = []
-
-    class Handle:
-        """What a notebook gives back for a displayed thing."""
-
-        def update(self, chart: charts.Chart) -> None:
-            """The thing changes."""
-            shown.append("changed: " + chart.words.splitlines()[0])
-
-    def display(chart: charts.Chart, *, display_id: bool) -> Handle:
-        assert display_id
-        shown.append("new: " + chart.words.splitlines()[0])
-        return Handle()
-
-    monkeypatch.setattr("IPython.display.display", display)
+    """A live chart is displayed once and then changes where it stands, always with its words; what
+    a closed notebook has in its place is the same whenever it was first drawn.
+    """
+    shown: list[dict[str, Any]] = []
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
     runs = [as_tables(drawn(seed, nodes=4), f"seed-{seed}") for seed in range(2)]
     live = LiveChart()
-    live(PlainTraces(runs[0]).lag())
-    live(PlainTraces(*runs).lag())
-    assert shown == ["new: Epochs behind, over 1 runs", "changed: Epochs behind, over 2 runs"]
+    for count in (1, 2):
+        live(PlainTraces(*runs[:count]).lag())
+        assert f'alt="Epochs behind, over {count} runs' in live.widget.value
+    [bundle] = shown
+    assert bundle["text/plain"] == "Epochs behind: a chart grows here while runs come in"
+    assert LIVE in bundle
 
 
 def test_charts_show_their_words_to_every_reader(job: Pipeline) -> None:

@@ -17,8 +17,16 @@ from kit.spark.cluster import free_port
 from kit.spark.histories import History, history, sample
 from kit.spark.machine import GIB, LOOPBACK, address, heap, settings
 from kit.spark.pipelines import Pipeline, pipeline
-from kit.spark.sessions import SparkUnavailable, about, session, with_spark_or_local
+from kit.spark.sessions import (
+    SparkUnavailable,
+    about,
+    session,
+    session_or_none,
+    stop,
+    with_spark_or_local,
+)
 from tests.house.test_imports import DATA, FRONT, loaded_by
+from tools.notebooks import LIVE
 
 
 def small() -> History:
@@ -160,12 +168,40 @@ def test_a_session_is_shared(spark: Any) -> None:
 
 
 def test_what_a_session_shows_of_itself(spark: Any) -> None:
-    """Version, master and the link to Spark's pages, which are on loopback only."""
+    """Version, master and the link to Spark's pages, which are on loopback only; what a stored
+    notebook keeps of it names neither version nor port.
+    """
     shown = about(spark)
     assert shown.link is not None
     assert shown.link.startswith(f"http://{LOOPBACK}:")
     assert repr(shown) == f"Spark {spark.version} on local[2]: {shown.link}"
-    assert f'href="{shown.link}"' in shown._repr_html_()
+    assert f'href="{shown.link}"' in shown.html()
+    bundle = shown._repr_mimebundle_()
+    assert set(bundle) == {LIVE, "text/plain"}
+    assert bundle["text/plain"] == "Spark on local[2]"
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.spec("H-020")
+def test_cells_go_on_with_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a session it is said why, once; what takes a session takes None as well."""
+    monkeypatch.setenv("KIT_SPARK_MASTER", f"spark://{LOOPBACK}:{free_port()}")
+    said: list[str] = []
+    assert session_or_none(say=said.append) is None
+    assert len(said) == 1
+    assert repr(about(None)) == about(None).html() == "the plain engine, in this process"
+    assert pipeline(None, small()).engine == "plain engine"
+    stop(None)
+
+
+@pytest.mark.usefixtures("alone")
+def test_missing_packages_are_one_line(monkeypatch: pytest.MonkeyPatch, listener: int) -> None:
+    """Where pyspark is not installed, that is the reason that is given."""
+    monkeypatch.setattr("kit.spark.sessions.find_spec", lambda name: None)
+    with pytest.raises(SparkUnavailable, match="the package pyspark is not installed"):
+        session("local[1]")
+    with pytest.raises(SparkUnavailable, match=r"the package pyspark\[connect\] is not"):
+        session(f"sc://{LOOPBACK}:{listener}")
 
 
 def test_workers_run_this_python(spark: Any) -> None:

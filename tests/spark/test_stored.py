@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from kit.spark.pipelines import Plain, pipeline
 from kit.spark.schemas import MEASURES, PLACEMENT_TABLES, QUORUMS
 from kit.spark.storing import whole_file, whole_folder
 from kit.spark.traces import SCHEMAS
+from tests.house.source import ROOT
 
 FULL = OSError(28, "No space left on device")
 
@@ -114,6 +118,29 @@ def test_a_full_disk_under_spark_leaves_nothing(
     with pytest.raises(BadInput, match=r"folder: got .*No space left on device\)$"):
         job.write(tmp_path / "new" / "cluster")
     assert everything_below(tmp_path) == []
+
+
+def test_a_disk_that_is_really_full() -> None:
+    """The system itself refuses to write on, in Java and in Python: one line each, nothing left;
+    the session works on. An interrupt leaves no file and no running job either, and a Java that
+    died makes room for another.
+    """
+    held = {k: v for k, v in os.environ.items() if k not in ("SPARK_REMOTE", "KIT_SPARK_MASTER")}
+    command = [sys.executable, "-m", "tests.spark.full_disk"]
+    told = subprocess.run(
+        command, cwd=ROOT, env=held, capture_output=True, text=True, check=False, timeout=280
+    )
+    assert told.returncode == 0, told.stderr[-2000:]
+    found = json.loads(told.stdout)
+    for engine in ("spark", "plain"):
+        line = found[engine]["line"]
+        assert re.fullmatch(r"folder: got '\S+'; allowed: a place .* \(File too large\)", line)
+        assert found[engine]["left"] == []
+    assert re.fullmatch(r"TMPDIR: got '\S+'; .* \(File too large\)", found["temporary"])
+    assert found["interrupted"] == {"line": "interrupted", "left": [], "running": 0}
+    assert found["after"]["line"] == ""
+    assert "new/cluster/replicas/_SUCCESS" in found["after"]["left"]
+    assert found["again"]
 
 
 def test_a_place_that_cannot_be_written(planned: History, tmp_path: Path) -> None:

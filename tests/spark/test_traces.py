@@ -14,8 +14,9 @@ import pytest
 from kit.errors import BadInput
 from kit.registry import build
 from kit.spark.streaming import Watch
-from kit.spark.trace_reports import PlainTraces, Traces, drawn_on, replayed
-from kit.spark.traces import SCHEMAS, Tables, as_tables, drawn, store
+from kit.spark.streaming import watch as watch_folder
+from kit.spark.trace_reports import PlainTraces, Traces, drawn_on, read_traces, replayed
+from kit.spark.traces import SCHEMAS, Tables, as_tables, drawn, schema, store
 from kit.tcm import facts
 from kit.timeline import Timeline
 from kit.trace import write
@@ -80,8 +81,8 @@ def test_spark_adds_up_many_runs(spark: Any, runs: list[Tables], tmp_path: Path)
     for count, name in ((1, "one"), (4, "many")):
         folder = store(tmp_path / name, *runs[:count])
         ours, theirs = Traces(spark, folder), PlainTraces(*runs[:count])
-        for table, schema in SCHEMAS.items():
-            kinds = [(column.name, column.type) for column in schema.columns]
+        for table, shape in SCHEMAS.items():
+            kinds = [(column.name, column.type) for column in shape.columns]
             assert ours.table(table).dtypes == kinds
         same(ours.lag(), theirs.lag())
         same(ours.time_in_steps(), theirs.time_in_steps())
@@ -132,6 +133,34 @@ def test_a_growing_folder_updates_a_live_table(
         assert shown[-1] == watch.runs == 4
     finally:
         watch.stop()
+
+
+@pytest.mark.spec("H-018", "H-020")
+def test_without_spark_the_same_cells_report(runs: list[Tables], tmp_path: Path) -> None:
+    """None in place of a session: a folder of traces is reported on and watched all the same."""
+    watch = watch_folder(None, tmp_path)
+    assert watch.runs == 0
+    folder = store(tmp_path, *runs)
+    truth, found = PlainTraces(*runs), read_traces(None, folder)
+    same(found.lag(), truth.lag())
+    same(found.time_in_steps(), truth.time_in_steps())
+    same(found.barrier_waits(), truth.barrier_waits())
+    same(watch.follow(4), truth.lag())
+    watch.stop()
+    with pytest.raises(BadInput, match="table: got 'request'"):
+        found.table("request")
+    with pytest.raises(BadInput, match="a folder of traces"):
+        read_traces(None, tmp_path / "nothing")
+
+
+@pytest.mark.spec("H-018")
+def test_every_schema_is_known_by_its_name() -> None:
+    """A schema is asked for by name and prints its columns; an unknown name is refused."""
+    for name, found in SCHEMAS.items():
+        assert schema(name) is found
+    assert str(schema("replicas")).startswith("replicas: a range with its groups, at a step\n")
+    with pytest.raises(BadInput, match="table: got 'request'; allowed: one of nodes, "):
+        schema("request")
 
 
 def test_trace_files_are_replayed_by_workers(spark: Any, tmp_path: Path) -> None:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from typing import Any
 
+import pytest
+
+from kit.spark.looking import Looking
 from kit.spark.memory import Peak, resident
 from kit.spark.progress import Progress, Status, TextBar, WidgetBar
+from tools.notebooks import LIVE
 
 
 class Noted:
@@ -70,14 +75,43 @@ def test_text_is_written_over() -> None:
     ]
 
 
-def test_the_widget_says_the_same() -> None:
-    """The widget's value, maximum and label are the status; without a front end it still works."""
+def test_the_widget_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The widget's value, maximum and label are the status; it is displayed once, and the words in
+    its place do not depend on how many tasks there were.
+    """
+    shown: list[dict[str, Any]] = []
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
     bar = WidgetBar()
     bar.show("ranges", Status(3, 1, 8))
-    box = bar._box
-    progress, label = box.children
+    progress, label = bar.box.children
     assert (progress.value, progress.max, label.value) == (3, 8, "ranges: 3 of 8 tasks")
     bar.end("ranges", Status(8, 0, 8))
+    assert (progress.value, label.value) == (8, "ranges: 8 of 8 tasks")
+    [bundle] = shown
+    assert bundle["text/plain"] == "ranges: a bar follows Spark's tasks here"
+    assert LIVE in bundle
+
+
+def test_without_spark_there_is_no_bar() -> None:
+    """The same cell runs where Spark does not."""
+    bar = Noted()
+    with Progress(None, "nothing", bar) as progress:
+        pass
+    assert (bar.shown, bar.last, progress.status) == ([], None, Status())
+
+
+def test_a_look_that_fails_is_the_last_one() -> None:
+    """Watching never disturbs the work: an error in it ends the watching, and is not thrown."""
+    looks: list[int] = []
+
+    def look() -> None:
+        looks.append(1)
+        raise ZeroDivisionError
+
+    with Looking(0.01, look) as looking:
+        time.sleep(0.2)
+    looking.__exit__()
+    assert looks == [1]
 
 
 def test_the_peak_counts_children() -> None:

@@ -1,0 +1,101 @@
+"""What a full disk, an interrupt and a Java that dies do to the pipeline, run as a program.
+
+A limit on the size of files stands in for the full disk: the system refuses to write on, through
+the very calls that would fail on a disk without room. It holds for Java as well, which inherits it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from kit import spark as ks
+from kit.errors import KitError
+from kit.spark import driver
+from kit.spark.histories import History
+from kit.spark.pipelines import Pipeline
+
+LIMIT = 400_000  # bytes: more than a small table or what the workers are sent, less than replicas
+
+
+def a_join(nodes: int, tokens: int) -> History:
+    """One more node joins a ring."""
+    town = ks.sample(nodes, tokens)
+    return ks.history(town.ring, town.keyspaces, [town.join()])
+
+
+def below(folder: Path) -> list[str]:
+    """All that is there, hidden ones too."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def written(job: Pipeline, folder: Path) -> dict[str, Any]:
+    """What became of writing: the line that is said, and what is left."""
+    line = ""
+    try:
+        job.write(folder / "new" / "cluster")
+    except KitError as error:
+        line = str(error)
+    except KeyboardInterrupt:
+        line = "interrupted"
+    return {"line": line, "left": below(folder)}
+
+
+def interrupted(spark: Any, job: Pipeline, folder: Path) -> dict[str, Any]:
+    """The same, with Ctrl-C once tasks are running."""
+    done = threading.Event()
+
+    def press() -> None:
+        tracker = spark.sparkContext.statusTracker()
+        while not done.wait(0.05):
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            if any(stage is not None and stage.numActiveTasks for stage in stages):
+                os.kill(os.getpid(), signal.SIGINT)
+                return
+
+    threading.Thread(target=press, daemon=True).start()
+    try:
+        found = written(job, folder)
+    finally:
+        done.set()
+    return {**found, "running": len(spark.sparkContext.statusTracker().getActiveJobsIds())}
+
+
+def main() -> int:
+    """Print a line of JSON."""
+    found: dict[str, Any] = {}
+    large, small = a_join(400, 32), a_join(6, 4)
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, hard))
+    spark = ks.session("local[2]", config={"spark.driver.memory": "1g"})
+    for name, engine in (("spark", spark), ("plain", None)):
+        with tempfile.TemporaryDirectory() as folder:
+            found[name] = written(ks.pipeline(engine, large, parts=2), Path(folder))
+    try:
+        ks.pipeline(spark, a_join(2000, 64))
+    except KitError as error:
+        found["temporary"] = str(error)
+    with tempfile.TemporaryDirectory() as folder:
+        job = ks.pipeline(spark, large, parts=32)
+        found["interrupted"] = interrupted(spark, job, Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        found["after"] = written(ks.pipeline(spark, small), Path(folder))
+    java: Any = driver._Java.now
+    java.proc.kill()
+    java.proc.wait()
+    again = ks.session("local[2]", config={"spark.driver.memory": "1g"})
+    found["again"] = again is not spark and again.range(3).count() == 3
+    ks.stop(again)
+    print(json.dumps(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
