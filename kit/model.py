@@ -65,6 +65,7 @@ class Monitor(Struct, frozen=True):
     states are, and holds no more than the verdict needs: a search visits every pair of a state and
     its memories. ``rename(memory, permutation)`` gives the memory with the names that the model's
     symmetry gives; without it, no search that uses the symmetry can have this monitor.
+    ``invariant`` is the invariant of the requirements that it watches over, if any.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Monitor(Struct, frozen=True):
     step: Callable[[Any, Any, Any, Any], Any]
     verdict: Callable[[Any], str | None]
     rename: Callable[[Any, Any], Any] | None = None
+    invariant: str = ""
 
 
 class Lamp(Struct, frozen=True):
