@@ -8,14 +8,14 @@ understand; so it is looked for, and told in one line with the place in the code
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import CodeType, MethodType
 from typing import Any
 
-from kit.errors import BadInput, shorten
-from kit.model import Model, content
+from kit.errors import BadInput
+from kit.model import Model, Monitor, content
 
 _KIT = str(Path(__file__).parent)
 _LASTING = "values that never change: numbers, text, tuples, frozen structs"
@@ -40,20 +40,32 @@ def audit(model: Model[Any, Any], state: Any) -> None:
                 _stands(after, f"effect of {model.verb(action)}", rule.effect)
 
 
-def blame(model: Model[Any, Any], states: list[Any], error: Exception) -> BadInput | None:
+def blame(
+    model: Model[Any, Any], monitors: Sequence[Monitor], nodes: list[Any], error: Exception
+) -> BadInput | None:
     """What a model did wrong when a search of it ended in ``error``; None: nothing that we know.
 
-    ``states`` are those that were being looked at.
+    ``nodes`` are the states that were being looked at; with monitors, tuples of a state and what
+    each of them remembered.
     """
     if "immutable type" in str(error) or type(error).__name__ == "FrozenInstanceError":
-        return BadInput(_raised(error), f"a state that is written to ({error})", _NEW)
+        return BadInput(_raised(error), "a state that is written to", f"{_NEW}: {error}")
     if isinstance(error, TypeError) and "unhashable" in str(error):
-        for state in states:
+        for node in nodes:
             try:
-                audit(model, state)
+                audit(model, node[0] if monitors else node)
+                for place_of, monitor in enumerate(monitors, start=1):
+                    _audit_memory(model, monitor, node[0], node[place_of])
             except BadInput as found:
                 return found
     return None
+
+
+def _audit_memory(model: Model[Any, Any], monitor: Monitor, state: Any, memory: Any) -> None:
+    _stands(memory, f"monitor {monitor.name}", monitor.begin)
+    for action, after in model.successors(state):
+        news = monitor.step(memory, state, action, after)
+        _stands(news, f"monitor {monitor.name}", monitor.step)
 
 
 def place(what: str, function: Callable[..., Any]) -> str:
@@ -68,7 +80,7 @@ def _stands(value: Any, what: str, function: Callable[..., Any]) -> bytes:
         hash(value)
         return content(value)
     except TypeError as error:
-        raise BadInput(place(what, function), f"{shorten(value)} ({error})", _LASTING) from None
+        raise BadInput(place(what, function), value, f"{_LASTING} ({error})") from None
 
 
 def _code(function: Any) -> CodeType | None:
@@ -90,7 +102,7 @@ def _raised(error: Exception) -> str:
     found, link = "model", error.__traceback__
     while link is not None:
         name = link.tb_frame.f_code.co_filename
-        if not name.startswith(_KIT) or "/twophase/" in name or "/tcm/" in name:
+        if not name.startswith(_KIT) and link.tb_frame.f_code.co_name != "__setattr__":
             found = f"{link.tb_frame.f_code.co_name}, {_line(name, link.tb_lineno)}"
         link = link.tb_next
     return found

@@ -12,11 +12,12 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
-from kit.audit import audit, blame
+from kit.audit import blame
 from kit.compose import Refinement
 from kit.errors import BadInput
 from kit.model import Model, Monitor, Property
 from kit.search import NO_LIMIT, Mode, Progress, Search, Violation
+from kit.search_memory import kept
 
 __all__ = ["Mode", "Progress", "Result", "Violation", "check", "check_refinement"]
 
@@ -82,7 +83,6 @@ def check(
         watching = model.monitors if properties is None else ()
     if symmetry:
         _has_symmetry(model, watching)
-    audit(model, model.start())
     search = Search(
         model,
         model.properties if properties is None else properties,
@@ -105,7 +105,7 @@ def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:
     except KeyboardInterrupt:
         interrupted = True
     except (TypeError, AttributeError) as error:
-        found = blame(model, [search.state_of(node) for node in search.frontier], error)
+        found = blame(model, search.monitors, search.under_way(), error)
         if found is None:
             raise
         raise found from None
@@ -128,7 +128,7 @@ def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:
             for prop in search.goals
             if not complete and (violation is None or violation.property != prop.name)
         ),
-        search.memory(),
+        kept(search.parents, search.sources),
         interrupted,
     )
 

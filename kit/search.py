@@ -9,9 +9,7 @@ by replay.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -24,7 +22,6 @@ Progress = Callable[[int, int], None]
 Mode = Literal["breadth", "depth"]
 REPORT_EVERY = 4096
 NO_LIMIT = 1 << 62
-_SAMPLE = 500  # nodes: twice as many are looked at to estimate the memory of all
 
 
 class Violation(Struct, frozen=True):
@@ -74,6 +71,8 @@ class Search:
         self.parents: dict[Any, Any] = {}
         self.sources: dict[Any, list[Any]] = {}
         self.frontier: list[Any] = []
+        self.keys: list[Any] = []
+        self.stack: list[_Open] = []
         self.transitions = 0
         self.depth = 0
         self.complete = True
@@ -83,9 +82,10 @@ class Search:
     def run(self, mode: Mode, progress: Progress | None) -> Violation | None:
         """Visit nodes until a violation, a bound or the end; then judge possible progress."""
         start = self.first()
+        audit(self.model, self.state_of(start))
         key = self.key_of(start)
         self.parents[key] = key
-        self.frontier = [start]
+        self.frontier, self.keys = [start], [key]
         violation = self._judge(start, key)
         if violation is None:
             search = self._breadth_first if mode == "breadth" else self._depth_first
@@ -136,6 +136,10 @@ class Search:
 
         return key
 
+    def under_way(self) -> list[Any]:
+        """The nodes whose steps are being taken."""
+        return [one.node for one in self.stack] or self.frontier
+
     def state_of(self, node: Any) -> Any:
         """The model's state in a node."""
         return node[0] if self.monitors else node
@@ -148,21 +152,24 @@ class Search:
         while self.frontier and self.complete:
             audit(self.model, self.state_of(self.frontier[0]))
             found: list[Any] = []
-            violation = self._level(found, level >= self.deepest, progress)
+            keys: list[Any] = []
+            violation = self._level(found, keys, level >= self.deepest, progress)
             level += 1
             self.depth += bool(found) or violation is not None
             if violation is not None:
                 return violation
-            self.frontier = found
+            self.frontier, self.keys = found, keys
         return None
 
-    def _level(self, found: list[Any], closed: bool, progress: Progress | None) -> Violation | None:
-        """Take every enabled step from a level's nodes; what is new goes to ``found``.
+    def _level(
+        self, found: list[Any], keys: list[Any], closed: bool, progress: Progress | None
+    ) -> Violation | None:
+        """Take every enabled step from a level's nodes; what is new goes to ``found`` and ``keys``.
 
         A ``closed`` level takes no new nodes: what would be one is beyond the bound on depth. The
         time of a search is spent here, so names are looked up once, outside the loops.
         """
-        frontier, successors, canonical = self.frontier, self.successors, self.canonical
+        successors, canonical = self.successors, self.canonical
         parents, judge = self.parents, self._judge
         looking = bool(self.steps or self.goals)
         ends = self.model.rests_at_goals
@@ -170,8 +177,7 @@ class Search:
         report = NO_LIMIT if progress is None else len(parents) + REPORT_EVERY
         taken = 0
         try:
-            for node in frontier:
-                own = node if canonical is None else canonical(node)
+            for node, own in zip(self.frontier, self.keys, strict=True):
                 moved = False
                 for action, after in successors(node):
                     moved = True
@@ -190,6 +196,7 @@ class Search:
                     if fresh:
                         parents[key] = own
                         found.append(after)
+                        keys.append(key)
                         violation = judge(after, key)
                         if violation is not None:
                             return violation
@@ -198,7 +205,7 @@ class Search:
                     if violation is not None:
                         return violation
                 if len(parents) >= report and progress is not None:
-                    progress(len(parents), len(frontier))
+                    progress(len(parents), len(self.frontier))
                     report = len(parents) + REPORT_EVERY
         finally:
             self.transitions += taken
@@ -213,7 +220,8 @@ class Search:
         start = self.key_of(self.frontier[0])
         away = {start: 0}
         beyond: dict[Any, list[tuple[Any, ...]]] = {}
-        stack = [_Open(self.frontier[0], start, self.successors(self.frontier[0]), False)]
+        stack = self.stack
+        stack += [_Open(self.frontier[0], start, self.successors(self.frontier[0]), False)]
         report = NO_LIMIT if progress is None else REPORT_EVERY
         while stack:
             top = stack[-1]
@@ -335,7 +343,7 @@ class Search:
                 return Violation(prop.name, "from here it is out of reach", actions)
         return None
 
-    # -- runs and memory --------------------------------------------------------------------------
+    # -- runs -------------------------------------------------------------------------------------
 
     def run_to(self, key: Any) -> tuple[tuple[Any, ...], Any]:
         """The run by which a key was first reached, and the real node it ends in, by replay.
@@ -360,39 +368,3 @@ class Search:
                     f"after {len(actions)} steps a run cannot be replayed"
                 )
         return tuple(actions), node
-
-    def memory(self) -> int:
-        """About how many bytes the search keeps: the visited nodes and the links between them.
-
-        Estimated from a thousand nodes. What the first half of them shares with the second (a
-        log, say) counts once.
-        """
-        keys = list(islice(self.parents, 0, None, max(1, len(self.parents) // (2 * _SAMPLE))))
-        halves = keys[::2], keys[1::2]
-        known: set[int] = set()
-        first, second = (sum(_size(key, known) for key in half) for half in halves)
-        rest = len(self.parents) - len(keys)
-        each = second / len(halves[1]) if halves[1] else 0
-        links = sys.getsizeof(self.parents) + sys.getsizeof(self.sources)
-        lists = list(islice(self.sources.values(), 2 * _SAMPLE))
-        if lists:
-            links += sum(map(sys.getsizeof, lists)) * len(self.sources) // len(lists)
-        return int(first + second + rest * each) + links
-
-
-def _size(value: Any, known: set[int]) -> int:
-    """The bytes of a value and of all that it holds, without what is in ``known``."""
-    total, todo = 0, [value]
-    while todo:
-        one = todo.pop()
-        if id(one) in known or isinstance(one, type):
-            continue
-        known.add(id(one))
-        total += sys.getsizeof(one)
-        if isinstance(one, Struct):
-            todo += [getattr(one, name) for name in one.__struct_fields__]
-        elif isinstance(one, tuple | list | frozenset):
-            todo += one
-        elif isinstance(one, dict):
-            todo += [*one, *one.values()]
-    return total

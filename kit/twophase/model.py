@@ -138,6 +138,18 @@ def managers(mask: int) -> tuple[str, ...]:
     return tuple(f"RM{i}" for i in range(mask.bit_length()) if mask >> i & 1)
 
 
+@cache
+def _bits(mask: int, count: int) -> tuple[int, ...]:
+    return tuple(mask >> i & 1 for i in range(count))
+
+
+@cache
+def _packed(done: tuple[tuple[int, ...], ...], tm: int) -> TwoPhaseState:
+    """The state in which each manager has done so: has prepared, been heard, committed, aborted."""
+    masks = (sum(bit << i for i, bit in enumerate(bits)) for bits in zip(*done, strict=True))
+    return TwoPhaseState(*masks, tm)
+
+
 def consistent(s: TwoPhaseState) -> str | None:
     """No resource manager commits while another one aborts."""
     if s.committed and s.aborted:
@@ -180,9 +192,22 @@ class TwoPhase(Model[TwoPhaseState, Any]):
             sometimes("all-abort", "Everybody aborts", lambda s: s.aborted == self.everybody),
         )
 
+        self.symmetry = self.in_order
+
     def start(self) -> TwoPhaseState:
         """Everybody works; nothing was sent."""
         return TwoPhaseState(0, 0, 0, 0, UNDECIDED)
+
+    def in_order(self, s: TwoPhaseState) -> tuple[TwoPhaseState, tuple[int, ...]]:
+        """The state that stands for all in which the managers have only changed places.
+
+        Managers are interchangeable: sort them by what each of them has done. Also returns which
+        manager (by its number in ``s``) has got each place.
+        """
+        masks = s.prepared, s.heard, s.committed, s.aborted
+        done = tuple(zip(*(_bits(mask, self.count) for mask in masks), strict=True))
+        places = sorted(range(self.count), key=done.__getitem__)
+        return _packed(tuple(sorted(done)), s.tm), tuple(places)
 
     def unfinished(self, s: TwoPhaseState) -> int:
         """The managers that neither committed nor aborted, as a bit mask."""

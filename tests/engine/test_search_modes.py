@@ -1,0 +1,351 @@
+"""Ways to search: breadth or depth first, bounded, with symmetry, interrupted, with deadlocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from kit.check import Mode, Result, check
+from kit.errors import BadInput, KitError, Refusal
+from kit.model import Monitor, Property, Rule, always, goal, sometimes, step
+from kit.timeline import Timeline
+from kit.twophase.model import Obey, Prepare, TwoPhase, TwoPhaseParameters, TwoPhaseState
+from tests.engine.test_check import COUNTS, WRONG, Rash, distances
+from tests.engine.toys import Cell, Go, Graph
+
+edges = st.dictionaries(
+    st.integers(0, 8), st.lists(st.integers(0, 8), unique=True, max_size=4).map(tuple), max_size=9
+)
+MODES: tuple[Mode, ...] = ("breadth", "depth")
+
+
+def managers(rms: int) -> TwoPhase:
+    """Two-phase commit with so many managers."""
+    return TwoPhase(TwoPhaseParameters(rms))
+
+
+def replayed(model: Any, actions: tuple[Any, ...]) -> Any:
+    """The state in which a run ends; every step must be enabled."""
+    timeline = Timeline(model)
+    for action in actions:
+        timeline.do(action)
+    return timeline.state
+
+
+# -- depth first -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rms", [3, 5])
+def test_depth_first_visits_the_same_states(rms: int) -> None:
+    """The order changes neither states nor steps nor what is reached, only the runs."""
+    result = check(managers(rms), mode="depth")
+    assert (result.states, result.transitions) == COUNTS[rms]
+    assert (result.complete, result.unreached) == (True, ())
+    assert result.depth >= 3 * rms + 1
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_depth_first_finds_a_run_too(name: str) -> None:
+    """Depth first, a wrong property is refuted by a run that replays, if not by the shortest."""
+    prop, shortest = WRONG[name]
+    model = TwoPhase()
+    violation = check(model, (prop,), mode="depth").violation
+    assert violation is not None
+    assert len(violation.actions) >= shortest
+    assert prop.check(replayed(model, violation.actions)) == violation.witness
+
+
+@given(edges, st.integers(0, 8), st.integers(1, 5), st.sampled_from(MODES))
+@settings(max_examples=400)
+def test_any_graph_within_a_depth(
+    graph: dict[int, tuple[int, ...]], bad: int, depth: int, mode: Mode
+) -> None:
+    """Within a bound on depth, both orders visit exactly the nodes that near and the steps between
+    them, and are complete exactly when there are no others.
+    """
+    away = distances(graph, 0)
+    near = {node for node, steps in away.items() if steps <= depth}
+    result = check(Graph(graph), max_depth=depth, mode=mode)
+    assert result.states == len(near)
+    assert result.transitions == sum(
+        other in near for node in near for other in graph.get(node, ())
+    )
+    assert result.complete is (len(near) == len(away))
+    assert mode == "depth" or result.depth == max(away[node] for node in near)
+    prop = always("bad", "Never there", lambda s: "there" if s.at == bad else None)
+    found = check(Graph(graph), (prop,), max_depth=depth, mode=mode).violation
+    assert (found is not None) == (bad in near)
+    assert found is None or len(found.actions) <= depth
+    onto = step("onto", "No step there", lambda b, a, n: f"{b.at}" if n.at == bad else None)
+    found = check(Graph(graph), (onto,), max_depth=depth, mode=mode).violation
+    assert (found is not None) == (bad in near and any(bad in graph.get(n, ()) for n in near))
+
+
+@given(edges, st.integers(0, 8))
+@settings(max_examples=200)
+def test_depth_first_judges_goals_alike(graph: dict[int, tuple[int, ...]], home: int) -> None:
+    """Possible progress does not depend on the order."""
+    prop = goal("home", "One can come home", lambda s: s.at == home)
+    breadth, depth = (check(Graph(graph), (prop,), mode=mode) for mode in MODES)
+    assert breadth.complete is depth.complete
+    assert (breadth.violation is None) is (depth.violation is None)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_bound_on_states_is_kept_in_both_orders(mode: Mode) -> None:
+    """So many states and no more; complete only where there are no others."""
+    for bound, complete in ((1, False), (287, False), (288, True)):
+        result = check(TwoPhase(), max_states=bound, mode=mode)
+        assert (result.states, result.complete) == (bound, complete)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"max_depth": 0}, "max_depth: got 0; allowed: a number from 1 up"),
+        ({"max_states": -3}, "max_states: got -3; allowed: a number from 1 up"),
+        ({"mode": "random"}, "mode: got 'random'; allowed: one of breadth, depth"),
+    ],
+)
+def test_senseless_limits_are_bad_input(given: dict[str, Any], said: str) -> None:
+    """A bound below one and an unknown order are refused in one line."""
+    with pytest.raises(BadInput, match=said):
+        check(TwoPhase(), **given)
+
+
+# -- symmetry --------------------------------------------------------------------------------------
+
+
+def orbits(rms: int) -> set[Any]:
+    """All reachable states without symmetry, each as the multiset of what its managers did."""
+    model = managers(rms)
+    seen, frontier = {model.start()}, [model.start()]
+    while frontier:
+        for _, after in model.successors(frontier.pop()):
+            if after not in seen:
+                seen.add(after)
+                frontier.append(after)
+    return {
+        (
+            s.tm,
+            tuple(
+                sorted(
+                    tuple(mask >> i & 1 for mask in (s.prepared, s.heard, s.committed, s.aborted))
+                    for i in range(rms)
+                )
+            ),
+        )
+        for s in seen
+    }
+
+
+@pytest.mark.parametrize("rms", [1, 2, 3, 5])
+def test_symmetry_visits_one_of_each_kind(rms: int) -> None:
+    """With symmetry as many states are visited as there are multisets of what managers did."""
+    found = check(managers(rms), symmetry=True)
+    assert found.states == len(orbits(rms))
+    assert found.complete
+
+
+def test_seven_managers_with_symmetry() -> None:
+    """Seven managers are searched in less than a tenth of a second, with the verdict that the
+    search without symmetry gives.
+    """
+    fastest = min((check(managers(7), symmetry=True) for _ in range(3)), key=lambda r: r.seconds)
+    assert fastest.seconds < 0.1
+    assert (fastest.states, fastest.complete, fastest.unreached) == (920, True, ())
+    assert fastest.violation is None
+
+
+PROPERTIES: dict[str, tuple[Property, ...]] = {
+    **{name: (prop,) for name, (prop, _) in WRONG.items()},
+    "clean": TwoPhase().properties,
+    "a step": (
+        step(
+            "step",
+            "Nobody obeys an abort after preparing",
+            lambda b, a, n: f"RM{a.rm}" if isinstance(a, Obey) and n.aborted & b.prepared else None,
+        ),
+    ),
+    "a goal": (goal("goal", "All can still commit", lambda s: s.committed == 0b111),),
+    "a good goal": (goal("goal", "All can be done", lambda s: s.committed | s.aborted == 0b111),),
+    "sometimes": (sometimes("both", "Both", lambda s: s.committed & s.aborted),),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_symmetry_changes_no_verdict(name: str, mode: Mode) -> None:
+    """With and without symmetry the same property is broken, breadth first by as long a run, which
+    replays on the real model and ends with the witness that is told.
+    """
+    properties = PROPERTIES[name]
+    whole = check(TwoPhase(), properties, mode=mode)
+    some = check(TwoPhase(), properties, mode=mode, symmetry=True)
+    assert some.states <= whole.states
+    assert (some.complete, some.unreached) == (whole.complete, whole.unreached)
+    assert (some.violation is None) is (whole.violation is None)
+    if some.violation is not None and whole.violation is not None:
+        assert some.violation.property == whole.violation.property
+        if mode == "breadth":
+            assert len(some.violation.actions) == len(whole.violation.actions)
+        state = replayed(TwoPhase(), some.violation.actions)
+        if properties[0].kind == "always":
+            assert properties[0].check(state) == some.violation.witness
+
+
+def test_a_planted_bug_is_found_with_symmetry() -> None:
+    """Committing too early is found with symmetry by as short a run."""
+    found = check(Rash(), symmetry=True).violation
+    assert found is not None
+    assert (found.property, len(found.actions)) == ("consistent", 5)
+    assert TwoPhase().properties[0].check(replayed(Rash(), found.actions)) == found.witness
+
+
+def test_monitors_are_renamed_with_the_state() -> None:
+    """A monitor that can rename takes part in the symmetry; its verdict is the one without."""
+
+    def watch(memory: int, before: Any, action: Any, after: Any) -> int:
+        if isinstance(action, Prepare):
+            return memory | 1 << action.rm
+        return -1 if isinstance(action, Obey) and after.aborted & memory else memory
+
+    def rename(memory: int, places: tuple[int, ...]) -> int:
+        if memory < 0:
+            return memory
+        return sum((memory >> rm & 1) << place for place, rm in enumerate(places))
+
+    hope = Monitor("hope", "", int, watch, lambda m: "in vain" if m < 0 else None, rename)
+    quiet = replace(hope, verdict=lambda m: None, name="quiet")
+    for monitor in (hope, quiet):
+        model = TwoPhase()
+        model.monitors = (monitor,)
+        whole, some = check(model), check(model, symmetry=True)
+        assert some.complete is whole.complete
+        assert some.states < whole.states
+        assert (some.violation is None) is (whole.violation is None)
+        if some.violation is not None and whole.violation is not None:
+            assert len(some.violation.actions) == len(whole.violation.actions)
+    model = TwoPhase()
+    model.monitors = (replace(hope, rename=None),)
+    with pytest.raises(BadInput, match="symmetry: got 'hope'; allowed: monitors that can rename"):
+        check(model, symmetry=True)
+
+
+def test_a_model_without_symmetry_says_so() -> None:
+    """Asking for a symmetry that is not there is bad input."""
+    with pytest.raises(BadInput, match="symmetry: got 'graph'; allowed: a model that has one"):
+        check(Graph({}), symmetry=True)
+
+
+def test_a_false_symmetry_is_told() -> None:
+    """Where a symmetry joins states that do not behave alike, so that a run cannot be replayed, the
+    model's symmetry is named as what is wrong.
+    """
+    home = goal("home", "One can come to 9", lambda s: s.at == 9)
+    model = Graph({0: (1, 7, 9), 1: (2, 9), 2: (6, 9), 7: (9,)}, home)
+    model.symmetry = lambda s: (Cell(2) if s.at == 7 else s, None)
+    with pytest.raises(KitError, match="graph: its symmetry joins states that do not behave alike"):
+        check(model, symmetry=True, mode="depth", max_depth=5)
+
+
+def test_canonical_states_are_alike() -> None:
+    """The canonical state is one of the same kind, and its own canonical state; the permutation
+    says where each manager went.
+    """
+    model = managers(4)
+    for s in (TwoPhaseState(0b1010, 0b1000, 0, 0b0001, 0), TwoPhaseState(0b1111, 0b1, 0b100, 0, 1)):
+        canonical, places = model.in_order(s)
+        assert sorted(places) == [0, 1, 2, 3]
+        assert model.in_order(canonical)[0] == canonical
+        for name in ("prepared", "heard", "committed", "aborted"):
+            before, after = getattr(s, name), getattr(canonical, name)
+            assert after == sum((before >> rm & 1) << place for place, rm in enumerate(places))
+
+
+# -- interrupted -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_interrupted_search_keeps_what_it_found(mode: Mode) -> None:
+    """Stopped from the keyboard, a search tells its counts, that it is not complete, and why."""
+    seen = 0
+
+    def stop(s: Any) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == 1000:
+            raise KeyboardInterrupt
+
+    result = check(managers(5), (always("stop", "Stop", stop),), mode=mode)
+    assert (result.interrupted, result.complete, result.violation) == (True, False, None)
+    assert result.states == 1000
+    assert result.transitions >= 999
+    assert 0 < result.memory < 10**6
+
+
+def test_memory_grows_with_what_is_kept() -> None:
+    """The memory told is that of the visited states: more states, more of it, and about right."""
+    small, large = check(managers(3)), check(managers(6))
+    assert small.memory < large.memory
+    each = large.memory / large.states
+    assert 60 < each < 400
+    assert check(TwoPhase(), (goal("g", "", lambda s: s.committed | s.aborted == 7),)).memory > (
+        small.memory
+    )
+
+
+def told(result: Result) -> Result:
+    """A result without what differs from run to run."""
+    return replace(result, seconds=0.0)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_search_repeats_itself(mode: Mode) -> None:
+    """The same search gives the same result, in every order, with and without symmetry."""
+    for symmetry in (False, True):
+        one, two = (check(managers(4), mode=mode, symmetry=symmetry) for _ in range(2))
+        assert told(one) == told(two)
+
+
+# -- deadlocks -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_deadlock_is_a_violation_where_the_model_says_so(mode: Mode) -> None:
+    """A model that rests at its goals only has a deadlock where it rests elsewhere."""
+    home = goal("home", "One can come to 3", lambda s: s.at == 3)
+    model = Graph({0: (1, 3), 1: (2,), 2: (), 3: ()}, home)
+    assert check(model, mode=mode, max_states=4).violation is not None
+    model.rests_at_goals = True
+    found = check(model, mode=mode).violation
+    assert found is not None
+    assert (found.property, found.actions) == ("deadlock", (Go(1), Go(2)))
+    assert found.witness == "nothing can happen any more"
+    clean = Graph({0: (1,), 1: (3,), 3: ()}, home)
+    clean.rests_at_goals = True
+    assert check(clean, mode=mode).complete
+    restless = Graph({0: (0,)})
+    restless.rests_at_goals = True
+    assert check(restless, mode=mode).complete
+    restless = Graph({0: (1,)})
+    restless.rests_at_goals = True
+    assert check(restless, mode=mode).violation is not None
+
+
+def test_a_deadlock_names_what_is_refused() -> None:
+    """Its witness says what one would try there, and why that may not happen."""
+    model = Graph({0: (1,), 1: (2,)})
+    model.rests_at_goals = True
+    way = model.rules[0]
+    shut = Refusal("the door is shut")
+    model.rules = (
+        Rule(Go, "go", way.candidates, lambda s, a: shut if s.at == 1 else None, way.effect),
+    )
+    found = check(model).violation
+    assert found is not None
+    assert found.witness == "nothing can happen any more; go 2: the door is shut"
