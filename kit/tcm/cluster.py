@@ -7,6 +7,7 @@ the next step concerns. Source: CEP-21, "Event Submission Protocol", "Consistenc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -29,9 +30,11 @@ from kit.tcm.rules_quorums import (
     settled,
 )
 from kit.tcm.rules_steps import COURSES, SENTENCES
+from kit.tcm.rules_streams import stream_barriers
 from kit.tcm.safeguards import SAFEGUARDS
 
 _MOST_VERDICTS = 4096
+Gates = Callable[[Any, Sequence], tuple[Barrier, ...]]
 
 
 class TcmCluster(Product):
@@ -96,6 +99,9 @@ class TcmCluster(Product):
         """What must hold before the sequence's next step."""
         return barriers(self.snapshot(s), sequence, self.tcm.switches)
 
+    def _stream_barriers(self, s: Any, sequence: Sequence) -> tuple[Barrier, ...]:
+        return stream_barriers(self.snapshot(s), sequence, self.tcm.switches)
+
     # -- guards over both parts -------------------------------------------------------------------
 
     def _guarded(self, s: Any, part: str, action: Any) -> Refusal | None:
@@ -103,9 +109,9 @@ class TcmCluster(Product):
             case Learn(node) | Deliver(node):
                 return self._reachable(s, node)
             case Advance(node):
-                return self._informed(s, node) or self._barred(s, node)
+                return self._informed(s, node) or self._barred(s, node, self.barriers)
             case Stream(node):
-                return self._barred(s, node)
+                return self._barred(s, node, self._stream_barriers)
             case _:
                 return None
 
@@ -126,12 +132,12 @@ class TcmCluster(Product):
             missing=(node,),
         )
 
-    def _barred(self, s: Any, node: str) -> Refusal | None:
+    def _barred(self, s: Any, node: str, barriers: Gates) -> Refusal | None:
         """The progress barrier: a majority of everyone concerned must know the last step."""
         sequence = self.tcm.sequence(s.tcm, node)
         assert sequence is not None
         applied = self.applied(s)
-        unmet = [b for b in self.barriers(s, sequence) if not b.met(applied)]
+        unmet = [b for b in barriers(s, sequence) if not b.met(applied)]
         if not unmet:
             return None
         missing = dict.fromkeys(

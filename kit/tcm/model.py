@@ -23,7 +23,15 @@ from kit.tcm.rules_operations import Operation, validate
 from kit.tcm.rules_permit import permit
 from kit.tcm.rules_plan import plan
 from kit.tcm.rules_steps import COURSES, SENTENCES, Switches
-from kit.tcm.rules_streams import Task, awaits_streams, enough, pending, sources, tasks
+from kit.tcm.rules_streams import (
+    Task,
+    awaits_streams,
+    enough,
+    must_stream,
+    pending,
+    sources,
+    tasks,
+)
 
 _MOST_SNAPSHOTS = 4096
 
@@ -191,7 +199,9 @@ class Tcm(Model[TcmState, Any]):
     def task_sources(self, s: TcmState, sequence: Sequence, task: Task) -> tuple[str, ...]:
         """The nodes that stream a task as things stand."""
         down, _ = self.absent(s, sequence.plan.operation)
-        codes = (code for transfer in task.transfers for code in sources(transfer, down))
+        codes = (
+            code for transfer in task.transfers for code in sources(transfer, down, self.switches)
+        )
         return tuple(self.names[code] for code in dict.fromkeys(codes))
 
     def _stream(self, s: TcmState, action: Stream) -> TcmState:
@@ -218,7 +228,7 @@ class Tcm(Model[TcmState, Any]):
         driven = COURSES[operation.kind].driver == "node" and not sequence.undoing
         if driven and operation.node in s.down:
             return self._idle(operation)
-        if not awaits_streams(sequence):
+        if not must_stream(sequence, self.switches):
             return None
         todo = tasks(sequence)
         left = [todo[i] for i in pending(sequence, self.streamed(s, sequence.node))]

@@ -88,13 +88,14 @@ def compensation(sequence: Sequence, switches: Switches) -> tuple[PlannedStep, .
 
     Before the read switch one event restores everything. After it two are needed: reads back
     first, then (behind a barrier) writes. One event for both would let a coordinator that knows
-    it write to the old replicas while another still reads from the new ones.
+    it write to the old replicas while another still reads from the new ones (the safeguard
+    *two-event-cancel*).
     Source: CEP-21, "Cancelling Committed Events".
     """
     done = sequence.steps[: sequence.done]
     undo = [tuple(invert(delta) for delta in step.deltas) for step in reversed(done)]
     switched = [i for i, step in enumerate(reversed(done)) if step.switches]
-    if not switched:
+    if not switched or "two-event-cancel" in switches.off:
         return (PlannedStep("cancel", _sum(undo, sequence)),)
     cut = switched[0] + 1
     return (

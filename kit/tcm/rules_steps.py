@@ -89,6 +89,9 @@ class Switches(Struct, frozen=True):
     barrier: bool = True
 
 
+ALL_ON = Switches()
+
+
 def step_table(kind: Kind, switches: Switches) -> tuple[tuple[str, tuple[Part, ...]], ...]:
     """The steps of an operation: a name and the parts it commits, in order.
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kit.tcm.rules_barrier import majority
-from kit.tcm.rules_metadata import Sequence, Transfer
+from kit.tcm.rules_barrier import Barrier, barriers, majority
+from kit.tcm.rules_metadata import Sequence, Snapshot, Transfer
+from kit.tcm.rules_steps import ALL_ON, Switches
 
 
 class Task(Struct, frozen=True):
@@ -36,11 +37,18 @@ def tasks(sequence: Sequence) -> tuple[Task, ...]:
     )
 
 
-def sources(transfer: Transfer, down: frozenset[int]) -> tuple[int, ...]:
+def sources(
+    transfer: Transfer, down: frozenset[int], switches: Switches = ALL_ON
+) -> tuple[int, ...]:
     """Who streams a range: the displaced replica, or a quorum of the old ones that are up.
 
-    Fewer than a quorum when fewer are up; see :func:`enough`.
+    Fewer than a quorum when fewer are up; see :func:`enough`. Without the safeguard
+    *stream-from-displaced* any one of the old replicas will do: the nearest other one.
     """
+    if "stream-from-displaced" in switches.off and transfer.displaced is not None:
+        others = [code for code in transfer.olds if code not in {transfer.displaced} | down]
+        if others:
+            return (others[0],)
     if transfer.displaced is not None and transfer.displaced not in down:
         return (transfer.displaced,)
     up = tuple(code for code in transfer.olds if code not in down)
@@ -67,3 +75,20 @@ def pending(sequence: Sequence, streamed: int) -> tuple[int, ...]:
 def awaits_streams(sequence: Sequence) -> bool:
     """Whether the next step is the read switch, which data must precede."""
     return not sequence.undoing and sequence.done < len(sequence.steps) and sequence.next.switches
+
+
+def must_stream(sequence: Sequence, switches: Switches) -> bool:
+    """Whether the next step waits for the streaming: the safeguard *streams-before-switch*."""
+    return awaits_streams(sequence) and "streams-before-switch" not in switches.off
+
+
+def stream_barriers(
+    snapshot: Snapshot, sequence: Sequence, switches: Switches
+) -> tuple[Barrier, ...]:
+    """What must hold before anything is streamed: the new writers are known.
+
+    The safeguard *known-before-streams*: else a coordinator that does not write to the new replica
+    yet could have a write acknowledged after it was streamed past.
+    """
+    off = "known-before-streams" in switches.off
+    return () if off else barriers(snapshot, sequence, switches)

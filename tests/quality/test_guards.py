@@ -76,7 +76,7 @@ PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     ),
     "one event undoes all": (
         {"rf": 3, "cancels": 1},
-        [(PLAN, "    if not switched:\n", "    if True:\n")],
+        [(PLAN, "    if not switched or ", "    if True or ")],
     ),
     "a node takes part in two operations": (
         {"nodes": 8, "operations": ("leave B", "replace B Z"), "barrier": False},
