@@ -137,8 +137,11 @@ def as_sets(groups: Codes) -> Codes:
 def same_sets(first: Codes, second: Codes) -> NDArray[np.bool_]:
     """Whether groups of the same row are equal as sets; shape (n,)."""
     width = max(first.shape[1], second.shape[1])
-    equal = as_sets(padded(first, width)) == as_sets(padded(second, width))
-    return np.asarray(equal.all(axis=1), np.bool_)
+    one, other = padded(first, width), padded(second, width)
+    same = np.asarray((one == other).all(axis=1), np.bool_)
+    odd = np.flatnonzero(~same)  # few, as a rule: only these are sorted
+    same[odd] = (as_sets(one[odd]) == as_sets(other[odd])).all(axis=1)
+    return same
 
 
 def _trimmed(groups: Codes) -> Codes:

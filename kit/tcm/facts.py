@@ -15,11 +15,13 @@ from kit.registry import one_of
 from kit.ring.ranges import Range
 from kit.ring.tokens import TokenSpace
 from kit.tcm.cluster import TcmCluster
+from kit.tcm.facts_kept import kept
+from kit.tcm.facts_rehearsal import sizes, sources
 from kit.tcm.rules_barrier import Barrier
 from kit.tcm.rules_metadata import Begin, Cancel, Sequence, Snapshot, locks
 from kit.tcm.rules_plan import plan
 from kit.tcm.rules_steps import BEFORE, COURSES, SENTENCES
-from kit.tcm.rules_streams import Task, tasks
+from kit.tcm.rules_streams import tasks
 
 
 class RangeRow(Struct, frozen=True):
@@ -265,6 +267,10 @@ def applied(m: TcmCluster, s: Any) -> tuple[Applied, ...]:
 
 def nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
     """Every node that is, or may come to be, part of the cluster."""
+    return kept(m, ("nodes", s.tcm.events, s.tcm.down), lambda: _nodes(m, s))
+
+
+def _nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
     metadata = m.snapshot(s).metadata
     status = {
         sequence.node: COURSES[sequence.plan.operation.kind].status
@@ -293,7 +299,8 @@ def _coming(sequences: tuple[Sequence, ...], name: str) -> tuple[int, ...]:
 
 def operations(m: TcmCluster, s: Any) -> tuple[OperationRow, ...]:
     """Every operation under way that somebody remembers."""
-    return tuple(_operation(m, s, sequence) for sequence in m.tcm.sequences(s.tcm))
+    found = m.tcm.sequences(s.tcm)
+    return kept(m, ("operations", s), lambda: tuple(_operation(m, s, one) for one in found))
 
 
 def _operation(m: TcmCluster, s: Any, sequence: Sequence) -> OperationRow:
@@ -371,23 +378,15 @@ def streams(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[StreamRow, ...]:
     if sequence.undoing or any(step.switches for step in sequence.steps[: sequence.done]):
         return ()
     mask = m.tcm.streamed(s.tcm, sequence.node)
+    metadata, known = m.snapshot(s).metadata, sizes(m)
     found = []
     for i, task in enumerate(tasks(sequence)):
-        found += _stream(m, s, sequence, task, done=bool(mask >> i & 1))
+        for transfer in task.transfers:
+            givers = sources(m, s, sequence, transfer)
+            left, right = transfer.range.left, transfer.range.right
+            bounds = (left, right, transfer.range.label(space(m)))
+            for keyspace in metadata.keyspaces_of(transfer.group):
+                size = known.of(keyspace, left, right, givers) if known else None
+                row = (keyspace, *bounds, givers, m.names[task.target], bool(mask >> i & 1), size)
+                found.append(StreamRow(*row))
     return tuple(found)
-
-
-def _stream(
-    m: TcmCluster, s: Any, sequence: Sequence, task: Task, *, done: bool
-) -> list[StreamRow]:
-    metadata = m.snapshot(s).metadata
-    found = []
-    for transfer in task.transfers:
-        one = Task(task.target, task.displaced, (transfer,))
-        givers = m.tcm.task_sources(s.tcm, sequence, one)
-        bounds = (transfer.range.left, transfer.range.right, transfer.range.label(space(m)))
-        found += [
-            StreamRow(keyspace, *bounds, givers, m.names[task.target], done)
-            for keyspace in metadata.keyspaces_of(transfer.group)
-        ]
-    return found

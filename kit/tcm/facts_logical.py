@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from kit.tcm.cluster import TcmCluster
 from kit.tcm.facts import RangeRow, rows
+from kit.tcm.facts_large import length, rows_of
 
 
 class LogicalRow(Struct, frozen=True):
@@ -25,8 +26,11 @@ class LogicalRow(Struct, frozen=True):
     writes: tuple[tuple[str, ...], ...]
 
 
-def logical(m: TcmCluster, s: Any, keyspace: str) -> tuple[LogicalRow, ...]:
-    """The rows of a keyspace as logical replicas.
+def logical(
+    m: TcmCluster, s: Any, keyspace: str, most: int | None = None
+) -> tuple[LogicalRow, ...]:
+    """The rows of a keyspace as logical replicas; of a table with more than ``most`` rows only
+    those in which something moves, and of these so many.
 
     Raises:
         BadInput: for an unknown keyspace.
@@ -40,7 +44,12 @@ def logical(m: TcmCluster, s: Any, keyspace: str) -> tuple[LogicalRow, ...]:
         if transfer.group == group and transfer.displaced is not None
     ]
     found = []
-    for row in rows(m, s, keyspace):
+    size = None if most is None else length(m, s, keyspace)
+    if most is None or size is None or size <= most:
+        known = rows(m, s, keyspace)
+    else:
+        known = rows_of(m, s, keyspace, (held.right for held, _, _ in moves), most)
+    for row in known:
         pairs = {
             old: new
             for held, old, new in moves

@@ -158,5 +158,7 @@ def locks(sequence: Sequence) -> tuple[tuple[int, Range], ...]:
 
 def node_codes(metadata: Metadata, names: tuple[str, ...]) -> tuple[int, ...]:
     """The codes of nodes, by name."""
+    if not names:
+        return ()
     index: dict[str, Any] = {name: code for code, name in enumerate(metadata.ring.names)}
     return tuple(index[name] for name in names)

@@ -12,8 +12,9 @@ import re
 
 import msgspec
 
-from kit.views.fragment import Frag, check_keys, closing, escape, opening
+from kit.views.fragment import Frag, closing, escape, keys, opening
 
+MOST_SEEN = 1024
 HOLE = re.compile(r"<!--(\d+)-->")
 
 
@@ -24,14 +25,27 @@ class Store:
         self.texts: list[str] = []
         self.size = 0
         self._ids: dict[str, int] = {}
+        self._seen: dict[int, tuple[Frag, int, frozenset[str]]] = {}
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def add(self, frag: Frag) -> int:
         """Store a frame and return its id. Raises ValueError when a key is used twice in it."""
-        check_keys(frag)
+        self._check(frag, set())
         return self._put(frag)
+
+    def _check(self, frag: Frag, seen: set[str]) -> None:
+        """Raise ValueError for a key used twice; a part that was stored before has its keys."""
+        stored = self._seen.get(id(frag))
+        found = (frag.key,) if stored is None else stored[2]
+        for key in found:
+            if key is not None and key in seen:
+                raise ValueError(f"key {key!r} is used twice in one frame")
+        seen.update(key for key in found if key is not None)
+        for kid in frag.kids if stored is None else ():
+            if isinstance(kid, Frag):
+                self._check(kid, seen)
 
     def flat(self, root: int) -> str:
         """Return the whole HTML of a stored part: every hole filled."""
@@ -53,14 +67,27 @@ class Store:
         return found
 
     def _put(self, frag: Frag) -> int:
+        stored = self._seen.get(id(frag))
+        if stored is not None:
+            return stored[1]
         text = self._text(frag)
         known = self._ids.get(text)
-        if known is not None:
-            return known
-        self._ids[text] = len(self.texts)
-        self.texts.append(text)
-        self.size += len(text)
-        return len(self.texts) - 1
+        if known is None:
+            known = self._ids[text] = len(self.texts)
+            self.texts.append(text)
+            self.size += len(text)
+        if frag.get("data-kept") is not None:
+            self._remember(frag, known)
+        return known
+
+    def _remember(self, frag: Frag, known: int) -> None:
+        """A large part that a view draws once and shows in many frames is written once, too.
+
+        It is held, so that no other part gets its identity.
+        """
+        if len(self._seen) >= MOST_SEEN:
+            del self._seen[next(iter(self._seen))]
+        self._seen[id(frag)] = (frag, known, frozenset(keys(frag)))
 
     def _text(self, frag: Frag) -> str:
         parts = [opening(frag)]

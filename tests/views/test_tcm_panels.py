@@ -15,11 +15,12 @@ from kit.views.frame import action_board, frame, frame_text
 from kit.views.panel import Scene
 from kit.views.registry import for_model
 from kit.views.tcm.epochs import draw_epochs, epochs_text
+from kit.views.tcm.line import draw_line, line_text
 from kit.views.tcm.log import draw_log
 from kit.views.tcm.logical import draw_logical, logical_text
 from kit.views.tcm.operation import draw_locks, draw_operations, draw_streams, operations_text
 from kit.views.tcm.placement import change, draw_placements, lines, placements_text
-from kit.views.tcm.ring import draw_line, draw_ring, line_text
+from kit.views.tcm.ring import draw_ring
 from kit.views.tcm.status import draw_status, status_text
 from tests.views.frames import classed, milestones, part, scenes, table, walk
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from kit.tcm.facts import RangeRow
+from kit.tcm.facts_kept import kept
+from kit.tcm.facts_large import listed, look, served
 from kit.views.fragment import Frag, h
+from kit.views.panel import Scene
 
 MOST_LISTED = 4096
 CHUNK = 32
 
 
-def search(keyspace: str, rows: Sequence[RangeRow]) -> Frag:
+def search(scene: Scene, keyspace: str, count: int) -> Frag:
     """Draw a box that finds ranges by token, bound or node, among all that are listed."""
-    listed = rows[:MOST_LISTED]
-    rest = len(rows) - len(listed)
-    chunks = [listed[i : i + CHUNK] for i in range(0, len(listed), CHUNK)]
+    shown = min(count, MOST_LISTED)
+    rest = count - shown
     return h(
         "div",
         h(
@@ -25,14 +25,7 @@ def search(keyspace: str, rows: Sequence[RangeRow]) -> Frag:
         ),
         h(
             "div",
-            [
-                h(
-                    "ul",
-                    [h("li", _plain(one)) for one in chunk],
-                    k=f"chunk:{keyspace}:{chunk[0].right}",
-                )
-                for chunk in chunks
-            ],
+            [_chunk(scene, keyspace, first) for first in range(0, shown, CHUNK)],
             data_find=True,
             class_="scroll found",
             tabindex=0,
@@ -41,8 +34,26 @@ def search(keyspace: str, rows: Sequence[RangeRow]) -> Frag:
         ),
         h("p", f"{rest} further ranges are not in this list.", class_="soft") if rest else None,
         k=f"search:{keyspace}",
+        data_kept=True,
         data_sift=True,
     )
+
+
+def _chunk(scene: Scene, keyspace: str, first: int) -> Frag:
+    """Draw some rows of the list; most of them are the same after the next event."""
+    model, state = scene.model, scene.state
+    last = min(first + CHUNK, MOST_LISTED)
+
+    def draw() -> Frag:
+        rows = listed(model, state, keyspace, first, last)
+        return h(
+            "ul",
+            [h("li", _plain(one)) for one in rows],
+            k=f"chunk:{keyspace}:{rows[0].right}",
+            data_kept=True,
+        )
+
+    return kept(model, ("chunk", keyspace, look(model, state, keyspace, first, last)), draw)
 
 
 def _plain(row: RangeRow) -> str:
@@ -55,16 +66,12 @@ def _plain(row: RangeRow) -> str:
     return f"{row.label} {groups}"
 
 
-def summary(keyspace: str, rows: Sequence[RangeRow]) -> Frag:
+def summary(scene: Scene, keyspace: str) -> Frag:
     """Draw how many ranges each node reads and writes, as a table that opens."""
-    counts: dict[str, list[int]] = {}
-    for one in rows:
-        for i, group in enumerate((one.reads, one.writes)):
-            for name in group:
-                counts.setdefault(name, [0, 0])[i] += 1
+    found = served(scene.model, scene.state, keyspace)
     return h(
         "details",
-        h("summary", f"ranges by node ({len(counts)} nodes)"),
+        h("summary", f"ranges by node ({len(found)} nodes)"),
         h(
             "table",
             h("caption", "Ranges each node serves"),
@@ -77,15 +84,16 @@ def summary(keyspace: str, rows: Sequence[RangeRow]) -> Frag:
                 [
                     h(
                         "tr",
-                        h("th", name, scope="row"),
-                        h("td", reads),
-                        h("td", writes),
-                        k=f"serves:{keyspace}:{name}",
+                        h("th", one.node, scope="row"),
+                        h("td", one.reads),
+                        h("td", one.writes),
+                        k=f"serves:{keyspace}:{one.node}",
                     )
-                    for name, (reads, writes) in sorted(counts.items())
+                    for one in found
                 ],
             ),
         ),
         k=f"summary:{keyspace}",
+        data_kept=True,
         class_="rest",
     )

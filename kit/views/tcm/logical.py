@@ -8,12 +8,13 @@ from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 
 LOGICAL_ROWS = 24
+MOST_ROWS = 200
 
 
 def draw_logical(scene: Scene) -> Frag:
     """Draw each range as a record; a write replica of two nodes needs both answers."""
     name = facts.keyspaces(scene.model)[0]
-    found = logical(scene.model, scene.state, name)
+    found = logical(scene.model, scene.state, name, MOST_ROWS)
     shown = [one for one in found if any(len(pair) > 1 for pair in one.writes)] or found
     shown = shown[:LOGICAL_ROWS]
     return h(
@@ -56,7 +57,7 @@ def logical_text(scene: Scene) -> str:
     return "\n".join(
         f"  {one.row.label} reads {', '.join(one.reads)}; "
         f"writes {', '.join('(' + ' and '.join(pair) + ')' for pair in one.writes)}"
-        for one in logical(scene.model, scene.state, name)[:200]
+        for one in logical(scene.model, scene.state, name, MOST_ROWS)
     )
 
 

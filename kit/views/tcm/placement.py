@@ -9,6 +9,8 @@ from msgspec import Struct
 
 from kit.tcm import facts
 from kit.tcm.facts import RangeRow
+from kit.tcm.facts_kept import kept
+from kit.tcm.facts_large import Changes, changes, length
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.tcm.large import search, summary
@@ -93,6 +95,22 @@ def _covers(now: Sequence[RangeRow], then: Sequence[RangeRow]) -> list[RangeRow 
     return found
 
 
+def large(scene: Scene, keyspace: str) -> int | None:
+    """How many rows there are, where they are too many to read; None where each is drawn."""
+    count = length(scene.model, scene.state, keyspace)
+    if count is None or count <= MOST_ROWS:
+        return None
+    if scene.before is not None and length(scene.model, scene.before, keyspace) is None:
+        return None
+    return count
+
+
+def _changed(scene: Scene, keyspace: str) -> tuple[Changes, list[Lines]]:
+    """What the step changed in a large table."""
+    found = changes(scene.model, scene.state, scene.before, keyspace, MOST_ROWS)
+    return found, [_line(one.now, one.before) for one in found.rows]
+
+
 def draw_placements(scene: Scene) -> Frag:
     """Draw both tables of every keyspace; a drop-down chooses among several."""
     names = facts.keyspaces(scene.model)
@@ -112,13 +130,16 @@ def draw_placements(scene: Scene) -> Frag:
 
 
 def _keyspace(scene: Scene, name: str, *, hidden: bool, several: bool) -> Frag:
+    count = large(scene, name)
+    if count is not None:
+        return _large_keyspace(scene, name, count, hidden=hidden, several=several)
     rows = lines(scene, name)
     focus = facts.focus(scene.model)
     inside = [one for one in rows if focus is None or _inside(one.row, focus.left, focus.right)]
     outside = [one for one in rows if one not in inside] if focus else []
-    body = _large(name, rows) if len(rows) > MOST_ROWS else [_tables(name, inside, "")]
+    body = _tables(name, inside, "")
     rest = None
-    if outside and len(rows) <= MOST_ROWS:
+    if outside:
         rest = h(
             "details",
             h("summary", f"the rest of the ring: {_count(len(outside), 'range')}"),
@@ -151,10 +172,13 @@ def _difference(scene: Scene, rows: Iterable[Lines]) -> str:
     """Say for each token whether its replicas changed in this step."""
     if scene.before is None:
         return "Bold with +: added in the step. Dashed with −: removed. Double edge: written only."
-    moved = [one for one in rows if one.changed]
-    if not moved:
+    read, write = (sum(getattr(one, side).any for one in rows) for side in ("reads", "writes"))
+    return _moved(read, write)
+
+
+def _moved(read: int, write: int) -> str:
+    if not read and not write:
         return "Token by token: no replicas changed in this step."
-    read, write = (sum(getattr(one, side).any for one in moved) for side in ("reads", "writes"))
     return f"Token by token: reads changed in {_count(read, 'range')}, writes in {write}."
 
 
@@ -236,21 +260,24 @@ def chips(prefix: str, group: Change, reads: Sequence[str]) -> list[Frag]:
     return found
 
 
-def _large(keyspace: str, rows: Sequence[Lines]) -> list[Frag | None]:
+def _large_keyspace(scene: Scene, name: str, count: int, *, hidden: bool, several: bool) -> Frag:
     """What stands for a table too long to read: changes, a search box, a summary by node."""
-    moved = [one for one in rows if one.changed]
-    shown = moved[:MOST_ROWS]
-    left_out = len(moved) - len(shown)
+    model, state = scene.model, scene.state
+    found, shown = _changed(scene, name)
+    left_out = found.either - len(shown)
     more = f" {left_out} more changed; search for them." if left_out else ""
-    return [
+    first = scene.before is None
+    return h(
+        "div",
+        h("p", f"{name}: {facts.replication(model, name)}", class_="soft"),
         h(
             "p",
-            f"{len(rows)} ranges; {len(moved)} changed in this step and are shown.{more}",
-            k=f"large:{keyspace}",
+            f"{count} ranges; {found.either} changed in this step and are shown.{more}",
+            k=f"large:{name}",
         ),
         h(
             "div",
-            _tables(keyspace, shown, ": changed"),
+            _tables(name, shown, ": changed"),
             class_="scroll",
             tabindex=0,
             role="region",
@@ -258,17 +285,27 @@ def _large(keyspace: str, rows: Sequence[Lines]) -> list[Frag | None]:
         )
         if shown
         else None,
-        search(keyspace, [one.row for one in rows]),
-        summary(keyspace, [one.row for one in rows]),
-    ]
+        kept(model, ("search", state.tcm.events, name), lambda: search(scene, name, count)),
+        kept(model, ("summary", state.tcm.events, name), lambda: summary(scene, name)),
+        h(
+            "p",
+            _difference(scene, ()) if first else _moved(found.reads, found.writes),
+            k=f"diff:{name}",
+            class_="soft",
+        ),
+        k=f"keyspace:{name}",
+        class_="keyspace",
+        data_choice=json.dumps(["keyspace", name]) if several else None,
+        hidden=hidden,
+    )
 
 
 def placements_text(scene: Scene) -> str:
     """Write both tables of every keyspace, a line a range; ``+`` and ``−`` mark the step."""
     parts = []
     for name in facts.keyspaces(scene.model):
-        rows = lines(scene, name)
-        shown = rows if len(rows) <= MOST_ROWS else [one for one in rows if one.changed]
+        count = large(scene, name)
+        shown = lines(scene, name) if count is None else _changed(scene, name)[1]
         table = [("range", "reads", "writes", "")]
         table += [
             (
@@ -285,8 +322,11 @@ def placements_text(scene: Scene) -> str:
             f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c:<{widths[2]}}  {d}".rstrip()
             for a, b, c, d in table
         ]
-        if len(shown) < len(rows):
-            parts.append(f"  {len(rows) - len(shown)} ranges did not change and are not listed.")
+        if count is not None:
+            found = _changed(scene, name)[0]
+            rest = f"; {found.either - len(shown)} more did" if found.either > len(shown) else ""
+            same = _count(count - found.either, "range")
+            parts.append(f"  {same} did not change and are not listed{rest}.")
     return "\n".join(parts)
 
 

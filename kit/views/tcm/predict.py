@@ -5,7 +5,7 @@ from __future__ import annotations
 from kit.tcm import facts
 from kit.views.panel import Scene
 from kit.views.question import MOST, Question
-from kit.views.tcm.placement import lines
+from kit.views.tcm.placement import large, lines
 
 
 def question(scene: Scene) -> Question | None:
@@ -13,6 +13,8 @@ def question(scene: Scene) -> Question | None:
     if scene.action is None or scene.milestone is None:
         return None
     name = facts.keyspaces(scene.model)[0]
+    if large(scene, name):
+        return None
     rows = lines(scene, name)
     focus = facts.focus(scene.model)
     if focus is not None:

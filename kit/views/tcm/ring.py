@@ -1,4 +1,4 @@
-"""The ring, and beside it the line that it really is: no stored range wraps around."""
+"""The ring of tokens: a shape a rack, dashed while a node comes or goes, locked ranges striped."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from msgspec import Struct
 from kit.ring.tokens import TokenSpace
 from kit.tcm import facts
 from kit.tcm.facts import LockRow, NodeRow
+from kit.tcm.facts_large import spread
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 
@@ -18,6 +19,10 @@ MIDDLE = SIZE / 2
 RADIUS = 108
 MOST_LABELS = 40
 MOST_NAMES = 128
+MOST_ARCS = 128
+MOST_TICKS = 720
+"""Ticks that can be told apart on the ring; more tokens than FINEST are drawn so coarsely."""
+FINEST = 7200
 SHAPES = ("circle", "square", "diamond", "triangle", "hexagon", "pentagon")
 SIDES = {"square": 4, "diamond": 4, "triangle": 3, "hexagon": 6, "pentagon": 5}
 TURN = {"square": math.pi / 4}
@@ -65,9 +70,10 @@ def locked(scene: Scene) -> list[LockRow]:
 
 def draw_ring(scene: Scene) -> Frag:
     """Draw tokens clockwise from the top: a shape a rack, dashed while a node comes or goes."""
-    space, spots = facts.space(scene.model), places(scene)
+    space = facts.space(scene.model)
     by_rack = shapes(scene)
-    many = len(spots) > MOST_LABELS
+    count = token_count(scene)
+    many = count > MOST_LABELS
     return h(
         "div",
         h(
@@ -82,16 +88,21 @@ def draw_ring(scene: Scene) -> Frag:
                 text_anchor="middle",
                 class_="soft",
             ),
-            h("g", [_arc(space, lock) for lock in locked(scene)], k="ring-locks"),
-            _ticks(spots) if many else _spots(scene, spots, by_rack),
+            h("g", _arcs(space, locked(scene)), k="ring-locks"),
+            _ticks(scene, count) if many else _spots(scene, places(scene), by_rack),
             viewBox=f"-10 16 {SIZE + 20} {SIZE - 30}",
             role="group",
             aria_label=f"token ring: {ring_words(scene)}",
             class_="ring-drawing",
         ),
         _names(scene) if many else None,
-        h("p", _legend(scene, by_rack, many=many), k="ring-legend", class_="soft"),
+        h("p", _legend(scene, by_rack, count), k="ring-legend", class_="soft"),
     )
+
+
+def token_count(scene: Scene) -> int:
+    """How many tokens there are."""
+    return sum(len(node.tokens) for node in facts.nodes(scene.model, scene.state))
 
 
 def _spots(scene: Scene, spots: list[Place], by_rack: dict[str, str]) -> Frag:
@@ -108,21 +119,24 @@ def _spots(scene: Scene, spots: list[Place], by_rack: dict[str, str]) -> Frag:
     )
 
 
-def _ticks(spots: list[Place]) -> Frag:
-    """Draw many tokens as ticks: one path for all that rest, one for each node that does not."""
-    groups: dict[str, list[Place]] = {}
-    for spot in spots:
-        groups.setdefault("" if _classes(spot.node) == "spot" else spot.node.name, []).append(spot)
+def _ticks(scene: Scene, count: int) -> Frag:
+    """Draw many tokens as ticks: one path for all that rest, one for each node that does not.
+
+    There is room for so many ticks; where there are more tokens, one stands for all near it.
+    """
+    bins = FINEST if count <= FINEST else MOST_TICKS
+    groups = spread(scene.model, scene.state, bins)
     return h(
         "g",
         [
             h(
                 "path",
-                d="".join(_tick(spot.share) for spot in found),
-                k=f"ticks:{name}",
-                class_="tick" if name == "" else f"ticks {_classes(found[0].node)}",
+                d="".join(_tick((at + 0.5) / bins) for at in one.bins),
+                k=f"ticks:{one.node.name if one.node else ''}",
+                class_="tick" if one.node is None else f"ticks {_classes(one.node)}",
             )
-            for name, found in groups.items()
+            for one in groups
+            if one.bins
         ],
         k="ring-nodes",
     )
@@ -187,9 +201,10 @@ def ring_words(scene: Scene) -> str:
     )
 
 
-def _legend(scene: Scene, by_rack: dict[str, str], *, many: bool) -> str:
+def _legend(scene: Scene, by_rack: dict[str, str], count: int) -> str:
     letters = _letters(scene)
-    parts = []
+    many = count > MOST_LABELS
+    parts = [f"{count} tokens; a tick stands for all near it"] if count > FINEST else []
     if len(by_rack) > 1 and not many:
         parts += [f"{shape}: rack {rack}" for rack, shape in by_rack.items()]
     if letters and not many:
@@ -263,6 +278,34 @@ def _corners(shape: str, size: float) -> Iterator[str]:
         yield f"{size * math.sin(angle):.1f},{-size * math.cos(angle):.1f}"
 
 
+def _arcs(space: TokenSpace, locks: list[LockRow]) -> list[Frag]:
+    """Draw the locked ranges: each, or where there are very many, what they cover together."""
+    if len(locks) <= MOST_ARCS:
+        return [_arc(space, lock) for lock in locks]
+    radius = RADIUS - 14
+    path = ""
+    for left, right in covered(space, locks):
+        (x1, y1), (x2, y2) = point(left, radius), point(right, radius)
+        large = 1 if right - left > 0.5 else 0
+        path += f"M{x1:.1f} {y1:.1f}A{radius} {radius} 0 {large} 1 {x2:.1f} {y2:.1f}"
+    return [h("path", d=path, k="lock:all", class_="lock")]
+
+
+def covered(space: TokenSpace, locks: list[LockRow]) -> list[tuple[float, float]]:
+    """The parts of the line that are locked, as fine as can be seen."""
+    bins: set[int] = set()
+    for lock in locks:
+        first, last = (int(share(space, end) * MOST_TICKS) for end in (lock.left, lock.right))
+        bins.update(range(first, min(last, MOST_TICKS - 1) + 1))
+    runs: list[list[int]] = []
+    for one in sorted(bins):
+        if runs and runs[-1][1] == one:
+            runs[-1][1] = one + 1
+        else:
+            runs.append([one, one + 1])
+    return [(left / MOST_TICKS, min(right / MOST_TICKS, 0.9999)) for left, right in runs]
+
+
 def _arc(space: TokenSpace, lock: LockRow) -> Frag:
     left, right = share(space, lock.left), share(space, lock.right)
     radius = RADIUS - 14
@@ -287,50 +330,6 @@ def _arc(space: TokenSpace, lock: LockRow) -> Frag:
     )
 
 
-def draw_line(scene: Scene) -> Frag:
-    """Draw the same tokens on a line from the first token to the last."""
-    space, spots = facts.space(scene.model), places(scene)
-    return h(
-        "svg",
-        h("path", d="M10 30H290", class_="track"),
-        h("path", d="M10 22v16M290 22v16", class_="tick"),
-        h("text", space.label(space.low), x=10, y=56, text_anchor="start", class_="soft"),
-        h("text", space.label(space.high), x=290, y=56, text_anchor="end", class_="soft"),
-        [
-            h(
-                "path",
-                d=f"M{10 + 280 * share(space, lock.left):.1f} 30"
-                f"H{10 + 280 * share(space, lock.right):.1f}",
-                k=f"bar:{lock.left}:{lock.right}",
-                class_="lock",
-            )
-            for lock in locked(scene)
-        ],
-        _marks(spots),
-        viewBox="0 0 300 64",
-        role="img",
-        aria_label=f"token line: {ring_words(scene)}",
-        class_="line-drawing",
-    )
-
-
-def _marks(spots: list[Place]) -> list[Frag]:
-    """Mark tokens on the line: by name where there is room, else as one path."""
-    if len(spots) > MOST_LABELS:
-        ticks = "".join(f"M{10 + 280 * spot.share:.1f} 24v12" for spot in spots)
-        return [h("path", d=ticks, k="at:all", class_="tick")]
-    return [
-        h(
-            "g",
-            h("path", d="M0 -6V6", class_="tick"),
-            h("text", spot.node.name[:3], y=-10, text_anchor="middle"),
-            k=f"at:{spot.node.name}:{spot.token}",
-            transform=f"translate({10 + 280 * spot.share:.1f} 30)",
-        )
-        for spot in spots
-    ]
-
-
 def ring_text(scene: Scene) -> str:
     """Write a line a node: where it is, what it owns, what it is doing."""
     space = facts.space(scene.model)
@@ -343,14 +342,4 @@ def ring_text(scene: Scene) -> str:
     return "\n".join(found)
 
 
-def line_text(scene: Scene) -> str:
-    """Write the tokens in order along the line."""
-    space = facts.space(scene.model)
-    order = sorted(places(scene), key=lambda spot: spot.token)
-    names = [f"{spot.node.name}@{space.label(spot.token)}" for spot in order]
-    ends = space.label(space.low), space.label(space.high)
-    return f"  {ends[0]} … {' '.join(names)} … {ends[1]}"
-
-
 RING = Panel("ring", "Ring", "side", draw_ring, ring_text, still=True)
-LINE = Panel("line", "The same as a line", "side", draw_line, line_text, optional=True)

@@ -1,0 +1,28 @@
+"""What was worked out of a model once, kept as long as the model is.
+
+A fact that follows from the committed events alone is asked for by every picture of every step
+until the next event; with a million ranges that must not be worked out each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+T = TypeVar("T")
+MOST = 4096
+"""Facts kept of one model; beyond, the oldest go."""
+_KEPT: WeakKeyDictionary[Any, dict[Hashable, Any]] = WeakKeyDictionary()
+
+
+def kept(m: Any, key: Hashable, work: Callable[[], T]) -> T:
+    """What ``work`` gives, worked out once for a model and key; ``work`` is pure."""
+    known = _KEPT.setdefault(m, {})
+    if key not in known:
+        found = work()
+        if len(known) >= MOST:
+            del known[next(iter(known))]
+        known[key] = found
+    result: T = known[key]
+    return result
