@@ -102,7 +102,7 @@ pip_install() {
 }
 
 : >"$log"
-say "[3/4] installing $packages packages (about 600 MB the first time, one to three minutes)"
+say "[3/4] installing $packages packages (about 660 MB the first time, one to three minutes)"
 # The build tools first, so that pyspark, which comes as source, is built with the pinned ones.
 awk '/^[a-z0-9]/ { keep = $0 ~ /^(editables|hatchling|packaging|pathspec|pluggy|setuptools|tomlkit|trove-classifiers|wheel)==/ }
      keep' requirements.lock >"$venv/build-tools.lock"

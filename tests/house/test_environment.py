@@ -16,6 +16,7 @@ from tests.house.source import ROOT
 # What conda calls differently; what only conda needs, since elsewhere it comes from the system.
 CONDA_NAMES = {"graphviz": "python-graphviz"}
 CONDA_ONLY = {"graphviz", "openjdk", "pip", "python"}
+LOCKED = ("kit", "fast", "test", "build")
 
 
 @cache
@@ -49,7 +50,7 @@ def conda() -> tuple[dict[str, str], dict[str, str], list[str]]:
 
 def test_the_lock_fits_what_is_declared() -> None:
     """Every direct dependency is in the lock, at a version that its range allows."""
-    for requirement in [*declared()["kit"], *declared()["test"], *declared()["build"]]:
+    for requirement in [requirement for name in LOCKED for requirement in declared()[name]]:
         assert requirement.specifier.contains(locked()[canonicalize_name(requirement.name)])
 
 
@@ -73,7 +74,7 @@ def test_conda_agrees_with_the_lock() -> None:
     packages, pinned, others = conda()
     expected = {
         CONDA_NAMES.get(name, name): locked()[name]
-        for requirement in [*declared()["kit"], *declared()["test"]]
+        for requirement in [*declared()["kit"], *declared()["fast"], *declared()["test"]]
         for name in [canonicalize_name(requirement.name)]
     }
     found = {name: version for name, version in packages.items() if name not in CONDA_ONLY}
@@ -93,10 +94,10 @@ def test_the_named_packages_are_there() -> None:
 
 @pytest.mark.spec("H-002")
 def test_every_dependency_has_its_reason() -> None:
-    """The README gives a reason for each direct dependency of the kit and of its tests."""
+    """The README gives a reason for each direct dependency of the kit, its extra and its tests."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     table = dict(re.findall(r"^\| `([\w-]+)` \| (.+) \|$", readme, re.MULTILINE))
-    for requirement in [*declared()["kit"], *declared()["test"], *declared()["build"]]:
+    for requirement in [requirement for name in LOCKED for requirement in declared()[name]]:
         assert len(table.get(requirement.name, "")) > 20, requirement.name
     assert len(table["openjdk"]) > 20
 
