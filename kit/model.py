@@ -233,9 +233,16 @@ def goal(name: str, title: str, check: Callable[[Any], bool]) -> Property:
 
 
 def lamps(
-    model: Model[Any, Any], s: Any, before: Any = None, action: Any = None
+    model: Model[Any, Any],
+    s: Any,
+    before: Any = None,
+    action: Any = None,
+    memories: tuple[Any, ...] = (),
 ) -> tuple[Lamp, ...]:
-    """Every *always* property of ``s``, and every *step* property of the step that led to it."""
+    """Every *always* property of ``s``, and every *step* property of the step that led to it.
+
+    With the ``memories`` that the model's monitors have here, every monitor's verdict, too.
+    """
     found = []
     for prop in model.properties:
         if prop.kind == "always":
@@ -245,6 +252,9 @@ def lamps(
         else:
             continue
         found.append(Lamp(prop.name, prop.title, witness is None, witness))
+    for monitor, memory in zip(model.monitors, memories, strict=False):
+        witness = monitor.verdict(memory)
+        found.append(Lamp(monitor.name, monitor.title, witness is None, witness))
     return tuple(found)
 
 

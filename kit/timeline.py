@@ -63,6 +63,7 @@ class Timeline:
         self.tip = 0
         self._script = tuple(script)
         self._places = [_Place(0, 0, 0)]
+        self._memories = [tuple(monitor.begin() for monitor in model.monitors)]
         self._line = [0]
         self._folds = 0
 
@@ -110,12 +111,25 @@ class Timeline:
             fold,
         )
         place = self._placed(moment)
+        memories = self._watched(before, action, after)
         self.moments.append(moment)
+        self._memories.append(memories)
         self.children.append([])
         self.children[self.at].append(moment.id)
         self._places.append(place)
         self.at = self.tip = moment.id
         return moment
+
+    def _watched(self, before: Any, action: Any, after: Any) -> tuple[Any, ...]:
+        """What each monitor remembers after a step from the current moment."""
+        return tuple(
+            monitor.step(memory, before, action, after)
+            for monitor, memory in zip(self.model.monitors, self._memories[self.at], strict=True)
+        )
+
+    def memories(self, moment: int | None = None) -> tuple[Any, ...]:
+        """What each monitor of the model remembers at a moment (the current one when None)."""
+        return self._memories[self.at if moment is None else moment]
 
     def _placed(self, moment: Moment) -> _Place:
         parent = self._places[moment.parent]
@@ -190,6 +204,7 @@ class Timeline:
         for moment in reversed(self.moments[count:]):
             self.children[moment.parent].pop()
         del self.moments[count:], self.children[count:], self._places[count:]
+        del self._memories[count:]
         self.at, self.tip = at, tip
         self._branch()
 
@@ -237,8 +252,8 @@ class Timeline:
         return next((step for step, (a, b) in enumerate(pairs) if a != b), None)
 
     def lamps(self) -> tuple[Lamp, ...]:
-        """What the model's properties say of the current moment."""
-        return lamps(self.model, self.state, self.before, self.now.action)
+        """What the model's properties and monitors say of the current moment."""
+        return lamps(self.model, self.state, self.before, self.now.action, self.memories())
 
     def save(self) -> Trace:
         """The whole tree as data."""

@@ -187,13 +187,23 @@ def as_script(timeline: Timeline) -> str:
         now = timeline.moments[moment]
         before = timeline.moments[now.parent].state if moment else None
         lines += wrap(now.say, f"{moment:4} ")
-        broken = [x for x in lamps(timeline.model, now.state, before, now.action) if not x.ok]
+        memories = timeline.memories(moment)
+        judged = lamps(timeline.model, now.state, before, now.action, memories)
+        broken = [lamp for lamp in judged if not lamp.ok]
         for lamp in broken:
             if lamp.name not in known:
                 lines += wrap(str(lamp.witness), f"     BROKEN {lamp.title}: ", " " * 12)
         known = {lamp.name for lamp in broken}
         if moment == 0 or now.milestone is not None:
-            scene = Scene(timeline.model, now.state, before, now.action, now.say, now.milestone)
+            scene = Scene(
+                timeline.model,
+                now.state,
+                before,
+                now.action,
+                now.say,
+                now.milestone,
+                memories=memories,
+            )
             for panel in panels:
                 lines += ["", *("     " + line for line in panel.text(scene).splitlines())]
             lines.append("")

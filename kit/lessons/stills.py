@@ -65,7 +65,15 @@ def cluster_of(timeline: Timeline) -> TcmCluster:
 def scene_of(timeline: Timeline) -> Scene:
     """What the moment that a timeline looks at is drawn from."""
     now = timeline.now
-    return Scene(timeline.model, now.state, timeline.before, now.action, now.say, now.milestone)
+    return Scene(
+        timeline.model,
+        now.state,
+        timeline.before,
+        now.action,
+        now.say,
+        now.milestone,
+        memories=timeline.memories(),
+    )
 
 
 def still(source: Any, *names: str) -> Still:

@@ -146,8 +146,10 @@ def _bits(mask: int, count: int) -> tuple[int, ...]:
 @cache
 def _packed(done: tuple[tuple[int, ...], ...], tm: int) -> TwoPhaseState:
     """The state in which each manager has done so: has prepared, been heard, committed, aborted."""
-    masks = (sum(bit << i for i, bit in enumerate(bits)) for bits in zip(*done, strict=True))
-    return TwoPhaseState(*masks, tm)
+    prepared, heard, committed, aborted = (
+        sum(bit << i for i, bit in enumerate(bits)) for bits in zip(*done, strict=True)
+    )
+    return TwoPhaseState(prepared, heard, committed, aborted, tm)
 
 
 def consistent(s: TwoPhaseState) -> str | None:

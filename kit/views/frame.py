@@ -190,8 +190,8 @@ def _picker(scene: Scene, kind: str, items: list[tuple[Any, Refusal | None]]) ->
 
 
 def scene_lamps(scene: Scene) -> tuple[Lamp, ...]:
-    """Judge a scene by the model's properties."""
-    return lamps(scene.model, scene.state, scene.before, scene.action)
+    """Judge a scene by the model's properties, and by what its monitors remember."""
+    return lamps(scene.model, scene.state, scene.before, scene.action, scene.memories)
 
 
 def draw_lamps(scene: Scene) -> Frag:
@@ -233,5 +233,7 @@ LAMPS = Panel(
     "foot",
     draw_lamps,
     lamps_text,
-    shown=lambda scene: any(p.kind in ("always", "step") for p in scene.model.properties),
+    shown=lambda scene: bool(
+        scene.memories or any(p.kind in ("always", "step") for p in scene.model.properties)
+    ),
 )

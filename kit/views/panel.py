@@ -18,7 +18,7 @@ class Scene(Struct, frozen=True):
     ``model`` is a Model of any family; its own views know which. ``before`` and ``action`` are None
     at the start; ``before`` serves only to mark what changed. ``suggested`` is the action that the
     step button would do. ``closed`` is the sentence to answer with where acting is impossible (an
-    exported page).
+    exported page). ``memories`` is what the model's monitors remember at this moment.
     """
 
     model: Any
@@ -29,6 +29,7 @@ class Scene(Struct, frozen=True):
     milestone: str | None = None
     closed: str | None = None
     suggested: Any = None
+    memories: tuple[Any, ...] = ()
 
 
 class Panel(Struct, frozen=True):

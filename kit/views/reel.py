@@ -84,6 +84,7 @@ class Reel:
             one.milestone,
             self.closed,
             self._suggested(moment),
+            self.timeline.memories(moment),
         )
 
     def _suggested(self, moment: int) -> Any:

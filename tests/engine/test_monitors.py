@@ -11,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit.check import check
+from kit.errors import Refused
 from kit.model import Monitor, always, goal
 from kit.timeline import Timeline
 from kit.twophase.model import GiveUp, Obey, Prepare, TwoPhase
+from kit.views.frame import LAMPS
+from kit.views.reel import Reel
 from tests.engine.toys import Go, Graph
 
 Edges = dict[int, tuple[int, ...]]
@@ -166,3 +169,38 @@ def test_monitors_change_no_verdict_of_properties(mode: Any) -> None:
     assert (watched.complete, watched.violation) == (plain.complete, plain.violation)
     assert watched.unreached == plain.unreached
     assert watched.states > plain.states
+
+
+def test_a_monitor_has_a_lamp_on_every_branch() -> None:
+    """In a timeline each monitor has a lamp that tells of the way to that moment, also after a
+    fork and after a macro that was refused half way.
+    """
+    model = Graph({0: (1, 2), 1: (3,), 2: (3,), 3: (0,)})
+    model.monitors = (after_each_other(1, 3),)
+    timeline = Timeline(model)
+    timeline.run((Go(1), Go(3)))
+    (lamp,) = timeline.lamps()
+    assert (lamp.name, lamp.ok, lamp.witness) == ("order", False, "3 after 1")
+    timeline.goto(0)
+    with pytest.raises(Refused):
+        timeline.run((Go(2), Go(1)))
+    assert timeline.lamps()[0].ok
+    timeline.run((Go(2), Go(3)))
+    assert timeline.lamps()[0].ok
+    again = Timeline.load(timeline.save(), model)
+    assert [again.memories(moment) for moment in range(5)] == [
+        timeline.memories(moment) for moment in range(5)
+    ]
+    assert timeline.memories(0) == (False,)
+
+
+def test_a_monitors_lamp_is_drawn() -> None:
+    """The picture of a moment shows the monitors' lamps among the properties'."""
+    model = Graph({0: (1,), 1: (3,), 3: ()})
+    model.monitors = (after_each_other(1, 3),)
+    timeline = Timeline(model)
+    timeline.run((Go(1), Go(3)))
+    scene = Reel(timeline).scene(timeline.at)
+    assert LAMPS.shown is not None
+    assert LAMPS.shown(scene)
+    assert LAMPS.text(scene) == "[BROKEN] Nobody goes to 3 after 1: 3 after 1"
