@@ -217,9 +217,11 @@ def always(
     return Property(name, "always", title, check, invariant)
 
 
-def step(name: str, title: str, check: Callable[[Any, Any, Any], str | None]) -> Property:
+def step(
+    name: str, title: str, check: Callable[[Any, Any, Any], str | None], invariant: str = ""
+) -> Property:
     """A rule on steps: ``check(before, action, after)`` gives a witness, or None."""
-    return Property(name, "step", title, check)
+    return Property(name, "step", title, check, invariant)
 
 
 def sometimes(name: str, title: str, check: Callable[[Any], bool]) -> Property:
