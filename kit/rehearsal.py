@@ -17,6 +17,7 @@ from kit.importers.sizes import Sizes
 from kit.log import Learn
 from kit.ring.placements import Table
 from kit.ring.replication import LocalStrategy
+from kit.ring.sizes import Stored
 from kit.ring.tokens import MURMUR3, TokenSpace
 from kit.tcm import facts
 from kit.tcm.cluster import TcmCluster
@@ -107,9 +108,16 @@ def label(range_: Bounds) -> str:
 
 
 def model_for(
-    ring_file: RingFile, operations: tuple[Operation, ...], shape: Shape = "cep"
+    ring_file: RingFile,
+    operations: tuple[Operation, ...],
+    shape: Shape = "cep",
+    *,
+    begun: int | None = None,
+    crashes: int = 0,
+    stored: Stored | None = None,
 ) -> TcmCluster:
-    """The tcm model of somebody's own ring; all but the last operation are in flight already.
+    """The tcm model of somebody's own ring; the first ``begun`` operations (None: all but the last)
+    are in flight already. ``stored`` is how much it holds, to show in a player.
 
     Raises:
         BadInput: when an operation does not speak of this ring.
@@ -126,7 +134,9 @@ def model_for(
             high=ends[1],
             operations=tuple(operation.text for operation in operations),
             shape=shape,
-            epoch=ring_file.epoch - (len(operations) - 1),
+            epoch=ring_file.epoch - (len(operations) - 1 if begun is None else begun),
+            crashes=crashes,
+            stored=stored,
         )
     )
 

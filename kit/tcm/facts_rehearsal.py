@@ -161,10 +161,11 @@ def _begun(m: TcmCluster, s: Any) -> Iterator[tuple[Sequence, int]]:
 def traffic(m: TcmCluster, s: Any) -> tuple[Load, ...]:
     """What each node sends and receives: who sends the most bytes (or streams) comes first."""
     key = ("traffic", s.tcm.events, s.tcm.streamed, s.tcm.down)
-    return kept(m, key, lambda: _traffic(copies(m, s)))
+    return kept(m, key, lambda: traffic_of(copies(m, s)))
 
 
-def _traffic(found: Iterable[Copied]) -> tuple[Load, ...]:
+def traffic_of(found: Iterable[Copied]) -> tuple[Load, ...]:
+    """What each node sends and receives of these copies, who sends the most first."""
     sums: dict[str, list[int]] = {}
     known = False
     for one in found:

@@ -103,10 +103,11 @@ def _fit(
     while True:
         source = _only_branch(timeline) if one_branch else timeline
         reel = Reel(source, panels=panels, closed=CLOSED)
-        made = page(reel, left_out)
+        inner = [f"{reel.undrawn} steps inside long runs"] if reel.undrawn else []
+        made = page(reel, [*inner, *left_out])
         parts = tuple(biggest(reel.store.texts))
         if len(made) <= limit:
-            return made, tuple(left_out), parts
+            return made, (*inner, *left_out), parts
         spare = [panel for panel in panels if panel.optional] or panels[1:] * one_branch
         if spare:
             victim = _heaviest(reel, spare)

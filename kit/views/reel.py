@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
@@ -17,6 +18,8 @@ Node = list[Any]
 the action's verb, the milestone, the question's text id (None without one), and 1 when it is an
 inner step of a macro."""
 
+LONGEST_RUN = 64
+"""The steps inside a longer run are not drawn beforehand."""
 MOST_TEXTS = 20_000
 MOST_CHARACTERS = 16_000_000
 KEPT = 1_000
@@ -59,6 +62,7 @@ class Reel:
         self.turn = 0
         self.store = Store()
         self.nodes: list[Node] = []
+        self._folds: Counter[int] = Counter()
         self.update()
 
     @property
@@ -99,8 +103,10 @@ class Reel:
     def update(self) -> int:
         """Draw the moments not drawn yet; return the first node that is new or changed."""
         first = len(self.nodes)
+        for one in self.timeline.moments[first:]:
+            self._folds[one.fold] += 1
         for moment in range(first, len(self.timeline.moments)):
-            self.nodes.append(self._node(moment))
+            self.nodes.append(self._drawn(moment))
         for moment in range(max(0, first - 1), len(self.nodes)):
             inner = int(self._inner(moment))
             if self.nodes[moment][5] != inner:
@@ -118,7 +124,7 @@ class Reel:
         self.store = Store()
         old = len(self.nodes) - kept
         self.nodes = [
-            self._blank(moment) if moment < old else self._node(moment)
+            self._blank(moment) if moment < old else self._drawn(moment)
             for moment in range(len(self.nodes))
         ]
 
@@ -178,6 +184,16 @@ class Reel:
         one = self.timeline.moments[moment]
         children = (self.timeline.moments[child] for child in self.timeline.children[moment])
         return one.fold != 0 and any(child.fold == one.fold for child in children)
+
+    def _drawn(self, moment: int) -> Node:
+        """The inner steps of a long run are drawn when somebody asks for them."""
+        long = self._folds[self.timeline.moments[moment].fold] > LONGEST_RUN
+        return self._blank(moment) if long and self._inner(moment) else self._node(moment)
+
+    @property
+    def undrawn(self) -> int:
+        """How many moments nobody has asked for yet."""
+        return sum(node[1] is None for node in self.nodes)
 
     def _node(self, moment: int) -> Node:
         scene = self.scene(moment)

@@ -97,7 +97,7 @@ function render({ model, el }) {
   let at = 0, tip = 0, other = -1, path = [0], session = "", turn = 0, unfolded = false;
   let timer = 0, tell = 0, speech = 0, drag = 0, origin = null, asked = null, opener = null, chosen = {}, spot;
   const line = (leaf) => { // the moments a person steps through, from the start to a leaf
-    const ids = []; for (let id = leaf; id >= 0; id = store.nodes[id][0]) if (unfolded || !store.nodes[id][5] || id === leaf) ids.push(id);
+    const ids = []; for (let id = leaf; id >= 0; id = store.nodes[id][0]) if ((unfolded && (open || store.nodes[id][1] !== null)) || !store.nodes[id][5] || id === leaf) ids.push(id);
     return ids.reverse();
   };
   const here = () => path.indexOf(at), ended = () => at === path.at(-1), hush = () => { note.hidden = true; };
