@@ -53,7 +53,7 @@ PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     ),
     "range-locks": (
         SMALLEST["range-locks"],
-        [(PERMIT, "        or _locked(metadata, plan, switches)\n", "")],
+        [(PERMIT, "        or _locked(metadata, planned, switches)\n", "")],
     ),
     "replication-check": (
         SMALLEST["replication-check"],
@@ -82,7 +82,7 @@ PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
         {"nodes": 8, "operations": ("leave B", "replace B Z"), "barrier": False},
         [
             (PERMIT, "        _busy(metadata, operation)\n        or _claimed", "        _claimed"),
-            (PERMIT, "        or _locked(metadata, plan, switches)\n", ""),
+            (PERMIT, "        or _locked(metadata, planned, switches)\n", ""),
         ],
     ),
 }
