@@ -14,7 +14,7 @@ _PLACES = {
     "export_html": "kit.views.export",
     "read_ring": "kit.importers.ringfile",
     "register": "kit.registry",
-    "rehearse": "kit.rehearsal",
+    "rehearse": "kit.widgets.rehearsal",
 }
 __all__ = sorted(_PLACES)  # noqa: PLE0605  # the table above is the one list of public names
 

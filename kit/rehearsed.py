@@ -205,6 +205,19 @@ def fragile(lost: Iterable[Loss]) -> tuple[str, ...]:
     return tuple(sorted({name for loss in lost for name, _ in loss.nodes}))
 
 
+def standstill(timeline: Timeline) -> Iterator[str]:
+    """What did not come to its end, and why, a line each."""
+    m: Any = timeline.model
+    state = timeline.moments[timeline.tip].state
+    for one in outcome(timeline):
+        title = one.operation.title
+        if one.status == "planned" and one.refusal is not None:
+            yield f"{title} cannot begin: {one.refusal.reason}"
+        if one.status == "under way":
+            refusal = m.refusal(state, m.wrap["tcm"](Advance(one.operation.node)))
+            yield f"{title} stands still: {refusal.reason if refusal else 'nobody goes on'}"
+
+
 def outcome(timeline: Timeline) -> tuple[Planned, ...]:
     """Every operation as it stands at the end of the branch that is shown."""
     m: Any = timeline.model

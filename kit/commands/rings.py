@@ -14,11 +14,12 @@ from kit.commands.plan_text import as_text
 from kit.errors import BadInput
 from kit.importers.opening import Imported, open_ring
 from kit.importers.ringfile import RingFile, read_ring
-from kit.importers.sizes import Sizes, read_sizes, sizes_of_nodes
+from kit.importers.sizes import read_sizes, sizes_of_nodes
 from kit.registry import one_of
 from kit.rehearsal import Line, as_json, bounds, label, rehearse
 from kit.ring.placements import at_rest
 from kit.ring.replication import Keyspace, LocalStrategy
+from kit.ring.sizes import Sizes
 from kit.tcm.rules_operations import operation_from, parse_operation
 from kit.tcm.rules_steps import SHAPES, Shape
 

@@ -205,6 +205,8 @@ def as_script(timeline: Timeline) -> str:
                 memories=memories,
             )
             for panel in panels:
+                if panel.shown is not None and not panel.shown(scene):
+                    continue
                 lines += ["", *("     " + line for line in panel.text(scene).splitlines())]
             lines.append("")
     return "\n".join(line.rstrip() for line in lines)

@@ -49,7 +49,7 @@ def read_stored(path: str | Path, ring_file: RingFile) -> Stored:
     except msgspec.ValidationError as error:
         allowed = '{"nodes": {"n1": bytes, …}, "ranges": {"ks": [[left, right, bytes], …]}}'
         raise BadInput("sizes file", str(path), f"{allowed} ({error})") from None
-    nodes = _checked(given.nodes, ring_file)
+    nodes = checked_nodes(given.nodes, ring_file)
     return Stored(
         nodes, tuple((name, _rows(rows, name, ring_file)) for name, rows in given.ranges.items())
     )
@@ -61,7 +61,7 @@ def sizes_of_nodes(loads: Mapping[str, int], ring_file: RingFile) -> Sizes:
     Raises:
         BadInput: for a node that is not in the ring, or a load that is no number of bytes.
     """
-    stored = Stored(_checked(loads, ring_file))
+    stored = Stored(checked_nodes(loads, ring_file))
     return sizes_of(stored, ring_file.ring, ring_file.keyspaces)
 
 
@@ -97,8 +97,12 @@ def _bytes(given: Any, field: str) -> int:
     raise BadInput(field, given, f"bytes, an integer from 0 to {MOST_BYTES}")
 
 
-def _checked(given: Mapping[str, Any], ring_file: RingFile) -> tuple[tuple[str, int], ...]:
-    """Bytes by node, each of them a node of the ring."""
+def checked_nodes(given: Mapping[str, Any], ring_file: RingFile) -> tuple[tuple[str, int], ...]:
+    """Bytes by node.
+
+    Raises:
+        BadInput: for a name that is no node of the ring, or a size that is no number of bytes.
+    """
     names = ring_file.ring.names
     known = frozenset(names)
     for name in given:

@@ -11,12 +11,17 @@ from kit.views.tcm.logical import LOGICAL
 from kit.views.tcm.operation import LOCKS, OPERATION, STREAMS
 from kit.views.tcm.placement import PLACEMENTS
 from kit.views.tcm.predict import question
+from kit.views.tcm.rehearsal import DEATHS, PLANNED, TRAFFIC
 from kit.views.tcm.ring import RING
 from kit.views.tcm.runs import RUNS
 from kit.views.tcm.status import STATUS
 
+# The rehearsal's panels stand first where they are shown: for somebody's own ring.
 VIEWS = Views(
-    (STATUS, PLACEMENTS, RING, LINE, EPOCHS, OPERATION, LOG, LAMPS, STREAMS, LOCKS, LOGICAL),
+    (
+        *(STATUS, PLANNED, DEATHS, TRAFFIC),
+        *(PLACEMENTS, RING, LINE, EPOCHS, OPERATION, LOG, LAMPS, STREAMS, LOCKS, LOGICAL),
+    ),
     RUNS,
     question,
 )

@@ -6,6 +6,7 @@ from kit.tcm import facts
 from kit.views.fragment import Frag, h
 from kit.views.frame import scene_lamps
 from kit.views.panel import Panel, Scene
+from kit.views.tcm.rehearsal import fragile, rehearsed
 
 
 def resting(scene: Scene) -> bool:
@@ -33,9 +34,21 @@ def draw_status(scene: Scene) -> Frag:
             k="badge:lamps",
             class_="badge broken" if broken else "badge",
         ),
+        _fragile(scene) if rehearsed(scene) else None,
         class_="badges",
         aria_label="status",
     )
+
+
+def _fragile(scene: Scene) -> Frag:
+    """Draw whether one more death would break a quorum."""
+    nodes, broken = fragile(scene)
+    if broken:
+        words = f"! {broken} ranges have no quorum"
+    else:
+        words = f"! {nodes} nodes must not die" if nodes else "✓ survives any one death"
+    kind = "badge broken" if broken else "badge busy" if nodes else "badge"
+    return h("li", words, k="badge:deaths", class_=kind)
 
 
 def status_text(scene: Scene) -> str:
