@@ -38,9 +38,12 @@ class Product(Model[Any, Any]):
     The state is one struct with a field a part; an action is one part's action, wrapped in a
     struct that names the part. A *link* names the actions of other parts that happen in the same
     atomic step (a commit and its entry in the log); such actions, named in ``passive``, never
-    happen alone. A *guard* may read all parts and refuse.
+    happen alone. *Guards* may read all parts and refuse.
 
     A link names at most one action a part: what several do in one part is one action there.
+
+    An action may happen when no guard refuses it. A person who asks why one may not hears of all
+    that refuse, the guards over all parts first, in one refusal; the search stops at the first.
     """
 
     title = "Several models side by side"
@@ -51,13 +54,13 @@ class Product(Model[Any, Any]):
         parts: Mapping[str, Model[Any, Any]],
         *,
         link: Link = lambda s, part, action: (),
-        guard: Guard = lambda s, part, action: None,
+        guards: tuple[Guard, ...] = (),
         passive: tuple[type, ...] = (),
     ) -> None:
         """A product of ``parts``, in the order in which their actions are listed."""
         self.name = name
         self.parts = dict(parts)
-        self._link, self._guard, self._passive = link, guard, passive
+        self._link, self._guards, self._passive = link, guards, passive
         fields = tuple((part, model.State) for part, model in self.parts.items())
         self.State = _state_type(f"{name.title()}State", fields)
         self.wrap: dict[str, type[Struct]] = {
@@ -101,13 +104,38 @@ class Product(Model[Any, Any]):
 
         return candidates
 
+    def waiting(self, s: Any) -> Iterator[tuple[Any, Refusal]]:
+        """What a person would try in ``s`` but may not yet, each with all reasons."""
+        for action, refusal in super().waiting(s):
+            yield action, self._complete(s, action, refusal)
+
+    def refusal(self, s: Any, action: Any) -> Refusal | None:
+        """Why ``action`` may not happen in ``s``, with all reasons; None when it may."""
+        refusal, rule = super().refusal(s, action), self.rule_of(action)
+        if refusal is None or rule is None or action not in tuple(rule.candidates(s)):
+            return refusal
+        return self._complete(s, action, refusal)
+
+    def _complete(self, s: Any, action: Any, first: Refusal) -> Refusal:
+        """All that the guards say of an action that the first of them refuses."""
+        part, own = self.part_of(action)
+        inner = self.parts[part].rule_of(own)
+        assert inner is not None
+        asked = [guard(s, part, own) for guard in self._guards]
+        asked.append(inner.guard(getattr(s, part), own))
+        return together(tuple(why for why in asked if why is not None) or (first,))
+
     def _refuse(self, s: Any, action: Any) -> Refusal | None:
         part, own = self.part_of(action)
         inner = self.parts[part].rule_of(own)
         assert inner is not None
-        refusal = inner.guard(getattr(s, part), own) or self._guard(s, part, own)
+        refusal = inner.guard(getattr(s, part), own)
         if refusal is not None:
             return refusal
+        for guard in self._guards:
+            refusal = guard(s, part, own)
+            if refusal is not None:
+                return refusal
         for other, linked in self._link(s, part, own):
             rule = self.parts[other].rule_of(linked)
             assert rule is not None
@@ -142,6 +170,16 @@ class Product(Model[Any, Any]):
         """The part's own words for its state."""
         part, own = self.part_of(action)
         return self.parts[part].label(getattr(s, part), own)
+
+
+def together(refusals: tuple[Refusal, ...]) -> Refusal:
+    """Several refusals of one action as one: all reasons, in order, all evidence, all missing."""
+    *others, last = (refusal.reason for refusal in refusals)
+    return Refusal(
+        "; and ".join(("; ".join(others), last)) if others else last,
+        tuple(line for refusal in refusals for line in refusal.evidence),
+        tuple(dict.fromkeys(name for refusal in refusals for name in refusal.missing)),
+    )
 
 
 class Refinement(Struct, frozen=True):

@@ -57,7 +57,7 @@ class TcmCluster(Product):
             "tcm",
             {"tcm": self.tcm, "log": self.log},
             link=_commit_is_decided,
-            guard=self._guarded,
+            guards=(self._present, self._past_barrier),
             passive=(Decide,),
         )
         self.parameters: TcmParameters = given
@@ -104,12 +104,19 @@ class TcmCluster(Product):
 
     # -- guards over both parts -------------------------------------------------------------------
 
-    def _guarded(self, s: Any, part: str, action: Any) -> Refusal | None:
+    def _present(self, s: Any, part: str, action: Any) -> Refusal | None:
         match action:
             case Learn(node) | Deliver(node):
                 return self._reachable(s, node)
             case Advance(node):
-                return self._informed(s, node) or self._barred(s, node, self.barriers)
+                return self._informed(s, node)
+            case _:
+                return None
+
+    def _past_barrier(self, s: Any, part: str, action: Any) -> Refusal | None:
+        match action:
+            case Advance(node):
+                return self._barred(s, node, self.barriers)
             case Stream(node):
                 return self._barred(s, node, self._stream_barriers)
             case _:

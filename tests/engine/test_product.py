@@ -52,7 +52,7 @@ class House(Product):
                 "log": InstantLog(LogParameters(("A",))),
             },
             link=_link,
-            guard=_guard,
+            guards=(_guard,),
             passive=(Decide,),
         )
 
@@ -134,10 +134,57 @@ def test_guards_read_all_parts() -> None:
     assert HOUSE.refusal(after, RIGHT(Up())) is None
 
 
-def test_a_part_speaks_before_the_guard() -> None:
-    """Where both the part and the guard refuse, the part's own reason is given."""
+def test_all_that_refuse_are_heard() -> None:
+    """Where the part and guards refuse, one refusal gives all reasons, the guards' first."""
+
+    def dark(s: Any, part: str, action: Any) -> Refusal | None:
+        return Refusal("it is dark", ("lamp: off",), ("lamp", "sun"))
+
+    def late(s: Any, part: str, action: Any) -> Refusal | None:
+        return Refusal("it is late", ("clock: 23",), ("sun", "host"))
+
     state = HOUSE.act(HOUSE.start(), RIGHT(Door(True)))
-    assert reasons(state)["right up"] == "the door is open"
+    told = "the left lift is not above; and the door is open"
+    assert reasons(state)["right up"] == told
+    with pytest.raises(Refused, match=told):
+        HOUSE.act(state, RIGHT(Up()))
+    night = Product("night", {"left": LiftModel(LiftParameters(2))}, guards=(dark, late))
+    up = night.wrap["left"](Up())
+    both = Refusal(
+        "it is dark; and it is late", ("lamp: off", "clock: 23"), ("lamp", "sun", "host")
+    )
+    assert night.refusal(night.start(), up) == dict(night.waiting(night.start()))[up] == both
+
+
+def test_what_is_no_action_is_refused_as_such() -> None:
+    """What is nobody's candidate is told so, whatever the guards would say of it."""
+    night = Product(
+        "night",
+        {"left": LiftModel(LiftParameters(2))},
+        guards=(lambda s, part, action: Refusal("it is dark"),),
+        passive=(Up,),
+    )
+    refusal = night.refusal(night.start(), night.wrap["left"](Up()))
+    assert refusal is not None
+    assert "no such action here" in refusal.reason
+
+
+def test_the_search_stops_at_the_first_refusal() -> None:
+    """Whoever only walks along enabled actions does not ask the guards that come after one."""
+    asked = []
+
+    def refuse(s: Any, part: str, action: Any) -> Refusal | None:
+        return Refusal("never")
+
+    def count(s: Any, part: str, action: Any) -> Refusal | None:
+        asked.append(action)
+        return None
+
+    model = Product("night", {"left": LiftModel(LiftParameters(2))}, guards=(refuse, count))
+    assert not [*model.actions(model.start()), *model.successors(model.start())]
+    assert not asked
+    assert list(model.waiting(model.start()))
+    assert asked
 
 
 def test_passive_actions_never_happen_alone() -> None:
