@@ -15,7 +15,6 @@ from kit.lessons.questions import Asked, changes
 from kit.lessons.stills import timeline_of
 from kit.lessons.verdicts import Verdict
 from kit.registry import one_of
-from kit.timeline import Timeline
 from kit.views.fragment import Frag, h
 from kit.views.static import static_html
 from kit.widgets.opening import open_named
@@ -69,7 +68,8 @@ def predict(source: Any, question: Callable[..., Asked] = changes, *about: Any) 
     """Ask a question about what a Player, a Timeline or a scenario by name is going to do.
 
     ``question`` is one of :mod:`kit.lessons.questions` (left out: whose replicas the next epoch
-    changes), ``about`` is what it takes beside the timeline: a token, a safeguard.
+    changes), ``about`` is what it takes beside the timeline: a token, a safeguard. A pipeline or
+    reports on runs are asked one of :mod:`kit.lessons.questions_large`.
 
     Raises:
         BadInput: when ``source`` or what the question is about is not acceptable.
@@ -78,7 +78,9 @@ def predict(source: Any, question: Callable[..., Asked] = changes, *about: Any) 
     return Prediction(question(_opened(source), *about))
 
 
-def _opened(source: Any) -> Timeline:
+def _opened(source: Any) -> Any:
+    if hasattr(source, "engine"):  # a pipeline or reports, of whichever engine
+        return source
     if isinstance(source, str):
         return open_named(source).timeline
     return timeline_of(source)

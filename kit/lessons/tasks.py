@@ -51,7 +51,12 @@ class Task(Struct, frozen=True):
     seeded: bool = False
 
 
-_PLACES = ("kit.lessons.tasks_runs", "kit.lessons.tasks_rings", "kit.lessons.tasks_functions")
+_PLACES = (
+    "kit.lessons.tasks_runs",
+    "kit.lessons.tasks_rings",
+    "kit.lessons.tasks_functions",
+    "kit.lessons.tasks_clusters",
+)
 
 
 def tasks() -> dict[str, Task]:

@@ -17,6 +17,7 @@ from kit.views.palette import LIGHT, OKABE_ITO, OUTLINE, SIGNS, contrast
 
 BINS = 30
 MOST_NAMED = 12
+NOT_ALL = 0.6  # the darkest shade of what is less than all
 SCALE = LinearSegmentedColormap.from_list("share", [LIGHT["bg"], OKABE_ITO["blue"]])
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 
@@ -58,8 +59,8 @@ def ownership(job: Pipeline, group: int = 0) -> Chart:
 def streams(job: Pipeline) -> Chart:
     """Who sends how much to whom: the largest senders and receivers, the others together."""
     frame = job.streams()
-    figure, axes = empty_figure(1.8 + 0.62 * MOST_NAMED, 3.4)
     if frame.empty:
+        figure, axes = empty_figure(3.0, 1.0)
         axes.set_axis_off()
         return chart(figure, "Nothing is streamed.")
     sized = bool(frame["bytes"].notna().all())
@@ -71,7 +72,8 @@ def streams(job: Pipeline) -> Chart:
         row = targets.index(target if target in targets else "others")
         table[row, sources.index(source if source in sources else "others")] += value
     texts = [[_amount(v, sized) for v in row] for row in table]
-    _cells(axes, table, texts)
+    figure, axes = empty_figure(1.8 + 0.62 * len(sources), 1.3 + 0.3 * len(targets))
+    _cells(axes, table / (float(table.max()) or 1.0), texts)
     axes.set_xticks(range(len(sources)), sources, rotation=45)
     axes.set_yticks(range(len(targets)), targets)
     axes.set_xlabel("from")
@@ -102,7 +104,8 @@ def availability(job: Pipeline, group: int = 0) -> Chart:
     texts = [
         [f"{value:.0%}" if value in (0, 1) else f"{value:.2%}" for value in row] for row in values
     ]
-    _cells(axes, values, texts, most=1.0)
+    # What is not quite all must not look like all.
+    _cells(axes, np.where(values < 1, NOT_ALL * values, 1.0), texts)
     axes.set_yticks(range(len(labels)), labels)
     steps = [f"{step} {name}" for step, name in names.items()]
     axes.set_xticks(range(len(steps)), steps, rotation=30)
@@ -133,6 +136,7 @@ def lag(frame: pd.DataFrame) -> Chart:
     )
     axes.set_xticks(places, list(frame["node"]))
     axes.set_ylabel("epochs behind")
+    axes.yaxis.get_major_locator().set_params(integer=True)
     runs = int(frame["runs"].max()) if len(frame) else 0
     axes.set_title(f"Epoch lag, {runs} runs", loc="left")
     figure.legend(loc="outside right upper", frameon=False)
@@ -178,11 +182,10 @@ def cell_colours(part: float) -> tuple[str, str]:
     return fill, max((OKABE_ITO["black"], LIGHT["bg"]), key=lambda one: contrast(one, fill))
 
 
-def _cells(axes: Any, table: Any, texts: list[list[str]], most: float | None = None) -> None:
-    """A matrix as coloured cells, each with its text."""
-    top = most or float(table.max()) or 1.0
-    axes.imshow(table, cmap=SCALE, vmin=0, vmax=top, aspect="auto")
-    for (row, column), value in np.ndenumerate(table):
-        _, ink = cell_colours(value / top)
+def _cells(axes: Any, shades: Any, texts: list[list[str]]) -> None:
+    """A matrix as coloured cells, shades from 0 to 1, each with its text."""
+    axes.imshow(shades, cmap=SCALE, vmin=0, vmax=1, aspect="auto")
+    for (row, column), shade in np.ndenumerate(shades):
+        _, ink = cell_colours(shade)
         axes.text(column, row, texts[row][column], ha="center", va="center", color=ink, fontsize=8)
     axes.tick_params(length=0)

@@ -28,6 +28,19 @@ def may_run_together(one: list[list[int]], other: list[list[int]]) -> bool:
     return not any(a[0] < b[1] and b[0] < a[1] for a in one for b in other)
 
 
+def parts(rights: list[int], cuts: list[int]) -> list[int]:
+    """A range belongs to the part in which it ends."""
+    from itertools import pairwise
+
+    edges = [0, *cuts, rights[-1]]
+    return [sum(low < r <= high for r in rights) for low, high in pairwise(edges)]
+
+
+def surviving(groups: list[list[str]], racks: dict[str, str], lost: str) -> int:
+    """More than half of each group is up."""
+    return sum(2 * sum(racks[n] != lost for n in group) > len(group) for group in groups)
+
+
 def ring_of_two_datacenters(in_second: int = 4) -> dict[str, Any]:
     """Four nodes in the first datacenter, some in the second, in two racks each."""
     nodes = [
@@ -84,5 +97,7 @@ RIGHT: dict[str, Any] = {
     "replicas": lambda: replicas,
     "needed": lambda: needed,
     "may-run-together": lambda: may_run_together,
+    "parts-of-the-line": lambda: parts,
+    "surviving": lambda: surviving,
 }
 """What gives a right answer, by exercise."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -53,6 +54,17 @@ def touching_is_sharing(one: list[list[int]], other: list[list[int]]) -> bool:
     return not any(a[0] <= b[1] and b[0] <= a[1] for a in one for b in other)
 
 
+def cut_before(rights: list[int], cuts: list[int]) -> list[int]:
+    """Gives a range that ends at a cut to the part after it."""
+    edges = [0, *cuts, rights[-1] + 1]
+    return [sum(a <= r < b for r in rights) for a, b in pairwise(edges)]
+
+
+def some_alive(groups: list[list[str]], racks: dict[str, str], lost: str) -> int:
+    """Is content with any replica that is up."""
+    return sum(any(racks[name] != lost for name in group) for group in groups)
+
+
 def prefix(timeline: Timeline, steps: int) -> list[str]:
     """The first verbs of a run."""
     return verbs_of(timeline)[:steps]
@@ -77,6 +89,8 @@ WRONG: list[tuple[str, Any]] = [
     ("replicas", lambda: worked_only),
     ("needed", lambda: majority_of_the_new),
     ("may-run-together", lambda: touching_is_sharing),
+    ("parts-of-the-line", lambda: cut_before),
+    ("surviving", lambda: some_alive),
 ]
 
 

@@ -55,8 +55,8 @@ def shown(cell: Any) -> str:
 
 
 def test_there_are_notebooks() -> None:
-    """The three lessons are there."""
-    assert [path.name[:2] for path in NOTEBOOKS] == ["00", "01", "02"]
+    """The lessons are there, in order."""
+    assert [path.name[:2] for path in NOTEBOOKS] == ["00", "01", "02", "03"]
 
 
 @each_notebook
