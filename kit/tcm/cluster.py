@@ -34,7 +34,7 @@ from kit.tcm.rules_streams import stream_barriers
 from kit.tcm.safeguards import SAFEGUARDS
 
 _MOST_VERDICTS = 4096
-Gates = Callable[[Any, Sequence], tuple[Barrier, ...]]
+Gates = Callable[[Sequence], tuple[Barrier, ...]]
 
 
 class TcmCluster(Product):
@@ -99,8 +99,11 @@ class TcmCluster(Product):
         """What must hold before the sequence's next step."""
         return barriers(self.snapshot(s), sequence, self.tcm.switches)
 
-    def _stream_barriers(self, s: Any, sequence: Sequence) -> tuple[Barrier, ...]:
-        return stream_barriers(self.snapshot(s), sequence, self.tcm.switches)
+    def _stream_barriers(self, s: Any, action: Stream) -> tuple[Barrier, ...]:
+        """What must hold before a streaming task."""
+        sequence, task = self.tcm.task(s.tcm, action)
+        down, _ = self.tcm.absent(s.tcm, sequence.plan.operation)
+        return stream_barriers(self.snapshot(s), sequence, task.transfers, down, self.tcm.switches)
 
     # -- guards over both parts -------------------------------------------------------------------
 
@@ -116,9 +119,9 @@ class TcmCluster(Product):
     def _past_barrier(self, s: Any, part: str, action: Any) -> Refusal | None:
         match action:
             case Advance(node):
-                return self._barred(s, node, self.barriers)
+                return self._barred(s, node, lambda x: self.barriers(s, x))
             case Stream(node):
-                return self._barred(s, node, self._stream_barriers)
+                return self._barred(s, node, lambda x: self._stream_barriers(s, action))
             case _:
                 return None
 
@@ -144,7 +147,7 @@ class TcmCluster(Product):
         sequence = self.tcm.sequence(s.tcm, node)
         assert sequence is not None
         applied = self.applied(s)
-        unmet = [b for b in barriers(s, sequence) if not b.met(applied)]
+        unmet = [b for b in barriers(sequence) if not b.met(applied)]
         if not unmet:
             return None
         missing = dict.fromkeys(

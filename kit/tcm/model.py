@@ -174,14 +174,15 @@ class Tcm(Model[TcmState, Any]):
     def _may_stream(self, s: TcmState, action: Stream) -> Refusal | None:
         if action.target in s.down:
             return Refusal(f"{action.target} is down: it cannot receive", missing=(action.target,))
-        sequence, task = self._task(s, action)
+        sequence, task = self.task(s, action)
         down, dead = self.absent(s, sequence.plan.operation)
         if all(enough(transfer, down, dead) for transfer in task.transfers):
             return None
         missing = tuple(n for n in s.down if n != sequence.plan.operation.dead)
         return Refusal("too few of the old replicas are up to stream from", missing=missing)
 
-    def _task(self, s: TcmState, action: Stream) -> tuple[Sequence, Task]:
+    def task(self, s: TcmState, action: Stream) -> tuple[Sequence, Task]:
+        """The operation and the task that a streaming action stands for."""
         sequence = self.sequence(s, action.node)
         assert sequence is not None
         found = next(t for t in tasks(sequence) if self._as_action(sequence, t) == action)
@@ -205,7 +206,7 @@ class Tcm(Model[TcmState, Any]):
         return tuple(self.names[code] for code in dict.fromkeys(codes))
 
     def _stream(self, s: TcmState, action: Stream) -> TcmState:
-        sequence, task = self._task(s, action)
+        sequence, task = self.task(s, action)
         bit = 1 << tasks(sequence).index(task)
         mask = self.streamed(s, action.node) | bit
         rest = [(node, done) for node, done in s.streamed if node != action.node]

@@ -83,12 +83,27 @@ def must_stream(sequence: Sequence, switches: Switches) -> bool:
 
 
 def stream_barriers(
-    snapshot: Snapshot, sequence: Sequence, switches: Switches
+    snapshot: Snapshot,
+    sequence: Sequence,
+    transfers: tuple[Transfer, ...],
+    down: frozenset[int],
+    switches: Switches,
 ) -> tuple[Barrier, ...]:
     """What must hold before anything is streamed: the new writers are known.
 
-    The safeguard *known-before-streams*: else a coordinator that does not write to the new replica
-    yet could have a write acknowledged after it was streamed past.
+    The safeguard *known-before-streams*: a majority of everyone concerned has applied the epoch
+    that makes the targets writers, and so has everyone at the ends of these transfers. Else a
+    coordinator that does not write to a target yet could have a write acknowledged that was
+    streamed past: by a replica that took it before it knew the epoch, and by the one that streamed.
     """
-    off = "known-before-streams" in switches.off
-    return () if off else barriers(snapshot, sequence, switches)
+    if "known-before-streams" in switches.off or not switches.barrier:
+        return ()
+    ends = {
+        code: transfer
+        for transfer in reversed(transfers)
+        for code in (*sources(transfer, down, switches), transfer.target)
+    }
+    return barriers(snapshot, sequence, switches) + tuple(
+        Barrier(ends[code].group, ends[code].range, None, (code,), 1, sequence.epoch)
+        for code in sorted(ends)
+    )

@@ -1,0 +1,50 @@
+"""Linearizability of one key: is there one order of the requests that every client could have seen?
+
+A history is what clients saw, in time: a request starts, a request ends. An order is good when no
+request comes before one that had ended before it started, and every read gives the newest mutation
+before it. A mutation that failed, or has no answer yet, may have taken effect or not.
+Source: M. Herlihy and J. Wing, "Linearizability" (1990).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from msgspec import Struct
+
+NEVER = 1 << 30
+
+
+class Operation(Struct, frozen=True):
+    """One request as its client saw it.
+
+    ``began`` and ``ended`` are places in the history (``NEVER``: no answer that says success).
+    ``writes`` says that it is a mutation; ``outcome`` is the number that it leaves, or that a read
+    returned. A deletion leaves 0.
+    """
+
+    began: int
+    ended: int
+    writes: bool
+    outcome: int
+
+
+@lru_cache(1 << 14)
+def linearizable(operations: tuple[Operation, ...], value: int = 0) -> bool:
+    """Whether such an order exists; ``value`` is what the key holds before.
+
+    Reads without an answer promise nothing and are to be left out.
+    """
+    must = [one for one in operations if one.ended != NEVER]
+    if not must:
+        return True
+    first_end = min(one.ended for one in must)
+    for i, one in enumerate(operations):
+        if one.began > first_end:
+            continue  # something had ended before this one began
+        rest = (*operations[:i], *operations[i + 1 :])
+        if one.writes and linearizable(rest, one.outcome):
+            return True
+        if not one.writes and one.outcome == value and linearizable(rest, value):
+            return True
+    return False

@@ -1,0 +1,93 @@
+"""Epochs in messages: who is behind, who catches up, who is no longer asked.
+
+Every message carries its sender's epoch. A replica that is behind catches up first; one that is
+ahead and still a member goes on, one that is not answers with an error. Every answer carries the
+replica's epoch, and the coordinator catches up when it is the higher one. With enough answers it
+judges its plan anew by what it knows then. Source: CEP-21, "Read/Write Path Integration".
+
+Three forms of it, as a switch:
+
+- ``epoch``: messages carry the sender's newest epoch;
+- ``relevant``: they carry the last epoch that changed this range's replicas, which gives the same
+  verdicts (B-028);
+- ``row-version``: as the published code does. A replica refuses a write whose epoch is below its
+  own row's version, whether or not it is still a member; reads are not compared; a coordinator
+  that hears of a higher epoch in an answer that is no error catches up some time later.
+
+Depths stand for epochs: 0 is the first of the course.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from kit.storage.rules_course import View
+
+Exchange = Literal["epoch", "relevant", "row-version"]
+EXCHANGES: tuple[Exchange, ...] = ("epoch", "relevant", "row-version")
+Verdict = Literal["ok", "not-a-member", "coordinator-behind"]
+
+
+class Switches(Struct, frozen=True):
+    """The form of the exchange, and the safeguards of requests that are on."""
+
+    exchange: Exchange = "epoch"
+    epochs: bool = True
+    membership: bool = True
+    recheck: bool = True
+
+
+class Answer(Struct, frozen=True):
+    """What a replica makes of a message: its verdict, and what it knows afterwards."""
+
+    verdict: Verdict
+    known: int
+
+
+def sent(views: tuple[View, ...], epoch: int, switches: Switches) -> int:
+    """The epoch that a coordinator at ``epoch`` puts into its messages."""
+    return views[epoch].version if switches.exchange == "relevant" else epoch
+
+
+def receive(
+    views: tuple[View, ...],
+    replica: int,
+    known: int,
+    message: int,
+    write: bool,
+    switches: Switches,
+) -> Answer:
+    """What ``replica``, which knows epoch ``known``, answers to a message of epoch ``message``.
+
+    Without the safeguard *epochs* nothing is compared and nobody catches up: the replica goes by
+    its own metadata alone. Without *membership* one that is ahead takes part although it is no
+    member any more.
+    """
+    ahead = known > message
+    if switches.epochs:
+        known = max(known, message)  # one that is behind catches up first
+    view = views[known]
+    member = (view.writes if write else view.reads) >> replica & 1
+    if not member and not (ahead and not switches.membership):
+        return Answer("not-a-member", known)
+    if switches.exchange == "row-version" and switches.epochs and write and view.version > message:
+        return Answer("coordinator-behind", known)
+    return Answer("ok", known)
+
+
+def heard(now: int, answer: Answer, switches: Switches) -> int:
+    """What the coordinator knows after an answer: it catches up with the replica.
+
+    In the form ``row-version`` only an error is waited for; else it catches up by itself, later.
+    """
+    if not switches.epochs or (switches.exchange == "row-version" and answer.verdict == "ok"):
+        return now
+    return max(now, answer.known)
+
+
+def counted(views: tuple[View, ...], now: int, answered: int, write: bool) -> int:
+    """The answers that still count: those of members by the newest metadata known (a mask)."""
+    view = views[now]
+    return answered & (view.writes if write else view.reads)
