@@ -34,7 +34,8 @@ class StepSummary(Struct, frozen=True):
 
     ``streams`` and ``bytes`` are what is still to be copied when it is committed (None: no size is
     known), ``busiest`` the node that sends the most of it. ``fragile`` are nodes whose death would
-    then break a quorum, ``broken`` the ranges that lack one already.
+    then break a quorum, ``broken`` the ranges that lack one already. ``moment`` is its place in
+    the history, to go to in the player.
     """
 
     epoch: int
@@ -93,6 +94,16 @@ def rehearsal_of(
 def _loads(given: Imported) -> Iterator[tuple[str, int]]:
     """The loads of the nodes that own tokens: of a newcomer nothing is read."""
     return ((name, size) for name, size in given.loads.items() if name in given.ring.names)
+
+
+def opening_state(timeline: Timeline) -> Any:
+    """The state just before the first planned operation began; where none did, the one shown."""
+    begins = {one.operation.text for one in outcome(timeline)}
+    for moment in timeline.path():
+        one = timeline.moments[moment]
+        if one.action is not None and one.fold == 0 and timeline.model.verb(one.action) in begins:
+            return timeline.moments[one.parent].state
+    return timeline.state
 
 
 def _as_found(
@@ -188,21 +199,23 @@ def _summary(m: TcmCluster, timeline: Timeline, moment: int) -> StepSummary:
     loads = facts_rehearsal.traffic_of(copies)
     sizes = [copy.bytes for copy in copies if copy.bytes is not None]
     lost = facts_rehearsal.losses(m, one.state)
+    line = facts.log(m, one.state)[-1]
     return StepSummary(
         facts.epoch(m, one.state),
-        one.say,
+        f"{line.text} ({line.operation})",
         moment,
         len(copies),
         sum(sizes) if sizes or not copies else None,
         loads[0].node if loads and loads[0].sends else None,
-        fragile(lost),
+        fragile(m, lost),
         max((loss.broken for loss in lost), default=0),
     )
 
 
-def fragile(lost: Iterable[Loss]) -> tuple[str, ...]:
-    """The nodes whose death would take a quorum from some range, by name."""
-    return tuple(sorted({name for loss in lost for name, _ in loss.nodes}))
+def fragile(m: TcmCluster, lost: Iterable[Loss]) -> tuple[str, ...]:
+    """The nodes whose death would take a quorum from some range, in the order of the ring file."""
+    names = {name for loss in lost for name, _ in loss.nodes}
+    return tuple(sorted(names, key=lambda name: m.codes[name]))
 
 
 def standstill(timeline: Timeline) -> Iterator[str]:

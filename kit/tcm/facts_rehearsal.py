@@ -203,9 +203,14 @@ def _losses(m: TcmCluster, s: Any) -> Iterator[Loss]:
         reads = _of_table(m, placement.reads, local, dead, names, "reads")
         if placement.reads == placement.writes:
             yield from (replace(one, side="reads and writes") for one in reads)
-        else:
-            yield from reads
-            yield from _of_table(m, placement.writes, local, dead, names, "writes")
+            continue
+        for one, other in zip(
+            reads, _of_table(m, placement.writes, local, dead, names, "writes"), strict=True
+        ):
+            if replace(other, side="reads") == one:
+                yield replace(one, side="reads and writes")
+            else:
+                yield from (one, other)
 
 
 def _datacenters(snapshot: Snapshot, group: int) -> dict[str, Mask]:

@@ -103,6 +103,7 @@ def css_variables() -> str:
         f"@media(prefers-color-scheme:dark){{.kp{{{dark}color-scheme:dark}}}}\n"
         f'[data-jp-theme-light="true"] .kp{{{light}color-scheme:light}}\n'
         f'[data-jp-theme-light="false"] .kp{{{dark}color-scheme:dark}}\n'
+        f".kit-player{{{signs}}}\n"
     )
 
 

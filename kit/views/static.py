@@ -11,39 +11,39 @@ import base64
 import re
 
 from kit.views.fragment import Frag, closing, escape, h
-from kit.views.palette import LIGHT, css_variables
+from kit.views.palette import LIGHT, OUTLINE, SIGNS, css_variables
 from kit.views.picture import SVG_STYLE
 
+CELL = f"text-align:left;padding:2px 14px 2px 0;border-bottom:1px solid {LIGHT['line']}"
 STYLES = {
     "table": "border-collapse:collapse;margin:4px 0 10px",
-    "caption": "caption-side:top;text-align:left;font-weight:600;color:#565d68",
+    "caption": f"caption-side:top;text-align:left;font-weight:600;color:{LIGHT['soft']}",
     "tr": "background:#ffffff",
-    "th": "text-align:left;padding:2px 14px 2px 0;border-bottom:1px solid #d5d9e0;"
-    "font-weight:400;color:#1c1f24",
-    "td": "text-align:left;padding:2px 14px 2px 0;border-bottom:1px solid #d5d9e0;color:#1c1f24",
+    "th": f"{CELL};font-weight:400;color:{LIGHT['ink']}",
+    "td": f"{CELL};color:{LIGHT['ink']}",
     "ul": "list-style:none;margin:0;padding:0",
 }
 CHIP = (
-    "display:inline-block;padding:0 6px;margin-right:4px;border:1.5px solid #17191c;"
-    "border-radius:11px;background:#ffffff;color:#17191c"
+    f"display:inline-block;padding:0 6px;margin-right:4px;border:1.5px solid {OUTLINE};"
+    f"border-radius:11px;background:#ffffff;color:{OUTLINE}"
 )
 CLASSES = {
     "chip": CHIP,
-    "added": "background:#56b4e9;border-radius:3px;font-weight:600",
-    "removed": "background:#e69f00;border-radius:3px;border-style:dashed",
-    "chip pending": "border:3px double #17191c",
-    "changed": "background:#f0e442;color:#17191c;outline:1px solid #17191c",
-    "say": "margin:4px 0;color:#1c1f24",
-    "soft": "color:#565d68",
-    "bulb": "display:inline-block;width:18px;text-align:center;border:1.5px solid #17191c;"
-    "border-radius:50%;background:#009e73;color:#17191c;margin-right:6px",
+    "added": f"background:{SIGNS['added']};border-radius:3px;font-weight:600",
+    "removed": f"background:{SIGNS['removed']};border-radius:3px;border-style:dashed",
+    "chip pending": f"border:3px double {OUTLINE}",
+    "changed": f"background:{SIGNS['changed']};color:{OUTLINE};outline:1px solid {OUTLINE}",
+    "say": f"margin:4px 0;color:{LIGHT['ink']}",
+    "soft": f"color:{LIGHT['soft']}",
+    "bulb": f"display:inline-block;width:18px;text-align:center;border:1.5px solid {OUTLINE};"
+    f"border-radius:50%;background:{SIGNS['holds']};color:{OUTLINE};margin-right:6px",
     "witness": "font-weight:600;margin-left:8px",
-    "badge": "margin:2px 0;padding:1px 10px;border:1.5px solid #17191c;background:#009e73;"
-    "color:#17191c;width:max-content;max-width:95%",
-    "busy": "background:#f0e442",
-    "broken": "background:#d55e00;border-radius:3px",
+    "badge": f"margin:2px 0;padding:1px 10px;border:1.5px solid {OUTLINE};"
+    f"background:{SIGNS['holds']};color:{OUTLINE};width:max-content;max-width:95%",
+    "busy": f"background:{SIGNS['changed']}",
+    "broken": f"background:{SIGNS['broken']};border-radius:3px",
     "waits": "background:#ffffff;border-style:dashed",
-    "milestone": "background:#0072b2;color:#ffffff;padding:1px 8px;margin-right:8px",
+    "milestone": f"background:{SIGNS['next']};color:#ffffff;padding:1px 8px;margin-right:8px",
     "beside": "display:flex;flex-wrap:wrap;gap:8px 36px",
 }
 INLINE = frozenset("span b i em strong small code kbd".split())

@@ -14,7 +14,7 @@ from kit.importers.opening import Imported, import_texts, open_ring
 from kit.importers.ringfile import LARGEST_FILE, RingFile
 from kit.importers.sizes import checked_nodes, read_stored
 from kit.registry import one_of
-from kit.rehearsed import StepSummary, outcome, rehearsal_of, standstill, steps
+from kit.rehearsed import StepSummary, opening_state, outcome, rehearsal_of, standstill, steps
 from kit.ring.replication import Keyspace
 from kit.ring.sizes import Stored
 from kit.tcm import facts_rehearsal
@@ -48,8 +48,7 @@ class Rehearsed:
         self.steps: tuple[StepSummary, ...] = steps(timeline)
         self.operations: tuple[Planned, ...] = outcome(timeline)
         m: Any = timeline.model
-        before = _before(timeline)
-        self.pairs: tuple[Pair, ...] = facts_rehearsal.pairs(m, before)
+        self.pairs: tuple[Pair, ...] = facts_rehearsal.pairs(m, opening_state(timeline))
         last = timeline.moments[timeline.tip].state
         self.loads: tuple[Load, ...] = facts_rehearsal.traffic(m, last)
         self.warnings = (*ring.warnings, *_down(ring), *standstill(timeline))
@@ -223,18 +222,6 @@ def _stored(sizes: SizesSource, given: Imported) -> Stored | None:
     if isinstance(sizes, Mapping):
         return Stored(checked_nodes(sizes, given))
     return read_stored(sizes, given)
-
-
-def _before(timeline: Timeline) -> Any:
-    """The state just before the first planned operation began."""
-    here = timeline.at
-    begins = {one.operation.text for one in outcome(timeline)}
-    path = timeline.path()
-    for moment in path:
-        one = timeline.moments[moment]
-        if one.action is not None and one.fold == 0 and timeline.model.verb(one.action) in begins:
-            return timeline.moments[one.parent].state
-    return timeline.moments[here].state
 
 
 def _down(ring: Imported) -> Iterator[str]:

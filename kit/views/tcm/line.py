@@ -16,8 +16,12 @@ from kit.views.tcm.ring import (
     places,
     ring_words,
     share,
+    tags,
     token_count,
 )
+
+ROOM = 0.032
+"""How much of the line a letter takes."""
 
 
 def draw_line(scene: Scene) -> Frag:
@@ -66,15 +70,25 @@ def _marks(scene: Scene) -> list[Frag]:
         bins = sorted({at for one in groups for at in one.bins})
         ticks = "".join(f"M{10 + 280 * (at + 0.5) / MOST_TICKS:.1f} 24v12" for at in bins)
         return [h("path", d=ticks, k="at:all", class_="tick")]
+    short = tags(node.name for node in facts.nodes(scene.model, scene.state))
+    spots = sorted(places(scene), key=lambda spot: spot.token)
+    named: set[int] = set()
+    reach = -1.0
+    for spot in spots:  # a name that would cover the one before it is left out
+        if spot.share >= reach:
+            named.add(spot.token)
+            reach = spot.share + ROOM * len(short[spot.node.name])
     return [
         h(
             "g",
             h("path", d="M0 -6V6", class_="tick"),
-            h("text", spot.node.name[:3], y=-10, text_anchor="middle"),
+            h("text", short[spot.node.name], y=-10, text_anchor="middle")
+            if spot.token in named
+            else None,
             k=f"at:{spot.node.name}:{spot.token}",
             transform=f"translate({10 + 280 * spot.share:.1f} 30)",
         )
-        for spot in places(scene)
+        for spot in spots
     ]
 
 

@@ -70,9 +70,12 @@ def _operation(one: Planned) -> Frag:
     return h(
         "li",
         bulb(not waits, "…") if one.status == "planned" else bulb(True),
-        h("b", one.operation.title),
-        h("span", f" {_standing(one)}"),
-        h("small", f" {_reason(one.refusal)}") if one.refusal is not None else None,
+        h(
+            "span",
+            h("b", one.operation.title),
+            f" {_standing(one)}",
+            h("small", f" {_reason(one.refusal)}") if one.refusal is not None else None,
+        ),
         k=f"planned:{one.operation.text}",
         class_="lamp",
     )
@@ -209,6 +212,7 @@ def draw_traffic(scene: Scene) -> Frag:
                 h("caption", "Bytes and streams by node"),
                 h("thead", h("tr", [h("th", word, scope="col") for word in HEADS])),
                 h("tbody", [_load(one) for one in shown]),
+                class_="figures",
             ),
             _matrix(scene, loads),
             class_="beside",
@@ -303,7 +307,7 @@ def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:
                 for giver in givers
             ],
         ),
-        class_="matrix",
+        class_="figures",
     )
 
 
@@ -345,7 +349,7 @@ def _traffic_lines(scene: Scene, loads: Sequence[Load]) -> Iterator[str]:
 
 
 PLANNED = Panel(
-    "planned", "Operations", "main", draw_planned, planned_text, still=True, shown=rehearsed
+    "planned", "Planned operations", "main", draw_planned, planned_text, still=True, shown=rehearsed
 )
 DEATHS = Panel(
     "deaths", "If one more node dies", "main", draw_deaths, deaths_text, still=True, shown=rehearsed

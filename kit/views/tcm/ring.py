@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -44,6 +45,14 @@ def places(scene: Scene) -> list[Place]:
         for node in facts.nodes(scene.model, scene.state)
         for token in node.tokens
     ]
+
+
+def tags(names: Iterable[str]) -> dict[str, str]:
+    """A short name for each node: its beginning; of addresses, which begin alike, the end."""
+    found = list(names)
+    if len({name[:3] for name in found}) == len(found):
+        return {name: name[:3] for name in found}
+    return {name: re.split(r"[.:]", name)[-1][-3:] or name[-3:] for name in found}
 
 
 def share(space: TokenSpace, token: int) -> float:
@@ -108,10 +117,14 @@ def token_count(scene: Scene) -> int:
 def _spots(scene: Scene, spots: list[Place], by_rack: dict[str, str]) -> Frag:
     """Draw every token as a button with its node's name."""
     letters = _letters(scene)
+    short = tags(node.name for node in facts.nodes(scene.model, scene.state))
+    words = {
+        node.name: (short[node.name], letters.get(node.dc, "")) for node in {s.node for s in spots}
+    }
     return h(
         "g",
         [
-            _spot(spot, by_rack[spot.node.rack], letters.get(spot.node.dc, ""), first=i == 0)
+            _spot(spot, by_rack[spot.node.rack], *words[spot.node.name], first=i == 0)
             for i, spot in enumerate(spots)
         ],
         k="ring-nodes",
@@ -225,7 +238,7 @@ def point(part: float, radius: float) -> tuple[float, float]:
     return MIDDLE + radius * math.sin(angle), MIDDLE - radius * math.cos(angle)
 
 
-def _spot(spot: Place, shape: str, letter: str, *, first: bool) -> Frag:
+def _spot(spot: Place, shape: str, short: str, letter: str, *, first: bool) -> Frag:
     node = spot.node
     x, y = point(spot.share, RADIUS)
     out, up = point(spot.share, RADIUS + (30 if letter else 24))
@@ -235,7 +248,7 @@ def _spot(spot: Place, shape: str, letter: str, *, first: bool) -> Frag:
         "g",
         h("title", words),
         _body(shape, 11),
-        h("text", node.name[:3], text_anchor="middle", dy=4, class_="on"),
+        h("text", short, text_anchor="middle", dy=4, class_="on"),
         h(
             "text",
             f"{letter} {token if len(token) <= 6 else ''}".strip(),
