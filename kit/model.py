@@ -96,6 +96,16 @@ class Rule(Struct, Generic[S, A], frozen=True):
     effect: Callable[[S, A], S]
 
 
+class Rows(Struct, frozen=True):
+    """The transitions of a model's tables by name, and which of them a step takes.
+
+    ``taken(before, action, after)`` gives names; those that are not among ``names`` do not count.
+    """
+
+    names: tuple[str, ...]
+    taken: Callable[[Any, Any, Any], tuple[str, ...]]
+
+
 class NoParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """What a model takes that comes in one configuration only."""
 
@@ -258,6 +268,16 @@ def lamps(
         witness = monitor.verdict(memory)
         found.append(Lamp(monitor.name, monitor.title, witness is None, witness))
     return tuple(found)
+
+
+def rule_rows(model: Model[Any, Any]) -> Rows:
+    """A row for each rule of a model's table: its kind, with the action where kinds are shared."""
+    kinds = [rule.kind for rule in model.rules]
+    names = {
+        rule.action: kind if kinds.count(kind) == 1 else f"{kind}: {rule.action.__name__.lower()}"
+        for kind, rule in zip(kinds, model.rules, strict=True)
+    }
+    return Rows(tuple(names.values()), lambda before, action, after: (names[type(action)],))
 
 
 def _digestible(value: Any) -> Any:

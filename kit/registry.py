@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from kit.compose import Refinement
 from kit.errors import BadInput, misfit, shorten
-from kit.model import Model, Safeguard
+from kit.model import Model, Rows, Safeguard, rule_rows
 
 MOST_NAMED = 40
 
@@ -39,11 +40,24 @@ class Diagram(Struct, frozen=True):
     transitions: tuple[tuple[str, str, str], ...]
 
 
+class Fuzzing(Struct, frozen=True):
+    """What random walks over a model start from, unless one says otherwise.
+
+    ``parameters`` give all its rules something to do, faults included; ``weights`` are by kind of
+    action (1 where none is given), so that faults are rare enough to meet something under way.
+    """
+
+    parameters: tuple[tuple[str, Any], ...] = ()
+    weights: tuple[tuple[str, float], ...] = ()
+
+
 class Entry(Struct, frozen=True):
     """A model in the registry. ``build(parameters, off)`` makes it.
 
     ``texts`` are what a scenario file may show of a moment, by name: a function of the model, the
-    state and the words behind the name, which returns lines of text.
+    state and the words behind the name, which returns lines of text. ``rows`` are the transitions
+    of a model's tables, for coverage, where there are more of them than rules; ``fuzzing`` is
+    what its random walks start from. ``refinement`` says what the model refines.
     """
 
     name: str
@@ -54,10 +68,17 @@ class Entry(Struct, frozen=True):
     scenarios: tuple[Scenario, ...] = ()
     diagrams: tuple[Diagram, ...] = ()
     texts: tuple[tuple[str, Callable[[Any, Any, str], str]], ...] = ()
+    rows: Callable[[Any], Rows] | None = None
+    fuzzing: Fuzzing = Fuzzing()
+    refinement: Callable[[Any], Refinement] | None = None
 
 
 # Families are named here as text and loaded on first use, so that importing the kit stays quick.
-_FAMILIES = {"twophase": "kit.twophase.entry", "tcm": "kit.tcm.entry"}
+_FAMILIES = {
+    "twophase": "kit.twophase.entry",
+    "tcm": "kit.tcm.entry",
+    "dataplane": "kit.dataplane.entry",
+}
 _ENTRIES: dict[str, Entry] = {}
 
 
@@ -125,6 +146,22 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
 def _number(value: Any) -> int:
     """A whole number of another library as Python's own."""
     return index(value)
+
+
+def rows_of(model: Model[Any, Any]) -> Rows:
+    """The transitions of a model's tables: as its entry tells them, else one a rule."""
+    entry = _entry_if_known(model.name)
+    return rule_rows(model) if entry is None or entry.rows is None else entry.rows(model)
+
+
+def weights_of(model: Model[Any, Any]) -> dict[str, float]:
+    """The weights of random walks over a model by kind of action, as its entry tells them."""
+    entry = _entry_if_known(model.name)
+    return {} if entry is None else dict(entry.fuzzing.weights)
+
+
+def _entry_if_known(name: str) -> Entry | None:
+    return entry_of(name) if name in _FAMILIES or name in _ENTRIES else None
 
 
 def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:

@@ -67,6 +67,18 @@ class Timeline:
         self._line = [0]
         self._folds = 0
 
+    @classmethod
+    def along(cls, model: Model[Any, Any], actions: Iterable[Any]) -> Timeline:
+        """The history of one run (a counterexample, say), at its last step.
+
+        Raises:
+            Refused: when one of the actions is not enabled.
+        """
+        timeline = cls(model)
+        for action in actions:
+            timeline.do(action)
+        return timeline
+
     @property
     def script(self) -> tuple[str, ...]:
         """The verbs that take the place of the model's suggestions."""

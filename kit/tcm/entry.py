@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from kit.registry import Diagram, Entry, Scenario
+from kit.registry import Diagram, Entry, Fuzzing, Scenario
 from kit.ring.topology import Node
 from kit.tcm.cluster import TcmCluster
+from kit.tcm.coverage import rows
 from kit.tcm.parameters import TcmParameters
+from kit.tcm.refinement import refinement
 from kit.tcm.rules_steps import COURSES, SHAPES, transitions
 from kit.tcm.safeguards import SAFEGUARDS
 from kit.tcm.texts import TEXTS
@@ -101,4 +103,37 @@ DIAGRAMS = tuple(
     for kind in COURSES
     for shape in SHAPES
 )
-ENTRY = Entry("tcm", TcmCluster.title, TcmParameters, build, SAFEGUARDS, SCENARIOS, DIAGRAMS, TEXTS)
+# One operation of each kind, so that walks meet every row of every diagram; faults are rare.
+FUZZING = Fuzzing(
+    (
+        ("nodes", 4),
+        (
+            "operations",
+            (
+                "join X --tokens 150",
+                "leave A",
+                "move B --tokens 250",
+                "replace C Z",
+                "remove D",
+                "assassinate D",
+            ),
+        ),
+        ("window", 2),
+        ("crashes", 1),
+        ("cancels", 4),
+    ),
+    (("begin", 0.1), ("cancel", 0.05), ("crash", 0.05), ("deliver", 0.1)),
+)
+ENTRY = Entry(
+    "tcm",
+    TcmCluster.title,
+    TcmParameters,
+    build,
+    SAFEGUARDS,
+    SCENARIOS,
+    DIAGRAMS,
+    TEXTS,
+    rows,
+    FUZZING,
+    refinement,
+)

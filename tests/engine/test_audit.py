@@ -68,7 +68,7 @@ def model_of(
     """A model with one rule, as a student may get it wrong."""
     model: Model[Any, Any] = Model()
     model.name, model.title, model.Action = "mine", "Mine", Add
-    model.start = start  # type: ignore[method-assign]  # a model without a class of its own
+    model.start = start
     model.rules = (
         Rule(Add, "add", candidates, lambda s, a: None if len(s.items) < 3 else WAIT, effect),
     )

@@ -1,0 +1,300 @@
+"""Random walks over a model: what no search can reach in time, chance may.
+
+A walk is drawn from its seed and nothing else, so that the same seed gives the same run on every
+machine. How many faults it may meet is part of the model (its budgets are parameters). What fails
+is shrunk to a run that needs every one of its steps, and opens like any other run.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Mapping
+from random import Random
+from time import perf_counter
+from typing import Any
+
+from msgspec import Struct
+
+from kit.audit import audit, blame
+from kit.errors import BadInput
+from kit.fuzz_shrink import Judges, shrink
+from kit.model import Model, Monitor, Property
+from kit.registry import one_of, rows_of, weights_of
+from kit.timeline import Timeline
+from kit.trace import Trace
+
+CLEAN = "clean"
+SEEDS = range(50)
+STEPS = 100
+MOST_STEPS = 100_000
+AUDITED = 8  # walks whose last states are looked at closely
+MOST_SEEDS = 10_000_000
+MOST_WEIGHT = 1_000_000
+Progress = Callable[[int, int], None]
+
+
+class Walk(Struct, frozen=True):
+    """One walk: its seed, its actions, its verdict, and the rows of the tables that it took.
+
+    ``verdict`` is ``clean`` or the name of what its last step breaks, with the ``witness``.
+    ``reached`` names the *sometimes* properties that it showed.
+    """
+
+    seed: int
+    actions: tuple[Any, ...]
+    verdict: str = CLEAN
+    witness: str | None = None
+    taken: tuple[str, ...] = ()
+    reached: tuple[str, ...] = ()
+
+    @property
+    def steps(self) -> int:
+        """How many steps it took; fewer than it might when it came to rest."""
+        return len(self.actions)
+
+
+class Finding(Struct, frozen=True):
+    """Something that breaks: by which seed it was found first, and the shrunk run.
+
+    ``found`` is the length of the run before it was shrunk, ``times`` the number of walks that
+    broke it.
+    """
+
+    property: str
+    witness: str
+    seed: int
+    actions: tuple[Any, ...]
+    found: int
+    times: int
+
+    def timeline(self, model: Model[Any, Any]) -> Timeline:
+        """The run as a history, at its last step: what the player shows."""
+        return Timeline.along(model, self.actions)
+
+    def trace(self, model: Model[Any, Any]) -> Trace:
+        """The run as data."""
+        return self.timeline(model).save()
+
+
+class Fuzzed(Struct, frozen=True):
+    """What the walks of several seeds found.
+
+    ``rows`` are the transitions of the model's tables, ``untaken`` those that no walk took;
+    ``unreached`` names the *sometimes* properties that none showed. ``seconds`` is all the time,
+    shrinking included; ``interrupted`` says that somebody stopped it.
+    """
+
+    model: str
+    walks: int
+    steps: int
+    findings: tuple[Finding, ...]
+    rows: tuple[str, ...]
+    untaken: tuple[str, ...]
+    unreached: tuple[str, ...]
+    seconds: float
+    interrupted: bool = False
+
+
+class Walker:
+    """Draws walks over one model, always in the same way.
+
+    The next rule of the model's table is drawn among those with an enabled action, by the weight
+    of its kind, then one of its actions.
+    """
+
+    def __init__(
+        self,
+        model: Model[Any, Any],
+        *,
+        steps: int = STEPS,
+        weights: Mapping[str, float] | None = None,
+        properties: tuple[Property, ...] | None = None,
+        monitors: tuple[Monitor, ...] | None = None,
+    ) -> None:
+        """Walks of at most ``steps`` steps.
+
+        ``weights`` are by kind of action, 1 where none is given; None for those of the model's
+        entry.
+
+        ``properties`` and ``monitors`` are as for :func:`kit.check.check`.
+
+        Raises:
+            BadInput: for a number of steps or a weight out of its limits, or an unknown kind; or
+                when the model changes its states, or makes states that cannot be told apart.
+        """
+        if not 1 <= steps <= MOST_STEPS:
+            raise BadInput("steps", steps, f"a number from 1 to {MOST_STEPS}")
+        self.model = model
+        self.steps = steps
+        self.judges = Judges.of(model, properties, monitors)
+        self.rows = rows_of(model)
+        self._table = _weighted(model, weights_of(model) if weights is None else dict(weights))
+        self.audit(Walk(0, ()))
+
+    def audit(self, walk: Walk) -> None:
+        """See that the model keeps its word in the last state of a walk.
+
+        Raises:
+            BadInput: when it does not, naming the place in its code.
+        """
+        state = self.model.start()
+        for action in walk.actions:
+            state = self.model.apply(state, action)
+        try:
+            audit(self.model, state)
+        except AttributeError as error:
+            raise blame(self.model, (), [], error) or error from None
+
+    def walk(self, seed: int) -> Walk:
+        """The walk of a seed, up to its first violation, its last step, or rest."""
+        chance = Random(seed).random
+        model, judges, taken_by, table = self.model, self.judges, self.rows.taken, self._table
+        state = model.start()
+        memories = judges.begin()
+        actions: list[Any] = []
+        awaited, reached = judges.awaited, list[str]()
+        missing = set(self.rows.names)
+        broken = judges.broken(None, None, state, memories)
+        while broken is None and len(actions) < self.steps:
+            for prop in awaited:
+                if prop.check(state):
+                    reached.append(prop.name)
+                    awaited = tuple(other for other in awaited if other is not prop)
+            options = []
+            total = 0.0
+            for weight, candidates, guard, effect in table:
+                ready = [action for action in candidates(state) if guard(state, action) is None]
+                if ready:
+                    total += weight
+                    options.append((total, ready, effect))
+            if not options:
+                break
+            point = chance() * total
+            for option in options:
+                if point < option[0]:
+                    break
+            _, ready, effect = option
+            action = ready[int(chance() * len(ready))]
+            after = effect(state, action)
+            actions.append(action)
+            if missing:
+                missing.difference_update(taken_by(state, action, after))
+            if judges.monitors:
+                memories = judges.remember(memories, state, action, after)
+            broken = judges.broken(state, action, after, memories)
+            state = after
+        reached += [prop.name for prop in awaited if prop.check(state)]
+        verdict, witness = broken or (CLEAN, None)
+        return Walk(
+            seed,
+            tuple(actions),
+            verdict,
+            witness,
+            tuple(row for row in self.rows.names if row not in missing),
+            tuple(sorted(reached)),
+        )
+
+
+def fuzz(
+    model: Model[Any, Any],
+    seeds: Iterable[int] = SEEDS,
+    *,
+    steps: int = STEPS,
+    weights: Mapping[str, float] | None = None,
+    properties: tuple[Property, ...] | None = None,
+    monitors: tuple[Monitor, ...] | None = None,
+    progress: Progress | None = None,
+) -> Fuzzed:
+    """Walk once for each seed, and shrink the first run that breaks each property.
+
+    ``progress`` is called now and then with the walks done, and how many there will be.
+    Interrupted from the keyboard, it tells what it has found.
+
+    Raises:
+        BadInput: as for :class:`Walker`; or for a seed that is no whole number from 0 on.
+    """
+    walker = Walker(model, steps=steps, weights=weights, properties=properties, monitors=monitors)
+    numbers = _seeds(seeds)
+    found: dict[str, Walk] = {}
+    times: dict[str, int] = {}
+    taken: set[str] = set()
+    reached: set[str] = set()
+    findings: list[Finding] = []
+    walks = total = 0
+    interrupted = False
+    collecting = gc.isenabled()
+    gc.disable()  # as in a search: nothing here is cyclic
+    began = perf_counter()
+    try:
+        for seed in numbers:
+            walk = walker.walk(seed)
+            if walks < AUDITED:
+                walker.audit(walk)
+            walks += 1
+            total += walk.steps
+            taken.update(walk.taken)
+            reached.update(walk.reached)
+            if walk.verdict != CLEAN:
+                found.setdefault(walk.verdict, walk)
+                times[walk.verdict] = times.get(walk.verdict, 0) + 1
+            if progress is not None and walks % 16 == 0:
+                progress(walks, len(numbers))
+        for verdict, walk in found.items():
+            findings += [_shrunk(walker, walk, times[verdict])]
+    except (TypeError, AttributeError) as error:
+        blamed = blame(model, (), [], error)
+        if blamed is None:
+            raise
+        raise blamed from None
+    except KeyboardInterrupt:
+        interrupted = True
+        told = {finding.property for finding in findings}
+        findings += [
+            Finding(w.verdict, str(w.witness), w.seed, w.actions, w.steps, times[w.verdict])
+            for w in found.values()
+            if w.verdict not in told
+        ]
+    finally:
+        if collecting:
+            gc.enable()
+    return Fuzzed(
+        model.name,
+        walks,
+        total,
+        tuple(findings),
+        walker.rows.names,
+        tuple(row for row in walker.rows.names if row not in taken),
+        tuple(p.name for p in walker.judges.awaited if p.name not in reached),
+        perf_counter() - began,
+        interrupted,
+    )
+
+
+def _shrunk(walker: Walker, walk: Walk, times: int) -> Finding:
+    actions, witness = shrink(walker.model, walk.actions, walk.verdict, walker.judges)
+    return Finding(walk.verdict, witness, walk.seed, actions, walk.steps, times)
+
+
+def _weighted(model: Model[Any, Any], weights: dict[str, float]) -> tuple[Any, ...]:
+    """The rules with their weights, in the order of the table."""
+    kinds = [rule.kind for rule in model.rules]
+    for kind, weight in weights.items():
+        if kind not in kinds:
+            raise BadInput("weights", kind, one_of(kind, kinds))
+        if not 0 <= weight < MOST_WEIGHT:
+            raise BadInput(f"weights[{kind}]", weight, f"a number from 0 to {MOST_WEIGHT}")
+    return tuple(
+        (float(weights.get(rule.kind, 1)), rule.candidates, rule.guard, rule.effect)
+        for rule in model.rules
+        if weights.get(rule.kind, 1)
+    )
+
+
+def _seeds(seeds: Iterable[int]) -> tuple[int, ...] | range:
+    found = seeds if isinstance(seeds, range) else tuple(seeds)
+    if len(found) > MOST_SEEDS:
+        raise BadInput("seeds", len(found), f"at most {MOST_SEEDS} of them")
+    for seed in found if isinstance(found, tuple) else found[:1]:
+        if type(seed) is not int or seed < 0:
+            raise BadInput("seeds", seed, "whole numbers from 0 on")
+    return found

@@ -1,0 +1,438 @@
+"""Random walks: the same from the same seed, judged at every step, shrunk, and open to all."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.errors import BadInput, Refused
+from kit.fuzz import CLEAN, SEEDS, Finding, Walker, fuzz
+from kit.fuzz_shrink import Judges, shrink
+from kit.model import Model, Monitor, Property, Rule, always, rule_rows, sometimes, step
+from kit.registry import build, entry_of, rows_of
+from kit.timeline import Timeline
+from kit.trace import dumps, loads
+from kit.twophase.model import Decide, GiveUp, Obey, Prepare, TwoPhase, TwoPhaseParameters
+from tests.engine.test_check import Rash
+from tests.engine.toys import Go, Graph, LiftModel, LiftParameters
+from tests.house.source import ROOT
+
+# -- the same from the same seed -------------------------------------------------------------------
+
+PROGRAM = """
+from kit.fuzz import fuzz, Walker
+from kit.registry import build, entry_of
+from kit.trace import dumps
+from tests.engine.test_check import Rash
+for name in ("twophase", "tcm"):
+    model = build(name, dict(entry_of(name).fuzzing.parameters))
+    walker = Walker(model, steps=40)
+    for seed in (0, 1, 2**70):
+        walk = walker.walk(seed)
+        print(seed, [model.verb(action) for action in walk.actions], walk.verdict, walk.taken)
+found = fuzz(Rash(), range(20))
+print(found.findings, found.untaken, found.steps)
+print(dumps(found.findings[0].trace(Rash())))
+"""
+
+
+def output(seed: str) -> bytes:
+    """What the program prints under a hash seed."""
+    environment = {**os.environ, "PYTHONHASHSEED": seed}
+    command = [sys.executable, "-c", PROGRAM]
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, check=True
+    ).stdout
+
+
+@pytest.mark.spec("H-013")
+def test_the_hash_seed_changes_no_walk() -> None:
+    """Walks, verdicts, coverage and shrunk runs are the same to the byte under two hash seeds."""
+    assert len(output("1")) > 3000
+    assert output("1") == output("77")
+
+
+def test_a_walk_is_that_of_its_seed_for_ever() -> None:
+    """The draw is pinned: this walk of this seed is the same in every version on every machine."""
+    walk = Walker(TwoPhase(), steps=30).walk(7)
+    model = TwoPhase()
+    assert [model.verb(action) for action in walk.actions] == PINNED
+    again = Walker(TwoPhase(), steps=30).walk(7)
+    assert again == walk
+
+
+PINNED = [
+    "prepare RM0",
+    "hear-prepared RM0",
+    "give-up RM1",
+    "prepare RM2",
+    "hear-prepared RM2",
+    "decide abort",
+    "obey RM2",
+    "obey RM0",
+]
+
+
+def test_seeds_differ() -> None:
+    """Different seeds give different walks, and a longer walk begins with the shorter one."""
+    walker = Walker(TwoPhase(TwoPhaseParameters(5)))
+    assert len({walker.walk(seed).actions for seed in range(30)}) > 20
+    short, long = Walker(TwoPhase(), steps=3), Walker(TwoPhase(), steps=30)
+    for seed in range(20):
+        one, other = short.walk(seed).actions, long.walk(seed).actions
+        assert other[: len(one)] == one
+        assert len(one) <= 3
+
+
+@pytest.mark.parametrize("name", ["twophase", "tcm"])
+def test_a_walk_replays(name: str) -> None:
+    """Every walk is a run of the model: each action enabled where it was drawn."""
+    model = build(name, dict(entry_of(name).fuzzing.parameters))
+    walker = Walker(model, steps=25)
+    for seed in range(5):
+        walk = walker.walk(seed)
+        assert walk.steps == len(Timeline.along(model, walk.actions).moments) - 1
+    with pytest.raises(Refused):
+        Timeline.along(TwoPhase(), (Obey(0),))
+
+
+# -- coverage --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["twophase", "tcm"])
+def test_default_seeds_take_every_transition(name: str) -> None:
+    """With the default seeds and configuration no row of the model's tables is left untaken, and
+    everything that may happen sometimes does.
+    """
+    entry = entry_of(name)
+    found = fuzz(build(name, dict(entry.fuzzing.parameters)))
+    assert (found.walks, found.untaken, found.unreached) == (len(SEEDS), (), ())
+    assert found.findings == ()
+    assert len(found.rows) >= 9
+
+
+def test_rows_of_tcm_are_those_of_its_diagrams() -> None:
+    """In both shapes the rows of tcm are the kinds of action and each row of each diagram."""
+    for shape in ("cep", "implementation"):
+        given = {**dict(entry_of("tcm").fuzzing.parameters), "shape": shape}
+        names = rows_of(build("tcm", given)).names
+        diagrams = [d for d in entry_of("tcm").diagrams if d.name.endswith(shape)]
+        rows = {
+            f"{diagram.name.split('-')[1]}: {state} - {event}"
+            for diagram in diagrams
+            for state, event, _ in diagram.transitions
+        }
+        assert rows < set(names)
+        assert len(names) == len(rows) + 8
+
+
+def test_what_was_never_taken_is_named() -> None:
+    """Rows without a budget, or behind a bound, are named as untaken."""
+    found = fuzz(build("tcm"), range(5))
+    assert {"cancel", "crash", "restart"} <= set(found.untaken)
+    found = fuzz(TwoPhase(), range(3), steps=1)
+    assert "obey" in found.untaken
+    assert "manager: prepared - obey" in found.untaken
+    assert found.unreached == ("all-commit", "all-abort")
+
+
+def test_rows_of_a_students_model_are_its_rules() -> None:
+    """A model that says nothing of rows is covered by its rules; shared kinds name the action."""
+    model = LiftModel(LiftParameters())
+    assert rule_rows(model).names == ("move: up", "move: down", "door")
+    found = fuzz(model, range(5))
+    assert (found.untaken, found.unreached) == ((), ())
+    locked = fuzz(LiftModel(LiftParameters(1)), range(5))
+    assert locked.untaken == ("move: up", "move: down")
+
+
+# -- weights and limits ----------------------------------------------------------------------------
+
+
+def test_weights_make_kinds_rare_or_absent() -> None:
+    """A kind of weight 0 is never drawn; a heavier one more often."""
+
+    def drawn(weights: dict[str, float]) -> dict[str, int]:
+        walker = Walker(TwoPhase(TwoPhaseParameters(4)), weights=weights)
+        kinds: dict[str, int] = {}
+        for seed in range(60):
+            for action in walker.walk(seed).actions:
+                kind = walker.model.kind(action)
+                kinds[kind] = kinds.get(kind, 0) + 1
+        return kinds
+
+    assert "give up" not in drawn({"give up": 0, "decide": 0.1})
+    assert drawn({"give up": 5})["give up"] > 2 * drawn({"give up": 0.2})["give up"]
+
+
+def test_a_model_keeps_its_fault_budget() -> None:
+    """No walk has more crashes and cancels than the model's parameters allow."""
+    given = {**dict(entry_of("tcm").fuzzing.parameters), "crashes": 2, "cancels": 1}
+    model = build("tcm", given)
+    walker = Walker(model, steps=60, weights={})
+    verbs = [[model.kind(a) for a in walker.walk(seed).actions] for seed in range(6)]
+    assert max(kinds.count("crash") for kinds in verbs) == 2
+    assert max(kinds.count("cancel") for kinds in verbs) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"steps": 0}, "steps: got 0; allowed: a number from 1 to 100000"),
+        ({"steps": 10**9}, "steps: got 1000000000; allowed: a number from 1"),
+        ({"weights": {"giveup": 1}}, "weights: got 'giveup'; allowed: one of give up, decide"),
+        ({"weights": {"decide": -1}}, r"weights\[decide\]: got -1; allowed: a number from 0"),
+        ({"weights": {"decide": float("nan")}}, r"weights\[decide\]: got nan; allowed: "),
+        ({"seeds": [3, -1]}, "seeds: got -1; allowed: whole numbers from 0 on"),
+        ({"seeds": range(-3, 3)}, "seeds: got -3; allowed: whole numbers from 0 on"),
+        ({"seeds": [1.5]}, "seeds: got 1.5; allowed: whole numbers from 0 on"),
+        ({"seeds": range(10**9)}, "seeds: got 1000000000; allowed: at most 10000000"),
+    ],
+)
+def test_limits_are_kept(given: dict[str, Any], said: str) -> None:
+    """Steps, weights and seeds out of their limits are refused in one line."""
+    with pytest.raises(BadInput, match=said):
+        fuzz(TwoPhase(), **given)
+
+
+def test_no_seed_no_walk() -> None:
+    """Without seeds there is nothing, and everything is untaken."""
+    found = fuzz(TwoPhase(), ())
+    assert (found.walks, found.steps, found.untaken) == (0, 0, found.rows)
+
+
+# -- findings --------------------------------------------------------------------------------------
+
+
+def test_a_planted_bug_is_found_and_shrunk() -> None:
+    """The walk that commits too early is shrunk to the fewest steps that do, and opens anywhere."""
+    model = Rash()
+    found = fuzz(model, range(30))
+    (finding,) = found.findings
+    assert finding.property == "consistent"
+    assert len(finding.actions) == 5 <= finding.found
+    assert finding.times > 1
+    walk = Walker(model).walk(finding.seed)
+    assert (walk.verdict, walk.steps) == ("consistent", finding.found)
+    timeline = finding.timeline(model)
+    (lamp,) = timeline.lamps()
+    assert lamp.witness == finding.witness
+    trace = loads(dumps(finding.trace(model)))
+    assert Timeline.load(trace, Rash()).state == timeline.state
+
+
+@pytest.mark.parametrize("name", ["write-before-read", "replication-check"])
+def test_a_safeguard_off_is_found_by_chance(name: str) -> None:
+    """Walks find what a switched-off safeguard breaks, and the shrunk run opens from its trace."""
+    guard = next(g for g in entry_of("tcm").safeguards if g.name == name)
+    model = build("tcm", dict(guard.smallest), (name,))
+    finding = fuzz(model, range(10)).findings[0]
+    again = Timeline.load(loads(dumps(finding.trace(model))))
+    assert finding.property in [lamp.name for lamp in again.lamps() if not lamp.ok]
+
+
+def test_each_kind_of_judge_is_asked_at_each_step() -> None:
+    """Invariants, rules on steps and monitors are judged after each step; the first that breaks
+    ends the walk.
+    """
+    no_abort = always("abort", "", lambda s: "aborted" if s.aborted else None)
+    no_obeying = step("obey", "", lambda b, a, n: "obeyed" if isinstance(a, Obey) else None)
+    counting = Monitor(
+        "count", "", int, lambda m, b, a, n: m + 1, lambda m: "three" if m == 3 else None
+    )
+    model = TwoPhase()
+    found = {f.property: f for f in fuzz(model, properties=(no_abort, no_obeying)).findings}
+    assert found["abort"].actions[-1] == GiveUp(found["abort"].actions[-1].rm)
+    assert found["obey"].witness == "obeyed"
+    assert [type(a) for a in found["obey"].actions[-2:]] == [Decide, Obey]
+    (finding,) = fuzz(model, properties=(), monitors=(counting,)).findings
+    assert len(finding.actions) == 3
+    assert fuzz(model, properties=()).findings == ()
+    model.monitors = (counting,)
+    assert [f.property for f in fuzz(model).findings] == ["count"]
+
+
+def test_a_start_that_is_wrong_needs_no_step() -> None:
+    """What breaks at the start is found by the empty walk."""
+    wrong = always("wrong", "", lambda s: "from the start")
+    (finding,) = fuzz(TwoPhase(), range(3), properties=(wrong,)).findings
+    assert (finding.actions, finding.found, finding.times) == ((), 0, 3)
+
+
+def test_what_is_awaited_is_told() -> None:
+    """*Sometimes* properties that no walk showed are named, also those of the last state."""
+    last = sometimes("prepared", "", lambda s: s.prepared)
+    never = sometimes("never", "", lambda s: s.prepared > 99)
+    found = fuzz(TwoPhase(), range(20), steps=1, properties=(last, never))
+    assert found.unreached == ("never",)
+    walk = Walker(TwoPhase(), properties=(last, never)).walk(0)
+    assert walk.reached in ((), ("prepared",))
+
+
+# -- shrinking -------------------------------------------------------------------------------------
+
+edges = st.dictionaries(
+    st.integers(0, 6), st.lists(st.integers(0, 6), unique=True, max_size=4).map(tuple), max_size=7
+)
+
+
+@given(edges, st.integers(0, 6), st.integers(0, 50))
+@settings(max_examples=150)
+def test_a_shrunk_run_needs_every_step(
+    graph: dict[int, tuple[int, ...]], bad: int, seed: int
+) -> None:
+    """Leaving out any one action of a shrunk run, what remains does not fail any more."""
+    prop = always("bad", "", lambda s: "there" if s.at == bad else None)
+    model = Graph(graph, prop)
+    walk = Walker(model, steps=30).walk(seed)
+    if walk.verdict == CLEAN:
+        return
+    actions, witness = shrink(model, walk.actions, "bad")
+    assert witness == "there"
+    assert Timeline.along(model, actions).state.at == bad
+    assert len(actions) <= walk.steps
+    for some in combinations(actions, max(len(actions) - 1, 0)):
+        if len(some) < len(actions):
+            assert not fails(model, some, prop)
+
+
+def fails(model: Graph, actions: Any, prop: Property) -> bool:
+    """Whether a run breaks the property, skipping what is not enabled."""
+    state = model.start()
+    for action in actions:
+        if prop.check(state) is not None:
+            return True
+        if action in tuple(model.actions(state)):
+            state = model.apply(state, action)
+    return prop.check(state) is not None
+
+
+class Add(Struct, frozen=True, tag="add"):
+    """A number to add."""
+
+    number: int
+
+
+class Sum(Struct, frozen=True):
+    """A sum, and how often something was added."""
+
+    total: int
+    times: int = 0
+
+
+def adding() -> Model[Any, Any]:
+    """Numbers are added in any order; 100 must not be reached."""
+    model: Model[Any, Any] = Model()
+    model.name, model.title, model.Action = "adding", "Adding", Add
+    model.start = lambda: Sum(0)
+    model.rules = (
+        Rule(
+            Add,
+            "add",
+            lambda s: tuple(Add(n) for n in (1, 7, 40)) if s.times < 60 else (),
+            lambda s, a: None,
+            lambda s, a: Sum(s.total + a.number, s.times + 1),
+        ),
+    )
+    model.properties = (always("small", "", lambda s: "too much" if s.total >= 100 else None),)
+    return model
+
+
+def test_long_runs_become_short() -> None:
+    """Of a long run only what is needed stays, in its order."""
+    model = adding()
+    walk = Walker(model, steps=60).walk(1)
+    assert walk.verdict == "small"
+    many = tuple(Add(n) for n in [1] * 30 + [7, 1, 40, 1] * 3 + [40] * 3)
+    actions, witness = shrink(model, many, "small")
+    assert witness == "too much"
+    assert sum(action.number for action in actions) >= 100
+    assert all(sum(a.number for a in actions) - one.number < 100 for one in actions)
+
+
+def test_another_failure_is_not_the_same() -> None:
+    """Shrinking keeps to the property it began with, and gives back what does not break it."""
+    properties = (
+        always("first", "", lambda s: "1" if s.at == 1 else None),
+        always("second", "", lambda s: "2" if s.at == 2 else None),
+    )
+    model = Graph({0: (1, 3), 3: (2,), 1: (2,)}, *properties)
+    assert shrink(model, (Go(3), Go(2)), "second") == ((Go(3), Go(2)), "2")
+    assert shrink(model, (Go(3),), "second") == ((Go(3),), "")
+    assert shrink(model, (Go(1), Go(2)), "second", Judges.of(model, properties[1:])) == (
+        (Go(1), Go(2)),
+        "2",
+    )
+
+
+# -- a model that breaks its word, and a person who has waited enough ------------------------------
+
+
+def test_an_interrupted_fuzz_keeps_what_it_found() -> None:
+    """Stopped from the keyboard, walks and findings so far are told, shrunk or not."""
+    seen = 0
+
+    def stop(s: Any) -> bool:
+        nonlocal seen
+        seen += 1
+        if seen > 400:
+            raise KeyboardInterrupt
+        return False
+
+    properties = (*Rash().properties, sometimes("stop", "", stop))
+    found = fuzz(Rash(), range(1000), properties=properties)
+    assert found.interrupted
+    assert 0 < found.walks < 1000
+    assert [finding.property for finding in found.findings] == ["consistent"]
+    assert isinstance(found.findings[0], Finding)
+
+
+def test_progress_is_told() -> None:
+    """The callback hears how many walks are done, of how many."""
+    heard: list[tuple[int, int]] = []
+    fuzz(TwoPhase(), range(64), progress=lambda done, all_: heard.append((done, all_)))
+    assert heard == [(16, 64), (32, 64), (48, 64), (64, 64)]
+
+
+def test_a_model_that_changes_its_state_is_named() -> None:
+    """Walks of a model that writes to its states end in one line with the place."""
+
+    def writes(s: Any, action: Any) -> Any:
+        s.prepared = 1
+        return s
+
+    def lists(s: Any, action: Any) -> Any:
+        return replace(s, tm=[s.tm])
+
+    for effect, said in (
+        (writes, r"writes, line .* of test_fuzz.py \(s.prepared = 1\)"),
+        (lists, r"effect of prepare RM0, line .* of test_fuzz.py .*unhashable type: 'list'"),
+    ):
+        model = TwoPhase()
+        prepare, *others = model.rules
+        model.rules = (replace(prepare, effect=effect), *others)
+        with pytest.raises(BadInput, match=said):
+            fuzz(model, range(3))
+
+
+def test_a_late_wrong_is_found_by_looking_at_last_states() -> None:
+    """A state that cannot be told apart, made only later on, is found in a walk's last state."""
+
+    def late(s: Any, action: Any) -> Any:
+        return replace(s, prepared=s.prepared | 1 << action.rm, tm=[] if s.heard else s.tm)
+
+    model = TwoPhase()
+    prepare, *others = model.rules
+    model.rules = (replace(prepare, effect=late), *others)
+    assert isinstance(Prepare(0), Prepare)
+    with pytest.raises(BadInput, match="unhashable type: 'list'"):
+        fuzz(model, range(50))
