@@ -185,14 +185,14 @@ def scenario_of(name: str) -> tuple[Entry, Scenario]:
     Raises:
         BadInput: for an unknown name, with the nearest ones.
     """
-    found: dict[str, tuple[Entry, Scenario]] = {}
-    for entry in entries().values():
-        for scenario in entry.scenarios:
-            found.setdefault(scenario.name, (entry, scenario))
-            found[f"{entry.name}/{scenario.name}"] = entry, scenario
-    if name not in found:
-        raise BadInput("scenario", name, one_of(name, list(found)))
-    return found[name]
+    pairs = [(entry, scenario) for entry in entries().values() for scenario in entry.scenarios]
+    full = {f"{entry.name}/{scenario.name}": (entry, scenario) for entry, scenario in pairs}
+    bare = {scenario.name: (entry, scenario) for entry, scenario in reversed(pairs)}
+    if name in bare or name in full:
+        return bare[name] if name in bare else full[name]
+    # Each is named once, the way in which it was asked for: in full when that says its model.
+    hidden = [text for text, (_, one) in full.items() if bare[one.name][1] is not one]
+    raise BadInput("scenario", name, one_of(name, list(full if "/" in name else [*bare, *hidden])))
 
 
 def one_of(word: object, allowed: list[str]) -> str:

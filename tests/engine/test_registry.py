@@ -255,6 +255,21 @@ def test_a_scenario_goes_by_its_name_alone_or_with_its_model() -> None:
         scenario_of("bootstrp")
 
 
+def test_an_unknown_scenario_is_answered_with_each_name_once() -> None:
+    """A bare word gets bare names, full ones only where a bare one means another; as asked for."""
+
+    def offered(word: str) -> list[str]:
+        with pytest.raises(BadInput) as caught:
+            scenario_of(word)
+        return caught.value.allowed.removeprefix("one of ").split(", ")
+
+    bare, full = offered("nosuch"), offered("nosuch/nosuch")
+    assert len(bare) == len(full) == len({name.rpartition("/")[2] for name in full})
+    assert set(bare) == {name.rpartition("/")[2] for name in full}
+    register(msgspec.structs.replace(LIFT, scenarios=(Scenario("bootstrap", "Another one"),)))
+    assert sorted(offered("nosuch")) == sorted([*bare, "lift/bootstrap"])
+
+
 def test_a_students_scenario_does_not_hide_the_kits() -> None:
     """A bare name means the kit's own scenario first; the full name always reaches one's own."""
     register(msgspec.structs.replace(LIFT, scenarios=(Scenario("bootstrap", "Another one"),)))
