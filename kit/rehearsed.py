@@ -28,6 +28,8 @@ from kit.tcm.rules_steps import Shape
 from kit.tcm.rules_streams import awaits_streams, pending, tasks
 from kit.timeline import Timeline
 
+MOST_TO_CHOOSE = 128
+
 
 class StepSummary(Struct, frozen=True):
     """One epoch of a rehearsal.
@@ -71,13 +73,15 @@ def rehearsal_of(
         if one in everything[:i]:
             where = "in flight already" if one in begun else "given twice"
             raise BadInput("operation", one.text, f"each operation once; this one is {where}")
-    # One node more than those that are down may crash: what if, at any step.
+    # One node more than those that are down may crash: what if, at any step. Not where so many are
+    # offered that nobody could choose.
+    spare = int(len(given.ring.nodes) <= MOST_TO_CHOOSE)
     m = model_for(
         given,
         everything,
         shape,
         begun=len(begun),
-        crashes=len(given.down) + 1,
+        crashes=len(given.down) + spare,
         stored=stored or Stored(tuple(_loads(given))),
     )
     timeline = Timeline(m)

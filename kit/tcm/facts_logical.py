@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from kit.tcm.cluster import TcmCluster
 from kit.tcm.facts import RangeRow, rows
+from kit.tcm.facts_kept import kept
 from kit.tcm.facts_large import length, rows_of
 
 
@@ -35,6 +36,11 @@ def logical(
     Raises:
         BadInput: for an unknown keyspace.
     """
+    key = ("logical", s.tcm.events, keyspace, most)
+    return kept(m, key, lambda: _logical(m, s, keyspace, most))
+
+
+def _logical(m: TcmCluster, s: Any, keyspace: str, most: int | None) -> tuple[LogicalRow, ...]:
     snapshot = m.snapshot(s)
     group = snapshot.metadata.group_of(keyspace)
     moves = [

@@ -24,16 +24,11 @@ class Task(Struct, frozen=True):
 
 def tasks(sequence: Sequence) -> tuple[Task, ...]:
     """The streaming of an operation, in a stable order."""
-    pairs = dict.fromkeys((t.target, t.displaced) for t in sequence.plan.transfers)
+    pairs: dict[tuple[int, int | None], list[Transfer]] = {}
+    for t in sequence.plan.transfers:
+        pairs.setdefault((t.target, t.displaced), []).append(t)
     return tuple(
-        Task(
-            target,
-            displaced,
-            tuple(
-                t for t in sequence.plan.transfers if (t.target, t.displaced) == (target, displaced)
-            ),
-        )
-        for target, displaced in pairs
+        Task(target, displaced, tuple(found)) for (target, displaced), found in pairs.items()
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -68,8 +69,13 @@ def narration(scene: Scene) -> Frag:
 
 def mark(model: Model[Any, Any], action: Any) -> str:
     """Return the digest by which a button names its action: 12 hex digits."""
+    return _digest(model.name, action)
+
+
+@lru_cache(8192)
+def _digest(name: str, action: Any) -> str:
     plain = repr((type(action).__name__, msgspec.to_builtins(action)))
-    return hashlib.blake2b(f"{model.name} {plain}".encode(), digest_size=6).hexdigest()
+    return hashlib.blake2b(f"{name} {plain}".encode(), digest_size=6).hexdigest()
 
 
 def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
@@ -164,15 +170,7 @@ def _picker(scene: Scene, kind: str, items: list[tuple[Any, Refusal | None]]) ->
     for action, refusal in items:
         why = refusal_text(refusal) if refusal else scene.closed
         verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
-        options.append(
-            h(
-                "option",
-                f"{verb} (not now)" if refusal else verb,
-                k=f"act:{name}",
-                value=f"do:{name}",
-                data_refused=why,
-            )
-        )
+        options.append(_option(f"{verb} (not now)" if refusal else verb, name, why))
     ready = sum(refusal is None for _, refusal in items)
     return [
         h("select", options, k=f"pick:{kind}", data_pick=True, aria_label=f"which {kind}"),
@@ -187,6 +185,12 @@ def _picker(scene: Scene, kind: str, items: list[tuple[Any, Refusal | None]]) ->
         ),
         h("small", f"{ready} of {len(items)} may happen now", class_="soft"),
     ]
+
+
+@lru_cache(8192)
+def _option(word: str, name: str, why: str | None) -> Frag:
+    """Draw one action of a picker; in a large cluster most are the same in every frame."""
+    return h("option", word, k=f"act:{name}", value=f"do:{name}", data_refused=why)
 
 
 def scene_lamps(scene: Scene) -> tuple[Lamp, ...]:
