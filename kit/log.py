@@ -102,7 +102,8 @@ class LogState(Struct, frozen=True, cache_hash=True):
     """The decided entries; how many each node has applied; which later ones it holds back.
 
     ``learned[i]`` counts the entries node ``i`` has applied; ``held[i]`` is a bit mask of entry
-    indices that reached it above a gap and wait there.
+    indices that reached it above a gap and wait there. Below ``learned[i]`` its bits are entries
+    that were skipped, which only happens where the safeguard of the order is off.
     """
 
     entries: Log
@@ -151,9 +152,13 @@ class InstantLog(Model[LogState, Any]):
     State = LogState
     Action = Decide | Learn | Deliver | Rewrite
 
-    def __init__(self, parameters: LogParameters | None = None) -> None:
-        """A log for ``parameters.nodes``."""
+    def __init__(self, parameters: LogParameters | None = None, *, in_order: bool = True) -> None:
+        """A log for ``parameters.nodes``.
+
+        Without the safeguard ``in_order`` a node applies what reaches it at once, gap or not.
+        """
         self.parameters: LogParameters = parameters or LogParameters()
+        self.in_order = in_order
         self.index = {name: i for i, name in enumerate(self.parameters.nodes)}
         self.rules = (
             Rule(Learn, "apply", self._learners, self._behind, self._learn),
@@ -188,7 +193,7 @@ class InstantLog(Model[LogState, Any]):
         while held >> learned & 1:
             learned += 1
         return LogState(
-            s.entries, _put(s.learned, i, learned), _put(s.held, i, held >> learned << learned)
+            s.entries, _put(s.learned, i, learned), _put(s.held, i, _still(held, s, i, learned))
         )
 
     def _early(self, s: LogState) -> Iterator[Deliver]:
@@ -203,8 +208,13 @@ class InstantLog(Model[LogState, Any]):
         return None
 
     def _hold(self, s: LogState, action: Deliver) -> LogState:
+        """Above a gap an entry waits; applied at once, it leaves the gap behind for good."""
         i = self.index[action.node]
-        return LogState(s.entries, s.learned, _put(s.held, i, s.held[i] | 1 << action.index))
+        if self.in_order:
+            return LogState(s.entries, s.learned, _put(s.held, i, s.held[i] | 1 << action.index))
+        gap = (1 << action.index) - (1 << s.learned[i])
+        learned = _put(s.learned, i, action.index + 1)
+        return LogState(s.entries, learned, _put(s.held, i, s.held[i] | gap))
 
     def _edits(self, s: LogState) -> Iterator[Rewrite]:
         if len(s.entries):
@@ -237,7 +247,20 @@ def _put(values: tuple[int, ...], i: int, value: int) -> tuple[int, ...]:
     return (*values[:i], value, *values[i + 1 :])
 
 
+def _still(held: int, s: LogState, i: int, learned: int) -> int:
+    """What is held after node ``i`` applied up to ``learned``: what is above, and old gaps."""
+    return held >> learned << learned | skipped(s, i)
+
+
+def skipped(s: LogState, i: int) -> int:
+    """The entries below its newest one that node ``i`` has not applied (a mask)."""
+    return s.held[i] & ((1 << s.learned[i]) - 1)
+
+
 def _is_prefix(s: LogState) -> str | None:
-    """Each node's applied log is a prefix of the one log: it never runs ahead of it."""
+    """Each node's applied log is a prefix of the one log: no gap, and never ahead of it."""
     ahead = [i for i, learned in enumerate(s.learned) if learned > len(s.entries)]
-    return f"node {ahead[0]} is ahead of the log" if ahead else None
+    if ahead:
+        return f"node {ahead[0]} is ahead of the log"
+    gaps = [i for i in range(len(s.learned)) if skipped(s, i)]
+    return f"node {gaps[0]} has applied an entry above a gap" if gaps else None

@@ -23,11 +23,11 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
     the most replicas old and new). ``requests`` are lines such as ``K1 write QUORUM`` or
     ``K2@dc2 read LOCAL_QUORUM``, each begun when the ones before it are answered; ``together``
     True: only each coordinator waits for its own. ``exchange`` says how epochs travel (``epoch``,
-    ``relevant``, ``row-version``), ``reading`` how pending replicas count (``whole-group``,
-    ``both-sets``). ``timeouts``: a request may time out at any moment. ``repair``: reads write
-    back what they found. ``retry``: a request whose plan went stale is sent anew. ``crashes`` is a
-    budget; ``cleaning`` and ``collecting`` let replicas clean up after a move, and collect
-    tombstones.
+    ``relevant``, ``row-version``, ``background``), ``reading`` how pending replicas count
+    (``whole-group``, ``both-sets``). ``timeouts``: a request may time out at any moment.
+    ``repair``: reads write back what they found. ``retry``: a request whose plan went stale is
+    sent anew. ``crashes`` is a budget; ``cleaning`` and ``collecting`` let replicas clean up after
+    a move, and collect tombstones.
     """
 
     nodes: int = 3

@@ -88,7 +88,7 @@ class _Projection:
         """The events that the model allows here, with everything streamed."""
         found = self.known[at]
         for action, after in self.tcm.successors(_all_streamed(self.tcm, found.state)):
-            if isinstance(action, Begin | Advance | Cancel):
+            if isinstance(action, Event):
                 if len(self.known) >= MOST_MOMENTS:
                     allowed = f"ones with at most {MOST_MOMENTS} futures"
                     raise BadInput("operations", len(self.known), allowed)

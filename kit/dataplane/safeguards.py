@@ -17,6 +17,7 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         "S-01",
         "A step waits until a majority of old and new replicas knows the last one",
         ("INV-QI", "INV-ONESTEP", "INV-VISIBLE"),
+        (("rf", 1),),
     ),
     Safeguard(
         "epoch-exchange",
@@ -47,6 +48,7 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         "S-06",
         "The old replica keeps getting writes until the read switch is known",
         ("INV-QI", "INV-VISIBLE"),
+        (("rf", 1),),
     ),
     Safeguard(
         "streams-before-switch",
@@ -65,7 +67,7 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         "S-18",
         "After the read switch a cancel takes two events, with a barrier between",
         ("INV-QI", "INV-VISIBLE"),
-        (("cancels", 1),),
+        (("rf", 1), ("cancels", 1)),
     ),
     Safeguard(
         "stream-from-displaced",

@@ -5,14 +5,16 @@ ahead and still a member goes on, one that is not answers with an error. Every a
 replica's epoch, and the coordinator catches up when it is the higher one. With enough answers it
 judges its plan anew by what it knows then. Source: CEP-21, "Read/Write Path Integration".
 
-Three forms of it, as a switch:
+Four forms of it, as a switch:
 
 - ``epoch``: messages carry the sender's newest epoch;
 - ``relevant``: they carry the last epoch that changed this range's replicas, which gives the same
   verdicts (B-028);
-- ``row-version``: as the published code does. A replica refuses a write whose epoch is below its
-  own row's version, whether or not it is still a member; reads are not compared; a coordinator
-  that hears of a higher epoch in an answer that is no error catches up some time later.
+- ``row-version``: the finer rule of the published code. A replica refuses a write whose epoch is
+  below its own row's version, whether or not it is still a member; reads are not compared;
+- ``background``: the same, and a coordinator that hears of a higher epoch in an answer that is no
+  error catches up some time later, as that code was read. A search then finds a read that misses
+  a write: two replicas of three, one of them behind, answer a coordinator that is further behind.
 
 Depths stand for epochs: 0 is the first of the course.
 """
@@ -25,8 +27,9 @@ from msgspec import Struct
 
 from kit.storage.rules_course import View
 
-Exchange = Literal["epoch", "relevant", "row-version"]
-EXCHANGES: tuple[Exchange, ...] = ("epoch", "relevant", "row-version")
+Exchange = Literal["epoch", "relevant", "row-version", "background"]
+EXCHANGES: tuple[Exchange, ...] = ("epoch", "relevant", "row-version", "background")
+_BY_ROW = ("row-version", "background")
 Verdict = Literal["ok", "not-a-member", "coordinator-behind"]
 
 
@@ -66,13 +69,14 @@ def receive(
     member any more.
     """
     ahead = known > message
+    by_row = switches.epochs and switches.exchange in _BY_ROW
     if switches.epochs:
         known = max(known, message)  # one that is behind catches up first
     view = views[known]
     member = (view.writes if write else view.reads) >> replica & 1
     if not member and not (ahead and not switches.membership):
         return Answer("not-a-member", known)
-    if switches.exchange == "row-version" and switches.epochs and write and view.version > message:
+    if by_row and write and view.version > message:
         return Answer("coordinator-behind", known)
     return Answer("ok", known)
 
@@ -80,9 +84,9 @@ def receive(
 def heard(now: int, answer: Answer, switches: Switches) -> int:
     """What the coordinator knows after an answer: it catches up with the replica.
 
-    In the form ``row-version`` only an error is waited for; else it catches up by itself, later.
+    In the form ``background`` only an error is waited for; else it catches up by itself, later.
     """
-    if not switches.epochs or (switches.exchange == "row-version" and answer.verdict == "ok"):
+    if not switches.epochs or (switches.exchange == "background" and answer.verdict == "ok"):
         return now
     return max(now, answer.known)
 

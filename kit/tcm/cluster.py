@@ -7,33 +7,23 @@ the next step concerns. Source: CEP-21, "Event Submission Protocol", "Consistenc
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from kit.compose import Product
 from kit.errors import Refusal
 from kit.log import Decide, Deliver, InstantLog, Learn, LogParameters, Rewrite
-from kit.model import Property, always, goal, sometimes
-from kit.ring.replication import EverywhereStrategy
+from kit.tcm.judges import Judges
 from kit.tcm.model import Crash, Restart, Stream, Tcm
 from kit.tcm.parameters import TcmParameters
 from kit.tcm.rules_barrier import Barrier, barriers
 from kit.tcm.rules_history import finished_step
-from kit.tcm.rules_metadata import Advance, Begin, Cancel, Sequence, Snapshot
-from kit.tcm.rules_quorums import (
-    covered,
-    locks_disjoint,
-    quorums_meet,
-    reads_in_writes,
-    replicated,
-    settled,
-)
+from kit.tcm.rules_metadata import Advance, Begin, Cancel, Event, GiveUp, Sequence, Snapshot
+from kit.tcm.rules_operations import Operation
 from kit.tcm.rules_steps import COURSES, SENTENCES
 from kit.tcm.rules_streams import stream_barriers
 from kit.tcm.safeguards import SAFEGUARDS
 
-_MOST_VERDICTS = 4096
 Gates = Callable[[Sequence], tuple[Barrier, ...]]
 
 
@@ -52,7 +42,9 @@ class TcmCluster(Product):
         given = parameters or TcmParameters()
         self.tcm = Tcm(given, off)
         names = self.tcm.names
-        self.log = InstantLog(LogParameters(names, given.window, given.epoch))
+        self.log = InstantLog(
+            LogParameters(names, given.window, given.epoch), in_order="apply-in-order" not in off
+        )
         super().__init__(
             "tcm",
             {"tcm": self.tcm, "log": self.log},
@@ -64,22 +56,9 @@ class TcmCluster(Product):
         self.off = off
         self.names = names
         self.codes = {name: code for code, name in enumerate(names)}
-        self.floor = self._floor()
-        self._verdict = lru_cache(_MOST_VERDICTS)(self._judged)
-        self.properties = self._properties()
-
-    def _floor(self) -> tuple[int, ...]:
-        """The fewest read replicas that each group of placements has at the start.
-
-        Where every node is a replica there is no such number: groups shrink with the ring.
-        """
-        first = self.tcm.snapshot(self.tcm.start().events)
-        return tuple(
-            1
-            if isinstance(group, EverywhereStrategy)
-            else int((placement.reads.groups >= 0).sum(axis=1).min())
-            for group, placement in zip(first.metadata.groups, first.placements, strict=True)
-        )
+        self._applied: tuple[Any, dict[int, int]] = (None, {})
+        self._enabled: tuple[Any, tuple[Any, ...]] = (None, ())
+        self.properties = Judges(self.tcm, self.log).properties()
 
     # -- what both parts know together ------------------------------------------------------------
 
@@ -93,7 +72,11 @@ class TcmCluster(Product):
 
     def applied(self, s: Any) -> dict[int, int]:
         """The epoch that each node (by code) has applied."""
-        return {code: self.parameters.epoch + n for code, n in enumerate(s.log.learned)}
+        learned, known = self._applied
+        if learned is not s.log.learned:  # every guard of a state asks for the same
+            known = {code: self.parameters.epoch + n for code, n in enumerate(s.log.learned)}
+            self._applied = s.log.learned, known
+        return known
 
     def barriers(self, s: Any, sequence: Sequence) -> tuple[Barrier, ...]:
         """What must hold before the sequence's next step."""
@@ -105,6 +88,12 @@ class TcmCluster(Product):
         down, _ = self.tcm.absent(s.tcm, sequence.plan.operation)
         return stream_barriers(self.snapshot(s), sequence, task.transfers, down, self.tcm.switches)
 
+    def actions(self, s: Any) -> Iterator[Any]:
+        """What is enabled now; a frame and its suggestion ask for the same state's."""
+        if self._enabled[0] is not s:
+            self._enabled = s, tuple(super().actions(s))
+        return iter(self._enabled[1])
+
     # -- guards over both parts -------------------------------------------------------------------
 
     def _present(self, s: Any, part: str, action: Any) -> Refusal | None:
@@ -113,8 +102,17 @@ class TcmCluster(Product):
                 return self._reachable(s, node)
             case Advance(node):
                 return self._informed(s, node)
+            case Begin(operation) if "validate-committed" in self.off:
+                return self._permitted_as_known(s, operation)
             case _:
                 return None
+
+    def _permitted_as_known(self, s: Any, operation: Operation) -> Refusal | None:
+        """Without *validate-committed*: judged by what the submitter has applied alone."""
+        events = s.tcm.events
+        while len(events) > s.log.learned[self.codes[operation.node]]:
+            events = events.shorter()
+        return self.tcm.permission(events, operation)
 
     def _past_barrier(self, s: Any, part: str, action: Any) -> Refusal | None:
         match action:
@@ -170,69 +168,6 @@ class TcmCluster(Product):
         lacks = ", ".join(self.names[code] for code in barrier.replicas if code not in acked)
         return f"{where}: needs {barrier.needed}; applied by {has}; missing {lacks}"
 
-    # -- properties -------------------------------------------------------------------------------
-
-    def _judged(self, name: str, events: Any, forgotten: frozenset[str]) -> str | None:
-        now = self.tcm.snapshot(events)
-        match name:
-            case "replicas":
-                return replicated(now, self.floor)
-            case "quorums":
-                if not events:
-                    return quorums_meet(now, None)
-                previous = self.tcm.snapshot(events.shorter())
-                return quorums_meet(now, previous, self._gone(previous, events))
-            case "cover":
-                return covered(now)
-            case "reads-in-writes":
-                return reads_in_writes(now)
-            case "locks":
-                return locks_disjoint(now)
-            case _:
-                return settled(now, forgotten)
-
-    def _gone(self, previous: Snapshot, events: Any) -> frozenset[int]:
-        """The nodes that the newest event, or an operation under way, takes to be dead."""
-        last = events[len(events) - 1]
-        begun = [last.operation] if isinstance(last, Begin) else []
-        operations = [x.plan.operation for x in previous.metadata.sequences] + begun
-        return frozenset(self.codes[x.dead] for x in operations if x.dead is not None)
-
-    def _lamp(self, name: str, invariant: str, title: str) -> Property:
-        def judge(s: Any) -> str | None:
-            forgotten = frozenset(s.tcm.forgotten) if name == "settled" else frozenset()
-            return self._verdict(name, s.tcm.events, forgotten)
-
-        return always(name, title, judge, invariant)
-
-    def _properties(self) -> tuple[Property, ...]:
-        return (
-            self._lamp("replicas", "INV-RF", "Each range has its replicas"),
-            self._lamp("quorums", "INV-QI", "Every read majority meets every write majority"),
-            self._lamp("cover", "INV-COVER", "Every token is owned, exactly once"),
-            self._lamp("reads-in-writes", "INV-RF", "Reads are covered by writes"),
-            self._lamp("locks", "INV-LOCK", "Operations in flight keep to disjoint ranges"),
-            self._lamp("settled", "INV-RESUME", "Nothing is left half done"),
-            sometimes(
-                "in-transition",
-                "Some range is read and written by different groups",
-                self._in_transition,
-            ),
-            sometimes("done", "An operation is finished", self._done),
-            goal("at-rest", "Nothing is in flight", self._at_rest),
-        )
-
-    def _in_transition(self, s: Any) -> bool:
-        return any(p.reads != p.writes for p in self.snapshot(s).placements)
-
-    def _at_rest(self, s: Any) -> bool:
-        """No operation is under way; one that nobody remembers still is."""
-        return not self.snapshot(s).metadata.sequences
-
-    def _done(self, s: Any) -> bool:
-        metadata = self.snapshot(s).metadata
-        return bool(s.tcm.events) and not metadata.sequences and not metadata.cancels
-
     # -- the default schedule ---------------------------------------------------------------------
 
     def suggest(self, s: Any) -> Any | None:
@@ -259,7 +194,7 @@ class TcmCluster(Product):
 
     def milestone(self, before: Any, action: Any, after: Any) -> str | None:
         """Each committed epoch."""
-        if isinstance(action.action, Begin | Advance | Cancel):
+        if isinstance(action.action, Event):
             return f"epoch {self.snapshot(after).metadata.epoch}"
         return None
 
@@ -273,6 +208,9 @@ class TcmCluster(Product):
                 return self._committed(after, operation.node, opening)
             case Advance(node):
                 return self._committed(after, node, "", self.tcm.sequence(before.tcm, node))
+            case GiveUp(node, by):
+                opening = f"{by} has lost sight of {node} and gives the operation up. "
+                return self._committed(after, node, opening, self.tcm.sequence(before.tcm, node))
             case Cancel(node):
                 before_it = self.tcm.sequence(before.tcm, node)
                 return self._committed(after, node, "An operator cancels. ", before_it)
@@ -330,6 +268,6 @@ class TcmCluster(Product):
 
 def _commit_is_decided(s: Any, part: str, action: Any) -> tuple[tuple[str, Any], ...]:
     """Every commit is the log's next entry, in the same atomic step."""
-    if isinstance(action, Begin | Advance | Cancel):
+    if isinstance(action, Event):
         return (("log", Decide(action)),)
     return ()

@@ -18,7 +18,16 @@ from kit.log import Log
 from kit.model import Model, Rule
 from kit.tcm.parameters import TcmParameters, cluster
 from kit.tcm.rules_history import enact, initial
-from kit.tcm.rules_metadata import Advance, Begin, Cancel, Event, Sequence, Snapshot, node_codes
+from kit.tcm.rules_metadata import (
+    Advance,
+    Begin,
+    Cancel,
+    Event,
+    GiveUp,
+    Sequence,
+    Snapshot,
+    node_codes,
+)
 from kit.tcm.rules_operations import Operation, validate
 from kit.tcm.rules_permit import permit
 from kit.tcm.rules_plan import plan
@@ -79,7 +88,7 @@ class Tcm(Model[TcmState, Any]):
     name = "tcm"
     title = "Transactional cluster metadata"
     State = TcmState
-    Action = Begin | Advance | Cancel | Stream | Crash | Restart
+    Action = Begin | Advance | Cancel | GiveUp | Stream | Crash | Restart
 
     def __init__(self, parameters: TcmParameters, off: tuple[str, ...] = ()) -> None:
         """A model of the cluster that the parameters describe."""
@@ -91,12 +100,13 @@ class Tcm(Model[TcmState, Any]):
         self.computations = 0
         self.snapshot = lru_cache(_MOST_SNAPSHOTS)(self._enacted)
         self._possible = lru_cache(_MOST_SNAPSHOTS)(self._sensible)
-        self._permission = lru_cache(_MOST_SNAPSHOTS)(self._permit)
+        self.permission = lru_cache(_MOST_SNAPSHOTS)(self._permit)
         self.rules = (
             Rule(Begin, "begin", self._operations, self._may_begin, self._commit),
             Rule(Stream, "stream", self._tasks, self._may_stream, self._stream),
             Rule(Advance, "commit", self._pending, self._may_advance, self._commit),
             Rule(Cancel, "cancel", self._cancellable, self._may_cancel, self._commit),
+            Rule(GiveUp, "cancel", self._out_of_sight, self._may_give_up, self._commit),
             Rule(Crash, "crash", self._upright, self._may_crash, self._crash),
             Rule(Restart, "restart", self._fallen, lambda s, a: None, self._restart),
         )
@@ -146,7 +156,9 @@ class Tcm(Model[TcmState, Any]):
         operation = action.operation
         if operation.kind in ("leave", "move") and operation.node in s.down:
             return self._idle(operation)
-        return self._permission(s.events, operation)
+        if "validate-committed" in self.off:
+            return None  # the cluster asks what the submitter knows
+        return self.permission(s.events, operation)
 
     def _idle(self, operation: Operation) -> Refusal:
         node = operation.node
@@ -264,6 +276,19 @@ class Tcm(Model[TcmState, Any]):
             return Refusal("the run's budget of cancellations is used up")
         return None
 
+    def _out_of_sight(self, s: TcmState) -> Iterator[GiveUp]:
+        """Somebody who does not hear of a node would like to have its operation undone."""
+        for cancel in self._cancellable(s):
+            others = [name for name in self.present(s) if name not in {cancel.node, *s.down}]
+            if others:
+                yield GiveUp(cancel.node, others[0])
+
+    def _may_give_up(self, s: TcmState, action: GiveUp) -> Refusal | None:
+        """The safeguard *operator-cancel*: being out of sight is no reason to undo anything."""
+        if "operator-cancel" in self.off:
+            return self._may_cancel(s, action)
+        return Refusal(f"{action.by} may have lost sight of {action.node}: only operators cancel")
+
     def _commit(self, s: TcmState, event: Event) -> TcmState:
         """The event is in the log: metadata moves on."""
         events = s.events.append(event)
@@ -321,6 +346,8 @@ class Tcm(Model[TcmState, Any]):
                 return operation.text
             case Advance(node):
                 return f"commit {node}"
+            case GiveUp(node, by):
+                return f"give-up {node} by {by}"
             case Stream(node, displaced, target):
                 return f"stream {node}: {displaced or 'quorum'} to {target}"
             case _:

@@ -38,7 +38,13 @@ class Cancel(Struct, frozen=True, tag="cancel"):
     node: str
 
 
-Event = Begin | Advance | Cancel
+class GiveUp(Cancel, frozen=True, tag="give-up"):
+    """Event: the same, because the node ``by`` lost sight of it. Nobody asked."""
+
+    by: str
+
+
+Event = Begin | Advance | Cancel | GiveUp
 
 
 class PlannedStep(Struct, frozen=True):

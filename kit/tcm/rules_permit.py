@@ -34,11 +34,18 @@ def permit(
 ) -> Refusal | None:
     """Why the operation may not begin now; None when it may."""
     return (
+        invalid(metadata, operation)
+        or _too_few_left(metadata, operation, switches)
+        or _locked(metadata, planned, switches)
+    )
+
+
+def invalid(metadata: Metadata, operation: Operation) -> Refusal | None:
+    """Why the operation makes no sense in this state of the metadata; None when it does."""
+    return (
         _busy(metadata, operation)
         or _claimed(metadata, operation)
         or _last_node(metadata, operation)
-        or _too_few_left(metadata, operation, switches)
-        or _locked(metadata, planned, switches)
     )
 
 
