@@ -34,7 +34,7 @@ def dot_source(transitions: Transitions) -> str:
     states = dict.fromkeys(state for one, _, two in transitions for state in (one, two))
     lines = [
         "digraph {",
-        "  rankdir=LR; nodesep=0.2; ranksep=0.3; bgcolor=transparent;",
+        "  rankdir=LR; nodesep=0.2; ranksep=0.3; bgcolor=white;",
         '  node [shape=box, style=rounded, fontname="Helvetica", fontsize=11, height=0.34];',
         '  edge [fontname="Helvetica", fontsize=9, arrowsize=0.6];',
     ]

@@ -37,7 +37,7 @@ def own_pictures() -> Iterator[tuple[str, str]]:
     for i, scene in scenes.items():
         yield f"bootstrap-{i}", standalone_svg(poster(scene))
     ring = next(part for part in draw_ring(scenes[2]).walk() if part.tag == "svg")
-    yield "ring", standalone_svg(ring)
+    yield "ring", standalone_svg(ring, ground=True)
 
 
 def problems(folder: Path) -> list[str]:

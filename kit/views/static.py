@@ -56,14 +56,18 @@ def static_html(*frags: Frag) -> str:
     return f'<div style="background:{LIGHT["bg"]};color:{LIGHT["ink"]};padding:6px">{body}</div>'
 
 
-def standalone_svg(drawing: Frag, *, lean: bool = False) -> str:
+def standalone_svg(drawing: Frag, *, lean: bool = False, ground: bool = False) -> str:
     """Return a drawing as an SVG document with its own style, as committed under ``images/``.
 
-    A ``lean`` one carries only the rules that it uses: a notebook holds many small ones.
+    A ``lean`` one carries only the rules that it uses: a notebook holds many small ones. One with
+    a ``ground`` can be read on a dark page too.
     """
     body = "".join(_svg(kid) for kid in drawing.kids)
     box = drawing.get("viewBox") or "0 0 100 100"
-    width, height = box.split()[2:]
+    left, top, width, height = box.split()
+    if ground:
+        paper = h("rect", x=left, y=top, width=width, height=height, class_="paper")
+        body = _svg(paper) + body
     label = escape(drawing.get("aria-label") or "")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{escape(box)}" width="{escape(width)}" '

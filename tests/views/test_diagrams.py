@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -13,6 +15,9 @@ from kit.views.diagrams import digest, digest_in, dot_source, draw, drawn
 from kit.views.tcm.operation import diagrams as all_diagrams
 from tests.views.frames import classed
 
+SHAPES_DRAWN = {
+    f"{{http://www.w3.org/2000/svg}}{tag}" for tag in ("polygon", "rect", "path", "circle")
+}
 TABLE = (("idle", "start", "busy"), ("busy", "cancel", "idle"))
 
 
@@ -30,6 +35,20 @@ def test_pictures_are_drawn_equal_each_time(tmp_path: Path) -> None:
         committed = (diagrams.FOLDERS[0] / f"{name}.svg").read_text(encoding="utf-8")
         assert digest_in(committed) == digest(dot_source(table))
     assert images.problems(tmp_path)
+
+
+@pytest.mark.spec("H-008")
+def test_pictures_are_shown_and_have_a_ground() -> None:
+    """The README leads to every committed picture; each can be read on a dark page too."""
+    folder = diagrams.FOLDERS[0]
+    readme = (folder.parent / "README.md").read_text(encoding="utf-8")
+    linked = set(re.findall(r"\(images/([\w-]+\.\w+)\)", readme))
+    assert linked == {path.name for path in folder.iterdir()}
+    for path in folder.glob("*.svg"):
+        root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
+        first = next(one for one in root.iter() if one.tag in SHAPES_DRAWN)
+        white = first.get("fill") == "white" or first.get("class") == "paper"
+        assert white, path.name
 
 
 @pytest.mark.spec("H-007")
