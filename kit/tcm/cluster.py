@@ -7,8 +7,10 @@ the next step concerns. Source: CEP-21, "Event Submission Protocol", "Consistenc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
+
+from msgspec import Struct
 
 from kit.compose import Product
 from kit.errors import Refusal
@@ -21,10 +23,18 @@ from kit.tcm.rules_history import finished_step
 from kit.tcm.rules_metadata import Advance, Begin, Cancel, Event, GiveUp, Sequence, Snapshot
 from kit.tcm.rules_operations import Operation
 from kit.tcm.rules_steps import COURSES, SENTENCES
-from kit.tcm.rules_streams import stream_barriers
+from kit.tcm.rules_streams import end_barriers, known_first
 from kit.tcm.safeguards import SAFEGUARDS
 
-Gates = Callable[[Sequence], tuple[Barrier, ...]]
+MOST_GATES = 4096
+
+
+class Unmet(Struct, frozen=True):
+    """Barriers that are not met, with the evidence in words and the nodes that are missing."""
+
+    barriers: tuple[Barrier, ...]
+    evidence: tuple[str, ...]
+    missing: tuple[str, ...]
 
 
 class TcmCluster(Product):
@@ -58,6 +68,8 @@ class TcmCluster(Product):
         self.codes = {name: code for code, name in enumerate(names)}
         self._applied: tuple[Any, dict[int, int]] = (None, {})
         self._enabled: tuple[Any, tuple[Any, ...]] = (None, ())
+        self._asked: tuple[Any, dict[str, Unmet]] = (None, {})
+        self._gates: dict[tuple[Any, str], tuple[Barrier, ...]] = {}
         self.properties = Judges(self.tcm, self.log).properties()
 
     # -- what both parts know together ------------------------------------------------------------
@@ -80,13 +92,18 @@ class TcmCluster(Product):
 
     def barriers(self, s: Any, sequence: Sequence) -> tuple[Barrier, ...]:
         """What must hold before the sequence's next step."""
-        return barriers(self.snapshot(s), sequence, self.tcm.switches)
+        key = s.tcm.events, sequence.node
+        if key not in self._gates:
+            if len(self._gates) >= MOST_GATES:
+                del self._gates[next(iter(self._gates))]
+            self._gates[key] = barriers(self.snapshot(s), sequence, self.tcm.switches)
+        return self._gates[key]
 
-    def _stream_barriers(self, s: Any, action: Stream) -> tuple[Barrier, ...]:
-        """What must hold before a streaming task."""
+    def _end_barriers(self, s: Any, action: Stream) -> tuple[Barrier, ...]:
+        """What must hold before a streaming task, beside the barriers of the operation."""
         sequence, task = self.tcm.task(s.tcm, action)
         down, _ = self.tcm.absent(s.tcm, sequence.plan.operation)
-        return stream_barriers(self.snapshot(s), sequence, task.transfers, down, self.tcm.switches)
+        return end_barriers(sequence, task.transfers, down, self.tcm.switches)
 
     def actions(self, s: Any) -> Iterator[Any]:
         """What is enabled now; a frame and its suggestion ask for the same state's."""
@@ -117,9 +134,9 @@ class TcmCluster(Product):
     def _past_barrier(self, s: Any, part: str, action: Any) -> Refusal | None:
         match action:
             case Advance(node):
-                return self._barred(s, node, lambda x: self.barriers(s, x))
-            case Stream(node):
-                return self._barred(s, node, lambda x: self._stream_barriers(s, action))
+                return self._barred(s, node)
+            case Stream(node) if known_first(self.tcm.switches):
+                return self._barred(s, node, self._end_barriers(s, action))
             case _:
                 return None
 
@@ -140,25 +157,40 @@ class TcmCluster(Product):
             missing=(node,),
         )
 
-    def _barred(self, s: Any, node: str, barriers: Gates) -> Refusal | None:
+    def _barred(self, s: Any, node: str, ends: tuple[Barrier, ...] = ()) -> Refusal | None:
         """The progress barrier: a majority of everyone concerned must know the last step."""
         sequence = self.tcm.sequence(s.tcm, node)
         assert sequence is not None
         applied = self.applied(s)
-        unmet = [b for b in barriers(sequence) if not b.met(applied)]
-        if not unmet:
+        common = self._common(s, sequence)
+        own = self._unmet(ends, applied)
+        if not common.barriers and not own.barriers:
             return None
-        missing = dict.fromkeys(
-            self.names[code] for b in unmet for code in b.replicas if applied[code] < b.epoch
-        )
-        first = unmet[0]
+        first = (common.barriers or own.barriers)[0]
         return Refusal(
             f"waiting at the barrier: epoch {sequence.epoch} is applied by "
             f"{len(first.acked(applied))} of {len(first.replicas)} replicas of "
             f"{first.range.label(self.tcm.cluster.ring.space)}, {first.needed} are needed",
-            tuple(self._evidence(b, applied) for b in unmet),
-            tuple(missing),
+            common.evidence + own.evidence,
+            tuple(dict.fromkeys(common.missing + own.missing)),
         )
+
+    def _common(self, s: Any, sequence: Sequence) -> Unmet:
+        """The unmet barriers of an operation; all its streaming tasks ask for the same ones."""
+        if self._asked[0] is not s:
+            self._asked = s, {}
+        known = self._asked[1]
+        if sequence.node not in known:
+            known[sequence.node] = self._unmet(self.barriers(s, sequence), self.applied(s))
+        return known[sequence.node]
+
+    def _unmet(self, asked: tuple[Barrier, ...], applied: dict[int, int]) -> Unmet:
+        unmet = tuple(b for b in asked if not b.met(applied))
+        missing = dict.fromkeys(
+            self.names[code] for b in unmet for code in b.replicas if applied[code] < b.epoch
+        )
+        evidence = tuple(self._evidence(b, applied) for b in unmet)
+        return Unmet(unmet, evidence, tuple(missing))
 
     def _evidence(self, barrier: Barrier, applied: dict[int, int]) -> str:
         acked = barrier.acked(applied)

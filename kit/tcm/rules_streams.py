@@ -91,14 +91,30 @@ def stream_barriers(
     coordinator that does not write to a target yet could have a write acknowledged that was
     streamed past: by a replica that took it before it knew the epoch, and by the one that streamed.
     """
-    if "known-before-streams" in switches.off or not switches.barrier:
+    if not known_first(switches):
         return ()
+    ends = end_barriers(sequence, transfers, down, switches)
+    return barriers(snapshot, sequence, switches) + ends
+
+
+def known_first(switches: Switches) -> bool:
+    """Whether streaming waits at all."""
+    return "known-before-streams" not in switches.off and switches.barrier
+
+
+def end_barriers(
+    sequence: Sequence,
+    transfers: tuple[Transfer, ...],
+    down: frozenset[int],
+    switches: Switches,
+) -> tuple[Barrier, ...]:
+    """The part of :func:`stream_barriers` that these transfers alone add."""
     ends = {
         code: transfer
         for transfer in reversed(transfers)
         for code in (*sources(transfer, down, switches), transfer.target)
     }
-    return barriers(snapshot, sequence, switches) + tuple(
+    return tuple(
         Barrier(ends[code].group, ends[code].range, None, (code,), 1, sequence.epoch)
         for code in sorted(ends)
     )

@@ -16,6 +16,8 @@ from kit.model import Lamp, Model, lamps
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene, section
 
+MOST_EVIDENCE, LEAST_EVIDENCE = 24, 4
+"""Facts told of a refusal; fewer where many are refused."""
 MANY = 12
 """Above this many actions of a kind, one control with a picker stands for them."""
 
@@ -133,12 +135,20 @@ def _group(scene: Scene, kind: str, items: list[tuple[Any, Refusal | None]]) -> 
     )
 
 
-def refusal_text(refusal: Refusal) -> str:
-    """Write a refusal as one line: the reason, its evidence, who is missing."""
-    parts = [refusal.reason.rstrip("."), *refusal.evidence]
+def refusal_text(refusal: Refusal, most: int = MOST_EVIDENCE) -> str:
+    """Write a refusal as one line: the reason, its evidence, who is missing.
+
+    Of more than ``most`` facts or nodes the rest is counted.
+    """
+    parts = [refusal.reason.rstrip("."), *_first(refusal.evidence, most)]
     if refusal.missing:
-        parts.append(f"missing: {', '.join(refusal.missing)}")
+        parts.append(f"missing: {', '.join(_first(refusal.missing, most))}")
     return "; ".join(parts) + "."
+
+
+def _first(words: tuple[str, ...], most: int) -> list[str]:
+    rest = len(words) - most
+    return [*words[:most], f"and {rest} more"] if rest > 0 else list(words)
 
 
 def _buttons(scene: Scene, items: list[tuple[Any, Refusal | None]]) -> list[Frag]:
@@ -168,7 +178,7 @@ def _buttons(scene: Scene, items: list[tuple[Any, Refusal | None]]) -> list[Frag
 def _picker(scene: Scene, kind: str, items: list[tuple[Any, Refusal | None]]) -> list[Frag]:
     options = []
     for action, refusal in items:
-        why = refusal_text(refusal) if refusal else scene.closed
+        why = refusal_text(refusal, LEAST_EVIDENCE) if refusal else scene.closed
         verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
         options.append(_option(f"{verb} (not now)" if refusal else verb, name, why))
     ready = sum(refusal is None for _, refusal in items)
