@@ -52,9 +52,9 @@ MACHINE_PATHS += ["/" + "home/" + user for user in ("user", "runner", "ubuntu", 
 
 STOREYS = {
     **dict.fromkeys(("errors", "ring"), 0),
-    **dict.fromkeys(("model", "registry", "compose", "log"), 1),
+    **dict.fromkeys(("model", "registry", "compose", "log", "dataplane"), 1),
     **dict.fromkeys(("views", "importers", "timeline", "trace", "check", "scenario"), 2),
-    **dict.fromkeys(("search", "search_memory", "audit", "fuzz", "fuzz_shrink"), 2),
+    **dict.fromkeys(("search", "search_memory", "audit", "fuzz", "fuzz_shrink", "progress"), 2),
     **dict.fromkeys(("rehearsal", "rehearsed", "java", "spark"), 2),
     **dict.fromkeys(("widgets", "commands", "lessons", "cli", "lab", "__main__"), 3),
 }
