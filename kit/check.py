@@ -16,8 +16,11 @@ from kit.audit import blame
 from kit.compose import Refinement
 from kit.errors import BadInput
 from kit.model import Model, Monitor, Property
-from kit.search import NO_LIMIT, Mode, Progress, Search, Violation
+from kit.progress import Progress, shown
+from kit.search import NO_LIMIT, Mode, Search, Violation
 from kit.search_memory import kept
+
+WORDS = "{done:,} states, {now:,} being looked at"
 
 __all__ = ["Mode", "Progress", "Result", "Violation", "check", "check_refinement"]
 
@@ -56,7 +59,7 @@ def check(
     max_states: int | None = None,
     max_depth: int | None = None,
     symmetry: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Result:
     """Visit every reachable state of ``model`` and judge its properties and monitors.
 
@@ -64,7 +67,8 @@ def check(
     given, too. ``mode`` is ``breadth`` (shortest counterexamples) or ``depth`` (few states wait).
     ``max_states`` bounds the states, ``max_depth`` how many steps from the start they may be.
     ``symmetry`` visits one of all states that the model's symmetry makes alike. ``progress`` is
-    called now and then with the number of states seen, and how many are being looked at.
+    called now and then with the number of states seen, and how many are being looked at; True
+    shows a bar, in a notebook or a terminal.
 
     A state without successors is no error, unless the model ``rests_at_goals`` only: then it is
     the violation *deadlock*. Interrupted from the keyboard, a search tells what it has found.
@@ -91,7 +95,8 @@ def check(
         most=max_states or NO_LIMIT,
         deepest=max_depth or NO_LIMIT,
     )
-    return _timed(search, mode, progress)
+    with shown(progress, WORDS, max_states) as told:
+        return _timed(search, mode, told)
 
 
 def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:
@@ -141,10 +146,15 @@ def _has_symmetry(model: Model[Any, Any], monitors: tuple[Monitor, ...]) -> None
             raise BadInput("symmetry", monitor.name, "monitors that can rename what they remember")
 
 
-def check_refinement(refinement: Refinement, *, max_states: int | None = None) -> Result:
+def check_refinement(
+    refinement: Refinement,
+    *,
+    max_states: int | None = None,
+    progress: Progress | bool | None = None,
+) -> Result:
     """Check that the finer model starts and steps as the coarser one, on every reachable step."""
     steps = Property("refines", "step", "Every step is its image", refinement.mismatch)
     if refinement.project(refinement.fine.start()) != refinement.coarse.start():
         violation = Violation("refines", "the start is not the coarser model's start", ())
         return Result(refinement.fine.name, 1, 0, 0, False, violation, (), 0.0)
-    return check(refinement.fine, (steps,), max_states=max_states)
+    return check(refinement.fine, (steps,), max_states=max_states, progress=progress)

@@ -1,4 +1,4 @@
-"""``python -m kit``: models, show, check, play, ring, plan, lab.
+"""``python -m kit``: models, show, check, fuzz, play, ring, plan, lab.
 
 Status 0: fine. 1: refused by the protocol, or a violation was found. 2: bad input (one line on
 stderr, nothing on stdout) or a bounded search.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 from typing import NoReturn
 
 from kit.errors import BadInput, KitError
@@ -22,6 +23,7 @@ examples
   python -m kit show bootstrap
   python -m kit play bootstrap
   python -m kit check tcm --off S-05
+  python -m kit fuzz tcm --seeds 0:1000
   python -m kit ring ring.json --json
   python -m kit plan ring.json join n5 --tokens 350
 """
@@ -91,14 +93,25 @@ def _run(words: list[str]) -> int:
             from kit.commands import models
 
             return models.show(options.model)
-    from kit.commands import runs
+        case "play":
+            from kit.commands import runs
 
-    if options.command == "play":
-        return runs.play(options.what, options.html)
-    return runs.checked(
-        options.model,
-        options.parameter,
-        options.off,
+            return runs.play(options.what, options.html)
+    from kit.commands import searches
+
+    asked = searches.Asked(options.model, options.parameter, options.off)
+    if options.command == "fuzz":
+        return searches.fuzzed(
+            asked,
+            seeds=options.seeds,
+            steps=options.steps,
+            trace_file=options.trace,
+            as_json=options.json,
+        )
+    return searches.checked(
+        asked,
+        symmetry=options.symmetry,
+        refines=options.refines,
         most=options.max_states,
         trace_file=options.trace,
         as_json=options.json,
@@ -124,27 +137,37 @@ def _parser() -> argparse.ArgumentParser:
     playing.add_argument("what", metavar="TRACE|SCENARIO", help="a file, or a scenario by name")
     playing.add_argument("--html", metavar="OUT", help="write one HTML page instead")
     checking = commands.add_parser("check", help="search every reachable state of a model")
-    checking.add_argument("model", metavar="MODEL", help="a model, or one of its scenarios")
+    _add_model(checking)
     checking.add_argument(
-        "-p",
-        "--parameter",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set a parameter, such as nodes=4; may be given several times",
+        "--symmetry", action="store_true", help="visit one of all states that are alike"
     )
     checking.add_argument(
-        "--off",
-        action="append",
-        default=[],
-        metavar="SAFEGUARD",
-        help="switch a safeguard off, by name or id; without -p in its smallest configuration",
+        "--max-states",
+        type=partial(_count, "--max-states"),
+        metavar="N",
+        help="stop there (the search is then bounded)",
     )
     checking.add_argument(
-        "--max-states", type=_count, metavar="N", help="stop there (the search is then bounded)"
+        "--refines", action="store_true", help="compare each step with the coarser model's"
     )
-    checking.add_argument("--trace", metavar="FILE", help="write the counterexample as a trace")
-    checking.add_argument("--json", action="store_true", help="the same as JSON")
+    _add_outcome(checking)
+    fuzzing = commands.add_parser("fuzz", help="walk a model at random, once for each seed")
+    _add_model(fuzzing)
+    fuzzing.add_argument(
+        "--seeds",
+        type=_seeds,
+        default=range(50),
+        metavar="FIRST:END",
+        help="the seeds from FIRST up to END, which is left out (0:50 if not given)",
+    )
+    fuzzing.add_argument(
+        "--steps",
+        type=partial(_count, "--steps"),
+        default=100,
+        metavar="N",
+        help="so many steps a walk at most (100 if not given)",
+    )
+    _add_outcome(fuzzing)
     ring = commands.add_parser("ring", help="the placements of a ring at rest")
     ring.add_argument(
         "file", metavar="RINGFILE", help="a ring file (JSON), or what nodetool ring prints"
@@ -170,7 +193,43 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or len(text) > 18 or int(text) < 1:
-        raise BadInput("--max-states", text, "a whole number from 1 on")
+def _add_model(command: argparse.ArgumentParser) -> None:
+    """The words that say which model, in which configuration."""
+    command.add_argument("model", metavar="MODEL", help="a model, or one of its scenarios")
+    command.add_argument(
+        "-p",
+        "--parameter",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a parameter, such as nodes=4; may be given several times",
+    )
+    command.add_argument(
+        "--off",
+        action="append",
+        default=[],
+        metavar="SAFEGUARD",
+        help="switch a safeguard off, by name or id; without -p in its smallest configuration",
+    )
+
+
+def _add_outcome(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--trace", metavar="FILE", help="write the run that fails as a trace")
+    command.add_argument("--json", action="store_true", help="the same as JSON")
+
+
+def _count(option: str, text: str) -> int:
+    if not _is_number(text) or int(text) < 1:
+        raise BadInput(option, text, "a whole number from 1 on")
     return int(text)
+
+
+def _seeds(text: str) -> range:
+    first, colon, end = text.partition(":")
+    if not colon or not _is_number(first) or not _is_number(end) or int(first) >= int(end):
+        raise BadInput("--seeds", text, "FIRST:END, whole numbers with FIRST below END, as 0:1000")
+    return range(int(first), int(end))
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 18

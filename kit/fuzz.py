@@ -8,7 +8,7 @@ is shrunk to a run that needs every one of its steps, and opens like any other r
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from time import perf_counter
 from typing import Any
@@ -19,6 +19,7 @@ from kit.audit import audit, blame
 from kit.errors import BadInput
 from kit.fuzz_shrink import Judges, shrink
 from kit.model import Model, Monitor, Property
+from kit.progress import Progress, shown
 from kit.registry import one_of, rows_of, weights_of
 from kit.timeline import Timeline
 from kit.trace import Trace
@@ -30,7 +31,6 @@ MOST_STEPS = 100_000
 AUDITED = 8  # walks whose last states are looked at closely
 MOST_SEEDS = 10_000_000
 MOST_WEIGHT = 1_000_000
-Progress = Callable[[int, int], None]
 
 
 class Walk(Struct, frozen=True):
@@ -203,76 +203,96 @@ def fuzz(
     weights: Mapping[str, float] | None = None,
     properties: tuple[Property, ...] | None = None,
     monitors: tuple[Monitor, ...] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Fuzzed:
     """Walk once for each seed, and shrink the first run that breaks each property.
 
-    ``progress`` is called now and then with the walks done, and how many there will be.
-    Interrupted from the keyboard, it tells what it has found.
+    ``progress`` is called now and then with the walks done, and how many there will be; True
+    shows a bar, in a notebook or a terminal. Interrupted from the keyboard, it tells what it has
+    found.
 
     Raises:
         BadInput: as for :class:`Walker`; or for a seed that is no whole number from 0 on.
     """
     walker = Walker(model, steps=steps, weights=weights, properties=properties, monitors=monitors)
     numbers = _seeds(seeds)
-    found: dict[str, Walk] = {}
-    times: dict[str, int] = {}
-    taken: set[str] = set()
-    reached: set[str] = set()
-    findings: list[Finding] = []
-    walks = total = 0
-    interrupted = False
+    tally = _Tally(walker)
     collecting = gc.isenabled()
     gc.disable()  # as in a search: nothing here is cyclic
     began = perf_counter()
     try:
-        for seed in numbers:
-            walk = walker.walk(seed)
-            if walks < AUDITED:
-                walker.audit(walk)
-            walks += 1
-            total += walk.steps
-            taken.update(walk.taken)
-            reached.update(walk.reached)
-            if walk.verdict != CLEAN:
-                found.setdefault(walk.verdict, walk)
-                times[walk.verdict] = times.get(walk.verdict, 0) + 1
-            if progress is not None and walks % 16 == 0:
-                progress(walks, len(numbers))
-        for verdict, walk in found.items():
-            findings += [_shrunk(walker, walk, times[verdict])]
+        with shown(progress, "{done:,} walks of {now:,}", len(numbers)) as told:
+            tally.walk_all(numbers, told)
+            tally.shrink_all()
+    except KeyboardInterrupt:
+        tally.interrupted = True
     except (TypeError, AttributeError) as error:
         blamed = blame(model, (), [], error)
         if blamed is None:
             raise
         raise blamed from None
-    except KeyboardInterrupt:
-        interrupted = True
-        told = {finding.property for finding in findings}
-        findings += [
-            Finding(w.verdict, str(w.witness), w.seed, w.actions, w.steps, times[w.verdict])
-            for w in found.values()
-            if w.verdict not in told
-        ]
     finally:
         if collecting:
             gc.enable()
-    return Fuzzed(
-        model.name,
-        walks,
-        total,
-        tuple(findings),
-        walker.rows.names,
-        tuple(row for row in walker.rows.names if row not in taken),
-        tuple(p.name for p in walker.judges.awaited if p.name not in reached),
-        perf_counter() - began,
-        interrupted,
-    )
+    return tally.told(perf_counter() - began)
 
 
-def _shrunk(walker: Walker, walk: Walk, times: int) -> Finding:
-    actions, witness = shrink(walker.model, walk.actions, walk.verdict, walker.judges)
-    return Finding(walk.verdict, witness, walk.seed, actions, walk.steps, times)
+class _Tally:
+    """What the walks of one call have shown so far."""
+
+    def __init__(self, walker: Walker) -> None:
+        self.walker = walker
+        self.walks = self.steps = 0
+        self.failed: dict[str, Walk] = {}
+        self.times: dict[str, int] = {}
+        self.shrunk: dict[str, Finding] = {}
+        self.taken: set[str] = set()
+        self.reached: set[str] = set()
+        self.interrupted = False
+
+    def walk_all(self, seeds: Sequence[int], progress: Progress | None) -> None:
+        """One walk a seed."""
+        for seed in seeds:
+            walk = self.walker.walk(seed)
+            if self.walks < AUDITED:
+                self.walker.audit(walk)
+            self.walks += 1
+            self.steps += walk.steps
+            self.taken.update(walk.taken)
+            self.reached.update(walk.reached)
+            if walk.verdict != CLEAN:
+                self.failed.setdefault(walk.verdict, walk)
+                self.times[walk.verdict] = self.times.get(walk.verdict, 0) + 1
+            if progress is not None and self.walks % 16 == 0:
+                progress(self.walks, len(seeds))
+
+    def shrink_all(self) -> None:
+        """The first walk that failed in each way, made small."""
+        for name, walk in self.failed.items():
+            actions, witness = shrink(self.walker.model, walk.actions, name, self.walker.judges)
+            self.shrunk[name] = self._finding(walk, actions, witness)
+
+    def _finding(self, walk: Walk, actions: tuple[Any, ...], witness: str) -> Finding:
+        times = self.times[walk.verdict]
+        return Finding(walk.verdict, witness, walk.seed, actions, walk.steps, times)
+
+    def told(self, seconds: float) -> Fuzzed:
+        """All of it; a run that there was no time to shrink is told as it was walked."""
+        rows = self.walker.rows.names
+        return Fuzzed(
+            self.walker.model.name,
+            self.walks,
+            self.steps,
+            tuple(
+                self.shrunk.get(name) or self._finding(walk, walk.actions, str(walk.witness))
+                for name, walk in self.failed.items()
+            ),
+            rows,
+            tuple(row for row in rows if row not in self.taken),
+            tuple(p.name for p in self.walker.judges.awaited if p.name not in self.reached),
+            seconds,
+            self.interrupted,
+        )
 
 
 def _weighted(model: Model[Any, Any], weights: dict[str, float]) -> tuple[Any, ...]:

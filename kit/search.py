@@ -17,8 +17,8 @@ from msgspec import Struct
 from kit.audit import audit
 from kit.errors import KitError
 from kit.model import Model, Monitor, Property
+from kit.progress import Progress
 
-Progress = Callable[[int, int], None]
 Mode = Literal["breadth", "depth"]
 REPORT_EVERY = 4096
 NO_LIMIT = 1 << 62

@@ -36,7 +36,7 @@ def models(*, as_json: bool) -> int:
         rows = [
             ("scenarios", listed((s.name for s in entry.scenarios), "none")),
             ("safeguards", listed((f"{g.id} {g.name}" for g in entry.safeguards), "none")),
-            ("properties", listed(prop.name for prop in build(entry.name).properties)),
+            ("properties", listed(_judged(entry))),
         ]
         lines += [f"{entry.name}: {entry.title}", *columns(rows), ""]
     lines.append(
@@ -55,8 +55,14 @@ def _listed(entry: Entry) -> dict[str, Any]:
             {"name": guard.name, "id": guard.id, "protects": list(guard.protects)}
             for guard in entry.safeguards
         ],
-        "properties": [prop.name for prop in build(entry.name).properties],
+        "properties": _judged(entry),
     }
+
+
+def _judged(entry: Entry) -> list[str]:
+    """The names of all that a search judges: properties, then monitors."""
+    model = build(entry.name)
+    return [p.name for p in model.properties] + [m.name for m in model.monitors]
 
 
 def named(name: str) -> tuple[Entry, Scenario | None]:
@@ -114,8 +120,11 @@ def _parameters(entry: Entry, own: Mapping[str, Any]) -> list[str]:
 
 
 def _properties(entry: Entry) -> list[tuple[str, str, str]]:
-    found = build(entry.name).properties
-    return [(p.name, p.kind, f"{p.title} {p.invariant}".rstrip()) for p in found]
+    model = build(entry.name)
+    found = [(p.name, str(p.kind), f"{p.title} {p.invariant}".rstrip()) for p in model.properties]
+    return found + [
+        (m.name, "monitor", f"{m.title} {m.invariant}".rstrip()) for m in model.monitors
+    ]
 
 
 def _safeguards(entry: Entry) -> list[tuple[str, str, str]]:

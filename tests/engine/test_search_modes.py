@@ -23,7 +23,7 @@ edges = st.dictionaries(
 MODES: tuple[Mode, ...] = ("breadth", "depth")
 
 
-def managers(rms: int) -> TwoPhase:
+def committing(rms: int) -> TwoPhase:
     """Two-phase commit with so many managers."""
     return TwoPhase(TwoPhaseParameters(rms))
 
@@ -42,7 +42,7 @@ def replayed(model: Any, actions: tuple[Any, ...]) -> Any:
 @pytest.mark.parametrize("rms", [3, 5])
 def test_depth_first_visits_the_same_states(rms: int) -> None:
     """The order changes neither states nor steps nor what is reached, only the runs."""
-    result = check(managers(rms), mode="depth")
+    result = check(committing(rms), mode="depth")
     assert (result.states, result.transitions) == COUNTS[rms]
     assert (result.complete, result.unreached) == (True, ())
     assert result.depth >= 3 * rms + 1
@@ -122,7 +122,7 @@ def test_senseless_limits_are_bad_input(given: dict[str, Any], said: str) -> Non
 
 def orbits(rms: int) -> set[Any]:
     """All reachable states without symmetry, each as the multiset of what its managers did."""
-    model = managers(rms)
+    model = committing(rms)
     seen, frontier = {model.start()}, [model.start()]
     while frontier:
         for _, after in model.successors(frontier.pop()):
@@ -146,16 +146,16 @@ def orbits(rms: int) -> set[Any]:
 @pytest.mark.parametrize("rms", [1, 2, 3, 5])
 def test_symmetry_visits_one_of_each_kind(rms: int) -> None:
     """With symmetry as many states are visited as there are multisets of what managers did."""
-    found = check(managers(rms), symmetry=True)
+    found = check(committing(rms), symmetry=True)
     assert found.states == len(orbits(rms))
     assert found.complete
 
 
-def test_seven_managers_with_symmetry() -> None:
+def test_seven_with_symmetry() -> None:
     """Seven managers are searched in less than a tenth of a second, with the verdict that the
     search without symmetry gives.
     """
-    fastest = min((check(managers(7), symmetry=True) for _ in range(3)), key=lambda r: r.seconds)
+    fastest = min((check(committing(7), symmetry=True) for _ in range(3)), key=lambda r: r.seconds)
     assert fastest.seconds < 0.1
     assert (fastest.states, fastest.complete, fastest.unreached) == (920, True, ())
     assert fastest.violation is None
@@ -257,7 +257,7 @@ def test_canonical_states_are_alike() -> None:
     """The canonical state is one of the same kind, and its own canonical state; the permutation
     says where each manager went.
     """
-    model = managers(4)
+    model = committing(4)
     for s in (TwoPhaseState(0b1010, 0b1000, 0, 0b0001, 0), TwoPhaseState(0b1111, 0b1, 0b100, 0, 1)):
         canonical, places = model.in_order(s)
         assert sorted(places) == [0, 1, 2, 3]
@@ -281,7 +281,7 @@ def test_an_interrupted_search_keeps_what_it_found(mode: Mode) -> None:
         if seen == 1000:
             raise KeyboardInterrupt
 
-    result = check(managers(5), (always("stop", "Stop", stop),), mode=mode)
+    result = check(committing(5), (always("stop", "Stop", stop),), mode=mode)
     assert (result.interrupted, result.complete, result.violation) == (True, False, None)
     assert result.states == 1000
     assert result.transitions >= 999
@@ -290,7 +290,7 @@ def test_an_interrupted_search_keeps_what_it_found(mode: Mode) -> None:
 
 def test_memory_grows_with_what_is_kept() -> None:
     """The memory told is that of the visited states: more states, more of it, and about right."""
-    small, large = check(managers(3)), check(managers(6))
+    small, large = check(committing(3)), check(committing(6))
     assert small.memory < large.memory
     each = large.memory / large.states
     assert 60 < each < 400
@@ -308,7 +308,7 @@ def told(result: Result) -> Result:
 def test_every_search_repeats_itself(mode: Mode) -> None:
     """The same search gives the same result, in every order, with and without symmetry."""
     for symmetry in (False, True):
-        one, two = (check(managers(4), mode=mode, symmetry=symmetry) for _ in range(2))
+        one, two = (check(committing(4), mode=mode, symmetry=symmetry) for _ in range(2))
         assert told(one) == told(two)
 
 

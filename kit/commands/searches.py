@@ -1,0 +1,251 @@
+"""``check`` and ``fuzz``: searching all that can happen, and walking at random."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from kit import trace
+from kit.check import Result, check, check_refinement
+from kit.commands.layout import GAP, columns, counted, listed, put, wrap
+from kit.commands.models import named
+from kit.compose import Refinement
+from kit.errors import BadInput
+from kit.fuzz import Finding, Fuzzed, fuzz
+from kit.model import Model
+from kit.registry import build, convert, entries
+from kit.timeline import Timeline
+
+CLEAN, VIOLATED, BOUNDED = 0, 1, 2
+Actions = tuple[Any, ...]
+
+
+class Asked(Struct, frozen=True):
+    """What model a command is about: its name, ``key=value`` words, safeguards to do without."""
+
+    name: str
+    given: Sequence[str]
+    off: Sequence[str]
+
+
+def checked(
+    asked: Asked,
+    *,
+    symmetry: bool,
+    refines: bool,
+    most: int | None,
+    trace_file: str | None,
+    as_json: bool,
+) -> int:
+    """Search a model; 0 complete and clean, 1 a violation was found, 2 bounded."""
+    if refines:
+        if symmetry:
+            raise BadInput("--symmetry", "--refines", "one of the two: every fine step is compared")
+        refinement = _refinement(asked)
+        model = refinement.fine
+        result = check_refinement(refinement, max_states=most, progress=True)
+    else:
+        model = _model(asked, {})
+        result = check(model, max_states=most, symmetry=symmetry, progress=True)
+    violation = result.violation
+    if violation is not None:
+        _write(model, violation.actions, trace_file)
+    put(json.dumps(_result_as_plain(model, result)) if as_json else _result_as_text(model, result))
+    if violation is not None:
+        return VIOLATED
+    return CLEAN if result.complete else BOUNDED
+
+
+def fuzzed(asked: Asked, *, seeds: range, steps: int, trace_file: str | None, as_json: bool) -> int:
+    """Walk a model at random; 0 clean, 1 a violation was found, 2 interrupted before one was."""
+    entry, _ = named(asked.name)
+    model = _model(asked, dict(entry.fuzzing.parameters))
+    result = fuzz(model, seeds, steps=steps, progress=True)
+    first = min(result.findings, key=lambda finding: finding.seed, default=None)
+    if first is not None:
+        _write(model, first.actions, trace_file)
+    put(json.dumps(_fuzzed_as_plain(model, result, seeds)) if as_json else _walks(model, result))
+    if first is not None:
+        return VIOLATED
+    return BOUNDED if result.interrupted else CLEAN
+
+
+def _write(model: Model[Any, Any], actions: Actions, trace_file: str | None) -> None:
+    if trace_file is not None:
+        trace.write(Timeline.along(model, actions).save(), trace_file)
+
+
+# -- which model -----------------------------------------------------------------------------------
+
+
+def _model(asked: Asked, otherwise: Mapping[str, Any]) -> Model[Any, Any]:
+    """A model or scenario by name, with parameters ``key=value`` and safeguards switched off.
+
+    A safeguard brings its smallest configuration along, unless parameters are given; ``otherwise``
+    holds where nothing else does.
+    """
+    entry, scenario = named(asked.name)
+    parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
+    switched = (*(scenario.off if scenario else ()), *asked.off)
+    if not asked.given and not parameters:
+        smallest = [
+            guard.smallest
+            for guard in entry.safeguards
+            if guard.name in asked.off or guard.id in asked.off
+        ]
+        parameters = dict(smallest[-1]) if smallest else dict(otherwise)
+    parameters.update(_given(asked))
+    convert(entry, parameters)
+    return build(entry.name, parameters, switched)
+
+
+def _refinement(asked: Asked) -> Refinement:
+    """The map from a model to the coarser one that it refines."""
+    entry, scenario = named(asked.name)
+    if entry.refinement is None:
+        able = listed((one.name for one in entries().values() if one.refinement), "none")
+        raise BadInput("--refines", entry.name, f"a model that refines another one: {able}")
+    if asked.off:
+        raise BadInput("--off", asked.off[0], "no safeguard switched off with --refines")
+    parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
+    return entry.refinement(convert(entry, {**parameters, **_given(asked)}))
+
+
+def _given(asked: Asked) -> dict[str, Any]:
+    """The parameters of the command line."""
+    found: dict[str, Any] = {}
+    for text in asked.given:
+        field, equals, value = text.partition("=")
+        if not equals or not _is_text(text):
+            raise BadInput("-p", text, "parameter=value")
+        found[field] = _value(value)
+    return found
+
+
+def _is_text(word: str) -> bool:
+    """Whether a word of the command line was valid text; bytes that are not become surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in word)
+
+
+def _value(text: str) -> Any:
+    """A parameter's value: JSON where it is JSON, else the text itself."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text
+
+
+# -- what was found, as data -----------------------------------------------------------------------
+
+
+def _result_as_plain(model: Model[Any, Any], result: Result) -> dict[str, Any]:
+    """The result as data; ``unreached`` and ``interrupted`` only where there is such a thing."""
+    violation = result.violation
+    found: dict[str, Any] = {
+        "model": result.model,
+        "states": result.states,
+        "transitions": result.transitions,
+        "depth": result.depth,
+        "complete": result.complete,
+        "violation": None
+        if violation is None
+        else {
+            "property": violation.property,
+            "witness": violation.witness,
+            "trace": [model.verb(action) for action in violation.actions],
+        },
+        "seconds": round(result.seconds, 3),
+    }
+    if result.unreached:
+        found["unreached"] = list(result.unreached)
+    if result.interrupted:
+        found["interrupted"] = True
+    return found
+
+
+def _fuzzed_as_plain(model: Model[Any, Any], result: Fuzzed, seeds: range) -> dict[str, Any]:
+    """The walks as data: ``violation`` is that of the lowest seed, ``also`` what else broke."""
+    found = sorted(result.findings, key=lambda finding: finding.seed)
+    told: dict[str, Any] = {
+        "model": result.model,
+        "seeds": f"{seeds.start}:{seeds.stop}",
+        "walks": result.walks,
+        "steps": result.steps,
+        "violation": _finding_as_plain(model, found[0]) if found else None,
+        "untaken": list(result.untaken),
+        "unreached": list(result.unreached),
+        "seconds": round(result.seconds, 3),
+    }
+    if found[1:]:
+        told["also"] = [_finding_as_plain(model, finding) for finding in found[1:]]
+    if result.interrupted:
+        told["interrupted"] = True
+    return told
+
+
+def _finding_as_plain(model: Model[Any, Any], finding: Finding) -> dict[str, Any]:
+    return {
+        "property": finding.property,
+        "witness": finding.witness,
+        "seed": finding.seed,
+        "trace": [model.verb(action) for action in finding.actions],
+    }
+
+
+# -- and in words ----------------------------------------------------------------------------------
+
+
+def _result_as_text(model: Model[Any, Any], result: Result) -> str:
+    counts = f"{counted(result.states, 'state')}, {counted(result.transitions, 'step')}"
+    memory = spoken_bytes(result.memory)
+    lines = [f"{result.model}: {counts}, depth {result.depth}, {result.seconds:.2f} s, {memory}"]
+    if result.interrupted:
+        lines.append("interrupted: none found so far")
+    elif result.violation is None:
+        lines.append("complete: no violation" if result.complete else "bounded: none found so far")
+    if result.violation is None:
+        lines += [f"never reached: {name}" for name in result.unreached]
+        return "\n".join(lines)
+    lines += wrap(result.violation.witness, f"violated: {result.violation.property}: ", GAP)
+    return "\n".join([*lines, *_told(model, result.violation.actions)])
+
+
+def spoken_bytes(number: int) -> str:
+    """``8 kB``, ``32 MB``: rounded to whole units of a thousand."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if number >= size:
+            return f"{round(number / size):,} {unit}"
+    return counted(number, "byte")
+
+
+def _walks(model: Model[Any, Any], result: Fuzzed) -> str:
+    counts = f"{counted(result.walks, 'walk')}, {counted(result.steps, 'step')}"
+    lines = [f"{result.model}: {counts}, {result.seconds:.2f} s"]
+    for finding in sorted(result.findings, key=lambda finding: finding.seed):
+        lines += wrap(finding.witness, f"violated: {finding.property}: ", GAP)
+        shrunk = f"shrunk from {counted(finding.found, 'step')} to {len(finding.actions)}"
+        lines.append(f"first by seed {finding.seed}, in {finding.times} of the walks; {shrunk}")
+        lines += _told(model, finding.actions)
+    if not result.findings:
+        lines.append("none found" + (" before it was interrupted" if result.interrupted else ""))
+    if result.untaken:
+        lines += wrap(listed(result.untaken), "never taken: ", GAP)
+    else:
+        lines.append(f"all {len(result.rows)} transitions of the tables were taken")
+    lines += [f"never reached: {name}" for name in result.unreached]
+    return "\n".join(lines)
+
+
+def _told(model: Model[Any, Any], actions: Actions) -> list[str]:
+    """A run, step by step: its number, its verb, and what it did."""
+    state = model.start()
+    rows = []
+    for number, action in enumerate(actions, start=1):
+        after = model.apply(state, action)
+        rows.append((f"{number:4}", model.verb(action), model.describe(state, action, after)))
+        state = after
+    return columns(rows, "")
