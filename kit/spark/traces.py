@@ -206,12 +206,13 @@ def drawn(
 ) -> Timeline:
     """A run of a model with every choice drawn by a seed, to its end or ``most`` steps.
 
-    The same seed and parameters give the same run on every machine.
+    The same seed and parameters give the same run on every machine; in which order a model lists
+    its actions is of no account.
     """
     chance = random.Random(seed)
     timeline = Timeline(build(model, parameters, off))
     for _ in range(most):
-        actions = list(timeline.model.actions(timeline.state))
+        actions = sorted(timeline.model.actions(timeline.state), key=timeline.model.verb)
         if not actions:
             break
         timeline.do(chance.choice(actions))

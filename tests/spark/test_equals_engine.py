@@ -10,7 +10,8 @@ import pytest
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
-from kit.spark.histories import History, history
+from kit.spark import charts
+from kit.spark.histories import History, history, sample
 from kit.spark.pipelines import Plain, pipeline
 from tests.spark import plainly
 
@@ -215,3 +216,18 @@ def test_availability_is_what_the_rows_say(
         if harmful:
             assert (row.ranges, round(row.share * 1000)) == costs[row.worst]
             assert row.share * 1000 == max(width for _, width in harmful.values())
+
+
+@pytest.mark.spec("H-019")
+def test_thousands_of_nodes_have_the_engines_sizes(spark: Any) -> None:
+    """Two thousand nodes, tablets apart: what each node serves, what is streamed, the histogram and
+    its words are the same from Spark as from this process.
+    """
+    town = sample(2000, 16)
+    planned = history(town.ring, town.keyspaces, [town.join(), "leave n7"])
+    made, alone = (pipeline(one, planned, parts=6, sizes={"ks": 10**15}) for one in (spark, None))
+    assert made.ownership().equals(alone.ownership())
+    assert ordered(made.streams()) == ordered(alone.streams())
+    ours, theirs = charts.ownership(made), charts.ownership(alone)
+    assert (ours.png, ours.words) == (theirs.png, theirs.words)
+    assert "after: 2000 nodes" in ours.words

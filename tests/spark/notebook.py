@@ -1,0 +1,61 @@
+"""The notebook on large clusters, run anew with other variables than those of its stored run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+from tests.house.source import ROOT
+from tools.notebooks import strip
+
+PATH = ROOT / "notebooks" / "03-large-clusters-on-spark.ipynb"
+NAMES = ("SPARK_REMOTE", "KIT_SPARK_MASTER", "PYTHONPATH")
+Words = list[tuple[str, str]]
+
+
+def stored() -> Words:
+    """What each output of the committed notebook says."""
+    return words(nbformat.read(PATH, as_version=4))
+
+
+def run(**variables: str) -> Words:
+    """What each output says when the cells run with these variables; an error is raised."""
+    notebook = nbformat.read(PATH, as_version=4)
+    with environment(PYTHONPATH=str(ROOT), **variables):
+        NotebookClient(
+            notebook,
+            timeout=240,
+            kernel_name="python3",
+            store_widget_state=False,
+            resources={"metadata": {"path": str(PATH.parent)}},
+        ).execute()
+    return words(strip(notebook))
+
+
+def words(notebook: Any) -> Words:
+    """(source of the cell, text) of every output; versions are left out."""
+    return [
+        (cell.source, output.get("text") or output.get("data", {}).get("text/plain", ""))
+        for cell in notebook.cells
+        if cell.cell_type == "code" and not cell.metadata.get("tags")
+        for output in cell.outputs
+    ]
+
+
+@contextmanager
+def environment(**variables: str) -> Iterator[None]:
+    """The variables of a kernel that is started meanwhile."""
+    former = {name: os.environ.pop(name, None) for name in NAMES}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in former.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value

@@ -1,0 +1,70 @@
+"""The lesson on large clusters elsewhere: on a master with workers, over Connect, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kit.errors import BadInput
+from kit.spark import cluster
+from kit.spark.machine import LOOPBACK, Address, answers
+from tests.spark import notebook
+from tests.spark.notebook import Words
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Path]:
+    """A folder for a cluster, which is ended whatever happens."""
+    yield tmp_path
+    cluster.stop(tmp_path)
+
+
+def differing(found: Words) -> list[str]:
+    """What the outputs say that the stored ones do not."""
+    stored = notebook.stored()
+    assert [source for source, _ in found] == [source for source, _ in stored]
+    return [ours for (_, ours), (_, theirs) in zip(found, stored, strict=True) if ours != theirs]
+
+
+@pytest.mark.spec("H-016", "H-018", "H-020")
+def test_a_master_with_two_workers_runs_the_notebook(place: Path) -> None:
+    """Every cell says on a standalone master what it says in the stored notebook; only the line
+    that names the master differs. Started and ended by us, the cluster leaves nothing.
+    """
+    found = cluster.start(place, port=cluster.free_port())
+    assert found.master is not None
+    assert len(found.daemons) == 3
+    said = notebook.run(KIT_SPARK_MASTER=found.master)
+    assert differing(said) == [f"Spark on {found.master}"]
+    with pytest.raises(BadInput, match="stop it first"):
+        cluster.start(place, port=cluster.free_port())
+    assert cluster.stop(place) == 3
+    assert cluster.running(place) is None
+    port = int(found.master.rpartition(":")[2])
+    assert answers(Address("spark", LOOPBACK, port), 1.0) is not None
+
+
+@pytest.mark.spec("H-020")
+def test_a_connect_server_runs_the_notebook(place: Path) -> None:
+    """The same over Spark Connect, named by Spark's own variable."""
+    found = cluster.start(place, connect=cluster.free_port(), only_connect=True)
+    assert found.remote is not None
+    said = notebook.run(SPARK_REMOTE=found.remote)
+    assert differing(said) == [f"Spark on {found.remote}"]
+    assert cluster.stop(place) == 1
+
+
+@pytest.mark.spec("H-020")
+def test_the_notebook_runs_without_spark() -> None:
+    """Where no Spark answers, one line says so, and every cell goes on with a smaller ring."""
+    said = notebook.run(KIT_SPARK_MASTER=f"spark://127.0.0.1:{cluster.free_port()}")
+    texts = [text for _, text in said]
+    [line] = [text for text in texts if text.startswith("Spark cannot be used here: ")]
+    assert line.count("\n") == 1
+    assert "A smaller run of the plain engine follows." in line
+    assert "the plain engine, in this process" in texts
+    assert "same as the plain engine: 761 rows, 6 reports\n" in texts
+    assert any(text.startswith("Each of 60 nodes has 16 tokens") for text in texts)
+    assert any(text.startswith("Epochs behind, over 24 runs\n") for text in texts)
