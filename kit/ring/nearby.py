@@ -9,6 +9,9 @@ windows would be most of the ring, all rows are computed anew.
 
 from __future__ import annotations
 
+from itertools import compress, count
+from operator import is_not
+
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
@@ -41,15 +44,26 @@ class Changes(Struct, frozen=True):
 
 
 class Line(Struct, frozen=True):
-    """The tokens of both rings with their owners in each (-1: no token there in that ring).
+    """The tokens of both rings with those owners that stay.
 
-    `changed` are the indices of tokens whose owner changes.
+    `changed` are the indices of the other tokens; `before` and `after` their owners (-1: no token
+    there in that ring).
     """
 
     tokens: Tokens
+    owners: Codes
+    changed: Index
     before: Codes
     after: Codes
-    changed: Index
+
+    def groups(self, at: Index) -> tuple[Codes, Codes]:
+        """The owners in both rings of the tokens with the indices `at`, of any shape."""
+        stay = self.owners[at]
+        which = np.searchsorted(self.changed, at)
+        which[which == len(self.changed)] = 0
+        changes = self.changed[which] == at
+        before = np.where(changes, self.before[which], stay)
+        return before, np.where(changes, self.after[which], stay)
 
 
 class Found(Struct, frozen=True):
@@ -63,8 +77,7 @@ class Found(Struct, frozen=True):
 def changes(before: Ring, after: Ring, replication: Replication) -> Changes:
     """The rows that the change from one ring to the other may touch; codes must be stable."""
     line = _line(before, after)
-    cuts = _bounds(line, line.before, before)
-    merges = _bounds(line, line.after, after)
+    cuts, merges = _bounds(line, line.before, before), _bounds(line, line.after, after)
     found = _nearby(line, before, after, replication)
     if found is None:
         rights = np.union1d(before.rights, after.rights)
@@ -77,8 +90,8 @@ def changes(before: Ring, after: Ring, replication: Replication) -> Changes:
 
 def _line(before: Ring, after: Ring) -> Line:
     """Both rings on one line; cheap where one has all the tokens of the other."""
-    pairs = zip(before.nodes, after.nodes, strict=False)
-    codes = [code for code, (old, new) in enumerate(pairs) if old is not new and old != new]
+    others = compress(count(), map(is_not, before.nodes, after.nodes))
+    codes = [code for code in others if before.nodes[code] != after.nodes[code]]
     codes += range(len(before.nodes), len(after.nodes))
     old = {t: code for code in codes if code < len(before.nodes) for t in before.nodes[code].tokens}
     new = {t: code for code in codes for t in after.nodes[code].tokens}
@@ -91,17 +104,13 @@ def _line(before: Ring, after: Ring) -> Line:
         tokens = np.insert(after.tokens, at, gone) if len(gone) else after.tokens
         owners = np.insert(after.owners, at, -1) if len(gone) else after.owners
     places = np.searchsorted(tokens, np.array(changed, np.int64))
-    both = []
-    for owner in (old, new):
-        column = owners.copy()
-        column[places] = [owner.get(t, -1) for t in changed]
-        both.append(column)
-    return Line(tokens, both[0], both[1], places)
+    both = [np.array([owner.get(t, -1) for t in changed], np.int32) for owner in (old, new)]
+    return Line(tokens, owners, places, both[0], both[1])
 
 
 def _bounds(line: Line, owners: Codes, ring: Ring) -> Tokens:
     """The changed tokens that have no owner in one ring and so bound rows in the other only."""
-    tokens: Tokens = line.tokens[line.changed[owners[line.changed] < 0]]
+    tokens: Tokens = line.tokens[line.changed[owners < 0]]
     inner: Tokens = tokens[(tokens != ring.space.low) & (tokens != ring.space.high)]
     return inner
 
@@ -160,8 +169,8 @@ def _together(parts: list[Found]) -> Found:
 
 def _one_walk(line: Line, old: Quota, new: Quota) -> Found | None:
     """The rows whose walk for this quota reaches a changed token that counts for it."""
-    codes = line.before[line.changed], line.after[line.changed]
-    counts = ((codes[0] >= 0) & old.members[codes[0]]) | ((codes[1] >= 0) & new.members[codes[1]])
+    counts = (line.before >= 0) & old.members[line.before]
+    counts |= (line.after >= 0) & new.members[line.after]
     places, span = line.changed[counts], FIRST_SPAN
     parts: list[Found] = []
     while len(places):
@@ -188,41 +197,51 @@ def _windows(line: Line, places: Index, span: int, old: Quota, new: Quota) -> tu
     some walk did not end are left out.
     """
     at = (places[:, None] + np.arange(-span, span)) % len(line.tokens)
-    before, after = line.before[at], line.after[at]
-    steady = _Window(np.where(before == after, before, -1), new)
-    window, start = np.nonzero(~steady.full_before(span))
-    rows_ended = np.ones(len(window), np.bool_)
-    both = []
-    for codes, quota in ((before, old), (after, new)):
-        taken = _Window(codes, quota).taken(window, start)
-        full = taken.sum(axis=1) == quota.wanted
-        rows_ended &= full
-        both.append((codes, taken))
-    ended = np.ones(len(places), np.bool_)
+    before, after = line.groups(at)
+    count = len(places)
+    both = _counting(before, old), _counting(after, new)
+    steady = np.where(before == after, both[1], -1)
+    windows = _Windows(np.concatenate((*both, steady)), (old, new, new))
+    window, start = np.nonzero(~windows.full_before(2 * count, span))
+    taken = windows.taken(np.concatenate((window, window + count)), np.tile(start, 2))
+    rows_ended = (taken.sum(axis=1) == new.wanted).reshape(2, -1).all(axis=0)
+    ended = np.ones(count, np.bool_)
     ended[window[~rows_ended]] = False
     ended[window[start == 0]] = False
     keep = ended[window]
     window, start = window[keep], start[keep]
-    groups = [codes[window][taken[keep]].reshape(-1, new.wanted) for codes, taken in both]
+    groups = [
+        codes[window][part[keep]].reshape(-1, new.wanted)
+        for codes, part in zip((before, after), np.split(taken, 2), strict=True)
+    ]
     return Found(at[window, start], groups[0], groups[1]), ended
 
 
-class _Window:
+def _counting(codes: Codes, quota: Quota) -> Codes:
+    """The codes of nodes that count for the quota, else -1."""
+    return np.where((codes >= 0) & quota.members[codes], codes, np.int32(-1))
+
+
+class _Windows:
     """Windows of codes (p, w), -1 for tokens that do not count, and the rule as a closed form.
 
+    As many windows, one after the other, belong to each of `quotas`; these look for as many replicas
+    and as many repetitions, each among its own members.
     A node met at j is the first of its rack for a walk from s when the one before it on the same
     rack stands before s; so is it a new node. `same_rack` and `same_node` (p, w) hold the index
     of that earlier one, or -1; none of them depends on s.
     """
 
-    def __init__(self, codes: Codes, quota: Quota) -> None:
-        self.quota = quota
-        self.counts = (codes >= 0) & quota.members[codes]
+    def __init__(self, codes: Codes, quotas: tuple[Quota, ...]) -> None:
+        self.quota = quotas[-1]
+        self.counts = codes >= 0
         self.same_node = self.same_rack = np.empty(0, np.intp)
-        if quota.racks == 1 or quota.repeats:
-            self.same_node = _earlier(np.where(self.counts, codes, -1))
-        if quota.racks > 1:
-            self.same_rack = _earlier(np.where(self.counts, quota.rack_of[codes], -1))
+        if self.quota.racks == 1 or self.quota.repeats:
+            self.same_node = _earlier(codes)
+        if self.quota.racks > 1:
+            parts = zip(quotas, np.split(codes, len(quotas)), strict=True)
+            racks = np.concatenate([quota.rack_of[part] for quota, part in parts])
+            self.same_rack = _earlier(np.where(self.counts, racks, -1))
 
     def kinds(self, window: Index, start: Index, end: int) -> tuple[Mask, Mask]:
         """For walks (n,) from `start`: which tokens up to `end` open a rack, which repeat one."""
@@ -245,10 +264,13 @@ class _Window:
             again &= np.cumsum(again, axis=1) <= self.quota.repeats
         return opens | again
 
-    def full_before(self, span: int) -> Mask:
-        """Whether the walk from s is full before the window's place; shape (p, span + 1)."""
-        windows = len(self.counts)
-        window = np.repeat(np.arange(windows), span)
+    def full_before(self, first: int, span: int) -> Mask:
+        """Whether the walk from s is full before the window's place; shape (p, span + 1).
+
+        Of the windows from `first` on.
+        """
+        windows = len(self.counts) - first
+        window = np.repeat(np.arange(first, first + windows), span)
         start = np.tile(np.arange(span), windows)
         opens, again = self.kinds(window, start, span)
         found = np.minimum(opens.sum(axis=1), self.quota.wanted)
