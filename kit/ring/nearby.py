@@ -225,8 +225,9 @@ def _counting(codes: Codes, quota: Quota) -> Codes:
 class _Windows:
     """Windows of codes (p, w), -1 for tokens that do not count, and the rule as a closed form.
 
-    As many windows, one after the other, belong to each of `quotas`; these look for as many replicas
-    and as many repetitions, each among its own members.
+    As many windows, one after the other, belong to each of `quotas`: they want as many replicas
+    and allow as many repetitions, each among its own members.
+
     A node met at j is the first of its rack for a walk from s when the one before it on the same
     rack stands before s; so is it a new node. `same_rack` and `same_node` (p, w) hold the index
     of that earlier one, or -1; none of them depends on s.
