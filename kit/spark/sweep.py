@@ -1,0 +1,165 @@
+"""Random walks over many seeds as a table: Spark draws them, anybody opens them again.
+
+A row is one walk: its seed, how many steps it took, its verdict, the transitions of the model's
+tables that it took, and the whole run as a trace. The same seeds give the same rows on every
+engine and however they are cut into tasks; a row needs no Spark to be replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from msgspec import Struct
+
+from kit.errors import BadInput
+from kit.fuzz import CLEAN, MOST_SEEDS, STEPS, Walk, Walker
+from kit.fuzz_shrink import shrink
+from kit.registry import build
+from kit.spark.jobs import keep_archives
+from kit.spark.schemas import table
+from kit.spark.storing import whole_folder
+from kit.timeline import Timeline
+from kit.trace import loads
+
+SWEEP = table(
+    "sweep",
+    "a walk",
+    "seed bigint: the seed that it was drawn from",
+    "steps int: how many steps it took",
+    "verdict string: clean, or the name of what its last step breaks",
+    "coverage array<string>: the transitions of the tables that it took",
+    "trace string: the run as a trace, in JSON",
+)
+_ROWS = 64  # walks of one batch
+
+
+class Sweep(Struct, frozen=True):
+    """What is walked: a registered model by name, its parameters, safeguards off, how to walk.
+
+    ``weights`` are by kind of action; None for those of the model's entry.
+    """
+
+    model: str
+    parameters: dict[str, Any] = {}
+    off: tuple[str, ...] = ()
+    steps: int = STEPS
+    weights: dict[str, float] | None = None
+
+    def walker(self) -> Walker:
+        """The walker of this sweep.
+
+        Raises:
+            BadInput: for an unknown model, parameter, safeguard or kind, or a number out of limits.
+        """
+        model = build(self.model, self.parameters, self.off)
+        return Walker(model, steps=self.steps, weights=self.weights)
+
+
+def sweep(
+    spark: Any,
+    model: str,
+    seeds: Sequence[int],
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    off: Iterable[str] = (),
+    steps: int = STEPS,
+    weights: Mapping[str, float] | None = None,
+    tasks: int | None = None,
+) -> Any:
+    """A Spark frame with a row for each seed, made when it is used, in so many tasks.
+
+    Without Spark (None) it is an Arrow table, made here and now.
+
+    Raises:
+        BadInput: as :meth:`Sweep.walker`, before any task begins; or for seeds below 0.
+    """
+    asked = Sweep(model, dict(parameters or {}), tuple(off), steps, _plain(weights))
+    asked.walker()
+    if not isinstance(seeds, range) or min(seeds, default=0) < 0 or len(seeds) > MOST_SEEDS:
+        allowed = f"a range of at most {MOST_SEEDS} whole numbers from 0 on"
+        raise BadInput("seeds", str(seeds), allowed)
+    if spark is None:
+        return pa.Table.from_batches(_batches(asked, seeds), SWEEP.arrow)
+    numbers = spark.range(seeds.start, seeds.stop, seeds.step, tasks)
+    return numbers.mapInArrow(walking(asked), SWEEP.ddl)
+
+
+def stored(frame: Any, folder: str | Path) -> Path:
+    """Write the rows as Parquet into a new folder, all or nothing.
+
+    Raises:
+        BadInput: when the folder exists, or has no place or room.
+    """
+    with whole_folder(folder) as place:
+        if isinstance(frame, pa.Table):
+            pq.write_table(frame, place / "part-0.parquet")
+        else:
+            frame.write.mode("overwrite").parquet(str(place))
+    return Path(folder)
+
+
+def reopen(row: Any, *, small: bool = False) -> Timeline:
+    """The run of a row, replayed step by step without Spark and compared with what it recorded.
+
+    ``row`` is a row of Spark's, of pandas' or a mapping, with its ``trace``. With ``small`` a run
+    that fails is shrunk first.
+
+    Raises:
+        BadInput: for a row without a trace, or naming the first step that differs.
+    """
+    try:
+        text, verdict = row["trace"], row["verdict"]
+    except (KeyError, ValueError, TypeError):
+        raise BadInput("row", row, "a row of a sweep, with its trace and its verdict") from None
+    timeline = Timeline.load(loads(text))
+    if not small or verdict == CLEAN:
+        return timeline
+    run = [timeline.moments[moment].action for moment in timeline.path()[1:]]
+    actions, _ = shrink(timeline.model, run, verdict)
+    return Timeline.along(timeline.model, actions)
+
+
+def walking(asked: Sweep) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that a Spark task runs over the seeds it is given (column ``id``)."""
+
+    def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        keep_archives()
+        for batch in given:
+            yield from _batches(asked, batch.column("id").to_pylist())
+
+    return run
+
+
+def _batches(asked: Sweep, seeds: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    walker = asked.walker()
+    rows: list[tuple[Any, ...]] = []
+    for seed in seeds:
+        rows.append(_row(walker, walker.walk(seed)))
+        if len(rows) == _ROWS:
+            yield _batch(rows)
+            rows = []
+    if rows:
+        yield _batch(rows)
+
+
+def _row(walker: Walker, walk: Walk) -> tuple[Any, ...]:
+    trace = Timeline.along(walker.model, walk.actions).save()
+    text = msgspec.json.encode(trace).decode()
+    return walk.seed, walk.steps, walk.verdict, list(walk.taken), text
+
+
+def _batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
+    columns = [
+        pa.array(column, field.type)
+        for column, field in zip(zip(*rows, strict=True), SWEEP.arrow, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=SWEEP.arrow)
+
+
+def _plain(weights: Mapping[str, float] | None) -> dict[str, float] | None:
+    return None if weights is None else dict(weights)

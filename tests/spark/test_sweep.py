@@ -1,0 +1,116 @@
+"""Walks over many seeds as a table: the same on Spark and without, and open to anybody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from kit.errors import BadInput
+from kit.fuzz import Walker, fuzz
+from kit.model import fingerprint
+from kit.registry import build
+from kit.spark.sweep import SWEEP, Sweep, reopen, stored, sweep
+from kit.timeline import Timeline
+from kit.views.export import export_html
+
+OFF = ("S-06",)
+GIVEN = {"rf": 3}
+
+
+def as_frame(table: Any) -> pd.DataFrame:
+    """The rows in the order of their seeds."""
+    frame = table.toPandas() if hasattr(table, "toPandas") else table.to_pandas()
+    frame["coverage"] = [list(rows) for rows in frame["coverage"]]
+    return frame.sort_values("seed", ignore_index=True)
+
+
+@pytest.mark.spec("H-018")
+def test_spark_draws_what_one_process_draws(spark: Any, tmp_path: Path) -> None:
+    """Cut into one, two or five tasks, and without Spark, the same seeds give the same rows; from
+    Parquet every one of them replays without Spark to the fingerprints it recorded, and those of
+    the walk of its seed, and a failing one opens as a page.
+    """
+    seeds = range(3, 23)
+    given: dict[str, Any] = {"parameters": GIVEN, "off": OFF, "steps": 40}
+    plain = as_frame(sweep(None, "tcm", seeds, **given))
+    assert list(plain["seed"]) == list(seeds)
+    for tasks in (1, 5):
+        frame = as_frame(sweep(spark, "tcm", seeds, tasks=tasks, **given))
+        pd.testing.assert_frame_equal(frame, plain)
+
+    written = sweep(spark, "tcm", seeds, tasks=2, **given)
+    assert written.dtypes == [(column.name, column.type) for column in SWEEP.columns]
+    folder = stored(written, tmp_path / "sweep")
+    read = as_frame(pq.read_table(folder))
+    pd.testing.assert_frame_equal(read, plain)
+
+    walker = Walker(build("tcm", GIVEN, OFF), steps=40)
+    for _, row in read.iterrows():
+        walk = walker.walk(int(row["seed"]))
+        timeline = reopen(row)
+        assert (row["steps"], row["verdict"]) == (walk.steps, walk.verdict)
+        assert tuple(row["coverage"]) == walk.taken
+        own = Timeline.along(walker.model, walk.actions)
+        assert fingerprint(timeline.state) == fingerprint(own.state)
+    failed = read[read["verdict"] != "clean"].iloc[0]
+    assert not all(lamp.ok for lamp in reopen(failed).lamps())
+    small = reopen(failed, small=True)
+    assert len(small.moments) <= len(reopen(failed).moments)
+    assert failed["verdict"] in [lamp.name for lamp in small.lamps() if not lamp.ok]
+    assert export_html(small, tmp_path / "run.html").size > 1000
+
+
+def test_a_sweep_finds_what_fuzz_finds() -> None:
+    """The verdicts of the rows, added up, are the findings of fuzz over the same seeds."""
+    rows = as_frame(sweep(None, "tcm", range(12), parameters=GIVEN, off=OFF))
+    found = fuzz(build("tcm", GIVEN, OFF), range(12))
+    times = rows["verdict"].value_counts().to_dict()
+    times.pop("clean", None)
+    assert times == {finding.property: finding.times for finding in found.findings}
+    taken = {row for rows_taken in rows["coverage"] for row in rows_taken}
+    assert set(found.rows) - taken == set(found.untaken)
+
+
+def test_without_spark_it_is_stored_too(tmp_path: Path) -> None:
+    """A table made without Spark is written under the same schema; twice into one folder is not."""
+    table = sweep(None, "twophase", range(0, 10, 3), weights={"decide": 0.2})
+    folder = stored(table, tmp_path / "plain")
+    assert pq.read_table(folder).schema.equals(SWEEP.arrow)
+    assert pq.read_table(folder).column("seed").to_pylist() == [0, 3, 6, 9]
+    with pytest.raises(BadInput, match="folder: got "):
+        stored(table, tmp_path / "plain")
+    assert sweep(None, "twophase", range(0)).num_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"model": "twofase"}, "model: got 'twofase'; allowed: one of twophase"),
+        ({"parameters": {"rm": 3}}, "parameter: got 'rm'; allowed: one of rms"),
+        ({"off": ("S-05",)}, "safeguard: got 'S-05'; allowed: "),
+        ({"steps": 0}, "steps: got 0; allowed: "),
+        ({"weights": {"decides": 1}}, "weights: got 'decides'; allowed: one of decide"),
+        ({"seeds": range(-5, 5)}, r"seeds: got 'range\(-5, 5\)'; allowed: a range"),
+        ({"seeds": [1, 2]}, r"seeds: got '\[1, 2\]'; allowed: a range"),
+    ],
+)
+def test_bad_input_is_told_before_any_task(given: dict[str, Any], said: str) -> None:
+    """What cannot be walked is refused at once, with the nearest names."""
+    words: dict[str, Any] = {"model": "twophase", "seeds": range(3), **given}
+    with pytest.raises(BadInput, match=said):
+        sweep(object(), words.pop("model"), words.pop("seeds"), **words)
+
+
+def test_a_row_that_was_changed_is_refused() -> None:
+    """A row without a trace, or whose run leads elsewhere than it says, does not open."""
+    with pytest.raises(BadInput, match="row: got "):
+        reopen({"seed": 1})
+    row = sweep(None, "twophase", range(1)).to_pylist()[0]
+    mark = reopen(row).save().steps[0].fingerprint
+    with pytest.raises(BadInput, match=r"steps\[0\].fingerprint"):
+        reopen({**row, "trace": row["trace"].replace(mark, "0" * 16)})
+    assert Sweep("twophase").walker().walk(0).steps == row["steps"]
