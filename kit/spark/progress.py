@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from kit.progress import Terminal
 from kit.spark.looking import Looking
 from kit.spark.sessions import is_remote
 
-WIDTH = 30
 GROUP = "spark.jobGroup.id"
 
 
@@ -44,20 +44,19 @@ class Bar(Protocol):
 
 
 class TextBar:
-    """A line of text that is written over."""
+    """A line of text that is written over, and stays when it is full."""
 
     def __init__(self, write: Callable[[str], object] | None = None) -> None:
         """``write`` takes text; the error stream's by default."""
         self._write = write or sys.stderr.write
-        self._last = ""
+        self._terminal = Terminal(self._write)
+        self._last: Status | None = None
 
     def show(self, title: str, status: Status) -> None:
-        """``pipeline [######......] 12 of 40 tasks``."""
-        filled = WIDTH * status.done // status.total if status.total else 0
-        line = f"\r{title} [{'#' * filled}{'.' * (WIDTH - filled)}] {status.text}"
-        if line != self._last:
-            self._write(line)
-            self._last = line
+        """``[######......] pipeline: 12 of 40 tasks``."""
+        if status != self._last:
+            self._terminal.draw(status.done, status.total, f"{title}: {status.text}")
+            self._last = status
 
     def end(self, title: str, status: Status) -> None:
         """The full bar, and a new line."""

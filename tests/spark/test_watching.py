@@ -69,8 +69,8 @@ def test_text_is_written_over() -> None:
     bar.show("ranges", Status(1, 1, 4))
     bar.end("ranges", Status(4, 0, 4))
     assert written == [
-        f"\rranges [{'#' * 7}{'.' * 23}] 1 of 4 tasks",
-        f"\rranges [{'#' * 30}] 4 of 4 tasks",
+        f"\r[{'#' * 7}{'.' * 23}] ranges: 1 of 4 tasks",
+        f"\r[{'#' * 30}] ranges: 4 of 4 tasks",
         "\n",
     ]
 
