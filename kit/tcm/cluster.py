@@ -250,9 +250,8 @@ class TcmCluster(Product):
                 return f"{node} applies epoch {self.applied(after)[self.codes[node]]}."
             case Deliver(node, index):
                 epoch = self.log.epoch(index + 1)
-                return (
-                    f"Epoch {epoch} reaches {node} above a gap; it is held back until that fills."
-                )
+                held = "held back until that fills" if self.log.in_order else "applied at once"
+                return f"Epoch {epoch} reaches {node} above a gap; it is {held}."
             case Stream(node, displaced, target):
                 source = displaced or "a quorum of the old replicas"
                 return f"{source} streams to {target} all that it serves in the ranges handed over."

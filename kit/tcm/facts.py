@@ -259,7 +259,8 @@ def applied(m: TcmCluster, s: Any) -> tuple[Applied, ...]:
     found = []
     for name, learned, held in zip(m.names, s.log.learned, s.log.held, strict=True):
         if name in present:
-            waiting = tuple(m.log.epoch(i + 1) for i in range(held.bit_length()) if held >> i & 1)
+            above = range(learned, held.bit_length())
+            waiting = tuple(m.log.epoch(i + 1) for i in above if held >> i & 1)
             up = name not in s.tcm.down
             found.append(Applied(name, m.parameters.epoch + learned, up, waiting))
     return tuple(found)

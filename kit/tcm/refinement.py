@@ -42,7 +42,7 @@ from kit.tcm.rules_operations import Operation
 from kit.tcm.rules_steps import COURSES, SHAPES
 
 _MOST_LOGS = 4096
-_PART = {name: parts[0] for name, parts in SHAPES["cep"]}
+_PART = {name: parts[0] for name, parts in SHAPES["cep"] if parts}
 _FOUR = tuple(parts for _, parts in SHAPES["implementation"])
 
 

@@ -31,9 +31,9 @@ assert Path(kit.__file__).is_relative_to(Path.cwd()), kit.__file__
 found = check(build("tcm", json.loads(sys.argv[1])))
 print(json.dumps([found.violation.property if found.violation else None, found.complete]))
 """
-STEPS, PERMIT, PLAN, MODEL, HISTORY = (
+STEPS, PERMIT, PLAN, MODEL, HISTORY, CLUSTER = (
     f"tcm/{name}.py"
-    for name in ("rules_steps", "rules_permit", "rules_plan", "model", "rules_history")
+    for name in ("rules_steps", "rules_permit", "rules_plan", "model", "rules_history", "cluster")
 )
 ADD, SWITCH = '("add-writes", ("add",)),', '("switch-reads", ("switch",)),'
 SMALLEST = {guard.name: dict(guard.smallest) for guard in SAFEGUARDS}
@@ -43,6 +43,25 @@ PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     "write-before-read": (
         SMALLEST["write-before-read"],
         [(STEPS, ADD, "@"), (STEPS, SWITCH, ADD), (STEPS, "@", SWITCH)],
+    ),
+    "progress-barrier": (
+        {"rf": 3},
+        [
+            (
+                CLUSTER,
+                "case Advance(node):\n                return self._barred(s, node)",
+                "case 0: ...",
+            )
+        ],
+    ),
+    "validate-committed": (
+        SMALLEST["validate-committed"],
+        [(MODEL, "return self.permission(s.events, operation)", "return None")],
+    ),
+    "apply-in-order": (SMALLEST["apply-in-order"], [("log.py", "if self.in_order:", "if False:")]),
+    "operator-cancel": (
+        SMALLEST["operator-cancel"],
+        [(MODEL, 'if "operator-cancel" in self.off:', "if True:")],
     ),
     "old-writer-stays": (
         SMALLEST["old-writer-stays"],
@@ -74,8 +93,8 @@ PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
             (PLAN, 'if "merge-equality" not in switches.off or moved', "if moved"),
         ],
     ),
-    "one event undoes all": (
-        {"rf": 3, "cancels": 1},
+    "two-event-cancel": (
+        SMALLEST["two-event-cancel"],
         [(PLAN, "    if not switched or ", "    if True or ")],
     ),
     "a node takes part in two operations": (
@@ -94,7 +113,11 @@ EXPECTED = {
     "pending-in-metadata": "settled",
     "split-first": "cover",
     "merge-equality": "replicas",
-    "one event undoes all": "quorums",
+    "two-event-cancel": "quorums",
+    "progress-barrier": "one-step",
+    "validate-committed": "valid",
+    "apply-in-order": "same-state",
+    "operator-cancel": "asked-for",
     "a node takes part in two operations": "locks",
 }
 
