@@ -9,8 +9,10 @@ from typing import Any
 
 _PLACES = {
     "allowed": "kit.lessons.questions",
+    "at_once": "kit.lessons.questions_rehearsal",
     "barrier": "kit.lessons.questions",
     "breaks": "kit.lessons.questions",
+    "busiest": "kit.lessons.questions_rehearsal",
     "changes": "kit.lessons.questions",
     "events": "kit.lessons.questions",
     "exercise": "kit.lessons.exercises",
@@ -28,6 +30,7 @@ _PLACES = {
     "terminal": "kit.lessons.prompt",
     "to_epoch": "kit.lessons.steps",
     "versions": "kit.lessons.prompt",
+    "victims": "kit.lessons.questions_rehearsal",
     "writers": "kit.lessons.questions",
 }
 __all__ = sorted(_PLACES)  # noqa: PLE0605  # the table above is the one list of public names

@@ -56,6 +56,7 @@ _PLACES = (
     "kit.lessons.tasks_rings",
     "kit.lessons.tasks_functions",
     "kit.lessons.tasks_clusters",
+    "kit.lessons.tasks_rehearsals",
 )
 
 

@@ -88,6 +88,24 @@ def _at(timeline: Timeline, epoch: int) -> Any:
     return always("at", "", lambda s: "there" if facts.epoch(m, s) >= epoch else None)
 
 
+def must_not_die(groups: list[list[str]], down: list[str]) -> list[str]:
+    """Who is left of a group that has exactly as many as a majority."""
+    found = set()
+    for group in groups:
+        alive = [name for name in group if name not in down]
+        if len(alive) == len(group) // 2 + 1:
+            found.update(alive)
+    return sorted(found)
+
+
+def ring_of_eight() -> dict[str, Any]:
+    """n1 and n2 stand opposite each other."""
+    names = ["n1", "n3", "n4", "n5", "n2", "n6", "n7", "n8"]
+    nodes = [{"name": name, "tokens": [100 * i]} for i, name in enumerate(names, 1)]
+    replication = {"class": "SimpleStrategy", "replication_factor": 3}
+    return {"nodes": nodes, "keyspaces": [{"name": "ks", "replication": replication}]}
+
+
 RIGHT: dict[str, Any] = {
     "fewest-steps": shortest_run,
     "light-a-lamp": broken_run,
@@ -99,5 +117,7 @@ RIGHT: dict[str, Any] = {
     "may-run-together": lambda: may_run_together,
     "parts-of-the-line": lambda: parts,
     "surviving": lambda: surviving,
+    "must-not-die": lambda: must_not_die,
+    "two-may-leave": ring_of_eight,
 }
 """What gives a right answer, by exercise."""

@@ -126,16 +126,16 @@ def planned_text(scene: Scene) -> str:
 
 
 def fragile(scene: Scene) -> tuple[int, int]:
-    """How many nodes must not die next, and how many ranges of a level lack a quorum now."""
+    """How many nodes must not die next, and how many ranges, of the worst level, lack a quorum."""
     lost = facts_rehearsal.losses(scene.model, scene.state)
     nodes = {name for one in lost for name, _ in one.nodes}
-    return len(nodes), sum(one.broken for one in lost)
+    return len(nodes), max((one.broken for one in lost), default=0)
 
 
 def verdict(scene: Scene) -> str:
     """What one more death would do, in a sentence."""
     nodes, broken = fragile(scene)
-    now = f"{counted(broken, 'range')} without a quorum now. " if broken else ""
+    now = f"{counted(broken, 'range')} without some quorum now. " if broken else ""
     if not nodes:
         return f"{now}Whichever node dies next, no further quorum breaks."
     return f"{now}The death of any of {counted(nodes, 'node')} would break a quorum."

@@ -6,7 +6,7 @@ from kit.tcm import facts
 from kit.views.fragment import Frag, h
 from kit.views.frame import scene_lamps
 from kit.views.panel import Panel, Scene
-from kit.views.tcm.rehearsal import fragile, rehearsed
+from kit.views.tcm.rehearsal import counted, fragile, rehearsed
 
 
 def resting(scene: Scene) -> bool:
@@ -44,9 +44,9 @@ def _fragile(scene: Scene) -> Frag:
     """Draw whether one more death would break a quorum."""
     nodes, broken = fragile(scene)
     if broken:
-        words = f"! {broken} ranges have no quorum"
+        words = f"! {counted(broken, 'range')} without a quorum"
     else:
-        words = f"! {nodes} nodes must not die" if nodes else "✓ survives any one death"
+        words = f"! {counted(nodes, 'node')} must not die" if nodes else "✓ survives any one death"
     kind = "badge broken" if broken else "badge busy" if nodes else "badge"
     return h("li", words, k="badge:deaths", class_=kind)
 
