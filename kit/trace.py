@@ -84,7 +84,10 @@ def loads(text: str | bytes, name: str = "trace") -> Trace:
         raise BadInput(name, _start(text), "a trace in JSON: an object with its fields")
     number = head.get("format")
     if type(number) is not int or number != FORMAT:
-        raise BadInput("format", number, f"{FORMAT}, the one format this kit reads")
+        field = "format" if name == "trace" else f"{name}: format"
+        ring = "nodes" in head and "keyspaces" in head
+        hint = "; this is a ring file, for ring and plan" if ring else ""
+        raise BadInput(field, number, f"{FORMAT}, the one format this kit reads{hint}")
     try:
         trace = msgspec.convert(head, Trace, strict=True)
     except msgspec.ValidationError as error:

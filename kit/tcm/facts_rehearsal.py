@@ -20,11 +20,11 @@ from kit.ring.replication import NetworkTopologyStrategy
 from kit.ring.sizes import Sizes, sizes_of
 from kit.tcm.cluster import TcmCluster
 from kit.tcm.facts_kept import kept
-from kit.tcm.rules_metadata import Begin, Cancel, Sequence, Snapshot, Transfer
+from kit.tcm.rules_metadata import Begin, Cancel, Sequence, Snapshot, Task, Transfer
 from kit.tcm.rules_operations import Operation
 from kit.tcm.rules_permit import together
 from kit.tcm.rules_quorums import Level, Mask, levels
-from kit.tcm.rules_streams import Task, tasks
+from kit.tcm.rules_streams import tasks
 
 Side = Literal["reads", "writes", "reads and writes"]
 Status = Literal["planned", "under way", "done"]

@@ -26,6 +26,7 @@ from kit.tcm.rules_metadata import (
     GiveUp,
     Sequence,
     Snapshot,
+    Task,
     node_codes,
 )
 from kit.tcm.rules_operations import Operation, validate
@@ -33,7 +34,6 @@ from kit.tcm.rules_permit import permit
 from kit.tcm.rules_plan import plan
 from kit.tcm.rules_steps import COURSES, SENTENCES, Switches
 from kit.tcm.rules_streams import (
-    Task,
     awaits_streams,
     enough,
     must_stream,

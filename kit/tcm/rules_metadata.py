@@ -74,13 +74,31 @@ class Transfer(Struct, frozen=True):
     olds: tuple[int, ...]
 
 
-class Plan(Struct, frozen=True):
+class Task(Struct, frozen=True):
+    """All that one node receives in place of one other; the unit in which streaming goes on."""
+
+    target: int
+    displaced: int | None
+    transfers: tuple[Transfer, ...]
+
+
+class Plan(Struct, frozen=True, dict=True):
     """All that an operation will do, computed once when it begins."""
 
     operation: Operation
     steps: tuple[PlannedStep, ...]
     movements: tuple[Movement, ...]
     transfers: tuple[Transfer, ...]
+
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        """The streaming, in a stable order."""
+        pairs: dict[tuple[int, int | None], list[Transfer]] = {}
+        for t in self.transfers:
+            pairs.setdefault((t.target, t.displaced), []).append(t)
+        return tuple(
+            Task(target, displaced, tuple(found)) for (target, displaced), found in pairs.items()
+        )
 
 
 class Sequence(Struct, frozen=True):

@@ -7,29 +7,14 @@ holds every successful write. Source: CEP-21, "Bootstrap" and "Decommission".
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from kit.tcm.rules_barrier import Barrier, barriers, majority
-from kit.tcm.rules_metadata import Sequence, Snapshot, Transfer
+from kit.tcm.rules_metadata import Sequence, Snapshot, Task, Transfer
 from kit.tcm.rules_steps import ALL_ON, Switches
-
-
-class Task(Struct, frozen=True):
-    """All that one node receives in place of one other; the unit in which streaming goes on."""
-
-    target: int
-    displaced: int | None
-    transfers: tuple[Transfer, ...]
 
 
 def tasks(sequence: Sequence) -> tuple[Task, ...]:
     """The streaming of an operation, in a stable order."""
-    pairs: dict[tuple[int, int | None], list[Transfer]] = {}
-    for t in sequence.plan.transfers:
-        pairs.setdefault((t.target, t.displaced), []).append(t)
-    return tuple(
-        Task(target, displaced, tuple(found)) for (target, displaced), found in pairs.items()
-    )
+    return sequence.plan.tasks
 
 
 def sources(
@@ -98,8 +83,9 @@ def stream_barriers(
 
 
 def known_first(switches: Switches) -> bool:
-    """Whether streaming waits at all."""
-    return "known-before-streams" not in switches.off and switches.barrier
+    """Whether streaming waits at all: not without the progress barrier, whose part this is."""
+    waived = {"known-before-streams", "progress-barrier"} & switches.off
+    return not waived and switches.barrier
 
 
 def end_barriers(

@@ -292,9 +292,9 @@ NEGATIVE = [{"name": "k", "replication": {"class": "SimpleStrategy", "replicatio
         ("", "{path}: got "),
         (BINARY, "{path}: got "),
         ("[" * DEEP, "{path}: got "),
-        ({}, "format: got None; allowed: 1, the one format"),
-        ({**HEAD, "format": 2}, "format: got 2; allowed: 1, the one format"),
-        ({**HEAD, "format": 1.0}, "format: got 1.0; allowed: 1, the one format"),
+        ({}, "{path}: format: got None; allowed: 1, the one format"),
+        ({**HEAD, "format": 2}, "{path}: format: got 2; allowed: 1, the one format"),
+        ({**HEAD, "format": 1.0}, "{path}: format: got 1.0; allowed: 1, the one format"),
         ({"format": 1}, "trace: got {'format': 1}; allowed: "),
         ({**HEAD, "model": "nope"}, "model: got 'nope'; allowed: one of "),
         (
