@@ -143,8 +143,11 @@ def _streamed(model: Storage, before: StorageState, action: Any, after: StorageS
         request = before.requests[number]
         if not ask.writes or request.phase != DONE or not _promises_quorum(model, number):
             continue
+        collected = _deleted_since(model, before, request.stamp)
         lacking = mask_of(
-            i for i, cell in enumerate(before.cells) if _lacks(cell, request.stamp, ask.kind)
+            i
+            for i, cell in enumerate(before.cells)
+            if timestamp(cell) < request.stamp and not (collected and cell == NOTHING)
         )
         if enough(read_quotas("QUORUM", view, model.dcs, 0), lacking):
             names = ", ".join(model.course.names(lacking & view.reads))
@@ -156,11 +159,12 @@ def _promises_quorum(model: Storage, number: int) -> bool:
     return promised(model.asks[number].level, "QUORUM", True, model.factors)
 
 
-def _lacks(cell: int, stamp: int, kind: str) -> bool:
-    """Whether a replica with this cell does not know of a mutation; collected marks are known."""
-    if kind == "delete" and cell == NOTHING:
-        return False
-    return timestamp(cell) < stamp
+def _deleted_since(model: Storage, s: StorageState, stamp: int) -> bool:
+    """Whether nothing may be what is left of a mutation: it deletes, or is deleted later."""
+    return any(
+        ask.kind == "delete" and request.stamp >= stamp
+        for ask, request in zip(model.asks, s.requests, strict=True)
+    )
 
 
 def _answered(s: StorageState) -> bool:
@@ -238,9 +242,7 @@ class _Promises:
         if deleted:
             bad = value(best) != NOTHING and timestamp(best) < stamp
         else:
-            gone = best == NOTHING and any(
-                model.asks[n].kind == "delete" and r.stamp > stamp for n, r in enumerate(requests)
-            )
+            gone = best == NOTHING and _deleted_since(model, before, stamp)
             bad = timestamp(best) < stamp and not gone
         if not bad:
             return ""

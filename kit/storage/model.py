@@ -66,7 +66,7 @@ class Storage(Stage):
             Rule(Finish, "request", self._finishing, self._may_finish, self._finish),
             Rule(TimeOut, "request", self._failing, self._may_time_out, self._time_out),
             Rule(Commit, "commit", self._steps, self._may_commit, self._commit),
-            Rule(Learn, "learn", self._laggards, self._may_learn, self._learn),
+            Rule(Learn, "apply", self._laggards, self._may_learn, self._learn),
             Rule(Fetch, "stream", self._unread, self._may_fetch, self._fetch),
             Rule(Land, "stream", self._on_the_way, self._may_land, self._land),
             *(rule for rule, there in self._rare() if there),

@@ -162,6 +162,11 @@ def _finished(model: Storage, before: StorageState, number: int, after: StorageS
         gone = " (deleted)" if is_tombstone(done.best) else ""
         return f"{who} has {answered} and returns {found}{gone}."
     valid = _names(model.course.names(model.valid(before, number)))
+    wanted = "; ".join(
+        f"{quota.needed} of {_names(model.course.names(quota.replicas))}"
+        for quota in model.wanted(before, number, model.plan_depth(before, number))
+    )
+    judged = f"{who} judges its plan anew: of {answered} count {valid}, {ask.level} is {wanted}."
     if done.phase == OPEN:
-        return f"{who} finds its plan stale, of {answered} only {valid} count, and sends anew."
-    return f"{who} judges its plan anew: of {answered} only {valid} count. The request fails."
+        return f"{judged} It sends {model.title_of(number)} to those who have not answered."
+    return f"{judged} The request fails."

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kit.errors import BadInput
+from kit.registry import entry_of
 from kit.scenario import FOLDER, files, model_for, open_file, parse, read, rewritten, run
 from kit.tcm import facts
 from kit.tcm.cluster import TcmCluster
@@ -18,11 +19,16 @@ from kit.tcm.safeguards import SAFEGUARDS
 from kit.timeline import Timeline
 
 REWRITE = os.environ.get("KIT_REWRITE") == "1"
-LONGEST = 70  # lines: what a lecturer still shows
+LONGEST = 95  # lines: what a lecturer still shows
 CLAIMS = """
     assassinate barrier-holds bootstrap cancel-after-switch cancel-before-switch crash-and-resume
     decommission entry-above-a-gap implementation lock-refused move no-way-back remove replace rf3
     stream-before-switch the-log-never-changes too-few-left two-joins
+"""
+REQUESTS = """
+    ahead-and-member anomaly-invisible-write anomaly-lost-write barrier-refuses behind-catches-up
+    deleted-data-returns deleted-data-stays-away late-message leftover-data no-longer-a-member
+    plan-judged-anew plan-retried
 """
 
 
@@ -38,8 +44,12 @@ def test_a_scenario_tells_the_truth(path: Path) -> None:
 
 def test_there_is_one_for_each_claim() -> None:
     """Each claim worth seeing has a file, and so has each safeguard switched off."""
-    wanted = {*CLAIMS.split(), *(f"off-{guard.name}" for guard in SAFEGUARDS)}
-    assert {path.stem for path in FOLDER.glob("tcm/*.txt")} == wanted
+    for model, claims, guards in (
+        ("tcm", CLAIMS, SAFEGUARDS),
+        ("dataplane", REQUESTS, entry_of("dataplane").safeguards),
+    ):
+        wanted = {*claims.split(), *(f"off-{guard.name}" for guard in guards)}
+        assert {path.stem for path in FOLDER.glob(f"{model}/*.txt")} == wanted
 
 
 @pytest.mark.parametrize("path", files(), ids=lambda path: path.stem)
