@@ -180,8 +180,13 @@ class Tcm(Model[TcmState, Any]):
                     yield self._as_action(sequence, todo[i])
 
     def _as_action(self, sequence: Sequence, task: Task) -> Stream:
+        target, displaced = self._ends(task)
+        return Stream(sequence.node, displaced, target)
+
+    def _ends(self, task: Task) -> tuple[str, str | None]:
+        """The names of a task's target and of the replica whose place it takes."""
         name = None if task.displaced is None else self.names[task.displaced]
-        return Stream(sequence.node, name, self.names[task.target])
+        return self.names[task.target], name
 
     def _may_stream(self, s: TcmState, action: Stream) -> Refusal | None:
         if action.target in s.down:
@@ -197,7 +202,8 @@ class Tcm(Model[TcmState, Any]):
         """The operation and the task that a streaming action stands for."""
         sequence = self.sequence(s, action.node)
         assert sequence is not None
-        found = next(t for t in tasks(sequence) if self._as_action(sequence, t) == action)
+        ends = action.target, action.displaced
+        found = next(t for t in tasks(sequence) if self._ends(t) == ends)
         return sequence, found
 
     def absent(self, s: TcmState, operation: Operation) -> tuple[frozenset[int], frozenset[int]]:

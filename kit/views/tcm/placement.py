@@ -15,6 +15,7 @@ from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.tcm.large import search, summary
 
+MOST_CHANGED = 100
 MOST_ROWS = 200
 """Rows a table shows; beyond, changed ranges, a search box and a summary by node."""
 
@@ -107,7 +108,7 @@ def large(scene: Scene, keyspace: str) -> int | None:
 
 def _changed(scene: Scene, keyspace: str) -> tuple[Changes, list[Lines]]:
     """What the step changed in a large table."""
-    found = changes(scene.model, scene.state, scene.before, keyspace, MOST_ROWS)
+    found = changes(scene.model, scene.state, scene.before, keyspace, MOST_CHANGED)
     return found, [_line(one.now, one.before) for one in found.rows]
 
 

@@ -1,0 +1,73 @@
+"""Frames of a large rehearsal: what the kernel does from one step of a 1,000-node ring to the next.
+
+Each drawn moment of the rehearsal of a decommission and a join is drawn again and put into a store
+that holds the rest of the reel, as when somebody steps. Times are wall time, so a busy machine is
+part of them. Beside it, what it costs only to ask for the same moment's placements as Python rows,
+which is the least that a player which draws every row would have to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from benchmarks.figures import HEAD, Figure, seconds, spoken
+from benchmarks.importing import KEYSPACE, ring_text
+from kit.importers.opening import Imported, import_texts
+from kit.rehearsed import rehearsal_of
+from kit.tcm.rules_operations import Operation
+from kit.timeline import Timeline
+from kit.views.reel import Reel
+
+SIZES = ((1000, 16), (1000, 256))
+AIM = 0.150  # seconds a frame, 95 of 100
+
+
+def rehearsed(nodes: int, tokens: int) -> Timeline:
+    """A decommission and, beside or behind it, a join, on a ring of two datacenters."""
+    given = import_texts([("ring.txt", ring_text(nodes, tokens))], [KEYSPACE])
+    return rehearsal_of(given, (Operation("leave", given.ring.names[3]), newcomer(given, tokens)))
+
+
+def newcomer(given: Imported, tokens: int) -> Operation:
+    """A node that takes a part of so many ranges all over the ring."""
+    every = len(given.ring.tokens) // tokens
+    own = tuple(int(token) + 7 for token in given.ring.tokens[::every][:tokens])
+    return Operation("join", "10.9.9.9", own, dc="dc1", rack="r1")
+
+
+def frames(timeline: Timeline) -> list[float]:
+    """The time of every frame that is drawn, in ascending order, each drawn anew."""
+    reel = Reel(timeline)
+    drawn = [at for at, node in enumerate(reel.nodes) if node[1] is not None]
+    return sorted(seconds(partial(reel.need, at)) for at in drawn)
+
+
+def all_rows(timeline: Timeline) -> float:
+    """The time of giving every row of one table its names."""
+    model: Any = timeline.model
+    reads = model.snapshot(timeline.state).placements[0].reads
+    return seconds(lambda: reads.rows(model.names))
+
+
+def figures() -> Iterator[Figure]:
+    """A row a size: the frame of a step, over all drawn moments of the rehearsal."""
+    for nodes, tokens in SIZES:
+        timeline = rehearsed(nodes, tokens)
+        times, rows = frames(timeline), all_rows(timeline)
+        most, middle = times[int(0.95 * (len(times) - 1))], times[len(times) // 2]
+        yield Figure(
+            f"rehearsal, frame at {nodes} × {tokens} (p50 {spoken(middle)})",
+            spoken(most),
+            f"names of all rows {spoken(rows)}",
+            most / rows,
+            f"< {AIM * 1000:.0f} ms at p95",
+            most < AIM,
+        )
+
+
+if __name__ == "__main__":
+    print(HEAD)
+    for figure in figures():
+        print(figure.row, flush=True)
