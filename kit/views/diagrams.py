@@ -38,9 +38,9 @@ def dot_source(transitions: Transitions) -> str:
         '  node [shape=box, style=rounded, fontname="Helvetica", fontsize=11, height=0.34];',
         '  edge [fontname="Helvetica", fontsize=9, arrowsize=0.6];',
     ]
-    lines += [f"  {_quote(state)};" for state in states]
+    lines += [f"  {quote(state)};" for state in states]
     lines += [
-        f"  {_quote(one)} -> {_quote(two)} [label={_quote(event)}"
+        f"  {quote(one)} -> {quote(two)} [label={quote(event)}"
         f"{', style=dashed' if event.startswith('cancel') else ''}];"
         for one, event, two in transitions
     ]
@@ -104,10 +104,26 @@ def draw(
     root = ElementTree.fromstring(svg)
     return h(
         "svg",
-        list(_parts(root, at, set(taken), prefix)),
+        list(_parts(root, {at} if at else set(), set(taken), prefix)),
         viewBox=root.get("viewBox"),
         role="img",
         aria_label=f"{label}; now: {at}" if at else label,
+        class_="diagram",
+    )
+
+
+def shape_svg(svg: str, *, lit: Collection[str], prefix: str, label: str) -> Frag:
+    """Turn what ``dot`` drew into a fragment in which the nodes named in ``lit`` are lit.
+
+    Nodes and edges are named as in the DOT text; ``prefix`` makes the keys unique in a frame.
+    """
+    root = ElementTree.fromstring(svg)
+    return h(
+        "svg",
+        list(_parts(root, set(lit), set(), prefix)),
+        viewBox=root.get("viewBox"),
+        role="img",
+        aria_label=label,
         class_="diagram",
     )
 
@@ -119,14 +135,17 @@ def diagram_text(transitions: Transitions, at: str | None) -> str:
     )
 
 
-def _quote(text: str) -> str:
+def quote(text: str) -> str:
     """Quote a label for DOT; backslashes are doubled, so that no escape has a meaning."""
     inner = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
     return f'"{inner}"'
 
 
 def _parts(
-    root: ElementTree.Element, at: str | None, taken: set[tuple[str, str]], prefix: str
+    root: ElementTree.Element,
+    lit_nodes: set[str],
+    taken: set[tuple[str, str]],
+    prefix: str,
 ) -> Iterator[Frag]:
     graph = root.find(f"{_SVG}g")
     assert graph is not None
@@ -137,8 +156,8 @@ def _parts(
         title = group.findtext(f"{_SVG}title") or ""
         shapes = list(_shapes(group))
         if group.get("class") == "node":
-            lit = "state lit" if title == at else "state"
-            groups.append(h("g", shapes, k=f"{prefix}state:{title}", class_=lit))
+            look = "state lit" if title in lit_nodes else "state"
+            groups.append(h("g", shapes, k=f"{prefix}state:{title}", class_=look))
         else:
             one, _, two = title.partition("->")
             walked = "edge taken" if (one, two) in taken else "edge"

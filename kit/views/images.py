@@ -15,6 +15,7 @@ from kit.registry import build, scenario_of
 from kit.timeline import Timeline
 from kit.views.diagrams import FOLDERS, digest, digest_in, dot_source, render
 from kit.views.panel import Scene
+from kit.views.states import dot_of, reached
 from kit.views.static import standalone_svg
 from kit.views.tcm.operation import diagrams
 from kit.views.tcm.poster import poster
@@ -40,16 +41,23 @@ def own_pictures() -> Iterator[tuple[str, str]]:
     yield "ring", standalone_svg(ring, ground=True)
 
 
+def graphs() -> Iterator[tuple[str, str]]:
+    """Yield (name, DOT text) of the pictures that Graphviz lays out."""
+    for name, transitions in diagrams():
+        yield name, dot_source(transitions)
+    yield "states-twophase-1", dot_of(reached(build("twophase", {"rms": 1})))
+
+
 def problems(folder: Path) -> list[str]:
     """Return a line for every picture that is missing, stale or no longer drawn by anything."""
     found = []
     known = set()
-    for name, transitions in diagrams():
+    for name, source in graphs():
         known.add(f"{name}.svg")
         path = folder / f"{name}.svg"
         if not path.is_file():
             found.append(f"{path.name}: missing")
-        elif digest_in(path.read_text(encoding="utf-8")) != digest(dot_source(transitions)):
+        elif digest_in(path.read_text(encoding="utf-8")) != digest(source):
             found.append(f"{path.name}: drawn from another table")
     for name, svg in own_pictures():
         known.add(f"{name}.svg")
@@ -68,9 +76,8 @@ def write(folder: Path) -> list[str]:
     """Draw every picture into ``folder``; return the names. Raises KitError without ``dot``."""
     folder.mkdir(exist_ok=True)
     names = []
-    for name, transitions in diagrams():
+    for name, source in graphs():
         path = folder / f"{name}.svg"
-        source = dot_source(transitions)
         if path.is_file() and digest_in(path.read_text(encoding="utf-8")) == digest(source):
             continue
         svg = render(source)

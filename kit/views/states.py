@@ -1,0 +1,264 @@
+"""The reachable states of a model as a picture: a graph while one can read it, then a table.
+
+Up to a hundred states are laid out by Graphviz, each with what tells it from the start; of more
+than that a drawing would be a tangle, and a table by kind of action says how many states and steps
+there are instead. Both have the same content in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from kit.errors import BadInput
+from kit.model import Model, lamps
+from kit.views.default import rows_of
+from kit.views.diagrams import drawn, quote, shape_svg
+from kit.views.fragment import Frag, h
+
+MOST_DRAWN = 100
+MOST_COUNTED = 20_000
+LONGEST = 28  # characters of one value in a label
+SHARED = 8  # characters that labels must share at least, for the shared part to be left out
+
+
+class Place(Struct, frozen=True):
+    """One state in the picture: what tells it from the others, and what it is.
+
+    ``broken`` names the invariants that it breaks; ``rests`` says that nothing can happen there.
+    """
+
+    lines: tuple[str, ...]
+    broken: tuple[str, ...] = ()
+    rests: bool = False
+
+
+class Count(Struct, frozen=True):
+    """What a kind of action does to the states: in how many it may happen, how many steps it is,
+    and how many states it is the first to reach.
+    """
+
+    kind: str
+    sources: int
+    steps: int
+    first: int
+
+
+class States(Struct, frozen=True):
+    """The states that a model reaches: their number by distance, and what each kind does.
+
+    ``places`` and ``edges`` (from, to, verbs) are there while there are few; ``complete`` says that
+    no state was left out.
+    """
+
+    title: str
+    levels: tuple[int, ...]
+    counts: tuple[Count, ...]
+    complete: bool
+    places: tuple[Place, ...] = ()
+    edges: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
+
+    @property
+    def number(self) -> int:
+        """How many states there are."""
+        return sum(self.levels)
+
+    @property
+    def summary(self) -> str:
+        """``Two-phase commit: 12 states, 14 steps``."""
+        steps = sum(count.steps for count in self.counts)
+        more = "" if self.complete else "at least "
+        return f"{self.title}: {more}{self.number:,} states, {steps:,} steps"
+
+
+def reached(model: Model[Any, Any], most: int = MOST_COUNTED) -> States:
+    """The states of a model, breadth first; at most so many.
+
+    Raises:
+        BadInput: when ``most`` is below 1.
+    """
+    if most < 1:
+        raise BadInput("most", most, "a number from 1 up")
+    start = model.start()
+    numbers = {start: 0}
+    levels, frontier, complete = [1], [start], True
+    tallies: dict[str, list[int]] = {rule.kind: [0, 0, 0] for rule in model.rules}
+    edges: dict[tuple[int, int], list[str]] = {}
+    while frontier:
+        found = []
+        for state in frontier:
+            kinds = set()
+            for action, after in model.successors(state):
+                kind = model.kind(action)
+                fresh = after not in numbers
+                if fresh and len(numbers) >= most:
+                    complete = False
+                    continue
+                if fresh:
+                    numbers[after] = len(numbers)
+                    found.append(after)
+                tally = tallies.setdefault(kind, [0, 0, 0])
+                tally[0] += kind not in kinds
+                tally[1] += 1
+                tally[2] += fresh
+                kinds.add(kind)
+                if len(numbers) <= MOST_DRAWN:
+                    pair = numbers[state], numbers[after]
+                    edges.setdefault(pair, []).append(model.verb(action))
+        levels += [len(found)] * bool(found)
+        frontier = found
+    few = len(numbers) <= MOST_DRAWN
+    return States(
+        model.title,
+        tuple(levels),
+        tuple(Count(kind, *tally) for kind, tally in tallies.items() if tally[1]),
+        complete,
+        _places(model, list(numbers)) if few else (),
+        tuple((one, two, tuple(verbs)) for (one, two), verbs in edges.items()) if few else (),
+    )
+
+
+def _places(model: Model[Any, Any], states: list[Any]) -> tuple[Place, ...]:
+    tables = [dict(rows_of(model.readable(state))) for state in states]
+    names = dict.fromkeys(name for table in tables for name in table)
+    varying = [name for name in names if len({table.get(name) for table in tables}) > 1]
+    cut = {name: _shared([table.get(name, "") for table in tables]) for name in varying}
+    lines = []
+    for number, table in enumerate(tables):
+        told = [n for n in varying if number == 0 or table.get(n) != tables[0].get(n)]
+        lines.append(tuple(_line(n, table.get(n), cut[n]) for n in told) or (f"state {number}",))
+    twice = {line for line in lines if lines.count(line) > 1}
+    return tuple(
+        Place(
+            (*line, f"(state {number})") if line in twice else line,
+            tuple(lamp.title for lamp in lamps(model, state) if not lamp.ok),
+            next(iter(model.actions(state)), None) is None,
+        )
+        for number, (line, state) in enumerate(zip(lines, states, strict=True))
+    )
+
+
+def _shared(values: list[str]) -> int:
+    """How many first characters all values share and need not be repeated: whole words only."""
+    first, last = min(values), max(values)
+    common = first[: next((i for i, c in enumerate(first) if last[i : i + 1] != c), len(first))]
+    end = max(common.rfind(sign) for sign in " ,;:/")
+    return end + 1 if end + 1 >= SHARED else 0
+
+
+def _line(name: str, value: str | None, cut: int) -> str:
+    if value is None:
+        return f"{name}: none"
+    text = ("…" if cut else "") + value[cut:]
+    if len(text) > LONGEST:
+        half = LONGEST // 2
+        text = f"{text[:half]}…{text[-half:]}"
+    return f"{name}: {text}"
+
+
+# -- the graph -------------------------------------------------------------------------------------
+
+
+def dot_of(states: States) -> str:
+    """The graph as DOT; labels are quoted, so that any text is only text."""
+    lines = [
+        "digraph {",
+        "  rankdir=TB; nodesep=0.2; ranksep=0.35; bgcolor=white;",
+        '  node [shape=box, style=rounded, fontname="Helvetica-Bold", fontsize=14];',
+        '  edge [fontname="Helvetica", fontsize=12, arrowsize=0.6];',
+    ]
+    for number, place in enumerate(states.places):
+        text = "\\n".join(quote(line)[1:-1] for line in _told(place))
+        ends = ", peripheries=2" if place.rests else ""
+        lines.append(f'  s{number} [label="{text}"{ends}];')
+    for one, two, verbs in states.edges:
+        text = "\\n".join(quote(verb)[1:-1] for verb in verbs)
+        lines.append(f'  s{one} -> s{two} [label="{text}"];')
+    return "\n".join([*lines, "}", ""])
+
+
+def _told(place: Place) -> tuple[str, ...]:
+    return (*place.lines, *(f"BROKEN: {title}" for title in place.broken))
+
+
+def draw_states(states: States, name: str = "states") -> Frag:
+    """The graph, in which the states that break an invariant are lit (or the start), else a table.
+
+    ``name`` is that of a committed picture, should there be one of the same graph. Where the graph
+    cannot be laid out (no ``dot``), its steps are listed, and it is said why.
+    """
+    if not states.places:
+        return _as_table(states)
+    svg = drawn(name, dot_of(states))
+    if svg is None:
+        return _as_list(states)
+    broken = {f"s{n}" for n, place in enumerate(states.places) if place.broken}
+    return shape_svg(svg, lit=broken or {"s0"}, prefix="states:", label=states.summary)
+
+
+def can_be_drawn(states: States, name: str = "states") -> bool:
+    """Whether :func:`draw_states` draws a graph: there are few states, and a layout."""
+    return bool(states.places) and drawn(name, dot_of(states)) is not None
+
+
+def _as_list(states: States) -> Frag:
+    return h(
+        "div",
+        h("p", f"{states.summary} (as text: the graphviz program is not here to draw it)"),
+        h("ul", [h("li", line, k=f"line:{i}") for i, line in enumerate(_lines(states))]),
+    )
+
+
+def _as_table(states: States) -> Frag:
+    head = ("kind of action", "states in which it may happen", "steps", "states first reached")
+    return h(
+        "div",
+        h(
+            "table",
+            h("caption", f"{states.summary}; too many to draw, so by kind of action"),
+            h("thead", h("tr", [h("th", word, scope="col") for word in head])),
+            h(
+                "tbody",
+                [
+                    h(
+                        "tr",
+                        h("th", count.kind, scope="row"),
+                        [h("td", f"{n:,}") for n in (count.sources, count.steps, count.first)],
+                        k=f"kind:{count.kind}",
+                    )
+                    for count in states.counts
+                ],
+            ),
+        ),
+        h("p", _by_distance(states), class_="soft"),
+    )
+
+
+# -- in words --------------------------------------------------------------------------------------
+
+
+def states_text(states: States) -> str:
+    """The graph as a line a state and a line a step, or the table."""
+    if states.places:
+        return "\n".join([states.summary, *(f"  {line}" for line in _lines(states))])
+    rows = [
+        f"  {count.kind}: may happen in {count.sources:,} states, {count.steps:,} steps, "
+        f"reaches {count.first:,} states first"
+        for count in states.counts
+    ]
+    return "\n".join([states.summary, *rows, f"  {_by_distance(states)}"])
+
+
+def _lines(states: States) -> Iterator[str]:
+    for number, place in enumerate(states.places):
+        ends = " (nothing can happen here)" if place.rests else ""
+        yield f"{number}: {'; '.join(_told(place))}{ends}"
+        for one, two, verbs in states.edges:
+            if one == number:
+                yield f"   {', '.join(verbs)} → {two}"
+
+
+def _by_distance(states: States) -> str:
+    return "states by steps from the start: " + ", ".join(f"{n:,}" for n in states.levels)

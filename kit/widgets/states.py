@@ -1,0 +1,68 @@
+"""The states that a model reaches, in a notebook: a graph while one can read it, else a table."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from kit.model import Model
+from kit.views.states import (
+    MOST_COUNTED,
+    States,
+    can_be_drawn,
+    dot_of,
+    draw_states,
+    reached,
+    states_text,
+)
+from kit.views.static import static_html
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+class StatesPicture:
+    """The picture, and the same in words.
+
+    It is drawn by ``dot``, or read from ``images/`` if it is there. Where neither is at hand a
+    small WebAssembly build of Graphviz draws it in the browser, as long as the kernel lives; what
+    is stored then is the list of states and steps.
+    """
+
+    def __init__(self, states: States, name: str = "states") -> None:
+        """``name`` is that of a committed picture of the same graph, if there is one."""
+        self.states = states
+        self._name = name
+
+    def __repr__(self) -> str:
+        return states_text(self.states)
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
+        shown: dict[str, Any] = {
+            "text/plain": repr(self),
+            "text/html": static_html(draw_states(self.states, self._name)),
+        }
+        if self.states.places and not can_be_drawn(self.states, self._name):
+            shown.update(_in_the_browser(self.states))
+        return shown
+
+
+def states(
+    model: Model[Any, Any], most: int = MOST_COUNTED, *, picture: str | None = None
+) -> StatesPicture:
+    """All states of a model, at most so many, as a picture.
+
+    Up to a hundred are drawn as a graph; above that a table says what each kind of action does.
+    ``picture`` names a committed drawing under ``images/``.
+
+    Raises:
+        BadInput: when ``most`` is below 1.
+    """
+    return StatesPicture(reached(model, most), picture or "states")
+
+
+def _in_the_browser(found: States) -> dict[str, Any]:
+    """The view of a widget that lays the graph out."""
+    widget = import_module("graphviz_anywidget").graphviz_widget_simple(dot_of(found))
+    bundle = widget._repr_mimebundle_()
+    data = bundle[0] if isinstance(bundle, tuple) else bundle
+    return {WIDGET: data[WIDGET]} if data and WIDGET in data else {}
