@@ -65,7 +65,7 @@ def _exists(path: str) -> bool:
 
 def as_script(timeline: Timeline) -> str:
     """Every step in words, with the witness of what it breaks; at milestones also the pictures."""
-    from kit.views.panel import Scene
+    from kit.views.panel import scene_at
     from kit.views.registry import for_model
 
     panels = [panel for panel in for_model(timeline.model).panels if panel.still]
@@ -83,15 +83,7 @@ def as_script(timeline: Timeline) -> str:
                 lines += wrap(str(lamp.witness), f"     BROKEN {lamp.title}: ", " " * 12)
         known = {lamp.name for lamp in broken}
         if moment == 0 or now.milestone is not None:
-            scene = Scene(
-                timeline.model,
-                now.state,
-                before,
-                now.action,
-                now.say,
-                now.milestone,
-                memories=memories,
-            )
+            scene = scene_at(timeline, moment)
             for panel in panels:
                 if panel.shown is not None and not panel.shown(scene):
                     continue

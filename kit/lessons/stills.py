@@ -14,7 +14,7 @@ from kit.tcm.cluster import TcmCluster
 from kit.timeline import Timeline
 from kit.views.fragment import Frag, h
 from kit.views.frame import narration
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, scene_at
 from kit.views.registry import for_model
 from kit.views.static import static_html
 
@@ -64,16 +64,7 @@ def cluster_of(timeline: Timeline) -> TcmCluster:
 
 def scene_of(timeline: Timeline) -> Scene:
     """What the moment that a timeline looks at is drawn from."""
-    now = timeline.now
-    return Scene(
-        timeline.model,
-        now.state,
-        timeline.before,
-        now.action,
-        now.say,
-        now.milestone,
-        memories=timeline.memories(),
-    )
+    return scene_at(timeline, timeline.at)
 
 
 def still(source: Any, *names: str) -> Still:

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from msgspec import Struct
 
+from kit.timeline import Timeline
 from kit.views.fragment import Frag, Kid, h
 
 Area = Literal["head", "main", "side", "foot"]
+
+
+class Passed(Struct, frozen=True):
+    """A step on the way to a moment, and what the model's monitors remember after it."""
+
+    before: Any
+    action: Any
+    after: Any
+    memories: tuple[Any, ...] = ()
+
+
+def _no_way() -> Sequence[Passed]:
+    return ()
 
 
 class Scene(Struct, frozen=True):
@@ -18,7 +33,8 @@ class Scene(Struct, frozen=True):
     ``model`` is a Model of any family; its own views know which. ``before`` and ``action`` are None
     at the start; ``before`` serves only to mark what changed. ``suggested`` is the action that the
     step button would do. ``closed`` is the sentence to answer with where acting is impossible (an
-    exported page). ``memories`` is what the model's monitors remember at this moment.
+    exported page). ``memories`` is what the model's monitors remember at this moment. ``past``
+    gives the steps that led here, for pictures of a whole run.
     """
 
     model: Any
@@ -30,6 +46,44 @@ class Scene(Struct, frozen=True):
     closed: str | None = None
     suggested: Any = None
     memories: tuple[Any, ...] = ()
+    past: Callable[[], Sequence[Passed]] = _no_way
+
+    def way(self) -> Sequence[Passed]:
+        """The steps from the start to here; at least the last one, where nobody kept the others."""
+        found = self.past()
+        if not found and self.action is not None:
+            return (Passed(self.before, self.action, self.state, self.memories),)
+        return found
+
+
+def scene_at(
+    timeline: Timeline, moment: int, closed: str | None = None, suggested: Any = None
+) -> Scene:
+    """What a moment of a timeline is drawn from."""
+    one = timeline.moments[moment]
+    return Scene(
+        timeline.model,
+        one.state,
+        None if one.parent < 0 else timeline.moments[one.parent].state,
+        one.action,
+        one.say,
+        one.milestone,
+        closed,
+        suggested,
+        timeline.memories(moment),
+        partial(passed, timeline, moment),
+    )
+
+
+def passed(timeline: Timeline, moment: int) -> tuple[Passed, ...]:
+    """The steps on the way to a moment, from the start."""
+    found, at = [], moment
+    while timeline.moments[at].parent >= 0:
+        one = timeline.moments[at]
+        before = timeline.moments[one.parent].state
+        found.append(Passed(before, one.action, one.state, timeline.memories(at)))
+        at = one.parent
+    return tuple(found[::-1])
 
 
 class Panel(Struct, frozen=True):

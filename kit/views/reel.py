@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from kit.model import Model
 from kit.timeline import Timeline
 from kit.views.frame import frame
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, scene_at
 from kit.views.registry import Views, for_model
 from kit.views.store import Store, squeeze
 
@@ -77,19 +77,7 @@ class Reel:
 
     def scene(self, moment: int) -> Scene:
         """Return what a moment is drawn from."""
-        one = self.timeline.moments[moment]
-        before = None if one.parent < 0 else self.timeline.moments[one.parent].state
-        return Scene(
-            self.model,
-            one.state,
-            before,
-            one.action,
-            one.say,
-            one.milestone,
-            self.closed,
-            self._suggested(moment),
-            self.timeline.memories(moment),
-        )
+        return scene_at(self.timeline, moment, self.closed, self._suggested(moment))
 
     def _suggested(self, moment: int) -> Any:
         """What the step button does at a moment; the timeline knows its script."""
