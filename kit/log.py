@@ -130,6 +130,13 @@ class Deliver(Struct, frozen=True, tag="deliver"):
     index: int
 
 
+class CatchUp(Struct, frozen=True, tag="catch-up"):
+    """A node asks another for the entries above its own epoch, and applies what it gets."""
+
+    node: str
+    peer: str
+
+
 class Rewrite(Struct, frozen=True, tag="rewrite"):
     """Somebody tries to change an entry that is already decided."""
 
@@ -137,11 +144,15 @@ class Rewrite(Struct, frozen=True, tag="rewrite"):
 
 
 class LogParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """Who learns the log, how far ahead an entry may arrive, and the epoch it counts from."""
+    """Who learns the log, how far ahead an entry may arrive, and the epoch it counts from.
+
+    ``peers``: nodes may also ask one another for what they lack.
+    """
 
     nodes: tuple[str, ...] = ("A", "B", "C")
     window: int = 1
     epoch: int = 0
+    peers: bool = False
 
 
 class InstantLog(Model[LogState, Any]):
@@ -150,7 +161,7 @@ class InstantLog(Model[LogState, Any]):
     name = "log"
     title = "The log: one event an epoch, applied in order"
     State = LogState
-    Action = Decide | Learn | Deliver | Rewrite
+    Action = Decide | Learn | Deliver | CatchUp | Rewrite
 
     def __init__(self, parameters: LogParameters | None = None, *, in_order: bool = True) -> None:
         """A log for ``parameters.nodes``.
@@ -163,6 +174,10 @@ class InstantLog(Model[LogState, Any]):
         self.rules = (
             Rule(Learn, "apply", self._learners, self._behind, self._learn),
             Rule(Deliver, "deliver", self._early, self._fresh, self._hold),
+            *(
+                (Rule(CatchUp, "apply", self._askers, self._has_more, self._catch_up),)
+                * self.parameters.peers
+            ),
             Rule(Rewrite, "edit", self._edits, self._immutable, self._never),
             Rule(Decide, "commit", lambda s: (), lambda s, a: None, self._decide),
         )
@@ -216,6 +231,27 @@ class InstantLog(Model[LogState, Any]):
         learned = _put(s.learned, i, action.index + 1)
         return LogState(s.entries, learned, _put(s.held, i, s.held[i] | gap))
 
+    def _askers(self, s: LogState) -> Iterator[CatchUp]:
+        names = self.parameters.nodes
+        return (CatchUp(a, b) for a in names for b in names if a != b)
+
+    def _has_more(self, s: LogState, action: CatchUp) -> Refusal | None:
+        if s.learned[self.index[action.peer]] > s.learned[self.index[action.node]]:
+            return None
+        return Refusal(f"{action.peer} knows no epoch that {action.node} does not")
+
+    def _catch_up(self, s: LogState, action: CatchUp) -> LogState:
+        """What a peer has may not be all there is, but it is a part of the one log."""
+        i, peer = self.index[action.node], self.index[action.peer]
+        while s.learned[i] < s.learned[peer]:
+            s = self._learn(s, Learn(action.node))
+        return s
+
+    def answered(self, s: LogState, action: CatchUp) -> tuple[int, ...]:
+        """The epochs that the peer sends: those it has applied above the asker's own."""
+        first, last = s.learned[self.index[action.node]], s.learned[self.index[action.peer]]
+        return tuple(range(self.epoch(first + 1), self.epoch(last + 1)))
+
     def _edits(self, s: LogState) -> Iterator[Rewrite]:
         if len(s.entries):
             yield Rewrite(len(s.entries) - 1)
@@ -237,6 +273,8 @@ class InstantLog(Model[LogState, Any]):
                 return f"apply {node}"
             case Deliver(node, index):
                 return f"deliver {self.epoch(index + 1)} to {node}"
+            case CatchUp(node, peer):
+                return f"ask {peer} for {node}"
             case Rewrite(index):
                 return f"edit epoch {self.epoch(index + 1)}"
             case _:

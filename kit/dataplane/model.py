@@ -20,12 +20,16 @@ from kit.storage.actions import (
     Start,
     StorageState,
     Terms,
+    Tick,
 )
 from kit.storage.judges import monitors, properties
 from kit.storage.model import Storage
 from kit.storage.rules_exchange import Switches
 from kit.storage.rules_requests import Ask, parse_asks
 from kit.tcm.model import Tcm
+
+# What a cluster lacks whose nodes only gossip about who owns what.
+UNKNOWN_TO_GOSSIP = ("epoch-exchange", "membership-check", "plan-recheck", "progress-barrier")
 
 
 class Dataplane(Storage):
@@ -44,7 +48,8 @@ class Dataplane(Storage):
             BadInput: naming the parameter that is out of its limits.
         """
         given = parameters or DataplaneParameters()
-        self.tcm = Tcm(of_the_cluster(given), off)
+        absent = off if given.mode == "log" else tuple(sorted({*off, *UNKNOWN_TO_GOSSIP}))
+        self.tcm = Tcm(of_the_cluster(given), absent)
         asks = parse_asks(given.requests)
         first = next(iter(self.tcm.cluster.keyspaces))
         if isinstance(first.replication, LocalStrategy):
@@ -52,7 +57,7 @@ class Dataplane(Storage):
         token = busiest(self.tcm) if given.token is None else given.token
         course = project(self.tcm, token)
         _check_homes(asks, course.dcs)
-        super().__init__(course, asks, _terms(given, off))
+        super().__init__(course, asks, _terms(given, absent))
         self.parameters, self.off = given, off
         self.properties = properties(self)
         self.monitors = monitors(self)
@@ -62,7 +67,7 @@ class Dataplane(Storage):
         last = len(self.moment(s).path) > 1 and not any(
             not step.verb.startswith("cancel") for step in self.moment(s).steps
         )
-        wanted = (Serve, Finish, Start, Learn, Land, Fetch, Commit)
+        wanted = (Serve, Finish, Start, Learn, Land, Fetch, Commit, Tick)
         best: tuple[int, Any] | None = None
         for action in self.actions(s):
             if type(action) not in wanted or _is_cancel(action):
@@ -120,6 +125,7 @@ def _terms(given: DataplaneParameters, off: tuple[str, ...]) -> Terms:
         given.timeouts,
         given.repair,
         given.retry,
+        given.ring_delay if given.mode == "gossip" else 0,
         given.crashes,
         given.cleaning,
         given.collecting,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
 from msgspec.structs import asdict, fields
 
@@ -13,7 +15,10 @@ from kit.storage.rules_levels import READINGS, Reading
 from kit.tcm.parameters import TcmParameters
 from kit.tcm.rules_steps import Shape
 
+Mode = Literal["log", "gossip"]
+MODES: tuple[Mode, ...] = ("log", "gossip")
 MOST_CRASHES = 8
+MOST_TICKS = 100
 
 
 class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -26,8 +31,10 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
     ``relevant``, ``row-version``, ``background``), ``reading`` how pending replicas count
     (``whole-group``, ``both-sets``). ``timeouts``: a request may time out at any moment.
     ``repair``: reads write back what they found. ``retry``: a request whose plan went stale is
-    sent anew. ``crashes`` is a budget; ``cleaning`` and ``collecting`` let replicas clean up after
-    a move, and collect tombstones.
+    sent anew. ``mode`` is ``log``, or ``gossip``: no epochs are compared, no plan is judged anew,
+    no step waits for who knows the last one, only for ``ring_delay`` ticks. ``crashes`` is a
+    budget; ``cleaning`` and ``collecting`` let replicas clean up after a move, and collect
+    tombstones.
     """
 
     nodes: int = 3
@@ -52,6 +59,8 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
     timeouts: bool = False
     repair: bool = False
     retry: bool = False
+    mode: Mode = "log"
+    ring_delay: int = 1
     crashes: int = 0
     cleaning: bool = False
     collecting: bool = False
@@ -67,6 +76,10 @@ def of_the_cluster(given: DataplaneParameters) -> TcmParameters:
         raise BadInput("exchange", given.exchange, "one of " + ", ".join(EXCHANGES))
     if given.reading not in READINGS:
         raise BadInput("reading", given.reading, "one of " + ", ".join(READINGS))
+    if given.mode not in MODES:
+        raise BadInput("mode", given.mode, "one of " + ", ".join(MODES))
+    if not 1 <= given.ring_delay <= MOST_TICKS:
+        raise BadInput("ring_delay", given.ring_delay, f"a number from 1 to {MOST_TICKS}")
     if not 0 <= given.crashes <= MOST_CRASHES:
         raise BadInput("crashes", given.crashes, f"a number from 0 to {MOST_CRASHES}")
     shared = {field.name for field in fields(TcmParameters)} - {"crashes"}

@@ -17,7 +17,9 @@ class Terms(Struct, frozen=True):
     ``together``: clients do not wait for one another, only each coordinator for itself.
     ``timeouts``: a request may time out at any moment, not only when it is stuck. ``repair``: a
     read writes what it found to the replicas it asked. ``retry``: a request whose plan went stale
-    is sent anew. ``crashes`` is a budget; ``cleaning`` and ``collecting`` add those actions.
+    is sent anew. ``ring_delay``: how many ticks an event waits after the one before it, where
+    nothing but that wait guards it (0: no clock). ``crashes`` is a budget; ``cleaning`` and
+    ``collecting`` add those actions.
     """
 
     switches: Switches = Switches()
@@ -26,6 +28,7 @@ class Terms(Struct, frozen=True):
     timeouts: bool = False
     repair: bool = False
     retry: bool = False
+    ring_delay: int = 0
     crashes: int = 0
     cleaning: bool = False
     collecting: bool = False
@@ -37,7 +40,7 @@ class StorageState(Struct, frozen=True, cache_hash=True):
     ``at`` is the moment of the course that is committed; ``known`` the depth each replica has
     applied, then each coordinator's; ``cells`` a cell a replica. ``copies`` holds, for each copy
     of the present moment, -2 (not begun), -1 (landed) or the cell on its way. ``down`` and
-    ``cleaned`` are masks of replicas.
+    ``cleaned`` are masks of replicas; ``waited`` counts the ticks since the last event.
     """
 
     at: int
@@ -48,6 +51,7 @@ class StorageState(Struct, frozen=True, cache_hash=True):
     down: int = 0
     cleaned: int = 0
     crashes: int = 0
+    waited: int = 0
 
 
 class Commit(Struct, frozen=True, tag="commit"):
@@ -106,6 +110,10 @@ class Crash(Struct, frozen=True, tag="crash"):
     """A replica stops for good; what is on its disk is out of reach."""
 
     replica: str
+
+
+class Tick(Struct, frozen=True, tag="tick"):
+    """Some time passes."""
 
 
 class Clean(Struct, frozen=True, tag="clean"):

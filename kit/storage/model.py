@@ -29,6 +29,7 @@ from kit.storage.actions import (
     Start,
     StorageState,
     Terms,
+    Tick,
     TimeOut,
 )
 from kit.storage.rules_cells import NOTHING, newest, tombstone, written
@@ -45,7 +46,18 @@ class Storage(Stage):
     name = "storage"
     title = "Reads and writes of one data range"
     Action = (
-        Commit | Learn | Fetch | Land | Start | Serve | Finish | TimeOut | Crash | Clean | Collect
+        Commit
+        | Learn
+        | Fetch
+        | Land
+        | Start
+        | Serve
+        | Finish
+        | TimeOut
+        | Tick
+        | Crash
+        | Clean
+        | Collect
     )
 
     def __init__(self, course: Course, asks: tuple[Ask, ...], terms: Terms) -> None:
@@ -77,6 +89,7 @@ class Storage(Stage):
         crash = Rule(Crash, "crash", self._upright, self._may_crash, self._crash)
         clean = Rule(Clean, "clean", self._left_over, self._may_clean, self._clean)
         marks = Rule(Collect, "clean", self._marks, self._may_collect, self._collect)
+        yield Rule(Tick, "time", self._ticks, self._may_tick, self._tick), self.terms.ring_delay > 0
         yield crash, self.terms.crashes > 0
         yield clean, self.terms.cleaning
         yield marks, self.terms.collecting

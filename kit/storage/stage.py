@@ -26,6 +26,7 @@ from kit.storage.actions import (
     Learn,
     StorageState,
     Terms,
+    Tick,
 )
 from kit.storage.rules_cells import NOTHING, is_tombstone, newest, timestamp
 from kit.storage.rules_course import Copy, Course, Gate, Moment, Step, View, members
@@ -76,6 +77,8 @@ class Stage(Model[StorageState, Any]):
 
     def _may_commit(self, s: StorageState, action: Commit) -> Refusal | None:
         step = self.step(s, action)
+        if s.at and s.waited < self.terms.ring_delay:
+            return Refusal(f"RING_DELAY: {s.waited} of {self.terms.ring_delay} ticks have passed")
         unmet = self._unmet(s, step.gates)
         if unmet is not None:
             return unmet
@@ -110,7 +113,7 @@ class Stage(Model[StorageState, Any]):
         before, to = self.moment(s), self.step(s, action).to
         after = self.course.moments[to]
         copies = s.copies if after.copies == before.copies else (NOT_COPIED,) * len(after.copies)
-        return replace(s, at=to, copies=copies, down=s.down | after.down)
+        return replace(s, at=to, copies=copies, down=s.down | after.down, waited=0)
 
     def _laggards(self, s: StorageState) -> Iterator[Learn]:
         newest_depth = len(self._views[s.at]) - 1
@@ -181,6 +184,15 @@ class Stage(Model[StorageState, Any]):
         return replace(s, copies=put(s.copies, i, COPIED), cells=put(s.cells, target, cell))
 
     # -- failures, cleaning and collection --------------------------------------------------------
+
+    def _ticks(self, s: StorageState) -> Iterator[Tick]:
+        return iter((Tick(),) * (s.at > 0 and s.waited < self.terms.ring_delay))
+
+    def _may_tick(self, s: StorageState, action: Tick) -> Refusal | None:
+        return None
+
+    def _tick(self, s: StorageState, action: Tick) -> StorageState:
+        return replace(s, waited=s.waited + 1)
 
     def _upright(self, s: StorageState) -> Iterator[Crash]:
         names = self.course.replicas

@@ -16,6 +16,7 @@ from kit.storage.actions import (
     Serve,
     Start,
     StorageState,
+    Tick,
     TimeOut,
 )
 from kit.storage.model import Storage
@@ -42,6 +43,8 @@ def verb(model: Storage, action: Any) -> str:
             return f"copy {source} to {target}"
         case Land(source, target):
             return f"land {source} to {target}"
+        case Tick():
+            return "tick"
         case Crash(replica) | Clean(replica) | Collect(replica):
             return f"{type(action).__struct_config__.tag} {replica}"
     raise AssertionError(action)
@@ -101,6 +104,8 @@ def describe(model: Storage, before: StorageState, action: Any, after: StorageSt
         case Land(_, target):
             held = cell_text(model, after, after.cells[model.code[target]])
             return f"The copy arrives: {target} holds {held}."
+        case Tick():
+            return f"Time passes: {after.waited} of {model.terms.ring_delay} ticks of RING_DELAY."
         case Crash(replica):
             return f"{replica} fails, and what it holds is out of reach."
         case Clean(replica):

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from kit.compose import Product
 from kit.errors import Refusal
-from kit.log import Decide, Deliver, InstantLog, Learn, LogParameters, Rewrite
+from kit.log import CatchUp, Decide, Deliver, InstantLog, Learn, LogParameters, Rewrite
 from kit.tcm.judges import Judges
 from kit.tcm.model import Crash, Restart, Stream, Tcm
 from kit.tcm.parameters import TcmParameters
@@ -53,7 +53,8 @@ class TcmCluster(Product):
         self.tcm = Tcm(given, off)
         names = self.tcm.names
         self.log = InstantLog(
-            LogParameters(names, given.window, given.epoch), in_order="apply-in-order" not in off
+            LogParameters(names, given.window, given.epoch, given.peers),
+            in_order="apply-in-order" not in off,
         )
         super().__init__(
             "tcm",
@@ -117,6 +118,8 @@ class TcmCluster(Product):
         match action:
             case Learn(node) | Deliver(node):
                 return self._reachable(s, node)
+            case CatchUp(node, peer):
+                return self._reachable(s, node) or self._reachable(s, peer)
             case Advance(node):
                 return self._informed(s, node)
             case Begin(operation) if "validate-committed" in self.off:
@@ -248,6 +251,9 @@ class TcmCluster(Product):
                 return self._committed(after, node, "An operator cancels. ", before_it)
             case Learn(node):
                 return f"{node} applies epoch {self.applied(after)[self.codes[node]]}."
+            case CatchUp(node, peer):
+                epochs = ", ".join(map(str, self.log.answered(before.log, own)))
+                return f"{node} asks {peer} for what is above its own epoch and applies {epochs}."
             case Deliver(node, index):
                 epoch = self.log.epoch(index + 1)
                 held = "held back until that fills" if self.log.in_order else "applied at once"

@@ -37,6 +37,7 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     the middle of the second range. ``menu`` adds what else one may try. ``shape`` is ``cep`` or
     ``implementation``; ``epoch`` that of the first state; ``crashes`` and ``cancels`` are budgets
     for such actions; ``window`` is how far ahead of a gap an entry may arrive (1: never);
+    ``peers`` lets nodes ask one another for the log.
     ``barrier`` False lets steps go on without one. ``focus`` is the part of the line that the
     worked example shows. ``stored`` tells that this is somebody's own ring, and how many bytes it
     holds as far as that is known.
@@ -59,6 +60,7 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     crashes: int = 0
     cancels: int = 0
     window: int = 1
+    peers: bool = False
     barrier: bool = True
     focus: tuple[int, int] | None = None
     stored: Stored | None = None
