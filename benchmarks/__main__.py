@@ -14,7 +14,10 @@ from pathlib import Path
 from benchmarks.figures import HEAD, Figure
 
 ORDER = ("placements", "player", "search", "timeline", "imports")
-BEHIND_THE_SCENES = {"__init__", "__main__", "figures", "plain_twophase"}
+BEHIND_THE_SCENES = {
+    *("__init__", "__main__", "figures"),
+    *("plain_twophase", "spin_twophase", "stateful_twophase"),
+}
 
 
 def chosen(names: list[str]) -> list[str]:

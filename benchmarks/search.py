@@ -1,26 +1,43 @@
-"""The search of `kit.check`, which keeps properties and runs, against a loop that keeps neither."""
+"""`kit.check` against SPIN, Harmony and a plain loop; random walks against hypothesis.
+
+Only the search is timed, on all sides; what SPIN takes to generate and compile its program is shown
+apart. A peer that cannot be had here has a row that says so.
+"""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
-from benchmarks.figures import HEAD, Figure, alternating, spoken
+from benchmarks import spin_twophase
+from benchmarks.figures import HEAD, Figure, alternating, seconds, spoken
 from benchmarks.plain_twophase import explore
+from benchmarks.stateful_twophase import RMS as WALKED_RMS
+from benchmarks.stateful_twophase import walked
 from kit.check import check
+from kit.fuzz import fuzz
 from kit.twophase.model import TwoPhase, TwoPhaseParameters
 
 RMS = 7
 ROUNDS = 3
 AIM = 0.7
+WALKS, LONGEST = 300, 50
+TIMES_FASTER = 10
 
 
 def figures() -> Iterator[Figure]:
-    """The speed of both over the same states and steps."""
+    """The rows: the same states and steps on every side, then walks."""
     model = TwoPhase(TwoPhaseParameters(RMS))
     result = check(model)
+    assert result.complete
     assert explore(RMS) == (result.states, result.transitions)
-    ours, plain = alternating(ROUNDS, lambda: check(model), lambda: explore(RMS))
-    rate = result.states / ours / 1000
+    alike, ours, plain = alternating(
+        ROUNDS, lambda: check(model, symmetry=True), lambda: check(model), lambda: explore(RMS)
+    )
     yield Figure(
         f"search of twophase, {RMS} managers ({result.states:,} states)",
         spoken(ours),
@@ -30,9 +47,74 @@ def figures() -> Iterator[Figure]:
         plain / ours >= AIM,
     )
     yield Figure(
-        "unique states a second",
-        f"{rate:.0f} k",
+        "unique states a second; memory kept",
+        f"{result.states / ours / 1000:.0f} k; {result.memory / 1e6:.0f} MB",
         f"plain loop {result.states / plain / 1000:.0f} k",
+    )
+    some = check(model, symmetry=True)
+    yield _verdict(f"the same verdict by symmetry ({some.states:,} states)", alike, plain, "loop")
+    yield from _spin(result.states, ours, alike)
+    yield _harmony()
+    yield _walks()
+
+
+def _verdict(name: str, ours: float, theirs: float, who: str) -> Figure:
+    """Ours with symmetry: faster to the verdict than anybody."""
+    return Figure(
+        name, spoken(ours), f"{who} {spoken(theirs)}", theirs / ours, "faster", theirs > ours
+    )
+
+
+def _spin(states: int, ours: float, alike: float) -> Iterator[Figure]:
+    """SPIN over the same states; its best of as many rounds."""
+    reason = spin_twophase.why_not()
+    if reason is not None:
+        yield Figure("search of twophase by SPIN", "", reason)
+        return
+    rounds = [spin_twophase.searched(RMS) for _ in range(ROUNDS)]
+    best = min(rounds, key=lambda one: one.search)
+    assert (best.states, best.errors) == (states, 0)
+    who = f"SPIN {best.version}"
+    yield Figure("the same search by SPIN", spoken(ours), f"{who} {spoken(best.search)}")
+    yield _verdict("the verdict by symmetry, SPIN without", alike, best.search, who)
+    yield Figure(
+        "before it searches, SPIN generates and compiles", "", spoken(min(r.making for r in rounds))
+    )
+
+
+def _harmony() -> Figure:
+    """Whether Harmony can be had: looked for on the path, then in an environment of its own."""
+    name = "search of twophase by Harmony"
+    if shutil.which("harmony") is not None:
+        return Figure(name, "", "is here; no model of ours for it")
+    with tempfile.TemporaryDirectory(prefix="kit-harmony-") as folder:
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder]
+        done = subprocess.run(
+            [*command, "harmony-model-checker"], capture_output=True, check=False, timeout=120
+        )
+        if done.returncode != 0 or not any(Path(folder).iterdir()):
+            return Figure(name, "", "not in this package index")
+    return Figure(name, "", "can be had; no model of ours for it")
+
+
+def _walks() -> Figure:
+    """Steps a second of random walks with the invariant judged after each."""
+    model = TwoPhase(TwoPhaseParameters(WALKED_RMS))
+    ours, theirs = 0.0, 0.0
+    for _ in range(ROUNDS):
+        found = fuzz(model, range(10 * WALKS), steps=LONGEST)
+        assert found.findings == ()
+        ours = max(ours, found.steps / found.seconds)
+        steps: list[int] = []
+        took = seconds(lambda steps=steps: steps.append(walked(WALKS, LONGEST)))
+        theirs = max(theirs, steps[0] / took)
+    return Figure(
+        f"random walks of twophase, {WALKED_RMS} managers, steps a second",
+        f"{ours / 1000:.0f} k",
+        f"hypothesis {theirs / 1000:.1f} k",
+        ours / theirs,
+        f"at least {TIMES_FASTER}",
+        ours / theirs >= TIMES_FASTER,
     )
 
 
