@@ -78,6 +78,8 @@ _FAMILIES = {
     "twophase": "kit.twophase.entry",
     "tcm": "kit.tcm.entry",
     "dataplane": "kit.dataplane.entry",
+    "coordinator": "kit.dataplane.coordinator",
+    "replica": "kit.dataplane.replica",
 }
 _ENTRIES: dict[str, Entry] = {}
 

@@ -31,7 +31,7 @@ def properties(model: Storage) -> tuple[Property, ...]:
         step(
             "consistency-level",
             "An answer of success has enough replicas of the plan that is valid now",
-            partial(_level_kept, model),
+            partial(level_kept, model),
             "INV-CL",
         ),
         step(
@@ -82,7 +82,7 @@ def monitors(model: Storage) -> tuple[Monitor, ...]:
 # -- properties of steps --------------------------------------------------------------------------
 
 
-def _level_kept(
+def level_kept(
     model: Storage, before: StorageState, action: Any, after: StorageState
 ) -> str | None:
     """A request that succeeds has enough answers of replicas of the newest plan it knows."""

@@ -191,20 +191,26 @@ class Storage(Stage):
         ok = answer.verdict == "ok"
         if ok and self.asks[number].writes:
             cells = put(cells, i, newest(cells[i], self.mutation(s, number)))
-        asked = request.asked & ~(1 << i)
-        if request.phase == OPEN:
-            seen = cells[i] if ok and not self.asks[number].writes else NOTHING
-            request = replace(
-                request,
-                now=heard(request.now, answer, self.terms.switches),
-                asked=asked,
-                acked=request.acked | ok << i,
-                best=newest(request.best, seen),
-            )
-        else:
-            request = replace(request, asked=asked)
+        seen = cells[i] if ok and not self.asks[number].writes else NOTHING
+        request = self.answered(request, i, answer, seen)
         s = replace(s, cells=cells, requests=put(s.requests, number, request))
         return s if answer.known == s.known[i] else self.learned(s, i, answer.known)
+
+    def answered(self, request: Request, i: int, answer: Answer, seen: int) -> Request:
+        """The request after an answer of replica ``i``, which returned the cell ``seen``.
+
+        When the client has its answer already, nobody listens any more.
+        """
+        asked = request.asked & ~(1 << i)
+        if request.phase != OPEN:
+            return replace(request, asked=asked)
+        return replace(
+            request,
+            now=heard(request.now, answer, self.terms.switches),
+            asked=asked,
+            acked=request.acked | (answer.verdict == "ok") << i,
+            best=newest(request.best, seen),
+        )
 
     def mutation(self, s: StorageState, number: int) -> int:
         """The cell that a write or deletion leaves."""

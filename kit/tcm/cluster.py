@@ -15,6 +15,7 @@ from msgspec import Struct
 from kit.compose import Product
 from kit.errors import Refusal
 from kit.log import CatchUp, Decide, Deliver, InstantLog, Learn, LogParameters, Rewrite
+from kit.tcm.holding import Hold, Holding, Release
 from kit.tcm.judges import Judges
 from kit.tcm.model import Crash, Restart, Stream, Tcm
 from kit.tcm.parameters import TcmParameters
@@ -56,11 +57,13 @@ class TcmCluster(Product):
             LogParameters(names, given.window, given.epoch, given.peers),
             in_order="apply-in-order" not in off,
         )
+        commits = dict.fromkeys(f"commit {one.node}" for one in self.tcm.cluster.operations)
+        self.test = Holding((*commits, *(f"apply {name}" for name in names)))
         super().__init__(
             "tcm",
-            {"tcm": self.tcm, "log": self.log},
+            {"tcm": self.tcm, "log": self.log, **({"test": self.test} if given.holds else {})},
             link=_commit_is_decided,
-            guards=(self._present, self._past_barrier),
+            guards=(self._let, self._present, self._past_barrier),
             passive=(Decide,),
         )
         self.parameters: TcmParameters = given
@@ -113,6 +116,18 @@ class TcmCluster(Product):
         return iter(self._enabled[1])
 
     # -- guards over both parts -------------------------------------------------------------------
+
+    def _let(self, s: Any, part: str, action: Any) -> Refusal | None:
+        """What a test holds back may not happen, if this cluster is one for tests."""
+        if not self.parameters.holds:
+            return None
+        match action:
+            case Learn(node) | Deliver(node) | CatchUp(node):
+                return self.test.refuses(s.test, f"apply {node}")
+            case Advance(node):
+                return self.test.refuses(s.test, f"commit {node}")
+            case _:
+                return None
 
     def _present(self, s: Any, part: str, action: Any) -> Refusal | None:
         match action:
@@ -236,6 +251,8 @@ class TcmCluster(Product):
     def describe(self, before: Any, action: Any, after: Any) -> str:
         """What happened, and why, in a sentence or two."""
         own = action.action
+        if isinstance(own, Hold | Release):
+            return self.test.describe(before.test, own, after.test)
         match own:
             case Begin(operation):
                 title = operation.title

@@ -24,6 +24,7 @@ STEP = 100
 MOST_NODES = 1000
 MOST_TOKENS = 256
 STRATEGIES = ("simple", "network", "everywhere")
+BRINGS = ("join", "replace")
 
 
 class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -34,10 +35,11 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     ``rf`` replicas (a datacenter, for strategy ``network``). ``members`` and ``keyspaces`` give
     another ring instead; then ``low`` and ``high`` are the ends of its token space (None:
     Murmur3's). ``operations`` are lines such as ``join X --tokens 150``; none means one join into
-    the middle of the second range. ``menu`` adds what else one may try. ``shape`` is ``cep`` or
-    ``implementation``; ``epoch`` that of the first state; ``crashes`` and ``cancels`` are budgets
+    the middle of the second range; they may also be about nodes that others of them bring.
+    ``menu`` adds what else one may try. ``shape`` is ``cep`` or ``implementation``; ``epoch`` that of the first state; ``crashes`` and ``cancels`` are budgets
     for such actions; ``window`` is how far ahead of a gap an entry may arrive (1: never);
-    ``peers`` lets nodes ask one another for the log.
+    ``peers`` lets nodes ask one another for the log, ``holds`` a test hold any commit back, and
+    the way of events to any node.
     ``barrier`` False lets steps go on without one. ``focus`` is the part of the line that the
     worked example shows. ``stored`` tells that this is somebody's own ring, and how many bytes it
     holds as far as that is known.
@@ -61,6 +63,7 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     cancels: int = 0
     window: int = 1
     peers: bool = False
+    holds: bool = False
     barrier: bool = True
     focus: tuple[int, int] | None = None
     stored: Stored | None = None
@@ -94,13 +97,25 @@ def cluster(given: TcmParameters) -> Cluster:
         operations = (_newcomer(ring),)
     if given.menu:
         operations = _menu(ring, operations)
+    brought = {operation.node for operation in operations if operation.kind in BRINGS}
     for operation in operations:
-        validate(ring, keyspaces, operation)
+        if _about(operation) in brought:
+            for place, token in enumerate(operation.tokens):
+                ring.space.check(token, f"tokens[{place}]")
+        else:
+            validate(ring, keyspaces, operation)
     # Nodes that come later are known from the start, so that a node keeps its code for ever.
     for operation in operations:
         ring = register(ring, operation)
     focus = Range(*given.focus) if given.focus else None
     return Cluster(ring, keyspaces, operations, ring.names, focus)
+
+
+def _about(operation: Operation) -> str | None:
+    """The member that an operation is about; another of the list may have to bring it first."""
+    if operation.kind == "replace":
+        return operation.target
+    return None if operation.kind == "join" else operation.node
 
 
 def _check_limits(given: TcmParameters) -> None:

@@ -22,6 +22,7 @@ REWRITE = os.environ.get("KIT_REWRITE") == "1"
 LONGEST = 95  # lines: what a lecturer still shows
 CLAIMS = """
     assassinate barrier-holds bootstrap cancel-after-switch cancel-before-switch crash-and-resume
+    asked-from-a-peer held-back
     decommission entry-above-a-gap implementation lock-refused move no-way-back remove replace rf3
     stream-before-switch the-log-never-changes too-few-left two-joins
 """

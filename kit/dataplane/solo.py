@@ -1,0 +1,101 @@
+"""The two models of one real node in the registry: its range comes from a real plan, too."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from kit.dataplane.parameters import DataplaneParameters, of_the_cluster
+from kit.dataplane.projection import busiest, project
+from kit.dataplane.safeguards import SAFEGUARDS
+from kit.errors import BadInput
+from kit.storage.actions import Terms
+from kit.storage.rules_course import Course
+from kit.storage.rules_exchange import Exchange, Switches
+from kit.storage.rules_levels import Reading
+from kit.storage.rules_requests import parse_ask
+from kit.storage.solo import Coordinator, Replica
+from kit.tcm.model import Tcm
+
+MOST_MESSAGES = 8
+_OWN = {guard.name: guard for guard in SAFEGUARDS}
+
+
+class SoloParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The cluster and the operation whose range it is.
+
+    ``request`` is what the coordinator is asked, such as ``K1 write QUORUM``; ``replica`` the real
+    replica's name (None: the first that loses the range, else the first), ``messages`` how many
+    writes it may get. The others are those of the dataplane model.
+    """
+
+    nodes: int = 3
+    rf: int = 3
+    operations: tuple[str, ...] = ()
+    epoch: int = 99
+    request: str = "K1 write QUORUM"
+    replica: str | None = None
+    messages: int = 3
+    exchange: Exchange = "epoch"
+    reading: Reading = "whole-group"
+    retry: bool = False
+
+
+def _course(given: SoloParameters) -> Course:
+    cluster = of_the_cluster(
+        DataplaneParameters(
+            nodes=given.nodes,
+            rf=given.rf,
+            operations=given.operations,
+            epoch=given.epoch,
+            exchange=given.exchange,
+            reading=given.reading,
+        )
+    )
+    tcm = Tcm(cluster)
+    return project(tcm, busiest(tcm))
+
+
+def _switches(given: SoloParameters, off: tuple[str, ...]) -> Switches:
+    return Switches(
+        given.exchange,
+        epochs="epoch-exchange" not in off,
+        membership="membership-check" not in off,
+        recheck="plan-recheck" not in off,
+    )
+
+
+def coordinator(given: SoloParameters, off: tuple[str, ...] = ()) -> Coordinator:
+    """A coordinator whose replicas are you.
+
+    Raises:
+        BadInput: naming the parameter that is out of its limits.
+    """
+    terms = Terms(_switches(given, off), given.reading, retry=given.retry)
+    model = Coordinator(_course(given), parse_ask(given.request), terms)
+    model.parameters, model.off = given, off
+    model.safeguards = COORDINATORS
+    return model
+
+
+def replica(given: SoloParameters, off: tuple[str, ...] = ()) -> Replica:
+    """A replica whose coordinators are you.
+
+    Raises:
+        BadInput: naming the parameter that is out of its limits.
+    """
+    course = _course(given)
+    if not 1 <= given.messages <= MOST_MESSAGES:
+        raise BadInput("messages", given.messages, f"a number from 1 to {MOST_MESSAGES}")
+    last = course.moments[-1].view.writes
+    losers = [name for i, name in enumerate(course.replicas) if not last >> i & 1]
+    name = given.replica or (losers or list(course.replicas))[0]
+    if name not in course.replicas:
+        raise BadInput("replica", name, "one of " + ", ".join(course.replicas))
+    model = Replica(course, name, _switches(given, off), given.messages)
+    model.parameters, model.off = given, off
+    model.safeguards = REPLICAS
+    return model
+
+
+COORDINATORS = (_OWN["plan-recheck"],)
+REPLICAS = (_OWN["membership-check"],)
