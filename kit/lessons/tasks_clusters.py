@@ -46,8 +46,8 @@ TASKS = (
     Task(
         "parts-of-the-line",
         "which part a range belongs to",
-        "Write parts(rights, cuts). The line is cut at the tokens `cuts`, which ascend, and each "
-        "worker gets one part. `rights` are the closing tokens of all ranges, ascending; the last "
+        "Write parts(rights, cuts). cuts holds the tokens at which the line is cut, ascending; "
+        "each worker gets one part. rights holds the closing tokens of all ranges, ascending; the last "
         "is the end of the line. A cut may lie inside a range. So that each range is counted "
         "once, it belongs to the part in which it ends. Give the number of ranges of each part, "
         "from left to right.",
@@ -66,7 +66,7 @@ TASKS = (
         "surviving",
         "what a rack leaves",
         "Write surviving(groups, racks, lost). groups holds the replicas of each range, as lists "
-        "of names; racks maps a name to its rack; every node of the rack `lost` is down. Give the "
+        "of names; racks maps a name to its rack; lost is a rack whose nodes are all down. Give the "
         "number of ranges that still have a majority of their replicas.",
         "function",
         "a majority is more than half of the whole group, and those who are down still count in "

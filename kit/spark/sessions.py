@@ -71,7 +71,8 @@ class About(Struct, frozen=True):
         words = escape(repr(msgspec.structs.replace(self, link=None)))
         if self.link is None:
             return words
-        return f'{words}: <a href="{escape(self.link)}" target="_blank">its pages</a>'
+        link = f'href="{escape(self.link)}" target="_blank" style="text-decoration: underline"'
+        return f"{words}: <a {link}>its pages</a>"
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         widget = import_module("ipywidgets").HTML(self.html())
