@@ -47,8 +47,8 @@ TASKS = (
         "parts-of-the-line",
         "which part a range belongs to",
         "Write parts(rights, cuts). cuts holds the tokens at which the line is cut, ascending; "
-        "each worker gets one part. rights holds the closing tokens of all ranges, ascending; the last "
-        "is the end of the line. A cut may lie inside a range. So that each range is counted "
+        "each worker gets one part. rights holds the closing tokens of all ranges, ascending; the "
+        "last is the end of the line. A cut may lie inside a range. So that each range is counted "
         "once, it belongs to the part in which it ends. Give the number of ranges of each part, "
         "from left to right.",
         "function",
@@ -66,8 +66,8 @@ TASKS = (
         "surviving",
         "what a rack leaves",
         "Write surviving(groups, racks, lost). groups holds the replicas of each range, as lists "
-        "of names; racks maps a name to its rack; lost is a rack whose nodes are all down. Give the "
-        "number of ranges that still have a majority of their replicas.",
+        "of names; racks maps a name to its rack; lost is a rack whose nodes are all down. Give "
+        "the number of ranges that still have a majority of their replicas.",
         "function",
         "a majority is more than half of the whole group, and those who are down still count in "
         "the whole.",
