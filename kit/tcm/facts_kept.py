@@ -6,6 +6,7 @@ until the next event; with a million ranges that must not be worked out each tim
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -13,16 +14,16 @@ from weakref import WeakKeyDictionary
 T = TypeVar("T")
 MOST = 4096
 """Facts kept of one model; beyond, the oldest go."""
-_KEPT: WeakKeyDictionary[Any, dict[Hashable, Any]] = WeakKeyDictionary()
+_KEPT: WeakKeyDictionary[Any, OrderedDict[Hashable, Any]] = WeakKeyDictionary()
 
 
 def kept(m: Any, key: Hashable, work: Callable[[], T]) -> T:
     """What ``work`` gives, worked out once for a model and key; ``work`` is pure."""
-    known = _KEPT.setdefault(m, {})
+    known = _KEPT.setdefault(m, OrderedDict())
     if key not in known:
         found = work()
         if len(known) >= MOST:
-            del known[next(iter(known))]
+            known.popitem(last=False)
         known[key] = found
     result: T = known[key]
     return result

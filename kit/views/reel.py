@@ -18,8 +18,8 @@ Node = list[Any]
 the action's verb, the milestone, the question's text id (None without one), and 1 when it is an
 inner step of a macro."""
 
-LONGEST_RUN = 64
-"""The steps inside a longer run are not drawn beforehand."""
+LONGEST_RUN, LONGEST_LIVE = 64, 12
+"""The steps inside a longer run are not drawn beforehand; live, they are when one unfolds it."""
 MOST_TEXTS = 20_000
 MOST_CHARACTERS = 16_000_000
 KEPT = 1_000
@@ -175,7 +175,8 @@ class Reel:
 
     def _drawn(self, moment: int) -> Node:
         """The inner steps of a long run are drawn when somebody asks for them."""
-        long = self._folds[self.timeline.moments[moment].fold] > LONGEST_RUN
+        limit = LONGEST_LIVE if self.closed is None else LONGEST_RUN
+        long = self._folds[self.timeline.moments[moment].fold] > limit
         return self._blank(moment) if long and self._inner(moment) else self._node(moment)
 
     @property

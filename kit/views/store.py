@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections import OrderedDict
 
 import msgspec
 
@@ -25,7 +26,7 @@ class Store:
         self.texts: list[str] = []
         self.size = 0
         self._ids: dict[str, int] = {}
-        self._seen: dict[int, tuple[Frag, int, frozenset[str]]] = {}
+        self._seen: OrderedDict[int, tuple[Frag, int, frozenset[str]]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -86,7 +87,7 @@ class Store:
         It is held, so that no other part gets its identity.
         """
         if len(self._seen) >= MOST_SEEN:
-            del self._seen[next(iter(self._seen))]
+            self._seen.popitem(last=False)
         self._seen[id(frag)] = (frag, known, frozenset(keys(frag)))
 
     def _text(self, frag: Frag) -> str:

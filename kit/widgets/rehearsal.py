@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import ipywidgets
 
 from kit.errors import BadInput
+from kit.importers.cql import parse_keyspace
 from kit.importers.jsonfile import read_text
 from kit.importers.opening import Imported, import_texts, open_ring
 from kit.importers.ringfile import LARGEST_FILE, RingFile
@@ -159,11 +160,12 @@ def opened(ring: RingSource, keyspaces: Iterable[str | Keyspace] = ()) -> Import
     Raises:
         BadInput: when it is none, or no keyspace is known.
     """
-    asked = (keyspaces,) if isinstance(keyspaces, str) else tuple(keyspaces)
+    several = (keyspaces,) if isinstance(keyspaces, str | Keyspace) else keyspaces
+    asked = tuple(_keyspace(one) for one in several)
     if isinstance(ring, RingFile):
         found = ring if isinstance(ring, Imported) else _imported(ring)
         if asked:
-            raise BadInput("keyspaces", asked[0], "none beside a ring that was opened already")
+            raise BadInput("keyspaces", asked[0].name, "none beside a ring that was opened already")
     else:
         found = _read([ring] if isinstance(ring, str | Path) else ring, asked)
     if not found.keyspaces:
@@ -174,11 +176,22 @@ def opened(ring: RingSource, keyspaces: Iterable[str | Keyspace] = ()) -> Import
     return found
 
 
+def _keyspace(given: str | Keyspace) -> Keyspace:
+    """A keyspace; what is wrong with it is said in a notebook's words."""
+    if isinstance(given, Keyspace):
+        return given
+    try:
+        return parse_keyspace(given)
+    except BadInput as error:
+        field = error.field.replace("--keyspace", "keyspaces")
+        raise BadInput(field, error.value, error.allowed) from None
+
+
 def _imported(ring: RingFile) -> Imported:
     return Imported(ring.epoch, ring.ring, ring.keyspaces)
 
 
-def _read(sources: Any, keyspaces: Sequence[str | Keyspace]) -> Imported:
+def _read(sources: Any, keyspaces: Sequence[Keyspace]) -> Imported:
     given = list(sources) if isinstance(sources, Sequence) else [sources]
     for one in given:
         if not isinstance(one, str | Path):
