@@ -14,7 +14,9 @@ from kit.lessons.form import form
 from kit.lessons.questions import Asked, changes
 from kit.lessons.stills import timeline_of
 from kit.lessons.verdicts import Verdict
+from kit.model import Model
 from kit.registry import one_of
+from kit.timeline import Timeline
 from kit.views.fragment import Frag, h
 from kit.views.static import static_html
 from kit.widgets.opening import open_named
@@ -65,7 +67,7 @@ class Prediction:
 
 
 def predict(source: Any, question: Callable[..., Asked] = changes, *about: Any) -> Prediction:
-    """Ask a question about what a Player, a Timeline or a scenario by name is going to do.
+    """Ask a question about what a Player, a Timeline, a model or a scenario by name is going to do.
 
     ``question`` is one of :mod:`kit.lessons.questions` (left out: whose replicas the next epoch
     changes), ``about`` is what it takes beside the timeline: a token, a safeguard. A pipeline or
@@ -83,6 +85,8 @@ def _opened(source: Any) -> Any:
         return source
     if isinstance(source, str):
         return open_named(source).timeline
+    if isinstance(source, Model):
+        return Timeline(source)
     return timeline_of(source)
 
 

@@ -57,6 +57,7 @@ _PLACES = (
     "kit.lessons.tasks_functions",
     "kit.lessons.tasks_clusters",
     "kit.lessons.tasks_rehearsals",
+    "kit.lessons.tasks_models",
 )
 
 

@@ -106,7 +106,35 @@ def ring_of_eight() -> dict[str, Any]:
     return {"nodes": nodes, "keyspaces": [{"name": "ks", "replication": replication}]}
 
 
+def disagree(managers: list[str]) -> bool:
+    """One committed and one aborted."""
+    return {"committed", "aborted"} <= set(managers)
+
+
+def steps(state: list) -> list:  # type: ignore[type-arg]  # runs where nothing is imported
+    """Each client that is not done reads what is new to it, or writes one more."""
+    epoch, seen, done = state
+    found = []
+    for client in range(len(seen)):
+        if not done[client]:
+            now_seen, now_done = list(seen), list(done)
+            if seen[client] == epoch:
+                now_done[client] = True
+            now_seen[client] = epoch
+            found.append([epoch + (seen[client] == epoch), now_seen, now_done])
+    return sorted(found)
+
+
+def prepared_in_vain() -> list[str]:
+    """Everybody prepares and is heard; then the decision is to abort."""
+    verbs = [f"{what} RM{i}" for what in ("prepare", "hear-prepared") for i in range(3)]
+    return [*verbs, "decide abort", *(f"obey RM{i}" for i in range(3))]
+
+
 RIGHT: dict[str, Any] = {
+    "an-invariant": lambda: disagree,
+    "steps-of-a-model": lambda: steps,
+    "prepared-in-vain": prepared_in_vain,
     "fewest-steps": shortest_run,
     "light-a-lamp": broken_run,
     "crash-and-resume": lambda: scripted_run("crash-and-resume"),
