@@ -7,6 +7,7 @@ the next step concerns. Source: CEP-21, "Event Submission Protocol", "Consistenc
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
@@ -73,7 +74,7 @@ class TcmCluster(Product):
         self._applied: tuple[Any, dict[int, int]] = (None, {})
         self._enabled: tuple[Any, tuple[Any, ...]] = (None, ())
         self._asked: tuple[Any, dict[str, Unmet]] = (None, {})
-        self._gates: dict[tuple[Any, str], tuple[Barrier, ...]] = {}
+        self._gates: OrderedDict[tuple[Any, str], tuple[Barrier, ...]] = OrderedDict()
         self.properties = Judges(self.tcm, self.log).properties()
 
     # -- what both parts know together ------------------------------------------------------------
@@ -99,7 +100,7 @@ class TcmCluster(Product):
         key = s.tcm.events, sequence.node
         if key not in self._gates:
             if len(self._gates) >= MOST_GATES:
-                del self._gates[next(iter(self._gates))]
+                self._gates.popitem(last=False)
             self._gates[key] = barriers(self.snapshot(s), sequence, self.tcm.switches)
         return self._gates[key]
 
