@@ -33,5 +33,26 @@ text.on{fill:var(--outline);font-weight:600}
 .lit .box{fill:var(--changed);stroke-width:3}
 .taken .wire{stroke:var(--ink);stroke-width:2.5}
 .taken .tip{fill:var(--ink);stroke:var(--ink)}
+text.tag{font-size:11px;paint-order:stroke;stroke:var(--bg);stroke-width:3px}
+text.strong{font-weight:600}
+text.tag.on{stroke:none}
+.life{fill:none;stroke:var(--edge);stroke-width:1.5}
+.message{fill:none;stroke:var(--accent);stroke-width:2}
+.away{stroke-dasharray:2 5}
+.answer{fill:none;stroke:var(--soft);stroke-width:1.3}
+.error{stroke:var(--broken);stroke-width:2;stroke-dasharray:6 3}
+.cross{fill:none;stroke:var(--broken);stroke-width:3}
+.copy{fill:none;stroke:var(--ink);stroke-width:2;stroke-dasharray:1.5 4}
+.dot{fill:var(--ink);stroke:var(--bg)}
+.stop{fill:var(--chip);stroke:var(--outline);stroke-width:1.5}
+.holds{fill:var(--holds)}
+.fails{fill:var(--broken)}
+.span .bar{fill:var(--chip);stroke:var(--edge)}
+.span.open .bar{stroke-dasharray:4 3}
+.request{fill:var(--chip);stroke:var(--outline);stroke-width:1.5}
+.request.open{stroke-dasharray:4 3}
+.request.good{fill:var(--holds)}
+.request.failed{fill:var(--line)}
+.request.wrong{fill:var(--broken);stroke-width:3}
 .barrier{stroke:var(--ink);stroke-width:2;stroke-dasharray:5 3}
 """

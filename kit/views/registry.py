@@ -35,7 +35,7 @@ class Views(Struct, frozen=True):
 
 
 DEFAULT = Views((STATE, LAMPS))
-_VIEWS: dict[str, str | Views] = {"tcm": "kit.views.tcm"}
+_VIEWS: dict[str, str | Views] = {"tcm": "kit.views.tcm", "dataplane": "kit.views.storage"}
 
 
 def register(family: str, views: Views) -> None:
