@@ -6,7 +6,7 @@ from typing import Any
 
 from kit.dataplane.parameters import DataplaneParameters, of_the_cluster
 from kit.dataplane.projection import busiest, project
-from kit.dataplane.safeguards import SAFEGUARDS
+from kit.dataplane.safeguards import SAFEGUARDS, STREAMING
 from kit.errors import BadInput
 from kit.ring.replication import LocalStrategy
 from kit.storage import texts
@@ -59,7 +59,8 @@ class Dataplane(Storage):
         _check_homes(asks, course.dcs)
         super().__init__(course, asks, _terms(given, absent))
         self.parameters, self.off = given, off
-        self.properties = properties(self)
+        # Where another safeguard is off, the harm to show is the lost write, not its first sign.
+        self.properties = properties(self, streaming=not off or bool(STREAMING & {*off}))
         self.monitors = monitors(self)
 
     def suggest(self, s: StorageState) -> Any | None:

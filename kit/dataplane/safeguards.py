@@ -24,24 +24,28 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         "S-02",
         "Messages and answers carry epochs, and whoever is behind catches up",
         ("INV-QI", "INV-VISIBLE"),
+        (("rf", 1),),
     ),
     Safeguard(
         "plan-recheck",
         "S-03",
         "A plan is judged anew before success is answered",
         ("INV-CL", "INV-VISIBLE"),
+        (("rf", 1),),
     ),
     Safeguard(
         "membership-check",
         "S-04",
         "A replica that is ahead answers only while it is a member",
         ("INV-OWN", "INV-NORES"),
+        (("rf", 1),),
     ),
     Safeguard(
         "write-before-read",
         "S-05",
         "New replicas are written to before they are read from",
         ("INV-QI", "INV-RF", "INV-VISIBLE"),
+        (("rf", 1),),
     ),
     Safeguard(
         "old-writer-stays",
@@ -55,12 +59,14 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         "S-07",
         "Reads move only when the data has moved",
         ("INV-STREAM", "INV-VISIBLE"),
+        (("rf", 1),),
     ),
     Safeguard(
         "known-before-streams",
         "S-08",
         "Streaming begins only when the new writers are known",
         ("INV-STREAM", "INV-VISIBLE"),
+        (("rf", 1),),
     ),
     Safeguard(
         "two-event-cancel",
@@ -76,3 +82,4 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         ("INV-STREAM", "INV-VISIBLE"),
     ),
 )
+STREAMING = frozenset({"streams-before-switch", "known-before-streams", "stream-from-displaced"})

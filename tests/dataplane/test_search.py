@@ -1,0 +1,169 @@
+"""Every reachable state of the data plane: all holds; without a safeguard it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.check import check
+from kit.dataplane.safeguards import SAFEGUARDS
+from kit.registry import build
+from tests.dataplane.runs import BROKEN, CLEAN, LARGE, search, smallest
+
+MOST_STATES = 1_000_000
+
+
+@pytest.mark.spec("B-025", "B-039", "A-020", "A-043")
+@pytest.mark.parametrize("name", CLEAN)
+def test_no_run_breaks_a_promise(name: str) -> None:
+    """The search is complete, finds no harm from any schedule, and no property is vacuous."""
+    parameters, states, depth = CLEAN[name]
+    found, _ = search(parameters)
+    assert found.violation is None
+    assert found.complete
+    assert found.unjudged == ()
+    assert (found.states, found.depth) == (states, depth)
+    assert found.states <= MOST_STATES
+    assert found.unreached == ()
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", LARGE)
+def test_no_large_run_breaks_a_promise(name: str) -> None:
+    """The same for configurations that take longer."""
+    parameters, states, depth = LARGE[name]
+    found, _ = search(parameters)
+    assert found.violation is None
+    assert found.complete
+    assert (found.states, found.depth) == (states, depth)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_each_safeguard_is_needed(name: str) -> None:
+    """Switched off, the search finds the harm, with a shortest run that replays to it."""
+    found, model = search(smallest(name), name)
+    assert found.violation is not None
+    assert (found.violation.property, len(found.violation.actions)) == BROKEN[name]
+    invariants = {p.name: p.invariant for p in (*model.properties, *model.monitors)}
+    protects = next(guard.protects for guard in SAFEGUARDS if guard.name == name)
+    assert invariants[found.violation.property] in protects
+    assert replayed(model, found.violation.actions) == found.violation.witness
+
+
+def replayed(model: Any, actions: tuple[Any, ...]) -> str | None:
+    """What the last step of a run breaks, as the model's own judges say."""
+    memories = {monitor.name: monitor.begin() for monitor in model.monitors}
+    before, state = model.start(), model.start()
+    for action in actions:
+        before, state = state, model.act(state, action)
+        for monitor in model.monitors:
+            memories[monitor.name] = monitor.step(memories[monitor.name], before, action, state)
+    told = [p.check(before, actions[-1], state) for p in model.properties if p.kind == "step"]
+    told += [monitor.verdict(memories[monitor.name]) for monitor in model.monitors]
+    return next((witness for witness in told if witness), None)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_each_safeguard_is_enough(name: str) -> None:
+    """Switched on, the same configuration is among those that are searched without harm."""
+    wanted = {"rf": 3, **smallest(name)}
+    assert wanted in [parameters for parameters, _, _ in CLEAN.values()]
+
+
+def test_every_safeguard_has_a_test() -> None:
+    """The list of runs names all safeguards that the model has, with their ids."""
+    assert sorted(BROKEN) == sorted(guard.name for guard in SAFEGUARDS)
+    assert sorted(guard.id for guard in SAFEGUARDS) == [
+        "S-01", "S-02", "S-03", "S-04", "S-05", "S-06", "S-07", "S-08", "S-18", "S-57",
+    ]  # fmt: skip
+
+
+LOST = {
+    "progress-barrier": {"rf": 3},
+    "epoch-exchange": {},
+    "plan-recheck": {},
+    "write-before-read": {},
+    "old-writer-stays": {"rf": 3},
+    "streams-before-switch": {},
+    "known-before-streams": {},
+    "stream-from-displaced": {},
+    "two-event-cancel": {"rf": 1, "cancels": 1},
+}
+
+
+@pytest.mark.spec("B-022", "B-023")
+@pytest.mark.parametrize("name", LOST)
+def test_a_client_loses_a_write(name: str) -> None:
+    """Judged by what clients alone can see, each safeguard but one is needed at RF 3 as well.
+
+    (The membership check keeps data from where it does not belong; no write is lost for it.)
+    """
+    found, _ = search(LOST[name], name, lost=True)
+    assert found.violation is not None
+    assert found.violation.property == "visible"
+    assert "which had succeeded" in found.violation.witness
+
+
+@pytest.mark.deep
+def test_no_write_is_lost_without_the_membership_check() -> None:
+    """Its harm is data in the wrong place; clients of one operation see nothing of it."""
+    found, _ = search({}, "membership-check", lost=True)
+    assert found.violation is None
+    assert found.complete
+
+
+@pytest.mark.spec("B-028")
+def test_the_last_relevant_epoch_gives_the_same_verdicts() -> None:
+    """Messages that carry the last epoch that changed the row lose nothing, and find the same."""
+    for name in ("progress-barrier", "epoch-exchange", "plan-recheck"):
+        found, _ = search({**smallest(name), "exchange": "relevant"}, name)
+        assert found.violation is not None
+        assert found.violation.property == BROKEN[name][0]
+
+
+@pytest.mark.spec("B-017")
+def test_a_majority_of_all_datacenters_does_not_protect_local_quorums() -> None:
+    """Local quorums need the barrier that counts each datacenter, as the published code's does."""
+    parameters = {
+        "nodes": 4, "dcs": 2, "rf": 1, "strategy": "network",
+        "requests": ("K1@dc1 write LOCAL_QUORUM", "K2@dc1 read LOCAL_QUORUM"),
+    }  # fmt: skip
+    found, _ = search(parameters)
+    assert found.violation is not None
+    assert found.violation.property == "visible"
+    found, _ = search({**parameters, "shape": "implementation"})
+    assert found.violation is None
+    assert found.complete
+
+
+@pytest.mark.deep
+def test_catching_up_later_is_not_enough() -> None:
+    """A coordinator that hears of a newer epoch and answers before it catches up misses a write."""
+    found, _ = search({"exchange": "background"})
+    assert found.violation is not None
+    assert found.violation.property == "visible"
+
+
+@pytest.mark.spec("B-026", "B-036")
+def test_gossip_loses_writes_whatever_it_waits() -> None:
+    """Guarded only by waiting, both harms are found: success without the level, and a lost write."""
+    for delay in (1, 3):
+        found, _ = search({"mode": "gossip", "ring_delay": delay})
+        assert found.violation is not None
+        assert found.violation.property == "consistency-level"
+        found, _ = search({"rf": 1, "mode": "gossip", "ring_delay": delay}, lost=True)
+        assert found.violation is not None
+        assert found.violation.property == "visible"
+
+
+def test_reads_that_repair_are_linearizable() -> None:
+    """Two reads beside a write fit into one order when reads write back what they found."""
+    asks = ("K1 write QUORUM", "K2 read QUORUM", "K2 read QUORUM")
+    given = {"nodes": 4, "requests": asks, "together": True, "token": 300}
+    calm = {**given, "operations": ("join X --tokens 150",), "rf": 2}
+    for repair in (False, True):
+        model = build("dataplane", {**calm, "repair": repair})
+        order = tuple(m for m in model.monitors if m.name == "linearizable")
+        found = check(model, (), monitors=order, max_states=60_000)
+        assert (found.violation is None) is repair, found
