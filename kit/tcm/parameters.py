@@ -36,7 +36,8 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     another ring instead; then ``low`` and ``high`` are the ends of its token space (None:
     Murmur3's). ``operations`` are lines such as ``join X --tokens 150``; none means one join into
     the middle of the second range; they may also be about nodes that others of them bring.
-    ``menu`` adds what else one may try. ``shape`` is ``cep`` or ``implementation``; ``epoch`` that of the first state; ``crashes`` and ``cancels`` are budgets
+    ``menu`` adds what else one may try. ``shape`` is ``cep`` or ``implementation``; ``epoch`` that
+    of the first state; ``crashes`` and ``cancels`` are budgets
     for such actions; ``window`` is how far ahead of a gap an entry may arrive (1: never);
     ``peers`` lets nodes ask one another for the log, ``holds`` a test hold any commit back, and
     the way of events to any node.

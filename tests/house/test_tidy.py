@@ -55,7 +55,7 @@ STOREYS = {
     **dict.fromkeys(("model", "registry", "compose", "log", "dataplane"), 1),
     **dict.fromkeys(("views", "importers", "timeline", "trace", "check", "scenario"), 2),
     **dict.fromkeys(("search", "search_memory", "audit", "fuzz", "fuzz_shrink", "progress"), 2),
-    **dict.fromkeys(("rehearsal", "rehearsed", "java", "spark"), 2),
+    **dict.fromkeys(("rehearsal", "rehearsed", "java", "spark", "simulators"), 2),
     **dict.fromkeys(("widgets", "commands", "lessons", "cli", "lab", "__main__"), 3),
 }
 

@@ -1,0 +1,1 @@
+"""Simulators: random clusters and exhaustive quorums that put the placements to the test."""

@@ -1,0 +1,247 @@
+"""A second model of placements, so simple that one page says it all.
+
+It is written from the text alone, with dictionaries and sets. It knows nothing of columns, deltas,
+plans, locks, logs or barriers, and imports none of them, so that a mistake there is no mistake
+here. Two rules give the replicas; five parts make up every operation, and each is one line of
+:meth:`Plain.part`. Nodes are names, and groups are sets: their order is not this model's business.
+
+Source: CEP-21, "Bootstrap", "Decommission" and, for the idea of a simplified model, "Test Plan".
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+Line = tuple[tuple[int, str], ...]
+"""Who owns which token, in the order of the tokens."""
+Place = tuple[str, str]
+"""Datacenter and rack."""
+Factors = Mapping[str, int]
+"""Replicas a datacenter; under the name ``""`` those of a keyspace that knows no datacenters."""
+Group = frozenset[str]
+Pair = tuple[Group, Group]
+Rows = dict[int, Pair]
+"""The right bound of each row: its read and its write group."""
+
+PARTS = ("split", "add", "switch", "drop", "merge")
+EVENTS = {
+    "cep": tuple((part,) for part in PARTS),
+    "implementation": (("split",), ("add",), ("switch",), ("drop", "merge")),
+}
+
+
+def replicas(line: Line, places: Mapping[str, Place], factors: Factors, token: int) -> Group:
+    """Who replicates a token: the walk goes clockwise from the first token that is not less.
+
+    Without datacenters the first nodes met. In each datacenter the first node of every rack, then
+    (where that is not enough) whoever else comes first.
+    """
+    start = bisect_left(line, (token, ""))
+    walk = list(dict.fromkeys(name for _, name in (*line[start:], *line[:start])))
+    if "" in factors:
+        return frozenset(walk[: factors[""]])
+    found: set[str] = set()
+    for dc, factor in factors.items():
+        here = [name for name in walk if places[name][0] == dc]
+        firsts = list({places[name]: name for name in reversed(here)}.values())
+        firsts.sort(key=here.index)
+        rest = [name for name in here if name not in firsts]
+        found.update([*firsts, *rest][:factor])
+    return frozenset(found)
+
+
+@dataclass(frozen=True)
+class Change:
+    """An operation in plain words: who, on which tokens (join, move), in whose place (replace).
+
+    ``dc`` and ``rack`` say where a newcomer stands; else it stands beside the node that it
+    replaces, or the first one.
+    """
+
+    kind: str
+    node: str
+    tokens: tuple[int, ...] = ()
+    instead: str | None = None
+    dc: str | None = None
+    rack: str | None = None
+
+
+@dataclass(frozen=True)
+class Flight:
+    """An operation under way: the lines before and after it, and the events it has left."""
+
+    before: Line
+    after: Line
+    left: tuple[tuple[str, ...], ...]
+    switched: bool = False
+    undoing: bool = False
+
+
+@dataclass(frozen=True)
+class Plain:
+    """The cluster after some events. Every event gives another one; none is ever changed."""
+
+    line: Line
+    places: Mapping[str, Place]
+    factors: Mapping[str, Factors]
+    low: int
+    high: int
+    shape: str = "cep"
+    flights: Mapping[str, Flight] = field(default_factory=dict)
+    tables: Mapping[str, Rows] = field(default_factory=dict)
+
+    def bounds(self, line: Line) -> set[int]:
+        """Where rows end: at every token but the first of all, and at the end of the line."""
+        return {token for token, _ in line if token != self.low} | {self.high}
+
+    def replicas(self, line: Line, keyspace: str, token: int) -> Group:
+        """Who replicates a token of a keyspace when the line is such."""
+        return replicas(line, self.places, self.factors[keyspace], token)
+
+    def settled(self) -> dict[str, Rows]:
+        """The tables as they are when nothing is under way: read and write groups are equal."""
+        found: dict[str, Rows] = {}
+        for keyspace in self.factors:
+            groups = {b: self.replicas(self.line, keyspace, b) for b in self.bounds(self.line)}
+            found[keyspace] = {bound: (group, group) for bound, group in groups.items()}
+        return found
+
+    # -- events -----------------------------------------------------------------------------------
+
+    def begin(self, change: Change) -> Plain:
+        """An operation begins with its first event."""
+        places = {**self.places}
+        if change.kind in ("join", "replace"):
+            first = next(iter(places.values()))
+            dc, rack = places.get(change.instead or change.node, first)
+            places[change.node] = change.dc or dc, change.rack or rack
+        now = replace(self, places=places)
+        flight = Flight(self.line, changed(self.line, change), ())
+        events = now.events(flight, change.kind)
+        flights = {**self.flights, change.node: replace(flight, left=events)}
+        return replace(now, flights=flights).advance(change.node)
+
+    def events(self, flight: Flight, kind: str) -> tuple[tuple[str, ...], ...]:
+        """The parts that each event does. In shape ``cep`` an event that changes no row is none."""
+        if kind == "assassinate":
+            return (PARTS,)
+        if self.shape != "cep":
+            return EVENTS[self.shape]
+        old, new = self.bounds(flight.before), self.bounds(flight.after)
+        moved = [self.moved(flight, k, bound) for k in self.factors for bound in old | new]
+        gains, losses = any(gain for gain, _ in moved), any(loss for _, loss in moved)
+        does = dict(zip(PARTS, (new - old, gains, gains or losses, losses, old - new), strict=True))
+        last = "drop" if kind in ("join", "replace") else "merge"
+        return tuple((part,) for part in PARTS if does[part]) or ((last,),)
+
+    def advance(self, node: str) -> Plain:
+        """The next event of the node's operation; with the last one the line is the new one."""
+        flight = self.flights[node]
+        now, left = self, flight.left[1:]
+        for part in flight.left[0]:
+            now = now.part(flight, part)
+        if left:
+            switched = flight.switched or "switch" in flight.left[0]
+            flights = {**self.flights, node: replace(flight, left=left, switched=switched)}
+            return replace(now, flights=flights)
+        line = self.line if flight.undoing else _with(self.line, flight)
+        return replace(now, flights=_without(self.flights, node), line=line)
+
+    def cancel(self, node: str) -> Plain:
+        """What was done is taken back: in one event, or reads first where they have switched."""
+        flight = self.flights[node]
+        if not flight.switched:
+            now = self.part(flight, "no writes").part(flight, "uncut")
+            return replace(now, flights=_without(self.flights, node))
+        undoing = replace(flight, left=(("no writes", "uncut"),), undoing=True, switched=False)
+        return replace(self.part(flight, "no reads"), flights={**self.flights, node: undoing})
+
+    # -- what an event does to the rows -----------------------------------------------------------
+
+    def moved(self, flight: Flight, keyspace: str, bound: int) -> Pair:
+        """Who becomes and who ceases to be a replica of the row."""
+        old = self.replicas(flight.before, keyspace, bound)
+        new = self.replicas(flight.after, keyspace, bound)
+        return new - old, old - new
+
+    def part(self, flight: Flight, part: str) -> Plain:
+        """One part of an operation, or of its way back, in every keyspace."""
+        new = self.bounds(flight.after) - self.bounds(flight.before)
+        gone = self.bounds(flight.before) - self.bounds(flight.after)
+        tables = {}
+        for keyspace, rows in self.tables.items():
+            match part:
+                case "split":
+                    tables[keyspace] = _cut(rows, new)
+                case "merge" | "uncut":
+                    bounds = gone if part == "merge" else new
+                    tables[keyspace] = {b: row for b, row in rows.items() if b not in bounds}
+                case _:
+                    tables[keyspace] = {
+                        bound: _regrouped(part, row, *self.moved(flight, keyspace, bound))
+                        for bound, row in rows.items()
+                    }
+        return replace(self, tables=tables)
+
+
+def at_rest(
+    line: Line,
+    places: Mapping[str, Place],
+    factors: Mapping[str, Factors],
+    ends: tuple[int, int],
+    shape: str = "cep",
+) -> Plain:
+    """A cluster in which nothing is under way; ``ends`` are those of the line."""
+    now = Plain(tuple(sorted(line)), dict(places), dict(factors), *ends, shape)
+    return replace(now, tables=now.settled())
+
+
+def changed(line: Line, change: Change) -> Line:
+    """The line after an operation."""
+    if change.kind == "replace":
+        return tuple((t, change.node if n == change.instead else n) for t, n in line)
+    kept = ((t, n) for t, n in line if n != change.node)
+    return tuple(sorted((*kept, *((t, change.node) for t in change.tokens))))
+
+
+def _with(line: Line, flight: Flight) -> Line:
+    """The line after an operation that began when others, now done, were still to come."""
+    owners = dict(line)
+    for token in dict(flight.before).keys() - dict(flight.after).keys():
+        owners.pop(token, None)
+    before = dict(flight.before)
+    owners.update({t: name for t, name in flight.after if before.get(t) != name})
+    return tuple(sorted(owners.items()))
+
+
+def _regrouped(
+    part: str, row: tuple[Group, Group], gains: Group, loses: Group
+) -> tuple[Group, Group]:
+    """The read and the write group after one part."""
+    reads, writes = row
+    match part:
+        case "add":
+            return reads, writes | gains
+        case "switch":
+            return reads - loses | gains, writes
+        case "drop":
+            return reads, writes - loses
+        case "no reads":
+            return reads - gains | loses, writes
+        case "no writes":
+            return reads, writes - gains
+    raise AssertionError(part)
+
+
+def _cut(rows: Rows, tokens: set[int]) -> Rows:
+    """Rows cut at these tokens: both halves keep their groups."""
+    cut = dict(rows)
+    for token in tokens - rows.keys():
+        cut[token] = rows[min(bound for bound in rows if bound > token)]
+    return cut
+
+
+def _without(flights: Mapping[str, Flight], node: str) -> dict[str, Flight]:
+    return {name: flight for name, flight in flights.items() if name != node}
