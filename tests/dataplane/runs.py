@@ -38,7 +38,11 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "time-outs": ({"rf": 2, "timeouts": True}, 108236, 27),
     "retries": ({"rf": 2, "retry": True}, 21313, 26),
     "clients side by side": ({"rf": 1, "together": True}, 31517, 24),
-    "write ALL, read QUORUM": ({"rf": 2, "requests": ("K1 write ALL", "K2 read QUORUM")}, 0, 0),
+    "write ALL, read QUORUM": (
+        {"rf": 2, "requests": ("K1 write ALL", "K2 read QUORUM")},
+        11867,
+        26,
+    ),
 }
 # what only `make test-deep` searches
 LARGE: dict[str, tuple[dict[str, Any], int, int]] = {

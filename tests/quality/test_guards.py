@@ -6,31 +6,14 @@ must find the harm that the safeguard is there to prevent.
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-import kit
 from kit.tcm.safeguards import SAFEGUARDS
+from tests.quality.scratching import cut, search
 
-KIT = Path(kit.__file__).parent
-SEARCH = """
-import json, sys
-from pathlib import Path
-import kit
-from kit.check import check
-from kit.registry import build
-assert Path(kit.__file__).is_relative_to(Path.cwd()), kit.__file__
-found = check(build("tcm", json.loads(sys.argv[1])))
-print(json.dumps([found.violation.property if found.violation else None, found.complete]))
-"""
 STEPS, PERMIT, PLAN, MODEL, HISTORY, CLUSTER = (
     f"tcm/{name}.py"
     for name in ("rules_steps", "rules_permit", "rules_plan", "model", "rules_history", "cluster")
@@ -122,40 +105,12 @@ EXPECTED = {
 }
 
 
-def search(folder: Path, parameters: dict[str, Any]) -> tuple[str | None, bool]:
-    """What a search with the kit in ``folder`` finds broken, and whether it is complete."""
-    given = json.dumps(msgspec.to_builtins(parameters))
-    ran = subprocess.run(
-        [sys.executable, "-c", SEARCH, given],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    broken, complete = json.loads(ran.stdout)
-    return broken, complete
-
-
-@pytest.fixture
-def scratch(tmp_path: Path) -> Path:
-    """A folder with a copy of the kit that may be spoiled."""
-    shutil.copytree(KIT, tmp_path / "kit", ignore=shutil.ignore_patterns("__pycache__", "widgets"))
-    return tmp_path
-
-
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_missing_guard_is_found(bug: str, scratch: Path) -> None:
     """With the guard's text cut out, the search finds the harm though no switch is off."""
     parameters, cuts = PLANTED[bug]
-    for name, there, instead in cuts:
-        path = scratch / "kit" / name
-        text = path.read_text(encoding="utf-8")
-        assert text.count(there) == 1, f"{name} no longer holds {there!r} once"
-        path.write_text(text.replace(there, instead), encoding="utf-8")
-    broken, complete = search(scratch, parameters)
+    cut(scratch, cuts)
+    broken, complete = search(scratch, "tcm", parameters)
     assert broken == EXPECTED[bug]
     assert not complete
 
@@ -165,7 +120,7 @@ def test_the_copy_is_sound(scratch: Path) -> None:
     for parameters, _ in PLANTED.values():
         if not parameters.get("barrier", True):
             continue
-        assert search(scratch, parameters) == (None, True)
+        assert search(scratch, "tcm", parameters) == (None, True)
 
 
 def test_every_safeguard_is_planted() -> None:

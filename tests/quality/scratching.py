@@ -1,0 +1,52 @@
+"""A copy of the kit that may be spoiled, and searches with it in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import kit
+
+KIT = Path(kit.__file__).parent
+SEARCH = """
+import json, sys
+from pathlib import Path
+import kit
+from kit.check import check
+from kit.registry import build
+assert Path(kit.__file__).is_relative_to(Path.cwd()), kit.__file__
+found = check(build(sys.argv[1], json.loads(sys.argv[2])))
+print(json.dumps([found.violation.property if found.violation else None, found.complete]))
+"""
+
+
+def search(folder: Path, model: str, parameters: dict[str, Any]) -> tuple[str | None, bool]:
+    """What a search with the kit in ``folder`` finds broken, and whether it is complete."""
+    given = json.dumps(msgspec.to_builtins(parameters))
+    ran = subprocess.run(
+        [sys.executable, "-c", SEARCH, model, given],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    broken, complete = json.loads(ran.stdout)
+    return broken, complete
+
+
+def cut(folder: Path, cuts: list[tuple[str, str, str]]) -> None:
+    """Put other text in the place of some; each must be there once."""
+    for name, there, instead in cuts:
+        path = folder / "kit" / name
+        text = path.read_text(encoding="utf-8")
+        assert text.count(there) == 1, f"{name} no longer holds {there!r} once"
+        path.write_text(text.replace(there, instead), encoding="utf-8")
