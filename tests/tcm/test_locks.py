@@ -21,6 +21,7 @@ def ten(*operations: str, **parameters: Any) -> Drive:
     return Drive(operations=operations, **given)
 
 
+@pytest.mark.spec("B-008")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_joins_that_are_far_apart_go_together(shape: str) -> None:
     """On ten nodes with RF 3, joins at 550 and 850 pass; one at 750 collides with either."""
@@ -36,6 +37,7 @@ def test_joins_that_are_far_apart_go_together(shape: str) -> None:
     assert "join X at 550" in alone.refusal(joins[2]).reason
 
 
+@pytest.mark.spec("B-007")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_leaves_collide_in_the_range_that_will_be_merged(shape: str) -> None:
     """Leaves of n3 and n6 share one range only: the one that grows when n3's token is given up."""
@@ -62,6 +64,7 @@ def test_ends_of_the_line_are_neighbours_in_the_implementation() -> None:
     Drive(shape="implementation", **{**given, "operations": middle}).act(*middle)
 
 
+@pytest.mark.spec("B-009")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_locks_are_released_by_the_last_step(shape: str) -> None:
     """What collides must wait for the whole of the other operation, and may begin right after."""
@@ -74,6 +77,7 @@ def test_locks_are_released_by_the_last_step(shape: str) -> None:
     assert drive.at_rest()
 
 
+@pytest.mark.spec("B-009")
 def test_a_cancel_releases_locks_with_its_last_event() -> None:
     """After the read switch a cancel takes two events, and the ranges stay locked between them."""
     joins = ("join X --tokens 550", "join Z --tokens 750")
