@@ -18,6 +18,7 @@ from kit.ring.topology import Node, Ring
 
 Kind = Literal["join", "leave", "move", "replace", "remove", "assassinate"]
 KINDS: tuple[Kind, ...] = ("join", "leave", "move", "replace", "remove", "assassinate")
+MOST_NAMED = 4  # tokens in a title
 TAKES_TOKENS = ("join", "move")
 ALSO = {"bootstrap": "join", "decommission": "leave", "removenode": "remove"}
 """What the tools of running clusters call the same operations."""
@@ -59,9 +60,9 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True):
         """The operation in words."""
         match self.kind:
             case "join" | "move":
-                where = ", ".join(map(str, self.tokens[:4]))
-                more = f" and {len(self.tokens) - 4} more" if len(self.tokens) > 4 else ""
-                return f"{self.kind} {self.node} at {where}{more}"
+                if len(self.tokens) > MOST_NAMED:
+                    return f"{self.kind} {self.node} at {len(self.tokens)} tokens"
+                return f"{self.kind} {self.node} at {', '.join(map(str, self.tokens))}"
             case "replace":
                 return f"replace {self.target} by {self.node}"
             case _:

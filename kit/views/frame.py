@@ -18,6 +18,8 @@ from kit.views.panel import Panel, Scene, section
 
 MOST_EVIDENCE, LEAST_EVIDENCE = 24, 4
 """Facts told of a refusal; fewer where many are refused."""
+MOST_LISTED = 200
+"""Actions that a picker lists; of more, the first that may happen now."""
 MANY = 12
 """Above this many actions of a kind, one control with a picker stands for them."""
 
@@ -177,11 +179,13 @@ def _buttons(scene: Scene, items: list[tuple[Any, Refusal | None]]) -> list[Frag
 
 def _picker(scene: Scene, kind: str, items: list[tuple[Any, Refusal | None]]) -> list[Frag]:
     options = []
-    for action, refusal in items:
+    ready = [item for item in items if item[1] is None]
+    listed = items if len(items) <= MOST_LISTED else (ready or items)[:MOST_LISTED]
+    for action, refusal in listed:
         why = refusal_text(refusal, LEAST_EVIDENCE) if refusal else scene.closed
         verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
         options.append(_option(f"{verb} (not now)" if refusal else verb, name, why))
-    ready = sum(refusal is None for _, refusal in items)
+    few = f"; {len(listed)} are listed" if len(listed) < len(items) else ""
     return [
         h("select", options, k=f"pick:{kind}", data_pick=True, aria_label=f"which {kind}"),
         h(
@@ -193,7 +197,7 @@ def _picker(scene: Scene, kind: str, items: list[tuple[Any, Refusal | None]]) ->
             data_act="pick",
             aria_label=f"do the chosen action: {kind}",
         ),
-        h("small", f"{ready} of {len(items)} may happen now", class_="soft"),
+        h("small", f"{len(ready)} of {len(items)} may happen now{few}", class_="soft"),
     ]
 
 

@@ -139,7 +139,7 @@ function render({ model, el }) {
     for (const group of all(root, "[data-rove]"))
       if (!group.querySelector('[tabindex="0"]')) group.querySelector("[data-roving]")?.setAttribute("tabindex", "0");
     for (const box of all(root, "input[data-filter]")) {
-      const list = box.closest("[data-sift]").querySelector("[data-find]"), word = box.value.trim().toLowerCase();
+      const list = box.closest("[data-sift]").querySelector("[data-find]"), word = box.value.trim().toLowerCase(); if (!word && !list.dataset.myCount) continue;
       for (const item of all(list, "li")) item.toggleAttribute("data-my-hit", word !== "" && item.textContent.toLowerCase().includes(word));
       list.setAttribute("data-my-count", word && `${all(list, "[data-my-hit]").length} found`);
     }
