@@ -13,6 +13,7 @@ from kit.registry import Entry, build, entries, entry_of
 from kit.timeline import Timeline
 from kit.views.fragment import h
 from kit.widgets.opening import open_named
+from kit.widgets.searching import SearchBoard
 
 if TYPE_CHECKING:
     from kit.widgets.player import Player
@@ -50,6 +51,8 @@ class Controls:
         self.reset = _button("Reset", "begin anew with this model", self._reset)
         self.fields: dict[str, Any] = {}
         self.switches: dict[str, ipywidgets.Checkbox] = {}
+        self.board = SearchBoard(player)
+        self.kept: dict[tuple[str, bytes, tuple[str, ...]], Timeline] = {}
         self.source = self._source()
         self.openers: dict[str, ipywidgets.ToggleButton] = {}
         self.row = ipywidgets.HBox([], layout=ipywidgets.Layout(flex_flow="row wrap"))
@@ -96,7 +99,9 @@ class Controls:
             widget.observe(self._rebuild, "value")
         pages = {
             "Ring and model": _grid(list(self.fields.values())),
-            "Safeguards": _grid(list(self.switches.values()), 430),
+            "Safeguards" if guards else "Search": ipywidgets.VBox(
+                [_grid(list(self.switches.values()), 430), self.board.box]
+            ),
             "Files": self._files(),
         }
         self.pages = {title: page for title, page in pages.items() if page.children}
@@ -151,8 +156,29 @@ class Controls:
             off = tuple(name for name, switch in self.switches.items() if not switch.value)
             script = self.player.timeline.script if given == self.parameters else ()
             timeline = Timeline(build(entry.name, given, off), script)
+            switched = isinstance(owner, ipywidgets.Checkbox) and owner in self.switches.values()
+            self._say(self._replace(timeline, switched))
             self.parameters, self.off = msgspec.to_builtins(timeline.model.parameters), off
-            self.player.show(timeline)
+
+    def _replace(self, anew: Timeline, switched: bool) -> str:
+        """Show the history of another configuration, and keep the one that is shown until then.
+
+        What was done with that configuration before is there again. Else, when only safeguards
+        were ``switched``, the run so far is repeated as far as it is possible.
+        """
+        old = self.player.timeline
+        self.board.stop()
+        self.kept[_configuration(old)] = old
+        known = self.kept.get(_configuration(anew))
+        if known is not None:
+            self.player.show(known)
+            return f"Back to the history of these switches: {len(known.moments) - 1} steps."
+        told = ""
+        if switched and old.at:
+            done, of = _repeat(old, anew), len(old.path(old.at)) - 1
+            told = f"The run so far, repeated: {done} of {of} steps. The other history is kept."
+        self.player.show(anew)
+        return told
 
     def _given(self, touched: str) -> dict[str, Any]:
         given = dict(self.parameters)
@@ -168,6 +194,8 @@ class Controls:
         return given
 
     def _put(self, timeline: Timeline) -> None:
+        self.board.stop()
+        self.kept[_configuration(self.player.timeline)] = self.player.timeline
         self.player.show(timeline)
         self.parameters = msgspec.to_builtins(timeline.model.parameters)
         self.off = tuple(timeline.model.off)
@@ -219,6 +247,23 @@ class _Told:
         return False
 
 
+def _configuration(timeline: Timeline) -> tuple[str, bytes, tuple[str, ...]]:
+    """What makes one model differ from another: name, parameters, safeguards off."""
+    model = timeline.model
+    return model.name, msgspec.json.encode(model.parameters), tuple(model.off)
+
+
+def _repeat(old: Timeline, anew: Timeline) -> int:
+    """Do the run that leads to the moment that is shown again; how many steps were possible."""
+    path = old.path(old.at)[1:]
+    for done, moment in enumerate(path):
+        action = old.moments[moment].action
+        if anew.model.refusal(anew.state, action) is not None:
+            return done
+        anew.do(action)
+    return len(path)
+
+
 def _shown(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters with the ring's figures taken from its members, where it has some."""
     shown = dict(parameters)
@@ -264,7 +309,7 @@ def _switch(code: str, title: str, on: bool) -> ipywidgets.Checkbox:
         value=on,
         description=f"{code}  {title}",
         indent=False,
-        layout=ipywidgets.Layout(width="auto"),
+        layout=ipywidgets.Layout(width="auto", margin="0 2px"),
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import ipywidgets
 
 from kit import trace as traces
+from kit.check import Progress, Result, check
 from kit.errors import BadInput, KitError, Refused
 from kit.model import Model
 from kit.timeline import Moment, Timeline
@@ -22,6 +23,7 @@ from kit.views.static import static_html
 from kit.widgets.controls import Controls
 from kit.widgets.messages import Act, Look, Need, Sync, message_from
 from kit.widgets.opening import Source, open_source
+from kit.widgets.searching import fresh
 from kit.widgets.stage import Stage
 
 
@@ -107,6 +109,27 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def fork(self) -> Moment:
         """Begin a new branch at the moment that is shown."""
         return self._change(self.timeline.fork)
+
+    def branch(self, actions: Iterable[Any]) -> Moment:
+        """Make a run a branch of the history, and look at its start; steps done before are shared.
+
+        Raises:
+            Refused: when one of the actions is not enabled.
+        """
+        return self._change(lambda: self._along(tuple(actions)))
+
+    def search(
+        self, *, max_states: int | None = None, progress: Progress | bool | None = True
+    ) -> Result:
+        """Search every run of the model that is shown; a counterexample becomes a branch.
+
+        Raises:
+            BadInput: for a bound below 1, or a model that a search cannot follow.
+        """
+        result = check(fresh(self.model), max_states=max_states, progress=progress)
+        if result.violation is not None:
+            self.branch(result.violation.actions)
+        return result
 
     def goto(self, moment: int) -> Moment:
         """Look at any moment of any branch. Raises BadInput when there is no such moment."""
@@ -260,6 +283,14 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         if action is None:
             raise Refused(self._rest())
         return timeline.do(action)
+
+    def _along(self, actions: tuple[Any, ...]) -> None:
+        timeline = self.timeline
+        timeline.goto(0)
+        for action in actions:
+            timeline.do(action)
+        timeline.fork()
+        timeline.goto(0)
 
     def _to_milestone(self) -> Moment:
         moved = self._forward()

@@ -1,0 +1,180 @@
+"""The control *search for a violation*: every run of the model that is shown, by exhaustive search.
+
+The search runs in a thread, so that the kernel goes on answering; what it found is put on the stage
+by the kernel's own loop. A counterexample becomes a branch of the history, to be stepped like any
+other; a search that was cut short says so, and proves nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets
+from msgspec.structs import asdict
+
+from kit.check import Result, check
+from kit.errors import KitError
+from kit.model import Model
+from kit.registry import build, entries
+from kit.views.fragment import Frag, h
+
+if TYPE_CHECKING:
+    from kit.widgets.player import Player
+
+MOST_STATES = 500_000
+LARGEST_BOUND = 20_000_000
+MOST_VERBS = 60
+
+
+def fresh(model: Model[Any, Any]) -> Model[Any, Any]:
+    """The same model anew, with caches of its own; one that is not registered is itself."""
+    if model.name not in entries():
+        return model
+    return build(model.name, asdict(model.parameters), tuple(model.off))
+
+
+def verdict(model: Model[Any, Any], result: Result) -> str:
+    """What a search says, in one or two sentences."""
+    seen = f"{result.states:,} states"
+    if result.violation is not None:
+        steps = len(result.violation.actions)
+        return f"Broken after {steps} steps (the shortest run; {seen} searched)."
+    if result.interrupted:
+        return f"Stopped after {seen}: none found so far, and nothing is proven."
+    if not result.complete:
+        return (
+            f"Not complete: the bound of {seen} was reached. None was found, and nothing is "
+            "proven: raise the bound, or take a smaller configuration."
+        )
+    never = f" Never reached: {', '.join(result.unreached)}." if result.unreached else ""
+    return f"Complete: {seen}, none.{never}"
+
+
+def told(model: Model[Any, Any], result: Result) -> Frag:
+    """The counterexample box: which invariant, why, by which run."""
+    off = ", ".join(guard.id for guard in model.safeguards if guard.name in model.off)
+    which = f"without {off}" if off else "with every safeguard on"
+    broken = result.violation
+    sign = "✓" if result.complete else "!" if broken else "…"
+    parts: list[Frag] = [
+        h("p", h("strong", f"{sign} {verdict(model, result)}"), f" ({model.name} {which})")
+    ]
+    if broken is not None:
+        parts += [
+            h("p", f"{_title(model, broken.property)}: ", h("strong", broken.witness)),
+            h("p", "The run, now a branch of the history; step it with →:"),
+            h("ol", [h("li", model.verb(action)) for action in broken.actions[:MOST_VERBS]]),
+        ]
+        if len(broken.actions) > MOST_VERBS:
+            parts.append(h("p", f"and {len(broken.actions) - MOST_VERBS} steps more"))
+    return h("div", parts, class_="kit-found", role="status")
+
+
+def _title(model: Model[Any, Any], name: str) -> str:
+    """A property or monitor with its invariant: ``INV-VISIBLE broken, visible``."""
+    known = [(prop.name, prop.invariant, prop.title) for prop in model.properties]
+    known += [(one.name, one.invariant, one.title) for one in model.monitors]
+    found = next(((invariant, title) for key, invariant, title in known if key == name), ("", name))
+    return f"{found[0]} broken: {found[1]}" if found[0] else found[1]
+
+
+class SearchBoard:
+    """The button, its bound, a stop, what is under way, and the box with the result."""
+
+    def __init__(self, player: Player) -> None:
+        self.player = player
+        self.thread: threading.Thread | None = None
+        self.result: Result | None = None
+        self._halt = threading.Event()
+        self.button = _button("Search for a violation", "try every run of this model", self._press)
+        self.halt = _button("Stop", "stop the search and keep what it found", self._stop)
+        self.halt.layout.display = "none"
+        self.most = ipywidgets.BoundedIntText(
+            value=MOST_STATES,
+            min=1,
+            max=LARGEST_BOUND,
+            description="states at most",
+            style={"description_width": "100px"},
+            layout=ipywidgets.Layout(width="220px"),
+        )
+        self.count = ipywidgets.HTML()
+        self.found = ipywidgets.HTML()
+        row = ipywidgets.HBox([self.button, self.halt, self.most, self.count])
+        self.box = ipywidgets.VBox([row, self.found])
+
+    @property
+    def running(self) -> bool:
+        """Whether a search is under way."""
+        return self.thread is not None
+
+    def stop(self) -> None:
+        """End the search that is under way, if any; it tells what it has seen."""
+        self._halt.set()
+
+    def _stop(self, _button: Any) -> None:
+        self.stop()
+
+    def _press(self, _button: Any) -> None:
+        if self.running:
+            return
+        self._halt = threading.Event()
+        self.found.value = ""
+        self._show_running(True)
+        model, most = self.player.model, self.most.value
+        later = _on_this_loop()
+        self.thread = threading.Thread(
+            target=self._search, args=(model, most, self._halt, later), daemon=True
+        )
+        self.thread.start()
+
+    def _search(
+        self, model: Model[Any, Any], most: int, halt: threading.Event, later: Callable[..., object]
+    ) -> None:
+        """In a thread of its own: search, and hand the result to the kernel's loop."""
+
+        def progress(states: int, now: int) -> None:
+            if halt.is_set():
+                raise KeyboardInterrupt  # the search keeps what it has found
+            self.count.value = f"{states:,} states, {now:,} being looked at"
+
+        outcome: Result | KitError
+        try:
+            outcome = check(fresh(model), max_states=most, progress=progress)
+        except KitError as error:
+            outcome = error
+        later(self._ended, model, outcome)
+
+    def _ended(self, model: Model[Any, Any], outcome: Result | KitError) -> None:
+        self.thread = None
+        self._show_running(False)
+        if isinstance(outcome, KitError):
+            self.found.value = h("p", str(outcome), class_="kit-wrong", role="alert").html()
+            return
+        self.result = outcome
+        self.found.value = told(model, outcome).html()
+        if outcome.violation is not None and self.player.model is model:
+            self.player.branch(outcome.violation.actions)
+
+    def _show_running(self, on: bool) -> None:
+        self.button.disabled = on
+        self.halt.layout.display = "" if on else "none"
+        self.count.value = "searching …" if on else ""
+
+
+def _on_this_loop() -> Callable[..., object]:
+    """A way to call something on the kernel's loop; without a loop it is called at once."""
+    try:
+        return asyncio.get_running_loop().call_soon_threadsafe
+    except RuntimeError:
+        return lambda act, *given: act(*given)
+
+
+def _button(word: str, tooltip: str, act: Any) -> ipywidgets.Button:
+    made = ipywidgets.Button(
+        description=word, tooltip=tooltip, layout=ipywidgets.Layout(width="auto")
+    )
+    made.on_click(act)
+    return made

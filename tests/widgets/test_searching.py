@@ -1,0 +1,167 @@
+"""Searching from the Player: the button, its thread, the counterexample box, and kept histories."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from kit.errors import BadInput
+from kit.registry import build
+from kit.timeline import Timeline
+from kit.widgets import Player
+from kit.widgets.controls import Controls
+from kit.widgets.searching import SearchBoard, fresh, verdict
+from tests.engine.toys import LiftModel, LiftParameters
+
+
+def controls_of(player: Player) -> Controls:
+    """The controls of a player that has some."""
+    assert player.controls is not None
+    return player.controls
+
+
+def finish(board: SearchBoard) -> None:
+    """Wait for the search that is under way."""
+    thread = board.thread
+    if thread is not None:
+        thread.join(120)
+        assert not thread.is_alive()
+
+
+def opened(off: tuple[str, ...] = (), **parameters: Any) -> tuple[Player, Controls]:
+    """A Player of the dataplane in a small configuration, with safeguards switched off by hand."""
+    player = Player(Timeline(build("dataplane", {"rf": 1, **parameters})))
+    controls = controls_of(player)
+    for name in off:
+        controls.switches[name].value = False
+    return player, controls
+
+
+@pytest.mark.spec("H-009")
+def test_a_safeguard_off_and_a_search_give_the_run_as_a_branch() -> None:
+    """Switch one off, press search: the box names the invariant, the run is there to be stepped."""
+    player, controls = opened(("progress-barrier",))
+    controls.board.button.click()
+    finish(controls.board)
+    box = controls.board.found.value
+    assert "INV-" in box
+    assert "without S-01" in box
+    assert player.timeline.at == 0
+    run = player.timeline.path()
+    assert len(run) > 5
+    for _ in run[1:]:
+        assert all(lamp.ok for lamp in player.timeline.lamps())
+        player.step()
+    assert any(not lamp.ok for lamp in player.timeline.lamps())
+    assert player.timeline.at == player.timeline.tip
+
+
+@pytest.mark.spec("H-009")
+def test_with_everything_on_the_search_says_complete() -> None:
+    """No safeguard off: the box says complete, how many states, and none."""
+    player, controls = opened()
+    controls.board.button.click()
+    finish(controls.board)
+    result = controls.board.result
+    assert result is not None
+    assert result.complete
+    assert f"Complete: {result.states:,} states, none." in controls.board.found.value
+    assert len(player.timeline.moments) == 1
+
+
+def test_a_bounded_search_proves_nothing_and_says_so() -> None:
+    """At its bound a search says that it is not complete."""
+    _, controls = opened()
+    controls.board.most.value = 50
+    controls.board.button.click()
+    finish(controls.board)
+    assert "Not complete: the bound of 50 states was reached" in controls.board.found.value
+
+
+def test_a_search_can_be_stopped_and_keeps_what_it_saw(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a search is under way there is a stop; pressed, the box says how far it came."""
+    monkeypatch.setattr("kit.search.REPORT_EVERY", 64)
+    _, controls = opened(rf=3)
+    board = controls.board
+    board.button.click()
+    assert board.button.disabled
+    assert board.halt.layout.display == ""
+    board.halt.click()
+    finish(board)
+    assert not board.button.disabled
+    assert board.halt.layout.display == "none"
+    assert "Stopped after" in board.found.value
+    assert "nothing is proven" in board.found.value
+
+
+def test_the_result_is_put_on_the_stage_by_the_loop_that_runs() -> None:
+    """Pressed within a loop, the thread only searches; the loop itself shows what was found."""
+    _, controls = opened(("progress-barrier",))
+    shown_by: list[int] = []
+    controls.board.found.observe(lambda _: shown_by.append(threading.get_ident()), "value")
+
+    async def press() -> None:
+        controls.board.button.click()
+        while controls.board.running:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(press())
+    assert set(shown_by) == {threading.get_ident()}
+
+
+def test_switching_keeps_every_history() -> None:
+    """Off repeats the run so far; on again brings the former history back, nothing lost."""
+    player, controls = opened()
+    for _ in range(4):
+        player.step()
+    before = player.timeline
+    controls.switches["plan-recheck"].value = False
+    assert player.timeline is not before
+    assert player.timeline.at == 4
+    assert "repeated: 4 of 4 steps" in controls.message.value
+    player.step()
+    other = player.timeline
+    controls.switches["plan-recheck"].value = True
+    assert player.timeline is before
+    assert "Back to the history" in controls.message.value
+    controls.switches["plan-recheck"].value = False
+    assert player.timeline is other
+
+
+def test_a_run_that_needs_a_safeguard_off_is_repeated_as_far_as_it_goes() -> None:
+    """Switched on again after a different start, the run ends before the step that is refused."""
+    player, controls = opened(("progress-barrier",))
+    verb = player.model.verb
+    for name in ("join X --tokens 150", "apply X", "commit X", "commit X"):
+        action = next((a for a in player.model.actions(player.state) if verb(a) == name), None)
+        if action is not None:
+            player.act(action)
+    steps = len(player.timeline.path(player.timeline.at)) - 1
+    controls.kept.clear()
+    controls.switches["progress-barrier"].value = True
+    assert player.timeline.at <= steps
+
+
+def test_the_method_searches_and_branches() -> None:
+    """In a cell the same search gives its result, and the run as a branch."""
+    player, _ = opened(("progress-barrier",))
+    result = player.search(progress=False)
+    assert result.violation is not None
+    assert len(player.timeline.path()) == len(result.violation.actions) + 1
+    assert "Broken after" in verdict(player.model, result)
+    with pytest.raises(BadInput, match="max_states"):
+        player.search(max_states=0)
+
+
+def test_a_model_that_is_not_registered_is_searched_as_it_is() -> None:
+    """A model of one's own has a search, too; one that breaks the contract is told in place."""
+    model = LiftModel(LiftParameters())
+    assert fresh(model) is model
+    player = Player(Timeline(model))
+    board = controls_of(player).board
+    board.button.click()
+    finish(board)
+    assert board.found.value

@@ -1,0 +1,77 @@
+"""The search control in a real JupyterLab: the kernel answers while a thread searches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+from tests.widgets.laboratory import run_cell, server
+
+pytestmark = pytest.mark.browser
+
+CELL = """from kit import Player, Timeline, build
+player = Player(Timeline(build("dataplane", {"rf": 3})))
+player"""
+WHERE = "document.querySelector('.kp-where').textContent"
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A notebook with one Player of the data plane, its switch board open."""
+    folder: Path = tmp_path_factory.mktemp("lab")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
+    nbformat.write(notebook, folder / "search.ipynb")
+    with server(folder) as address:
+        context = browser.new_context(viewport={"width": 1280, "height": 720})
+        context.set_default_timeout(60_000)
+        made = context.new_page()
+        run_cell(made, address, "search.ipynb", "dataplane")
+        made.click(".kit-player button:has-text('Safeguards')")
+        yield made
+        context.close()
+
+
+@pytest.mark.spec("H-009")
+def test_a_student_breaks_it_and_steps_the_run(page: Page) -> None:
+    """Untick S-01, press search: a box names the invariant, and the run is there to be stepped."""
+    page.click(".kit-player label:has-text('S-01') input, .kit-player :text('S-01')")
+    page.click(".kit-player button:has-text('Search for a violation')")
+    page.wait_for_selector(".kit-found :text('Broken after')")
+    box = page.inner_text(".kit-found")
+    assert "INV-" in box
+    assert "without S-01" in box
+    steps = len(page.query_selector_all(".kit-found li"))
+    page.wait_for_function(f"{WHERE} === '0 / {steps}'")
+    for step in range(1, steps + 1):
+        page.click("[data-do=step]")
+        page.wait_for_function(f"{WHERE} === '{step} / {steps}'")
+    assert page.query_selector(".kp .badge.broken") is not None
+
+
+def test_the_kernel_answers_while_it_searches(page: Page) -> None:
+    """With every safeguard on again a search takes longer; the stage answers, a stop stops it."""
+    page.click(".kit-player label:has-text('S-01') input, .kit-player :text('S-01')")
+    page.wait_for_function(f"{WHERE} === '0 / 0'")
+    page.click(".kit-player button:has-text('Search for a violation')")
+    page.click("[data-do=step]")
+    page.wait_for_function(f"{WHERE} === '1 / 1'")
+    page.wait_for_selector(".kit-found :text('Complete'), .kit-player button:has-text('Stop')")
+    stop = page.locator(".kit-player button:has-text('Stop')")
+    if stop.is_visible():
+        stop.click()
+    page.wait_for_selector(".kit-found")
+    assert "states" in page.inner_text(".kit-found")
+
+
+def test_axe_finds_nothing_serious_in_the_panels(page: Page) -> None:
+    """The panels of the data plane have no serious finding, in the light and in the dark theme."""
+    for theme in ("true", "false"):
+        page.evaluate("(value) => { document.body.dataset.jpThemeLight = value; }", theme)
+        found = Axe().run(page, context=".kit-player").response["violations"]
+        serious = [one["id"] for one in found if one["impact"] in ("serious", "critical")]
+        assert serious == []
