@@ -28,7 +28,7 @@ def as_frame(table: Any) -> pd.DataFrame:
     return frame.sort_values("seed", ignore_index=True)
 
 
-@pytest.mark.spec("H-018")
+@pytest.mark.spec("H-017", "H-018")
 def test_spark_draws_what_one_process_draws(spark: Any, tmp_path: Path) -> None:
     """Cut into one, two or five tasks, and without Spark, the same seeds give the same rows; from
     Parquet every one of them replays without Spark to the fingerprints it recorded, and those of
