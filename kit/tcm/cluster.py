@@ -181,20 +181,20 @@ class TcmCluster(Product):
         sequence = self.tcm.sequence(s.tcm, node)
         assert sequence is not None
         applied = self.applied(s)
-        common = self._common(s, sequence)
+        whole = self._of_operation(s, sequence)
         own = self._unmet(ends, applied)
-        if not common.barriers and not own.barriers:
+        if not whole.barriers and not own.barriers:
             return None
-        first = (common.barriers or own.barriers)[0]
+        first = (whole.barriers or own.barriers)[0]
         return Refusal(
             f"waiting at the barrier: epoch {sequence.epoch} is applied by "
             f"{len(first.acked(applied))} of {len(first.replicas)} replicas of "
             f"{first.range.label(self.tcm.cluster.ring.space)}, {first.needed} are needed",
-            common.evidence + own.evidence,
-            tuple(dict.fromkeys(common.missing + own.missing)),
+            whole.evidence + own.evidence,
+            tuple(dict.fromkeys(whole.missing + own.missing)),
         )
 
-    def _common(self, s: Any, sequence: Sequence) -> Unmet:
+    def _of_operation(self, s: Any, sequence: Sequence) -> Unmet:
         """The unmet barriers of an operation; all its streaming tasks ask for the same ones."""
         if self._asked[0] is not s:
             self._asked = s, {}

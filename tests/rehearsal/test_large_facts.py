@@ -86,9 +86,10 @@ def test_ticks_show_every_token(timeline: Timeline) -> None:
 def test_tables_that_are_cut_differently_have_no_columns() -> None:
     """Where a switched-off safeguard leaves overlapping rows, rows are asked for instead."""
     timeline = Timeline(build("tcm", {}, ("split-first",)))
+    m: Any = timeline.model
     seen = set()
     while timeline.forward() is not None:
-        seen.add(facts_large.length(timeline.model, timeline.state, "ks"))  # type: ignore[arg-type]
+        seen.add(facts_large.length(m, timeline.state, "ks"))
     assert None in seen
 
 
@@ -98,7 +99,11 @@ def test_what_is_kept_is_worked_out_once_and_goes_with_its_model() -> None:
     calls: list[str] = []
 
     def ask(model: Any, key: Any) -> str:
-        return kept(model, key, lambda: calls.append(key) or f"{key} of {id(model)}")  # type: ignore[func-returns-value]
+        def work() -> str:
+            calls.append(key)
+            return f"{key} of {id(model)}"
+
+        return kept(model, key, work)
 
     assert ask(one, "a") == ask(one, "a") != ask(other, "a")
     assert calls == ["a", "a"]
