@@ -14,7 +14,7 @@ from kit.tcm.rules_barrier import majority
 def counts(rights: list[int], cuts: list[int]) -> list[int]:
     """How many ranges each part of the line has, by the engine's own parts."""
     # Only here, so that asking for another exercise loads no columns.
-    from kit.spark.parts import cut_at, span_of  # noqa: PLC0415
+    from kit.spark.parts import cut_at, span_of  # noqa: PLC0415  # heavy, and only for this one
 
     ring = Ring.of([Node("a", tuple(rights[:-1]))], small(rights[-1]))
     spans = [span_of(ring.rights, part) for part in cut_at(ring, cuts)]

@@ -105,7 +105,6 @@ class Progress:
 
     Embedded Spark and a standalone master are asked through the status tracker; a Connect server
     tells by itself. ``status`` holds what was last known. Without Spark (None) nothing is shown.
-    When the work fails or is interrupted, its jobs are cancelled.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
@@ -179,20 +179,31 @@ def ended_with_us(spark: Any) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        spark.interruptTag(tag)
-        end = time.monotonic() + LAST_TASKS
-        while not is_remote(spark) and _busy(spark) and time.monotonic() < end:
-            time.sleep(0.05)
+        _cancel(spark, tag)
         raise
     finally:
         spark.removeTag(tag)
 
 
+def _cancel(spark: Any, tag: str) -> None:
+    """Cancel the jobs of a tag, and wait until nothing runs any more."""
+    end = time.monotonic() + LAST_TASKS
+    while time.monotonic() < end:
+        # The interrupt may have cut a connection to Java in the middle of a word: ask again.
+        with suppress(Exception):
+            spark.interruptTag(tag)
+            if is_remote(spark) or not _busy(spark):
+                return
+        time.sleep(0.05)
+
+
 def _busy(spark: Any) -> bool:
-    """Whether any task is still running, of this job or of another."""
-    tracker = spark.sparkContext.statusTracker()
-    stages = (tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds())
-    return any(stage is not None and stage.numActiveTasks for stage in stages)
+    """Whether any job or task is still running; a task may outlive its cancelled job."""
+    context = spark.sparkContext
+    if context.statusTracker().getActiveJobsIds():
+        return True
+    executors = context._jsc.sc().statusTracker().getExecutorInfos()
+    return any(executor.numRunningTasks() for executor in executors)
 
 
 def with_spark_or_local(

@@ -137,7 +137,7 @@ def test_a_disk_that_is_really_full() -> None:
         assert re.fullmatch(r"folder: got '\S+'; allowed: a place .* \(File too large\)", line)
         assert found[engine]["left"] == []
     assert re.fullmatch(r"TMPDIR: got '\S+'; .* \(File too large\)", found["temporary"])
-    assert found["interrupted"] == {"line": "interrupted", "left": [], "running": 0}
+    assert found["interrupted"] == {"line": "interrupted", "left": [], "running": 0}, found
     assert found["after"]["line"] == ""
     assert "new/cluster/replicas/_SUCCESS" in found["after"]["left"]
     assert found["again"]
