@@ -53,7 +53,7 @@ def disagree(managers: list[str]) -> bool:
     return "committed" in managers and "aborted" in managers
 
 
-def _some_managers(chance: random.Random) -> Arguments:
+def _some_words(chance: random.Random) -> Arguments:
     return [[chance.choice(WORDS) for _ in range(chance.randint(1, 6))]]
 
 
@@ -108,7 +108,7 @@ TASKS = (
             "disagree",
             disagree,
             ([["committed", "prepared", "aborted"]], [["aborted", "working", "aborted"]]),
-            _some_managers,
+            _some_words,
         ),
         seeded=True,
     ),
