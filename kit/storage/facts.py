@@ -6,6 +6,7 @@ Every function takes the model and a state and is pure. Epochs are absolute.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
@@ -13,9 +14,10 @@ from msgspec import Struct
 from kit.storage.actions import COPIED, NOT_COPIED, StorageState
 from kit.storage.model import Storage
 from kit.storage.rules_cells import NOTHING, is_tombstone
-from kit.storage.rules_course import View
+from kit.storage.rules_course import Course, View
 from kit.storage.rules_levels import Quota
 from kit.storage.rules_requests import DONE, FAILED, OPEN, WAITING, Request
+from kit.storage.solo import Coordinator
 from kit.storage.texts import cell_text
 
 Role = Literal["reads and writes", "writes only", "reads only", "no replica"]
@@ -141,27 +143,31 @@ def at_rest(m: Storage, s: StorageState) -> bool:
 
 def epochs(m: Storage, s: StorageState) -> tuple[EpochRow, ...]:
     """Every committed epoch, oldest first."""
-    views, path = m.views(s), m.moment(s).path
-    known = _known(m, s)
+    return epoch_rows(m.course, s.at, _known(m, s))
+
+
+def epoch_rows(course: Course, at: int, known: Iterable[tuple[str, int]]) -> tuple[EpochRow, ...]:
+    """The epochs up to a moment of a course, for nodes that know the given depths."""
+    views, path, knowing = course.views(at), course.moments[at].path, tuple(known)
     found = []
     for depth, view in enumerate(views):
         before = views[depth - 1] if depth else view
         found.append(
             EpochRow(
-                m.epoch(depth),
-                m.course.moments[path[depth]].title,
-                m.course.names(view.reads),
-                m.course.names(view.writes),
+                course.moments[0].epoch + depth,
+                course.moments[path[depth]].title,
+                course.names(view.reads),
+                course.names(view.writes),
                 (before.reads, before.writes) != (view.reads, view.writes),
-                tuple(name for name, at in known if at == depth),
+                tuple(name for name, newest in knowing if newest == depth),
             )
         )
     return tuple(found)
 
 
 def _known(m: Storage, s: StorageState) -> tuple[tuple[str, int], ...]:
-    """Who knows which depth: replicas, and coordinators at work."""
-    replicas = zip(m.course.replicas, s.known, strict=False)
+    """Who knows which depth: replicas, unless you play them, and coordinators at work."""
+    replicas = () if isinstance(m, Coordinator) else zip(m.course.replicas, s.known, strict=False)
     at_work = (
         (m.asks[n].coordinator, request.now)
         for n, request in enumerate(s.requests)
@@ -177,18 +183,18 @@ def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
     found = []
     for i, name in enumerate(m.course.replicas):
         cell = s.cells[i]
-        role = _role(views[latest], i)
+        part = role(views[latest], i)
         found.append(
             ReplicaRow(
                 name,
                 m.course.dcs[i],
                 m.epoch(s.known[i]),
                 latest - s.known[i],
-                role,
-                _role(views[s.known[i]], i),
+                part,
+                role(views[s.known[i]], i),
                 cell_text(m, s, cell),
                 held(cell),
-                role == "no replica" and cell != NOTHING,
+                part == "no replica" and cell != NOTHING,
                 not s.down >> i & 1,
                 tuple(way for way in ways if name in (way.source, way.target)),
             )
@@ -203,7 +209,8 @@ def held(cell: int) -> Held:
     return "tombstone" if is_tombstone(cell) else "value"
 
 
-def _role(view: View, i: int) -> Role:
+def role(view: View, i: int) -> Role:
+    """The part of replica ``i`` by a view."""
     reads, writes = view.reads >> i & 1, view.writes >> i & 1
     if reads and writes:
         return "reads and writes"

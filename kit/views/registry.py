@@ -35,7 +35,12 @@ class Views(Struct, frozen=True):
 
 
 DEFAULT = Views((STATE, LAMPS))
-_VIEWS: dict[str, str | Views] = {"tcm": "kit.views.tcm", "dataplane": "kit.views.storage"}
+_VIEWS: dict[str, str | Views] = {
+    "tcm": "kit.views.tcm",
+    "dataplane": "kit.views.storage",
+    "coordinator": "kit.views.storage.coordinator",
+    "replica": "kit.views.storage.replica",
+}
 
 
 def register(family: str, views: Views) -> None:

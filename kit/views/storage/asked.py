@@ -70,7 +70,7 @@ def _stale(row: RequestRow) -> str:
 def requests_text(scene: Scene) -> str:
     """Write a line a request."""
     return "\n".join(
-        f"  {row.title} ({_asked(row)}): {row.phase}; {'; '.join(_lines(row))}"
+        f"  {row.title} ({_asked(row)}): {'; '.join(_lines(row))}"
         for row in facts.requests(scene.model, scene.state)
     )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kit.storage import facts
+from kit.storage import facts, facts_solo
 from kit.storage.facts import EpochRow
+from kit.storage.solo import Replica
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 
@@ -38,7 +39,8 @@ def signed(now: Sequence[str], before: Sequence[str]) -> str:
 
 def _pairs(scene: Scene) -> list[tuple[EpochRow, EpochRow]]:
     """Every epoch beside the one before it, newest last."""
-    rows = facts.epochs(scene.model, scene.state)
+    found = facts_solo.epochs if isinstance(scene.model, Replica) else facts.epochs
+    rows = found(scene.model, scene.state)
     return list(zip(rows, (rows[0], *rows), strict=False))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kit.storage.facts_steps import Applied, Copied, Ended, Happened, Met, Sent
+from kit.storage.solo import Replica
 from kit.views.panel import Scene
 from kit.views.storage.told import events
 
@@ -79,7 +80,7 @@ class Layout(Struct, frozen=True):
     @property
     def width(self) -> int:
         """How wide the window is."""
-        return SHOWN * STEP + NAMES + STEP // 2
+        return SHOWN * STEP + NAMES + STEP
 
     def there(self, placed: Placed | None) -> bool:
         """Whether something that ends here can be seen."""
@@ -92,7 +93,7 @@ class Layout(Struct, frozen=True):
 
 def x(column: float) -> float:
     """The middle of a column."""
-    return STEP * (column + 0.5)
+    return STEP * (column + 1)
 
 
 def layout(scene: Scene) -> Layout:
@@ -100,8 +101,9 @@ def layout(scene: Scene) -> Layout:
     model = scene.model
     placed = _columns(scene)
     last = placed[-1].column if placed else -1
+    real_replica = isinstance(model, Replica)
     return Layout(
-        (*model.coordinators, *model.course.replicas),
+        ("you", model.replica) if real_replica else (*model.coordinators, *model.course.replicas),
         placed,
         _messages(placed),
         _spans(placed),
@@ -118,10 +120,18 @@ def _columns(scene: Scene) -> tuple[Placed, ...]:
         if isinstance(event, Applied) and together and event.node not in together:
             together.add(event.node)
         else:
-            column += 1
+            column += 2 if found and _close(found[-1].event, event) else 1
             together = {event.node} if isinstance(event, Applied) else set()
         found.append(Placed(step, column, event))
     return tuple(found)
+
+
+def _close(one: Happened, other: Happened) -> bool:
+    """Whether the numbers of two steps would stand on one another: both on one lifeline."""
+    if not isinstance(one, Met | Applied) or not isinstance(other, Met | Applied):
+        return False
+    places = [event.replica if isinstance(event, Met) else event.node for event in (one, other)]
+    return places[0] == places[1] and (isinstance(one, Met) or isinstance(other, Met))
 
 
 def _messages(placed: tuple[Placed, ...]) -> tuple[Message, ...]:

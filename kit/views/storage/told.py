@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+from kit.storage import facts_solo
 from kit.storage.facts_steps import (
     Applied,
     Committed,
@@ -15,14 +17,24 @@ from kit.storage.facts_steps import (
     Sent,
     happened,
 )
-from kit.views.panel import Scene
+from kit.storage.solo import Replica, Reply
+from kit.views.panel import Passed, Scene
 
 
 def events(scene: Scene) -> Iterator[tuple[int, Happened]]:
     """Yield every step on the way with its number (from 0), and what it was."""
     for i, one in enumerate(scene.way()):
-        for event in happened(scene.model, one.before, one.action, one.after):
+        for event in _happened(scene.model, one):
             yield i, event
+
+
+def _happened(model: Any, one: Passed) -> tuple[Happened, ...]:
+    """What a step was, whoever of the nodes is real."""
+    if isinstance(model, Replica):
+        return facts_solo.happened(model, one.before, one.action, one.after)
+    if isinstance(one.action, Reply):
+        return (facts_solo.replied(model, one.before, one.action, one.after),)
+    return happened(model, one.before, one.action, one.after)
 
 
 def at(epoch: int | None) -> str:
@@ -54,6 +66,7 @@ def line(event: Happened) -> str:
 
 
 def _met(event: Met) -> str:
+    """A message, what its replica made of it, and what the coordinator learned."""
     caught = f", catches up {event.had}→{event.knows}" if event.caught_up else ""
     knew = f" (at {event.had}{caught})"
     answer = f"✗ error, {event.error}" if event.error else event.did
