@@ -6,6 +6,7 @@ from kit.dataplane.model import Dataplane
 from kit.dataplane.parameters import DataplaneParameters
 from kit.dataplane.safeguards import SAFEGUARDS
 from kit.registry import Entry, Fuzzing, Scenario
+from kit.storage.texts_shown import TEXTS
 
 _LOCAL = ("K1@dc1 write LOCAL_QUORUM", "K2@dc1 read LOCAL_QUORUM")
 _TWO = (("nodes", 4), ("dcs", 2), ("rf", 1), ("strategy", "network"), ("requests", _LOCAL))
@@ -57,5 +58,6 @@ ENTRY = Entry(
     build,
     SAFEGUARDS,
     SCENARIOS,
+    texts=TEXTS,
     fuzzing=Fuzzing(parameters=FUZZED),
 )
