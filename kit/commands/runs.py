@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kit import trace
-from kit.commands.layout import counted, put, wrap
+from kit.commands.layout import WIDTH, counted, put, wrap
 from kit.model import lamps
 from kit.registry import build, scenario_of
 from kit.timeline import Timeline
@@ -87,6 +87,14 @@ def as_script(timeline: Timeline) -> str:
             for panel in panels:
                 if panel.shown is not None and not panel.shown(scene):
                     continue
-                lines += ["", *("     " + line for line in panel.text(scene).splitlines())]
+                lines.append("")
+                for line in panel.text(scene).splitlines():
+                    lines += _folded("     " + line)
             lines.append("")
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _folded(line: str) -> list[str]:
+    """A line of a panel, on several where it is longer than the page."""
+    indent = " " * (len(line) - len(line.lstrip()))
+    return [line] if len(line) <= WIDTH else wrap(line.strip(), indent, indent + "   ")
