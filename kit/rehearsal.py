@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from kit.errors import BadInput, Refusal
 from kit.importers.ringfile import LONGEST_NAME, RingFile
-from kit.ring.sizes import Sizes, Stored
 from kit.log import Learn
 from kit.ring.placements import Table
 from kit.ring.replication import LocalStrategy
+from kit.ring.sizes import Sizes, Stored
 from kit.ring.tokens import MURMUR3, TokenSpace
 from kit.tcm import facts
 from kit.tcm.cluster import TcmCluster
