@@ -47,7 +47,8 @@ class Property(Struct, frozen=True):
     ``check`` takes a state (*always*, *sometimes*, *goal*) or a step (before, action, after).
     For *always* and *step* it returns the witness of a violation, or None when all is well; for
     *sometimes* and *goal* it returns a truthy value where the state is reached. ``invariant`` is
-    the invariant of the requirements that it watches over (``INV-QI``), if any.
+    the invariant of the requirements that it watches over (``INV-QI``), if any. ``on`` names the
+    types of action that a *step* property looks at (none: all of them); of others it says nothing.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Property(Struct, frozen=True):
     title: str
     check: Callable[..., Any]
     invariant: str = ""
+    on: tuple[type, ...] = ()
 
 
 class Monitor(Struct, frozen=True):
@@ -65,7 +67,8 @@ class Monitor(Struct, frozen=True):
     states are, and holds no more than the verdict needs: a search visits every pair of a state and
     its memories. ``rename(memory, permutation)`` gives the memory with the names that the model's
     symmetry gives; without it, no search that uses the symmetry can have this monitor.
-    ``invariant`` is the invariant of the requirements that it watches over, if any.
+    ``invariant`` is the invariant of the requirements that it watches over, if any. ``on`` names
+    the types of action that can change a memory (none: all of them).
     """
 
     name: str
@@ -75,6 +78,7 @@ class Monitor(Struct, frozen=True):
     verdict: Callable[[Any], str | None]
     rename: Callable[[Any, Any], Any] | None = None
     invariant: str = ""
+    on: tuple[type, ...] = ()
 
 
 class Lamp(Struct, frozen=True):
@@ -228,10 +232,14 @@ def always(
 
 
 def step(
-    name: str, title: str, check: Callable[[Any, Any, Any], str | None], invariant: str = ""
+    name: str,
+    title: str,
+    check: Callable[[Any, Any, Any], str | None],
+    invariant: str = "",
+    on: tuple[type, ...] = (),
 ) -> Property:
     """A rule on steps: ``check(before, action, after)`` gives a witness, or None."""
-    return Property(name, "step", title, check, invariant)
+    return Property(name, "step", title, check, invariant, on)
 
 
 def sometimes(name: str, title: str, check: Callable[[Any], bool]) -> Property:

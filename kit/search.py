@@ -65,7 +65,9 @@ class Search:
         self.symmetry = symmetry
         self.most, self.deepest = most, deepest
         self.always = tuple(p for p in judged if p.kind == "always")
-        self.steps = tuple((p, p.check) for p in judged if p.kind == "step")
+        self.steps = tuple(p for p in judged if p.kind == "step")
+        self.steps_on: dict[type, tuple[Any, ...]] = {}
+        self.watching_on: dict[type, tuple[bool, ...]] = {}
         self.awaited = tuple(p for p in judged if p.kind == "sometimes")
         self.goals = tuple(p for p in judged if p.kind == "goal")
         self.parents: dict[Any, Any] = {}
@@ -110,12 +112,25 @@ class Search:
     def _watched(self, node: Any) -> Iterator[tuple[Any, Any]]:
         """Every step from a watched node: the monitors see it, too."""
         before, *memories = node
-        watching = [
-            (monitor.step, memory) for monitor, memory in zip(self.monitors, memories, strict=True)
-        ]
         for action, after in self.model.successors(before):
-            news = [step(memory, before, action, after) for step, memory in watching]
-            yield action, (after, *news)
+            kind = type(action)
+            if kind not in self.watching_on:
+                self.watching_on[kind] = tuple(not m.on or kind in m.on for m in self.monitors)
+            looks = self.watching_on[kind]
+            if True not in looks:
+                yield action, (after, *memories)
+                continue
+            watching = zip(self.monitors, memories, looks, strict=True)
+            yield (
+                action,
+                (
+                    after,
+                    *(
+                        monitor.step(memory, before, action, after) if look else memory
+                        for monitor, memory, look in watching
+                    ),
+                ),
+            )
 
     def _canonical(self) -> Callable[[Any], Any]:
         """From a node to the one that stands for it."""
@@ -279,9 +294,13 @@ class Search:
         """Judge a step, and remember it for possible progress."""
         if self.goals:
             self.sources.setdefault(key, []).append(own)
-        if self.steps:
+        kind = type(action)
+        if kind not in self.steps_on:
+            asked = (prop for prop in self.steps if not prop.on or kind in prop.on)
+            self.steps_on[kind] = tuple((prop, prop.check) for prop in asked)
+        if self.steps_on[kind]:
             before, now = self.state_of(node), self.state_of(after)
-            for prop, allows in self.steps:
+            for prop, allows in self.steps_on[kind]:
                 witness = allows(before, action, now)
                 if witness is not None:
                     return self._broken_step(prop, own, Violation(prop.name, witness, (action,)))

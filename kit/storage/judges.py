@@ -37,18 +37,21 @@ def properties(model: Storage, *, streaming: bool = True) -> tuple[Property, ...
             "An answer of success has enough replicas of the plan that is valid now",
             partial(level_kept, model),
             "INV-CL",
+            on=(Finish,),
         ),
         step(
             "owners-store",
             "Only a write replica stores a write",
             partial(_owner_stores, model),
             "INV-OWN",
+            on=(Serve,),
         ),
         step(
             "owners-serve",
             "Only a read replica serves a read",
             partial(_owner_serves, model),
             "INV-OWN",
+            on=(Serve,),
         ),
         *(
             (
@@ -57,6 +60,7 @@ def properties(model: Storage, *, streaming: bool = True) -> tuple[Property, ...
                     "At the read switch the new group holds every acknowledged write",
                     partial(_streamed, model),
                     "INV-STREAM",
+                    on=(Commit,),
                 ),
             )
             * streaming
@@ -215,6 +219,7 @@ class _Promises:
             partial(self.step, deleted),
             lambda memory: memory[1] or None,
             invariant=invariant,
+            on=(Start, Finish),
         )
 
     def begin(self) -> Memory:
@@ -280,6 +285,7 @@ class _Order:
             self.step,
             lambda memory: memory[1] or None,
             invariant="INV-VISIBLE",
+            on=(Start, Finish),
         )
 
     def step(
