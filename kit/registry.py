@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from operator import index
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
@@ -138,6 +138,9 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
         try:
             msgspec.convert(plain[field], known[field], strict=True)
         except msgspec.ValidationError as error:
+            choices = get_args(known[field]) if get_origin(known[field]) is Literal else ()
+            if choices:
+                raise BadInput(field, plain[field], one_of(plain[field], [*choices])) from None
             raise misfit(field, plain[field], error, allowed) from None
     try:
         return msgspec.convert(plain, entry.parameters, strict=True)

@@ -24,6 +24,7 @@ from kit.storage.actions import (
 )
 from kit.storage.judges import monitors, properties
 from kit.storage.model import Storage
+from kit.storage.rules_course import Course
 from kit.storage.rules_exchange import Switches
 from kit.storage.rules_requests import Ask, parse_asks
 from kit.tcm.model import Tcm
@@ -56,7 +57,7 @@ class Dataplane(Storage):
             raise BadInput("keyspaces", first.name, "a first keyspace that is replicated")
         token = busiest(self.tcm) if given.token is None else given.token
         course = project(self.tcm, token)
-        _check_homes(asks, course.dcs)
+        _check_coordinators(asks, course)
         super().__init__(course, asks, _terms(given, absent))
         self.parameters, self.off = given, off
         # Where another safeguard is off, the harm to show is the lost write, not its first sign.
@@ -105,9 +106,12 @@ def _is_cancel(action: Any) -> bool:
     return isinstance(action, Commit) and action.verb.startswith("cancel")
 
 
-def _check_homes(asks: tuple[Ask, ...], dcs: tuple[str, ...]) -> None:
-    known = sorted(set(dcs))
+def _check_coordinators(asks: tuple[Ask, ...], course: Course) -> None:
+    known = sorted(set(course.dcs))
     for ask in asks:
+        if ask.coordinator in course.replicas:
+            allowed = "a coordinator that is no replica: not one of " + ", ".join(course.replicas)
+            raise BadInput("requests", ask.coordinator, allowed)
         if ask.dc is not None and ask.dc not in known:
             raise BadInput("requests", ask.dc, "a datacenter of the range: " + ", ".join(known))
 

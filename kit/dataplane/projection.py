@@ -67,8 +67,11 @@ def project(tcm: Tcm, token: int) -> Course:
     """The course of the first keyspace's range that holds ``token``, through all its futures.
 
     Raises:
-        BadInput: when there are more futures than can be shown.
+        BadInput: when the token is none of the ring's, or there are more futures than can be shown.
     """
+    space = tcm.cluster.ring.space
+    if not space.low < token <= space.high:
+        raise BadInput("token", token, f"a token above {space.low} and up to {space.high}")
     return _Projection(tcm, token).course()
 
 

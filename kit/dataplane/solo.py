@@ -71,7 +71,11 @@ def coordinator(given: SoloParameters, off: tuple[str, ...] = ()) -> Coordinator
         BadInput: naming the parameter that is out of its limits.
     """
     terms = Terms(_switches(given, off), given.reading, retry=given.retry)
-    model = Coordinator(_course(given), parse_ask(given.request), terms)
+    course, ask = _course(given), parse_ask(given.request)
+    if ask.coordinator in course.replicas:
+        names = ", ".join(course.replicas)
+        raise BadInput("request", ask.coordinator, f"a coordinator that is none of {names}")
+    model = Coordinator(course, ask, terms)
     model.parameters, model.off = given, off
     model.safeguards = COORDINATORS
     return model
