@@ -112,7 +112,7 @@ class Product(Model[Any, Any]):
     def refusal(self, s: Any, action: Any) -> Refusal | None:
         """Why ``action`` may not happen in ``s``, with all reasons; None when it may."""
         refusal, rule = super().refusal(s, action), self.rule_of(action)
-        if refusal is None or rule is None or action not in tuple(rule.candidates(s)):
+        if refusal is None or rule is None or action not in rule.candidates(s):
             return refusal
         return self._complete(s, action, refusal)
 

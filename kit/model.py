@@ -159,7 +159,7 @@ class Model(Generic[S, A]):
         rule = self.rule_of(action)
         if rule is None:
             return Refusal(f"{shorten(action)} is no action of {self.name}")
-        if action not in tuple(rule.candidates(s)):
+        if action not in rule.candidates(s):
             return Refusal(f"{self.verb(action)}: there is no such action here")
         return rule.guard(s, action)
 
