@@ -152,13 +152,10 @@ def test_symmetry_visits_one_of_each_kind(rms: int) -> None:
 
 
 def test_seven_with_symmetry() -> None:
-    """Seven managers are searched in less than a tenth of a second, with the verdict that the
-    search without symmetry gives.
-    """
-    fastest = min((check(committing(7), symmetry=True) for _ in range(3)), key=lambda r: r.seconds)
-    assert fastest.seconds < 0.1
-    assert (fastest.states, fastest.complete, fastest.unreached) == (920, True, ())
-    assert fastest.violation is None
+    """Of seven managers 920 states are left, with the verdict of the search without symmetry."""
+    found = check(committing(7), symmetry=True)
+    assert (found.states, found.complete, found.unreached) == (920, True, ())
+    assert found.violation is None
 
 
 PROPERTIES: dict[str, tuple[Property, ...]] = {
