@@ -24,6 +24,7 @@ from kit.views.frame import refusal_text
 from kit.views.question import Question
 from kit.views.registry import for_model
 
+SHOWN_BROKEN = ("placements", "spacetime", "lamps")
 ASKED_ABOUT = ("begin", "stream", "commit", "cancel")
 
 
@@ -40,7 +41,7 @@ def changes(timeline: Timeline) -> Asked:
     Raises:
         KitError: when no epoch comes next.
     """
-    ahead = _copy(timeline)
+    ahead = copied(timeline)
     ahead.to_milestone()
     scene = scene_of(ahead)
     question = None if ahead.now.milestone is None else for_model(ahead.model).question(scene)
@@ -142,7 +143,7 @@ def events(timeline: Timeline) -> Asked:
         KitError: when no operation comes next.
     """
     m = cluster_of(timeline)
-    ahead = _copy(timeline)
+    ahead = copied(timeline)
     known = len(facts.log(m, ahead.state))
     while ahead.forward() is not None:
         pass
@@ -168,7 +169,7 @@ def sources(timeline: Timeline) -> Asked:
         KitError: when none streams anything.
     """
     m = cluster_of(timeline)
-    ahead = _copy(timeline)
+    ahead = copied(timeline)
     while not _streams(m, ahead.state):
         if ahead.forward() is None:
             raise KitError("predict: nothing is streamed here")
@@ -218,10 +219,11 @@ def breaks(timeline: Timeline, safeguard: str) -> Asked:
         f"The shortest run that breaks one: {verbs}. "
         + " ".join(f"{lamp.title}: {lamp.witness}." for lamp in broken),
     )
-    return Asked(question, still(run, "placements", "lamps"))
+    panels = [panel.name for panel in for_model(run.model).panels]
+    return Asked(question, still(run, *(name for name in SHOWN_BROKEN if name in panels)))
 
 
-def _copy(timeline: Timeline) -> Timeline:
+def copied(timeline: Timeline) -> Timeline:
     """The same way to the same moment, to look ahead from."""
     copy = Timeline(timeline.model, timeline.script)
     for moment in timeline.path(timeline.at)[1:]:

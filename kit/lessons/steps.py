@@ -2,15 +2,57 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kit.errors import BadInput, Refused
 from kit.lessons.stills import cluster_of
+from kit.registry import one_of
+from kit.scenario import FOLDER, files, open_file
 from kit.tcm import facts
 from kit.timeline import Moment
+from kit.widgets.player import Player
 
-if TYPE_CHECKING:
-    from kit.widgets.player import Player
+
+def story(name: str, *, controls: bool = False) -> Player:
+    """A Player on a story that is told in a scenario file of the kit, looked at from its start.
+
+    ``name`` is the file's, without ``.txt``, behind its model's: ``dataplane/anomaly-lost-write``.
+
+    Raises:
+        BadInput: for an unknown name, with the nearest ones.
+    """
+    known = {str(path.relative_to(FOLDER).with_suffix("")): path for path in files()}
+    if name not in known:
+        raise BadInput("story", name, one_of(name, list(known)))
+    return Player(open_file(known[name]), controls=controls)
+
+
+def before(player: Player, verb: str) -> Moment:
+    """Show the moment before the first step of the branch with this verb; it is still to come.
+
+    Raises:
+        BadInput: when the branch has no such step.
+    """
+    return player.goto(player.timeline.moments[_step(player, verb)].parent)
+
+
+def after(player: Player, verb: str) -> Moment:
+    """Show the moment after the first step of the branch with this verb.
+
+    Raises:
+        BadInput: when the branch has no such step.
+    """
+    return player.goto(_step(player, verb))
+
+
+def _step(player: Player, verb: str) -> int:
+    """The moment that the first step with this verb leads to."""
+    timeline = player.timeline
+    verbs = {
+        timeline.model.verb(timeline.moments[moment].action): moment
+        for moment in reversed(timeline.path()[1:])
+    }
+    if verb not in verbs:
+        raise BadInput("verb", verb, one_of(verb, list(verbs)))
+    return verbs[verb]
 
 
 def to_epoch(player: Player, epoch: int) -> Moment:

@@ -58,6 +58,7 @@ _PLACES = (
     "kit.lessons.tasks_clusters",
     "kit.lessons.tasks_rehearsals",
     "kit.lessons.tasks_models",
+    "kit.lessons.tasks_requests",
 )
 
 

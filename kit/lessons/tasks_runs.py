@@ -12,14 +12,14 @@ from kit.errors import Refused
 from kit.lessons.stills import cluster_of
 from kit.lessons.tasks import Case, Marks, Task
 from kit.model import Model, always
-from kit.registry import build, scenario_of
+from kit.registry import build, entries, scenario_of
 from kit.tcm import facts
 from kit.tcm.rules_metadata import Cancel
 from kit.timeline import Timeline
 
 
 class Course(Struct, frozen=True):
-    """Where a run takes place: a scenario's ring, budgets of its own, safeguards off."""
+    """Where a run takes place: a scenario's ring (or a model as it is), budgets, safeguards off."""
 
     scenario: str
     extra: tuple[tuple[str, Any], ...] = ()
@@ -27,14 +27,18 @@ class Course(Struct, frozen=True):
 
     def model(self) -> Model[Any, Any]:
         """The model to replay on."""
+        if self.scenario in entries():
+            return build(self.scenario, dict(self.extra), self.off)
         entry, scenario = scenario_of(self.scenario)
-        return build(entry.name, {**dict(scenario.parameters), **dict(self.extra)}, self.off)
+        return build(
+            entry.name, {**dict(scenario.parameters), **dict(self.extra)}, self.off or scenario.off
+        )
 
 
 def replay(course: Course, verbs: list[str]) -> tuple[Timeline, str | None]:
     """Do the verbs one after the other; with the word on the first that cannot be done."""
     timeline = Timeline(course.model())
-    model = cluster_of(timeline)
+    model = timeline.model
     for number, verb in enumerate(verbs, start=1):
         known = [*model.actions(timeline.state), *(a for a, _ in model.waiting(timeline.state))]
         action = next((one for one in known if model.verb(one) == verb.strip()), None)

@@ -8,6 +8,7 @@ from kit.check import check
 from kit.lessons.tasks_runs import Course
 from kit.model import always
 from kit.registry import scenario_of
+from kit.scenario import FOLDER, open_file
 from kit.tcm import facts
 from kit.timeline import Timeline
 
@@ -131,7 +132,41 @@ def prepared_in_vain() -> list[str]:
     return [*verbs, "decide abort", *(f"obey RM{i}" for i in range(3))]
 
 
+def lost_write() -> list[str]:
+    """The second story of CEP-21, up to the read that misses the write."""
+    timeline = open_file(FOLDER / "dataplane" / "anomaly-lost-write.txt")
+    verbs = [timeline.model.verb(one.action) for one in timeline.moments[1:]]
+    return verbs[: verbs.index("answer read 2") + 1]
+
+
+def stale_plan() -> list[str]:
+    """Two answers of three, one of an epoch in which three of four are needed."""
+    return [
+        "write 1 at epoch 100",
+        "A answers ok at epoch 100",
+        "B answers ok at epoch 101",
+        "answer the client",
+    ]
+
+
+def always_meet(readers: list[str], writers: list[str]) -> bool:
+    """Counted: what two majorities need beyond the nodes that there are, they share."""
+    alone = len(set(readers) - set(writers)), len(set(writers) - set(readers))
+    both = len(set(readers) & set(writers))
+    shared = len(readers) // 2 + 1 - alone[0], len(writers) // 2 + 1 - alone[1]
+    return max(shared[0], 0) + max(shared[1], 0) > both
+
+
+def still_quorum(answered: list[str], group: list[str]) -> bool:
+    """Members alone count, and more than half of the members are needed."""
+    return 2 * sum(name in group for name in set(answered)) > len(group)
+
+
 RIGHT: dict[str, Any] = {
+    "miss-a-write": lost_write,
+    "stale-plan": stale_plan,
+    "always-meet": lambda: always_meet,
+    "still-quorum": lambda: still_quorum,
     "an-invariant": lambda: disagree,
     "steps-of-a-model": lambda: steps,
     "prepared-in-vain": prepared_in_vain,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kit.storage import facts
-from kit.storage.facts_steps import Committed, Ended, happened
+from kit.storage.facts_steps import Committed, Ended, Met, happened
 from kit.views.panel import Scene
 from kit.views.question import Question
 
@@ -15,7 +15,23 @@ def question(scene: Scene) -> Question | None:
     [*_, event] = happened(scene.model, scene.before, scene.action, scene.state) or (None,)
     if isinstance(event, Ended):
         return _answer(scene, event)
+    if isinstance(event, Met) and event.epoch not in (None, event.had):
+        return meeting(event, scene.say)
     return _groups(scene, event) if isinstance(event, Committed) else None
+
+
+def meeting(met: Met, because: str) -> Question:
+    """What a replica makes of a message of another epoch than its own."""
+    choices = ("it catches up first", "it does what it is asked", "it answers an error")
+    does = choices[2] if met.error else choices[1]
+    by = "without an epoch" if met.epoch is None else f"by epoch {met.epoch}"
+    return Question(
+        f"{met.replica} knows epoch {met.had} and gets a {met.title.split()[0]} {by}. "
+        "What does it do?",
+        choices,
+        (choices[0], does) if met.caught_up else (does,),
+        because,
+    )
 
 
 def _answer(scene: Scene, event: Ended) -> Question:

@@ -9,6 +9,7 @@ from kit.views.question import Question
 from kit.views.registry import Views
 from kit.views.storage.groups import VIEWS as GROUPS
 from kit.views.storage.played import SENDS
+from kit.views.storage.predict import meeting
 from kit.views.storage.spacetime import SPACETIME
 from kit.views.storage.told import events
 
@@ -18,17 +19,7 @@ def question(scene: Scene) -> Question | None:
     found = [event for i, event in events(scene) if i == len(scene.way()) - 1]
     if not found or not isinstance(found[-1], Met):
         return None
-    met = found[-1]
-    choices = ("it catches up first", "it does what it is asked", "it answers an error")
-    does = choices[2] if met.error else choices[1]
-    right = (choices[0], does) if met.caught_up else (does,)
-    return Question(
-        f"{met.replica} knows epoch {met.had} and gets a {met.title.split()[0]} by epoch "
-        f"{scene.action.epoch}. What does it do?",
-        choices,
-        right,
-        scene.say,
-    )
+    return meeting(found[-1], scene.say)
 
 
 VIEWS = Views((SENDS, SPACETIME, GROUPS, LAMPS), question=question)
