@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 from kit.errors import BadInput, KitError
+from kit.lessons.hunting import Hunt
 from kit.lessons.prompt import HOME
 from kit.lessons.stills import Still
 from kit.lessons.tasks import SEED, Marks, Task, task_named
@@ -180,4 +181,15 @@ def source_of(answer: Any) -> dict[str, str]:
     return {"name": first.name, "source": source}
 
 
-ENCODE = {"verbs": verbs_of, "ring": ring_of, "function": source_of}
+def names_of(answer: Any) -> dict[str, Any]:
+    """A hunt's seed, and what was said of each variant.
+
+    Raises:
+        BadInput: when it is no hunt.
+    """
+    if not isinstance(answer, Hunt):
+        raise BadInput("answer", answer, "a hunt, with what you said of its variants")
+    return {"seed": answer.seed, "names": {str(n): word for n, word in answer.said.items()}}
+
+
+ENCODE = {"verbs": verbs_of, "ring": ring_of, "function": source_of, "names": names_of}

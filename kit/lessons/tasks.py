@@ -45,7 +45,7 @@ class Task(Struct, frozen=True):
     name: str
     title: str
     text: str
-    wants: Literal["verbs", "ring", "function"]
+    wants: Literal["verbs", "ring", "function", "names"]
     hint: str
     judge: Callable[[Any], Marks]
     seeded: bool = False
@@ -57,6 +57,7 @@ _PLACES = (
     "kit.lessons.tasks_functions",
     "kit.lessons.tasks_clusters",
     "kit.lessons.tasks_rehearsals",
+    "kit.lessons.tasks_hunting",
     "kit.lessons.tasks_models",
     "kit.lessons.tasks_requests",
 )

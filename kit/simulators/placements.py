@@ -115,8 +115,8 @@ class Simulation(Struct, frozen=True):
         kept = "Nothing under way could go on" if self.verdict == STUCK else kept
         return (
             f"Up to {self.most_nodes} nodes, RF {size.rf}{where}, {self.at_once} of "
-            f"{size.parallelism} operations at once; {len(self.turns)} events, {self.refused} "
-            f"operations had to wait, cancelled in {len(self.cancelled)} different steps. {kept}."
+            f"{size.parallelism} operations at once; {len(self.turns)} events. Refused at first: "
+            f"{self.refused}; cancelled in different steps: {len(self.cancelled)}. {kept}."
         )
 
     def __repr__(self) -> str:

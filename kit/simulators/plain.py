@@ -180,7 +180,7 @@ class Plain:
                     tables[keyspace] = {b: row for b, row in rows.items() if b not in bounds}
                 case _:
                     tables[keyspace] = {
-                        bound: _regrouped(part, row, *self.moved(flight, keyspace, bound))
+                        bound: regrouped(part, row, *self.moved(flight, keyspace, bound))
                         for bound, row in rows.items()
                     }
         return replace(self, tables=tables)
@@ -216,7 +216,7 @@ def _with(line: Line, flight: Flight) -> Line:
     return tuple(sorted(owners.items()))
 
 
-def _regrouped(
+def regrouped(
     part: str, row: tuple[Group, Group], gains: Group, loses: Group
 ) -> tuple[Group, Group]:
     """The read and the write group after one part."""

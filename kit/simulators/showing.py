@@ -10,7 +10,7 @@ from kit.views.fragment import Frag, h
 from kit.views.static import static_html
 
 HOLDS, BROKEN = "✓", "✗"
-WIDEST = 64  # characters of a cell in the text form
+WIDEST = 110  # characters of a cell in the text form
 
 
 class Sheet(Struct, frozen=True):

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from kit.check import check
+from kit.lessons.hunting import Hunt, drawn, hunt
 from kit.lessons.tasks_runs import Course
 from kit.model import always
 from kit.registry import scenario_of
 from kit.scenario import FOLDER, open_file
 from kit.tcm import facts
 from kit.timeline import Timeline
+
+
+HUNT = 11  # a seed of the bug hunt
 
 
 def replicas(tokens: dict[str, int], token: int, rf: int) -> list[str]:
@@ -162,6 +166,28 @@ def still_quorum(answered: list[str], group: list[str]) -> bool:
     return 2 * sum(name in group for name in set(answered)) > len(group)
 
 
+def named_hunt() -> Hunt:
+    """A hunt in which every variant was given what it lacks."""
+    found = hunt(HUNT)
+    for number, variant in enumerate(drawn(HUNT), 1):
+        found.said[number] = variant.missing.id
+    return found
+
+
+def unaware(group: list[str], asked: list[str], needed: int) -> bool:
+    """A majority of those who were not asked, as far as there are any."""
+    others = set(group) - set(asked)
+    lost = max(0, len(group) // 2 + 1 - len(others))
+    return len(asked) - lost >= needed
+
+
+def groups(before: list[str], after: list[str], done: int) -> list[list[str]]:
+    """New writers first, then readers, then the old writers go."""
+    reads = after if done >= 2 else before
+    writes = [before, {*before, *after}, {*before, *after}, after][done]
+    return [sorted(reads), sorted(writes)]
+
+
 RIGHT: dict[str, Any] = {
     "miss-a-write": lost_write,
     "stale-plan": stale_plan,
@@ -182,5 +208,8 @@ RIGHT: dict[str, Any] = {
     "surviving": lambda: surviving,
     "must-not-die": lambda: must_not_die,
     "two-may-leave": ring_of_eight,
+    "find-the-bug": named_hunt,
+    "unaware": lambda: unaware,
+    "simple-model": lambda: groups,
 }
 """What gives a right answer, by exercise."""

@@ -1,0 +1,298 @@
+"""Find the bug: variants of the protocol without a name, each with one safeguard missing.
+
+A seed says which one is missing where. The learner plays a variant, searches it, reads the shortest
+run that fails and says what is missing. A wrong word is refuted by a run; the right one is never
+given away. What is in force and what is not is found out on the models, nothing is typed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+
+from kit.check import Result, check
+from kit.errors import BadInput, KitError, Refused
+from kit.lessons.stills import Still, still
+from kit.lessons.verdicts import Verdict
+from kit.model import Model, Safeguard
+from kit.registry import build, entry_of, one_of
+from kit.simulators.drawing import Chance
+from kit.simulators.showing import Sheet
+from kit.timeline import Timeline
+from kit.views.registry import for_model
+
+VARIANTS = 8
+MOST_SEED = 10_000
+LIMIT = 200_000  # states of a search
+# What is missing in the metadata, and what in the requests. Where both can show it, requests do.
+POOL = {
+    "tcm": ("S-09", "S-10", "S-11", "S-16", "S-17", "S-53", "S-54", "S-55"),
+    "dataplane": ("S-01", "S-02", "S-03", "S-04", "S-05", "S-06", "S-07", "S-08", "S-18"),
+}
+# The same for all of a model, so that a variant does not say by its budgets what it is about.
+BUDGETS: dict[str, dict[str, Any]] = {
+    "tcm": {"cancels": 1, "crashes": 1, "window": 2},
+    "dataplane": {"cancels": 1},
+}
+ABOUT = {
+    "tcm": "metadata: steps, barriers, locks, crashes, cancels",
+    "dataplane": "requests: a write and a read while the range moves",
+}
+
+
+class Variant(Struct, frozen=True):
+    """One variant: its model's name, its parameters and the safeguard that it lacks."""
+
+    model: str
+    parameters: dict[str, Any]
+    missing: Safeguard
+
+    def build(self) -> Model[Any, Any]:
+        """The model, without the names of what can be switched off."""
+        model = build(self.model, self.parameters, (self.missing.name,))
+        model.safeguards = ()
+        return model
+
+
+class Found:
+    """The shortest run of a variant that breaks something, step by step in words."""
+
+    def __init__(self, number: int, result: Result, timeline: Timeline) -> None:
+        self.number, self.result, self.timeline = number, result, timeline
+
+    def sheet(self) -> Sheet:
+        """Each step with what it did; below, what is broken at the end."""
+        line = self.timeline
+        moments = [line.moments[at] for at in line.path()[1:]]
+        rows = tuple(
+            (str(i), line.model.verb(moment.action), moment.say)
+            for i, moment in enumerate(moments, start=1)
+        )
+        assert self.result.violation is not None
+        broken = [lamp.title for lamp in line.lamps() if not lamp.ok]
+        notes = (f"✗ {'; '.join(broken)}: {self.result.violation.witness}.",)
+        title = f"Variant {self.number}: the shortest run that breaks something, {len(rows)} steps"
+        return Sheet(title, ("step", "action", "what happened"), rows, notes)
+
+    def __repr__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        return self.sheet()._repr_mimebundle_(**options)
+
+
+class Hunt:
+    """Eight variants from one seed, and the words said of them so far."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.said: dict[int, str] = {}
+        self._variants = drawn(seed)
+        self._found: dict[int, Found] = {}
+
+    def _variant(self, number: int) -> Variant:
+        if type(number) is not int or not 1 <= number <= VARIANTS:
+            raise BadInput("variant", number, f"a number from 1 to {VARIANTS}")
+        return self._variants[number - 1]
+
+    def model(self, number: int) -> Model[Any, Any]:
+        """A variant as a model: for a Player (``controls=False``), a search, random walks.
+
+        Raises:
+            BadInput: when there is no such variant.
+        """
+        model = self._variant(number).build()
+        model.title = f"Variant {number}"
+        return model
+
+    def timeline(self, number: int) -> Timeline:
+        """The beginning of a variant's history: what a Player or a prediction is opened on.
+
+        Raises:
+            BadInput: when there is no such variant.
+        """
+        return Timeline(self.model(number))
+
+    def search(self, number: int) -> Found:
+        """Search a variant for the shortest run that breaks something.
+
+        Raises:
+            BadInput: when there is no such variant.
+        """
+        if number not in self._found:
+            model = self.model(number)
+            result = check(model, max_states=LIMIT)
+            assert result.violation is not None, "every variant is broken"
+            run = Timeline.along(model, result.violation.actions)
+            self._found[number] = Found(number, result, run)
+        return self._found[number]
+
+    def suspects(self, number: int) -> Sheet:
+        """What may be missing in a variant: each with its id and its sentence.
+
+        Raises:
+            BadInput: when there is no such variant.
+        """
+        rows = tuple((g.id, g.title) for g in entry_of(self._variant(number).model).safeguards)
+        return Sheet(f"Variant {number}: one of these is missing", ("id", "safeguard"), rows)
+
+    def accuse(self, number: int, word: str) -> Verdict:
+        """Say which safeguard is missing, by id or name; it is kept for the exercise.
+
+        Raises:
+            BadInput: for an unknown variant, or a safeguard that its model does not have.
+        """
+        verdict = judged(self._variant(number), number, word)
+        self.said[number] = word
+        return verdict
+
+    def sheet(self) -> Sheet:
+        """The variants, nameless, and what was said of each."""
+        rows = tuple(
+            (
+                str(number),
+                ABOUT[variant.model],
+                _planned(variant),
+                self.said.get(number, "?"),
+            )
+            for number, variant in enumerate(self._variants, start=1)
+        )
+        headings = ("variant", "about", "what may be under way", "missing, you say")
+        return Sheet(f"Eight broken protocols, seed {self.seed}", headings, rows)
+
+    def __repr__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        return self.sheet()._repr_mimebundle_(**options)
+
+
+def hunt(seed: int) -> Hunt:
+    """Eight broken variants; another seed gives others.
+
+    Raises:
+        BadInput: for a seed out of its limits.
+    """
+    return Hunt(seed)
+
+
+@cache
+def drawn(seed: int) -> tuple[Variant, ...]:
+    """The variants of a seed: half about metadata, half about requests, in any order.
+
+    Raises:
+        BadInput: for a seed out of its limits.
+    """
+    if type(seed) is not int or not 0 <= seed <= MOST_SEED:
+        raise BadInput("seed", seed, f"a whole number from 0 to {MOST_SEED}")
+    chance = Chance(seed)
+    found: list[Variant] = []
+    for model, ids in POOL.items():
+        left = list(ids)
+        known = {guard.id: guard for guard in entry_of(model).safeguards}
+        for _ in range(VARIANTS // len(POOL)):
+            guard = known[left.pop(chance.below(len(left)))]
+            parameters = {**BUDGETS[model], **dict(guard.smallest)}
+            found.append(Variant(model, parameters, guard))
+    mixed = []
+    while found:
+        mixed.append(found.pop(chance.below(len(found))))
+    return tuple(mixed)
+
+
+def judged(variant: Variant, number: int, word: Any) -> Verdict:
+    """Whether the word names what a variant lacks; if not, the run that refutes it.
+
+    Raises:
+        BadInput: for a safeguard that the variant's model does not have, with the nearest names.
+    """
+    known = {w: g for g in entry_of(variant.model).safeguards for w in (g.id, g.name)}
+    if not isinstance(word, str) or word not in known:
+        raise BadInput("safeguard", word, one_of(word, list(known)))
+    guard = known[word]
+    if guard == variant.missing:
+        return Verdict(True, f"Right: that is what variant {number} lacks.", (guard.title + ".",))
+    lines, evidence = refuted(variant, number, guard)
+    return Verdict(
+        False, f"Not so: {guard.id} is not what variant {number} lacks.", lines, evidence
+    )
+
+
+def refuted(
+    variant: Variant, number: int, guard: Safeguard
+) -> tuple[tuple[str, ...], Still | None]:
+    """Why it is not this safeguard that is missing: a run, and where it parts from the variant.
+
+    The run is the shortest that breaks something where this one alone is missing; played in the
+    variant it is stopped, or leads elsewhere. Where it is not, the variant's own run is played
+    where this one alone is missing.
+    """
+    parameters = dict(guard.smallest)
+    run, title = _shortest(variant.model, guard)
+    theirs = Timeline(build(variant.model, parameters, (variant.missing.name,)))
+    verbs = ", ".join(run.model.verb(run.moments[at].action) for at in run.path()[1:])
+    parted = _parting(run, theirs)
+    if parted is not None:
+        said = (
+            f"Where {guard.id} alone is missing, this run breaks “{title}”: {verbs}.",
+            f"With what variant {number} has, {parted}",
+        )
+        return said, _picture(theirs)
+    own = check(variant.build(), max_states=LIMIT).violation
+    assert own is not None
+    mine = Timeline.along(variant.build(), own.actions)
+    other = Timeline(build(variant.model, variant.parameters, (guard.name,)))
+    parted = _parting(mine, other) or "it does not fail in the same way."
+    verbs = ", ".join(mine.model.verb(action) for action in own.actions)
+    said = (
+        f"Variant {number} breaks by this run: {verbs}.",
+        f"Where {guard.id} alone is missing, {parted}",
+    )
+    return said, _picture(other)
+
+
+@cache
+def _shortest(name: str, guard: Safeguard) -> tuple[Timeline, str]:
+    """The shortest run that breaks something without one safeguard, and what it breaks."""
+    model = build(name, dict(guard.smallest), (guard.name,))
+    violation = check(model, max_states=LIMIT).violation
+    if violation is None:
+        raise KitError(f"without {guard.id} no run of {name} breaks anything")
+    run = Timeline.along(model, violation.actions)
+    return run, next(lamp.title for lamp in run.lamps() if not lamp.ok)
+
+
+def _parting(run: Timeline, other: Timeline) -> str | None:
+    """Where a run and another model part; None when it does all of it and fails as it did.
+
+    The other timeline is left at that place.
+    """
+    for number, at in enumerate(run.path()[1:], start=1):
+        moment = run.moments[at]
+        verb = run.model.verb(moment.action)
+        try:
+            other.do(moment.action)
+        except Refused as refused:
+            reason = refused.reason.removeprefix(f"{verb}: ")
+            return f"step {number}, {verb!r}, is refused: {reason}."
+        if other.now.say != moment.say:
+            return f"step {number}, {verb!r}, does this: {other.now.say}"
+    if any(not lamp.ok for lamp in other.lamps()):
+        return None
+    return f"all {len(run.path()) - 1} steps can be done, and nothing breaks."
+
+
+def _picture(timeline: Timeline) -> Still:
+    """The panels that stay, of the moment at which the two part."""
+    names: Iterator[str] = (p.name for p in for_model(timeline.model).panels if p.still)
+    return still(timeline, *list(names)[:1])
+
+
+def _planned(variant: Variant) -> str:
+    """The operations that may be begun, as the variant's parameters have them."""
+    model: Any = variant.build()
+    operations = [x.title for x in model.tcm.cluster.operations]
+    return "; ".join(operations)
