@@ -13,7 +13,6 @@ from kit.scenario import FOLDER, open_file
 from kit.tcm import facts
 from kit.timeline import Timeline
 
-
 HUNT = 11  # a seed of the bug hunt
 
 
@@ -136,6 +135,28 @@ def prepared_in_vain() -> list[str]:
     return [*verbs, "decide abort", *(f"obey RM{i}" for i in range(3))]
 
 
+def named_hunt() -> Hunt:
+    """A hunt in which every variant was given what it lacks."""
+    found = hunt(HUNT)
+    for number, variant in enumerate(drawn(HUNT), 1):
+        found.said[number] = variant.missing.id
+    return found
+
+
+def unaware(group: list[str], asked: list[str], needed: int) -> bool:
+    """A majority of those who were not asked, as far as there are any."""
+    others = set(group) - set(asked)
+    lost = max(0, len(group) // 2 + 1 - len(others))
+    return len(asked) - lost >= needed
+
+
+def groups(before: list[str], after: list[str], done: int) -> list[list[str]]:
+    """New writers first, then readers, then the old writers go."""
+    reads = after if done >= 2 else before
+    writes = [before, {*before, *after}, {*before, *after}, after][done]
+    return [sorted(reads), sorted(writes)]
+
+
 def lost_write() -> list[str]:
     """The second story of CEP-21, up to the read that misses the write."""
     timeline = open_file(FOLDER / "dataplane" / "anomaly-lost-write.txt")
@@ -164,28 +185,6 @@ def always_meet(readers: list[str], writers: list[str]) -> bool:
 def still_quorum(answered: list[str], group: list[str]) -> bool:
     """Members alone count, and more than half of the members are needed."""
     return 2 * sum(name in group for name in set(answered)) > len(group)
-
-
-def named_hunt() -> Hunt:
-    """A hunt in which every variant was given what it lacks."""
-    found = hunt(HUNT)
-    for number, variant in enumerate(drawn(HUNT), 1):
-        found.said[number] = variant.missing.id
-    return found
-
-
-def unaware(group: list[str], asked: list[str], needed: int) -> bool:
-    """A majority of those who were not asked, as far as there are any."""
-    others = set(group) - set(asked)
-    lost = max(0, len(group) // 2 + 1 - len(others))
-    return len(asked) - lost >= needed
-
-
-def groups(before: list[str], after: list[str], done: int) -> list[list[str]]:
-    """New writers first, then readers, then the old writers go."""
-    reads = after if done >= 2 else before
-    writes = [before, {*before, *after}, {*before, *after}, after][done]
-    return [sorted(reads), sorted(writes)]
 
 
 RIGHT: dict[str, Any] = {
