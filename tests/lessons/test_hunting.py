@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import nbformat
 import pytest
 
 from kit.check import check
@@ -14,6 +16,7 @@ from kit.registry import build, entry_of
 from kit.timeline import Timeline
 from kit.trace import dumps
 from kit.widgets import Player
+from tests.house.source import ROOT
 from tests.lessons.answers import HUNT, named_hunt
 
 EVERY = [(model, id_) for model, ids in POOL.items() for id_ in ids]
@@ -144,3 +147,19 @@ def test_bad_input_is_told(act: Any, said: str) -> None:
     """Seeds, numbers and names that do not exist are refused in one line."""
     with pytest.raises(BadInput, match=said):
         act()
+
+
+def test_the_notebook_gives_no_answer_away() -> None:
+    """No word that is filled in is right, and no stored output names what a variant lacks."""
+    notebook = nbformat.read(ROOT / "notebooks" / "07-find-the-bug.ipynb", as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    text = "\n".join(cell.source for cell in notebook.cells)
+    (seed,) = re.findall(r"hunt\((\d+)\)", text)
+    variants = drawn(int(seed))
+    accused = re.findall(r'accuse\((\d+), "(S-\d+)"\)', text)
+    assert len(accused) >= 2
+    assert all(variants[int(number) - 1].missing.id != word for number, word in accused)
+    stored = "\n".join(str(output) for cell in code for output in cell.outputs)
+    names = {variant.missing.name for variant in variants}
+    assert not [name for name in names if name in stored or name in text]
+    assert "Right: that is what variant" not in stored
