@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import nbformat
 import pyarrow as pa
 import pytest
 
@@ -11,6 +12,7 @@ from kit.errors import BadInput, KitError
 from kit.simulators.placements import simulate
 from kit.spark.simulating import SIMULATIONS, VIOLATIONS, replay, simulations, violations
 from kit.spark.sweep import reopen, sweep
+from tests.house.source import ROOT
 
 SMALL: dict[str, Any] = {"nodes": 7, "rf": 2}
 
@@ -107,3 +109,18 @@ def test_only_tables_of_one_kind_are_gathered() -> None:
             violations(*tables)
     with pytest.raises(BadInput, match="rows of simulations or of a sweep"):
         violations(pa.table({"seed": [1]}))
+
+
+@pytest.mark.spec("H-017", "H-020")
+def test_the_notebook_says_the_same_without_spark(capsys: pytest.CaptureFixture[str]) -> None:
+    """The cells of the lesson that use Spark print what is stored when they run in one process."""
+    notebook = nbformat.read(ROOT / "notebooks" / "07-find-the-bug.ipynb", as_version=4)
+    names: dict[str, Any] = {"spark": None}
+    exec("from kit.spark.simulating import replay, simulations, violations", names)
+    exec("from kit.spark.sweep import sweep", names)
+    asked = [cell for cell in notebook.cells if "simulations(spark" in cell.source]
+    asked += [cell for cell in notebook.cells if cell.source.startswith("again = replay(")]
+    assert len(asked) == 2
+    for cell in asked:
+        exec(cell.source, names)
+        assert capsys.readouterr().out == "".join(output.text for output in cell.outputs)
