@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 from kit.widgets import Player
 from tests.widgets.browsing import Desk, launch
+from tests.widgets.laboratory import server
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +20,14 @@ def browser(chromium_path: Path) -> Iterator[Browser]:
         found = launch(playwright, chromium_path)
         yield found
         found.close()
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """The folder and the address of a JupyterLab."""
+    folder = tmp_path_factory.mktemp("lab")
+    with server(folder) as address:
+        yield folder, address
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
-from tests.widgets.laboratory import run_cell, server
+from tests.widgets.laboratory import run_cell
 
 pytestmark = pytest.mark.browser
 
@@ -21,19 +21,18 @@ WHERE = "document.querySelector('.kp-where').textContent"
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+def page(browser: Browser, lab: tuple[Path, str]) -> Iterator[Page]:
     """A notebook with one Player of the data plane, its switch board open."""
-    folder: Path = tmp_path_factory.mktemp("lab")
+    folder, address = lab
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
     nbformat.write(notebook, folder / "search.ipynb")
-    with server(folder) as address:
-        context = browser.new_context(viewport={"width": 1280, "height": 720})
-        context.set_default_timeout(60_000)
-        made = context.new_page()
-        run_cell(made, address, "search.ipynb", "dataplane")
-        made.click(".kit-player button:has-text('Safeguards')")
-        yield made
-        context.close()
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    context.set_default_timeout(60_000)
+    made = context.new_page()
+    run_cell(made, address, "search.ipynb", "dataplane")
+    made.click(".kit-player button:has-text('Safeguards')")
+    yield made
+    context.close()
 
 
 @pytest.mark.spec("H-009")
