@@ -223,8 +223,8 @@ def courses(tcm: Tcm) -> tuple[Course, ...]:
         if isinstance(action, Begin):
             for sequence in tcm.snapshot(after.events).metadata.sequences:
                 tokens |= {stream.range.right for stream in sequence.plan.movements[0].streams}
-    found = {project(tcm, token).label: project(tcm, token) for token in sorted(tokens)}
-    return tuple(found.values())
+    found = [project(tcm, token) for token in sorted(tokens)]
+    return tuple({course.label: course for course in found}.values())
 
 
 def crossings(course: Course, write: Level, read: Level, reading: Reading) -> Iterator[Crossing]:
