@@ -44,6 +44,12 @@ CLASSES = {
     "broken": f"background:{SIGNS['broken']};border-radius:3px",
     "waits": "background:#ffffff;border-style:dashed",
     "milestone": f"background:{SIGNS['next']};color:#ffffff;padding:1px 8px;margin-right:8px",
+    "cards": "display:flex;flex-wrap:wrap;gap:6px;margin:4px 0 10px",
+    "card": f"border:1.5px solid {LIGHT['edge']};border-radius:6px;padding:4px 8px;max-width:200px",
+    "cellar": f"padding:0 6px;border:1.5px solid {OUTLINE};border-radius:3px",
+    "leftover": f"border-left:4px solid {SIGNS['removed']};padding-left:6px;font-weight:600",
+    "request": "margin:2px 0",
+    "told": "padding-left:26px",
     "beside": "display:flex;flex-wrap:wrap;gap:8px 36px",
 }
 INLINE = frozenset("span b i em strong small code kbd".split())

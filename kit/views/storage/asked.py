@@ -26,12 +26,12 @@ def _card(row: RequestRow) -> Frag:
     return h(
         "li",
         h(
-            "p",
+            "div",
             h("span", sign, class_=kind, role="img", aria_label=row.phase),
             h("b", row.title),
             f" {_asked(row)}",
         ),
-        [h("p", line) for line in _lines(row)],
+        [h("div", line, class_="told") for line in _lines(row)],
         k=f"request:{row.number}",
         class_="request",
     )

@@ -44,24 +44,24 @@ def _card(scene: Scene, row: ReplicaRow, then: ReplicaRow | None) -> Frag:
     return h(
         "li",
         h(
-            "p",
+            "div",
             h("b", row.name),
             h("span", f" knows {row.epoch}", class_="changed" if learned else None),
             h("small", behind),
             None if row.up else h("strong", " ✗ down"),
         ),
         h(
-            "p",
+            "div",
             h(
                 "span",
                 f"{SIGNS[row.held]} {row.cell}",
                 class_=f"cellar {row.held}{' changed' if changed else ''}",
             ),
         ),
-        [h("p", words, class_="leftover" if words.startswith("leftover") else None)
+        [h("div", words, class_="leftover" if words.startswith("leftover") else None)
          for words in _notes(scene, row)],
         [
-            h("p", words, k=f"card:{row.name}:copy:{way.source}:{way.target}")
+            h("div", words, k=f"card:{row.name}:copy:{way.source}:{way.target}")
             for way, words in _ways(row)
         ],
         k=f"card:{row.name}",
