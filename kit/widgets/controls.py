@@ -26,7 +26,19 @@ WORDS = {
     "menu": "offer every operation",
     "window": "entries ahead of a gap",
     "barrier": "progress barrier",
+    "requests": "requests (; between)",
+    "together": "clients side by side",
+    "repair": "read repair",
+    "retry": "retry a stale plan",
+    "timeouts": "timeouts at any moment",
+    "exchange": "epochs in messages",
+    "reading": "pending replicas",
+    "ring_delay": "ticks of RING_DELAY",
+    "cleaning": "clean-up",
+    "collecting": "collect tombstones",
 }
+WRITTEN = ("requests", "request")
+"""Fields that a person writes as text; several lines with a semicolon between."""
 CHOICES = {"strategy": ("simple", "network", "everywhere")}
 HIDDEN = frozenset({"epoch", "low", "high"})
 RING = ("nodes", "tokens", "rf", "strategy", "dcs", "racks")
@@ -188,7 +200,8 @@ class Controls:
             for name in RING:
                 given[name] = self.fields[name].value
         if touched:
-            given[touched] = self.fields[touched].value
+            value = self.fields[touched].value
+            given[touched] = _lines(value) if touched == "requests" else value
             if touched in RING and given.get("operations") and touched != "rf":
                 given.pop("operations")
         return given
@@ -294,6 +307,9 @@ def _widget(field: Any, value: Any) -> Any:
     kind = field.type
     if isinstance(kind, msgspec.inspect.BoolType):
         return ipywidgets.Checkbox(value=value, description=word, indent=False)
+    if field.name in WRITTEN:
+        text = value if isinstance(value, str) else "; ".join(value)
+        return ipywidgets.Text(value=text, description=word, continuous_update=False, **wide)
     if isinstance(kind, msgspec.inspect.IntType):
         return ipywidgets.BoundedIntText(value=value, min=0, max=1000, description=word, **wide)
     options: tuple[str, ...] | None = CHOICES.get(field.name)
@@ -302,6 +318,11 @@ def _widget(field: Any, value: Any) -> Any:
     if options is not None:
         return ipywidgets.Dropdown(options=options, value=value, description=word, **wide)
     return None
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text that has semicolons between them."""
+    return [line.strip() for line in text.split(";") if line.strip()]
 
 
 def _switch(code: str, title: str, on: bool) -> ipywidgets.Checkbox:

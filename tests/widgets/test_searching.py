@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from kit.dataplane.model import Dataplane
 from kit.errors import BadInput
 from kit.registry import build
+from kit.storage import facts
 from kit.timeline import Timeline
 from kit.widgets import Player
 from kit.widgets.controls import Controls
@@ -165,3 +167,18 @@ def test_a_model_that_is_not_registered_is_searched_as_it_is() -> None:
     board.button.click()
     finish(board)
     assert board.found.value
+
+
+def test_requests_are_written_as_text() -> None:
+    """Other requests and levels are typed in; a wrong one is told in place and changes nothing."""
+    player, controls = opened()
+    controls.fields["requests"].value = "K1 write ALL; K1 delete ALL; K2 read ONE"
+    rows = facts.requests(cast(Dataplane, player.model), player.state)
+    assert [(row.title, row.level) for row in rows] == [
+        ("write 1", "ALL"),
+        ("delete 2", "ALL"),
+        ("read 3", "ONE"),
+    ]
+    controls.fields["requests"].value = "K1 write SOMETIMES"
+    assert "SOMETIMES" in controls.message.value
+    assert len(list(player.model.actions(player.state))) > 0
