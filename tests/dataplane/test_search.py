@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from kit.check import check
 from kit.dataplane.safeguards import SAFEGUARDS
 from kit.fuzz import fuzz
+from kit.model import Monitor
 from kit.registry import build
+from kit.storage.actions import Start
 from kit.timeline import Timeline
 from tests.dataplane.runs import BROKEN, CLEAN, LARGE, search, smallest
 
@@ -104,6 +107,46 @@ def test_a_client_loses_a_write(name: str) -> None:
     assert found.violation is not None
     assert found.violation.property == "visible"
     assert "which had succeeded" in found.violation.witness
+
+
+def missed_between(model: Any, written: int, read: int) -> Monitor:
+    """A monitor for one anomaly: a write planned by one epoch is missed by a read of another."""
+    (visible,) = (monitor for monitor in model.monitors if monitor.name == "visible")
+
+    def step(memory: Any, before: Any, action: Any, after: Any) -> Any:
+        epochs, inner = memory
+        if isinstance(action, Start):
+            epochs = (*epochs[: action.request], action.epoch, *epochs[action.request + 1 :])
+        return epochs, visible.step(inner, before, action, after)
+
+    def verdict(memory: Any) -> str | None:
+        epochs, inner = memory
+        return visible.verdict(inner) if epochs == (written, read) else None
+
+    return Monitor("anomaly", "", lambda: ((0, 0), visible.begin()), step, verdict)
+
+
+ANOMALIES = [
+    pytest.param(rf, *epochs, marks=[pytest.mark.deep] if rf == 3 else [])
+    for rf in (1, 3)
+    for epochs in ((103, 101), (100, 102))
+]
+
+
+@pytest.mark.spec("B-022", "B-023")
+@pytest.mark.parametrize(("rf", "written", "read"), ANOMALIES)
+def test_the_search_finds_both_anomalies_unaided(rf: int, written: int, read: int) -> None:
+    """Without the barrier a write by 103 is missed by a read of 101, one by 100 by one of 102."""
+    model = build("dataplane", {"rf": rf}, ("progress-barrier",))
+    found = check(model, (), monitors=(missed_between(model, written, read),))
+    assert found.violation is not None
+    verbs = [model.verb(action) for action in found.violation.actions]
+    assert f"write 1 at epoch {written}" in verbs
+    assert f"read 2 at epoch {read}" in verbs
+    kept = build("dataplane", {"rf": 1})
+    clean = check(kept, (), monitors=(missed_between(kept, written, read),))
+    assert clean.violation is None
+    assert clean.complete
 
 
 @pytest.mark.deep
