@@ -11,7 +11,7 @@ import pytest
 from kit.errors import BadInput, KitError
 from kit.simulators.placements import simulate
 from kit.spark.simulating import SIMULATIONS, VIOLATIONS, replay, simulations, violations
-from kit.spark.sweep import reopen, sweep
+from kit.spark.sweeping import reopen, sweep
 from tests.house.source import ROOT
 
 SMALL: dict[str, Any] = {"nodes": 7, "rf": 2}
@@ -117,7 +117,7 @@ def test_the_notebook_says_the_same_without_spark(capsys: pytest.CaptureFixture[
     notebook = nbformat.read(ROOT / "notebooks" / "07-find-the-bug.ipynb", as_version=4)
     names: dict[str, Any] = {"spark": None}
     exec("from kit.spark.simulating import replay, simulations, violations", names)
-    exec("from kit.spark.sweep import sweep", names)
+    exec("from kit.spark.sweeping import sweep", names)
     asked = [cell for cell in notebook.cells if "simulations(spark" in cell.source]
     asked += [cell for cell in notebook.cells if cell.source.startswith("again = replay(")]
     assert len(asked) == 2

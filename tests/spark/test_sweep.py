@@ -13,7 +13,7 @@ from kit.errors import BadInput
 from kit.fuzz import Walker, fuzz
 from kit.model import fingerprint
 from kit.registry import build
-from kit.spark.sweep import SWEEP, Sweep, reopen, stored, sweep
+from kit.spark.sweeping import SWEEP, Sweep, reopen, stored, sweep
 from kit.timeline import Timeline
 from kit.views.export import export_html
 
