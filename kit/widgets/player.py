@@ -245,7 +245,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         texts, nodes = len(self.reel.store), len(self.reel.nodes)
         if message.session != self.reel.session or message.sync > texts or message.nodes > nodes:
             self.stage.pack = self.reel.pack()
-        elif message.sync < texts or message.nodes < nodes:
+        else:  # also who lacks nothing may look at another moment than the one to be shown
             self._tell(self.reel.news(max(0, message.sync), max(0, message.nodes)))
 
     def _within(self, moment: int) -> None:

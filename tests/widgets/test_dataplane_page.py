@@ -15,6 +15,7 @@ from tests.widgets.browsing import Desk
 pytestmark = pytest.mark.browser
 
 STORIES = ["dataplane/anomaly-lost-write", "dataplane/no-longer-a-member"]
+PARTS = (".kp-main", ".kp-aside")
 WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -40,6 +41,17 @@ def test_nothing_is_cut_off_at_the_side(desk: Callable[..., Desk], name: str) ->
         player.goto(moment)
         found.flush()
         assert found.page.evaluate(WIDE) <= 0
+
+
+def test_in_a_narrow_cell_the_side_goes_below(desk: Callable[..., Desk]) -> None:
+    """In a narrow window the panels of the side stand under the main ones, and nothing is cut."""
+    found = desk(story(STORIES[0]))
+    found.page.set_viewport_size({"width": 820, "height": 720})
+    boxes = [found.page.locator(f".kp-stage {name}").bounding_box() for name in PARTS]
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert boxes[1]["y"] >= boxes[0]["y"] + boxes[0]["height"]
+    assert found.page.evaluate(WIDE) <= 0
 
 
 def test_the_replicas_are_played_on_the_board(desk: Callable[..., Desk]) -> None:

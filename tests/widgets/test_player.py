@@ -243,6 +243,18 @@ def test_traces_are_saved_and_loaded(tmp_path: Path) -> None:
         other.load(tmp_path / "no-such-file")
 
 
+def test_who_opens_later_sees_the_moment_that_is_shown() -> None:
+    """A reader that lacks nothing is told all the same at which moment the player stands."""
+    player, said = quiet()
+    player.step()
+    player.stage.pack = player.reel.pack()
+    player.goto(0)
+    said.clear()
+    held = {"sync": len(player.reel.store), "nodes": 2, "session": player.reel.session}
+    player._hear(None, held, None)
+    assert (said[0]["at"], said[0]["n"], said[0]["f"]) == (0, [], [])
+
+
 def test_a_script_takes_the_place_of_suggestions() -> None:
     """A scenario's lines are done, in order, as soon as each may happen."""
     player, _ = quiet("tcm/cancel")
