@@ -31,6 +31,7 @@ from kit.views.storage.replicas import short
 from kit.views.storage.told import line
 
 HEAD = 7
+BESIDE = 38
 LEGEND = (
     "message @ its epoch",
     "answer @ the replica's",
@@ -266,19 +267,25 @@ def _cross(at: float, y: float) -> Frag:
 
 def _alarms(scene: Scene, found: Layout) -> list[Frag]:
     """A sign over every step that was the first to break a promise."""
-    column = {one.step: one.column for one in found.placed}
-    wrong = {one.step: one.title for one in broken(scene) if one.step in column}
+    placed = {one.step: one for one in found.placed}
+    wrong = {one.step: one.title for one in broken(scene) if one.step in placed}
     return [
-        h(
-            "g",
-            h("rect", x=x(column[step]) - 8, y=1, width=16, height=15, class_="stop fails"),
-            _text("!", x(column[step]), 13, "tag on"),
-            h("title", title),
-            k=f"alarm:{step}",
-        )
+        _alarm(placed[step], title)
         for step, title in wrong.items()
-        if column[step] >= found.first
+        if placed[step].column >= found.first
     ]
+
+
+def _alarm(one: Placed, title: str) -> Frag:
+    """The sign of one step, beside the number of the epoch where it commits one."""
+    middle = x(one.column) + BESIDE * isinstance(one.event, Committed)
+    return h(
+        "g",
+        h("rect", x=middle - 8, y=1, width=16, height=15, class_="stop fails"),
+        _text("!", middle, 13, "tag on"),
+        h("title", title),
+        k=f"alarm:{one.step}",
+    )
 
 
 SPACETIME = Panel(
