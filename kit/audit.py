@@ -8,7 +8,7 @@ understand; so it is looked for, and told in one line with the place in the code
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from types import CodeType, MethodType
@@ -37,7 +37,22 @@ def audit(model: Model[Any, Any], state: Any) -> None:
                 if content(state) != before:
                     verb = model.verb(action)
                     raise BadInput(place(f"effect of {verb}", rule.effect), "a changed state", _NEW)
+                if after is None:
+                    raise BadInput(
+                        place(f"effect of {model.verb(action)}", rule.effect), None, _NEW
+                    )
                 _stands(after, f"effect of {model.verb(action)}", rule.effect)
+
+
+def audit_all(model: Model[Any, Any], states: Iterable[Any]) -> None:
+    """Look for the function that changed one of the states that a search went through.
+
+    Raises:
+        BadInput: naming it; or saying at least that states do not stay as they are.
+    """
+    for state in states:
+        audit(model, state)
+    raise BadInput(model.name, "states that change after they were made", _NEW)
 
 
 def blame(

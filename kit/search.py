@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from kit.audit import audit
+from kit.audit import audit, audit_all
 from kit.errors import KitError
 from kit.model import Model, Monitor, Property
 from kit.progress import Progress
@@ -92,6 +92,8 @@ class Search:
         if violation is None:
             search = self._breadth_first if mode == "breadth" else self._depth_first
             violation = search(progress)
+        if any(key not in self.parents for key in self.parents):
+            audit_all(self.model, [self.state_of(key) for key in self.parents])
         if violation is None and self.complete and self.goals:
             return self._possible_progress()
         return violation
@@ -382,8 +384,10 @@ class Search:
                     node = after
                     break
             else:
+                why = "its symmetry joins states that do not behave alike"
+                if not self.symmetry:
+                    why = "it does not do the same thing twice: no chance, no clock in a model"
                 raise KitError(
-                    f"{self.model.name}: its symmetry joins states that do not behave alike; "
-                    f"after {len(actions)} steps a run cannot be replayed"
+                    f"{self.model.name}: {why}; after {len(actions)} steps a run cannot be replayed"
                 )
         return tuple(actions), node

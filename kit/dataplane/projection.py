@@ -93,8 +93,8 @@ class _Projection:
         for action, after in self.tcm.successors(_all_streamed(self.tcm, found.state)):
             if isinstance(action, Event):
                 if len(self.known) >= MOST_MOMENTS:
-                    allowed = f"ones with at most {MOST_MOMENTS} futures"
-                    raise BadInput("operations", len(self.known), allowed)
+                    allowed = f"together at most {MOST_MOMENTS} futures"
+                    raise BadInput("operations, cancels", f"more than {MOST_MOMENTS}", allowed)
                 path = (*found.path, len(self.known))
                 self.known.append(Known(replace(after, streamed=()), path))
                 yield action, len(self.known) - 1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kit.dataplane.solo import REPLICAS, SoloParameters, replica
+from kit.dataplane.solo import REPLICAS, ReplicaParameters, replica
 from kit.registry import Entry
 from kit.storage.solo import Replica
 
-ENTRY = Entry("replica", Replica.title, SoloParameters, replica, REPLICAS)
+ENTRY = Entry("replica", Replica.title, ReplicaParameters, replica, REPLICAS)

@@ -23,21 +23,36 @@ _OWN = {guard.name: guard for guard in SAFEGUARDS}
 class SoloParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The cluster and the operation whose range it is.
 
-    ``request`` is what the coordinator is asked, such as ``K1 write QUORUM``; ``replica`` the real
-    replica's name (None: the first that loses the range, else the first), ``messages`` how many
-    writes it may get. The others are those of the dataplane model.
+    Both models take them; they are those of the dataplane model.
     """
 
     nodes: int = 3
     rf: int = 3
     operations: tuple[str, ...] = ()
     epoch: int = 99
-    request: str = "K1 write QUORUM"
-    replica: str | None = None
-    messages: int = 3
     exchange: Exchange = "epoch"
+
+
+class CoordinatorParameters(SoloParameters, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """``request`` is what the coordinator is asked, such as ``K1 write QUORUM``.
+
+    The others are those of the dataplane model.
+    """
+
+    request: str = "K1 write QUORUM"
     reading: Reading = "whole-group"
     retry: bool = False
+
+
+class ReplicaParameters(SoloParameters, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """``replica`` is the real replica's name; ``messages`` how many writes it may get.
+
+    None stands for the first that loses the range, else the first. The others are those of the
+    dataplane model.
+    """
+
+    replica: str | None = None
+    messages: int = 3
 
 
 def _course(given: SoloParameters) -> Course:
@@ -48,7 +63,6 @@ def _course(given: SoloParameters) -> Course:
             operations=given.operations,
             epoch=given.epoch,
             exchange=given.exchange,
-            reading=given.reading,
         )
     )
     tcm = Tcm(cluster)
@@ -64,7 +78,7 @@ def _switches(given: SoloParameters, off: tuple[str, ...]) -> Switches:
     )
 
 
-def coordinator(given: SoloParameters, off: tuple[str, ...] = ()) -> Coordinator:
+def coordinator(given: CoordinatorParameters, off: tuple[str, ...] = ()) -> Coordinator:
     """A coordinator whose replicas are you.
 
     Raises:
@@ -81,7 +95,7 @@ def coordinator(given: SoloParameters, off: tuple[str, ...] = ()) -> Coordinator
     return model
 
 
-def replica(given: SoloParameters, off: tuple[str, ...] = ()) -> Replica:
+def replica(given: ReplicaParameters, off: tuple[str, ...] = ()) -> Replica:
     """A replica whose coordinators are you.
 
     Raises:

@@ -44,7 +44,7 @@ def properties(model: Storage, *, streaming: bool = True) -> tuple[Property, ...
             "Only a write replica stores a write",
             partial(_owner_stores, model),
             "INV-OWN",
-            on=(Serve,),
+            on=(Serve, Finish),
         ),
         step(
             "owners-serve",
@@ -119,15 +119,17 @@ def _owner_stores(
     model: Storage, before: StorageState, action: Any, after: StorageState
 ) -> str | None:
     """Whoever stores a write is a write replica at its own epoch, or at a later one."""
-    if not isinstance(action, Serve) or before.cells == after.cells:
+    if not isinstance(action, Serve | Finish) or before.cells == after.cells:
         return None
-    i = model.code[action.replica]
-    if any(view.writes >> i & 1 for view in model.views(before)[after.known[i] :]):
-        return None
-    return (
-        f"{action.replica}, at epoch {model.epoch(after.known[i])}, stores "
-        f"{model.title_of(action.request)} but is no write replica any more"
-    )
+    for i, name in enumerate(model.course.replicas):
+        if before.cells[i] == after.cells[i]:
+            continue
+        if not any(view.writes >> i & 1 for view in model.views(before)[after.known[i] :]):
+            return (
+                f"{name}, at epoch {model.epoch(after.known[i])}, stores what "
+                f"{model.title_of(action.request)} brings but is no write replica any more"
+            )
+    return None
 
 
 def _owner_serves(
@@ -164,7 +166,7 @@ def _streamed(model: Storage, before: StorageState, action: Any, after: StorageS
         )
         if enough(read_quotas("QUORUM", view, model.dcs, 0), lacking):
             names = ", ".join(model.course.names(lacking & view.reads))
-            return f"reads go to replicas of which {names} lack {model.title_of(number)}"
+            return f"reads go to replicas without {model.title_of(number)}: {names}"
     return None
 
 

@@ -34,7 +34,7 @@ from kit.storage.actions import (
 )
 from kit.storage.rules_cells import NOTHING, newest, tombstone, written
 from kit.storage.rules_course import Course, View
-from kit.storage.rules_exchange import Answer, counted, heard, receive, sent
+from kit.storage.rules_exchange import Answer, counted, heard, lapses, receive, sent
 from kit.storage.rules_levels import Quota, enough, read_quotas, write_quotas
 from kit.storage.rules_requests import DONE, FAILED, OPEN, WAITING, Ask, Request
 from kit.storage.stage import Stage, down, put
@@ -192,24 +192,34 @@ class Storage(Stage):
         if ok and self.asks[number].writes:
             cells = put(cells, i, newest(cells[i], self.mutation(s, number)))
         seen = cells[i] if ok and not self.asks[number].writes else NOTHING
-        request = self.answered(request, i, answer, seen)
+        request = self.answered(s, number, i, answer, seen)
         s = replace(s, cells=cells, requests=put(s.requests, number, request))
         return s if answer.known == s.known[i] else self.learned(s, i, answer.known)
 
-    def answered(self, request: Request, i: int, answer: Answer, seen: int) -> Request:
+    def answered(self, s: StorageState, number: int, i: int, answer: Answer, seen: int) -> Request:
         """The request after an answer of replica ``i``, which returned the cell ``seen``.
 
         When the client has its answer already, nobody listens any more.
         """
+        request = s.requests[number]
         asked = request.asked & ~(1 << i)
         if request.phase != OPEN:
             return replace(request, asked=asked)
+        now = heard(request.now, answer, self.terms.switches)
+        own = (answer.verdict == "ok") << i
+        views, write = self._views[s.at], self.asks[number].writes
+        lapsed = request.lapsed
+        if now > request.now:
+            lapsed |= lapses(views, range(request.now, now + 1), request.acked, write)
+        if own and now > answer.known:
+            lapsed |= lapses(views, range(answer.known, now + 1), own, write)
         return replace(
             request,
-            now=heard(request.now, answer, self.terms.switches),
+            now=now,
             asked=asked,
-            acked=request.acked | (answer.verdict == "ok") << i,
+            acked=request.acked | own,
             best=newest(request.best, seen),
+            lapsed=lapsed & (views[now].writes if write else views[now].reads),
         )
 
     def mutation(self, s: StorageState, number: int) -> int:
@@ -225,7 +235,8 @@ class Storage(Stage):
         request = s.requests[number]
         if not self.terms.switches.recheck:
             return request.acked
-        return counted(self._views[s.at], request.now, request.acked, self.asks[number].writes)
+        write = self.asks[number].writes
+        return counted(self._views[s.at], request.now, request.acked, write) & ~request.lapsed
 
     def plan_depth(self, s: StorageState, number: int) -> int:
         """The epoch, as a depth, by which a request's answers are judged."""
@@ -270,20 +281,26 @@ class Storage(Stage):
         if not self.success(s, number):
             return self._retried(s, number) if self.terms.retry else self._closed(s, number, FAILED)
         if self.terms.repair and not self.asks[number].writes:
-            cells = tuple(
-                newest(cell, request.best) if request.acked >> i & 1 else cell
-                for i, cell in enumerate(s.cells)
-            )
-            s = replace(s, cells=cells)
+            s = replace(s, cells=self._repaired(s, request))
         return self._closed(s, number, DONE)
+
+    def _repaired(self, s: StorageState, request: Request) -> tuple[int, ...]:
+        """What was found is written to those that answered, as far as they still take writes."""
+        views = self._views[s.at]
+        return tuple(
+            newest(cell, request.best)
+            if (request.acked & views[s.known[i]].writes & ~s.down) >> i & 1
+            else cell
+            for i, cell in enumerate(s.cells)
+        )
 
     def _retried(self, s: StorageState, number: int) -> StorageState:
         """The plan is made anew, by what is known now, and sent to those who have not done it."""
         request = s.requests[number]
         view = self._views[s.at][request.now]
         group = view.writes if self.asks[number].writes else view.reads
-        kept = request.acked & group
-        anew = replace(request, epoch=request.now, asked=group & ~kept, acked=kept)
+        kept = self.valid(s, number) & group
+        anew = replace(request, epoch=request.now, asked=group & ~kept, acked=kept, lapsed=0)
         return self._with(s, number, anew)
 
     def _failing(self, s: StorageState) -> Iterator[TimeOut]:

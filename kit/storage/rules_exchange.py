@@ -95,3 +95,16 @@ def counted(views: tuple[View, ...], now: int, answered: int, write: bool) -> in
     """The answers that still count: those of members by the newest metadata known (a mask)."""
     view = views[now]
     return answered & (view.writes if write else view.reads)
+
+
+def lapses(views: tuple[View, ...], epochs: range, answered: int, write: bool) -> int:
+    """The answers of today's members that were no members at some of the epochs (a mask).
+
+    A replica that gave a range up and got it back is not what it was: what it answered before is no
+    answer now. (Membership today alone would let a read miss a write, as a search of an operation
+    that is cancelled and begun again shows.)
+    """
+    kept = answered
+    for epoch in epochs:
+        kept &= views[epoch].writes if write else views[epoch].reads
+    return counted(views, epochs[-1], answered, write) & ~kept

@@ -41,7 +41,8 @@ class Request(Struct, frozen=True):
     ``epoch`` is the depth of the plan it was sent by, ``now`` what its coordinator knows by now;
     ``asked`` are replicas whose message is still on its way, ``acked`` those that did it,
     ``best`` the newest cell that a read has seen (masks and a cell). ``stamp`` is the timestamp of
-    a mutation: the how many-th it was to start.
+    a mutation: the how many-th it was to start. ``lapsed`` are answers of members that were none
+    for a while since they answered: those count no more.
     """
 
     phase: int = WAITING
@@ -51,6 +52,7 @@ class Request(Struct, frozen=True):
     acked: int = 0
     best: int = 0
     stamp: int = 0
+    lapsed: int = 0
 
 
 def parse_ask(text: str) -> Ask:

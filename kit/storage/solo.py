@@ -91,7 +91,7 @@ class Coordinator(Storage):
     def _reply(self, s: StorageState, action: Reply) -> StorageState:
         answer = Answer(action.verdict, action.epoch - self.epoch(0))
         seen = written(1) if action.found else NOTHING
-        request = self.answered(s.requests[0], self.code[action.replica], answer, seen)
+        request = self.answered(s, 0, self.code[action.replica], answer, seen)
         return replace(s, requests=(request,))
 
     def _may_give_up(self, s: StorageState, action: TimeOut) -> Refusal | None:

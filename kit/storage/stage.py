@@ -30,6 +30,7 @@ from kit.storage.actions import (
 )
 from kit.storage.rules_cells import NOTHING, is_tombstone, newest, timestamp
 from kit.storage.rules_course import Copy, Course, Gate, Moment, Step, View, members
+from kit.storage.rules_exchange import lapses
 from kit.storage.rules_requests import OPEN, Ask
 
 
@@ -136,7 +137,10 @@ class Stage(Model[StorageState, Any]):
             return self.learned(s, i, s.known[i] + 1)
         number = self.serving(s, action.node)
         request = s.requests[number]
-        request = replace(request, now=request.now + 1)
+        now, views, write = request.now + 1, self._views[s.at], self.asks[number].writes
+        lapsed = request.lapsed | lapses(views, range(now - 1, now + 1), request.acked, write)
+        lapsed &= views[now].writes if write else views[now].reads
+        request = replace(request, now=now, lapsed=lapsed)
         return replace(s, requests=put(s.requests, number, request))
 
     def serving(self, s: StorageState, coordinator: str) -> int:

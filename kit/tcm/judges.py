@@ -9,16 +9,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from kit.errors import BadInput
 from kit.log import InstantLog, Log, skipped
 from kit.model import Property, always, goal, sometimes, step
 from kit.ring.replication import EverywhereStrategy
 from kit.tcm.model import Tcm
-from kit.tcm.rules_barrier import barriers
 from kit.tcm.rules_history import enact
-from kit.tcm.rules_metadata import Advance, Begin, GiveUp, Snapshot
-from kit.tcm.rules_operations import validate
-from kit.tcm.rules_permit import invalid
+from kit.tcm.rules_metadata import Advance, Begin, Cancel, Snapshot
 from kit.tcm.rules_quorums import (
     covered,
     locks_disjoint,
@@ -27,7 +23,6 @@ from kit.tcm.rules_quorums import (
     replicated,
     settled,
 )
-from kit.tcm.rules_steps import Switches
 
 _MOST_VERDICTS = 4096
 
@@ -59,6 +54,9 @@ class Judges:
                 "Nodes at one epoch have the same tables",
                 self._same_state,
                 "INV-SAMESTATE",
+            ),
+            always(
+                "log-prefix", "What a node applied is a prefix of the log", self._prefix, "INV-LOG"
             ),
             *(
                 (
@@ -135,47 +133,48 @@ class Judges:
     # -- of events --------------------------------------------------------------------------------
 
     def _invalid(self, events: Log) -> str | None:
-        """The newest event was valid in the state that all events before it make."""
-        last = events[len(events) - 1] if events else None
-        if not isinstance(last, Begin):
-            return None
-        metadata = self.tcm.snapshot(events.shorter()).metadata
-        title = last.operation.title
-        try:
-            validate(metadata.ring, metadata.keyspaces, last.operation)
-        except BadInput as error:
-            return f"{title} is committed at epoch {metadata.epoch + 1}, but {error}"
-        refusal = invalid(metadata, last.operation)
-        if refusal is None:
-            return None
-        return f"{title} is committed at epoch {metadata.epoch + 1}, but {refusal.reason}"
+        """No node has a part in two operations, no token two future owners."""
+        metadata = self.tcm.snapshot(events).metadata
+        under_way = [sequence.plan.operation for sequence in metadata.sequences]
+        for i, one in enumerate(under_way):
+            for other in under_way[i + 1 :]:
+                both = [name for name in one.involved if name in other.involved]
+                if both:
+                    return f"{both[0]} has a part in {one.title} and in {other.title}"
+                claimed = [token for token in one.tokens if token in other.tokens]
+                if claimed:
+                    return f"token {claimed[0]} is promised by {one.title} and by {other.title}"
+        return None
 
     def _unasked(self, events: Log) -> str | None:
-        last = events[len(events) - 1] if events else None
-        if not isinstance(last, GiveUp):
+        """Every operation that was undone was undone by an operator's command."""
+        undone = self.tcm.snapshot(events).metadata.cancels
+        commands = sum(type(event) is Cancel for event in events)
+        if undone == commands:
             return None
-        epoch = self.tcm.snapshot(events).metadata.epoch
-        return (
-            f"epoch {epoch} undoes the operation of {last.node} because {last.by} lost sight of it"
-        )
+        node = events[len(events) - 1].node
+        return f"{undone} undone by {commands} commands of an operator: that of {node} is unasked"
 
     def _one_step(self, before: Any, action: Any, after: Any) -> str | None:
-        """Each majority that the barrier asks for knew the step before."""
+        """A majority of the old and new replicas of each range that moves knew the step before."""
         event = action.action
         if not isinstance(event, Advance):
             return None
-        snapshot = self.tcm.snapshot(before.tcm.events)
         sequence = self.tcm.sequence(before.tcm, event.node)
         assert sequence is not None
-        first = self.tcm.parameters.epoch
-        applied = {code: first + n for code, n in enumerate(before.log.learned)}
-        for barrier in barriers(snapshot, sequence, Switches(self.tcm.switches.shape)):
-            if not barrier.met(applied):
-                there = ", ".join(self.tcm.names[code] for code in barrier.replicas)
-                return (
-                    f"{sequence.next.name} is committed while {len(barrier.acked(applied))} of "
-                    f"{there} have applied epoch {barrier.epoch}, and {barrier.needed} are needed"
-                )
+        known = [self.log.epoch(count) for count in before.log.learned]
+        dead = sequence.plan.operation.dead
+        for moved in sequence.plan.movements:
+            for one, union in zip(moved.locked, moved.affected, strict=True):
+                asked = [code for code in union if self.tcm.names[code] != dead]
+                knowing = [code for code in asked if known[code] >= sequence.epoch]
+                if 2 * len(knowing) <= len(asked):
+                    there = ", ".join(self.tcm.names[code] for code in asked)
+                    label = one.label(self.tcm.cluster.ring.space)
+                    return (
+                        f"{sequence.next.name} is committed while {len(knowing)} of {there} have "
+                        f"applied epoch {sequence.epoch}: no majority of {label}"
+                    )
         return None
 
     # -- of nodes ---------------------------------------------------------------------------------
@@ -185,30 +184,33 @@ class Judges:
         for i, learned in enumerate(s.log.learned):
             gap = skipped(s.log, i)
             if gap:
-                return self._differs(self.tcm.names[i], s.tcm.events, learned, gap)
+                witness = self._differs(self.tcm.names[i], s.tcm.events, learned, gap)
+                if witness is not None:
+                    return witness
         return None
 
-    def _differs(self, name: str, events: Log, learned: int, gap: int) -> str:
-        missing = gap.bit_length()
-        text = (
-            f"{name} has applied epoch {self.log.epoch(learned)} without {self.log.epoch(missing)}"
-        )
+    def _differs(self, name: str, events: Log, learned: int, gap: int) -> str | None:
+        """How the tables differ of a node that applied all but the gap; None: they do not."""
+        newest, without = self.log.epoch(learned), self.log.epoch(gap.bit_length())
+        text = f"{name} has applied epoch {newest} without {without}"
         while len(events) > learned:
             events = events.shorter()
         applied = self.tcm.snapshot(Log())
         for i, event in enumerate(events):
             if gap >> i & 1:
                 continue
-            begun = isinstance(event, Begin)
-            if not begun and applied.metadata.sequence(event.node) is None:
-                return (
-                    f"{text}, which makes no sense to it: it knows of no operation of {event.node}"
-                )
+            if not isinstance(event, Begin) and applied.metadata.sequence(event.node) is None:
+                return f"{text}: it knows of no operation of {event.node}"
             applied = enact(applied, event, self.tcm.switches)
-        same = applied.placements == self.tcm.snapshot(events).placements
-        return (
-            f"{text}; its tables are {'the same by chance' if same else 'not those of the others'}"
-        )
+        if applied.placements == self.tcm.snapshot(events).placements:
+            return None
+        return f"{text}: its tables are not those of the others"
+
+    def _prefix(self, s: Any) -> str | None:
+        """Nobody has a gap in what it applied."""
+        (whole,) = self.log.properties
+        found = whole.check(s.log)
+        return None if found is None else str(found)
 
     # -- what is reached --------------------------------------------------------------------------
 
@@ -225,5 +227,5 @@ class Judges:
 
 
 def tcm_keeps_barriers(tcm: Tcm) -> bool:
-    """Whether steps are meant to wait at all: not in a configuration without barriers."""
-    return tcm.parameters.barrier
+    """Whether steps wait for majorities of old and new: in the text's shape, unless left out."""
+    return tcm.parameters.barrier and tcm.parameters.shape == "cep"

@@ -13,6 +13,8 @@ LOCAL = ("K1@dc1 write LOCAL_QUORUM", "K2@dc1 read LOCAL_QUORUM")
 EACH = ("K1@dc2 write EACH_QUORUM", "K2@dc1 read LOCAL_QUORUM")
 DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
 LEAVE = ("leave D",)
+REPLACEMENT = {"nodes": 4, "rf": 3, "operations": ("replace B Z",), "cancels": 1}
+REMOVAL = {"nodes": 5, "rf": 3, "operations": ("remove B",), "cancels": 1}
 
 # name -> parameters, unique states, steps of the longest shortest run
 CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
@@ -24,13 +26,13 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "move, RF 2": ({"nodes": 4, "rf": 2, "operations": ("move B --tokens 350",)}, 82157, 32),
     "replace, RF 3": ({"nodes": 4, "rf": 3, "operations": ("replace B Z",)}, 22493, 26),
     "remove, RF 3": ({"nodes": 5, "rf": 3, "operations": ("remove B",)}, 74590, 31),
-    "cancel, RF 1": ({"rf": 1, "cancels": 1}, 26025, 44),
+    "cancel, RF 1": ({"rf": 1, "cancels": 1}, 27063, 44),
+    "cancel of a replacement, RF 3": (REPLACEMENT, 550264, 50),
     "two datacenters": (TWO, 29005, 27),
     "two datacenters, local": ({**TWO, "shape": "implementation", "requests": LOCAL}, 21230, 27),
     "two datacenters, each": ({**TWO, "shape": "implementation", "requests": EACH}, 5993, 27),
     "implementation, RF 2": ({"rf": 2, "shape": "implementation"}, 29072, 27),
     "both sets, RF 2": ({"rf": 2, "reading": "both-sets"}, 11867, 26),
-    "both sets, RF 3": ({"rf": 3, "reading": "both-sets"}, 382786, 32),
     "last relevant epoch, RF 2": ({"rf": 2, "exchange": "relevant"}, 29530, 27),
     "row version, RF 2": ({"rf": 2, "exchange": "row-version"}, 40457, 28),
     "delete and read": ({"rf": 2, "requests": ("K1 delete QUORUM", "K2 read QUORUM")}, 29005, 27),
@@ -46,8 +48,8 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
 }
 # what only `make test-deep` searches
 LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
-    "cancel, RF 2": ({"rf": 2, "cancels": 1}, 1387287, 54),
-    "move, RF 3": ({"nodes": 5, "rf": 3, "operations": ("move B --tokens 450",)}, 1065549, 38),
+    "both sets, RF 3": ({"rf": 3, "reading": "both-sets"}, 382786, 32),
+    "cancel of a removal, RF 3": (REMOVAL, 0, 0),
     "implementation, RF 3": ({"rf": 3, "shape": "implementation"}, 415444, 33),
     "last relevant epoch, RF 3": ({"rf": 3, "exchange": "relevant"}, 466695, 32),
     "row version, RF 3": ({"rf": 3, "exchange": "row-version"}, 495685, 33),

@@ -101,7 +101,7 @@ EXPECTED = {
     "validate-committed": "valid",
     "apply-in-order": "same-state",
     "operator-cancel": "asked-for",
-    "a node takes part in two operations": "locks",
+    "a node takes part in two operations": "valid",
 }
 
 

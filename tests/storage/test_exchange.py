@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from kit.storage.rules_exchange import Answer, Switches, counted, heard, receive, sent
+from kit.storage.rules_exchange import Answer, Switches, counted, heard, lapses, receive, sent
 from tests.storage.views import VIEWS, A, B
 
 LOG = Switches()
@@ -81,3 +81,11 @@ def test_the_last_relevant_epoch_decides_the_same() -> None:
         short = receive(views, replica, known, sent(views, epoch, brief), write, brief)
         assert short.verdict == full.verdict
         assert views[short.known] == views[full.known]
+
+
+def test_an_answer_lapses_with_its_members_absence() -> None:
+    """Who gave the range up and got it back has to be asked anew; who stayed need not."""
+    gone_and_back = (*VIEWS, VIEWS[0])
+    assert lapses(gone_and_back, range(1, 5), A | B, False) == A
+    assert lapses(gone_and_back, range(1, 2), A | B, False) == 0
+    assert lapses(VIEWS, range(4), A | B, True) == 0  # who is no member any more counts no more

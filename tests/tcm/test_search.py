@@ -120,10 +120,10 @@ def test_every_safeguard_has_a_test() -> None:
 
 HARM = [
     ("progress-barrier", "one-step", {"rf": 3}, "while 1 of A, B, C, X have applied epoch 1"),
-    ("validate-committed", "valid", {}, "D already takes part in an operation: leave D"),
+    ("validate-committed", "valid", {}, "D has a part in leave D and in replace D by Y"),
     ("validate-committed", "locks", {}, "leave D and replace D by Y both change"),
     ("apply-in-order", "same-state", {}, "A has applied epoch 2 without 1"),
-    ("operator-cancel", "asked-for", {}, "epoch 2 undoes the operation of X because A lost sight"),
+    ("operator-cancel", "asked-for", {}, "1 undone by 0 commands of an operator"),
     ("two-event-cancel", "quorums", {}, "a read at epoch 3 from X, A misses a write at epoch 4"),
     ("write-before-read", "quorums", {"rf": 3}, "a read at epoch 2 from X, A misses a write"),
     ("write-before-read", "reads-in-writes", {"rf": 3}, "X serves reads, gets no writes"),
