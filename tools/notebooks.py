@@ -31,7 +31,7 @@ def strip(notebook: Any) -> Any:
         cell["id"] = f"cell-{number:02d}"
         if cell.cell_type == "code":
             cell.metadata.pop("execution", None)
-            cell["outputs"] = [kept for kept in map(_stripped, cell.outputs) if kept]
+            cell["outputs"] = _joined([kept for kept in map(_stripped, cell.outputs) if kept])
     return notebook
 
 
@@ -42,6 +42,19 @@ def _stripped(output: Any) -> Any:
         return output
     del data[LIVE]
     return output if data else None
+
+
+def _joined(outputs: list[Any]) -> list[Any]:
+    """Join what was printed in pieces: where a stream is cut is the machine's affair, too."""
+    found: list[Any] = []
+    for output in outputs:
+        last = found[-1] if found else {}
+        named = output.get("output_type") == "stream" == last.get("output_type")
+        if named and output["name"] == last["name"]:
+            last["text"] += output["text"]
+        else:
+            found.append(output)
+    return found
 
 
 def main() -> int:
