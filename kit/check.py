@@ -18,7 +18,7 @@ from kit.errors import BadInput
 from kit.model import Model, Monitor, Property
 from kit.progress import Progress, shown
 from kit.search import NO_LIMIT, Mode, Search, Violation
-from kit.search_memory import kept
+from kit.search_memory import kept, resident, room
 
 WORDS = "{done:,} states, {now:,} being looked at"
 
@@ -70,6 +70,8 @@ def check(
     called now and then with the number of states seen, and how many are being looked at; True
     shows a bar, in a notebook or a terminal.
 
+    A search that nears the end of the machine's memory stops by itself, bounded.
+
     A state without successors is no error, unless the model ``rests_at_goals`` only: then it is
     the violation *deadlock*. Interrupted from the keyboard, a search tells what it has found.
 
@@ -96,7 +98,20 @@ def check(
         deepest=max_depth or NO_LIMIT,
     )
     with shown(progress, WORDS, max_states) as told:
-        return _timed(search, mode, told)
+        return _timed(search, mode, _within_memory(search, told))
+
+
+def _within_memory(search: Search, told: Progress | None) -> Progress:
+    """Bound the search at what it has seen when the machine's memory is nearly used up."""
+    most = room()
+
+    def report(seen: int, looked_at: int) -> None:
+        if resident() > most:
+            search.most = min(search.most, seen)
+        if told is not None:
+            told(seen, looked_at)
+
+    return report
 
 
 def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:

@@ -52,7 +52,7 @@ class Outcome:
 
 
 STAGES = (
-    Stage("tests", PARALLEL),
+    Stage("tests", (*PARALLEL, "--durations=15")),
     Stage("browser", ("-m", "browser and not deep")),
     Stage("notebooks, first run", (*NOTEBOOKS, *PARALLEL)),
     Stage("notebooks, second run", (*NOTEBOOKS, *PARALLEL)),

@@ -346,3 +346,12 @@ def test_a_deadlock_names_what_is_refused() -> None:
     found = check(model).violation
     assert found is not None
     assert found.witness == "nothing can happen any more; go 2: the door is shut"
+
+
+def test_a_search_stops_before_memory_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the machine's memory nearly used up a search is bounded, and keeps what it has found."""
+    monkeypatch.setattr("kit.check.room", lambda: 0)
+    found = check(committing(7))
+    assert not found.complete
+    assert found.violation is None
+    assert 4096 <= found.states < 296_448
