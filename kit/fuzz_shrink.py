@@ -7,8 +7,8 @@ are not enabled any more are skipped. What remains needs every one of its action
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -16,6 +16,7 @@ from kit.model import Model, Monitor, Property
 
 Memories = tuple[Any, ...]
 Broken = tuple[str, str]
+T = TypeVar("T")
 
 
 class Judges(Struct, frozen=True):
@@ -85,21 +86,32 @@ def shrink(
     kept = trial.run(actions)
     if kept is None:
         return tuple(actions), ""
+    kept = least(kept, trial.run)
+    if len(kept) == 1:
+        kept = trial.run(()) or kept
+    return kept, trial.witness(kept)
+
+
+def least(
+    things: tuple[T, ...], trial: Callable[[tuple[T, ...]], tuple[T, ...] | None]
+) -> tuple[T, ...]:
+    """A part of the things that still fails, and does not without any one of them.
+
+    ``trial`` gives what a part needs to fail, which may be less than the part; None: it does not.
+    """
     parts = 2
-    while len(kept) >= 2:
-        size = -(-len(kept) // parts)
-        for start in range(0, len(kept), size):
-            rest = trial.run([*kept[:start], *kept[start + size :]])
+    while len(things) >= 2:
+        size = -(-len(things) // parts)
+        for start in range(0, len(things), size):
+            rest = trial((*things[:start], *things[start + size :]))
             if rest is not None:
-                kept, parts = rest, max(parts - 1, 2)
+                things, parts = rest, max(parts - 1, 2)
                 break
         else:
             if size == 1:
                 break
-            parts = min(2 * parts, len(kept))
-    if len(kept) == 1:
-        kept = trial.run(()) or kept
-    return kept, trial.witness(kept)
+            parts = min(2 * parts, len(things))
+    return things
 
 
 class _Trial:

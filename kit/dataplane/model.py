@@ -117,14 +117,8 @@ def _check_coordinators(asks: tuple[Ask, ...], course: Course) -> None:
 
 
 def _terms(given: DataplaneParameters, off: tuple[str, ...]) -> Terms:
-    switches = Switches(
-        given.exchange,
-        epochs="epoch-exchange" not in off,
-        membership="membership-check" not in off,
-        recheck="plan-recheck" not in off,
-    )
     return Terms(
-        switches,
+        Switches.of(given.exchange, off),
         given.reading,
         given.together,
         given.timeouts,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kit.dataplane.parameters import DataplaneParameters, of_the_cluster
 from kit.dataplane.projection import busiest, project
 from kit.dataplane.safeguards import SAFEGUARDS
 from kit.errors import BadInput
@@ -15,6 +14,7 @@ from kit.storage.rules_levels import Reading
 from kit.storage.rules_requests import parse_ask
 from kit.storage.solo import Coordinator, Replica
 from kit.tcm.model import Tcm
+from kit.tcm.parameters import TcmParameters
 
 MOST_MESSAGES = 8
 _OWN = {guard.name: guard for guard in SAFEGUARDS}
@@ -56,26 +56,12 @@ class ReplicaParameters(SoloParameters, frozen=True, forbid_unknown_fields=True,
 
 
 def _course(given: SoloParameters) -> Course:
-    cluster = of_the_cluster(
-        DataplaneParameters(
-            nodes=given.nodes,
-            rf=given.rf,
-            operations=given.operations,
-            epoch=given.epoch,
-            exchange=given.exchange,
+    tcm = Tcm(
+        TcmParameters(
+            nodes=given.nodes, rf=given.rf, operations=given.operations, epoch=given.epoch
         )
     )
-    tcm = Tcm(cluster)
     return project(tcm, busiest(tcm))
-
-
-def _switches(given: SoloParameters, off: tuple[str, ...]) -> Switches:
-    return Switches(
-        given.exchange,
-        epochs="epoch-exchange" not in off,
-        membership="membership-check" not in off,
-        recheck="plan-recheck" not in off,
-    )
 
 
 def coordinator(given: CoordinatorParameters, off: tuple[str, ...] = ()) -> Coordinator:
@@ -84,7 +70,7 @@ def coordinator(given: CoordinatorParameters, off: tuple[str, ...] = ()) -> Coor
     Raises:
         BadInput: naming the parameter that is out of its limits.
     """
-    terms = Terms(_switches(given, off), given.reading, retry=given.retry)
+    terms = Terms(Switches.of(given.exchange, off), given.reading, retry=given.retry)
     course, ask = _course(given), parse_ask(given.request)
     if ask.coordinator in course.replicas:
         names = ", ".join(course.replicas)
@@ -109,7 +95,7 @@ def replica(given: ReplicaParameters, off: tuple[str, ...] = ()) -> Replica:
     name = given.replica or (losers or list(course.replicas))[0]
     if name not in course.replicas:
         raise BadInput("replica", name, "one of " + ", ".join(course.replicas))
-    model = Replica(course, name, _switches(given, off), given.messages)
+    model = Replica(course, name, Switches.of(given.exchange, off), given.messages)
     model.parameters, model.off = given, off
     model.safeguards = REPLICAS
     return model

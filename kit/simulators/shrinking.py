@@ -6,18 +6,16 @@ on. Delta debugging, as in :mod:`kit.fuzz_shrink`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
-from kit.fuzz_shrink import Judges, shrink
+from kit.fuzz_shrink import Judges, least, shrink
 from kit.simulators.columns import Columns
 from kit.simulators.driving import Driver
 from kit.tcm.cluster import TcmCluster
 from kit.tcm.rules_metadata import Begin, Event
 
 MANY = 250  # actions: a longer run stays as it is once no event can be left out
-
-T = TypeVar("T")
 
 
 def smaller(model: TcmCluster, actions: Sequence[Any], column: str) -> tuple[Any, ...]:
@@ -27,23 +25,24 @@ def smaller(model: TcmCluster, actions: Sequence[Any], column: str) -> tuple[Any
     there are very many.
     """
     columns = Columns(model)
-    events = [action.action for action in actions if isinstance(action.action, Event)]
+    events = tuple(action.action for action in actions if isinstance(action.action, Event))
     trials: dict[tuple[Event, ...], tuple[Any, ...] | None] = {}
 
-    def run(kept: list[Event]) -> tuple[Any, ...] | None:
-        key = tuple(kept)
-        if key not in trials:
-            trials[key] = _fails(columns, kept, column)
-        return trials[key]
+    def run(kept: tuple[Event, ...]) -> tuple[Any, ...] | None:
+        if kept not in trials:
+            trials[kept] = _fails(columns, kept, column)
+        return trials[kept]
+
+    def of_nodes(some: tuple[str, ...]) -> tuple[Event, ...]:
+        return tuple(event for event in events if node_of(event) in some)
 
     if run(events) is None:
         return tuple(actions)
     nodes = least(
-        list(dict.fromkeys(map(node_of, events))),
-        lambda some: run([e for e in events if node_of(e) in some]) is not None,
+        tuple(dict.fromkeys(map(node_of, events))),
+        lambda some: some if run(of_nodes(some)) is not None else None,
     )
-    events = [event for event in events if node_of(event) in nodes]
-    events = least(events, lambda some: run(some) is not None)
+    events = least(of_nodes(nodes), lambda some: some if run(some) is not None else None)
     kept = run(events) or tuple(actions)
     if len(kept) > MANY:
         return kept
@@ -56,24 +55,7 @@ def node_of(event: Event) -> str:
     return event.operation.node if isinstance(event, Begin) else event.node
 
 
-def least(things: list[T], fails: Callable[[list[T]], bool]) -> list[T]:
-    """A part of the things that still fails, and does not without any one of them."""
-    parts = 2
-    while len(things) >= 2:
-        size = -(-len(things) // parts)
-        for start in range(0, len(things), size):
-            rest = [*things[:start], *things[start + size :]]
-            if fails(rest):
-                things, parts = rest, max(parts - 1, 2)
-                break
-        else:
-            if size == 1:
-                break
-            parts = min(2 * parts, len(things))
-    return things
-
-
-def _fails(columns: Columns, events: list[Event], column: str) -> tuple[Any, ...] | None:
+def _fails(columns: Columns, events: tuple[Event, ...], column: str) -> tuple[Any, ...] | None:
     """The actions up to the failure; None when the column is kept after all."""
     driver = Driver(columns.model)
     for event in events:

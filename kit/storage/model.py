@@ -157,10 +157,9 @@ class Storage(Stage):
 
     def _start(self, s: StorageState, action: Start) -> StorageState:
         depth = action.epoch - self.epoch(0)
-        view = self._views[s.at][depth]
-        group = view.writes if self.asks[action.request].writes else view.reads
-        stamp = 1 + sum(request.stamp > 0 for request in s.requests)
-        stamp *= self.asks[action.request].writes
+        write = self.asks[action.request].writes
+        group = self._views[s.at][depth].group(write)
+        stamp = 1 + sum(request.stamp > 0 for request in s.requests) if write else 0
         return self._with(s, action.request, Request(OPEN, depth, depth, group, stamp=stamp))
 
     def _messages(self, s: StorageState) -> Iterator[Serve]:
@@ -205,21 +204,17 @@ class Storage(Stage):
         asked = request.asked & ~(1 << i)
         if request.phase != OPEN:
             return replace(request, asked=asked)
-        now = heard(request.now, answer, self.terms.switches)
-        own = (answer.verdict == "ok") << i
-        views, write = self._views[s.at], self.asks[number].writes
-        lapsed = request.lapsed
-        if now > request.now:
-            lapsed |= lapses(views, range(request.now, now + 1), request.acked, write)
-        if own and now > answer.known:
-            lapsed |= lapses(views, range(answer.known, now + 1), own, write)
+        request = self.informed(s, number, heard(request.now, answer, self.terms.switches))
+        own, lapsed = (answer.verdict == "ok") << i, request.lapsed
+        if own and request.now > answer.known:
+            since = range(answer.known, request.now + 1)
+            lapsed |= lapses(self._views[s.at], since, own, self.asks[number].writes)
         return replace(
             request,
-            now=now,
             asked=asked,
             acked=request.acked | own,
             best=newest(request.best, seen),
-            lapsed=lapsed & (views[now].writes if write else views[now].reads),
+            lapsed=lapsed,
         )
 
     def mutation(self, s: StorageState, number: int) -> int:
@@ -297,8 +292,7 @@ class Storage(Stage):
     def _retried(self, s: StorageState, number: int) -> StorageState:
         """The plan is made anew, by what is known now, and sent to those who have not done it."""
         request = s.requests[number]
-        view = self._views[s.at][request.now]
-        group = view.writes if self.asks[number].writes else view.reads
+        group = self._views[s.at][request.now].group(self.asks[number].writes)
         kept = self.valid(s, number) & group
         anew = replace(request, epoch=request.now, asked=group & ~kept, acked=kept, lapsed=0)
         return self._with(s, number, anew)

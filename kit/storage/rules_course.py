@@ -28,6 +28,10 @@ class View(Struct, frozen=True):
     news: int
     version: int = 0
 
+    def group(self, write: bool) -> int:
+        """Whom a request asks: the write replicas, or the read replicas."""
+        return self.writes if write else self.reads
+
 
 class Gate(Struct, frozen=True):
     """``needed`` of ``replicas`` (a mask) must know the epoch at ``depth``."""

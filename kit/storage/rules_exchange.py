@@ -41,6 +41,16 @@ class Switches(Struct, frozen=True):
     membership: bool = True
     recheck: bool = True
 
+    @classmethod
+    def of(cls, exchange: Exchange, off: tuple[str, ...]) -> Switches:
+        """The switches of a model, by the names of the safeguards that are off."""
+        return cls(
+            exchange,
+            epochs="epoch-exchange" not in off,
+            membership="membership-check" not in off,
+            recheck="plan-recheck" not in off,
+        )
+
 
 class Answer(Struct, frozen=True):
     """What a replica makes of a message: its verdict, and what it knows afterwards."""
@@ -73,7 +83,7 @@ def receive(
     if switches.epochs:
         known = max(known, message)  # one that is behind catches up first
     view = views[known]
-    member = (view.writes if write else view.reads) >> replica & 1
+    member = view.group(write) >> replica & 1
     if not member and not (ahead and not switches.membership):
         return Answer("not-a-member", known)
     if by_row and write and view.version > message:
@@ -93,8 +103,7 @@ def heard(now: int, answer: Answer, switches: Switches) -> int:
 
 def counted(views: tuple[View, ...], now: int, answered: int, write: bool) -> int:
     """The answers that still count: those of members by the newest metadata known (a mask)."""
-    view = views[now]
-    return answered & (view.writes if write else view.reads)
+    return answered & views[now].group(write)
 
 
 def lapses(views: tuple[View, ...], epochs: range, answered: int, write: bool) -> int:
@@ -106,5 +115,5 @@ def lapses(views: tuple[View, ...], epochs: range, answered: int, write: bool) -
     """
     kept = answered
     for epoch in epochs:
-        kept &= views[epoch].writes if write else views[epoch].reads
+        kept &= views[epoch].group(write)
     return counted(views, epochs[-1], answered, write) & ~kept

@@ -183,8 +183,7 @@ class Replica(Model[ReplicaState, Any]):
     def _may_send(self, s: ReplicaState, action: Send) -> Refusal | None:
         """Its coordinator counted it a member: else it would not have asked."""
         view = self.seen[action.epoch - self.epoch(0)]
-        group = view.writes if action.write else view.reads
-        if not group >> self.index & 1:
+        if not view.group(action.write) >> self.index & 1:
             return Refusal(f"by epoch {action.epoch} nobody asks {self.replica} for that")
         if action.write and s.stamp >= self.messages:
             return Refusal("the run's budget of writes is used up")

@@ -30,8 +30,8 @@ from kit.storage.actions import (
 )
 from kit.storage.rules_cells import NOTHING, is_tombstone, newest, timestamp
 from kit.storage.rules_course import Copy, Course, Gate, Moment, Step, View, members
-from kit.storage.rules_exchange import lapses
-from kit.storage.rules_requests import OPEN, Ask
+from kit.storage.rules_exchange import counted, lapses
+from kit.storage.rules_requests import OPEN, Ask, Request
 
 
 class Stage(Model[StorageState, Any]):
@@ -136,12 +136,18 @@ class Stage(Model[StorageState, Any]):
         if i < self.replicas:
             return self.learned(s, i, s.known[i] + 1)
         number = self.serving(s, action.node)
-        request = s.requests[number]
-        now, views, write = request.now + 1, self._views[s.at], self.asks[number].writes
-        lapsed = request.lapsed | lapses(views, range(now - 1, now + 1), request.acked, write)
-        lapsed &= views[now].writes if write else views[now].reads
-        request = replace(request, now=now, lapsed=lapsed)
+        request = self.informed(s, number, s.requests[number].now + 1)
         return replace(s, requests=put(s.requests, number, request))
+
+    def informed(self, s: StorageState, number: int, now: int) -> Request:
+        """A request whose coordinator knows the epoch at ``now``; some answers may have lapsed."""
+        request = s.requests[number]
+        if now == request.now:
+            return request
+        views, write = self._views[s.at], self.asks[number].writes
+        lapsed = lapses(views, range(request.now, now + 1), request.acked, write)
+        lapsed |= counted(views, now, request.lapsed, write)
+        return replace(request, now=now, lapsed=lapsed)
 
     def serving(self, s: StorageState, coordinator: str) -> int:
         """The number of the request that a coordinator has open."""
