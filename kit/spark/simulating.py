@@ -8,7 +8,8 @@ Source: CEP-21, "Test Plan".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -16,13 +17,13 @@ import pyarrow as pa
 from msgspec import Struct
 
 from kit.errors import BadInput, KitError
-from kit.fuzz import CLEAN, MOST_SEEDS
+from kit.fuzz import CLEAN
 from kit.model import fingerprint
 from kit.registry import entry_of, safeguards_off
 from kit.simulators.drawing import Size, size_of
 from kit.simulators.placements import Simulation, simulate
-from kit.spark.jobs import keep_archives
 from kit.spark.schemas import table
+from kit.spark.seeding import seeded
 
 SIMULATIONS = table(
     "simulations",
@@ -76,24 +77,7 @@ def simulations(
             0 on; before any task begins.
     """
     asked = Asked(size_of(sizes), safeguards_off(entry_of("tcm"), tuple(off)))
-    if not isinstance(seeds, range) or min(seeds, default=0) < 0 or len(seeds) > MOST_SEEDS:
-        allowed = f"a range of at most {MOST_SEEDS} whole numbers from 0 on"
-        raise BadInput("seeds", str(seeds), allowed)
-    if spark is None:
-        return pa.Table.from_batches(_batches(asked, seeds), SIMULATIONS.arrow)
-    numbers = spark.range(seeds.start, seeds.stop, seeds.step, tasks)
-    return numbers.mapInArrow(simulating(asked), SIMULATIONS.ddl)
-
-
-def simulating(asked: Asked) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that a Spark task runs over the seeds it is given (column ``id``)."""
-
-    def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        keep_archives()
-        for batch in given:
-            yield from _batches(asked, batch.column("id").to_pylist())
-
-    return run
+    return seeded(spark, seeds, partial(_batches, asked), SIMULATIONS, tasks)
 
 
 def replay(row: Any) -> Simulation:

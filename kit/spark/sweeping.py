@@ -7,7 +7,8 @@ engine and however they are cut into tasks; a row needs no Spark to be replayed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,11 @@ import pyarrow.parquet as pq
 from msgspec import Struct
 
 from kit.errors import BadInput
-from kit.fuzz import CLEAN, MOST_SEEDS, STEPS, Walk, Walker
+from kit.fuzz import CLEAN, STEPS, Walk, Walker
 from kit.fuzz_shrink import shrink
 from kit.registry import build
-from kit.spark.jobs import keep_archives
 from kit.spark.schemas import table
+from kit.spark.seeding import seeded
 from kit.spark.storing import whole_folder
 from kit.timeline import Timeline
 from kit.trace import loads
@@ -80,13 +81,7 @@ def sweep(
     """
     asked = Sweep(model, dict(parameters or {}), tuple(off), steps, _plain(weights))
     asked.walker()
-    if not isinstance(seeds, range) or min(seeds, default=0) < 0 or len(seeds) > MOST_SEEDS:
-        allowed = f"a range of at most {MOST_SEEDS} whole numbers from 0 on"
-        raise BadInput("seeds", str(seeds), allowed)
-    if spark is None:
-        return pa.Table.from_batches(_batches(asked, seeds), SWEEP.arrow)
-    numbers = spark.range(seeds.start, seeds.stop, seeds.step, tasks)
-    return numbers.mapInArrow(walking(asked), SWEEP.ddl)
+    return seeded(spark, seeds, partial(_batches, asked), SWEEP, tasks)
 
 
 def stored(frame: Any, folder: str | Path) -> Path:
@@ -122,17 +117,6 @@ def reopen(row: Any, *, small: bool = False) -> Timeline:
     run = [timeline.moments[moment].action for moment in timeline.path()[1:]]
     actions, _ = shrink(timeline.model, run, verdict)
     return Timeline.along(timeline.model, actions)
-
-
-def walking(asked: Sweep) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that a Spark task runs over the seeds it is given (column ``id``)."""
-
-    def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        keep_archives()
-        for batch in given:
-            yield from _batches(asked, batch.column("id").to_pylist())
-
-    return run
 
 
 def _batches(asked: Sweep, seeds: Iterable[int]) -> Iterator[pa.RecordBatch]:

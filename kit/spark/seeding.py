@@ -1,0 +1,45 @@
+"""Rows over many seeds: drawn on Spark in tasks, or here when there is no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kit.errors import BadInput
+from kit.fuzz import MOST_SEEDS
+from kit.spark.jobs import keep_archives
+from kit.spark.schemas import Schema
+
+Batches = Callable[[Iterable[int]], Iterator[pa.RecordBatch]]
+
+
+def seeded(
+    spark: Any, seeds: Sequence[int], batches: Batches, schema: Schema, tasks: int | None
+) -> Any:
+    """A Spark frame of ``batches`` over the seeds, made when it is used, in so many tasks.
+
+    Without Spark (None) it is an Arrow table, made here and now.
+
+    Raises:
+        BadInput: for seeds that are no range from 0 on.
+    """
+    if not isinstance(seeds, range) or min(seeds, default=0) < 0 or len(seeds) > MOST_SEEDS:
+        allowed = f"a range of at most {MOST_SEEDS} whole numbers from 0 on"
+        raise BadInput("seeds", str(seeds), allowed)
+    if spark is None:
+        return pa.Table.from_batches(batches(seeds), schema.arrow)
+    numbers = spark.range(seeds.start, seeds.stop, seeds.step, tasks)
+    return numbers.mapInArrow(_over(batches), schema.ddl)
+
+
+def _over(batches: Batches) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that a Spark task runs over the seeds it is given (column ``id``)."""
+
+    def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        keep_archives()
+        for batch in given:
+            yield from batches(batch.column("id").to_pylist())
+
+    return run
