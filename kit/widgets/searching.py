@@ -121,8 +121,7 @@ class SearchBoard:
         if self.running:
             return
         self._halt = threading.Event()
-        self.found.value = ""
-        self._show_running(True)
+        self._show_running(True)  # the last box stays until there is another: nothing jumps
         model, most = self.player.model, self.most.value
         later = _on_this_loop()
         self.thread = threading.Thread(

@@ -52,8 +52,9 @@ def test_an_operator_steps_through(desk: Callable[..., Desk]) -> None:
             "[data-do=scrub]", "max"
         ):
             break
+        told = page.evaluate("window.sent.length")
         page.keyboard.press("ArrowRight")
-        found.page.wait_for_timeout(260)
+        page.wait_for_function("(told) => window.sent.length > told", arg=told, polling=20)
         found.player.timeline.at = _shown(found)
         found.settle()
         assert found.difference() == ""
@@ -117,13 +118,15 @@ def test_a_thousand_nodes(desk: Callable[..., Desk]) -> None:
     given = import_texts([("ring.txt", ring_text(1000, 16))], [KEYSPACE])
     rehearsed = kit.rehearse(given, f"decommission {given.ring.names[3]}")
     found = desk(Player(rehearsed.timeline, controls=False))
-    page = found.page
+    page, last = found.page, found.where().split()[-1]
     words = page.inner_text(".panel.placements")
     assert "16001 ranges; 95 changed" in words
     assert page.locator("tr").count() < 2000
     assert "1000 nodes" in (page.get_attribute(".ring-drawing", "aria-label") or "")
+    page.focus("[data-do=scrub]")
     for _ in range(3):
         page.keyboard.press("Home")
-        found.do("step")
-        page.wait_for_timeout(400)
+        found.wait_where(f"0 / {last}")
+        page.keyboard.press("ArrowRight")
+        found.wait_where(f"1 / {last}")
     assert found.errors == []
