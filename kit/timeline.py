@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from kit.errors import BadInput, Refused, misfit
+from kit import __version__
+from kit.errors import BadInput, Refused, misfit, shorten
 from kit.model import Lamp, Model, fingerprint, lamps
 from kit.trace import Step, Trace, model_of, trace_of
 
@@ -291,8 +292,14 @@ class Timeline:
         if model is not None and model.name != trace.model:
             raise BadInput("model", trace.model, f"{model.name}, the model to replay on")
         timeline = cls(model or model_of(trace))
-        for number, recorded in enumerate(trace.steps):
-            timeline._replay(recorded, number, len(trace.steps))
+        try:
+            for number, recorded in enumerate(trace.steps):
+                timeline._replay(recorded, number, len(trace.steps))
+        except BadInput as error:
+            if trace.kit == __version__:
+                raise
+            written = f" (the trace is of kit {shorten(trace.kit)}, this is {__version__})"
+            raise BadInput(error.field, error.value, error.allowed + written) from None
         timeline._folds = max((m.fold for m in timeline.moments), default=0)
         _within("tip", trace.tip, len(trace.steps))
         _within("at", trace.at, len(trace.steps))

@@ -138,14 +138,17 @@ class _Projection:
         moments: list[Moment] = []
         for at in range(len(self.known)):
             moments.append(self._moment(at, moments))
+        narrow = self._range()
         return Course(
-            self._label(),
+            narrow.label(self.tcm.cluster.ring.space),
+            narrow.left,
+            narrow.right,
             tuple(node.name for node in named),
             tuple(node.dc for node in named),
             tuple(moments),
         )
 
-    def _label(self) -> str:
+    def _range(self) -> Range:
         """The narrowest range around the token that any moment has."""
         found = []
         for known in self.known:
@@ -153,8 +156,7 @@ class _Projection:
             found += [
                 Range(int(rows.lefts[at]), int(rows.rights[at])) for at in rows.rows_of(self.token)
             ]
-        narrow = min(found, key=lambda r: r.right - r.left)
-        return narrow.label(self.tcm.cluster.ring.space)
+        return min(found, key=lambda r: r.right - r.left)
 
     def _moment(self, at: int, earlier: list[Moment]) -> Moment:
         known, codes = self.known[at], self.views[at]

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from kit.errors import KitError
 from kit.spark.progress import display_widget, in_notebook
 from kit.spark.trace_reports import LAG, PlainTraces, lag_of
-from kit.spark.traces import EPOCHS
+from kit.spark.trace_tables import EPOCHS
 
 PAUSE = 0.2  # seconds between two looks
 

@@ -16,13 +16,23 @@ import pyarrow.parquet as pq
 from kit.errors import BadInput, KitError
 from kit.spark.jobs import Batches, keep_archives
 from kit.spark.schemas import Schema
-from kit.spark.traces import BARRIERS, EPOCHS, OPERATIONS, RUNS, SCHEMAS, Tables, as_tables, drawn
+from kit.spark.trace_tables import BARRIERS, EPOCHS, OPERATIONS, REQUESTS, RUNS, SCHEMAS
+from kit.spark.traces import Tables, as_tables, drawn
 from kit.trace import loads
 
 TASKS = 8
 LAG = ["node"]
 TIME = ["operation", "state"]
 WAIT = ["operation", "keyspace", "epoch", "left", "right"]
+ASKED = ["title", "level"]
+PHASES = ("open", "done", "failed")
+ENDINGS = (
+    "count(*) AS runs",
+    "avg(CASE WHEN done > 0 THEN 1 ELSE 0 END) AS done",
+    "avg(CASE WHEN failed > 0 THEN 1 ELSE 0 END) AS failed",
+    "avg(open) AS mean",
+    "max(open) AS most",
+)
 BEHIND = "CASE WHEN newest > applied THEN 1 ELSE 0 END"
 
 
@@ -46,6 +56,10 @@ class Reports(ABC):
     @abstractmethod
     def barrier_waits(self) -> pd.DataFrame:
         """How many steps each barrier was in the way: runs, mean and most."""
+
+    @abstractmethod
+    def requests(self) -> pd.DataFrame:
+        """How requests end: runs, shares done and failed, steps open in mean and at most."""
 
 
 class Traces(Reports):
@@ -85,6 +99,14 @@ class Traces(Reports):
         rows = self.table(BARRIERS.name).selectExpr("run", *WAIT, "int(NOT met) AS waiting")
         per_run = rows.groupBy("run", *WAIT).sum("waiting").toDF("run", *WAIT, "count")
         return _pandas(_spread(per_run, WAIT), WAIT)
+
+    def requests(self) -> pd.DataFrame:
+        """The report, added up by Spark."""
+        rows = self.table(REQUESTS.name).groupBy("run", "request", *ASKED)
+        counts = [f"sum(CASE WHEN phase = '{one}' THEN 1 ELSE 0 END) AS {one}" for one in PHASES]
+        per_run = rows.agg(*_expressions(*counts))
+        report = per_run.groupBy(*ASKED).agg(*_expressions(*ENDINGS))
+        return _pandas(report, ASKED)
 
 
 def _folder_of_traces(folder: str | Path) -> Path:
@@ -180,6 +202,23 @@ class PlainTraces(Reports):
         rows = self.table(BARRIERS.name)
         rows["size"] = (~rows["met"]).astype("int64")
         return _spread_of(rows.groupby(["run", *WAIT], as_index=False)["size"].sum(), WAIT)
+
+    def requests(self) -> pd.DataFrame:
+        """The report."""
+        rows = self.table(REQUESTS.name)
+        for name in PHASES:
+            rows[name] = (rows["phase"] == name).astype("int64")
+        per_run = rows.groupby(["run", "request", *ASKED], as_index=False)[list(PHASES)].sum()
+        per_run["mean"] = per_run["most"] = per_run["open"]
+        for name in ("done", "failed"):
+            per_run[name] = (per_run[name] > 0).astype("float64")
+        return per_run.groupby(ASKED, as_index=False).agg(
+            runs=("run", "size"),
+            done=("done", "mean"),
+            failed=("failed", "mean"),
+            mean=("mean", "mean"),
+            most=("most", "max"),
+        )
 
 
 def read_traces(spark: Any | None, folder: str | Path) -> Reports:

@@ -1,7 +1,8 @@
-"""Runs as data: events, epochs, barriers, operations and placements under one fixed schema.
+"""Runs as data: events, epochs, barriers, placements and requests under one fixed schema.
 
 A run is a timeline, or the trace of one; its rows are what the model's own facts say at each step
-of one branch. Many runs are many files of the same tables.
+of one branch. Many runs are many files of the same tables. A run of a cluster (tcm) has no
+requests; a run of one data range (dataplane) tells no operations and barriers.
 """
 
 from __future__ import annotations
@@ -16,82 +17,31 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kit.dataplane.model import Dataplane
 from kit.errors import BadInput
 from kit.registry import build
-from kit.spark.schemas import MEASURES, PLACEMENT_TABLES, QUORUMS, Schema, table
+from kit.spark.schemas import MEASURES, PLACEMENT_TABLES, QUORUMS, Schema
 from kit.spark.storing import whole_file
+from kit.spark.trace_tables import (
+    BARRIERS,
+    EPOCHS,
+    EVENTS,
+    OPERATIONS,
+    PLACEMENTS,
+    REQUESTS,
+    RUNS,
+    TRACE_TABLES,
+)
+from kit.storage import facts as data_facts
 from kit.tcm import facts
 from kit.tcm.cluster import TcmCluster
 from kit.timeline import Timeline
 from kit.trace import Trace
 
-RUN = "run string: the name of the run"
-STEP = "step int: the number of the step within the run, 0 at the start"
-RUNS = table(
-    "runs",
-    "a run",
-    RUN,
-    "model string: the model that was run",
-    "parameters string: its parameters, as JSON",
-    "off array<string>: the safeguards that were off",
-    "steps int: how many steps it has",
-    "problem string: why it could not be read, null when it could",
-)
-EVENTS = table(
-    "events",
-    "a step of a run",
-    RUN,
-    STEP,
-    "kind string: the kind of action",
-    "verb string: the action, as a line that a script understands",
-    "epoch bigint: the newest committed epoch after it",
-    "say string: what happened, in words",
-)
-EPOCHS = table(
-    "epochs",
-    "how far a node has applied the log after a step",
-    RUN,
-    STEP,
-    "node string: the node",
-    "applied bigint: the epoch that it has applied",
-    "newest bigint: the newest committed epoch",
-    "up boolean: whether the node is up",
-)
-OPERATIONS = table(
-    "operations",
-    "an operation under way after a step",
-    RUN,
-    STEP,
-    "operation string: its title",
-    "state string: its last committed step",
-    "epoch bigint: the newest committed epoch",
-)
-BARRIERS = table(
-    "barriers",
-    "a barrier that an operation is behind after a step",
-    RUN,
-    STEP,
-    "operation string: its title",
-    "keyspace string: the keyspace",
-    "left bigint: left bound of the locked range",
-    "right bigint: its right bound",
-    "epoch bigint: the epoch that must be applied",
-    "needed int: by how many replicas",
-    "acked int: by how many it is applied",
-    "met boolean: whether that is enough",
-)
-PLACEMENTS = table(
-    "placements",
-    "a range with its groups at an epoch of a run",
-    RUN,
-    "epoch bigint: the epoch",
-    "keyspace string: the keyspace",
-    "left bigint: the left bound, not in the range",
-    "right bigint: the right bound",
-    "reads array<string>: the nodes that serve reads",
-    "writes array<string>: the nodes that get writes",
-)
 Row = tuple[Any, ...]
+Moments = list[Any]
+Cluster = TcmCluster | Dataplane
+Makers = dict[Schema, Callable[[str, Any, Moments], Iterator[Row]]]
 Tables = dict[str, pa.Table]
 
 
@@ -103,12 +53,18 @@ def as_tables(source: Timeline | Trace, run: str = "run") -> Tables:
     """
     timeline = Timeline.load(source) if isinstance(source, Trace) else source
     model = timeline.model
-    if not isinstance(model, TcmCluster):
-        raise BadInput("model", model.name, "tcm: a run of a cluster")
+    if not isinstance(model, TcmCluster | Dataplane):
+        raise BadInput("model", model.name, "tcm or dataplane: a run of a cluster")
     moments = [timeline.moments[moment] for moment in timeline.path()]
+    makers = OF_A_CLUSTER if isinstance(model, TcmCluster) else OF_A_RANGE
     return {
-        schema.name: _filled(schema, rows(run, model, moments)) for schema, rows in MAKERS.items()
+        schema.name: _filled(schema, makers.get(schema, _nothing)(run, model, moments))
+        for schema in TRACE_TABLES
     }
+
+
+def _nothing(_run: str, _model: Any, _moments: Moments) -> Iterator[Row]:
+    return iter(())
 
 
 def _filled(schema: Schema, rows: Iterator[Row]) -> pa.Table:
@@ -117,34 +73,40 @@ def _filled(schema: Schema, rows: Iterator[Row]) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=schema.arrow)
 
 
-def _runs(run: str, m: TcmCluster, moments: list[Any]) -> Iterator[Row]:
+def _runs(run: str, m: Cluster, moments: Moments) -> Iterator[Row]:
     parameters = msgspec.json.encode(m.parameters).decode()
     yield run, m.name, parameters, list(m.off), len(moments) - 1, None
 
 
-def _events(run: str, m: TcmCluster, moments: list[Any]) -> Iterator[Row]:
+def _events(run: str, m: Cluster, moments: Moments) -> Iterator[Row]:
+    newest: Callable[[Any, Any], int] = (
+        facts.epoch if isinstance(m, TcmCluster) else data_facts.epoch
+    )
     for step, moment in enumerate(moments):
         verb, kind = "", "start"
         if moment.action is not None:
             verb, kind = m.verb(moment.action), m.kind(moment.action)
-        yield run, step, kind, verb, facts.epoch(m, moment.state), moment.say
+        yield run, step, kind, verb, newest(m, moment.state), moment.say
 
 
-def _epochs(run: str, m: TcmCluster, moments: list[Any]) -> Iterator[Row]:
+# -- runs of a cluster -----------------------------------------------------------------------------
+
+
+def _epochs(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
     for step, moment in enumerate(moments):
         newest = facts.epoch(m, moment.state)
         for row in facts.applied(m, moment.state):
             yield run, step, row.node, row.epoch, newest, row.up
 
 
-def _operations(run: str, m: TcmCluster, moments: list[Any]) -> Iterator[Row]:
+def _operations(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
     for step, moment in enumerate(moments):
         newest = facts.epoch(m, moment.state)
         for row in facts.operations(m, moment.state):
             yield run, step, row.title, row.state, newest
 
 
-def _barriers(run: str, m: TcmCluster, moments: list[Any]) -> Iterator[Row]:
+def _barriers(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
     for step, moment in enumerate(moments):
         for row in facts.operations(m, moment.state):
             for b in row.barriers:
@@ -152,7 +114,7 @@ def _barriers(run: str, m: TcmCluster, moments: list[Any]) -> Iterator[Row]:
                 yield *place, b.epoch, b.needed, len(b.acked), b.met
 
 
-def _placements(run: str, m: TcmCluster, moments: list[Any]) -> Iterator[Row]:
+def _placements(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
     last = moments[-1].state
     for epoch in range(m.parameters.epoch, facts.epoch(m, last) + 1):
         for keyspace in facts.keyspaces(m):
@@ -160,15 +122,40 @@ def _placements(run: str, m: TcmCluster, moments: list[Any]) -> Iterator[Row]:
                 yield run, epoch, keyspace, row.left, row.right, row.reads, row.writes
 
 
-MAKERS: dict[Schema, Callable[[str, TcmCluster, list[Any]], Iterator[Row]]] = {
-    RUNS: _runs,
-    EVENTS: _events,
+# -- runs of a data range with requests ------------------------------------------------------------
+
+
+def _known(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        newest = data_facts.epoch(m, moment.state)
+        for row in data_facts.replicas(m, moment.state):
+            yield run, step, row.name, row.epoch, newest, row.up
+
+
+def _groups(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
+    keyspace = m.tcm.cluster.keyspaces[0].name
+    place = keyspace, m.course.left, m.course.right
+    for row in data_facts.epochs(m, moments[-1].state):
+        yield run, row.epoch, *place, row.reads, row.writes
+
+
+def _requests(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        for row in data_facts.requests(m, moment.state):
+            judged = (row.enough, row.valid) if row.phase == "open" else (None, None)
+            asked = row.title, row.coordinator, row.level, row.phase, row.planned, row.knows
+            yield run, step, row.number + 1, *asked, row.answered, *judged, row.result
+
+
+OF_ALL: Makers = {RUNS: _runs, EVENTS: _events}
+OF_A_CLUSTER: Makers = {
+    **OF_ALL,
     EPOCHS: _epochs,
     OPERATIONS: _operations,
     BARRIERS: _barriers,
     PLACEMENTS: _placements,
 }
-SCHEMAS = {schema.name: schema for schema in MAKERS}
+OF_A_RANGE: Makers = {**OF_ALL, EPOCHS: _known, PLACEMENTS: _groups, REQUESTS: _requests}
 
 
 def schema(name: str) -> Schema:
@@ -177,7 +164,7 @@ def schema(name: str) -> Schema:
     Raises:
         BadInput: for a name that no table has.
     """
-    known = {s.name: s for s in (*PLACEMENT_TABLES, MEASURES, QUORUMS, *MAKERS)}
+    known = {s.name: s for s in (*PLACEMENT_TABLES, MEASURES, QUORUMS, *TRACE_TABLES)}
     if name not in known:
         raise BadInput("table", name, "one of " + ", ".join(known))
     return known[name]

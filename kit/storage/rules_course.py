@@ -99,10 +99,12 @@ class Course(Struct, frozen=True):
     """One data range through all its futures; moment 0 is the start.
 
     ``replicas`` are the names of all nodes that ever replicate the range, ``dcs`` the datacenter
-    of each; ``label`` is the range's.
+    of each; ``label`` is the range's, ``left`` (not in it) and ``right`` its bounds.
     """
 
     label: str
+    left: int
+    right: int
     replicas: tuple[str, ...]
     dcs: tuple[str, ...]
     moments: tuple[Moment, ...]

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit import timeline, trace
+from kit import __version__
 from kit.errors import BadInput, KitError
 from kit.model import fingerprint
 from kit.registry import build, entry_of
@@ -262,6 +263,16 @@ def test_a_tampered_fingerprint_names_the_first_step_that_differs(step: int) -> 
     for recorded in data["steps"][step:]:
         recorded["fingerprint"] = "0123456789abcdef"
     expected = f"steps[{step}].fingerprint: got '0123456789abcdef'; allowed: {right} by replay"
+    with pytest.raises(BadInput, match=re.escape(expected)):
+        load(data)
+
+
+def test_a_trace_of_another_version_says_so_when_it_does_not_replay() -> None:
+    """What no longer replays is told with both versions; what does, is read all the same."""
+    data = {**plain(), "kit": "0.0.1"}
+    load(data)
+    data["steps"][2]["fingerprint"] = "0123456789abcdef"
+    expected = f"by replay (the trace is of kit '0.0.1', this is {__version__})"
     with pytest.raises(BadInput, match=re.escape(expected)):
         load(data)
 

@@ -19,7 +19,7 @@ from kit.spark.histories import History, history, sample
 from kit.spark.pipelines import Plain, pipeline
 from kit.spark.schemas import MEASURES, PLACEMENT_TABLES, QUORUMS
 from kit.spark.storing import whole_file, whole_folder
-from kit.spark.traces import SCHEMAS
+from kit.spark.trace_tables import SCHEMAS
 from tests.house.source import ROOT
 
 FULL = OSError(28, "No space left on device")

@@ -16,18 +16,30 @@ from kit.registry import build
 from kit.spark.streaming import Watch
 from kit.spark.streaming import watch as watch_folder
 from kit.spark.trace_reports import PlainTraces, Traces, drawn_on, read_traces, replayed
-from kit.spark.traces import SCHEMAS, Tables, as_tables, drawn, schema, store
+from kit.spark.trace_tables import SCHEMAS
+from kit.spark.traces import Tables, as_tables, drawn, schema, store
+from kit.storage import facts as data_facts
 from kit.tcm import facts
 from kit.timeline import Timeline
 from kit.trace import write
 
 RING = {"nodes": 5, "rf": 3}
+REQUESTS = {"rf": 3, "requests": ["K1 write QUORUM", "K2 read ONE", "K2 read QUORUM"]}
 
 
 @pytest.fixture(scope="module")
 def runs() -> list[Tables]:
     """Four drawn runs of one join."""
     return [as_tables(drawn(seed, **RING), f"seed-{seed}") for seed in range(4)]
+
+
+@pytest.fixture(scope="module")
+def asked() -> list[Tables]:
+    """Three drawn runs of a range that is written and read while a node joins."""
+    return [
+        as_tables(drawn(seed, model="dataplane", timeouts=True, **REQUESTS), f"asked-{seed}")
+        for seed in range(3)
+    ]
 
 
 def same(ours: pd.DataFrame, theirs: pd.DataFrame) -> None:
@@ -46,8 +58,7 @@ def test_a_run_is_told_by_its_own_facts() -> None:
     assert set(tables) == set(SCHEMAS)
     for name, table in tables.items():
         assert table.schema.equals(SCHEMAS[name].arrow)
-        assert table.num_rows
-        assert set(table.column("run").to_pylist()) == {"one"}
+        assert set(table.column("run").to_pylist()) == ({"one"} if name != "requests" else set())
     events = tables["events"].to_pylist()
     assert [row["epoch"] for row in events] == [facts.epoch(model, s) for s in states]
     assert [row["verb"] for row in events[1:]] == [step.verb for step in timeline.save().steps]
@@ -66,6 +77,34 @@ def test_a_run_is_told_by_its_own_facts() -> None:
 
 
 @pytest.mark.spec("H-018")
+def test_requests_are_told_by_their_own_facts() -> None:
+    """A run of the data plane tells each request at each step, and the range's own placements."""
+    timeline = drawn(5, model="dataplane", **REQUESTS)
+    tables, model = as_tables(timeline, "one"), timeline.model
+    states = [timeline.moments[moment].state for moment in timeline.path()]
+    assert [
+        (r["step"], r["request"], r["phase"], r["planned"], r["knows"], r["answered"], r["result"])
+        for r in tables["requests"].to_pylist()
+    ] == [
+        (step, 1 + r.number, r.phase, r.planned, r.knows, list(r.answered), r.result)
+        for step, s in enumerate(states)
+        for r in data_facts.requests(model, s)
+    ]
+    opened = [row for row in tables["requests"].to_pylist() if row["phase"] == "open"]
+    assert {row["enough"] for row in opened} == {True, False}
+    ends = {row["request"]: row["result"] for row in tables["requests"].to_pylist()}
+    assert ends == {1: "done", 2: "returned write 1", 3: "returned write 1"}
+    rows = data_facts.epochs(model, states[-1])
+    assert [(r["epoch"], r["reads"], r["writes"]) for r in tables["placements"].to_pylist()] == [
+        (row.epoch, list(row.reads), list(row.writes)) for row in rows
+    ]
+    for row in tables["placements"].to_pylist():
+        assert f"({row['left']}, {row['right']}]" == data_facts.label(model)
+    assert tables["operations"].num_rows == tables["barriers"].num_rows == 0
+    assert tables["events"].num_rows == len(states)
+
+
+@pytest.mark.spec("H-018")
 def test_a_trace_and_its_timeline_are_the_same_data() -> None:
     """A saved trace gives the tables of the timeline it was saved from."""
     timeline = drawn(1, **RING)
@@ -74,19 +113,46 @@ def test_a_trace_and_its_timeline_are_the_same_data() -> None:
 
 
 @pytest.mark.spec("H-018", "H-020")
-def test_spark_adds_up_many_runs(spark: Any, runs: list[Tables], tmp_path: Path) -> None:
-    """Written to Parquet and read by Spark under the fixed schema, epoch lag, time in each step and
-    barrier waits are those of the plain engine, for one run and for many.
+def test_spark_adds_up_many_runs(
+    spark: Any, runs: list[Tables], asked: list[Tables], tmp_path: Path
+) -> None:
+    """Written to Parquet and read by Spark under the fixed schema, epoch lag, time in each step,
+    barrier waits and how requests end are those of the plain engine, for one run and for many.
     """
     for count, name in ((1, "one"), (4, "many")):
-        folder = store(tmp_path / name, *runs[:count])
-        ours, theirs = Traces(spark, folder), PlainTraces(*runs[:count])
+        some = (*runs[:count], *asked[:count])
+        folder = store(tmp_path / name, *some)
+        ours, theirs = Traces(spark, folder), PlainTraces(*some)
         for table, shape in SCHEMAS.items():
             kinds = [(column.name, column.type) for column in shape.columns]
             assert ours.table(table).dtypes == kinds
         same(ours.lag(), theirs.lag())
         same(ours.time_in_steps(), theirs.time_in_steps())
         same(ours.barrier_waits(), theirs.barrier_waits())
+        same(ours.requests(), theirs.requests())
+
+
+@pytest.mark.spec("H-018")
+def test_requests_are_counted_by_how_they_end(asked: list[Tables]) -> None:
+    """The shares done and failed and the steps open are those that a loop over the rows counts."""
+    ends: dict[str, list[str]] = {}
+    opened: Counter[tuple[str, str]] = Counter()
+    for run in asked:
+        rows = run["requests"].to_pylist()
+        for row in rows:
+            opened[row["run"], row["title"]] += row["phase"] == "open"
+            if row["step"] == rows[-1]["step"]:
+                ends.setdefault(row["title"], []).append(row["phase"])
+    found = list(PlainTraces(*asked).requests().itertuples())
+    assert {row.level for row in found} == {"ONE", "QUORUM"}
+    assert {phase for phases in ends.values() for phase in phases} == {"done", "failed"}
+    for row in found:
+        steps = [n for (_, title), n in opened.items() if title == row.title]
+        assert row.runs == len(steps) == len(asked)
+        assert (row.done, row.failed) == tuple(
+            ends[row.title].count(phase) / len(asked) for phase in ("done", "failed")
+        )
+        assert (row.mean, row.most) == (sum(steps) / len(steps), max(steps))
 
 
 @pytest.mark.spec("H-018")
@@ -145,6 +211,7 @@ def test_without_spark_the_same_cells_report(runs: list[Tables], tmp_path: Path)
     same(found.lag(), truth.lag())
     same(found.time_in_steps(), truth.time_in_steps())
     same(found.barrier_waits(), truth.barrier_waits())
+    assert found.requests().empty
     same(watch.follow(4), truth.lag())
     watch.stop()
     with pytest.raises(BadInput, match="table: got 'request'"):
