@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit import timeline, trace
-from kit import __version__
+from kit import __version__, timeline, trace
 from kit.errors import BadInput, KitError
 from kit.model import fingerprint
 from kit.registry import build, entry_of
