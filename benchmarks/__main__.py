@@ -16,7 +16,7 @@ from benchmarks.figures import HEAD, Figure
 ORDER = ("placements", "player", "search", "timeline", "imports")
 BEHIND_THE_SCENES = {
     *("__init__", "__main__", "figures"),
-    *("plain_twophase", "spin_twophase", "stateful_twophase"),
+    *("harmony_twophase", "plain_twophase", "spin_twophase", "stateful_twophase"),
 }
 
 

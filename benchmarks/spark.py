@@ -25,7 +25,7 @@ from kit.spark.pipelines import OnSpark, Pipeline, added_up
 
 TOKENS = 256
 SMALL, LARGE = 200, 2000  # nodes
-PARTS = 8
+PARTS = 4
 AIM_GROWTH, AIM_CORES = 10.0, 1.6
 ROUNDS = 3
 COUNT = 10_000_000

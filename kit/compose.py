@@ -174,6 +174,8 @@ class Product(Model[Any, Any]):
 
 def together(refusals: tuple[Refusal, ...]) -> Refusal:
     """Several refusals of one action as one: all reasons, in order, all evidence, all missing."""
+    if len(refusals) == 1:
+        return refusals[0]
     *others, last = (refusal.reason for refusal in refusals)
     return Refusal(
         "; and ".join(("; ".join(others), last)) if others else last,

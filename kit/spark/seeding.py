@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kit.errors import BadInput
 from kit.fuzz import MOST_SEEDS
-from kit.spark.jobs import keep_archives
+from kit.spark.jobs import keep_worker_quick
 from kit.spark.schemas import Schema
 
 Batches = Callable[[Iterable[int]], Iterator[pa.RecordBatch]]
@@ -38,7 +38,7 @@ def _over(batches: Batches) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.
     """The function that a Spark task runs over the seeds it is given (column ``id``)."""
 
     def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        keep_archives()
+        keep_worker_quick()
         for batch in given:
             yield from batches(batch.column("id").to_pylist())
 

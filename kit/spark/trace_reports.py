@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kit.errors import BadInput, KitError
-from kit.spark.jobs import Batches, keep_archives
+from kit.spark.jobs import Batches, keep_worker_quick
 from kit.spark.schemas import Schema
 from kit.spark.trace_tables import BARRIERS, EPOCHS, OPERATIONS, REQUESTS, RUNS, SCHEMAS
 from kit.spark.traces import Tables, as_tables, drawn
@@ -247,7 +247,7 @@ def replayed(spark: Any, folder: str | Path, name: str) -> Any:
 
 
 def _replay(name: str, given: Iterable[pa.RecordBatch]) -> Batches:
-    keep_archives()
+    keep_worker_quick()
     for batch in given:
         for file in batch.to_pylist():
             run = Path(file["path"]).stem
@@ -268,7 +268,7 @@ def drawn_on(spark: Any, seeds: int, name: str, **parameters: Any) -> Any:
 
 
 def _walk(name: str, parameters: dict[str, Any], given: Iterable[pa.RecordBatch]) -> Batches:
-    keep_archives()
+    keep_worker_quick()
     for batch in given:
         for seed in batch.column("id").to_pylist():
             timeline = drawn(seed, **parameters)

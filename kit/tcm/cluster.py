@@ -73,7 +73,7 @@ class TcmCluster(Product):
         self.codes = {name: code for code, name in enumerate(names)}
         self._applied: tuple[Any, dict[int, int]] = (None, {})
         self._enabled: tuple[Any, tuple[Any, ...]] = (None, ())
-        self._asked: tuple[Any, dict[str, Unmet]] = (None, {})
+        self._asked: tuple[Any, dict[str, tuple[Unmet, Refusal | None]]] = (None, {})
         self._gates: OrderedDict[tuple[Any, str], tuple[Barrier, ...]] = OrderedDict()
         self.properties = Judges(self.tcm, self.log).properties()
 
@@ -180,28 +180,35 @@ class TcmCluster(Product):
         """The progress barrier: a majority of everyone concerned must know the last step."""
         sequence = self.tcm.sequence(s.tcm, node)
         assert sequence is not None
-        applied = self.applied(s)
-        whole = self._of_operation(s, sequence)
-        own = self._unmet(ends, applied)
-        if not whole.barriers and not own.barriers:
-            return None
-        first = (whole.barriers or own.barriers)[0]
-        return Refusal(
-            f"waiting at the barrier: epoch {sequence.epoch} is applied by "
-            f"{len(first.acked(applied))} of {len(first.replicas)} replicas of "
-            f"{first.range.label(self.tcm.cluster.ring.space)}, {first.needed} are needed",
-            whole.evidence + own.evidence,
-            tuple(dict.fromkeys(whole.missing + own.missing)),
-        )
+        whole, waiting = self._of_operation(s, sequence)
+        own = self._unmet(ends, self.applied(s))
+        if not own.barriers:
+            return waiting
+        missing = tuple(dict.fromkeys(whole.missing + own.missing))
+        unmet = Unmet(whole.barriers + own.barriers, whole.evidence + own.evidence, missing)
+        return self._at_the_barrier(s, sequence, unmet)
 
-    def _of_operation(self, s: Any, sequence: Sequence) -> Unmet:
+    def _of_operation(self, s: Any, sequence: Sequence) -> tuple[Unmet, Refusal | None]:
         """The unmet barriers of an operation; all its streaming tasks ask for the same ones."""
         if self._asked[0] is not s:
             self._asked = s, {}
         known = self._asked[1]
         if sequence.node not in known:
-            known[sequence.node] = self._unmet(self.barriers(s, sequence), self.applied(s))
+            unmet = self._unmet(self.barriers(s, sequence), self.applied(s))
+            known[sequence.node] = unmet, self._at_the_barrier(s, sequence, unmet)
         return known[sequence.node]
+
+    def _at_the_barrier(self, s: Any, sequence: Sequence, unmet: Unmet) -> Refusal | None:
+        if not unmet.barriers:
+            return None
+        first, applied = unmet.barriers[0], self.applied(s)
+        return Refusal(
+            f"waiting at the barrier: epoch {sequence.epoch} is applied by "
+            f"{len(first.acked(applied))} of {len(first.replicas)} replicas of "
+            f"{first.range.label(self.tcm.cluster.ring.space)}, {first.needed} are needed",
+            unmet.evidence,
+            unmet.missing,
+        )
 
     def _unmet(self, asked: tuple[Barrier, ...], applied: dict[int, int]) -> Unmet:
         unmet = tuple(b for b in asked if not b.met(applied))

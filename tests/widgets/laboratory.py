@@ -105,8 +105,8 @@ def run_cell(page: Page, address: str, path: str, text: str, ready: str = PLAYER
 def _run(page: Page, address: str, path: str, ready: str, press: Callable[[], None]) -> None:
     """Open a notebook and press until ``ready`` can be seen and the kernel is done.
 
-    A JupyterLab that was never used before may ask which kernel to start and forget what it was
-    to run, or show stored output because its widgets are not loaded yet.
+    A JupyterLab that was never used before may ask which kernel to start, forget what it was to run
+    before its kernel was connected, or show stored output because its widgets are not loaded yet.
     """
     page.goto(f"{address}/lab/tree/{path}?token=t&reset", timeout=PATIENCE)
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=PATIENCE)
@@ -117,6 +117,7 @@ def _run(page: Page, address: str, path: str, ready: str, press: Callable[[], No
             if asked.count():
                 asked.first.click(timeout=SHORT)
                 asked.first.wait_for(state="detached", timeout=SHORT)
+            _connected(page, address, Path(path).name)
             press()
             page.wait_for_selector(f".jp-Dialog button.jp-mod-accept, {ready}", timeout=30_000)
         if page.locator(ready).count() and not asked.count():
@@ -124,3 +125,15 @@ def _run(page: Page, address: str, path: str, ready: str, press: Callable[[], No
             page.wait_for_selector(IDLE, timeout=PATIENCE, state="attached")
             return
     raise AssertionError(f"JupyterLab never showed {ready}")
+
+
+def _connected(page: Page, address: str, name: str) -> None:
+    """Wait until the kernel of a notebook is there, and the page hears it."""
+    end = time.monotonic() + SHORT / 1000
+    while time.monotonic() < end:
+        sessions = page.request.get(f"{address}/api/sessions?token=t").json()
+        kernel = next((one["kernel"] for one in sessions if one["name"] == name), None)
+        if kernel and kernel["connections"] and kernel["execution_state"] == "idle":
+            return
+        page.wait_for_timeout(100)
+    raise Late(f"no kernel is connected to {name}")
