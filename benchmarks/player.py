@@ -23,8 +23,8 @@ from tests.widgets.browsing import launch
 from tests.widgets.laboratory import run_all, server
 from tools.programs import chromium
 
-CLICKS = 36
-SCRUBS = 120
+CLICKS = 28
+SCRUBS = 80
 ROUNDS = 4
 WARM = 2
 AIM = 1.5

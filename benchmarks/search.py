@@ -23,7 +23,7 @@ from kit.twophase.model import TwoPhase, TwoPhaseParameters
 RMS = 7
 ROUNDS = 3
 AIM = 0.7
-WALKS, LONGEST = 300, 50
+WALKS, LONGEST = 200, 50
 TIMES_FASTER = 10
 PATIENCE = 3  # seconds
 

@@ -53,8 +53,9 @@ def figures() -> Iterator[Figure]:
         for work in works:
             work()
         short, long, one = alternating(ROUNDS, *works)
-        count = rows(job)
-        yield speed(count, long, seconds(ks.pipeline(None, large, parts=PARTS).measured))
+        alone = ks.pipeline(None, large, parts=PARTS)
+        by_itself = seconds(lambda: alone.measures)
+        yield speed(rows(alone), long, by_itself)
         growth, cores = long / short, one / long
         name, aim = f"Spark: ten times the ranges ({SMALL} to {LARGE} nodes)", "at most 10"
         yield Figure(name, spoken(long), spoken(short), growth, aim, growth <= AIM_GROWTH)
