@@ -1,7 +1,7 @@
 """Run every benchmark and print its figures: `make bench`, in less than five minutes.
 
-A module that hands out `figures()` gets its rows in the one table at the end; one that only has a
-`main()` prints lines of its own, which come first. Names on the command line choose modules.
+Each module hands out `figures()`, which are the rows of the one table at the end. Names on the
+command line choose modules.
 """
 
 from __future__ import annotations
@@ -31,17 +31,14 @@ def chosen(names: list[str]) -> list[str]:
 
 
 def run(name: str) -> list[Figure]:
-    """The rows of one benchmark; it may print lines of its own instead."""
+    """The rows of one benchmark, each printed as soon as it is there."""
     began = time.perf_counter()
     print(f"--- {name}", flush=True)
     module = importlib.import_module(f"benchmarks.{name}")
     found: list[Figure] = []
-    if hasattr(module, "figures"):
-        for figure in module.figures():
-            print(figure.row, flush=True)
-            found.append(figure)
-    else:
-        module.main()
+    for figure in module.figures():
+        print(figure.row, flush=True)
+        found.append(figure)
     print(f"    ({time.perf_counter() - began:.0f} s)", flush=True)
     return found
 
