@@ -23,16 +23,19 @@ from tests.net.words import Words
 Question = dict[str, Any]
 Answer = dict[str, Any]
 TIMED = re.compile(r"(?m), \d+\.\d\d s(, [\d,]+ (?:bytes?|kB|MB|GB))?$")
+WHERE = {
+    **dict.fromkeys(("argv", "off", "model", "judges"), "words"),
+    "path": "paths",
+    "parameters": "parameters",
+    "files": "files",
+}
 os.environ["COLUMNS"] = "100"
 
 
 def said_now(question: Question, item: str, words: Words) -> Question:
     """The question in the words of now."""
     found = dict(question)
-    for field in ("argv", "off", "model", "judges", "path"):
-        if field in found:
-            found[field] = words.say(found[field], item, "words")
-    for field, where in (("parameters", "parameters"), ("files", "files")):
+    for field, where in WHERE.items():
         if field in found:
             found[field] = words.say(found[field], item, where)
     return found

@@ -25,6 +25,7 @@ from tests.net.record import Item, read
 from tests.net.words import Words
 
 WIDEST = 160
+PATHS = {"scenarios": "paths"}
 
 
 def main() -> int:
@@ -67,9 +68,11 @@ def _compared(item: Item, words: Words, *, whole: bool) -> str:
     question = said_now(item["question"], name, words)
     now = answer(question)
     verdict, told = "same", []
-    for field in dict.fromkeys([*old, *now]):
+    for field in ["error"] if "error" in now else dict.fromkeys([*old, *now]):
         was = old.get(field)
-        wanted = words.say(was, name, "output")
+        wanted = words.say(was, name, PATHS.get(question["kind"], "output"))
+        if question["kind"] == "scenarios":
+            wanted = sorted(wanted)
         if wanted == now.get(field) and _text(wanted) == _text(now.get(field)):
             continue
         # Other words are of another length: columns and line ends move. Only where words changed.
@@ -93,8 +96,9 @@ def _text(told: Any) -> str:
 
 
 def _loose(told: Any) -> str:
-    """Without what only the widths of words decide."""
-    return re.sub(r"([-─═_=])\1+", r"\1", " ".join(_text(told).split()))
+    """Without what only the widths of words decide, and the order of what is allowed."""
+    text = re.sub(r"([-─═_=])\1+", r"\1", " ".join(_text(told).split()))
+    return re.sub(r"(?<=one of )[^;()\"]+", lambda hit: ", ".join(sorted(hit[0].split(", "))), text)
 
 
 def _difference(field: str, old: str, now: str, *, whole: bool) -> list[str]:
@@ -126,7 +130,7 @@ def _asked(question: dict[str, Any]) -> str:
         case "scenario":
             return f"python -m kit play {places.SCENARIOS.name}/{question['path']}"
         case "trace":
-            return "python -m kit play TRACE (python -m tests.net.trace ITEM writes it)"
+            return "python -m kit play TRACE (python -m tests.net.trace ITEM prints it)"
         case kind:
             rest = {key: one for key, one in question.items() if key != "kind" and one}
             return f"{kind} {json.dumps(rest)}"

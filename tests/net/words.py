@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 FILE = Path(__file__).with_name("words.toml")
-USUAL = ("output", "words", "parameters")
+USUAL = ("output", "words", "paths", "parameters")
 RENAME = {"old", "new", "exact", "where", "items"}
 ACCEPT = {"items", "why"}
 
