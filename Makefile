@@ -9,7 +9,7 @@ help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 lab: setup ## set up, then open JupyterLab on notebooks/00-start-here.ipynb (LAB="--port 8899" for options)
-	@$(PY) -m kit.lab $(LAB)
+	@$(PY) -m kit.commands.lab $(LAB)
 
 setup: ## set up .venv/ in this checkout (PYTHON=/path/to/python3.12 names a Python)
 	@sh tools/setup.sh

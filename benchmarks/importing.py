@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from benchmarks.figures import HEAD, Figure, alternating, spoken
-from kit.importers.nodetool_ring import COLUMNS
-from kit.importers.opening import Imported, import_texts
+from kit.operators.importers.nodetool_ring import COLUMNS
+from kit.operators.importers.opening import Imported, import_texts
 
 SIZES = ((100, 256), (1000, 16), (1000, 256))
 KEYSPACE = 'ks={"class": "NetworkTopologyStrategy", "dc1": 3, "dc2": 3}'

@@ -13,7 +13,11 @@ AIM = 0.2
 HEAVY = ("pandas", "pyspark", "matplotlib")
 PROGRAMS = (
     ("import kit", "import kit", True),
-    ("import kit, timeline, search, traces", "import kit.timeline, kit.check, kit.trace", True),
+    (
+        "import kit, timeline, search, traces",
+        "import kit.engine.timeline, kit.engine.check, kit.engine.trace",
+        True,
+    ),
     ("... and build twophase", "import kit; kit.build('twophase')", False),
     ("... and build tcm (numpy)", "import kit; kit.build('tcm')", False),
 )

@@ -16,8 +16,8 @@ import nbformat
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.figures import HEAD, Figure
-from kit.registry import build
-from kit.timeline import Timeline
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
 from kit.views.export import export_html
 from tests.widgets.browsing import launch
 from tests.widgets.laboratory import run_all, server
@@ -68,9 +68,9 @@ class Bare(anywidget.AnyWidget):
 '''
 
 CELL = """
-from kit.registry import build
-from kit.tcm import facts
-from kit.timeline import Timeline
+from kit.engine.registry import build
+from kit.protocols.tcm import facts
+from kit.engine.timeline import Timeline
 from kit.widgets import Player
 {bare}
 made = {{"nodes": {nodes}, "tokens": {tokens}, "rf": 3}}

@@ -14,10 +14,10 @@ from typing import Any
 
 from benchmarks.figures import HEAD, Figure, seconds, spoken
 from benchmarks.importing import KEYSPACE, ring_text
-from kit.importers.opening import Imported, import_texts
-from kit.rehearsed import rehearsal_of
-from kit.tcm.rules_operations import Operation
-from kit.timeline import Timeline
+from kit.engine.timeline import Timeline
+from kit.operators.importers.opening import Imported, import_texts
+from kit.protocols.tcm.dry_run.history import rehearsal_of
+from kit.protocols.tcm.rules.operations import Operation
 from kit.views.reel import Reel
 
 SIZES = ((1000, 16), (1000, 256))

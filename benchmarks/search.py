@@ -1,4 +1,4 @@
-"""`kit.check` against SPIN, Harmony and a plain loop; random walks against hypothesis.
+"""`kit.engine.check` against SPIN, Harmony and a plain loop; random walks against hypothesis.
 
 Only the search is timed, on all sides; what SPIN takes to generate and compile its program is shown
 apart. A peer that cannot be had here has a row that says so.
@@ -15,10 +15,10 @@ from benchmarks.figures import HEAD, Figure, alternating, seconds, spoken
 from benchmarks.plain_twophase import explore
 from benchmarks.stateful_twophase import RMS as WALKED_RMS
 from benchmarks.stateful_twophase import walked
-from kit.check import check
-from kit.fuzz import fuzz
-from kit.registry import entries
-from kit.twophase.model import TwoPhase, TwoPhaseParameters
+from kit.engine.check import check
+from kit.engine.fuzz import fuzz
+from kit.engine.registry import entries
+from kit.protocols.twophase.model import TwoPhase, TwoPhaseParameters
 
 RMS = 7
 ROUNDS = 3

@@ -20,8 +20,8 @@ import pandas as pd
 
 from benchmarks.figures import HEAD, Figure, alternating, seconds, spoken
 from kit import spark as ks
-from kit.spark.histories import History
-from kit.spark.pipelines import OnSpark, Pipeline, added_up
+from kit.protocols.tcm.spark.histories import History
+from kit.protocols.tcm.spark.pipelines import OnSpark, Pipeline, added_up
 
 TOKENS = 256
 SMALL, LARGE = 200, 2000  # nodes

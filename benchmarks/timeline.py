@@ -10,9 +10,9 @@ from typing import Any
 from msgspec import Struct
 
 from benchmarks.figures import HEAD, Figure, spoken
-from kit.model import Model, Rule
-from kit.registry import build
-from kit.timeline import Timeline
+from kit.engine.model import Model, Rule
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
 
 NODES = 1000
 MOMENTS = 1000

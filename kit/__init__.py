@@ -9,18 +9,19 @@ from typing import Any
 __version__ = "0.1.0"
 _PLACES = {
     "Player": "kit.widgets.player",
-    "Timeline": "kit.timeline",
-    "build": "kit.registry",
+    "Timeline": "kit.engine.timeline",
+    "build": "kit.engine.registry",
     "export_html": "kit.views.export",
-    "read_ring": "kit.importers.ringfile",
-    "register": "kit.registry",
-    "rehearse": "kit.widgets.rehearsal",
+    "read_ring": "kit.operators.importers.ringfile",
+    "register": "kit.engine.registry",
 }
-__all__ = sorted(_PLACES)  # noqa: PLE0605  # the table above is the one list of public names
+__all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of each
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name on first use."""
-    if name not in _PLACES:
-        raise AttributeError(f"module 'kit' has no attribute {name!r}")
-    return getattr(import_module(_PLACES[name]), name)
+    """Load a public name on first use: the package's own, or one that a protocol family adds."""
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module("kit.engine.family").public_name("", name)

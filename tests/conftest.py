@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -21,6 +23,12 @@ settings.load_profile(os.environ.get("KIT_HYPOTHESIS", "settled"))
 
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("JUPYTER_PLATFORM_DIRS", "1")
+
+# Java that lives for a minute need not be optimised: it halves the processor time of these tests.
+SMALL_SPARK = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK_JAVA)
+os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", QUICK_JAVA)
 
 FORBID_SKIPS = os.environ.get("KIT_FORBID_SKIPS") == "1"
 
@@ -40,6 +48,26 @@ def chromium_path() -> Path:
     if path is None:
         pytest.skip("no Chromium here: `make programs` brings one, or set KIT_CHROMIUM")
     return path
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """An embedded Spark on two cores, one for all tests: starting it takes longer than most."""
+    from kit.spark.sessions import session, stop
+
+    java = {name: os.environ[name] for name in ("JAVA_HOME", "PATH") if name in os.environ}
+    running = session("local[2]", config=SMALL_SPARK, environment=java)
+    yield running
+    stop(running)
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    """A folder with a copy of the kit that may be spoiled."""
+    from tests.quality.scratching import KIT
+
+    shutil.copytree(KIT, tmp_path / "kit", ignore=shutil.ignore_patterns("__pycache__", "widgets"))
+    return tmp_path
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 
 from kit.commands.layout import GAP, columns, listed, put, wrap
-from kit.errors import BadInput
-from kit.registry import (
+from kit.engine.registry import (
     Diagram,
     Entry,
     Scenario,
@@ -21,6 +20,7 @@ from kit.registry import (
     one_of,
     scenario_of,
 )
+from kit.errors import BadInput
 
 FINE = 0
 

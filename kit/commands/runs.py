@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kit import trace
 from kit.commands.layout import WIDTH, counted, put, wrap
-from kit.model import lamps
-from kit.registry import build, scenario_of
-from kit.timeline import Timeline
+from kit.engine import trace
+from kit.engine.model import lamps
+from kit.engine.registry import build, scenario_of
+from kit.engine.timeline import Timeline
 
 FINE = 0
 MOST_PLAYED = 10_000
@@ -42,7 +42,7 @@ def opened(what: str) -> Timeline:
         BadInput: when it is none of these.
     """
     if what.endswith(".txt"):
-        from kit.scenario import open_file
+        from kit.engine.scenario import open_file
 
         return open_file(what)
     if what.endswith(".json") or _exists(what):

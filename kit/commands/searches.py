@@ -11,16 +11,16 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from kit import trace
-from kit.check import Result, check, check_refinement
 from kit.commands.layout import GAP, columns, counted, listed, put, wrap
 from kit.commands.models import named
-from kit.compose import Refinement
+from kit.engine import trace
+from kit.engine.check import Result, check, check_refinement
+from kit.engine.compose import Refinement
+from kit.engine.fuzz import Finding, Fuzzed, fuzz
+from kit.engine.model import Model
+from kit.engine.registry import build, convert, entries
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.fuzz import Finding, Fuzzed, fuzz
-from kit.model import Model
-from kit.registry import build, convert, entries
-from kit.timeline import Timeline
 
 CLEAN, VIOLATED, BOUNDED = 0, 1, 2
 Actions = tuple[Any, ...]

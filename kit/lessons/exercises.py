@@ -18,14 +18,14 @@ from typing import Any
 
 import msgspec
 
+from kit.engine.timeline import Timeline
+from kit.engine.trace import Trace
 from kit.errors import BadInput, KitError
 from kit.lessons.hunting import Hunt
 from kit.lessons.prompt import HOME
 from kit.lessons.stills import Still
 from kit.lessons.tasks import SEED, Marks, Task, task_named
 from kit.lessons.verdicts import Verdict
-from kit.timeline import Timeline
-from kit.trace import Trace
 from kit.views.fragment import Frag, h
 from kit.views.static import static_html
 

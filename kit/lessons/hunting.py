@@ -13,34 +13,22 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.check import Result, check
+from kit.engine.chance import Chance
+from kit.engine.check import Result, check
+from kit.engine.family import Hunt as Pool
+from kit.engine.family import families
+from kit.engine.model import Model, Safeguard
+from kit.engine.registry import build, entry_of, one_of
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refused
 from kit.lessons.stills import Still, still
 from kit.lessons.verdicts import Verdict
-from kit.model import Model, Safeguard
-from kit.registry import build, entry_of, one_of
-from kit.simulators.drawing import Chance
-from kit.simulators.showing import Sheet
-from kit.timeline import Timeline
 from kit.views.registry import for_model
+from kit.views.report import Sheet
 
 VARIANTS = 8
 MOST_SEED = 10_000
 LIMIT = 200_000  # states of a search
-# What is missing in the metadata, and what in the requests. Where both can show it, requests do.
-POOL = {
-    "tcm": ("S-09", "S-10", "S-11", "S-16", "S-17", "S-53", "S-54", "S-55"),
-    "dataplane": ("S-01", "S-02", "S-03", "S-04", "S-05", "S-06", "S-07", "S-08", "S-18"),
-}
-# The same for all of a model, so that a variant does not say by its budgets what it is about.
-BUDGETS: dict[str, dict[str, Any]] = {
-    "tcm": {"cancels": 1, "crashes": 1, "window": 2},
-    "dataplane": {"cancels": 1},
-}
-ABOUT = {
-    "tcm": "metadata: steps, barriers, locks, crashes, cancels",
-    "dataplane": "requests: a write and a read while the range moves",
-}
 
 
 class Variant(Struct, frozen=True):
@@ -154,7 +142,7 @@ class Hunt:
         rows = tuple(
             (
                 str(number),
-                ABOUT[variant.model],
+                hunts()[variant.model].about,
                 _planned(variant),
                 self.said.get(number, "?"),
             )
@@ -180,6 +168,12 @@ def hunt(seed: int) -> Hunt:
 
 
 @cache
+def hunts() -> dict[str, Pool]:
+    """What the families hide in variants, by the model's name."""
+    return {model: pool for family in families() for model, pool in family.hunts.items()}
+
+
+@cache
 def drawn(seed: int) -> tuple[Variant, ...]:
     """The variants of a seed: half about metadata, half about requests, in any order.
 
@@ -190,12 +184,13 @@ def drawn(seed: int) -> tuple[Variant, ...]:
         raise BadInput("seed", seed, f"a whole number from 0 to {MOST_SEED}")
     chance = Chance(seed)
     found: list[Variant] = []
-    for model, ids in POOL.items():
-        left = list(ids)
+    pools = hunts()
+    for model, pool in pools.items():
+        left = list(pool.safeguards)
         known = {guard.id: guard for guard in entry_of(model).safeguards}
-        for _ in range(VARIANTS // len(POOL)):
+        for _ in range(VARIANTS // len(pools)):
             guard = known[left.pop(chance.below(len(left)))]
-            parameters = {**BUDGETS[model], **dict(guard.smallest)}
+            parameters = {**pool.budgets, **dict(guard.smallest)}
             found.append(Variant(model, parameters, guard))
     mixed = []
     while found:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kit.engine.model import Model
+from kit.engine.registry import one_of
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.lessons.form import form
 from kit.lessons.questions import Asked, changes
 from kit.lessons.stills import timeline_of
 from kit.lessons.verdicts import Verdict
-from kit.model import Model
-from kit.registry import one_of
-from kit.timeline import Timeline
 from kit.views.fragment import Frag, h
 from kit.views.static import static_html
 from kit.widgets.opening import open_named
@@ -69,9 +69,9 @@ class Prediction:
 def predict(source: Any, question: Callable[..., Asked] = changes, *about: Any) -> Prediction:
     """Ask a question about what a Player, a Timeline, a model or a scenario by name is going to do.
 
-    ``question`` is one of :mod:`kit.lessons.questions` (left out: whose replicas the next epoch
-    changes), ``about`` is what it takes beside the timeline: a token, a safeguard. A pipeline or
-    reports on runs are asked one of :mod:`kit.lessons.questions_large`.
+    ``question`` is one of :mod:`kit.lessons.questions` or of a family's own (left out: what the
+    next step changes), ``about`` is what it takes beside the timeline: a token, a safeguard. A
+    pipeline or reports on runs have questions of their own.
 
     Raises:
         BadInput: when ``source`` or what the question is about is not acceptable.

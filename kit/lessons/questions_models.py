@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kit.check import Result, check
+from kit.engine.check import Result, check
+from kit.engine.timeline import Timeline
 from kit.errors import KitError
 from kit.lessons.questions import Asked
 from kit.lessons.stills import Still, still
-from kit.timeline import Timeline
 from kit.views.question import Question
 from kit.views.registry import for_model
 

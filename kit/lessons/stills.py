@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kit.engine.registry import one_of
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.registry import one_of
-from kit.tcm.cluster import TcmCluster
-from kit.timeline import Timeline
 from kit.views.fragment import Frag, h
 from kit.views.frame import narration
 from kit.views.panel import Panel, Scene, scene_at
@@ -49,17 +48,6 @@ def timeline_of(source: Any) -> Timeline:
     if not isinstance(found, Timeline):
         raise BadInput("source", source, "a Player or a Timeline")
     return found
-
-
-def cluster_of(timeline: Timeline) -> TcmCluster:
-    """The model of a timeline, where it must be one of the epoch protocol.
-
-    Raises:
-        BadInput: when it is another.
-    """
-    if not isinstance(timeline.model, TcmCluster):
-        raise BadInput("model", timeline.model.name, "tcm, the epoch protocol")
-    return timeline.model
 
 
 def scene_of(timeline: Timeline) -> Scene:

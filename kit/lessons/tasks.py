@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, Literal
 
 from msgspec import Struct
 
+from kit.engine.family import families
+from kit.engine.registry import one_of
 from kit.errors import BadInput
-from kit.registry import one_of
 
 SEED = 2
 """Hidden cases are drawn from this seed: the same ones for everybody, on every machine."""
@@ -51,21 +51,11 @@ class Task(Struct, frozen=True):
     seeded: bool = False
 
 
-_PLACES = (
-    "kit.lessons.tasks_runs",
-    "kit.lessons.tasks_rings",
-    "kit.lessons.tasks_functions",
-    "kit.lessons.tasks_clusters",
-    "kit.lessons.tasks_rehearsals",
-    "kit.lessons.tasks_hunting",
-    "kit.lessons.tasks_models",
-    "kit.lessons.tasks_requests",
-)
-
-
 def tasks() -> dict[str, Task]:
     """Every exercise, by name."""
-    found = (task for place in _PLACES for task in import_module(place).TASKS)
+    found = (
+        task for family in families() for place in family.tasks for task in family.load(place).TASKS
+    )
     return {task.name: task for task in found}
 
 

@@ -71,3 +71,18 @@ def shared(first: Iterable[Range], second: Iterable[Range]) -> tuple[Range, ...]
         else:
             j += 1
     return tuple(found)
+
+
+Bounds = tuple[int | None, int | None]
+Line = tuple[int | None, int | None, tuple[str, ...]]
+
+
+def bounds(space: TokenSpace, left: int, right: int) -> Bounds:
+    """A range's bounds; None at either end of the line."""
+    return (None if left == space.low else left, None if right == space.high else right)
+
+
+def label(range_: Bounds) -> str:
+    """A range in words: ``(min, 100]``."""
+    left, right = range_
+    return f"({'min' if left is None else left}, {'max' if right is None else right}]"

@@ -17,12 +17,8 @@ _PLACES = {
     "as_tables": "kit.spark.traces",
     "drawn": "kit.spark.traces",
     "drawn_on": "kit.spark.trace_reports",
-    "history": "kit.spark.histories",
-    "pipeline": "kit.spark.pipelines",
     "read_traces": "kit.spark.trace_reports",
     "replayed": "kit.spark.trace_reports",
-    "same_as_engine": "kit.spark.comparing",
-    "sample": "kit.spark.histories",
     "schema": "kit.spark.traces",
     "session": "kit.spark.sessions",
     "session_or_none": "kit.spark.sessions",
@@ -33,11 +29,13 @@ _PLACES = {
     "watch": "kit.spark.streaming",
     "with_spark_or_local": "kit.spark.sessions",
 }
-__all__ = sorted(_PLACES)  # noqa: PLE0605  # the table above is the one list of public names
+__all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of each
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name on first use."""
-    if name not in _PLACES:
-        raise AttributeError(f"module 'kit.spark' has no attribute {name!r}")
-    return getattr(import_module(_PLACES[name]), name)
+    """Load a public name on first use: the package's own, or one that a protocol family adds."""
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module("kit.engine.family").public_name("spark", name)

@@ -22,7 +22,7 @@ import pyspark
 from msgspec import Struct
 
 from kit.errors import BadInput, KitError, one_line
-from kit.java import find_java, spark_environment
+from kit.spark.java import find_java, spark_environment
 from kit.spark.machine import LOOPBACK, Address, answers, settings
 from kit.spark.sessions import SparkUnavailable
 

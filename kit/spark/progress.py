@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from kit.progress import Terminal
+from kit.engine.progress import Terminal
 from kit.spark.looking import Looking
 from kit.spark.sessions import is_remote
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from kit.engine.fuzz import MOST_SEEDS
 from kit.errors import BadInput
-from kit.fuzz import MOST_SEEDS
-from kit.spark.jobs import keep_worker_quick
 from kit.spark.schemas import Schema
+from kit.spark.workers import keep_worker_quick
 
 Batches = Callable[[Iterable[int]], Iterator[pa.RecordBatch]]
 

@@ -1,8 +1,9 @@
 """One call that gives a Spark session: embedded by default, a cluster's by its URL.
 
 Nothing has to be set up: workers get the interpreter that runs, Java is one of the machine's where
-it fits and the packaged one otherwise (see :mod:`kit.java`), and what Spark has to say goes to a
-file. When Spark cannot start, that is one error with one line, and the caller may go on without.
+it fits and the packaged one otherwise (see :mod:`kit.spark.java`), and what Spark has to say goes
+to a file. When Spark cannot start, that is one error with one line, and the caller may go on
+without.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from kit.errors import BadInput, KitError
-from kit.java import find_java, spark_environment
+from kit.spark.java import find_java, spark_environment
 from kit.spark.machine import LOOPBACK, Address, address, answers, settings
 from kit.spark.shipping import ship
 

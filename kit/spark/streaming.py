@@ -132,7 +132,7 @@ class LiveChart:
 
     def __call__(self, found: pd.DataFrame) -> None:
         """Draw a lag report."""
-        chart = import_module("kit.spark.charts").lag(found)
+        chart = import_module("kit.spark.lag_chart").lag(found)
         picture = b64encode(chart.png).decode()
         words = escape(chart.words, quote=True)
         image = f'<img src="data:image/png;base64,{picture}" alt="{words}">'

@@ -17,15 +17,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
 
+from kit.engine.fuzz import CLEAN, STEPS, Walk, Walker
+from kit.engine.registry import build
+from kit.engine.shrink import shrink
+from kit.engine.timeline import Timeline
+from kit.engine.trace import loads
 from kit.errors import BadInput
-from kit.fuzz import CLEAN, STEPS, Walk, Walker
-from kit.fuzz_shrink import shrink
-from kit.registry import build
 from kit.spark.schemas import table
 from kit.spark.seeding import seeded
 from kit.spark.storing import whole_folder
-from kit.timeline import Timeline
-from kit.trace import loads
 
 SWEEP = table(
     "sweep",

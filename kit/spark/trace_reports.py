@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -13,14 +13,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kit.engine.trace import loads
 from kit.errors import BadInput, KitError
-from kit.spark.jobs import Batches, keep_worker_quick
 from kit.spark.schemas import Schema
-from kit.spark.trace_tables import BARRIERS, EPOCHS, OPERATIONS, REQUESTS, RUNS, SCHEMAS
-from kit.spark.traces import Tables, as_tables, drawn
-from kit.trace import loads
+from kit.spark.trace_tables import BARRIERS, EPOCHS, OPERATIONS, REQUESTS, RUNS
+from kit.spark.traces import Tables, as_tables, drawn, schemas
+from kit.spark.workers import keep_worker_quick
 
 TASKS = 8
+Batches = Iterator[pa.RecordBatch]
 LAG = ["node"]
 TIME = ["operation", "state"]
 WAIT = ["operation", "keyspace", "epoch", "left", "right"]
@@ -117,9 +118,9 @@ def _folder_of_traces(folder: str | Path) -> Path:
 
 
 def _schema(name: str) -> Schema:
-    if name not in SCHEMAS:
-        raise BadInput("table", name, "one of " + ", ".join(SCHEMAS))
-    return SCHEMAS[name]
+    if name not in schemas():
+        raise BadInput("table", name, "one of " + ", ".join(schemas()))
+    return schemas()[name]
 
 
 def lag_of(epochs: Any) -> Any:
@@ -168,7 +169,7 @@ class PlainTraces(Reports):
         """
         place = _folder_of_traces(folder)
         return cls(
-            {name: pq.read_table(place / name, schema=s.arrow) for name, s in SCHEMAS.items()}
+            {name: pq.read_table(place / name, schema=s.arrow) for name, s in schemas().items()}
         )
 
     def table(self, name: str) -> pd.DataFrame:
@@ -243,7 +244,7 @@ def replayed(spark: Any, folder: str | Path, name: str) -> Any:
     """
     pattern = str(Path(folder).resolve() / "*.json")
     files = spark.read.format("binaryFile").load(pattern).select("path", "content")
-    return files.repartition(TASKS).mapInArrow(partial(_replay, name), SCHEMAS[name].ddl)
+    return files.repartition(TASKS).mapInArrow(partial(_replay, name), schemas()[name].ddl)
 
 
 def _replay(name: str, given: Iterable[pa.RecordBatch]) -> Batches:
@@ -256,7 +257,7 @@ def _replay(name: str, given: Iterable[pa.RecordBatch]) -> Batches:
             except KitError as error:
                 row = {"run": run, "off": [], "steps": 0, "problem": str(error)}
                 if name == RUNS.name:
-                    yield pa.RecordBatch.from_pylist([row], schema=SCHEMAS[name].arrow)
+                    yield pa.RecordBatch.from_pylist([row], schema=schemas()[name].arrow)
                 continue
             yield from tables[name].to_batches()
 
@@ -264,7 +265,7 @@ def _replay(name: str, given: Iterable[pa.RecordBatch]) -> Batches:
 def drawn_on(spark: Any, seeds: int, name: str, **parameters: Any) -> Any:
     """One table of as many drawn runs, each walked by one of Spark's workers (seeds from 0)."""
     walk: Callable[[Iterable[pa.RecordBatch]], Batches] = partial(_walk, name, parameters)
-    return spark.range(0, seeds, 1, min(seeds, TASKS)).mapInArrow(walk, SCHEMAS[name].ddl)
+    return spark.range(0, seeds, 1, min(seeds, TASKS)).mapInArrow(walk, schemas()[name].ddl)
 
 
 def _walk(name: str, parameters: dict[str, Any], given: Iterable[pa.RecordBatch]) -> Batches:

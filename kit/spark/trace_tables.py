@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from kit.spark.schemas import table
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kit.spark.schemas import Schema, table
 
 RUN = "run string: the name of the run"
 STEP = "step int: the number of the step within the run, 0 at the start"
@@ -88,4 +91,20 @@ REQUESTS = table(
     "result string: what the client was told, empty while it waits",
 )
 TRACE_TABLES = (RUNS, EVENTS, EPOCHS, OPERATIONS, BARRIERS, PLACEMENTS, REQUESTS)
-SCHEMAS = {schema.name: schema for schema in TRACE_TABLES}
+
+Row = tuple[Any, ...]
+Rows = Callable[[str, Any, list[Any]], Iterator[Row]]
+Makers = dict[Schema, Rows]
+
+
+def events_with(newest: Callable[[Any, Any], int]) -> Rows:
+    """Rows of the table ``events``, where ``newest(model, state)`` is the newest epoch."""
+
+    def rows(run: str, m: Any, moments: list[Any]) -> Iterator[Row]:
+        for step, moment in enumerate(moments):
+            verb, kind = "", "start"
+            if moment.action is not None:
+                verb, kind = m.verb(moment.action), m.kind(moment.action)
+            yield run, step, kind, verb, newest(m, moment.state), moment.say
+
+    return rows

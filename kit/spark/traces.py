@@ -8,8 +8,9 @@ requests; a run of one data range (dataplane) tells no operations and barriers.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,31 +18,16 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kit.dataplane.model import Dataplane
+from kit.engine.family import families
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.engine.trace import Trace
 from kit.errors import BadInput
-from kit.registry import build
-from kit.spark.schemas import MEASURES, PLACEMENT_TABLES, QUORUMS, Schema
+from kit.spark.schemas import Schema
 from kit.spark.storing import whole_file
-from kit.spark.trace_tables import (
-    BARRIERS,
-    EPOCHS,
-    EVENTS,
-    OPERATIONS,
-    PLACEMENTS,
-    REQUESTS,
-    RUNS,
-    TRACE_TABLES,
-)
-from kit.storage import facts as data_facts
-from kit.tcm import facts
-from kit.tcm.cluster import TcmCluster
-from kit.timeline import Timeline
-from kit.trace import Trace
+from kit.spark.trace_tables import RUNS, TRACE_TABLES, Makers, Row
 
-Row = tuple[Any, ...]
 Moments = list[Any]
-Cluster = TcmCluster | Dataplane
-Makers = dict[Schema, Callable[[str, Any, Moments], Iterator[Row]]]
 Tables = dict[str, pa.Table]
 
 
@@ -53,13 +39,15 @@ def as_tables(source: Timeline | Trace, run: str = "run") -> Tables:
     """
     timeline = Timeline.load(source) if isinstance(source, Trace) else source
     model = timeline.model
-    if not isinstance(model, TcmCluster | Dataplane):
-        raise BadInput("model", model.name, "tcm or dataplane: a run of a cluster")
+    makers = _makers(model.name)
+    if makers is None:
+        known = " or ".join(name for family in families() for name in family.trace_tables)
+        raise BadInput("model", model.name, f"{known}: a run of a cluster")
     moments = [timeline.moments[moment] for moment in timeline.path()]
-    makers = OF_A_CLUSTER if isinstance(model, TcmCluster) else OF_A_RANGE
+    makers = {RUNS: _runs, **makers}
     return {
         schema.name: _filled(schema, makers.get(schema, _nothing)(run, model, moments))
-        for schema in TRACE_TABLES
+        for schema in schemas().values()
     }
 
 
@@ -73,89 +61,34 @@ def _filled(schema: Schema, rows: Iterator[Row]) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=schema.arrow)
 
 
-def _runs(run: str, m: Cluster, moments: Moments) -> Iterator[Row]:
+def _runs(run: str, m: Any, moments: Moments) -> Iterator[Row]:
     parameters = msgspec.json.encode(m.parameters).decode()
     yield run, m.name, parameters, list(m.off), len(moments) - 1, None
 
 
-def _events(run: str, m: Cluster, moments: Moments) -> Iterator[Row]:
-    newest: Callable[[Any, Any], int] = (
-        facts.epoch if isinstance(m, TcmCluster) else data_facts.epoch
-    )
-    for step, moment in enumerate(moments):
-        verb, kind = "", "start"
-        if moment.action is not None:
-            verb, kind = m.verb(moment.action), m.kind(moment.action)
-        yield run, step, kind, verb, newest(m, moment.state), moment.say
+def _makers(model: str) -> Makers | None:
+    """The makers of rows that a model's family declares; None where it declares none."""
+    for family in families():
+        if model in family.trace_tables:
+            makers: Makers = family.load(family.trace_tables[model])
+            return makers
+    return None
 
 
-# -- runs of a cluster -----------------------------------------------------------------------------
+@cache
+def schemas() -> dict[str, Schema]:
+    """Every table of runs, by name: the fixed ones, then those that families add."""
+    known = {schema.name: schema for schema in TRACE_TABLES}
+    for family in families():
+        for place in family.trace_tables.values():
+            known |= {schema.name: schema for schema in family.load(place)}
+    return known
 
 
-def _epochs(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        newest = facts.epoch(m, moment.state)
-        for row in facts.applied(m, moment.state):
-            yield run, step, row.node, row.epoch, newest, row.up
-
-
-def _operations(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        newest = facts.epoch(m, moment.state)
-        for row in facts.operations(m, moment.state):
-            yield run, step, row.title, row.state, newest
-
-
-def _barriers(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        for row in facts.operations(m, moment.state):
-            for b in row.barriers:
-                place = run, step, row.title, b.keyspace, b.left, b.right
-                yield *place, b.epoch, b.needed, len(b.acked), b.met
-
-
-def _placements(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
-    last = moments[-1].state
-    for epoch in range(m.parameters.epoch, facts.epoch(m, last) + 1):
-        for keyspace in facts.keyspaces(m):
-            for row in facts.rows(m, last, keyspace, epoch):
-                yield run, epoch, keyspace, row.left, row.right, row.reads, row.writes
-
-
-# -- runs of a data range with requests ------------------------------------------------------------
-
-
-def _known(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        newest = data_facts.epoch(m, moment.state)
-        for row in data_facts.replicas(m, moment.state):
-            yield run, step, row.name, row.epoch, newest, row.up
-
-
-def _groups(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
-    keyspace = m.tcm.cluster.keyspaces[0].name
-    place = keyspace, m.course.left, m.course.right
-    for row in data_facts.epochs(m, moments[-1].state):
-        yield run, row.epoch, *place, row.reads, row.writes
-
-
-def _requests(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        for row in data_facts.requests(m, moment.state):
-            judged = (row.enough, row.valid) if row.phase == "open" else (None, None)
-            asked = row.title, row.coordinator, row.level, row.phase, row.planned, row.knows
-            yield run, step, row.number + 1, *asked, row.answered, *judged, row.result
-
-
-OF_ALL: Makers = {RUNS: _runs, EVENTS: _events}
-OF_A_CLUSTER: Makers = {
-    **OF_ALL,
-    EPOCHS: _epochs,
-    OPERATIONS: _operations,
-    BARRIERS: _barriers,
-    PLACEMENTS: _placements,
-}
-OF_A_RANGE: Makers = {**OF_ALL, EPOCHS: _known, PLACEMENTS: _groups, REQUESTS: _requests}
+def _other_tables() -> dict[str, Schema]:
+    """The tables of the families' pipelines."""
+    found = [family.load(place) for family in families() for place in family.pipeline_tables]
+    return {schema.name: schema for tables in found for schema in tables}
 
 
 def schema(name: str) -> Schema:
@@ -164,7 +97,7 @@ def schema(name: str) -> Schema:
     Raises:
         BadInput: for a name that no table has.
     """
-    known = {s.name: s for s in (*PLACEMENT_TABLES, MEASURES, QUORUMS, *TRACE_TABLES)}
+    known = {**_other_tables(), **schemas()}
     if name not in known:
         raise BadInput("table", name, "one of " + ", ".join(known))
     return known[name]
@@ -189,15 +122,23 @@ def store(folder: str | Path, *runs: Tables) -> Path:
 
 
 def drawn(
-    seed: int, *, model: str = "tcm", most: int = 500, off: tuple[str, ...] = (), **parameters: Any
+    seed: int,
+    *,
+    model: str | None = None,
+    most: int = 500,
+    off: tuple[str, ...] = (),
+    **parameters: Any,
 ) -> Timeline:
     """A run of a model with every choice drawn by a seed, to its end or ``most`` steps.
+
+    Without a model it is the first that has rows for these tables.
 
     The same seed and parameters give the same run on every machine; in which order a model lists
     its actions is of no account.
     """
     chance = random.Random(seed)
-    timeline = Timeline(build(model, parameters, off))
+    first = next(name for family in families() for name in family.trace_tables)
+    timeline = Timeline(build(model or first, parameters, off))
     for _ in range(most):
         actions = sorted(timeline.model.actions(timeline.state), key=timeline.model.verb)
         if not actions:

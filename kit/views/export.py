@@ -15,9 +15,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from kit.engine.timeline import Timeline
+from kit.engine.trace import write_atomically
 from kit.errors import BadInput, KitError
-from kit.timeline import Timeline
-from kit.trace import write_atomically
 from kit.views import assets
 from kit.views.fragment import escape
 from kit.views.panel import Panel

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from kit.engine.model import Lamp, Model, lamps
 from kit.errors import Refusal
-from kit.model import Lamp, Model, lamps
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene, section
 

@@ -10,42 +10,26 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from kit.engine.family import families
 from kit.errors import KitError
-from kit.registry import build, scenario_of
-from kit.timeline import Timeline
-from kit.views.diagrams import FOLDERS, digest, digest_in, dot_source, render
-from kit.views.panel import Scene
-from kit.views.states import dot_of, reached
-from kit.views.static import standalone_svg
-from kit.views.tcm.operation import diagrams
-from kit.views.tcm.poster import poster
-from kit.views.tcm.ring import draw_ring
+from kit.views.diagrams import FOLDERS, digest, digest_in, render
 
 
 def own_pictures() -> Iterator[tuple[str, str]]:
     """Yield (name, SVG) of the pictures the kit draws itself, with nobody's help."""
-    entry, scenario = scenario_of("tcm/bootstrap")
-    timeline = Timeline(build(entry.name, dict(scenario.parameters)))
-    scenes: dict[int, Scene] = {}
-    while True:
-        now = timeline.now
-        if now.milestone or now.id == 0:
-            scenes[len(scenes)] = Scene(
-                timeline.model, now.state, timeline.before, now.action, now.say, now.milestone
-            )
-        if timeline.forward() is None:
-            break
-    for i, scene in scenes.items():
-        yield f"bootstrap-{i}", standalone_svg(poster(scene))
-    ring = next(part for part in draw_ring(scenes[2]).walk() if part.tag == "svg")
-    yield "ring", standalone_svg(ring, ground=True)
+    return _drawn_by_families("pictures")
 
 
 def graphs() -> Iterator[tuple[str, str]]:
     """Yield (name, DOT text) of the pictures that Graphviz lays out."""
-    for name, transitions in diagrams():
-        yield name, dot_source(transitions)
-    yield "states-twophase-1", dot_of(reached(build("twophase", {"rms": 1})))
+    return _drawn_by_families("graphs")
+
+
+def _drawn_by_families(function: str) -> Iterator[tuple[str, str]]:
+    for family in families():
+        draw = getattr(family.load(family.images), function, None) if family.images else None
+        if draw is not None:
+            yield from draw()
 
 
 def problems(folder: Path) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from kit.timeline import Timeline
+from kit.engine.timeline import Timeline
 from kit.views.fragment import Frag, Kid, h
 
 Area = Literal["head", "main", "side", "foot"]

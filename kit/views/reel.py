@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
-from kit.model import Model
-from kit.timeline import Timeline
+from kit.engine.model import Model
+from kit.engine.timeline import Timeline
 from kit.views.frame import frame
 from kit.views.panel import Panel, Scene, scene_at
 from kit.views.registry import Views, for_model

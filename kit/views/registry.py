@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from typing import Any
 
 from msgspec import Struct
 
-from kit.model import Model
+from kit.engine.family import families
+from kit.engine.model import Model
 from kit.views.default import STATE
 from kit.views.frame import LAMPS, Macro
 from kit.views.panel import Panel, Scene
@@ -22,11 +22,15 @@ class Views(Struct, frozen=True):
 
     ``question`` asks about the step of a scene before it is shown; None where nothing is worth
     asking. ``runs`` are the macros with the generator of their ordinary actions.
+    ``evidence`` names the panels that settle a question of a lesson (none: those that stay), and
+    ``offered`` the kinds of action that such questions choose from (none: all).
     """
 
     panels: tuple[Panel, ...]
     runs: tuple[tuple[Macro, Run], ...] = ()
     question: Callable[[Scene], Question | None] = changed_fields
+    evidence: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()
 
     @property
     def macros(self) -> tuple[Macro, ...]:
@@ -35,12 +39,7 @@ class Views(Struct, frozen=True):
 
 
 DEFAULT = Views((STATE, LAMPS))
-_VIEWS: dict[str, str | Views] = {
-    "tcm": "kit.views.tcm",
-    "dataplane": "kit.views.storage",
-    "coordinator": "kit.views.storage.coordinator",
-    "replica": "kit.views.storage.replica",
-}
+_VIEWS: dict[str, Views] = {}
 
 
 def register(family: str, views: Views) -> None:
@@ -50,9 +49,12 @@ def register(family: str, views: Views) -> None:
 
 def for_model(model: Model[Any, Any]) -> Views:
     """Return the views of a model: those of its name, of its family, or the default ones."""
-    found = _VIEWS.get(model.name) or _VIEWS.get(model.name.split("/")[0]) or DEFAULT
-    if isinstance(found, str):
-        views = import_module(found).VIEWS
-        assert isinstance(views, Views)
-        return views
-    return found
+    for name in (model.name, model.name.split("/", maxsplit=1)[0]):
+        if name in _VIEWS:
+            return _VIEWS[name]
+        for family in families():
+            if name in family.views:
+                views = family.load(family.views[name])
+                assert isinstance(views, Views)
+                return views
+    return DEFAULT

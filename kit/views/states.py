@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from kit.engine.model import Model, lamps
 from kit.errors import BadInput
-from kit.model import Model, lamps
 from kit.views.default import rows_of
 from kit.views.diagrams import drawn, quote, shape_svg
 from kit.views.fragment import Frag, h

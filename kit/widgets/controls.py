@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 import msgspec
 
+from kit.engine.registry import Entry, build, entries, entry_of
+from kit.engine.timeline import Timeline
 from kit.errors import KitError
-from kit.registry import Entry, build, entries, entry_of
-from kit.timeline import Timeline
 from kit.views.fragment import h
 from kit.widgets.opening import open_named
 from kit.widgets.searching import SearchBoard

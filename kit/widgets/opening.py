@@ -6,10 +6,10 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from kit.engine.model import Model
+from kit.engine.registry import Scenario, build, entries, scenario_of
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.model import Model
-from kit.registry import Scenario, build, entries, scenario_of
-from kit.timeline import Timeline
 
 Source: TypeAlias = Timeline | Model[Any, Any] | Scenario | str | None
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import ipywidgets
 
-from kit import trace as traces
-from kit.check import Progress, Result, check
+from kit.engine import trace as traces
+from kit.engine.check import Progress, Result, check
+from kit.engine.model import Model
+from kit.engine.timeline import Moment, Timeline
 from kit.errors import BadInput, KitError, Refused
-from kit.model import Model
-from kit.timeline import Moment, Timeline
 from kit.views.export import LIMIT, Exported, export_html
 from kit.views.frame import frame_text, mark, narration, refusal_text
 from kit.views.panel import Panel

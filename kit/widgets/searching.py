@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 from msgspec.structs import asdict
 
-from kit.check import Result, check
+from kit.engine.check import Result, check
+from kit.engine.model import Model
+from kit.engine.registry import build, entries
 from kit.errors import KitError
-from kit.model import Model
-from kit.registry import build, entries
 from kit.views.fragment import Frag, h
 
 if TYPE_CHECKING:

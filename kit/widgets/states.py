@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from kit.model import Model
+from kit.engine.model import Model
 from kit.views.states import (
     MOST_COUNTED,
     States,

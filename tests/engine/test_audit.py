@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from kit.audit import audit, blame, place
-from kit.check import check
+from kit.engine.check import check
+from kit.engine.model import Model, Monitor, Rule
+from kit.engine.purity import audit, blame, place
+from kit.engine.registry import build, entries
 from kit.errors import BadInput
-from kit.model import Model, Monitor, Rule
-from kit.registry import build, entries
 
 
 class Add(Struct, frozen=True, tag="add"):

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from benchmarks.plain_twophase import explore
-from kit.check import Result, check
+from kit.engine.check import Result, check
+from kit.engine.model import Model, Property, always, goal, sometimes, step
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.engine.trace import dumps, loads
 from kit.errors import BadInput
-from kit.model import Model, Property, always, goal, sometimes, step
-from kit.registry import build
-from kit.timeline import Timeline
-from kit.trace import dumps, loads
-from kit.twophase.model import Decide, GiveUp, Obey, TwoPhase, TwoPhaseParameters
+from kit.protocols.twophase.model import Decide, GiveUp, Obey, TwoPhase, TwoPhaseParameters
 from tests.engine.toys import Cell, Go, Graph, endless
 
 COUNTS = {3: (288, 761), 5: (8_832, 37_345), 7: (296_448, 1_735_809)}

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kit.engine.model import Model, fingerprint, lamps
+from kit.engine.registry import build, entry_of
+from kit.engine.timeline import action_from
 from kit.errors import Refused
-from kit.model import Model, fingerprint, lamps
-from kit.registry import build, entry_of
-from kit.timeline import action_from
-from kit.twophase.model import GiveUp, HearPrepared, Obey, Prepare, TwoPhase
+from kit.protocols.twophase.model import GiveUp, HearPrepared, Obey, Prepare, TwoPhase
 from tests.engine.toys import Door, Lift, LiftModel, LiftParameters, Up, walk
 
 SCENARIOS = ("bootstrap", "cancel", "crash-and-resume", "gap", "two-datacenters")

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.engine.fuzz import CLEAN, SEEDS, Finding, Walker, fuzz
+from kit.engine.model import Model, Monitor, Property, Rule, always, rule_rows, sometimes, step
+from kit.engine.registry import build, entry_of, rows_of
+from kit.engine.shrink import Judges, shrink
+from kit.engine.timeline import Timeline
+from kit.engine.trace import dumps, loads
 from kit.errors import BadInput, Refused
-from kit.fuzz import CLEAN, SEEDS, Finding, Walker, fuzz
-from kit.fuzz_shrink import Judges, shrink
-from kit.model import Model, Monitor, Property, Rule, always, rule_rows, sometimes, step
-from kit.registry import build, entry_of, rows_of
-from kit.timeline import Timeline
-from kit.trace import dumps, loads
-from kit.twophase.model import Decide, GiveUp, Obey, Prepare, TwoPhase, TwoPhaseParameters
+from kit.protocols.twophase.model import Decide, GiveUp, Obey, Prepare, TwoPhase, TwoPhaseParameters
 from tests.engine.test_check import Rash
 from tests.engine.toys import Go, Graph, LiftModel, LiftParameters
 from tests.house.source import ROOT
@@ -29,9 +29,9 @@ from tests.house.source import ROOT
 # -- the same from the same seed -------------------------------------------------------------------
 
 PROGRAM = """
-from kit.fuzz import fuzz, Walker
-from kit.registry import build, entry_of
-from kit.trace import dumps
+from kit.engine.fuzz import fuzz, Walker
+from kit.engine.registry import build, entry_of
+from kit.engine.trace import dumps
 from tests.engine.test_check import Rash
 for name in ("twophase", "tcm"):
     model = build(name, dict(entry_of(name).fuzzing.parameters))

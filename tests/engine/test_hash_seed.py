@@ -10,15 +10,15 @@ from functools import cache
 import pytest
 from msgspec import Struct
 
-from kit.model import fingerprint
+from kit.engine.model import fingerprint
 from tests.house.source import ROOT
 
 PROGRAM = """
-from kit.check import check
-from kit.model import fingerprint, goal
-from kit.registry import build, entries, scenario_of
-from kit.timeline import Timeline
-from kit.trace import dumps
+from kit.engine.check import check
+from kit.engine.model import fingerprint, goal
+from kit.engine.registry import build, entries, scenario_of
+from kit.engine.timeline import Timeline
+from kit.engine.trace import dumps
 
 def every_state(model):
     seen, frontier = {model.start(): None}, [model.start()]
@@ -91,7 +91,7 @@ class Loose(Struct, frozen=True):
 
 SET_PROGRAM = """
 from tests.engine.test_hash_seed import Loose
-from kit.model import fingerprint
+from kit.engine.model import fingerprint
 names = [f"n{i}" for i in range(20)]
 print(fingerprint(Loose(frozenset(names), {name: 1 << 70 for name in set(names)})))
 print(fingerprint(Loose(frozenset(names), {name: 1 for name in set(names)})))

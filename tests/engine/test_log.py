@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.log import Log, log_of
-from kit.model import fingerprint
+from kit.engine.log import Log, log_of
+from kit.engine.model import fingerprint
 
 MANY = 1500
 EVENTS = st.lists(st.text(max_size=3) | st.integers() | st.tuples(st.integers()), max_size=200)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit.compose import Product
+from kit.engine.compose import Product
+from kit.engine.log import Decide, Deliver, InstantLog, Learn, LogParameters, LogState, Rewrite
+from kit.engine.model import fingerprint, lamps
 from kit.errors import Refused
-from kit.log import Decide, Deliver, InstantLog, Learn, LogParameters, LogState, Rewrite
-from kit.model import fingerprint, lamps
 from tests.engine.toys import LiftModel, LiftParameters, a_log, learn, walk
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit.check import check
+from kit.engine.check import check
+from kit.engine.model import Monitor, always, goal
+from kit.engine.timeline import Timeline
 from kit.errors import Refused
-from kit.model import Monitor, always, goal
-from kit.timeline import Timeline
-from kit.twophase.model import GiveUp, Obey, Prepare, TwoPhase
+from kit.protocols.twophase.model import GiveUp, Obey, Prepare, TwoPhase
 from kit.views.frame import LAMPS
 from kit.views.reel import Reel
 from tests.engine.toys import Go, Graph

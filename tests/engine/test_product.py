@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit.check import check
-from kit.compose import Product
+from kit.engine.check import check
+from kit.engine.compose import Product
+from kit.engine.log import Decide, InstantLog, Learn, LogParameters
+from kit.engine.model import fingerprint
+from kit.engine.timeline import Timeline, action_from
 from kit.errors import Refusal, Refused
-from kit.log import Decide, InstantLog, Learn, LogParameters
-from kit.model import fingerprint
-from kit.timeline import Timeline, action_from
-from kit.twophase.model import Decide as Decision
-from kit.twophase.model import TwoPhase
+from kit.protocols.twophase.model import Decide as Decision
+from kit.protocols.twophase.model import TwoPhase
 from tests.engine.toys import Door, Down, Go, Graph, LiftModel, LiftParameters, Up, walk
 
 MOST = 3  # entries of the log, so that the product is finite

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kit.check import check
-from kit.progress import Bar, Cell, Terminal, shown
-from kit.twophase.model import TwoPhase
+from kit.engine.check import check
+from kit.engine.progress import Bar, Cell, Terminal, shown
+from kit.protocols.twophase.model import TwoPhase
 
 WORDS = "{done:,} states, {now:,} now"
 

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit.registry import build
-from kit.timeline import Timeline
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
 from tests.engine.toys import LiftModel, LiftParameters
 
 PRESSES = ("do", "forward", "back", "goto", "fork", "macro")

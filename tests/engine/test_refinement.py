@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.check import Result, check_refinement
-from kit.compose import Refinement
-from kit.twophase.model import ABORTED, COMMITTED, Obey, TwoPhase, TwoPhaseParameters
+from kit.engine.check import Result, check_refinement
+from kit.engine.compose import Refinement
+from kit.protocols.twophase.model import ABORTED, COMMITTED, Obey, TwoPhase, TwoPhaseParameters
 from tests.engine.toys import Cell, Go, Graph
 
 FINE = TwoPhase(TwoPhaseParameters(3))

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from msgspec import Struct
 
-from kit import registry
-from kit.check import check
-from kit.errors import BadInput
-from kit.registry import (
+from kit.engine import registry
+from kit.engine.check import check
+from kit.engine.registry import (
     MOST_NAMED,
     Entry,
     Scenario,
@@ -27,9 +26,10 @@ from kit.registry import (
     safeguards_off,
     scenario_of,
 )
+from kit.engine.timeline import Timeline
+from kit.engine.trace import dumps, loads
+from kit.errors import BadInput
 from kit.ring.topology import Node
-from kit.timeline import Timeline
-from kit.trace import dumps, loads
 from tests.engine.toys import LIFT, LiftModel, LiftParameters, Up
 from tests.house.source import ROOT
 
@@ -78,8 +78,8 @@ def test_the_order_does_not_depend_on_what_was_used_first() -> None:
 def test_what_is_not_used_is_not_loaded() -> None:
     """Loading the registry and building one family does not load the others."""
     program = (
-        "import sys; from kit.registry import build; build('twophase');"
-        "assert 'kit.tcm' not in sys.modules and 'numpy' not in sys.modules"
+        "import sys; from kit.engine.registry import build; build('twophase');"
+        "assert 'kit.protocols.tcm.model' not in sys.modules and 'numpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kit.check import Mode, Result, check
+from kit.engine.check import Mode, Result, check
+from kit.engine.model import Monitor, Property, Rule, always, goal, sometimes, step
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refusal
-from kit.model import Monitor, Property, Rule, always, goal, sometimes, step
-from kit.timeline import Timeline
-from kit.twophase.model import Obey, Prepare, TwoPhase, TwoPhaseParameters, TwoPhaseState
+from kit.protocols.twophase.model import Obey, Prepare, TwoPhase, TwoPhaseParameters, TwoPhaseState
 from tests.engine.test_check import COUNTS, WRONG, Rash, distances
 from tests.engine.toys import Cell, Go, Graph
 
@@ -350,7 +350,7 @@ def test_a_deadlock_names_what_is_refused() -> None:
 
 def test_a_search_stops_before_memory_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the machine's memory nearly used up a search is bounded, and keeps what it has found."""
-    monkeypatch.setattr("kit.check.room", lambda: 0)
+    monkeypatch.setattr("kit.engine.check.room", lambda: 0)
     found = check(committing(7))
     assert not found.complete
     assert found.violation is None

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from kit.engine.log import Learn
+from kit.engine.model import Model, fingerprint
+from kit.engine.registry import build, scenario_of
+from kit.engine.timeline import LONGEST_RUN, Timeline
 from kit.errors import BadInput, Refused
-from kit.log import Learn
-from kit.model import Model, fingerprint
-from kit.registry import build, scenario_of
-from kit.timeline import LONGEST_RUN, Timeline
-from kit.twophase.model import GiveUp, HearPrepared, Prepare, TwoPhase, TwoPhaseParameters
+from kit.protocols.twophase.model import GiveUp, HearPrepared, Prepare, TwoPhase, TwoPhaseParameters
 from tests.engine.toys import Door, LiftModel, LiftParameters, Up, endless
 
 

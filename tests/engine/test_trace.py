@@ -14,13 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit import __version__, timeline, trace
+from kit import __version__
+from kit.engine import timeline, trace
+from kit.engine.model import fingerprint
+from kit.engine.registry import build, entry_of
+from kit.engine.timeline import Timeline
+from kit.engine.trace import Trace, dumps, loads, read, write, write_atomically
 from kit.errors import BadInput, KitError
-from kit.model import fingerprint
-from kit.registry import build, entry_of
-from kit.timeline import Timeline
-from kit.trace import Trace, dumps, loads, read, write, write_atomically
-from kit.twophase.model import GiveUp
+from kit.protocols.twophase.model import GiveUp
 from tests.engine.toys import Door, LiftModel, LiftParameters, Up, endless
 
 CONFIGURATIONS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {

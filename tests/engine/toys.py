@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from kit.engine.log import Decide, InstantLog, Learn, LogParameters
+from kit.engine.model import Model, Property, Rule, Safeguard, always, sometimes
+from kit.engine.registry import Entry, Scenario
 from kit.errors import BadInput, Refusal
-from kit.log import Decide, InstantLog, Learn, LogParameters
-from kit.model import Model, Property, Rule, Safeguard, always, sometimes
-from kit.registry import Entry, Scenario
 
 
 class Lift(Struct, frozen=True):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kit import java
 from kit.errors import KitError
+from kit.spark import java
 
 
 def java_home(folder: Path, version: str) -> Path:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from kit import lab
+from kit.commands import lab
 from kit.errors import KitError
 from tests.house.source import ROOT
 
@@ -125,7 +125,7 @@ def test_a_missing_jupyterlab_is_one_line(
 def test_the_lab_opens_on_the_start_notebook(taken: int) -> None:
     """The real server comes up beside a taken port, says so, and serves the start notebook."""
     environment = {**os.environ, "JUPYTER_TOKEN": "secret", "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-m", "kit.lab", f"--port={taken}", "--no-browser"]
+    command = [sys.executable, "-m", "kit.commands.lab", f"--port={taken}", "--no-browser"]
     server = subprocess.Popen(
         command,
         cwd=ROOT,

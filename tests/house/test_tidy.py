@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-import pytest
-
+from kit.engine.family import families
 from tests.house.source import (
     ROOT,
     functions,
@@ -24,7 +24,7 @@ KIT = python_files("kit")
 TEXT = {".py", ".js", ".css", ".md", ".toml", ".yml", ".yaml", ".sh", ".txt", ".ipynb", ".svg", ""}
 VAGUE = {"util", "utils", "helper", "helpers", "manager", "managers", "common", "misc"}
 # Two-phase commit has resource managers; there the word says something.
-OWN_TERMS = {"kit.twophase.model": {"manager", "managers"}}
+OWN_TERMS = {"kit.protocols.twophase.model": {"manager", "managers"}}
 
 # What a rule or a model may not touch: clocks, chance, files, processes, pictures, front ends.
 IMPURE = {
@@ -49,96 +49,83 @@ HOSTS = [
 MACHINE_PATHS = [f"/{name}/" for name in ("work", "root", "Users", "opt/pypi", "opt/wheels")]
 MACHINE_PATHS += ["/" + "home/" + user for user in ("user", "runner", "ubuntu", "jovyan")]
 
-
-STOREYS = {
-    **dict.fromkeys(("errors", "ring"), 0),
-    **dict.fromkeys(("model", "registry", "compose", "log", "dataplane"), 1),
-    **dict.fromkeys(("views", "importers", "timeline", "trace", "check", "scenario"), 2),
-    **dict.fromkeys(("search", "search_memory", "audit", "fuzz", "fuzz_shrink", "progress"), 2),
-    **dict.fromkeys(("rehearsal", "rehearsed", "java", "spark", "simulators"), 2),
-    **dict.fromkeys(("widgets", "commands", "lessons", "cli", "lab", "__main__"), 3),
+# Below these no protocol fact is worked out with a clock, by chance or from a file.
+PURE = {
+    "rules",
+    "facts",
+    "model.py",
+    "cluster.py",
+    "properties.py",
+    "parameters.py",
+    "range_model.py",
 }
-
-
-def families() -> set[str]:
-    """The packages that hold a protocol: those without a storey of their own."""
-    packages = {path.parent.name for path in KIT if path.parent.parent == ROOT / "kit"}
-    return packages - STOREYS.keys()
-
-
-def storey(module: str) -> int:
-    """Where a module of the kit lives: 0 rules, 1 models, 2 drivers and views, 3 people."""
-    _, *parts = module.split(".")
-    if not parts:
-        return 0
-    if parts[0] in families():
-        return 0 if len(parts) > 1 and parts[1].startswith("rules") else 1
-    return STOREYS[parts[0]]
+PURE_ENGINE = {"model", "compose", "log"}
 
 
 def is_pure(path: Path) -> bool:
-    """Whether the rules and models' restrictions hold for a file: all of the two lower storeys."""
-    return storey(module_name(path)) <= 1 and module_name(path) not in ("kit", "kit.registry")
+    """Whether a file is a rule, a model or a fact, or belongs to the rings."""
+    _, first, *rest = path.relative_to(ROOT).parts
+    if first == "protocols":
+        return len(rest) > 1 and rest[1] in PURE
+    return first in ("ring", "errors.py") or (first == "engine" and path.stem in PURE_ENGINE)
 
 
-def kit_imports(path: Path) -> set[str]:
-    """The modules of the kit that a file imports, each once, as modules that exist."""
-    known = {module_name(other) for other in KIT}
-    return {name for name in imports(path) if name in known and name != "kit"}
+def offenders(paths: Iterable[Path], find: Callable[[Path], Iterable[object]]) -> list[str]:
+    """A line for each thing that a rule finds in a file."""
+    return [f"{path.relative_to(ROOT)}: {found}" for path in paths for found in find(path)]
 
 
-@pytest.mark.parametrize("path", KIT, ids=module_name)
-def test_modules_are_short(path: Path) -> None:
-    """A module of the kit has at most 400 lines; one that grows past that holds two concepts."""
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_MODULE
+def test_modules_are_short() -> None:
+    """A module has at most 400 lines; one that grows past that holds two concepts."""
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in KIT}
+    assert not [f"{path}: {lines}" for path, lines in lengths.items() if lines > LONGEST_MODULE]
 
 
-@pytest.mark.parametrize("path", [path for path in KIT if is_pure(path)], ids=module_name)
-def test_rules_and_models_are_pure(path: Path) -> None:
-    """Rules and models import no clock, chance, file, process, picture or front end."""
-    impure = {name for name in imports(path) if name.split(".")[0] in IMPURE}
-    calls = {
-        node.func.id
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in IMPURE_CALLS
-    }
-    chance = {ast.unparse(node) for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)}
-    assert not impure
-    assert not calls
-    assert not {name for name in chance if name.startswith(("np.random", "numpy.random"))}
+def _impure(path: Path) -> Iterator[str]:
+    yield from (name for name in imports(path) if name.split(".")[0] in IMPURE)
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield from {node.func.id} & IMPURE_CALLS
+        if isinstance(node, ast.Attribute):
+            text = ast.unparse(node)
+            yield from {text} if text.startswith(("np.random", "numpy.random")) else ()
 
 
-def test_every_module_has_its_storey() -> None:
-    """Each module of the kit has a storey by name, or belongs to a family, which has two."""
-    modules = {path.stem for path in KIT if path.parent == ROOT / "kit"} - {"__init__"}
-    assert modules <= STOREYS.keys()
-    rules_or_models = {path.parent.name for path in KIT if path.stem.startswith(("rules", "model"))}
-    assert families() <= rules_or_models
+def test_rules_and_models_are_pure() -> None:
+    """Rules, models and facts import no clock, chance, file, process, picture or front end."""
+    assert not offenders([path for path in KIT if is_pure(path)], _impure)
 
 
-@pytest.mark.parametrize("path", KIT, ids=module_name)
-def test_imports_point_downwards(path: Path) -> None:
-    """No module imports one of a higher storey: rules, models, drivers and views, people."""
-    own = storey(module_name(path))
-    assert not {name for name in kit_imports(path) if storey(name) > own}
-
-
-@pytest.mark.parametrize("path", KIT, ids=module_name)
-def test_no_family_imports_another(path: Path) -> None:
-    """Protocol families stand side by side; what joins two is written in a composition."""
+def _imports_of_families(path: Path) -> Iterator[str]:
+    """What a file imports of families that it may not know."""
     parts = module_name(path).split(".")
-    if len(parts) > 1 and parts[1] in families():
-        others = {f"kit.{name}" for name in families() - {parts[1]}}
-        assert not {name for name in kit_imports(path) if ".".join(name.split(".")[:2]) in others}
+    own = parts[2] if parts[:2] == ["kit", "protocols"] and len(parts) > 2 else None
+    allowed = {own} | {name for f in families() if f.name == own for name in f.composes}
+    for name in imports(path):
+        _, _, below = name.partition("kit.protocols.")
+        if below and below.split(".")[0] not in allowed:
+            yield name
 
 
-@pytest.mark.parametrize(
-    "path", python_files("kit", "tools", "benchmarks", "tests"), ids=module_name
-)
-def test_names_say_something(path: Path) -> None:
-    """No file, class or function is named after nothing: utils, helpers, manager, common."""
+def test_no_module_imports_a_family_that_it_may_not_know() -> None:
+    """Outside kit/protocols nothing imports a family; a family imports those that it composes."""
+    assert not offenders(KIT, _imports_of_families)
+
+
+def test_outside_their_folders_no_model_is_named() -> None:
+    """No source outside kit/protocols names a family or one of its models."""
+    names = {f.name for f in families()} | {name for f in families() for name in f.models}
+    outside = [path for path in KIT if "protocols" not in path.parts]
+
+    def named(path: Path) -> Iterator[str]:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Constant) and node.value in names:
+                yield f"line {node.lineno}: {node.value}"
+
+    assert not offenders(outside, named)
+
+
+def _vague(path: Path) -> Iterable[str]:
     names = [*path.relative_to(ROOT).with_suffix("").parts]
     names += [node.name for node in ast.walk(tree(path)) if isinstance(node, ast.ClassDef)]
     names += [node.name for node in functions(path)]
@@ -147,39 +134,51 @@ def test_names_say_something(path: Path) -> None:
         for name in names
         for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name.replace("_", " "))
     }
-    assert not words & VAGUE - OWN_TERMS.get(module_name(path), set())
+    return words & VAGUE - OWN_TERMS.get(module_name(path), set())
 
 
-@pytest.mark.parametrize("path", KIT, ids=module_name)
-def test_public_names_are_explained(path: Path) -> None:
-    """Every public function and class of the kit says what it means."""
-    silent = [
+def test_names_say_something() -> None:
+    """No file, class or function is named after nothing: utils, helpers, manager, common."""
+    assert not offenders(python_files("kit", "tools", "benchmarks", "tests"), _vague)
+
+
+def _unexplained(path: Path) -> Iterable[str]:
+    return [
         node.name
         for node in tree(path).body
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
         and not node.name.startswith("_")
         and not ast.get_docstring(node)
     ]
-    assert not silent
 
 
-@pytest.mark.parametrize("path", python_files("tests"), ids=lambda path: path.stem)
-def test_every_test_says_what_it_shows(path: Path) -> None:
-    """Every test has a docstring that gives the behaviour in a sentence."""
-    silent = [
+def test_public_names_are_explained() -> None:
+    """Every public function and class of the kit says what it means."""
+    assert not offenders(KIT, _unexplained)
+
+
+def _silent_tests(path: Path) -> Iterable[str]:
+    return [
         node.name
         for node in functions(path)
         if node.name.startswith("test_") and not ast.get_docstring(node)
     ]
-    assert not silent
 
 
-@pytest.mark.parametrize("path", python_files("tests"), ids=lambda path: path.stem)
-def test_no_test_steps_aside(path: Path) -> None:
-    """No test is marked to be skipped or expected to fail."""
+def test_every_test_says_what_it_shows() -> None:
+    """Every test has a docstring that gives the behaviour in a sentence."""
+    assert not offenders(python_files("tests"), _silent_tests)
+
+
+def _steps_aside(path: Path) -> Iterable[str]:
     banned = {"pytest.mark.skip", "pytest.mark.skipif", "pytest.mark.xfail", "pytest.importorskip"}
     used = {ast.unparse(node) for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)}
-    assert not used & banned
+    return used & banned
+
+
+def test_no_test_steps_aside() -> None:
+    """No test is marked to be skipped or expected to fail."""
+    assert not offenders(python_files("tests"), _steps_aside)
 
 
 def test_silenced_checkers_give_a_reason() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.check import check
+from kit.engine.check import check
+from kit.engine.model import always
+from kit.engine.registry import scenario_of
+from kit.engine.scenario import file_named, open_file
+from kit.engine.timeline import Timeline
 from kit.lessons.hunting import Hunt, drawn, hunt
-from kit.lessons.tasks_runs import Course
-from kit.model import always
-from kit.registry import scenario_of
-from kit.scenario import FOLDER, open_file
-from kit.tcm import facts
-from kit.timeline import Timeline
+from kit.lessons.replays import Ground
+from kit.protocols.tcm.facts import moment as facts
 
 HUNT = 11  # a seed of the bug hunt
 
@@ -63,7 +63,7 @@ def ring_of_two_datacenters(in_second: int = 4) -> dict[str, Any]:
 def scripted_run(scenario: str) -> Timeline:
     """A scenario's own script, played to its end."""
     _, found = scenario_of(scenario)
-    timeline = Timeline(Course(scenario).model(), found.script)
+    timeline = Timeline(Ground(scenario).model(), found.script)
     while timeline.forward() is not None:
         pass
     return timeline
@@ -71,7 +71,7 @@ def scripted_run(scenario: str) -> Timeline:
 
 def broken_run() -> Timeline:
     """The shortest run of the bootstrap with three replicas, S-06 off, that lights a lamp."""
-    timeline = Timeline(Course("rf3", off=("old-writer-stays",)).model())
+    timeline = Timeline(Ground("rf3", off=("old-writer-stays",)).model())
     violation = check(timeline.model).violation
     assert violation is not None
     for action in violation.actions:
@@ -81,7 +81,7 @@ def broken_run() -> Timeline:
 
 def shortest_run() -> list[str]:
     """The bootstrap up to X's first writes, nobody applying an epoch who need not."""
-    timeline = Timeline(Course("bootstrap").model())
+    timeline = Timeline(Ground("bootstrap").model())
     goal = check(timeline.model, (_at(timeline, 2),)).violation
     assert goal is not None
     return [timeline.model.verb(action) for action in goal.actions]
@@ -159,7 +159,7 @@ def groups(before: list[str], after: list[str], done: int) -> list[list[str]]:
 
 def lost_write() -> list[str]:
     """The second story of CEP-21, up to the read that misses the write."""
-    timeline = open_file(FOLDER / "dataplane" / "anomaly-lost-write.txt")
+    timeline = open_file(file_named("dataplane/anomaly-lost-write"))
     verbs = [timeline.model.verb(one.action) for one in timeline.moments[1:]]
     return verbs[: verbs.index("answer read 2") + 1]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons import exercise
 from kit.lessons.exercises import source_of, verbs_of
 from kit.lessons.judge import results_of
 from kit.lessons.tasks import tasks
-from kit.timeline import Timeline
 from tests.lessons import answers
 from tests.lessons.answers import RIGHT
 
@@ -172,7 +172,7 @@ def leaves(tokens: dict[str, int], token: int, rf: int) -> list[str]:
 
 def knows_the_kit(tokens: dict[str, int], token: int, rf: int) -> list[str]:
     """Asks the judge's own modules."""
-    from kit.lessons.tasks_functions import replicas
+    from kit.protocols.tcm.lessons.tasks_functions import replicas
 
     return replicas(tokens, token, rf)
 
@@ -189,8 +189,10 @@ def test_what_is_changed_in_the_notebook_does_not_reach_the_judge(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A run is replayed on a model of a fresh process: what is patched here is whole there."""
-    monkeypatch.setattr("kit.timeline.Timeline.lamps", lambda _self: ())
-    monkeypatch.setattr("kit.lessons.tasks_runs.breaks_something", lambda _timeline: None)
+    monkeypatch.setattr("kit.engine.timeline.Timeline.lamps", lambda _self: ())
+    monkeypatch.setattr(
+        "kit.protocols.tcm.lessons.tasks_runs.breaks_something", lambda _timeline: None
+    )
     monkeypatch.setenv("PYTHONPATH", os.devnull)
     assert not exercise("light-a-lamp").check([]).passed
 

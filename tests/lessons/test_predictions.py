@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kit.engine.registry import build, entry_of
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons import (
     allowed,
@@ -19,9 +21,7 @@ from kit.lessons import (
 )
 from kit.lessons.form import form, reply_to
 from kit.lessons.predictions import NONE
-from kit.registry import build, entry_of
-from kit.tcm import facts
-from kit.timeline import Timeline
+from kit.protocols.tcm.facts import moment as facts
 
 
 def worked(rf: int = 2, milestones: int = 0) -> Timeline:

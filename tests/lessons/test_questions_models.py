@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kit.check import check
+from kit.engine.check import check
+from kit.engine.model import Monitor, always, goal
 from kit.errors import KitError
 from kit.lessons import fails, how_many, predict, shortest
 from kit.lessons.predictions import NONE
-from kit.model import Monitor, always, goal
-from kit.twophase.model import TwoPhase, TwoPhaseParameters
+from kit.protocols.twophase.model import TwoPhase, TwoPhaseParameters
 from tests.engine.test_check import Rash
 from tests.engine.toys import Graph
 

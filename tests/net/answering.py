@@ -100,14 +100,14 @@ def _search(question: Question) -> Answer:
 
 def _scenario(question: Question) -> Answer:
     """A scenario file as it would be written now, and as it is played."""
-    path = places.SCENARIOS / question["path"]
+    path = places.scenario_path(question["path"])
     played = called(["play", str(path)], {})
-    played["out"] = played["out"].replace(str(places.SCENARIOS), "")
+    played["out"] = played["out"].replace(str(path.parent), "/" + path.parent.parent.name)
     return {"text": places.rewritten(path), **played}
 
 
 def _scenarios(_: Question) -> Answer:
-    return {"out": [str(path.relative_to(places.SCENARIOS)) for path in places.scenario_files()]}
+    return {"out": sorted(places.scenario_name(path) for path in places.scenario_files())}
 
 
 def _trace(question: Question) -> Answer:

@@ -10,20 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import kit
-from kit.check import Result, check, check_refinement
-from kit.cli import main
-from kit.fuzz import Walk, Walker
-from kit.model import Model, Monitor
-from kit.registry import build, convert, entries, entry_of
-from kit.scenario import FOLDER as SCENARIOS
-from kit.scenario import files as scenario_files
-from kit.scenario import rewritten
-from kit.simulators.columns import Columns
-from kit.timeline import Timeline
-from kit.trace import dumps
+from kit.commands.cli import main
+from kit.engine.check import Result, check, check_refinement
+from kit.engine.fuzz import Walk, Walker
+from kit.engine.model import Model, Monitor
+from kit.engine.registry import build, convert, entries, entry_of
+from kit.engine.scenario import files, rewritten
+from kit.engine.timeline import Timeline
+from kit.engine.trace import dumps
+from kit.protocols.tcm.simulators.columns import Columns
 
 ROOT = Path(__file__).resolve().parents[2]
 KIT = Path(kit.__file__).resolve().parent
+SCENARIOS = ROOT / "kit/protocols"
 FIXTURES = ROOT / "tests/fixtures/nodetool"
 
 __all__ = [
@@ -43,6 +42,23 @@ __all__ = [
     "scenario_files",
     "searched",
 ]
+
+
+def scenario_files() -> list[Path]:
+    """The scenario files of the kit."""
+    return list(files().values())
+
+
+def scenario_path(name: str) -> Path:
+    """``tcm/bootstrap.txt``, where it stands now."""
+    family, file = name.split("/")
+    return SCENARIOS / family / "scenarios" / file
+
+
+def scenario_name(path: Path) -> str:
+    """The other way."""
+    return f"{path.parent.parent.name}/{path.name}"
+
 
 Asked = Mapping[str, Any]
 

@@ -96,7 +96,7 @@ def scenarios() -> Asked:
     """The scenario files, and every scenario by name."""
     yield "scenarios/names", {"kind": "scenarios"}
     for path in places.scenario_files():
-        name = str(path.relative_to(places.SCENARIOS))
+        name = places.scenario_name(path)
         yield f"scenarios/{name}", {"kind": "scenario", "path": name}
     for entry in places.entries().values():
         for scenario in entry.scenarios:

@@ -18,8 +18,8 @@ SEARCH = """
 import json, sys
 from pathlib import Path
 import kit
-from kit.check import check
-from kit.registry import build
+from kit.engine.check import check
+from kit.engine.registry import build
 assert Path(kit.__file__).is_relative_to(Path.cwd()), kit.__file__
 found = check(build(sys.argv[1], json.loads(sys.argv[2])))
 print(json.dumps([found.violation.property if found.violation else None, found.complete]))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput
-from kit.importers.ringfile import parse_ring, read_ring
+from kit.operators.importers.ringfile import parse_ring, read_ring
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy
 from kit.ring.tokens import MURMUR3, small
 from kit.ring.topology import Node

@@ -18,9 +18,9 @@ from typing import Any
 
 from kit import spark as ks
 from kit.errors import KitError
+from kit.protocols.tcm.spark.histories import History
+from kit.protocols.tcm.spark.pipelines import Pipeline
 from kit.spark import driver
-from kit.spark.histories import History
-from kit.spark.pipelines import Pipeline
 
 LIMIT = 400_000  # bytes: more than a small table or what the workers are sent, less than replicas
 

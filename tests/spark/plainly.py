@@ -7,13 +7,13 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.parameters import TcmParameters
+from kit.protocols.tcm.rules.quorums import disjoint_majorities
 from kit.ring.replication import Keyspace
 from kit.ring.tokens import MURMUR3
 from kit.ring.topology import Ring
-from kit.tcm import facts
-from kit.tcm.cluster import TcmCluster
-from kit.tcm.parameters import TcmParameters
-from kit.tcm.rules_quorums import disjoint_majorities
 
 Group = tuple[str, ...]
 Line = tuple[int, int, Group, Group]

@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from kit.errors import BadInput
-from kit.spark.comparing import same_as_engine
-from kit.spark.histories import History, history, sample
-from kit.spark.pipelines import Plain, pipeline
-from kit.spark.schemas import MEASURES, PLACEMENT_TABLES, QUORUMS
+from kit.protocols.tcm.spark.comparing import same_as_engine
+from kit.protocols.tcm.spark.histories import History, history, sample
+from kit.protocols.tcm.spark.pipelines import Plain, pipeline
+from kit.protocols.tcm.spark.tables import MEASURES, PLACEMENT_TABLES, QUORUMS
 from kit.spark.storing import whole_file, whole_folder
-from kit.spark.trace_tables import SCHEMAS
+from kit.spark.traces import schemas
 from tests.house.source import ROOT
 
 FULL = OSError(28, "No space left on device")
@@ -65,7 +65,7 @@ def test_without_spark_the_same_folders_are_written(planned: History, tmp_path: 
 
 def test_schemas_explain_themselves() -> None:
     """Each table says what a row is and what each column means, in text and in Spark's comments."""
-    for schema in (*PLACEMENT_TABLES, MEASURES, QUORUMS, *SCHEMAS.values()):
+    for schema in (*PLACEMENT_TABLES, MEASURES, QUORUMS, *schemas().values()):
         text = str(schema)
         assert text.startswith(f"{schema.name}: {schema.row}")
         for column in schema.columns:
@@ -87,7 +87,7 @@ def test_a_full_disk_leaves_nothing(
         if len(written) == 3:
             raise FULL
 
-    monkeypatch.setattr("kit.spark.pipelines.pq.write_table", write_some)
+    monkeypatch.setattr("kit.protocols.tcm.spark.pipelines.pq.write_table", write_some)
     with pytest.raises(BadInput, match=r"folder: got .*No space left on device\)$") as caught:
         pipeline(None, planned).write(tmp_path / "new" / "cluster")
     assert "\n" not in str(caught.value)

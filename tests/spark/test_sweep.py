@@ -9,12 +9,12 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from kit.engine.fuzz import Walker, fuzz
+from kit.engine.model import fingerprint
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.fuzz import Walker, fuzz
-from kit.model import fingerprint
-from kit.registry import build
 from kit.spark.sweeping import SWEEP, Sweep, reopen, stored, sweep
-from kit.timeline import Timeline
 from kit.views.export import export_html
 
 OFF = ("S-06",)

@@ -11,17 +11,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.engine.trace import write
 from kit.errors import BadInput
-from kit.registry import build
+from kit.protocols.storage.facts import moment as data_facts
+from kit.protocols.tcm.facts import moment as facts
 from kit.spark.streaming import Watch
 from kit.spark.streaming import watch as watch_folder
 from kit.spark.trace_reports import PlainTraces, Traces, drawn_on, read_traces, replayed
-from kit.spark.trace_tables import SCHEMAS
-from kit.spark.traces import Tables, as_tables, drawn, schema, store
-from kit.storage import facts as data_facts
-from kit.tcm import facts
-from kit.timeline import Timeline
-from kit.trace import write
+from kit.spark.traces import Tables, as_tables, drawn, schema, schemas, store
 
 RING = {"nodes": 5, "rf": 3}
 REQUESTS = {"rf": 3, "requests": ["K1 write QUORUM", "K2 read ONE", "K2 read QUORUM"]}
@@ -55,9 +54,9 @@ def test_a_run_is_told_by_its_own_facts() -> None:
     tables = as_tables(timeline, "one")
     model: Any = timeline.model
     states = [timeline.moments[moment].state for moment in timeline.path()]
-    assert set(tables) == set(SCHEMAS)
+    assert set(tables) == set(schemas())
     for name, table in tables.items():
-        assert table.schema.equals(SCHEMAS[name].arrow)
+        assert table.schema.equals(schemas()[name].arrow)
         assert set(table.column("run").to_pylist()) == ({"one"} if name != "requests" else set())
     events = tables["events"].to_pylist()
     assert [row["epoch"] for row in events] == [facts.epoch(model, s) for s in states]
@@ -109,7 +108,7 @@ def test_a_trace_and_its_timeline_are_the_same_data() -> None:
     """A saved trace gives the tables of the timeline it was saved from."""
     timeline = drawn(1, **RING)
     ours, theirs = as_tables(timeline), as_tables(timeline.save())
-    assert all(ours[name].equals(theirs[name]) for name in SCHEMAS)
+    assert all(ours[name].equals(theirs[name]) for name in schemas())
 
 
 @pytest.mark.spec("H-018", "H-020")
@@ -123,7 +122,7 @@ def test_spark_adds_up_many_runs(
         some = (*runs[:count], *asked[:count])
         folder = store(tmp_path / name, *some)
         ours, theirs = Traces(spark, folder), PlainTraces(*some)
-        for table, shape in SCHEMAS.items():
+        for table, shape in schemas().items():
             kinds = [(column.name, column.type) for column in shape.columns]
             assert ours.table(table).dtypes == kinds
         same(ours.lag(), theirs.lag())
@@ -223,7 +222,7 @@ def test_without_spark_the_same_cells_report(runs: list[Tables], tmp_path: Path)
 @pytest.mark.spec("H-018")
 def test_every_schema_is_known_by_its_name() -> None:
     """A schema is asked for by name and prints its columns; an unknown name is refused."""
-    for name, found in SCHEMAS.items():
+    for name, found in schemas().items():
         assert schema(name) is found
     assert str(schema("replicas")).startswith("replicas: a range with its groups, at a step\n")
     with pytest.raises(BadInput, match="table: got 'request'; allowed: one of nodes, "):

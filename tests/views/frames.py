@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.registry import build, scenario_of
-from kit.timeline import Timeline
+from kit.engine.registry import build, scenario_of
+from kit.engine.timeline import Timeline
 from kit.views.fragment import Frag
 from kit.views.panel import Scene
 from kit.views.reel import Reel

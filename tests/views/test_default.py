@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
-from kit.model import Model, Refusal, Rule, always
-from kit.timeline import Timeline
-from kit.twophase.model import Prepare, TwoPhase, TwoPhaseParameters
+from kit.engine.model import Model, Refusal, Rule, always
+from kit.engine.timeline import Timeline
+from kit.protocols.twophase.model import Prepare, TwoPhase, TwoPhaseParameters
 from kit.views.default import draw_table, table_text
 from kit.views.frame import MANY, action_board, frame
 from kit.views.panel import Scene

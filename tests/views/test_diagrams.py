@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 from kit.errors import KitError
-from kit.tcm.rules_steps import COURSES, SHAPES, transitions
+from kit.protocols.tcm.panels.operation import diagrams as all_diagrams
+from kit.protocols.tcm.rules.steps import COURSES, SHAPES, transitions
 from kit.views import diagrams, images
 from kit.views.diagrams import digest, digest_in, dot_source, draw, drawn
-from kit.views.tcm.operation import diagrams as all_diagrams
 from tests.views.frames import classed
 
 SHAPES_DRAWN = {

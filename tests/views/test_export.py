@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.registry import build
-from kit.timeline import Timeline
 from kit.views.export import export_html
 from tests.views.frames import walk
 

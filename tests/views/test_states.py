@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from kit.check import check
+from kit.engine.check import check
+from kit.engine.model import always
+from kit.engine.registry import build
 from kit.errors import BadInput
-from kit.model import always
-from kit.registry import build
 from kit.views import diagrams
 from kit.views import states as module
 from kit.views.diagrams import digest, digest_in

@@ -8,15 +8,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kit.registry import build
-from kit.timeline import Timeline
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.protocols.tcm.panels.placement import draw_placements
+from kit.protocols.tcm.panels.ring import draw_ring
+from kit.protocols.tcm.panels.status import draw_status
 from kit.views.fragment import h
 from kit.views.frame import draw_lamps
 from kit.views.panel import Scene
 from kit.views.static import image, standalone_svg, static_html
-from kit.views.tcm.placement import draw_placements
-from kit.views.tcm.ring import draw_ring
-from kit.views.tcm.status import draw_status
 from kit.widgets import Player
 from tests.views.frames import milestones, walk
 

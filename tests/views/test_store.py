@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.registry import build
-from kit.timeline import Timeline
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
 from kit.views.fragment import Frag, h
 from kit.views.reel import Reel
 from kit.views.store import Store, biggest, squeeze

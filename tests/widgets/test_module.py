@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page, expect
 
-from kit.registry import build
+from kit.engine.registry import build
 from kit.views.assets import FOLDER
 from kit.widgets import Player
 from tests.widgets.browsing import Desk
@@ -345,9 +345,9 @@ def test_the_search_finds_ranges_in_a_large_table(desk: MakeDesk) -> None:
 
 def test_what_the_reader_chose_survives_a_step(desk: MakeDesk) -> None:
     """A folded panel stays folded and a chosen keyspace stays chosen."""
+    from kit.protocols.tcm.cluster import TcmCluster
+    from kit.protocols.tcm.parameters import TcmParameters
     from kit.ring.replication import Keyspace, SimpleStrategy
-    from kit.tcm.cluster import TcmCluster
-    from kit.tcm.parameters import TcmParameters
 
     spaces = (Keyspace("one", SimpleStrategy(1)), Keyspace("two", SimpleStrategy(2)))
     table = desk(Player(TcmCluster(TcmParameters(keyspaces=spaces))))

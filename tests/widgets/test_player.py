@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit import trace as traces
+from kit.engine import trace as traces
+from kit.engine.registry import build, scenario_of
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refused
-from kit.registry import build, scenario_of
-from kit.timeline import Timeline
 from kit.views.frame import mark
 from kit.widgets import Player
 from kit.widgets.messages import Act, message_from

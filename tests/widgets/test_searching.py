@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 
-from kit.dataplane.model import Dataplane
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.registry import build
-from kit.storage import facts
-from kit.timeline import Timeline
+from kit.protocols.dataplane.model import Dataplane
+from kit.protocols.storage.facts import moment as facts
 from kit.widgets import Player
 from kit.widgets.controls import Controls
 from kit.widgets.searching import SearchBoard, fresh, verdict
@@ -85,7 +85,7 @@ def test_a_bounded_search_proves_nothing_and_says_so() -> None:
 
 def test_a_search_can_be_stopped_and_keeps_what_it_saw(monkeypatch: pytest.MonkeyPatch) -> None:
     """While a search is under way there is a stop; pressed, the box says how far it came."""
-    monkeypatch.setattr("kit.search.REPORT_EVERY", 64)
+    monkeypatch.setattr("kit.engine.search.REPORT_EVERY", 64)
     _, controls = opened(rf=3)
     board = controls.board
     board.button.click()

@@ -1,0 +1,175 @@
+"""Exhaustive search: the shortest counterexample, or the word that there is none.
+
+What is searched is every state that a model can reach; where the model has monitors, every state
+together with what they remember of the way to it.
+"""
+
+from __future__ import annotations
+
+import gc
+from time import perf_counter
+from typing import Any, get_args
+
+from msgspec import Struct
+
+from kit.engine.compose import Refinement
+from kit.engine.model import Model, Monitor, Property
+from kit.engine.progress import Progress, shown
+from kit.engine.purity import blame
+from kit.engine.search import NO_LIMIT, Mode, Search, Violation
+from kit.engine.search_memory import kept, resident, room
+from kit.errors import BadInput
+
+WORDS = "{done:,} states, {now:,} being looked at"
+
+__all__ = ["Mode", "Progress", "Result", "Violation", "check", "check_refinement"]
+
+
+class Result(Struct, frozen=True):
+    """What a search found.
+
+    ``states`` counts unique states (with what monitors remember; with symmetry, one of those that
+    are alike), ``transitions`` the steps taken between them, ``depth`` the steps of the longest
+    shortest run (depth first: of the longest run that was followed). ``complete`` says that
+    nothing reachable was left out, and ``unreached`` names the *sometimes* properties that no
+    state showed. ``unjudged`` names the *goal* properties when the search was not complete.
+    ``seconds`` is the time of the search alone, ``memory`` about how many bytes it kept at its
+    end; ``interrupted`` says that somebody stopped it.
+    """
+
+    model: str
+    states: int
+    transitions: int
+    depth: int
+    complete: bool
+    violation: Violation | None
+    unreached: tuple[str, ...]
+    seconds: float
+    unjudged: tuple[str, ...] = ()
+    memory: int = 0
+    interrupted: bool = False
+
+
+def check(
+    model: Model[Any, Any],
+    properties: tuple[Property, ...] | None = None,
+    *,
+    monitors: tuple[Monitor, ...] | None = None,
+    mode: Mode = "breadth",
+    max_states: int | None = None,
+    max_depth: int | None = None,
+    symmetry: bool = False,
+    progress: Progress | bool | None = None,
+) -> Result:
+    """Visit every reachable state of ``model`` and judge its properties and monitors.
+
+    ``properties`` replaces the model's own, and leaves out its monitors unless ``monitors`` are
+    given, too. ``mode`` is ``breadth`` (shortest counterexamples) or ``depth`` (few states wait).
+    ``max_states`` bounds the states, ``max_depth`` how many steps from the start they may be.
+    ``symmetry`` visits one of all states that the model's symmetry makes alike. ``progress`` is
+    called now and then with the number of states seen, and how many are being looked at; True
+    shows a bar, in a notebook or a terminal.
+
+    A search that nears the end of the machine's memory stops by itself, bounded.
+
+    A state without successors is no error, unless the model ``rests_at_goals`` only: then it is
+    the violation *deadlock*. Interrupted from the keyboard, a search tells what it has found.
+
+    Raises:
+        BadInput: for a bound below 1, an unknown mode, a symmetry that is not there; or when the
+            model changes its states, or makes states that cannot be told apart (with the line).
+    """
+    for field, bound in (("max_states", max_states), ("max_depth", max_depth)):
+        if bound is not None and bound < 1:
+            raise BadInput(field, bound, "a number from 1 up, or None for no bound")
+    if mode not in get_args(Mode):
+        raise BadInput("mode", mode, "one of " + ", ".join(get_args(Mode)))
+    watching = monitors
+    if watching is None:
+        watching = model.monitors if properties is None else ()
+    if symmetry:
+        _has_symmetry(model, watching)
+    search = Search(
+        model,
+        model.properties if properties is None else properties,
+        watching,
+        symmetry=symmetry,
+        most=max_states or NO_LIMIT,
+        deepest=max_depth or NO_LIMIT,
+    )
+    with shown(progress, WORDS, max_states) as told:
+        return _timed(search, mode, _within_memory(search, told))
+
+
+def _within_memory(search: Search, told: Progress | None) -> Progress:
+    """Bound the search at what it has seen when the machine's memory is nearly used up."""
+    most = room()
+
+    def report(seen: int, looked_at: int) -> None:
+        if resident() > most:
+            search.most = min(search.most, seen)
+        if told is not None:
+            told(seen, looked_at)
+
+    return report
+
+
+def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:
+    model = search.model
+    violation, interrupted = None, False
+    collecting = gc.isenabled()
+    gc.disable()  # nothing here is cyclic; the collector would walk millions of live states
+    began = perf_counter()
+    try:
+        violation = search.run(mode, progress)
+    except KeyboardInterrupt:
+        interrupted = True
+    except (TypeError, AttributeError) as error:
+        found = blame(model, search.monitors, search.under_way(), error)
+        if found is None:
+            raise
+        raise found from None
+    finally:
+        if collecting:
+            gc.enable()
+    seconds = perf_counter() - began
+    complete = violation is None and search.complete and not interrupted
+    return Result(
+        model.name,
+        len(search.parents),
+        search.transitions,
+        search.depth,
+        complete,
+        violation,
+        tuple(sorted(prop.name for prop in search.awaited)),
+        seconds,
+        tuple(
+            prop.name
+            for prop in search.goals
+            if not complete and (violation is None or violation.property != prop.name)
+        ),
+        kept(search.parents, search.sources),
+        interrupted,
+    )
+
+
+def _has_symmetry(model: Model[Any, Any], monitors: tuple[Monitor, ...]) -> None:
+    if model.symmetry is None:
+        raise BadInput("symmetry", model.name, "a model that has one")
+    for monitor in monitors:
+        if monitor.rename is None:
+            raise BadInput("symmetry", monitor.name, "monitors that can rename what they remember")
+
+
+def check_refinement(
+    refinement: Refinement,
+    *,
+    max_states: int | None = None,
+    progress: Progress | bool | None = None,
+) -> Result:
+    """Check that the finer model starts and steps as the coarser one, on every reachable step."""
+    steps = Property("refines", "step", "Every step is its image", refinement.mismatch)
+    if refinement.project(refinement.fine.start()) != refinement.coarse.start():
+        violation = Violation("refines", "the start is not the coarser model's start", ())
+        return Result(refinement.fine.name, 1, 0, 0, False, violation, (), 0.0)
+    return check(refinement.fine, (steps,), max_states=max_states, progress=progress)

@@ -1,0 +1,211 @@
+"""Putting models together: products that step in unison, and refinements between two grains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, reduce
+from operator import or_
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from kit.engine.model import Model, Rule
+from kit.errors import Refusal
+
+Linked = tuple[str, Any]
+Link = Callable[[Any, str, Any], tuple[Linked, ...]]
+Guard = Callable[[Any, str, Any], Refusal | None]
+
+
+# Two products of the same parts have the same types: a state or action of one is one of the other.
+@cache
+def _state_type(name: str, fields: tuple[tuple[str, Any], ...]) -> type[Struct]:
+    return msgspec.defstruct(name, fields, frozen=True, cache_hash=True, module=__name__)
+
+
+@cache
+def _wrapper(part: str, action: Any) -> type[Struct]:
+    """The struct that says which part an action belongs to."""
+    return msgspec.defstruct(
+        part.title(), [("action", action)], frozen=True, tag=part, tag_field="part"
+    )
+
+
+class Product(Model[Any, Any]):
+    """Several models side by side.
+
+    The state is one struct with a field a part; an action is one part's action, wrapped in a
+    struct that names the part. A *link* names the actions of other parts that happen in the same
+    atomic step (a commit and its entry in the log); such actions, named in ``passive``, never
+    happen alone. *Guards* may read all parts and refuse.
+
+    A link names at most one action a part: what several do in one part is one action there.
+
+    An action may happen when no guard refuses it. A person who asks why one may not hears of all
+    that refuse, the guards over all parts first, in one refusal; the search stops at the first.
+    """
+
+    title = "Several models side by side"
+
+    def __init__(
+        self,
+        name: str,
+        parts: Mapping[str, Model[Any, Any]],
+        *,
+        link: Link = lambda s, part, action: (),
+        guards: tuple[Guard, ...] = (),
+        passive: tuple[type, ...] = (),
+    ) -> None:
+        """A product of ``parts``, in the order in which their actions are listed."""
+        self.name = name
+        self.parts = dict(parts)
+        self._link, self._guards, self._passive = link, guards, passive
+        fields = tuple((part, model.State) for part, model in self.parts.items())
+        self.State = _state_type(f"{name.title()}State", fields)
+        self.wrap: dict[str, type[Struct]] = {
+            part: _wrapper(part, model.Action) for part, model in self.parts.items()
+        }
+        self._part = {wrapper: part for part, wrapper in self.wrap.items()}
+        self.Action = reduce(or_, self.wrap.values())
+        self.rules = tuple(
+            Rule(self.wrap[part], rule.kind, self._candidates(part, rule), self._refuse, self._step)
+            for part, model in self.parts.items()
+            for rule in model.rules
+        )
+
+    def start(self) -> Any:
+        """Every part at its start."""
+        return self.State(**{part: model.start() for part, model in self.parts.items()})
+
+    def part_of(self, action: Any) -> tuple[str, Any]:
+        """The part an action belongs to, and that part's own action."""
+        return self._part[type(action)], action.action
+
+    def rule_of(self, action: Any) -> Rule[Any, Any] | None:
+        """The rule of the part's own action, lifted to the product."""
+        if type(action) not in self._part:
+            return None
+        part, own = self.part_of(action)
+        inner = self.parts[part].rule_of(own)
+        if inner is None:
+            return None
+        return Rule(
+            type(action), inner.kind, self._candidates(part, inner), self._refuse, self._step
+        )
+
+    def _candidates(self, part: str, rule: Rule[Any, Any]) -> Callable[[Any], Iterator[Any]]:
+        wrapper = self.wrap[part]
+
+        def candidates(s: Any) -> Iterator[Any]:
+            if rule.action in self._passive:
+                return iter(())
+            return (wrapper(action) for action in rule.candidates(getattr(s, part)))
+
+        return candidates
+
+    def waiting(self, s: Any) -> Iterator[tuple[Any, Refusal]]:
+        """What a person would try in ``s`` but may not yet, each with all reasons."""
+        for action, refusal in super().waiting(s):
+            yield action, self._complete(s, action, refusal)
+
+    def refusal(self, s: Any, action: Any) -> Refusal | None:
+        """Why ``action`` may not happen in ``s``, with all reasons; None when it may."""
+        refusal, rule = super().refusal(s, action), self.rule_of(action)
+        if refusal is None or rule is None or action not in rule.candidates(s):
+            return refusal
+        return self._complete(s, action, refusal)
+
+    def _complete(self, s: Any, action: Any, first: Refusal) -> Refusal:
+        """All that the guards say of an action that the first of them refuses."""
+        part, own = self.part_of(action)
+        inner = self.parts[part].rule_of(own)
+        assert inner is not None
+        asked = [guard(s, part, own) for guard in self._guards]
+        asked.append(inner.guard(getattr(s, part), own))
+        return together(tuple(why for why in asked if why is not None) or (first,))
+
+    def _refuse(self, s: Any, action: Any) -> Refusal | None:
+        part, own = self.part_of(action)
+        inner = self.parts[part].rule_of(own)
+        assert inner is not None
+        refusal = inner.guard(getattr(s, part), own)
+        if refusal is not None:
+            return refusal
+        for guard in self._guards:
+            refusal = guard(s, part, own)
+            if refusal is not None:
+                return refusal
+        for other, linked in self._link(s, part, own):
+            rule = self.parts[other].rule_of(linked)
+            assert rule is not None
+            refusal = rule.guard(getattr(s, other), linked)
+            if refusal is not None:
+                return refusal
+        return None
+
+    def _step(self, s: Any, action: Any) -> Any:
+        part, own = self.part_of(action)
+        moved = {part: self.parts[part].apply(getattr(s, part), own)}
+        for other, linked in self._link(s, part, own):
+            moved[other] = self.parts[other].apply(moved.get(other, getattr(s, other)), linked)
+        return msgspec.structs.replace(s, **moved)
+
+    def describe(self, before: Any, action: Any, after: Any) -> str:
+        """What the part that acts says of its own step."""
+        part, own = self.part_of(action)
+        return self.parts[part].describe(getattr(before, part), own, getattr(after, part))
+
+    def milestone(self, before: Any, action: Any, after: Any) -> str | None:
+        """The milestone of the part that acts."""
+        part, own = self.part_of(action)
+        return self.parts[part].milestone(getattr(before, part), own, getattr(after, part))
+
+    def verb(self, action: Any) -> str:
+        """The part's own words."""
+        part, own = self.part_of(action)
+        return self.parts[part].verb(own)
+
+    def label(self, s: Any, action: Any) -> str:
+        """The part's own words for its state."""
+        part, own = self.part_of(action)
+        return self.parts[part].label(getattr(s, part), own)
+
+
+def together(refusals: tuple[Refusal, ...]) -> Refusal:
+    """Several refusals of one action as one: all reasons, in order, all evidence, all missing."""
+    if len(refusals) == 1:
+        return refusals[0]
+    *others, last = (refusal.reason for refusal in refusals)
+    return Refusal(
+        "; and ".join(("; ".join(others), last)) if others else last,
+        tuple(line for refusal in refusals for line in refusal.evidence),
+        tuple(dict.fromkeys(name for refusal in refusals for name in refusal.missing)),
+    )
+
+
+class Refinement(Struct, frozen=True):
+    """A finer model that does what a coarser one does, some of its steps changing nothing there.
+
+    ``project`` maps a fine state to a coarse one; ``image(before, action, after)`` gives the
+    coarse actions of a fine step, none for a stutter. Replaying them from ``project(before)``
+    must give ``project(after)``; :func:`kit.engine.check.check_refinement` verifies it on every
+    reachable fine step.
+    """
+
+    fine: Model[Any, Any]
+    coarse: Model[Any, Any]
+    project: Callable[[Any], Any]
+    image: Callable[[Any, Any, Any], tuple[Any, ...]]
+
+    def mismatch(self, before: Any, action: Any, after: Any) -> str | None:
+        """Why this fine step is not its coarse image; None when it is."""
+        state = self.project(before)
+        for coarse in self.image(before, action, after):
+            refusal = self.coarse.refusal(state, coarse)
+            if refusal is not None:
+                return f"{self.coarse.verb(coarse)} is refused there: {refusal.reason}"
+            state = self.coarse.apply(state, coarse)
+        if state != self.project(after):
+            return f"{self.fine.verb(action)} leads elsewhere than its image"
+        return None

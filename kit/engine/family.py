@@ -1,0 +1,104 @@
+"""Protocol families: what the rest of the kit may know of one, and how they are found.
+
+A family is a folder below ``kit/protocols`` with a ``family.py`` that holds ``FAMILY``. Nothing
+else names it: the command line, the Player, the lessons, Spark and the tests ask here. What a
+family declares are *places*, ``module:NAME`` below its own folder, so that nothing is loaded before
+it is needed and ``import kit`` stays quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+PROTOCOLS = Path(__file__).resolve().parent.parent / "protocols"
+
+
+class Hunt(Struct, frozen=True):
+    """What lessons hide in the variants of a model: one of these safeguards is missing in each.
+
+    ``safeguards`` are ids, ``about`` says what a variant is about, ``budgets`` are parameters that
+    all variants have, so that none says by its budgets what it lacks.
+    """
+
+    about: str
+    safeguards: tuple[str, ...]
+    budgets: Mapping[str, Any]
+
+
+class Family(Struct, frozen=True):
+    """What a protocol family declares of itself.
+
+    ``order`` is its place in lists, ``models`` gives each model's name the place of its registry
+    entry, ``views`` the place of the Views that draw it. ``public`` are the names that the family
+    adds to the kit's own packages (``lessons``, ``spark``, or the kit itself: the empty text).
+    ``tasks`` are modules with exercises (``TASKS``), ``hunts`` gives a model's name what lessons
+    hide in it, ``commands`` gives a word of the command line its help and its place; ``images`` is
+    a module that draws committed pictures (``pictures`` as SVG, ``graphs`` as DOT text).
+    ``trace_tables`` gives a model's name the place of what makes rows of its runs,
+    ``pipeline_tables`` are other tables that Spark makes. ``composes`` names the families that this
+    one joins: it alone may import them.
+    """
+
+    name: str
+    title: str
+    order: int
+    models: Mapping[str, str] = field(default_factory=dict)
+    views: Mapping[str, str] = field(default_factory=dict)
+    public: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    tasks: tuple[str, ...] = ()
+    hunts: Mapping[str, Hunt] = field(default_factory=dict)
+    commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    images: str = ""
+    trace_tables: Mapping[str, str] = field(default_factory=dict)
+    pipeline_tables: tuple[str, ...] = ()
+    composes: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """Where the family's files lie."""
+        return PROTOCOLS / self.name
+
+    def load(self, place: str) -> Any:
+        """What stands at ``module:NAME`` below the family's folder; the module, without a name."""
+        module, _, name = place.partition(":")
+        loaded = import_module(f"kit.protocols.{self.name}.{module}")
+        return getattr(loaded, name) if name else loaded
+
+
+@cache
+def families() -> tuple[Family, ...]:
+    """Every family below ``kit/protocols``, in the order in which lists show them."""
+    names = sorted(path.parent.name for path in PROTOCOLS.glob("*/family.py"))
+    found = [import_module(f"kit.protocols.{name}.family").FAMILY for name in names]
+    return tuple(sorted(found, key=lambda family: (family.order, family.name)))
+
+
+def model_places() -> dict[str, tuple[Family, str]]:
+    """Each model's name with its family and the place of its entry."""
+    return {name: (family, place) for family in families() for name, place in family.models.items()}
+
+
+def public_places(package: str) -> Iterator[tuple[str, Family, str]]:
+    """The names that families add to a package of the kit: name, family, place."""
+    for family in families():
+        for name, place in family.public.get(package, {}).items():
+            yield name, family, place
+
+
+def public_name(package: str, name: str) -> Any:
+    """What a family adds to a package of the kit under ``name``.
+
+    Raises:
+        AttributeError: when none does, as a module without that name would.
+    """
+    for known, family, place in public_places(package):
+        if known == name:
+            return family.load(place)
+    owner = f"kit.{package}" if package else "kit"
+    raise AttributeError(f"module {owner!r} has no attribute {name!r}")

@@ -1,0 +1,202 @@
+"""The models by name: what they are called, what they take, which scenarios come with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from operator import index
+from typing import Any, Literal, get_args, get_origin
+
+import msgspec
+from msgspec import Struct
+
+from kit.engine.compose import Refinement
+from kit.engine.family import model_places
+from kit.engine.model import Model, Rows, Safeguard, rule_rows
+from kit.errors import BadInput, misfit, shorten
+
+MOST_NAMED = 40
+
+
+class Scenario(Struct, frozen=True):
+    """A configuration worth seeing: a name, a sentence on why, parameters and a script.
+
+    ``script`` holds verbs in order; they take the place of the model's own suggestions. An empty
+    script leaves those as they are.
+    """
+
+    name: str
+    title: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+    off: tuple[str, ...] = ()
+    script: tuple[str, ...] = ()
+
+
+class Diagram(Struct, frozen=True):
+    """A state diagram as data: (state, event, next state) rows of a model's own table."""
+
+    name: str
+    title: str
+    transitions: tuple[tuple[str, str, str], ...]
+
+
+class Fuzzing(Struct, frozen=True):
+    """What random walks over a model start from, unless one says otherwise.
+
+    ``parameters`` give all its rules something to do, faults included; ``weights`` are by kind of
+    action (1 where none is given), so that faults are rare enough to meet something under way.
+    """
+
+    parameters: tuple[tuple[str, Any], ...] = ()
+    weights: tuple[tuple[str, float], ...] = ()
+
+
+class Entry(Struct, frozen=True):
+    """A model in the registry. ``build(parameters, off)`` makes it.
+
+    ``texts`` are what a scenario file may show of a moment, by name: a function of the model, the
+    state and the words behind the name, which returns lines of text. ``rows`` are the transitions
+    of a model's tables, for coverage, where there are more of them than rules; ``fuzzing`` is
+    what its random walks start from. ``refinement`` says what the model refines.
+    """
+
+    name: str
+    title: str
+    parameters: type[Struct]
+    build: Callable[[Any, tuple[str, ...]], Model[Any, Any]]
+    safeguards: tuple[Safeguard, ...] = ()
+    scenarios: tuple[Scenario, ...] = ()
+    diagrams: tuple[Diagram, ...] = ()
+    texts: tuple[tuple[str, Callable[[Any, Any, str], str]], ...] = ()
+    rows: Callable[[Any], Rows] | None = None
+    fuzzing: Fuzzing = Fuzzing()
+    refinement: Callable[[Any], Refinement] | None = None
+
+
+_ENTRIES: dict[str, Entry] = {}
+
+
+def register(entry: Entry) -> None:
+    """Add a model (a student's own, say); a later one of the same name takes its place."""
+    _ENTRIES[entry.name] = entry
+
+
+def entries() -> dict[str, Entry]:
+    """Every registered model, by name: the kit's own first, whatever was loaded first."""
+    return {name: entry_of(name) for name in [*model_places(), *_ENTRIES]}
+
+
+def entry_of(name: str) -> Entry:
+    """The entry of one model.
+
+    Raises:
+        BadInput: for an unknown name, with the nearest ones.
+    """
+    known = model_places()
+    if name not in _ENTRIES and name in known:
+        family, place = known[name]
+        register(family.load(place))
+    if name not in _ENTRIES:
+        raise BadInput("model", name, one_of(name, [*known, *_ENTRIES]))
+    return _ENTRIES[name]
+
+
+def build(
+    name: str, parameters: Mapping[str, Any] | None = None, off: tuple[str, ...] = ()
+) -> Model[Any, Any]:
+    """A model by name.
+
+    Raises:
+        BadInput: for an unknown model, parameter or safeguard, or a value out of its limits.
+    """
+    entry = entry_of(name)
+    return entry.build(convert(entry, dict(parameters or {})), safeguards_off(entry, off))
+
+
+def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
+    """The parameters of ``entry`` from plain values (or the structs they describe), strictly.
+
+    Raises:
+        BadInput: naming the first parameter that is unknown or of a wrong type, or is missing.
+    """
+    known = {field.name: field.type for field in msgspec.structs.fields(entry.parameters)}
+    allowed = f"as {entry.name} takes it"
+    plain: dict[str, Any] = {}
+    for field, value in given.items():
+        if field not in known:
+            raise BadInput("parameter", field, one_of(field, list(known)))
+        try:
+            plain[field] = msgspec.to_builtins(value, enc_hook=_number)
+        except (TypeError, ValueError, RecursionError):
+            raise BadInput(field, value, "plain data") from None
+        try:
+            msgspec.convert(plain[field], known[field], strict=True)
+        except msgspec.ValidationError as error:
+            choices = get_args(known[field]) if get_origin(known[field]) is Literal else ()
+            if choices:
+                raise BadInput(field, plain[field], one_of(plain[field], [*choices])) from None
+            raise misfit(field, plain[field], error, allowed) from None
+    try:
+        return msgspec.convert(plain, entry.parameters, strict=True)
+    except msgspec.ValidationError as error:
+        raise misfit("parameters", plain, error, f"as {entry.name} takes them") from None
+
+
+def _number(value: Any) -> int:
+    """A whole number of another library as Python's own."""
+    return index(value)
+
+
+def rows_of(model: Model[Any, Any]) -> Rows:
+    """The transitions of a model's tables: as its entry tells them, else one a rule."""
+    entry = _entry_if_known(model.name)
+    return rule_rows(model) if entry is None or entry.rows is None else entry.rows(model)
+
+
+def weights_of(model: Model[Any, Any]) -> dict[str, float]:
+    """The weights of random walks over a model by kind of action, as its entry tells them."""
+    entry = _entry_if_known(model.name)
+    return {} if entry is None else dict(entry.fuzzing.weights)
+
+
+def _entry_if_known(name: str) -> Entry | None:
+    return entry_of(name) if name in _ENTRIES or name in model_places() else None
+
+
+def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the safeguards to switch off, given as names or ids.
+
+    Raises:
+        BadInput: for an unknown one, with the nearest names.
+    """
+    by_word = {word: guard.name for guard in entry.safeguards for word in (guard.name, guard.id)}
+    for word in off:
+        if word not in by_word:
+            raise BadInput("safeguard", word, one_of(word, list(by_word)))
+    return tuple(sorted({by_word[word] for word in off}))
+
+
+def scenario_of(name: str) -> tuple[Entry, Scenario]:
+    """A scenario of any model, by name: ``model/scenario``, or bare.
+
+    Of several with the same bare name, the first in the order of :func:`entries` is meant.
+
+    Raises:
+        BadInput: for an unknown name, with the nearest ones.
+    """
+    pairs = [(entry, scenario) for entry in entries().values() for scenario in entry.scenarios]
+    full = {f"{entry.name}/{scenario.name}": (entry, scenario) for entry, scenario in pairs}
+    bare = {scenario.name: (entry, scenario) for entry, scenario in reversed(pairs)}
+    if name in bare or name in full:
+        return bare[name] if name in bare else full[name]
+    # Each is named once, the way in which it was asked for: in full when that says its model.
+    hidden = [text for text, (_, one) in full.items() if bare[one.name][1] is not one]
+    raise BadInput("scenario", name, one_of(name, list(full if "/" in name else [*bare, *hidden])))
+
+
+def one_of(word: object, allowed: list[str]) -> str:
+    """What is allowed, the nearest words first; a long list is cut."""
+    near = get_close_matches(word if isinstance(word, str) else shorten(word), allowed, n=3)
+    names = list(dict.fromkeys([*near, *sorted(allowed)]))
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return "one of " + ", ".join(names[:MOST_NAMED]) + more if names else "none: there are none"

@@ -1,0 +1,318 @@
+"""Scenario files: one text is a lesson, a golden test and something that the player opens.
+
+The first lines say why it is worth seeing and what is played; then come steps, each with what is
+shown after it. Blank lines part them; lines that begin with ``#`` are comments::
+
+    # A joiner gets every write before anything is read from it.
+    model tcm
+    rf 3
+    operations ["join X --tokens 150"]
+    off range-locks
+
+    join X --tokens 150
+    catch up
+    rows
+    ----
+    join X at 150 begins: Epoch 1: split ranges ...
+
+A parameter's value is JSON, or else plain text. A step is lines of verbs and of what to show, then
+``----``. Verbs are the model's own (``apply B``; one that must wait shows why) and ``next``,
+``milestone``, ``back``, ``catch up``. ``lamps``, ``waiting`` and ``enabled`` (behind the last two
+the beginning of the verbs that are meant) can be shown of every model, ``rows``, ``log`` and so on
+of those whose registry entry has such texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from kit.engine.family import families
+from kit.engine.model import Model
+from kit.engine.registry import build, entry_of, one_of
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+
+MOST_BYTES = 1_000_000
+MOST_NAMED = 6
+RULE = "----"
+
+
+class Line(Struct, frozen=True):
+    """A line of a file with its number, from 1."""
+
+    number: int
+    text: str
+
+
+class Step(Struct, frozen=True):
+    """The lines above a rule: comments and commands; and those below it, what is shown."""
+
+    above: tuple[Line, ...]
+    below: tuple[Line, ...]
+
+    @property
+    def commands(self) -> tuple[Line, ...]:
+        """The verbs and what to show, in order."""
+        return tuple(line for line in self.above if not line.text.startswith("#"))
+
+
+class Script(Struct, frozen=True):
+    """A file, taken apart: its name, why it is worth seeing, the header's lines, the steps."""
+
+    name: str
+    why: str
+    header: tuple[Line, ...]
+    steps: tuple[Step, ...]
+
+
+def files() -> dict[str, Path]:
+    """The scenario files that come with the kit, by name: ``dataplane/anomaly-lost-write``."""
+    return {
+        f"{family.name}/{path.stem}": path
+        for family in families()
+        for path in sorted((family.folder / "scenarios").glob("*.txt"))
+    }
+
+
+def file_named(name: str) -> Path:
+    """The scenario file of the kit with this name.
+
+    Raises:
+        BadInput: for an unknown name, with the nearest ones.
+    """
+    known = files()
+    if name not in known:
+        raise BadInput("story", name, one_of(name, list(known)))
+    return known[name]
+
+
+def open_file(path: str | Path) -> Timeline:
+    """The history that a scenario file tells, to be looked at from its start.
+
+    Raises:
+        BadInput: when the file cannot be read, or naming the line that is wrong.
+    """
+    timeline, _ = run(parse(read(path), str(path)))
+    timeline.goto(0)
+    return timeline
+
+
+def rewritten(path: str | Path) -> str:
+    """The file's text with what is really shown below each rule.
+
+    Raises:
+        BadInput: as for :func:`open_file`.
+    """
+    script = parse(read(path), str(path))
+    _, shown = run(script)
+    blocks = [[line.text for line in script.header]]
+    for step, texts in zip(script.steps, shown, strict=True):
+        blocks.append([*(line.text for line in step.above), RULE, *texts])
+    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+
+
+def read(path: str | Path) -> str:
+    """The text of a file.
+
+    Raises:
+        BadInput: when it cannot be read, is not UTF-8, or is too large.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            found = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise BadInput("file", str(path), f"a readable file ({reason})") from None
+    if len(found) > MOST_BYTES:
+        raise BadInput("file", str(path), f"at most {MOST_BYTES} bytes")
+    try:
+        return found.decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadInput("file", str(path), "text in UTF-8") from None
+
+
+def parse(text: str, name: str = "scenario") -> Script:
+    """A file's text, taken apart.
+
+    Raises:
+        BadInput: naming the file and the line.
+    """
+    blocks = list(_blocks(text))
+    if not blocks or not blocks[0][0].text.startswith("#"):
+        first = blocks[0][0] if blocks else Line(1, "")
+        raise _wrong(name, first, "a comment that says why, then `model NAME`")
+    header, *rest = blocks
+    comments = [line.text.lstrip("# ") for line in header if line.text.startswith("#")]
+    return Script(name, " ".join(comments), header, tuple(_step(name, block) for block in rest))
+
+
+def _blocks(text: str) -> Iterator[tuple[Line, ...]]:
+    """Runs of lines that are not blank."""
+    block: list[Line] = []
+    for number, line in enumerate([*text.splitlines(), ""], start=1):
+        if line.strip():
+            block.append(Line(number, line.rstrip()))
+        elif block:
+            yield tuple(block)
+            block = []
+
+
+def _step(name: str, block: tuple[Line, ...]) -> Step:
+    texts = [line.text for line in block]
+    if RULE not in texts:
+        raise _wrong(name, block[-1], f"a line {RULE} behind the commands")
+    at = texts.index(RULE)
+    step = Step(block[:at], block[at + 1 :])
+    if not step.commands:
+        raise _wrong(name, block[at], f"a command above {RULE}")
+    return step
+
+
+def _wrong(name: str, line: Line, allowed: str) -> BadInput:
+    return BadInput(f"{name}:{line.number}", line.text, allowed)
+
+
+def model_for(script: Script) -> Model[Any, Any]:
+    """The model that the header describes.
+
+    Raises:
+        BadInput: naming the line of the header that is wrong.
+    """
+    given = [line for line in script.header if not line.text.startswith("#")]
+    first = given[0] if given else script.header[-1]
+    word, _, model = first.text.partition(" ")
+    if word != "model" or not model:
+        raise _wrong(script.name, first, "`model NAME` behind the comment")
+    parameters: dict[str, Any] = {}
+    off: tuple[str, ...] = ()
+    for line in given[1:]:
+        word, _, value = line.text.partition(" ")
+        if not value.strip() or word in parameters:
+            raise _wrong(script.name, line, "a parameter and its value, each parameter once")
+        if word == "off":
+            off = (*off, *value.split())
+        else:
+            parameters[word] = _value(value.strip())
+    try:
+        return build(model.strip(), parameters, off)
+    except BadInput as error:
+        place = f"{script.name}:{_blamed(given, error).number} {error.field}"
+        raise BadInput(place, error.value, error.allowed) from None
+
+
+def _blamed(header: list[Line], error: BadInput) -> Line:
+    """The line of a header that an error of the model speaks of; the model's own when unsure."""
+    for line in header:
+        if {error.field, str(error.value)} & set(line.text.split()):
+            return line
+    return next((line for line in header[1:] if str(error.value) in line.text), header[0])
+
+
+def _value(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text
+
+
+def run(script: Script) -> tuple[Timeline, tuple[tuple[str, ...], ...]]:
+    """Do all that a script says: the history, and what each step shows.
+
+    Raises:
+        BadInput: naming the line whose command there is not.
+    """
+    player = _Player(script)
+    shown = tuple(
+        tuple(text for line in step.commands for text in player.obey(line)) for step in script.steps
+    )
+    return player.timeline, shown
+
+
+class _Player:
+    """Obeys the commands of a script, one after the other."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.timeline = Timeline(model_for(script))
+        self.texts = dict(entry_of(self.timeline.model.name).texts)
+        self.moves = {
+            "next": self.timeline.forward,
+            "milestone": self.timeline.to_milestone,
+            "back": self.timeline.back,
+        }
+
+    def obey(self, line: Line) -> list[str]:
+        """Do or show what a line says."""
+        command = line.text
+        word, _, rest = command.partition(" ")
+        if command in self.moves:
+            moment = self.moves[command]()
+            return ["nothing is left to do" if moment is None else moment.say]
+        if command == "catch up":
+            return self._catch_up()
+        if command == "lamps":
+            return self._lamps()
+        if word == "waiting":
+            return self._waiting(rest)
+        if word == "enabled":
+            verbs = map(self.timeline.model.verb, self.timeline.model.actions(self.timeline.state))
+            return [", ".join(verb for verb in verbs if verb.startswith(rest)) or "nothing"]
+        if word in self.texts:
+            return self._text(line, word, rest.strip())
+        return self._act(line)
+
+    def _text(self, line: Line, word: str, rest: str) -> list[str]:
+        try:
+            shown = self.texts[word](self.timeline.model, self.timeline.state, rest)
+        except BadInput as error:
+            raise _wrong(self.script.name, line, error.allowed) from None
+        return [text for text in shown.splitlines() if text]
+
+    def _act(self, line: Line) -> list[str]:
+        model, state = self.timeline.model, self.timeline.state
+        verbs = []
+        for action in model.actions(state):
+            verbs.append(model.verb(action))
+            if verbs[-1] == line.text:
+                return [self.timeline.do(action).say]
+        for action, refusal in model.waiting(state):
+            verbs.append(model.verb(action))
+            if verbs[-1] == line.text:
+                return [f"refused: {refusal.reason}"]
+        known = [*self.moves, "catch up", "lamps", "waiting", "enabled", *self.texts]
+        raise _wrong(self.script.name, line, one_of(line.text, [*verbs, *known]))
+
+    def _catch_up(self) -> list[str]:
+        """Every node applies all that it can, as one step of the picture."""
+        model, state = self.timeline.model, self.timeline.state
+        done: list[Any] = []
+        while True:
+            ready = [action for action in model.actions(state) if model.kind(action) == "apply"]
+            if not ready:
+                break
+            state = model.apply(state, ready[0])
+            done.append(ready[0])
+        self.timeline.run(done)
+        verbs = list(dict.fromkeys(map(model.verb, done)))
+        if len(verbs) <= MOST_NAMED:
+            return [", ".join(verbs) or "nobody lags"]
+        return [f"{verbs[0]}, {verbs[1]} … {verbs[-1]}: {len(done)} steps"]
+
+    def _lamps(self) -> list[str]:
+        found = self.timeline.lamps()
+        out = [f"{lamp.title}? No. {lamp.witness}" for lamp in found if not lamp.ok]
+        return out or [f"all {len(found)} lamps are lit"]
+
+    def _waiting(self, beginning: str) -> list[str]:
+        model = self.timeline.model
+        lines = []
+        for action, refusal in model.waiting(self.timeline.state):
+            if model.verb(action).startswith(beginning):
+                lines.append(f"{model.verb(action)}: {refusal.reason}")
+                lines += [f"  {evidence}" for evidence in refusal.evidence]
+        return lines or ["nothing waits"]

@@ -1,0 +1,393 @@
+"""The engine behind `kit.engine.check`: nodes that are visited once, and the way to each.
+
+A *node* is a state; where monitors watch, a tuple of a state and what each of them remembers. Every
+node has a *key*, by which it counts as visited: the node itself, or, with symmetry, the one that
+stands for all that differ from it in names only. The frontier holds real nodes, so that a run is a
+run of the model; a key remembers only the key that it was reached from, and the run to it is built
+by replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from kit.engine.model import Model, Monitor, Property
+from kit.engine.progress import Progress
+from kit.engine.purity import audit, audit_all
+from kit.errors import KitError
+
+Mode = Literal["breadth", "depth"]
+REPORT_EVERY = 4096
+NO_LIMIT = 1 << 62
+
+
+class Violation(Struct, frozen=True):
+    """A property that does not hold, why, and a run that shows it: the shortest, breadth first."""
+
+    property: str
+    witness: str
+    actions: tuple[Any, ...]
+
+
+class _Open:
+    """A node on the way of a depth-first search, and the steps from it not yet taken."""
+
+    __slots__ = ("again", "ends", "key", "node", "steps")
+
+    def __init__(self, node: Any, key: Any, steps: Iterator[tuple[Any, Any]], again: bool) -> None:
+        self.node, self.key, self.steps, self.again = node, key, steps, again
+        self.ends = True
+
+
+class Search:
+    """One search: what was visited, how it was reached, and the counts."""
+
+    def __init__(
+        self,
+        model: Model[Any, Any],
+        properties: Iterable[Property],
+        monitors: Sequence[Monitor],
+        *,
+        symmetry: bool,
+        most: int,
+        deepest: int,
+    ) -> None:
+        """A search of at most ``most`` nodes, none further than ``deepest`` steps from the start.
+
+        With ``symmetry``, the model has one and each monitor knows how to rename.
+        """
+        judged = tuple(properties)
+        self.model = model
+        self.monitors = tuple(monitors)
+        self.symmetry = symmetry
+        self.most, self.deepest = most, deepest
+        self.always = tuple(p for p in judged if p.kind == "always")
+        self.steps = tuple(p for p in judged if p.kind == "step")
+        self.steps_on: dict[type, tuple[Any, ...]] = {}
+        self.watching_on: dict[type, tuple[bool, ...]] = {}
+        self.awaited = tuple(p for p in judged if p.kind == "sometimes")
+        self.goals = tuple(p for p in judged if p.kind == "goal")
+        self.parents: dict[Any, Any] = {}
+        self.sources: dict[Any, list[Any]] = {}
+        self.frontier: list[Any] = []
+        self.keys: list[Any] = []
+        self.stack: list[_Open] = []
+        self.transitions = 0
+        self.depth = 0
+        self.complete = True
+        self.successors = self._watched if monitors else model.successors
+        self.canonical = self._canonical() if symmetry else None
+
+    def run(self, mode: Mode, progress: Progress | None) -> Violation | None:
+        """Visit nodes until a violation, a bound or the end; then judge possible progress."""
+        start = self.first()
+        audit(self.model, self.state_of(start))
+        key = self.key_of(start)
+        self.parents[key] = key
+        self.frontier, self.keys = [start], [key]
+        violation = self._judge(start, key)
+        if violation is None:
+            search = self._breadth_first if mode == "breadth" else self._depth_first
+            violation = search(progress)
+        if any(key not in self.parents for key in self.parents):
+            audit_all(self.model, [self.state_of(key) for key in self.parents])
+        if violation is None and self.complete and self.goals:
+            return self._possible_progress()
+        return violation
+
+    # -- nodes ------------------------------------------------------------------------------------
+
+    def first(self) -> Any:
+        """The node to begin with."""
+        start = self.model.start()
+        if not self.monitors:
+            return start
+        return (start, *(monitor.begin() for monitor in self.monitors))
+
+    def key_of(self, node: Any) -> Any:
+        """What a node counts as."""
+        return node if self.canonical is None else self.canonical(node)
+
+    def _watched(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        """Every step from a watched node: the monitors see it, too."""
+        before, *memories = node
+        for action, after in self.model.successors(before):
+            kind = type(action)
+            if kind not in self.watching_on:
+                self.watching_on[kind] = tuple(not m.on or kind in m.on for m in self.monitors)
+            looks = self.watching_on[kind]
+            if True not in looks:
+                yield action, (after, *memories)
+                continue
+            watching = zip(self.monitors, memories, looks, strict=True)
+            yield (
+                action,
+                (
+                    after,
+                    *(
+                        monitor.step(memory, before, action, after) if look else memory
+                        for monitor, memory, look in watching
+                    ),
+                ),
+            )
+
+    def _canonical(self) -> Callable[[Any], Any]:
+        """From a node to the one that stands for it."""
+        canonical = self.model.symmetry
+        assert canonical is not None
+        if not self.monitors:
+            return lambda node: canonical(node)[0]
+        renamers = tuple(monitor.rename for monitor in self.monitors)
+
+        def key(node: Any) -> Any:
+            state, permutation = canonical(node[0])
+            news = [
+                rename(memory, permutation)
+                for rename, memory in zip(renamers, node[1:], strict=True)
+                if rename is not None
+            ]
+            return (state, *news)
+
+        return key
+
+    def under_way(self) -> list[Any]:
+        """The nodes whose steps are being taken."""
+        return [one.node for one in self.stack] or self.frontier
+
+    def state_of(self, node: Any) -> Any:
+        """The model's state in a node."""
+        return node[0] if self.monitors else node
+
+    # -- the two orders ---------------------------------------------------------------------------
+
+    def _breadth_first(self, progress: Progress | None) -> Violation | None:
+        """Level by level, so that the first run found to a node is a shortest one."""
+        level = 0
+        while self.frontier and self.complete:
+            audit(self.model, self.state_of(self.frontier[0]))
+            found: list[Any] = []
+            keys: list[Any] = []
+            violation = self._level(found, keys, level >= self.deepest, progress)
+            level += 1
+            self.depth += bool(found) or violation is not None
+            if violation is not None:
+                return violation
+            self.frontier, self.keys = found, keys
+        return None
+
+    def _level(
+        self, found: list[Any], keys: list[Any], closed: bool, progress: Progress | None
+    ) -> Violation | None:
+        """Take every enabled step from a level's nodes; what is new goes to ``found`` and ``keys``.
+
+        A ``closed`` level takes no new nodes: what would be one is beyond the bound on depth. The
+        time of a search is spent here, so names are looked up once, outside the loops.
+        """
+        successors, canonical = self.successors, self.canonical
+        parents, judge = self.parents, self._judge
+        looking = bool(self.steps or self.goals)
+        ends = self.model.rests_at_goals
+        room = len(parents) if closed else self.most
+        report = NO_LIMIT if progress is None else len(parents) + REPORT_EVERY
+        taken = 0
+        try:
+            for node, own in zip(self.frontier, self.keys, strict=True):
+                moved = False
+                for action, after in successors(node):
+                    moved = True
+                    key = after if canonical is None else canonical(after)
+                    fresh = key not in parents
+                    if fresh and len(parents) >= room:
+                        self.complete = False
+                        if closed:
+                            continue
+                        return None
+                    taken += 1
+                    if looking:
+                        violation = self._look(node, own, action, after, key)
+                        if violation is not None:
+                            return violation
+                    if fresh:
+                        parents[key] = own
+                        found.append(after)
+                        keys.append(key)
+                        violation = judge(after, key)
+                        if violation is not None:
+                            return violation
+                if ends and not moved:
+                    violation = self._at_rest(node, own)
+                    if violation is not None:
+                        return violation
+                if len(parents) >= report and progress is not None:
+                    progress(len(parents), len(self.frontier))
+                    report = len(parents) + REPORT_EVERY
+        finally:
+            self.transitions += taken
+        return None
+
+    def _depth_first(self, progress: Progress | None) -> Violation | None:
+        """One run to its end, then the next: few nodes wait, but runs are not the shortest.
+
+        Within a bound on depth a node is visited again when a shorter way to it is found, so that
+        nothing nearer than the bound is missed; its steps count once.
+        """
+        start = self.key_of(self.frontier[0])
+        away = {start: 0}
+        beyond: dict[Any, list[tuple[Any, ...]]] = {}
+        stack = self.stack
+        stack += [_Open(self.frontier[0], start, self.successors(self.frontier[0]), False)]
+        report = NO_LIMIT if progress is None else REPORT_EVERY
+        while stack:
+            top = stack[-1]
+            for action, after in top.steps:
+                top.ends = False
+                key = self.key_of(after)
+                fresh = key not in self.parents
+                if fresh and len(stack) > self.deepest:
+                    if not top.again:
+                        beyond.setdefault(key, []).append((top.node, top.key, action, after, key))
+                    continue
+                if fresh and len(self.parents) >= self.most:
+                    self.complete = False
+                    return None
+                if not top.again:
+                    self.transitions += 1
+                    violation = self._look(top.node, top.key, action, after, key)
+                    if violation is not None:
+                        return violation
+                if fresh or (self.deepest < NO_LIMIT and len(stack) < away[key]):
+                    self.parents[key] = top.key
+                    away[key] = len(stack)
+                    stack.append(_Open(after, key, self.successors(after), not fresh))
+                    self.depth = max(self.depth, len(stack) - 1)
+                    violation = self._judge(after, key) if fresh else None
+                    if violation is not None:
+                        return violation
+                    break
+            else:
+                stack.pop()
+                violation = self._at_rest(top.node, top.key) if top.ends else None
+                if violation is not None:
+                    return violation
+            if progress is not None and len(self.parents) >= report:
+                progress(len(self.parents), len(stack))
+                report = len(self.parents) + REPORT_EVERY
+        return self._come_nearer(beyond)
+
+    def _come_nearer(self, beyond: dict[Any, list[tuple[Any, ...]]]) -> Violation | None:
+        """Look at the steps that first led beyond the bound; some of their ends came nearer."""
+        for key, steps in beyond.items():
+            if key not in self.parents:
+                self.complete = False
+                continue
+            for one in steps:
+                self.transitions += 1
+                violation = self._look(*one)
+                if violation is not None:
+                    return violation
+        return None
+
+    # -- judging ----------------------------------------------------------------------------------
+
+    def _look(self, node: Any, own: Any, action: Any, after: Any, key: Any) -> Violation | None:
+        """Judge a step, and remember it for possible progress."""
+        if self.goals:
+            self.sources.setdefault(key, []).append(own)
+        kind = type(action)
+        if kind not in self.steps_on:
+            asked = (prop for prop in self.steps if not prop.on or kind in prop.on)
+            self.steps_on[kind] = tuple((prop, prop.check) for prop in asked)
+        if self.steps_on[kind]:
+            before, now = self.state_of(node), self.state_of(after)
+            for prop, allows in self.steps_on[kind]:
+                witness = allows(before, action, now)
+                if witness is not None:
+                    return self._broken_step(prop, own, Violation(prop.name, witness, (action,)))
+        return None
+
+    def _judge(self, node: Any, key: Any) -> Violation | None:
+        """The first *always* property or monitor that a node breaks; *sometimes* are ticked off."""
+        state = self.state_of(node)
+        for prop in self.always:
+            witness = prop.check(state)
+            if witness is not None:
+                actions, end = self.run_to(key)
+                return Violation(prop.name, prop.check(self.state_of(end)) or witness, actions)
+        for prop in self.awaited:
+            if prop.check(state):
+                self.awaited = tuple(other for other in self.awaited if other is not prop)
+        for place, monitor in enumerate(self.monitors, start=1):
+            witness = monitor.verdict(node[place])
+            if witness is not None:
+                actions, end = self.run_to(key)
+                return Violation(monitor.name, monitor.verdict(end[place]) or witness, actions)
+        return None
+
+    def _broken_step(self, prop: Property, own: Any, seen: Violation) -> Violation:
+        """The run that ends in a step that ``prop`` forbids."""
+        way, end = self.run_to(own)
+        before = self.state_of(end)
+        for action, after in self.model.successors(before):
+            witness = prop.check(before, action, after)
+            if witness is not None:
+                return Violation(prop.name, witness, (*way, action))
+        return Violation(prop.name, seen.witness, (*way, *seen.actions))
+
+    def _at_rest(self, node: Any, key: Any) -> Violation | None:
+        """A deadlock, when the model may come to rest at its goals only, and this is none."""
+        state = self.state_of(node)
+        if not self.model.rests_at_goals or any(prop.check(state) for prop in self.goals):
+            return None
+        actions, end = self.run_to(key)
+        reasons = [
+            f"{self.model.verb(action)}: {refusal.reason}"
+            for action, refusal in self.model.waiting(self.state_of(end))
+        ]
+        return Violation("deadlock", "; ".join(["nothing can happen any more", *reasons]), actions)
+
+    def _possible_progress(self) -> Violation | None:
+        """The first node found from which a *goal* can no longer be reached."""
+        for prop in self.goals:
+            todo = [key for key in self.parents if prop.check(self.state_of(key))]
+            able = set(todo)
+            while todo:
+                for source in self.sources.get(todo.pop(), ()):
+                    if source not in able:
+                        able.add(source)
+                        todo.append(source)
+            lost = next((key for key in self.parents if key not in able), None)
+            if lost is not None:
+                actions, _ = self.run_to(lost)
+                return Violation(prop.name, "from here it is out of reach", actions)
+        return None
+
+    # -- runs -------------------------------------------------------------------------------------
+
+    def run_to(self, key: Any) -> tuple[tuple[Any, ...], Any]:
+        """The run by which a key was first reached, and the real node it ends in, by replay.
+
+        Raises:
+            KitError: when the model's symmetry joins states that do not behave alike.
+        """
+        keys = []
+        while self.parents[key] != key:
+            keys.append(key)
+            key = self.parents[key]
+        node, actions = self.first(), []
+        for wanted in reversed(keys):
+            for action, after in self.successors(node):
+                if self.key_of(after) == wanted:
+                    actions.append(action)
+                    node = after
+                    break
+            else:
+                why = "its symmetry joins states that do not behave alike"
+                if not self.symmetry:
+                    why = "it does not do the same thing twice: no chance, no clock in a model"
+                raise KitError(
+                    f"{self.model.name}: {why}; after {len(actions)} steps a run cannot be replayed"
+                )
+        return tuple(actions), node

@@ -1,0 +1,378 @@
+"""A history that can be walked: act, go back, go on, branch. Nothing that was done is ever lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import zip_longest
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from kit import __version__
+from kit.engine.model import Lamp, Model, fingerprint, lamps
+from kit.engine.trace import Step, Trace, model_of, trace_of
+from kit.errors import BadInput, Refused, misfit, shorten
+
+LONGEST_RUN = 10_000
+
+
+class Moment(Struct, frozen=True):
+    """One node of the history: a state, how it was reached, and from where.
+
+    ``fold`` groups the steps of one macro (*catch up all*): steps of equal non-zero fold read as
+    one. ``say`` narrates the step; ``milestone`` names what it reached, if anything.
+    """
+
+    id: int
+    parent: int
+    action: Any
+    state: Any
+    say: str
+    milestone: str | None = None
+    fold: int = 0
+
+
+class _Place(Struct, frozen=True):
+    """Where a moment stands: steps from the start, the first moment of the branch that it was made
+    on, and how many lines of the script the way to it has followed.
+    """
+
+    depth: int
+    begun: int
+    followed: int
+
+
+class Timeline:
+    """The tree of all that was done with one model, and the moment we look at.
+
+    Moments are numbered in the order in which they were made; 0 is the start. ``at`` is the
+    current moment, ``tip`` the last one of the branch it lies on. Walking and forking cost the
+    same however long the history is.
+    """
+
+    def __init__(self, model: Model[Any, Any], script: Iterable[str] = ()) -> None:
+        """A history that holds only the model's first state.
+
+        ``script`` holds verbs; each takes the place of the model's suggestion as soon as it is
+        enabled, in order.
+        """
+        self.model = model
+        self.moments = [Moment(0, -1, None, model.start(), f"{model.title}: the start.")]
+        self.children: list[list[int]] = [[]]
+        self.at = 0
+        self.tip = 0
+        self._script = tuple(script)
+        self._places = [_Place(0, 0, 0)]
+        self._memories = [tuple(monitor.begin() for monitor in model.monitors)]
+        self._line = [0]
+        self._folds = 0
+
+    @classmethod
+    def along(cls, model: Model[Any, Any], actions: Iterable[Any]) -> Timeline:
+        """The history of one run (a counterexample, say), at its last step.
+
+        Raises:
+            Refused: when one of the actions is not enabled.
+        """
+        timeline = cls(model)
+        for action in actions:
+            timeline.do(action)
+        return timeline
+
+    @property
+    def script(self) -> tuple[str, ...]:
+        """The verbs that take the place of the model's suggestions."""
+        return self._script
+
+    @property
+    def now(self) -> Moment:
+        """The moment we look at."""
+        return self.moments[self.at]
+
+    @property
+    def state(self) -> Any:
+        """The state we look at."""
+        return self.now.state
+
+    @property
+    def before(self) -> Any:
+        """The state one step earlier; None at the start."""
+        return None if self.at == 0 else self.moments[self.now.parent].state
+
+    def do(self, action: Any, *, fold: int = 0) -> Moment:
+        """Act on the current state. Acting from the past begins a new branch.
+
+        Doing again what was done here before walks along the branch that did it.
+
+        Raises:
+            Refused: when the action is not enabled; the history stays as it was.
+        """
+        for child in self.children[self.at]:
+            if self.moments[child].action == action:
+                self._enter(child)
+                return self.now
+        before = self.state
+        after = self.model.act(before, action)
+        moment = Moment(
+            len(self.moments),
+            self.at,
+            action,
+            after,
+            self.model.describe(before, action, after),
+            self.model.milestone(before, action, after),
+            fold,
+        )
+        place = self._placed(moment)
+        memories = self._watched(before, action, after)
+        self.moments.append(moment)
+        self._memories.append(memories)
+        self.children.append([])
+        self.children[self.at].append(moment.id)
+        self._places.append(place)
+        self.at = self.tip = moment.id
+        return moment
+
+    def _watched(self, before: Any, action: Any, after: Any) -> tuple[Any, ...]:
+        """What each monitor remembers after a step from the current moment."""
+        return tuple(
+            monitor.step(memory, before, action, after)
+            for monitor, memory in zip(self.model.monitors, self._memories[self.at], strict=True)
+        )
+
+    def memories(self, moment: int | None = None) -> tuple[Any, ...]:
+        """What each monitor of the model remembers at a moment (the current one when None)."""
+        return self._memories[self.at if moment is None else moment]
+
+    def _placed(self, moment: Moment) -> _Place:
+        parent = self._places[moment.parent]
+        begun = moment.id if self.children[moment.parent] else parent.begun
+        followed = parent.followed
+        if followed < len(self._script):
+            followed += self.model.verb(moment.action) == self._script[followed]
+        return _Place(parent.depth + 1, begun, followed)
+
+    def suggest(self) -> Any | None:
+        """What the script, or else the model's default schedule, would do next; None at rest."""
+        followed = self._places[self.at].followed
+        if followed < len(self._script):
+            for action in self.model.actions(self.state):
+                if self.model.verb(action) == self._script[followed]:
+                    return action
+        return self.model.suggest(self.state)
+
+    def forward(self) -> Moment | None:
+        """One step on along the branch; at its tip, what the model suggests. None at rest."""
+        line, following = self._branch(), self._places[self.at].depth + 1
+        if following < len(line) and self._on_branch(self.at):
+            self.at = line[following]
+            return self.now
+        action = self.suggest()
+        return None if action is None else self.do(action)
+
+    def back(self) -> Moment | None:
+        """One step back; never branches. None at the start."""
+        if self.at == 0:
+            return None
+        self.at = self.now.parent
+        return self.now
+
+    def to_milestone(self) -> Moment | None:
+        """Forward to the next milestone, to rest, or ``LONGEST_RUN`` steps; None: nothing moved."""
+        last = None
+        for _ in range(LONGEST_RUN):
+            moved = self.forward()
+            last = moved or last
+            if moved is None or moved.milestone is not None:
+                break
+        return last
+
+    def goto(self, moment: int) -> Moment:
+        """Look at any moment of any branch.
+
+        Raises:
+            BadInput: when there is no such moment.
+        """
+        self._known(moment)
+        self._enter(moment)
+        return self.now
+
+    def run(self, actions: Iterable[Any]) -> Moment:
+        """Several ordinary actions, folded into one step of the picture (a macro).
+
+        Raises:
+            Refused: when one of them is not enabled; the history stays as it was before the first.
+        """
+        former = len(self.moments), self.at, self.tip
+        self._folds += 1
+        try:
+            for action in actions:
+                self.do(action, fold=self._folds)
+        except BaseException:
+            self._return_to(*former)
+            raise
+        return self.now
+
+    def _return_to(self, count: int, at: int, tip: int) -> None:
+        for moment in reversed(self.moments[count:]):
+            self.children[moment.parent].pop()
+        del self.moments[count:], self.children[count:], self._places[count:]
+        del self._memories[count:]
+        self.at, self.tip = at, tip
+        self._branch()
+
+    def fork(self) -> Moment:
+        """Stay here and make this the tip: what is done next begins a branch of its own.
+
+        Unless it was done here before: then the branch that did it is walked again.
+        """
+        self.tip = self.at
+        return self.now
+
+    def path(self, tip: int | None = None) -> list[int]:
+        """The moments from the start to ``tip`` (the current branch's when None).
+
+        Raises:
+            BadInput: when there is no such moment.
+        """
+        if tip is None or tip == self.tip:
+            return list(self._branch())
+        self._known(tip)
+        found, moment = [], tip
+        while moment >= 0:
+            found.append(moment)
+            moment = self.moments[moment].parent
+        return found[::-1]
+
+    def branches(self) -> list[int]:
+        """The tip of every branch, in the order in which they were begun.
+
+        A fork on which nothing was done yet is the last; looking elsewhere drops it.
+        """
+        tips = [moment for moment, children in enumerate(self.children) if not children]
+        tips.sort(key=lambda moment: self._places[moment].begun)
+        return [*tips, self.tip] if self.children[self.tip] else tips
+
+    def first_difference(self, one: int, other: int) -> int | None:
+        """The number of the first step, counted from 1, at which two branches differ.
+
+        Where one ends, the other one's next step differs. None when they are the same.
+
+        Raises:
+            BadInput: when there is no such moment.
+        """
+        pairs = zip_longest(self.path(one), self.path(other))
+        return next((step for step, (a, b) in enumerate(pairs) if a != b), None)
+
+    def lamps(self) -> tuple[Lamp, ...]:
+        """What the model's properties and monitors say of the current moment."""
+        return lamps(self.model, self.state, self.before, self.now.action, self.memories())
+
+    def save(self) -> Trace:
+        """The whole tree as data."""
+        steps = tuple(
+            Step(
+                m.parent,
+                self.model.verb(m.action),
+                _plain(m.action),
+                fingerprint(m.state),
+                m.fold,
+            )
+            for m in self.moments[1:]
+        )
+        return trace_of(self.model, steps, at=self.at, tip=self.tip)
+
+    @classmethod
+    def load(cls, trace: Trace, model: Model[Any, Any] | None = None) -> Timeline:
+        """Build a history again by replaying every step.
+
+        Raises:
+            BadInput: naming the first step that is not enabled or leads to another state.
+        """
+        if model is not None and model.name != trace.model:
+            raise BadInput("model", trace.model, f"{model.name}, the model to replay on")
+        timeline = cls(model or model_of(trace))
+        try:
+            for number, recorded in enumerate(trace.steps):
+                timeline._replay(recorded, number, len(trace.steps))
+        except BadInput as error:
+            if trace.kit == __version__:
+                raise
+            written = f" (the trace is of kit {shorten(trace.kit)}, this is {__version__})"
+            raise BadInput(error.field, error.value, error.allowed + written) from None
+        timeline._folds = max((m.fold for m in timeline.moments), default=0)
+        _within("tip", trace.tip, len(trace.steps))
+        _within("at", trace.at, len(trace.steps))
+        timeline.at = timeline.tip = trace.tip
+        if not timeline._on_branch(trace.at):
+            raise BadInput("at", trace.at, f"a moment on the way to the tip, {trace.tip}")
+        timeline.at = trace.at
+        return timeline
+
+    def _replay(self, recorded: Step, number: int, steps: int) -> None:
+        """Do the recorded step ``number`` (from 0) again, and compare where it leads."""
+        field = f"steps[{number}]"
+        _within(f"{field}.parent", recorded.parent, number)
+        _within(f"{field}.fold", recorded.fold, steps)
+        self.at = recorded.parent
+        action = action_from(self.model, recorded.action, f"{field}.action")
+        try:
+            self.do(action, fold=recorded.fold)
+        except Refused as refused:
+            raise BadInput(field, recorded.verb, f"an enabled action ({refused})") from None
+        if len(self.moments) != number + 2:
+            raise BadInput(field, recorded.verb, "a step that its parent does not have already")
+        found = fingerprint(self.state)
+        if found != recorded.fingerprint:
+            raise BadInput(f"{field}.fingerprint", recorded.fingerprint, f"{found} by replay")
+
+    def _known(self, moment: int) -> None:
+        _within("moment", moment, len(self.moments) - 1)
+
+    def _branch(self) -> list[int]:
+        """The moments from the start to the tip. It is kept, so that it costs what changed."""
+        missing, moment = [], self.tip
+        while not self._on_line(moment):
+            missing.append(moment)
+            moment = self.moments[moment].parent
+        del self._line[self._places[moment].depth + 1 :]
+        self._line += missing[::-1]
+        return self._line
+
+    def _on_line(self, moment: int) -> bool:
+        depth = self._places[moment].depth
+        return depth < len(self._line) and self._line[depth] == moment
+
+    def _on_branch(self, moment: int) -> bool:
+        self._branch()
+        return self._on_line(moment)
+
+    def _enter(self, moment: int) -> None:
+        """Make ``moment`` current, and its newest descendant the tip, unless on the branch."""
+        self.at = moment
+        if self._on_branch(moment):
+            return
+        while self.children[moment]:
+            moment = self.children[moment][-1]
+        self.tip = moment
+
+
+def action_from(model: Model[Any, Any], plain: Any, field: str) -> Any:
+    """An action of ``model`` from plain data, strictly.
+
+    Raises:
+        BadInput: when the data is no action of this model.
+    """
+    try:
+        return msgspec.convert(plain, model.Action, strict=True)
+    except msgspec.ValidationError as error:
+        raise misfit(field, plain, error, f"an action of {model.name}") from None
+
+
+def _within(field: str, value: Any, most: int) -> None:
+    if not isinstance(value, int) or not 0 <= value <= most:
+        raise BadInput(field, value, f"a number from 0 to {most}")
+
+
+def _plain(action: Any) -> Any:
+    return msgspec.to_builtins(action)

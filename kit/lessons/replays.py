@@ -1,0 +1,66 @@
+"""Exercises whose answer is a run: a list of verbs, replayed step by step on the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from kit.engine.model import Model
+from kit.engine.registry import build, entries, scenario_of
+from kit.engine.timeline import Timeline
+from kit.errors import Refused
+from kit.lessons.tasks import Case, Marks
+
+
+class Ground(Struct, frozen=True):
+    """Where a run takes place: a scenario's ring (or a model as it is), budgets, safeguards off."""
+
+    scenario: str
+    extra: tuple[tuple[str, Any], ...] = ()
+    off: tuple[str, ...] = ()
+
+    def model(self) -> Model[Any, Any]:
+        """The model to replay on."""
+        if self.scenario in entries():
+            return build(self.scenario, dict(self.extra), self.off)
+        entry, scenario = scenario_of(self.scenario)
+        return build(
+            entry.name, {**dict(scenario.parameters), **dict(self.extra)}, self.off or scenario.off
+        )
+
+
+def replay(ground: Ground, verbs: list[str]) -> tuple[Timeline, str | None]:
+    """Do the verbs one after the other; with the word on the first that cannot be done."""
+    timeline = Timeline(ground.model())
+    model = timeline.model
+    for number, verb in enumerate(verbs, start=1):
+        known = [*model.actions(timeline.state), *(a for a, _ in model.waiting(timeline.state))]
+        action = next((one for one in known if model.verb(one) == verb.strip()), None)
+        if action is None:
+            free = ", ".join(model.verb(one) for one in model.actions(timeline.state))
+            return (
+                timeline,
+                f"Step {number}, {verb!r}: nothing like that is there; there is {free}.",
+            )
+        try:
+            timeline.do(action)
+        except Refused as refused:
+            return timeline, f"Step {number}, {verb!r}, is refused: {refused}."
+    return timeline, None
+
+
+def judged(
+    ground: Ground, goals: tuple[Callable[[Timeline], str | None], ...]
+) -> Callable[[list[str]], Marks]:
+    """A judge that replays a run and then asks for every goal; a goal says what is missing."""
+
+    def judge(verbs: list[str]) -> Marks:
+        timeline, stopped = replay(ground, verbs)
+        if stopped is not None:
+            return Marks((Case(False, stopped), *(Case(False, "") for _ in goals[1:])))
+        told = [goal(timeline) for goal in goals]
+        return Marks(tuple(Case(text is None, text or "") for text in told))
+
+    return judge

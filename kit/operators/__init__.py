@@ -1,0 +1,1 @@
+"""What operators bring along: files that the tools of real clusters print."""

@@ -1,0 +1,210 @@
+"""Dumps of `system.local`, `system.peers` and `system_schema.keyspaces`, as JSON or CSV.
+
+JSON is a list of rows, or a row a line; what cqlsh prints for `SELECT JSON` (heading, rows, their
+count) is read too. CSV is what `COPY … TO … WITH HEADER = TRUE` writes. A table is known by its
+columns; columns that are not needed may stay in. Tokens are a list, or a set as CQL writes it.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping
+
+from kit.errors import BadInput
+from kit.operators.importers.cql import parse_map, parse_set
+from kit.operators.importers.jsonfile import parse_json
+from kit.operators.importers.listing import Listing, Seen, bad_line
+from kit.operators.importers.nodetool import HOST_ID, node_name, place_name, token_of
+from kit.ring.replication import PACKAGE, Keyspace, parse_replication
+
+Row = Mapping[str, object]
+NODE_COLUMNS = ("data_center", "rack", "tokens")
+ADDRESSES = ("broadcast_address", "peer")
+KEYSPACE_COLUMNS = ("keyspace_name", "replication")
+PARTITIONER = "Murmur3Partitioner"
+META = "MetaStrategy"  # Cassandra's own: the log of metadata itself, placed by no ring
+ALLOWED = (
+    "rows of system.local or system.peers (broadcast_address or peer, data_center, rack, tokens, "
+    "host_id) or of system_schema.keyspaces (keyspace_name, replication)"
+)
+
+
+def parse_json_rows(text: str, source: str) -> list[tuple[str, Row]]:
+    """Rows of JSON, each with the words that name it in messages.
+
+    Raises:
+        BadInput: for malformed JSON, or a count of rows that is not theirs.
+    """
+    if text.lstrip()[:1] == "[" and not text.lstrip().startswith("[json]"):
+        given = parse_json(text, source)
+        assert isinstance(given, list)
+        return [_row(one, f"{source} row {at}") for at, one in enumerate(given, 1)]
+    found: list[tuple[str, Row]] = []
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.strip()
+        where = f"{source} line {number}"
+        count = re.fullmatch(r"\(([0-9]{1,9}) rows?\)", line)
+        if count:
+            if int(count[1]) != len(found):
+                raise BadInput(where, line, f"the count of the rows above it, {len(found)}")
+        elif line.startswith("{"):
+            found.append(_row(parse_json(line, where), where))
+        elif line and line != "[json]" and not re.fullmatch("-+", line):
+            raise bad_line(source, number, line, "a row as one JSON object a line")
+    return found
+
+
+def _row(given: object, where: str) -> tuple[str, Row]:
+    if not isinstance(given, dict):
+        raise BadInput(where, given, "a row as a JSON object")
+    return where, given
+
+
+def parse_csv_rows(text: str, source: str) -> list[tuple[str, Row]]:
+    """Rows of CSV under their header, each with the words that name it; an empty field is null.
+
+    Raises:
+        BadInput: for a header with a column twice, a row that is longer or shorter than it.
+    """
+    header: list[str] | None = None
+    found: list[tuple[str, Row]] = []
+    # Empty lines inside quotes do not occur in these tables.
+    reader = csv.reader(text.split("\n"), escapechar="\\", strict=True)
+    for number, fields in _fields(reader, source):
+        if not fields:
+            continue
+        if header is None:
+            header = [name.strip() for name in fields]
+            if len(set(header)) != len(header):
+                raise BadInput(f"{source} line {number}", ",".join(fields), "each column once")
+            continue
+        if len(fields) != len(header):
+            allowed = f"{len(header)} fields, as in the header; is it cut short?"
+            raise BadInput(f"{source} line {number}", f"{len(fields)} fields", allowed)
+        row = {name: value or None for name, value in zip(header, fields, strict=True)}
+        found.append((f"{source} line {number}", row))
+    return found
+
+
+def _fields(reader: Iterator[list[str]], source: str) -> Iterator[tuple[int, list[str]]]:
+    """The lines of a CSV reader with their numbers."""
+    number = 0
+    while True:
+        number += 1
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise BadInput(f"{source} line {number}", "no CSV", f"CSV ({error})") from None
+        yield number, fields
+
+
+def rows_listing(rows: list[tuple[str, Row]], source: str) -> Listing:
+    """What the rows of a dump say of nodes and keyspaces.
+
+    A file with rows of `system.peers` alone leaves out the node it was read on.
+
+    Raises:
+        BadInput: for rows of another table, wrong values, a node or keyspace twice.
+    """
+    nodes: dict[str, Seen] = {}
+    keyspaces: dict[str, Keyspace] = {}
+    warnings: list[str] = []
+    clusters: set[str] = set()
+    for where, row in rows:
+        if all(column in row for column in KEYSPACE_COLUMNS):
+            keyspace = _keyspace(row, where, warnings)
+            if keyspace is not None and keyspaces.setdefault(keyspace.name, keyspace) != keyspace:
+                raise BadInput(where, keyspace.name, "each keyspace once")
+        elif all(column in row for column in NODE_COLUMNS):
+            node = _node(row, where, warnings)
+            if node.name in nodes:
+                raise BadInput(where, node.name, "each node once")
+            nodes[node.name] = node
+            clusters |= {_text(row, "cluster_name", where)} if row.get("cluster_name") else set()
+        else:
+            raise BadInput(where, ", ".join(map(str, row)) or "no column", ALLOWED)
+    if not rows:
+        raise BadInput(source, "no row", ALLOWED)
+    if len(clusters) > 1:
+        raise BadInput(source, sorted(clusters)[1], f"one cluster's rows, of {min(clusters)!r}")
+    local = any(row.get("broadcast_address") is not None for _, row in rows)
+    return Listing(
+        source,
+        "dump",
+        tuple(nodes.values()),
+        complete=local,
+        keyspaces=tuple(keyspaces.values()),
+        warnings=tuple(warnings),
+        cluster=clusters.pop() if clusters else None,
+    )
+
+
+def _node(row: Row, where: str, warnings: list[str]) -> Seen:
+    given = next((row[key] for key in ADDRESSES if row.get(key) is not None), None)
+    if not isinstance(given, str):
+        raise BadInput(f"{where} address", given, "broadcast_address or peer, an address")
+    partitioner = row.get("partitioner")
+    if partitioner is not None and str(partitioner).rpartition(".")[2] != PARTITIONER:
+        raise BadInput(f"{where} partitioner", partitioner, PARTITIONER)
+    name = node_name(given, f"{where} address")
+    tokens = _tokens(row["tokens"], f"{where} tokens")
+    if not tokens:
+        warnings.append(f"{where}: {name} has no tokens; it is left out of the ring")
+        return Seen(name, host_id=_host_id(row, where))
+    return Seen(
+        name,
+        _text(row, "data_center", where),
+        _text(row, "rack", where),
+        tokens,
+        host_id=_host_id(row, where),
+    )
+
+
+def _text(row: Row, column: str, where: str) -> str:
+    value = row.get(column)
+    if not isinstance(value, str):
+        raise BadInput(f"{where} {column}", value, "a text")
+    return place_name(value, f"{where} {column}")
+
+
+def _host_id(row: Row, where: str) -> str | None:
+    value = row.get("host_id")
+    if value is None:
+        return None
+    if isinstance(value, str) and re.fullmatch(HOST_ID, value):
+        return value.lower()
+    raise BadInput(f"{where} host_id", value, "a UUID")
+
+
+def _tokens(given: object, field: str) -> tuple[int, ...]:
+    """Tokens of a JSON list or of a CQL set; an unset one is empty."""
+    members = parse_set(given, field) if isinstance(given, str) else given
+    if members is None:
+        return ()
+    if not isinstance(members, list):
+        raise BadInput(field, given, "a list of tokens, or a set as in CQL")
+    found = []
+    for member in members:
+        token = token_of(str(member)) if type(member) in (int, str) else None
+        if token is None:
+            raise BadInput(field, member, "signed 64-bit integers")
+        found.append(token)
+    if len(set(found)) != len(found):
+        twice = next(token for token in found if found.count(token) > 1)
+        raise BadInput(field, twice, "each token once")
+    return tuple(sorted(found))
+
+
+def _keyspace(row: Row, where: str, warnings: list[str]) -> Keyspace | None:
+    """A keyspace; None for the one that holds the log of metadata."""
+    name = _text(row, "keyspace_name", where)
+    given = row["replication"]
+    field = f"{where} keyspace {name}"
+    options = parse_map(given, field) if isinstance(given, str) else given
+    if isinstance(options, dict) and str(options.get("class")).removeprefix(PACKAGE) == META:
+        warnings.append(f"{where}: {name} is placed by no ring ({META}); it is left out")
+        return None
+    return Keyspace(name, parse_replication(options, field))

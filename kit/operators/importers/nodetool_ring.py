@@ -1,0 +1,176 @@
+"""Reading the text of `nodetool ring`: every token with its node, datacenter by datacenter.
+
+A block a datacenter: heading, underline, names of the columns, one line that repeats the
+datacenter's last token (empty when there is one row only), a row a token, an empty line. A rack of
+twelve letters or more runs into the column behind it. Where nodes own several tokens, two closing
+lines say so. Rows of a node differ in the token only: what stands before it is read once a node.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from kit.errors import BadInput
+from kit.operators.importers.listing import Listing, Seen, bad_line
+from kit.operators.importers.nodetool import (
+    HEALTH,
+    LOAD,
+    LONGEST_ROW,
+    OWNS,
+    STATES,
+    bytes_of,
+    node_name,
+    place_name,
+    token_of,
+)
+
+HEADING = "Datacenter:"
+UNDERLINE = "=========="
+COLUMNS = "Address Rack Status State Load Owns Token"
+CLOSING = 'Warning: "nodetool ring" is used to output all the tokens of a node.'
+TRAILERS = (CLOSING, "To view status related info of a node use", "Note: ")
+ROW = f"a row of nodetool ring: {COLUMNS}, with Up, Down or ?, Normal, Joining, Leaving or Moving"
+BESIDE = "beside the rows of each datacenter only empty lines, Note: and the closing Warning:"
+_NODE = re.compile(
+    r"(?P<address>\S+)\s+(?P<rack>\S.*?)\s*(?P<health>Up|Down|\?)\s+"
+    r"(?P<state>Normal|Joining|Leaving|Moving)\s+"
+    rf"(?P<load>{LOAD})\s+(?:{OWNS})"
+)
+
+
+def parse_ring_text(text: str, source: str) -> Listing:
+    """What `nodetool ring` says: nodes with tokens, places, health, state and load.
+
+    A datacenter that ends early is noticed by the token repeated above its rows.
+
+    Raises:
+        BadInput: for a line of no known form, output that is cut short, a token, node or
+            datacenter twice.
+    """
+    lines = text.split("\n")
+    begins = [at for at, line in enumerate(lines) if line.lstrip().startswith(HEADING)]
+    _trailers(lines, 0, begins[0] if begins else len(lines), source)
+    if not begins:
+        raise BadInput(source, "no datacenter", "the text of nodetool ring, from its first line")
+    line_of: dict[int, int] = {}
+    seen: dict[str, Seen] = {}
+    warnings: list[str] = []
+    for begin, end in pairwise([*begins, len(lines)]):
+        dc = lines[begin].partition(":")[2].strip()
+        if not dc or any(node.dc == dc for node in seen.values()):
+            allowed = "Datacenter: and a name, each once, of one output"
+            raise bad_line(source, begin + 1, lines[begin], allowed)
+        nodes = _block(lines, begin, end, source, dc, line_of, warnings)
+        for node in nodes:
+            if node.name in seen:
+                where = f"{node.name} in {dc}"
+                raise BadInput(source, where, f"each node once; it is in {seen[node.name].dc} too")
+            seen[node.name] = node
+    several = any(len(node.tokens or ()) > 1 for node in seen.values())
+    if several and not any(line.strip() == CLOSING for line in lines[begins[-1] :]):
+        warnings.append(
+            f"{source}: the closing lines of nodetool ring are missing; "
+            "a datacenter may be missing with them"
+        )
+    return Listing(source, "ring", tuple(seen.values()), warnings=tuple(warnings))
+
+
+def _block(
+    lines: list[str],
+    begin: int,
+    end: int,
+    source: str,
+    dc: str,
+    line_of: dict[int, int],
+    warnings: list[str],
+) -> list[Seen]:
+    """The nodes of one datacenter; `line_of` gathers the line of each token of the file."""
+    expected = (UNDERLINE, COLUMNS)
+    for at, wanted in enumerate(expected, begin + 1):
+        line = " ".join(lines[at].split()) if at < end else ""
+        if line != wanted:
+            raise bad_line(source, at + 1, line, f"{wanted!r}, the line that follows here")
+    at = begin + 3
+    last = token_of(lines[at].strip()) if at < end else None
+    if last is not None or (at < end and not lines[at].strip()):
+        at += 1
+    stop, nodes, tail = _rows(lines, at, end, source, dc, line_of)
+    count = sum(len(node.tokens or ()) for node in nodes)
+    if not count:
+        raise BadInput(f"{source} line {begin + 1}", dc, "a datacenter with rows; is it cut short?")
+    if last is not None and tail != last:
+        raise BadInput(
+            f"{source} line {stop}",
+            tail,
+            f"{last} as the last token of {dc}, as above its rows; is it cut short or mixed up?",
+        )
+    if last is None and count > 1:
+        warnings.append(
+            f"{source}: no line above the rows of {dc} repeats its last token; "
+            "whether rows are missing cannot be told"
+        )
+    _trailers(lines, stop, end, source)
+    return nodes
+
+
+def _rows(
+    lines: list[str], at: int, end: int, source: str, dc: str, line_of: dict[int, int]
+) -> tuple[int, list[Seen], int | None]:
+    """Rows up to the next empty line: where that is, the nodes, and the token of the last row."""
+    tokens_of: dict[str, list[int]] = {}
+    nodes: dict[str, Seen] = {}
+    token: int | None = None
+    while at < end:
+        line = lines[at].strip()
+        if not line:
+            break
+        head, _, word = line.rpartition(" ")
+        token = token_of(word)
+        tokens = tokens_of.get(head)
+        if tokens is None:
+            if line.startswith(TRAILERS):
+                break
+            node = _node(head, line, source, at + 1, dc)
+            if node.name in nodes:
+                raise bad_line(source, at + 1, line, f"what other rows say of {node.name}")
+            nodes[node.name] = node
+            tokens = tokens_of[head] = []
+        if token is None:
+            raise bad_line(
+                source, at + 1, line, "a row that ends in a token, a signed 64-bit integer"
+            )
+        if token in line_of:
+            allowed = f"each token once; line {line_of[token]} has this one too"
+            raise BadInput(f"{source} line {at + 1}", token, allowed)
+        line_of[token] = at + 1
+        tokens.append(token)
+        at += 1
+    found = zip(nodes.values(), tokens_of.values(), strict=True)
+    return at, [replace(node, tokens=tuple(sorted(tokens))) for node, tokens in found], token
+
+
+def _node(head: str, line: str, source: str, number: int, dc: str) -> Seen:
+    """What stands before the token of a row."""
+    found = _NODE.fullmatch(head.rstrip()) if len(line) <= LONGEST_ROW else None
+    if found is None:
+        raise bad_line(source, number, line, ROW)
+    field = f"{source} line {number}"
+    return Seen(
+        node_name(found["address"], field),
+        place_name(dc, field),
+        place_name(found["rack"], field),
+        health=HEALTH[found["health"]],
+        state=STATES[found["state"]],
+        load=bytes_of(found["load"]),
+    )
+
+
+def _trailers(lines: list[str], at: int, end: int, source: str) -> None:
+    """Refuse lines outside the tables that nodetool does not print there."""
+    for place in range(at, end):
+        line = lines[place].strip()
+        if line and not line.startswith(TRAILERS):
+            raise bad_line(source, place + 1, line, BESIDE)

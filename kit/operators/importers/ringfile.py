@@ -1,0 +1,153 @@
+"""Ring files: a cluster's nodes, tokens and keyspaces as JSON, read strictly.
+
+`{"epoch": 0, "nodes": [{"name": "n1", "tokens": [100], "dc": "dc1", "rack": "r1"}, …],
+"keyspaces": [{"name": "ks", "replication": {"class": "SimpleStrategy", "replication_factor": 3}}]}`
+
+Tokens are JSON integers or decimal texts; `dc` and `rack` default to `dc1` and `r1`, `epoch` to 0.
+Optional `"partitioner"`: `"murmur3"` (default) or `{"low": 0, "high": 400}`. Whatever else is
+there, or is wrong, raises `BadInput` with one line that names the field.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from kit.errors import BadInput, shorten
+from kit.operators.importers.jsonfile import parse_json, read_text
+from kit.ring.replication import Keyspace, NetworkTopologyStrategy, parse_replication
+from kit.ring.tokens import INT64_HIGH, INT64_LOW, MURMUR3, TokenSpace, small
+from kit.ring.topology import Node, Ring
+
+LARGEST_FILE = 256 * 2**20
+LONGEST_NAME = 200
+MOST_EPOCH = 2**62  # with room for the epochs of a rehearsal
+
+
+class RingFile(Struct, frozen=True):
+    """What a ring file says; `epoch` is the cluster's present one."""
+
+    epoch: int
+    ring: Ring
+    keyspaces: tuple[Keyspace, ...]
+
+
+def read_ring(path: str | Path) -> RingFile:
+    """Read a ring file; a missing or unreadable file is `BadInput` too."""
+    return parse_ring(read_text(path, "ring file", LARGEST_FILE))
+
+
+def parse_ring(text: str) -> RingFile:
+    """Read the text of a ring file."""
+    top = _fields(
+        parse_json(text, "ring file"), "ring file", ("nodes", "keyspaces"), ("epoch", "partitioner")
+    )
+    space = _space(top.get("partitioner", "murmur3"))
+    epoch = _integer(top.get("epoch", 0), "epoch", 0, MOST_EPOCH)
+    given = _list(top["nodes"], "nodes", 1)
+    nodes = tuple(_node(node, space, f"nodes[{at}]") for at, node in enumerate(given))
+    _once("nodes", "name", [node.name for node in nodes])
+    _tokens_once(nodes)
+    datacenters = {node.dc for node in nodes}
+    spaces = tuple(
+        _keyspace(one, datacenters, f"keyspaces[{at}]")
+        for at, one in enumerate(_list(top["keyspaces"], "keyspaces", 0))
+    )
+    _once("keyspaces", "name", [keyspace.name for keyspace in spaces])
+    return RingFile(epoch, Ring.of(nodes, space), spaces)
+
+
+def _fields(
+    value: object, field: str, needed: tuple[str, ...], optional: tuple[str, ...]
+) -> dict[str, object]:
+    known = ", ".join((*needed, *optional))
+    if not isinstance(value, dict):
+        raise BadInput(field, value, f"an object with {known}")
+    for key in value:
+        if key not in needed and key not in optional:
+            raise BadInput(f"{field}: unknown key", key, known)
+    for key in needed:
+        if key not in value:
+            raise BadInput(f"{field}: missing key", key, f"an object with {known}")
+    return value
+
+
+def _list(value: object, field: str, least: int) -> list[object]:
+    if not isinstance(value, list) or len(value) < least:
+        raise BadInput(field, value, f"a list of at least {least}" if least else "a list")
+    return value
+
+
+def _integer(value: object, field: str, least: int, most: int) -> int:
+    if type(value) is int and least <= value <= most:
+        return value
+    raise BadInput(field, value, f"an integer from {least} to {most}")
+
+
+def _text(value: object, field: str) -> str:
+    if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable():
+        return value
+    raise BadInput(field, value, f"a text of 1 to {LONGEST_NAME} printable characters")
+
+
+def _space(value: object) -> TokenSpace:
+    if value == "murmur3":
+        return MURMUR3
+    if not isinstance(value, Mapping):
+        raise BadInput("partitioner", value, '"murmur3" or {"low": 0, "high": 400}')
+    ends = _fields(value, "partitioner", ("low", "high"), ())
+    low = _integer(ends["low"], "partitioner.low", INT64_LOW, INT64_HIGH - 1)
+    return small(_integer(ends["high"], "partitioner.high", low + 1, INT64_HIGH), low)
+
+
+def _node(value: object, space: TokenSpace, field: str) -> Node:
+    given = _fields(value, field, ("name", "tokens"), ("dc", "rack"))
+    tokens = _list(given["tokens"], f"{field}.tokens", 1)
+    return Node(
+        _text(given["name"], f"{field}.name"),
+        tuple(_token(token, space, f"{field}.tokens[{at}]") for at, token in enumerate(tokens)),
+        _text(given.get("dc", "dc1"), f"{field}.dc"),
+        _text(given.get("rack", "r1"), f"{field}.rack"),
+    )
+
+
+def _token(value: object, space: TokenSpace, field: str) -> int:
+    if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,20}", value, re.ASCII):
+        return space.check(int(value), field)
+    if isinstance(value, str):
+        raise BadInput(field, value, f"an integer from {space.low} to {space.high}")
+    return space.check(value, field)
+
+
+def _keyspace(value: object, datacenters: set[str], field: str) -> Keyspace:
+    given = _fields(value, field, ("name", "replication"), ())
+    name = _text(given["name"], f"{field}.name")
+    replication = parse_replication(given["replication"], f"{field}.replication")
+    if isinstance(replication, NetworkTopologyStrategy):
+        for dc, _ in replication.factors:
+            if dc not in datacenters:
+                allowed = "a datacenter with a node: " + ", ".join(sorted(datacenters))
+                raise BadInput(f"{field}.replication", dc, allowed)
+    return Keyspace(name, replication)
+
+
+def _once(list_name: str, key: str, names: list[str]) -> None:
+    first: dict[str, int] = {}
+    for at, name in enumerate(names):
+        if name in first:
+            allowed = f"a {key} that {list_name}[{first[name]}] does not have"
+            raise BadInput(f"{list_name}[{at}].{key}", name, allowed)
+        first[name] = at
+
+
+def _tokens_once(nodes: tuple[Node, ...]) -> None:
+    owner: dict[int, str] = {}
+    for at, node in enumerate(nodes):
+        for place, token in enumerate(node.tokens):
+            if token in owner:
+                allowed = f"tokens owned once; {shorten(owner[token])} owns this one already"
+                raise BadInput(f"nodes[{at}].tokens[{place}]", token, allowed)
+            owner[token] = node.name

@@ -1,0 +1,9 @@
+"""The coordinator alone, in the registry."""
+
+from __future__ import annotations
+
+from kit.engine.registry import Entry
+from kit.protocols.dataplane.solo import COORDINATORS, CoordinatorParameters, coordinator
+from kit.protocols.storage.solo import Coordinator
+
+ENTRY = Entry("coordinator", Coordinator.title, CoordinatorParameters, coordinator, COORDINATORS)

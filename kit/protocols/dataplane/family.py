@@ -1,0 +1,47 @@
+"""What the rest of the kit may know of this family."""
+
+from kit.engine.family import Family, Hunt
+
+FAMILY = Family(
+    "dataplane",
+    "Reads and writes while a plan of CEP-21 moves their range",
+    order=40,
+    models={
+        "dataplane": "entries:ENTRY",
+        "coordinator": "coordinator:ENTRY",
+        "replica": "replica:ENTRY",
+    },
+    views={
+        "dataplane": "panels:DATAPLANE",
+        "coordinator": "panels:COORDINATOR",
+        "replica": "panels:REPLICA",
+    },
+    trace_tables={
+        "dataplane": "trace_rows:ROWS",
+    },
+    public={
+        "lessons": {
+            "crossed": "lessons.questions_quorums:crossed",
+            "enough_answers": "lessons.questions:enough_answers",
+            "holders": "lessons.questions:holders",
+            "leftovers": "lessons.questions:leftovers",
+            "told": "lessons.questions:told",
+        },
+    },
+    # Where the metadata can show it too, requests do.
+    hunts={
+        "dataplane": Hunt(
+            "requests: a write and a read while the range moves",
+            ("S-01", "S-02", "S-03", "S-04", "S-05", "S-06", "S-07", "S-08", "S-18"),
+            {"cancels": 1},
+        )
+    },
+    tasks=(
+        "lessons.tasks",
+        "lessons.tasks_hunting",
+    ),
+    composes=(
+        "storage",
+        "tcm",
+    ),
+)

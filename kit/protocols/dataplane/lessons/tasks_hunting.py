@@ -1,0 +1,122 @@
+"""Exercises of the bug hunt: eight names, who need not know, and a simple model's rows."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from kit.lessons.functions import Arguments, judged
+from kit.lessons.hunting import VARIANTS, drawn
+from kit.lessons.hunting import judged as judged_word
+from kit.lessons.tasks import Case, Marks, Task
+from kit.protocols.dataplane.quorums import in_use, smallest
+from kit.protocols.storage.rules.history import Gate
+from kit.protocols.storage.rules.levels import Quota, majority
+from kit.protocols.tcm.simulators.plain import regrouped
+
+PARTS = ("add", "switch", "drop")
+
+
+def all_named(answer: dict[str, Any]) -> Marks:
+    """Each variant was given its own missing safeguard; a wrong name gets the run against it."""
+    variants = drawn(answer["seed"])
+    said = {int(number): word for number, word in answer["names"].items()}
+    cases = []
+    for number in range(1, VARIANTS + 1):
+        if number not in said:
+            cases.append(Case(False))
+            continue
+        verdict = judged_word(variants[number - 1], number, said[number])
+        note = "" if verdict.passed else " ".join((verdict.heading, *verdict.lines))
+        cases.append(Case(verdict.passed, note))
+    return Marks(tuple(cases))
+
+
+def unaware(group: list[str], asked: list[str], needed: int) -> bool:
+    """Whether some majority of a group may know nothing of an epoch that a barrier waited for."""
+    names = sorted({*group, *asked})
+    old, all_asked = (sum(1 << names.index(name) for name in some) for some in (group, asked))
+    quorums = smallest((Quota(old, majority(old)),), -1)
+    return in_use(quorums, (Gate(all_asked, needed, 1),), 0) != ()
+
+
+def _some_barrier(chance: random.Random) -> Arguments:
+    group = ["A", "B", "C", "D", "E"][: chance.randint(1, 5)]
+    asked = [*group[chance.randint(0, 1) :], *["X", "Y"][: chance.randint(0, 2)]] or ["X"]
+    return [group, asked, chance.randint(max(1, len(asked) // 2), len(asked))]
+
+
+def groups(before: list[str], after: list[str], done: int) -> list[list[str]]:
+    """The read and the write group of a row after so many events, by the simple model."""
+    old, new = frozenset(before), frozenset(after)
+    row = old, old
+    for part in PARTS[:done]:
+        row = regrouped(part, row, new - old, old - new)
+    return [sorted(group) for group in row]
+
+
+def _some_row(chance: random.Random) -> Arguments:
+    names = [f"n{i}" for i in range(1, 8)]
+    size = chance.randint(1, 4)
+    return [
+        sorted(chance.sample(names, size)),
+        sorted(chance.sample(names, size)),
+        chance.randint(0, len(PARTS)),
+    ]
+
+
+TASKS = (
+    Task(
+        "find-the-bug",
+        "find the bug, eight times",
+        "Name what each of the eight variants lacks: hunt.accuse(number, id) for each, then check "
+        "the hunt. Play the variant, search it, read the run that fails, and ask yourself which "
+        "safeguard would have stopped it, and at which step.",
+        "names",
+        "read the last step of the shortest run: what would have had to be refused, waited for or "
+        "sent along before it? A wrong name is answered by a run that your variant does not allow.",
+        all_named,
+    ),
+    Task(
+        "unaware",
+        "who need not know",
+        "Write unaware(group, asked, needed). A barrier has waited until needed of the nodes in "
+        "asked had applied an epoch. A coordinator that lags asks a majority of group. Tell "
+        "whether it may meet a majority in which nobody knows that epoch.",
+        "function",
+        "choose the majority so that as few as possible of its members were asked; are there then "
+        "needed others among those asked?",
+        judged(
+            "unaware",
+            unaware,
+            (
+                [["A", "B", "C"], ["A", "B", "C", "X"], 3],
+                [["A", "B", "C"], ["A", "B", "C", "X"], 2],
+                [["A", "B", "C"], ["A", "B", "X"], 2],
+            ),
+            _some_barrier,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "simple-model",
+        "a simple model of your own",
+        "Write groups(before, after, done). before and after are the replicas of a row when "
+        "nothing is under way, before and after an operation; done is how many of its three events "
+        "are committed: new write replicas, read switch, old write replicas dropped. Give the read "
+        "group and the write group, each sorted.",
+        "function",
+        "the first event changes writes alone, the second reads alone, the third writes again.",
+        judged(
+            "groups",
+            groups,
+            (
+                [["A", "B", "C"], ["B", "C", "X"], 1],
+                [["A", "B", "C"], ["B", "C", "X"], 2],
+                [["A", "B"], ["A", "B"], 3],
+            ),
+            _some_row,
+        ),
+        seeded=True,
+    ),
+)

@@ -1,0 +1,131 @@
+"""Requests while the replicas of their range change: the storage model over a real plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.errors import BadInput
+from kit.protocols.dataplane.parameters import DataplaneParameters, of_the_cluster
+from kit.protocols.dataplane.projection import busiest, project
+from kit.protocols.dataplane.safeguards import SAFEGUARDS, STREAMING
+from kit.protocols.storage import wording as texts
+from kit.protocols.storage.actions import (
+    Commit,
+    Fetch,
+    Finish,
+    Land,
+    Learn,
+    Serve,
+    Start,
+    StorageState,
+    Terms,
+    Tick,
+)
+from kit.protocols.storage.model import Storage
+from kit.protocols.storage.properties import monitors, properties
+from kit.protocols.storage.rules.exchange import Switches
+from kit.protocols.storage.rules.history import Course
+from kit.protocols.storage.rules.requests import Ask, parse_asks
+from kit.protocols.tcm.model import Tcm
+from kit.ring.replication import LocalStrategy
+
+# What a cluster lacks whose nodes only gossip about who owns what.
+UNKNOWN_TO_GOSSIP = ("epoch-exchange", "membership-check", "plan-recheck", "progress-barrier")
+
+
+class Dataplane(Storage):
+    """Clients, coordinators and the replicas of one data range, while a plan is carried out."""
+
+    name = "dataplane"
+    title = "Reads and writes while a range moves (CEP-21)"
+    safeguards = SAFEGUARDS
+
+    def __init__(
+        self, parameters: DataplaneParameters | None = None, off: tuple[str, ...] = ()
+    ) -> None:
+        """A model of the cluster and requests that ``parameters`` describe.
+
+        Raises:
+            BadInput: naming the parameter that is out of its limits.
+        """
+        given = parameters or DataplaneParameters()
+        absent = off if given.mode == "log" else tuple(sorted({*off, *UNKNOWN_TO_GOSSIP}))
+        self.tcm = Tcm(of_the_cluster(given), absent)
+        asks = parse_asks(given.requests)
+        first = next(iter(self.tcm.cluster.keyspaces))
+        if isinstance(first.replication, LocalStrategy):
+            raise BadInput("keyspaces", first.name, "a first keyspace that is replicated")
+        token = busiest(self.tcm) if given.token is None else given.token
+        course = project(self.tcm, token)
+        _check_coordinators(asks, course)
+        super().__init__(course, asks, _terms(given, absent))
+        self.parameters, self.off = given, off
+        # Where another safeguard is off, the harm to show is the lost write, not its first sign.
+        self.properties = properties(self, streaming=not off or bool(STREAMING & {*off}))
+        self.monitors = monitors(self)
+
+    def suggest(self, s: StorageState) -> Any | None:
+        """Ask, then carry the operation out, then ask again: each request is answered first."""
+        last = len(self.moment(s).path) > 1 and not any(
+            not step.verb.startswith("cancel") for step in self.moment(s).steps
+        )
+        wanted = (Serve, Finish, Start, Learn, Land, Fetch, Commit, Tick)
+        best: tuple[int, Any] | None = None
+        for action in self.actions(s):
+            if type(action) not in wanted or _is_cancel(action):
+                continue
+            if isinstance(action, Start) and not (action.request == 0 or last):
+                continue
+            rank = wanted.index(type(action))
+            if best is None or rank < best[0] or (isinstance(action, Start) and rank == best[0]):
+                best = rank, action
+        return best[1] if best else None
+
+    def milestone(self, before: StorageState, action: Any, after: StorageState) -> str | None:
+        """Each committed epoch, each answered request."""
+        if isinstance(action, Commit):
+            return f"epoch {self.moment(after).epoch}"
+        if isinstance(action, Finish):
+            return f"{self.title_of(action.request)} is answered"
+        return None
+
+    def describe(self, before: StorageState, action: Any, after: StorageState) -> str:
+        """What happened, and who knew what."""
+        return texts.describe(self, before, action, after)
+
+    def verb(self, action: Any) -> str:
+        """The action as one line of a scenario file."""
+        return texts.verb(self, action)
+
+    def label(self, s: StorageState, action: Any) -> str:
+        """The text of the action's button."""
+        return texts.label(self, s, action)
+
+
+def _is_cancel(action: Any) -> bool:
+    return isinstance(action, Commit) and action.verb.startswith("cancel")
+
+
+def _check_coordinators(asks: tuple[Ask, ...], course: Course) -> None:
+    known = sorted(set(course.dcs))
+    for ask in asks:
+        if ask.coordinator in course.replicas:
+            allowed = "a coordinator that is no replica: not one of " + ", ".join(course.replicas)
+            raise BadInput("requests", ask.coordinator, allowed)
+        if ask.dc is not None and ask.dc not in known:
+            raise BadInput("requests", ask.dc, "a datacenter of the range: " + ", ".join(known))
+
+
+def _terms(given: DataplaneParameters, off: tuple[str, ...]) -> Terms:
+    return Terms(
+        Switches.of(given.exchange, off),
+        given.reading,
+        given.together,
+        given.timeouts,
+        given.repair,
+        given.retry,
+        given.ring_delay if given.mode == "gossip" else 0,
+        given.crashes,
+        given.cleaning,
+        given.collecting,
+    )

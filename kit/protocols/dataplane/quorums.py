@@ -1,0 +1,373 @@
+"""The quorum-intersection simulator: every read and every write quorum that can be in use at once.
+
+A plan is carried out in all its ways; at every moment it is asked which epochs live nodes may still
+be working by. A quorum at an older epoch is in use as long as all its members may know nothing
+newer: whoever knows an epoch tells it, and the coordinator judges anew. The barriers of the plan
+say how many must know, and so whom such a quorum can still consist of. For every such pair of
+epochs each read quorum must share a replica with each write quorum. Nothing is sampled.
+
+Quorums are enumerated as the smallest sets that are enough; a larger one holds a smaller one.
+Source: CEP-21, "Consistency Guarantees", "Test Plan".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from kit.engine.registry import one_of
+from kit.errors import BadInput
+from kit.protocols.dataplane.projection import project
+from kit.protocols.storage.rules.history import Course, Gate, View, members
+from kit.protocols.storage.rules.levels import (
+    LEVELS,
+    READINGS,
+    Level,
+    Quota,
+    Reading,
+    read_quotas,
+    write_quotas,
+)
+from kit.protocols.tcm.model import Tcm
+from kit.protocols.tcm.rules.metadata import Begin
+from kit.views.report import BROKEN, HOLDS, Sheet
+
+MOST_REPLICAS = 24  # of a range, old and new: there are so many subsets to go through
+SHOWN = 24
+PAIRS: tuple[tuple[Level, Level], ...] = (
+    ("QUORUM", "QUORUM"),
+    ("LOCAL_QUORUM", "LOCAL_QUORUM"),
+    ("EACH_QUORUM", "LOCAL_QUORUM"),
+)
+"""(write, read) levels that promise to meet, the local ones within one datacenter."""
+
+Masks = NDArray[np.int64]
+
+
+class Crossing(Struct, frozen=True):
+    """One pair of epochs on one range: how many quorums of each side, how many pairs miss.
+
+    ``reads`` and ``writes`` count the quorums in use, of ``of_reads`` and ``of_writes`` that the
+    placements give; ``where`` is the datacenter that a local level counts in. ``first`` is the
+    first pair without a common replica: who is read from, who was written to.
+    """
+
+    range: str
+    write: Level
+    read: Level
+    where: str
+    read_epoch: int
+    write_epoch: int
+    reads: int
+    of_reads: int
+    writes: int
+    of_writes: int
+    missed: int
+    first: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of quorums were compared."""
+        return self.reads * self.writes
+
+    @property
+    def apart(self) -> int:
+        """How many epochs lie between the two."""
+        return abs(self.read_epoch - self.write_epoch)
+
+
+class Crossings(Struct, frozen=True):
+    """All pairs of epochs of all ranges that were asked for. ``reading`` is how pendings count."""
+
+    reading: Reading
+    rows: tuple[Crossing, ...]
+
+    @property
+    def pairs(self) -> int:
+        """The pairs of quorums that were compared."""
+        return sum(row.pairs for row in self.rows)
+
+    @property
+    def missed(self) -> tuple[Crossing, ...]:
+        """The rows in which some read quorum misses some write quorum."""
+        return tuple(row for row in self.rows if row.missed)
+
+    @property
+    def ok(self) -> bool:
+        """Whether all quorums in use meet."""
+        return not self.missed
+
+    @property
+    def first(self) -> Crossing | None:
+        """The first counterexample, the epochs that are nearest to one another before others."""
+        return min(self.missed, key=lambda row: row.apart, default=None)
+
+    def epochs_apart(self) -> tuple[int, ...]:
+        """How far apart the epochs are that are in use at once, each distance once."""
+        return tuple(sorted({row.apart for row in self.rows if row.pairs}))
+
+    def table(self, most: int = SHOWN) -> Sheet:
+        """A row for each pair of epochs: those that miss one another first, then all in use."""
+        rows = sorted(self.rows, key=lambda row: (not row.missed, not row.pairs))
+        notes = [self.summary()]
+        if len(rows) > most:
+            notes.append(f"Shown: {most} of {len(rows)} pairs of epochs.")
+        return Sheet(
+            f"Quorums, pending replicas counted by {self.reading}",
+            HEADINGS,
+            tuple(_cells(row) for row in rows[:most]),
+            tuple(notes),
+        )
+
+    def summary(self) -> str:
+        """The count, and the first counterexample."""
+        ranges = len({row.range for row in self.rows})
+        text = f"{self.pairs:,} pairs of quorums in {_counted(ranges, 'range')}: "
+        if self.first is None:
+            return text + "every read quorum meets every write quorum."
+        missed = sum(row.missed for row in self.rows)
+        return text + f"{missed:,} miss one another. First: {told(self.first)}."
+
+    def __repr__(self) -> str:
+        return self.table().text()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        return self.table()._repr_mimebundle_(**options)
+
+
+HEADINGS = (
+    "range",
+    "write at",
+    "read at",
+    "levels",
+    "write quorums in use",
+    "read quorums in use",
+    "pairs",
+    "all meet",
+)
+
+
+def _cells(row: Crossing) -> tuple[str, ...]:
+    levels = row.write if row.write == row.read else f"{row.write}, {row.read}"
+    return (
+        row.range,
+        str(row.write_epoch),
+        str(row.read_epoch),
+        f"{levels} in {row.where}" if row.where else levels,
+        f"{row.writes} of {row.of_writes}",
+        f"{row.reads} of {row.of_reads}",
+        f"{row.pairs:,}",
+        _met(row),
+    )
+
+
+def _met(row: Crossing) -> str:
+    if row.missed:
+        return f"{BROKEN} {row.missed:,} miss"
+    return HOLDS if row.pairs else "never in use together"
+
+
+def told(row: Crossing) -> str:
+    """A counterexample in words."""
+    assert row.first is not None
+    reads, writes = (", ".join(side) for side in row.first)
+    return (
+        f"{row.range}: a read at epoch {row.read_epoch} from {reads} misses a write at epoch "
+        f"{row.write_epoch} to {writes}"
+    )
+
+
+def quorums(
+    model: Any,
+    *,
+    reading: Reading = "whole-group",
+    levels: Iterable[tuple[Level, Level]] | None = None,
+) -> Crossings:
+    """Every pair of epochs that may be in use at once, on every range that a plan changes.
+
+    ``model`` is a model of a cluster (or of one range of it); its first keyspace counts. ``levels``
+    are pairs (write, read); None for QUORUM and, where there are several datacenters, the local
+    ones too.
+
+    Raises:
+        BadInput: for a model without such a plan, an unknown level or reading, or a range with too
+            many replicas.
+    """
+    if reading not in READINGS:
+        raise BadInput("reading", reading, one_of(reading, list(READINGS)))
+    tcm = model if isinstance(model, Tcm) else getattr(model, "tcm", None)
+    if not isinstance(tcm, Tcm):
+        raise BadInput("model", getattr(model, "name", model), "tcm or dataplane")
+    rows: list[Crossing] = []
+    for course in courses(tcm):
+        asked = PAIRS[: 3 if len(set(course.dcs)) > 1 else 1] if levels is None else tuple(levels)
+        for write, read in asked:
+            for level in (write, read):
+                if level not in LEVELS:
+                    raise BadInput("levels", level, one_of(level, list(LEVELS)))
+            rows += crossings(course, write, read, reading)
+    return Crossings(reading, tuple(rows))
+
+
+def courses(tcm: Tcm) -> tuple[Course, ...]:
+    """Every range whose replicas some operation changes, through all its futures."""
+    tokens: set[int] = set()
+    start = tcm.start()
+    for action, after in tcm.successors(start):
+        if isinstance(action, Begin):
+            for sequence in tcm.snapshot(after.events).metadata.sequences:
+                tokens |= {stream.range.right for stream in sequence.plan.movements[0].streams}
+    found = [project(tcm, token) for token in sorted(tokens)]
+    return tuple({course.label: course for course in found}.values())
+
+
+def crossings(course: Course, write: Level, read: Level, reading: Reading) -> Iterator[Crossing]:
+    """Every pair of epochs of one range, in the order in which the newer one is committed."""
+    if len(course.replicas) > MOST_REPLICAS:
+        allowed = f"a range with at most {MOST_REPLICAS} old and new replicas"
+        raise BadInput("replicas", len(course.replicas), allowed)
+    masks = _datacenters(course)
+    seen: set[Any] = set()
+    for newest, moment in enumerate(course.moments):
+        views = course.views(newest)
+        gates = _passed(course, newest)
+        last = len(views) - 1
+        for older in range(last, -1, -1):
+            told_by = gates if older < last else ()
+            pairs = ((older, last), (last, older))[: 1 if older == last else 2]
+            for home in _homes(write, read, course, moment.view, masks):
+                for reader, writer in pairs:
+                    row = _crossing(
+                        course,
+                        (write, read, reading),
+                        masks,
+                        home,
+                        (newest, reader, writer),
+                        told_by,
+                        older,
+                    )
+                    if row not in seen:
+                        seen.add(row)
+                        yield row
+
+
+def _datacenters(course: Course) -> tuple[int, ...]:
+    names = dict.fromkeys(course.dcs)
+    return tuple(sum(1 << i for i, dc in enumerate(course.dcs) if dc == name) for name in names)
+
+
+def _homes(
+    write: Level, read: Level, course: Course, view: View, masks: tuple[int, ...]
+) -> tuple[int, ...]:
+    """The datacenters to count in: each that has replicas, for local levels; else just one."""
+    if "LOCAL_QUORUM" not in (write, read):
+        return (0,)
+    return tuple(home for home, mask in enumerate(masks) if mask & view.reads)
+
+
+def _passed(course: Course, newest: int) -> tuple[Gate, ...]:
+    """What had to be known, and by how many, for all the events up to this moment."""
+    path = course.moments[newest].path
+    found: list[Gate] = []
+    for at, to in pairwise(path):
+        step = next(step for step in course.moments[at].steps if step.to == to)
+        found += step.gates
+    return tuple(found)
+
+
+def _crossing(
+    course: Course,
+    levels: tuple[Level, Level, Reading],
+    masks: tuple[int, ...],
+    home: int,
+    at: tuple[int, int, int],
+    gates: tuple[Gate, ...],
+    older: int,
+) -> Crossing:
+    write, read, reading = levels
+    newest, reader, writer = at
+    views = course.views(newest)
+    live = ~course.moments[newest].down
+    all_reads = smallest(read_quotas(read, views[reader], masks, home), live)
+    all_writes = smallest(write_quotas(write, views[writer], masks, home, reading), live)
+    reads = in_use(all_reads, gates, older) if reader == older else all_reads
+    writes = in_use(all_writes, gates, older) if writer == older else all_writes
+    missed, first = apart(reads, writes)
+    epochs = [course.moments[i].epoch for i in course.moments[newest].path]
+    local = "LOCAL_QUORUM" in (write, read)
+    return Crossing(
+        course.label,
+        write,
+        read,
+        tuple(dict.fromkeys(course.dcs))[home] if local else "",
+        epochs[reader],
+        epochs[writer],
+        len(reads),
+        len(all_reads),
+        len(writes),
+        len(all_writes),
+        missed,
+        None if first is None else (course.names(first[0]), course.names(first[1])),
+    )
+
+
+@lru_cache(4096)
+def smallest(quotas: tuple[Quota, ...], live: int) -> tuple[int, ...]:
+    """Every smallest set of live replicas (masks) that meets all quotas.
+
+    Quotas of different sets of replicas, as the old and the new ones, may be met by the same ones.
+    """
+    found = {0}
+    for quota in quotas:
+        able = members(quota.replicas & live)
+        if len(able) < quota.needed:
+            return ()
+        picks = [sum(1 << i for i in pick) for pick in combinations(able, quota.needed)]
+        found = _fewest(one | pick for one in found for pick in picks)
+    return tuple(sorted(found))
+
+
+def _fewest(sets: Iterable[int]) -> set[int]:
+    """Those sets that hold no other one."""
+    kept: list[int] = []
+    for one in sorted(set(sets), key=int.bit_count):
+        if not any(other & ~one == 0 for other in kept):
+            kept.append(one)
+    return set(kept)
+
+
+def in_use(quorums: tuple[int, ...], gates: tuple[Gate, ...], depth: int) -> tuple[int, ...]:
+    """The quorums whose members may all know nothing that came after ``depth``.
+
+    A gate that was passed says that so many of its replicas know an epoch; where that is a later
+    one, enough of them must be outside the quorum.
+    """
+    newer = [gate for gate in gates if gate.depth > depth]
+    return tuple(
+        quorum
+        for quorum in quorums
+        if all((gate.replicas & ~quorum).bit_count() >= gate.needed for gate in newer)
+    )
+
+
+def apart(reads: tuple[int, ...], writes: tuple[int, ...]) -> tuple[int, tuple[int, int] | None]:
+    """How many pairs have no replica in common, and the first of them."""
+    if not reads or not writes:
+        return 0, None
+    one, other = np.array(reads, np.int64), np.array(writes, np.int64)
+    missed = (one[:, None] & other[None, :]) == 0
+    count = int(missed.sum())
+    if not count:
+        return 0, None
+    row, column = (int(i) for i in np.argwhere(missed)[0])
+    return count, (reads[row], writes[column])
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"

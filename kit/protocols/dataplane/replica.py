@@ -1,0 +1,9 @@
+"""The replica alone, in the registry."""
+
+from __future__ import annotations
+
+from kit.engine.registry import Entry
+from kit.protocols.dataplane.solo import REPLICAS, ReplicaParameters, replica
+from kit.protocols.storage.solo import Replica
+
+ENTRY = Entry("replica", Replica.title, ReplicaParameters, replica, REPLICAS)

@@ -1,0 +1,50 @@
+"""The rows of a run of a data range with requests: who knows which epoch, groups, requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kit.protocols.dataplane.model import Dataplane
+from kit.protocols.storage.facts import moment as facts
+from kit.spark.trace_tables import (
+    EPOCHS,
+    EVENTS,
+    PLACEMENTS,
+    REQUESTS,
+    Makers,
+    Row,
+    events_with,
+)
+
+Moments = list[Any]
+
+
+def _known(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        newest = facts.epoch(m, moment.state)
+        for row in facts.replicas(m, moment.state):
+            yield run, step, row.name, row.epoch, newest, row.up
+
+
+def _groups(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
+    keyspace = m.tcm.cluster.keyspaces[0].name
+    place = keyspace, m.course.left, m.course.right
+    for row in facts.epochs(m, moments[-1].state):
+        yield run, row.epoch, *place, row.reads, row.writes
+
+
+def _requests(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        for row in facts.requests(m, moment.state):
+            judged = (row.enough, row.valid) if row.phase == "open" else (None, None)
+            asked = row.title, row.coordinator, row.level, row.phase, row.planned, row.knows
+            yield run, step, row.number + 1, *asked, row.answered, *judged, row.result
+
+
+ROWS: Makers = {
+    EVENTS: events_with(facts.epoch),
+    EPOCHS: _known,
+    PLACEMENTS: _groups,
+    REQUESTS: _requests,
+}

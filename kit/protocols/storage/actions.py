@@ -1,0 +1,128 @@
+"""The state of one data range with its requests, and everything that can happen to it."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from kit.protocols.storage.rules.exchange import Switches
+from kit.protocols.storage.rules.levels import Reading
+from kit.protocols.storage.rules.requests import Request
+
+NOT_COPIED, COPIED = -2, -1
+
+
+class Terms(Struct, frozen=True):
+    """How requests are served.
+
+    ``together``: clients do not wait for one another, only each coordinator for itself.
+    ``timeouts``: a request may time out at any moment, not only when it is stuck. ``repair``: a
+    read writes what it found to the replicas it asked. ``retry``: a request whose plan went stale
+    is sent anew. ``ring_delay``: how many ticks an event waits after the one before it, where
+    nothing but that wait guards it (0: no clock). ``crashes`` is a budget; ``cleaning`` and
+    ``collecting`` add those actions.
+    """
+
+    switches: Switches = Switches()
+    reading: Reading = "whole-group"
+    together: bool = False
+    timeouts: bool = False
+    repair: bool = False
+    retry: bool = False
+    ring_delay: int = 0
+    crashes: int = 0
+    cleaning: bool = False
+    collecting: bool = False
+
+
+class StorageState(Struct, frozen=True, cache_hash=True):
+    """What is committed, who knows it, who holds what, and where each request stands.
+
+    ``at`` is the moment of the course that is committed; ``known`` the depth each replica has
+    applied, then each coordinator's; ``cells`` a cell a replica. ``copies`` holds, for each copy
+    of the present moment, -2 (not begun), -1 (landed) or the cell on its way. ``down`` and
+    ``cleaned`` are masks of replicas; ``waited`` counts the ticks since the last event.
+    """
+
+    at: int
+    known: tuple[int, ...]
+    cells: tuple[int, ...]
+    copies: tuple[int, ...]
+    requests: tuple[Request, ...]
+    down: int = 0
+    cleaned: int = 0
+    crashes: int = 0
+    waited: int = 0
+
+
+class Commit(Struct, frozen=True, tag="commit"):
+    """The next event of the course is committed; ``verb`` names it."""
+
+    verb: str
+
+
+class Learn(Struct, frozen=True, tag="learn"):
+    """A node applies its next epoch."""
+
+    node: str
+
+
+class Fetch(Struct, frozen=True, tag="fetch"):
+    """A copy reads the range at its source."""
+
+    source: str
+    target: str
+
+
+class Land(Struct, frozen=True, tag="land"):
+    """What a copy read arrives at its target."""
+
+    source: str
+    target: str
+
+
+class Start(Struct, frozen=True, tag="start"):
+    """A coordinator, at some epoch that it has learned by now, plans a request and sends it."""
+
+    request: int
+    epoch: int
+
+
+class Serve(Struct, frozen=True, tag="serve"):
+    """A replica gets the message of a request and answers."""
+
+    request: int
+    replica: str
+
+
+class Finish(Struct, frozen=True, tag="finish"):
+    """The coordinator has enough answers, judges its plan anew, and answers the client."""
+
+    request: int
+
+
+class TimeOut(Struct, frozen=True, tag="time-out"):
+    """The coordinator gives up: too few answers will ever come, or none came in time."""
+
+    request: int
+
+
+class Crash(Struct, frozen=True, tag="crash"):
+    """A replica stops for good; what is on its disk is out of reach."""
+
+    replica: str
+
+
+class Tick(Struct, frozen=True, tag="tick"):
+    """Some time passes."""
+
+
+class Clean(Struct, frozen=True, tag="clean"):
+    """A replica that lost the range removes what is left of it on its disk."""
+
+    replica: str
+
+
+class Collect(Struct, frozen=True, tag="collect"):
+    """A replica forgets a tombstone whose time is over."""
+
+    replica: str

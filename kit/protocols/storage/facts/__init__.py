@@ -1,0 +1,1 @@
+"""What pictures, texts and tables ask of a state, as plain data."""

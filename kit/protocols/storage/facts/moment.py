@@ -1,0 +1,283 @@
+"""What a picture needs to know of a data range and its requests at one moment, as plain data.
+
+Views, the command line and notebooks show these; they never compute protocol facts themselves.
+Every function takes the model and a state and is pure. Epochs are absolute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from msgspec import Struct
+
+from kit.protocols.storage.actions import COPIED, NOT_COPIED, StorageState
+from kit.protocols.storage.model import Storage
+from kit.protocols.storage.rules.cells import NOTHING, is_tombstone
+from kit.protocols.storage.rules.history import Course, View
+from kit.protocols.storage.rules.levels import Quota
+from kit.protocols.storage.rules.requests import DONE, FAILED, OPEN, WAITING, Request
+from kit.protocols.storage.solo import Coordinator
+from kit.protocols.storage.wording import cell_text
+
+Role = Literal["reads and writes", "writes only", "reads only", "no replica"]
+Phase = Literal["waiting", "open", "done", "failed"]
+CopyStatus = Literal["not begun", "on its way", "arrived"]
+Held = Literal["nothing", "value", "tombstone"]
+
+
+class EpochRow(Struct, frozen=True):
+    """The range's row at one committed epoch, and who knows no newer one.
+
+    ``changed`` says that the event changed one of the groups; ``knows`` names replicas, and
+    coordinators that have a request under way (the others may know any epoch when they begin).
+    """
+
+    epoch: int
+    title: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    changed: bool
+    knows: tuple[str, ...]
+
+
+class CopyRow(Struct, frozen=True):
+    """One copy of the range that the operation under way needs; ``text`` is the cell on its way."""
+
+    source: str
+    target: str
+    status: CopyStatus
+    text: str
+
+
+class ReplicaRow(Struct, frozen=True):
+    """A node that replicates the range at some epoch.
+
+    ``role`` is its part by the newest committed epoch, ``own_role`` by the epoch that it knows;
+    ``leftover`` says that it holds something of a range that is no longer its own.
+    """
+
+    name: str
+    dc: str
+    epoch: int
+    behind: int
+    role: Role
+    own_role: Role
+    cell: str
+    held: Held
+    leftover: bool
+    up: bool
+    copies: tuple[CopyRow, ...]
+
+
+class QuotaRow(Struct, frozen=True):
+    """``needed`` answers from ``replicas``; ``counted`` are those that were given and count."""
+
+    replicas: tuple[str, ...]
+    needed: int
+    counted: tuple[str, ...]
+
+    @property
+    def met(self) -> bool:
+        """Whether they are enough."""
+        return len(self.counted) >= self.needed
+
+
+class RequestRow(Struct, frozen=True):
+    """A request as it stands.
+
+    ``planned`` is the epoch that it was sent by and ``knows`` what its coordinator knows by now
+    (None unless it is open); ``on_the_way`` are replicas that its message has not reached.
+    ``plan`` is what its level needs by the epoch it was sent by, ``judged`` what it needs by what
+    the coordinator knows now, with the answers that count. ``result`` is what the client was told.
+    """
+
+    number: int
+    title: str
+    coordinator: str
+    dc: str | None
+    level: str
+    phase: Phase
+    planned: int | None
+    knows: int | None
+    on_the_way: tuple[str, ...]
+    answered: tuple[str, ...]
+    plan: tuple[QuotaRow, ...]
+    judged: tuple[QuotaRow, ...]
+    result: str
+
+    @property
+    def enough(self) -> bool:
+        """Whether the plan as it was sent has its answers."""
+        return all(quota.met for quota in self.plan)
+
+    @property
+    def valid(self) -> bool:
+        """Whether the answers are enough by what the coordinator knows now."""
+        return all(quota.met for quota in self.judged)
+
+
+_PHASES: dict[int, Phase] = {WAITING: "waiting", OPEN: "open", DONE: "done", FAILED: "failed"}
+
+
+def label(m: Storage) -> str:
+    """The data range, as in ``(100, 150]``."""
+    return m.course.label
+
+
+def first_epoch(m: Storage) -> int:
+    """The epoch at the start."""
+    return m.epoch(0)
+
+
+def epoch(m: Storage, s: StorageState) -> int:
+    """The newest committed epoch."""
+    return m.moment(s).epoch
+
+
+def at_rest(m: Storage, s: StorageState) -> bool:
+    """Whether the range is read from exactly where it is written to."""
+    view = m.views(s)[-1]
+    return view.reads == view.writes
+
+
+def epochs(m: Storage, s: StorageState) -> tuple[EpochRow, ...]:
+    """Every committed epoch, oldest first."""
+    return epoch_rows(m.course, s.at, _known(m, s))
+
+
+def epoch_rows(course: Course, at: int, known: Iterable[tuple[str, int]]) -> tuple[EpochRow, ...]:
+    """The epochs up to a moment of a course, for nodes that know the given depths."""
+    views, path, knowing = course.views(at), course.moments[at].path, tuple(known)
+    found = []
+    for depth, view in enumerate(views):
+        before = views[depth - 1] if depth else view
+        found.append(
+            EpochRow(
+                course.moments[0].epoch + depth,
+                course.moments[path[depth]].title,
+                course.names(view.reads),
+                course.names(view.writes),
+                (before.reads, before.writes) != (view.reads, view.writes),
+                tuple(name for name, newest in knowing if newest == depth),
+            )
+        )
+    return tuple(found)
+
+
+def _known(m: Storage, s: StorageState) -> tuple[tuple[str, int], ...]:
+    """Who knows which depth: replicas, unless you play them, and coordinators at work."""
+    replicas = () if isinstance(m, Coordinator) else zip(m.course.replicas, s.known, strict=False)
+    at_work = (
+        (m.asks[n].coordinator, request.now)
+        for n, request in enumerate(s.requests)
+        if request.phase == OPEN
+    )
+    return (*replicas, *at_work)
+
+
+def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
+    """Every node that ever replicates the range, with what it knows, does and holds."""
+    views, ways = m.views(s), copies(m, s)
+    latest = len(views) - 1
+    found = []
+    for i, name in enumerate(m.course.replicas):
+        cell = s.cells[i]
+        part = role(views[latest], i)
+        found.append(
+            ReplicaRow(
+                name,
+                m.course.dcs[i],
+                m.epoch(s.known[i]),
+                latest - s.known[i],
+                part,
+                role(views[s.known[i]], i),
+                cell_text(m, s, cell),
+                held(cell),
+                part == "no replica" and cell != NOTHING,
+                not s.down >> i & 1,
+                tuple(way for way in ways if name in (way.source, way.target)),
+            )
+        )
+    return tuple(found)
+
+
+def held(cell: int) -> Held:
+    """What kind of cell it is."""
+    if cell == NOTHING:
+        return "nothing"
+    return "tombstone" if is_tombstone(cell) else "value"
+
+
+def role(view: View, i: int) -> Role:
+    """The part of replica ``i`` by a view."""
+    reads, writes = view.reads >> i & 1, view.writes >> i & 1
+    if reads and writes:
+        return "reads and writes"
+    return "writes only" if writes else "reads only" if reads else "no replica"
+
+
+def copies(m: Storage, s: StorageState) -> tuple[CopyRow, ...]:
+    """The copies of the present moment, as far as they have got."""
+    names, found = m.course.replicas, []
+    for copy, done in zip(m.moment(s).copies, s.copies, strict=True):
+        status: CopyStatus = (
+            "not begun" if done == NOT_COPIED else "arrived" if done == COPIED else "on its way"
+        )
+        text = cell_text(m, s, done) if status == "on its way" else ""
+        found.append(CopyRow(names[copy.source], names[copy.target], status, text))
+    return tuple(found)
+
+
+def requests(m: Storage, s: StorageState) -> tuple[RequestRow, ...]:
+    """Every request of the workload, in the order in which they were asked for."""
+    return tuple(_request(m, s, number, request) for number, request in enumerate(s.requests))
+
+
+def _request(m: Storage, s: StorageState, number: int, request: Request) -> RequestRow:
+    ask, phase = m.asks[number], _PHASES[request.phase]
+    opened = request.phase == OPEN
+    plan: tuple[QuotaRow, ...] = ()
+    judged: tuple[QuotaRow, ...] = ()
+    if opened:
+        plan = _quotas(m, m.wanted(s, number, request.epoch), request.acked)
+        depth = m.plan_depth(s, number)
+        judged = _quotas(m, m.wanted(s, number, depth), m.valid(s, number))
+    return RequestRow(
+        number,
+        m.title_of(number),
+        ask.coordinator,
+        ask.dc,
+        ask.level,
+        phase,
+        m.epoch(request.epoch) if opened else None,
+        m.epoch(request.now) if opened else None,
+        m.course.names(request.asked),
+        m.course.names(request.acked),
+        plan,
+        judged,
+        _result(m, s, number, request),
+    )
+
+
+def _quotas(m: Storage, quotas: tuple[Quota, ...], answered: int) -> tuple[QuotaRow, ...]:
+    return tuple(
+        QuotaRow(
+            m.course.names(quota.replicas),
+            quota.needed,
+            m.course.names(quota.replicas & answered),
+        )
+        for quota in quotas
+    )
+
+
+def _result(m: Storage, s: StorageState, number: int, request: Request) -> str:
+    """What the client was told; empty while it waits."""
+    if request.phase == FAILED:
+        return "failed"
+    if request.phase != DONE:
+        return ""
+    if m.asks[number].writes:
+        return "done"
+    gone = " (deleted)" if is_tombstone(request.best) else ""
+    return f"returned {cell_text(m, s, request.best)}{gone}"

@@ -1,0 +1,182 @@
+"""What a picture needs to know where one node is real and the others are played by you.
+
+For a coordinator: what each replica may answer now. For a replica: what may be sent to it, and by
+which epochs it is a member. Every function is pure; epochs are absolute.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from kit.errors import Refusal
+from kit.protocols.storage.actions import Learn, StorageState
+from kit.protocols.storage.facts.moment import EpochRow, Held, Role, epoch_rows, held, role
+from kit.protocols.storage.facts.steps import Applied, Happened, Met
+from kit.protocols.storage.model import Storage
+from kit.protocols.storage.rules.cells import NOTHING, timestamp
+from kit.protocols.storage.rules.exchange import Verdict, sent
+from kit.protocols.storage.solo import Coordinator, Replica, ReplicaState, Reply, Send
+
+ERRORS: dict[Verdict, str] = {
+    "ok": "",
+    "not-a-member": "no replica",
+    "coordinator-behind": "coordinator is behind",
+}
+
+
+class Choice(Struct, frozen=True):
+    """Something that you may do: by which epoch, in a word, and why not now, if not."""
+
+    action: Any
+    epoch: int
+    word: str
+    refusal: Refusal | None
+
+
+class AnswerRow(Struct, frozen=True):
+    """A replica that you play: asked and silent so far if there are choices."""
+
+    replica: str
+    asked: bool
+    acked: bool
+    choices: tuple[Choice, ...]
+
+
+class SendRow(Struct, frozen=True):
+    """A kind of message that you may send to the real replica."""
+
+    kind: str
+    choices: tuple[Choice, ...]
+
+
+class RealReplica(Struct, frozen=True):
+    """The real replica: what it knows and holds, and its part by the epoch that it knows."""
+
+    name: str
+    epoch: int
+    behind: int
+    role: Role
+    cell: str
+    held: Held
+
+
+def answers(m: Coordinator, s: StorageState) -> tuple[AnswerRow, ...]:
+    """Every replica that you play, with what it may answer now."""
+    found: dict[str, list[Choice]] = {name: [] for name in m.course.replicas}
+    for action, why in _all(m, s):
+        if isinstance(action, Reply):
+            word = "error" if action.verdict != "ok" else "ok, has it" if action.found else "ok"
+            found[action.replica].append(Choice(action, action.epoch, word, why))
+    request = s.requests[0]
+    return tuple(
+        AnswerRow(name, bool(request.asked >> i & 1), bool(request.acked >> i & 1), tuple(choices))
+        for i, (name, choices) in enumerate(found.items())
+    )
+
+
+def sends(m: Replica, s: ReplicaState) -> tuple[SendRow, ...]:
+    """The messages that you may send, by epoch."""
+    found: dict[str, list[Choice]] = {"write": [], "read": []}
+    for action, why in _all(m, s):
+        if isinstance(action, Send):
+            kind = "write" if action.write else "read"
+            found[kind].append(Choice(action, action.epoch, "send", why))
+    return tuple(SendRow(kind, tuple(choices)) for kind, choices in found.items())
+
+
+def _all(m: Any, s: Any) -> list[tuple[Any, Refusal | None]]:
+    """Every action that one could think of, in the order of the model's table, with its refusal."""
+    return [(action, rule.guard(s, action)) for rule in m.rules for action in rule.candidates(s)]
+
+
+def epochs(m: Replica, s: ReplicaState) -> tuple[EpochRow, ...]:
+    """Every committed epoch, and which of them the replica knows as its newest."""
+    at = next(
+        i
+        for i, moment in enumerate(m.course.moments)
+        if not moment.steps and m.course.views(i) == m.seen
+    )
+    return epoch_rows(m.course, at, ((m.replica, s.known),))
+
+
+def real(m: Replica, s: ReplicaState) -> RealReplica:
+    """The replica as it is now."""
+    return RealReplica(
+        m.replica,
+        m.epoch(s.known),
+        len(m.seen) - 1 - s.known,
+        role(m.seen[s.known], m.index),
+        cell_text(s.cell),
+        held(s.cell),
+    )
+
+
+def cell_text(cell: int) -> str:
+    """A cell of the real replica: ``write 1``, the first that you sent, or ``nothing``."""
+    return "nothing" if cell == NOTHING else f"write {timestamp(cell)}"
+
+
+def replied(m: Coordinator, before: StorageState, action: Reply, after: StorageState) -> Met:
+    """Your answer for a replica, as a step; what the replica knew before is your affair."""
+    told = after.requests[0].now > before.requests[0].now
+    return Met(
+        0,
+        m.title_of(0),
+        m.asks[0].coordinator,
+        action.replica,
+        _carried(m, before),
+        action.epoch,
+        action.epoch,
+        ERRORS[action.verdict],
+        _reply(m, action),
+        False,
+        m.epoch(after.requests[0].now) if told else None,
+    )
+
+
+def _reply(m: Storage, action: Reply) -> str:
+    if action.verdict != "ok":
+        return "answers an error"
+    if m.asks[0].writes:
+        return f"takes {m.title_of(0)}"
+    return "returns write 1" if action.found else "returns nothing"
+
+
+def _carried(m: Storage, s: StorageState) -> int | None:
+    if not m.terms.switches.epochs:
+        return None
+    return m.epoch(sent(m.views(s), s.requests[0].epoch, m.terms.switches))
+
+
+def happened(
+    m: Replica, before: ReplicaState, action: Any, after: ReplicaState
+) -> tuple[Happened, ...]:
+    """What a step of the real replica was."""
+    if isinstance(action, Learn):
+        return (Applied(m.replica, m.epoch(after.known)),)
+    assert isinstance(action, Send)
+    answer = m.answer(before, action)
+    carried = m.epoch(sent(m.seen, action.epoch - m.epoch(0), m.switches))
+    number = after.stamp if action.write else before.stamp
+    title = f"write {number}" if action.write else "read"
+    error = ERRORS[answer.verdict]
+    did = "answers an error"
+    if not error:
+        did = f"takes {title}" if action.write else f"returns {cell_text(before.cell)}"
+    return (
+        Met(
+            number,
+            title,
+            "you",
+            m.replica,
+            carried if m.switches.epochs else None,
+            m.epoch(before.known),
+            m.epoch(answer.known),
+            error,
+            did,
+            False,
+            None,
+        ),
+    )

@@ -1,0 +1,234 @@
+"""What a picture needs to know of one step: who sent what to whom, and which epoch went with it.
+
+A space-time diagram is drawn of these, a step after the other. All of it is plain data; epochs are
+absolute, ``None`` where messages carry none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from kit.protocols.storage.actions import (
+    Clean,
+    Collect,
+    Commit,
+    Crash,
+    Fetch,
+    Finish,
+    Land,
+    Learn,
+    Serve,
+    Start,
+    StorageState,
+    TimeOut,
+)
+from kit.protocols.storage.model import Storage
+from kit.protocols.storage.rules.exchange import sent
+from kit.protocols.storage.rules.requests import DONE, OPEN
+from kit.protocols.storage.wording import cell_text
+
+
+class Sent(Struct, frozen=True):
+    """A coordinator, at ``epoch``, sends a request to its replicas; ``carries`` is in the message.
+
+    ``anew``: a plan that went stale was made again.
+    """
+
+    request: int
+    title: str
+    coordinator: str
+    level: str
+    epoch: int
+    carries: int | None
+    targets: tuple[str, ...]
+    anew: bool = False
+
+
+class Met(Struct, frozen=True):
+    """A message reaches a replica, and the answer its coordinator.
+
+    ``epoch`` is the message's, ``had`` what the replica knew before and ``knows`` afterwards, which
+    goes with the answer. ``error`` is the reason of an answer that refuses, else empty; ``did``
+    says what the replica did. ``late``: the client has its answer already. ``told`` is the epoch
+    that the coordinator catches up to because of the answer, None when it learns nothing.
+    """
+
+    request: int
+    title: str
+    coordinator: str
+    replica: str
+    epoch: int | None
+    had: int
+    knows: int
+    error: str
+    did: str
+    late: bool
+    told: int | None
+
+    @property
+    def caught_up(self) -> bool:
+        """Whether the message made the replica catch up first."""
+        return self.knows > self.had
+
+    @property
+    def answers(self) -> int | None:
+        """The epoch that goes with the answer."""
+        return None if self.epoch is None else self.knows
+
+
+class Ended(Struct, frozen=True):
+    """A request is answered; ``result`` is what its client is told."""
+
+    request: int
+    title: str
+    coordinator: str
+    epoch: int
+    ok: bool
+    result: str
+
+
+class Committed(Struct, frozen=True):
+    """An epoch is committed."""
+
+    epoch: int
+    title: str
+
+
+class Applied(Struct, frozen=True):
+    """A node applies an epoch by itself."""
+
+    node: str
+    epoch: int
+
+
+class Copied(Struct, frozen=True):
+    """A copy is read at its source, or arrives at its target; ``cell`` is what it brings."""
+
+    source: str
+    target: str
+    cell: str
+    landed: bool
+
+
+class Lost(Struct, frozen=True):
+    """Something happened on a replica's disk: ``what`` is *fails*, *cleans up* or *collects*."""
+
+    replica: str
+    what: str
+
+
+Happened = Sent | Met | Ended | Committed | Applied | Copied | Lost
+
+
+def happened(
+    m: Storage, before: StorageState, action: Any, after: StorageState
+) -> tuple[Happened, ...]:
+    """What a step was; one that answers by sending anew is two things."""
+    match action:
+        case Start(number, _):
+            return (_sent(m, after, number),)
+        case Serve():
+            return (_met(m, before, action, after),)
+        case Finish(number) | TimeOut(number):
+            if after.requests[number].phase == OPEN:
+                return (_sent(m, after, number, anew=True),)
+            return (_ended(m, before, number, after),)
+        case Commit():
+            return (Committed(m.moment(after).epoch, m.moment(after).title),)
+        case Learn(node):
+            return (_applied(m, after, node),)
+        case Fetch(source, target) | Land(source, target):
+            landed = isinstance(action, Land)
+            way = next(
+                i
+                for i, copy in enumerate(m.moment(before).copies)
+                if (m.course.replicas[copy.source], m.course.replicas[copy.target])
+                == (source, target)
+            )
+            cell = (before if landed else after).copies[way]
+            return (Copied(source, target, cell_text(m, before, cell), landed),)
+        case Crash(replica):
+            return (Lost(replica, "fails"),)
+        case Clean(replica):
+            return (Lost(replica, "cleans up"),)
+        case Collect(replica):
+            return (Lost(replica, "collects the tombstone"),)
+    return ()
+
+
+def _sent(m: Storage, after: StorageState, number: int, *, anew: bool = False) -> Sent:
+    request, ask = after.requests[number], m.asks[number]
+    return Sent(
+        number,
+        m.title_of(number),
+        ask.coordinator,
+        ask.level,
+        m.epoch(request.epoch),
+        _carried(m, after, number),
+        m.course.names(request.asked),
+        anew,
+    )
+
+
+def _carried(m: Storage, s: StorageState, number: int) -> int | None:
+    """The epoch in a request's messages; None when messages carry none."""
+    if not m.terms.switches.epochs:
+        return None
+    return m.epoch(sent(m.views(s), s.requests[number].epoch, m.terms.switches))
+
+
+def _met(m: Storage, before: StorageState, action: Serve, after: StorageState) -> Met:
+    number, i = action.request, m.code[action.replica]
+    request, ask = before.requests[number], m.asks[number]
+    answer = m.answer(before, action)
+    late = request.phase != OPEN
+    now = after.requests[number].now
+    error = {
+        "ok": "",
+        "not-a-member": f"no {'write' if ask.writes else 'read'} replica",
+        "coordinator-behind": "coordinator is behind",
+    }[answer.verdict]
+    did = "answers an error" if error else _did(m, before, after, action)
+    return Met(
+        number,
+        m.title_of(number),
+        ask.coordinator,
+        action.replica,
+        _carried(m, before, number),
+        m.epoch(before.known[i]),
+        m.epoch(answer.known),
+        error,
+        did,
+        late,
+        m.epoch(now) if not late and now > request.now else None,
+    )
+
+
+def _did(m: Storage, before: StorageState, after: StorageState, action: Serve) -> str:
+    i = m.code[action.replica]
+    if not m.asks[action.request].writes:
+        return f"returns {cell_text(m, before, before.cells[i])}"
+    if after.cells == before.cells:
+        return f"keeps {cell_text(m, after, after.cells[i])}, which is newer"
+    return f"takes {m.title_of(action.request)}"
+
+
+def _ended(m: Storage, before: StorageState, number: int, after: StorageState) -> Ended:
+    request, ask = after.requests[number], m.asks[number]
+    ok = request.phase == DONE
+    if not ok:
+        result = "failed"
+    elif ask.writes:
+        result = "done"
+    else:
+        result = f"returned {cell_text(m, after, request.best)}"
+    epoch = m.epoch(before.requests[number].now)
+    return Ended(number, m.title_of(number), ask.coordinator, epoch, ok, result)
+
+
+def _applied(m: Storage, after: StorageState, node: str) -> Applied:
+    i = m.code[node]
+    known = after.known[i] if i < m.replicas else after.requests[m.serving(after, node)].now
+    return Applied(node, m.epoch(known))

@@ -1,0 +1,9 @@
+"""What the rest of the kit may know of this family."""
+
+from kit.engine.family import Family
+
+FAMILY = Family(
+    "storage",
+    "Reads and writes of one range while its replicas change",
+    order=30,
+)

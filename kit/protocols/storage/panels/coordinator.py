@@ -1,0 +1,13 @@
+"""The panels of a coordinator alone: you answer for its replicas."""
+
+from __future__ import annotations
+
+from kit.protocols.storage.panels.groups import VIEWS as GROUPS
+from kit.protocols.storage.panels.predict import question
+from kit.protocols.storage.panels.request_cards import REQUESTS
+from kit.protocols.storage.panels.role_play import ANSWERS
+from kit.protocols.storage.panels.spacetime import SPACETIME
+from kit.views.frame import LAMPS
+from kit.views.registry import Views
+
+VIEWS = Views((ANSWERS, SPACETIME, GROUPS, REQUESTS, LAMPS), question=question)

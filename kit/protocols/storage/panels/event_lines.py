@@ -1,0 +1,75 @@
+"""Each step of a run in one line: who sent what to whom, and which epoch went with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kit.protocols.storage.facts import solo as facts_solo
+from kit.protocols.storage.facts.steps import (
+    Applied,
+    Committed,
+    Copied,
+    Ended,
+    Happened,
+    Lost,
+    Met,
+    Sent,
+    happened,
+)
+from kit.protocols.storage.solo import Replica, Reply
+from kit.views.panel import Passed, Scene
+
+
+def events(scene: Scene) -> Iterator[tuple[int, Happened]]:
+    """Yield every step on the way with its number (from 0), and what it was."""
+    for i, one in enumerate(scene.way()):
+        for event in _happened(scene.model, one):
+            yield i, event
+
+
+def _happened(model: Any, one: Passed) -> tuple[Happened, ...]:
+    """What a step was, whoever of the nodes is real."""
+    if isinstance(model, Replica):
+        return facts_solo.happened(model, one.before, one.action, one.after)
+    if isinstance(one.action, Reply):
+        return (facts_solo.replied(model, one.before, one.action, one.after),)
+    return happened(model, one.before, one.action, one.after)
+
+
+def at(epoch: int | None) -> str:
+    """An epoch as it is written on an arrow; messages may carry none."""
+    return "no epoch" if epoch is None else f"@{epoch}"
+
+
+def line(event: Happened) -> str:
+    """Write one step, short enough for a list."""
+    match event:
+        case Sent():
+            again = " again" if event.anew else ""
+            names = ", ".join(event.targets) or "nobody"
+            return f"{event.coordinator} sends {event.title}{again} {at(event.carries)} to {names}"
+        case Met():
+            return _met(event)
+        case Ended():
+            sign = "✓" if event.ok else "✗"
+            return f"{event.coordinator} at {event.epoch} {sign} {event.title}: {event.result}"
+        case Committed():
+            return f"epoch {event.epoch} is committed: {event.title}"
+        case Applied():
+            return f"{event.node} applies {event.epoch}"
+        case Copied():
+            word = "arrives from" if event.landed else "is read at"
+            return f"copy for {event.target} {word} {event.source}: {event.cell}"
+        case Lost():
+            return f"{event.replica} {event.what}"
+
+
+def _met(event: Met) -> str:
+    """A message, what its replica made of it, and what the coordinator learned."""
+    caught = f", catches up {event.had}→{event.knows}" if event.caught_up else ""
+    knew = f" (at {event.had}{caught})"
+    answer = f"✗ error, {event.error}" if event.error else event.did
+    told = f"; {event.coordinator} catches up to {event.told}" if event.told else ""
+    late = "; too late" if event.late else f"; answer {at(event.answers)}{told}"
+    return f"{event.title} {at(event.epoch)} → {event.replica}{knew}: {answer}{late}"

@@ -1,0 +1,175 @@
+"""Where each step of a run stands in the space-time diagram: lifelines down, time to the right.
+
+A column is a step; steps in which different nodes apply an epoch share one. Places are absolute, so
+that a picture that moves on moves its window, not its parts.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from kit.protocols.storage.facts.steps import Applied, Copied, Ended, Happened, Met, Sent
+from kit.protocols.storage.panels.event_lines import events
+from kit.protocols.storage.solo import Replica
+from kit.views.panel import Scene
+
+STEP, ROW = 40, 46
+TOP, NAMES = 40, 34
+SHOWN = 16
+"""Columns in the window."""
+AFTER = 0.62
+"""How much of a column an answer takes on its way back."""
+
+
+class Placed(Struct, frozen=True):
+    """What happened, the step in which it did, and its column."""
+
+    step: int
+    column: int
+    event: Happened
+
+
+class Message(Struct, frozen=True):
+    """A message from its sending to where it was met; ``met`` None: it is still on its way."""
+
+    sent: Placed
+    number: int
+    replica: str
+    met: Placed | None
+
+
+class Span(Struct, frozen=True):
+    """A request's time on its coordinator's lifeline; ``end`` None: it is not answered."""
+
+    begin: Placed
+    end: Placed | None
+
+
+class Way(Struct, frozen=True):
+    """A copy from its source to its target; ``landed`` None: it is on its way."""
+
+    read: Placed
+    landed: Placed | None
+
+
+class Layout(Struct, frozen=True):
+    """Everything that a diagram shows, with the columns that are in its window."""
+
+    nodes: tuple[str, ...]
+    placed: tuple[Placed, ...]
+    messages: tuple[Message, ...]
+    spans: tuple[Span, ...]
+    ways: tuple[Way, ...]
+    first: int
+    last: int
+
+    def y(self, node: str) -> int:
+        """The height of a node's lifeline."""
+        return TOP + ROW * self.nodes.index(node) + ROW // 2
+
+    @property
+    def height(self) -> int:
+        """How high the drawing is."""
+        return TOP + ROW * len(self.nodes)
+
+    @property
+    def left(self) -> int:
+        """Where the window begins."""
+        return self.first * STEP - NAMES
+
+    @property
+    def width(self) -> int:
+        """How wide the window is."""
+        return SHOWN * STEP + NAMES + STEP
+
+    def there(self, placed: Placed | None) -> bool:
+        """Whether something that ends here can be seen."""
+        return placed is None or placed.column >= self.first
+
+    def hidden(self) -> int:
+        """How many steps lie before the window."""
+        return len({one.step for one in self.placed if one.column < self.first})
+
+
+def x(column: float) -> float:
+    """The middle of a column."""
+    return STEP * (column + 1)
+
+
+def layout(scene: Scene) -> Layout:
+    """Place all that happened on the way to a moment."""
+    model = scene.model
+    placed = _columns(scene)
+    last = placed[-1].column if placed else -1
+    real_replica = isinstance(model, Replica)
+    return Layout(
+        ("you", model.replica) if real_replica else (*model.coordinators, *model.course.replicas),
+        placed,
+        _messages(placed),
+        _spans(placed),
+        _ways(placed),
+        max(0, last + 1 - SHOWN),
+        last,
+    )
+
+
+def _columns(scene: Scene) -> tuple[Placed, ...]:
+    found: list[Placed] = []
+    column, together = -1, set[str]()
+    for step, event in events(scene):
+        if isinstance(event, Applied) and together and event.node not in together:
+            together.add(event.node)
+        else:
+            column += 2 if found and _close(found[-1].event, event) else 1
+            together = {event.node} if isinstance(event, Applied) else set()
+        found.append(Placed(step, column, event))
+    return tuple(found)
+
+
+def _close(one: Happened, other: Happened) -> bool:
+    """Whether the numbers of two steps would stand on one another: both on one lifeline."""
+    if not isinstance(one, Met | Applied) or not isinstance(other, Met | Applied):
+        return False
+    places = [event.replica if isinstance(event, Met) else event.node for event in (one, other)]
+    return places[0] == places[1] and (isinstance(one, Met) or isinstance(other, Met))
+
+
+def _messages(placed: tuple[Placed, ...]) -> tuple[Message, ...]:
+    found: list[Message] = []
+    away: dict[tuple[int, str], Placed] = {}
+    for one in placed:
+        event = one.event
+        if isinstance(event, Sent):
+            away |= {(event.request, name): one for name in event.targets}
+        elif isinstance(event, Met):
+            begun = away.pop((event.request, event.replica), one)
+            found.append(Message(begun, event.request, event.replica, one))
+        elif isinstance(event, Ended) and not event.title.startswith(("write", "delete")):
+            away = {key: sent for key, sent in away.items() if key[0] != event.request}
+    found += [Message(sent, number, name, None) for (number, name), sent in away.items()]
+    return tuple(found)
+
+
+def _spans(placed: tuple[Placed, ...]) -> tuple[Span, ...]:
+    found: list[Span] = []
+    opened: dict[int, Placed] = {}
+    for one in placed:
+        event = one.event
+        if isinstance(event, Sent) and not event.anew:
+            opened[event.request] = one
+        elif isinstance(event, Ended):
+            found.append(Span(opened.pop(event.request, one), one))
+    return (*found, *(Span(begin, None) for begin in opened.values()))
+
+
+def _ways(placed: tuple[Placed, ...]) -> tuple[Way, ...]:
+    found: list[Way] = []
+    away: dict[tuple[str, str], Placed] = {}
+    for one in placed:
+        event = one.event
+        if isinstance(event, Copied) and event.landed:
+            read = away.pop((event.source, event.target), one)
+            found.append(Way(read, one))
+        elif isinstance(event, Copied):
+            away[(event.source, event.target)] = one
+    return (*found, *(Way(read, None) for read in away.values()))

@@ -1,0 +1,130 @@
+"""What clients saw: each request from its asking to its answer, the offending one marked."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from kit.protocols.storage.facts.steps import Committed, Ended, Sent
+from kit.protocols.storage.panels.broken import Broken, broken
+from kit.protocols.storage.panels.event_lines import events
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+
+WIDTH, ROW, NAMES, TOP = 560, 26, 220, 22
+
+
+class Operation(Struct, frozen=True):
+    """A request as its client saw it: steps from 1, ``end`` None while it waits."""
+
+    number: int
+    title: str
+    coordinator: str
+    begin: int
+    end: int | None
+    ok: bool
+    result: str
+    wrong: Broken | None
+
+
+def operations(scene: Scene) -> tuple[Operation, ...]:
+    """The requests that were asked so far, in the order of their numbers."""
+    wrong = {one.request: one for one in broken(scene) if one.request is not None}
+    found: dict[int, Operation] = {}
+    for step, event in events(scene):
+        if isinstance(event, Sent) and not event.anew:
+            found[event.request] = Operation(
+                event.request, event.title, event.coordinator, step + 1, None, False, "", None
+            )
+        elif isinstance(event, Ended):
+            begun = found.get(event.request)
+            found[event.request] = Operation(
+                event.request,
+                event.title,
+                event.coordinator,
+                begun.begin if begun else step + 1,
+                step + 1,
+                event.ok,
+                event.result,
+                wrong.get(event.request),
+            )
+    return tuple(found[number] for number in sorted(found))
+
+
+def _epochs(scene: Scene) -> list[tuple[int, int]]:
+    return [(i + 1, one.epoch) for i, one in events(scene) if isinstance(one, Committed)]
+
+
+def draw_operations(scene: Scene) -> Frag:
+    """Draw a bar a request, over the steps of the whole run."""
+    found, steps = operations(scene), len(scene.way())
+    if not found:
+        return h("p", "Nobody has asked for anything yet.", k="no-operations", class_="soft")
+    unit = (WIDTH - NAMES - 12) / max(steps, 1)
+    height = TOP + ROW * len(found) + 4
+    return h(
+        "div",
+        h(
+            "svg",
+            [
+                h(
+                    "g",
+                    h("path", d=f"M{NAMES + unit * step:.1f} {TOP - 4}V{height}", class_="barrier"),
+                    h("text", str(epoch), x=round(NAMES + unit * step, 1), y=TOP - 8,
+                      text_anchor="middle", class_="tag"),
+                    k=f"op-epoch:{epoch}",
+                )
+                for step, epoch in _epochs(scene)
+            ],
+            [_bar(one, i, unit, steps) for i, one in enumerate(found)],
+            viewBox=f"0 0 {WIDTH} {height}",
+            role="img",
+            aria_label=f"requests in time: {'; '.join(map(_line, found))}",
+            class_="operations-drawing",
+        ),
+        h("ul", [h("li", h("b", "! "), words, k=f"wrong:{i}", class_="witness")
+                 for i, words in enumerate(_witnesses(scene))]),
+    )  # fmt: skip
+
+
+def _bar(one: Operation, i: int, unit: float, steps: int) -> Frag:
+    y = TOP + ROW * i + 4
+    left = NAMES + unit * (one.begin - 0.5)
+    right = NAMES + unit * ((steps if one.end is None else one.end) + 0.3)
+    kind = "open" if one.end is None else "wrong" if one.wrong else "good" if one.ok else "failed"
+    sign = {"open": "…", "wrong": "!", "good": "✓", "failed": "✗"}[kind]
+    words = f"{sign} {one.title}, {one.coordinator}: {one.result or 'no answer yet'}"
+    return h(
+        "g",
+        h("text", words, x=0, y=y + 14, class_="tag strong"),
+        h(
+            "rect",
+            x=round(left, 1),
+            y=y,
+            width=round(max(right - left, 10), 1),
+            height=18,
+            rx=3,
+            class_=f"request {kind}",
+        ),
+        k=f"op:{one.number}",
+    )
+
+
+def _line(one: Operation) -> str:
+    if one.end is None:
+        return f"{one.title} by {one.coordinator} from step {one.begin}, no answer yet"
+    mark = f", BROKEN: {one.wrong.witness}" if one.wrong else ""
+    return f"{one.title} by {one.coordinator}, steps {one.begin} to {one.end}: {one.result}{mark}"
+
+
+def _witnesses(scene: Scene) -> list[str]:
+    return [f"step {one.step + 1}: {one.witness}" for one in broken(scene)]
+
+
+def operations_text(scene: Scene) -> str:
+    """Write a line a request, and what was broken."""
+    lines = [f"  {_line(one)}" for one in operations(scene)]
+    lines += [f"! {words}" for words in _witnesses(scene)]
+    return "\n".join(lines) or "  nobody has asked for anything yet"
+
+
+OPERATIONS = Panel("operations", "What clients saw", "foot", draw_operations, operations_text)

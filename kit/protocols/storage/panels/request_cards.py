@@ -1,0 +1,78 @@
+"""The requests: by which epoch each was planned, who has answered, whether the plan still holds."""
+
+from __future__ import annotations
+
+from kit.protocols.storage.facts import moment as facts
+from kit.protocols.storage.facts.moment import QuotaRow, RequestRow
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+
+BULBS = {
+    "waiting": ("·", "bulb waits"),
+    "open": ("…", "bulb waits"),
+    "done": ("✓", "bulb"),
+    "failed": ("✗", "bulb waits"),
+}
+
+
+def draw_requests(scene: Scene) -> Frag:
+    """Draw a card a request."""
+    rows = facts.requests(scene.model, scene.state)
+    return h("ul", [_card(row) for row in rows], class_="asked", aria_label="requests")
+
+
+def _card(row: RequestRow) -> Frag:
+    sign, kind = BULBS[row.phase]
+    return h(
+        "li",
+        h(
+            "div",
+            h("span", sign, class_=kind, role="img", aria_label=row.phase),
+            h("b", row.title),
+            f" {_asked(row)}",
+        ),
+        [h("div", line, class_="told") for line in _lines(row)],
+        k=f"request:{row.number}",
+        class_="request",
+    )
+
+
+def _asked(row: RequestRow) -> str:
+    where = f"@{row.dc}" if row.dc else ""
+    return f"{row.coordinator}{where}, {row.level}"
+
+
+def _lines(row: RequestRow) -> list[str]:
+    """What there is to say of a request, a sentence each."""
+    if row.phase == "waiting":
+        return ["not asked yet"]
+    late = [f"still on its way to {', '.join(row.on_the_way)}"] if row.on_the_way else []
+    if row.phase != "open":
+        return [row.result, *late]
+    knows = f", now knows {row.knows}" if row.knows != row.planned else ""
+    lines = [f"planned at epoch {row.planned}{knows}", *late]
+    lines += [f"{_count(quota)} have answered" for quota in row.plan]
+    if row.enough:
+        lines.append("plan holds: answer the client" if row.valid else _stale(row))
+    return lines
+
+
+def _count(quota: QuotaRow) -> str:
+    names = f": {', '.join(quota.counted)}" if quota.counted else ""
+    return f"{len(quota.counted)} of {quota.needed} needed of {', '.join(quota.replicas)}{names}"
+
+
+def _stale(row: RequestRow) -> str:
+    unmet = "; ".join(_count(quota) for quota in row.judged if not quota.met)
+    return f"! plan no longer valid: {unmet} count now"
+
+
+def requests_text(scene: Scene) -> str:
+    """Write a line a request."""
+    return "\n".join(
+        f"  {row.title} ({_asked(row)}): {'; '.join(_lines(row))}"
+        for row in facts.requests(scene.model, scene.state)
+    )
+
+
+REQUESTS = Panel("requests", "Requests", "side", draw_requests, requests_text, still=True)

@@ -1,0 +1,47 @@
+"""The badges over the stage: the newest epoch, whether the range moves, whether promises hold."""
+
+from __future__ import annotations
+
+from kit.protocols.storage.facts import moment as facts
+from kit.protocols.storage.panels.broken import broken
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+
+
+def _verdict(scene: Scene) -> str:
+    """What was broken on the way here, with the step (as the counter of steps has it)."""
+    return "; ".join(f"{one.title} (step {one.step + 1})" for one in broken(scene))
+
+
+def draw_status(scene: Scene) -> Frag:
+    """Draw three badges, each a word and a shape as well as a colour."""
+    rest, wrong = facts.at_rest(scene.model, scene.state), _verdict(scene)
+    return h(
+        "ul",
+        h("li", f"epoch {facts.epoch(scene.model, scene.state)}", k="badge:epoch", class_="plain"),
+        h(
+            "li",
+            "= reads equal writes" if rest else "… the range moves: reads differ from writes",
+            k="badge:rest",
+            class_="badge" if rest else "badge busy",
+        ),
+        h(
+            "li",
+            f"! broken: {wrong}" if wrong else "✓ all promises kept so far",
+            k="badge:lamps",
+            class_="badge broken" if wrong else "badge",
+        ),
+        class_="badges",
+        aria_label="status",
+    )
+
+
+def status_text(scene: Scene) -> str:
+    """Write the badges as one line."""
+    rest = "reads equal writes" if facts.at_rest(scene.model, scene.state) else "the range moves"
+    wrong = _verdict(scene)
+    verdict = f"BROKEN: {wrong}" if wrong else "all promises kept so far"
+    return f"epoch {facts.epoch(scene.model, scene.state)}, {rest}, {verdict}"
+
+
+STATUS = Panel("status", "Status", "head", draw_status, status_text, still=True)

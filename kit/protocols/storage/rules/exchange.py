@@ -1,0 +1,119 @@
+"""Epochs in messages: who is behind, who catches up, who is no longer asked.
+
+Every message carries its sender's epoch. A replica that is behind catches up first; one that is
+ahead and still a member goes on, one that is not answers with an error. Every answer carries the
+replica's epoch, and the coordinator catches up when it is the higher one. With enough answers it
+judges its plan anew by what it knows then. Source: CEP-21, "Read/Write Path Integration".
+
+Four forms of it, as a switch:
+
+- ``epoch``: messages carry the sender's newest epoch;
+- ``relevant``: they carry the last epoch that changed this range's replicas, which gives the same
+  verdicts (B-028);
+- ``row-version``: the finer rule of the published code. A replica refuses a write whose epoch is
+  below its own row's version, whether or not it is still a member; reads are not compared;
+- ``background``: the same, and a coordinator that hears of a higher epoch in an answer that is no
+  error catches up some time later, as that code was read. A search then finds a read that misses
+  a write: two replicas of three, one of them behind, answer a coordinator that is further behind.
+
+Depths stand for epochs: 0 is the first of the course.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from kit.protocols.storage.rules.history import View
+
+Exchange = Literal["epoch", "relevant", "row-version", "background"]
+EXCHANGES: tuple[Exchange, ...] = ("epoch", "relevant", "row-version", "background")
+_BY_ROW = ("row-version", "background")
+Verdict = Literal["ok", "not-a-member", "coordinator-behind"]
+
+
+class Switches(Struct, frozen=True):
+    """The form of the exchange, and the safeguards of requests that are on."""
+
+    exchange: Exchange = "epoch"
+    epochs: bool = True
+    membership: bool = True
+    recheck: bool = True
+
+    @classmethod
+    def of(cls, exchange: Exchange, off: tuple[str, ...]) -> Switches:
+        """The switches of a model, by the names of the safeguards that are off."""
+        return cls(
+            exchange,
+            epochs="epoch-exchange" not in off,
+            membership="membership-check" not in off,
+            recheck="plan-recheck" not in off,
+        )
+
+
+class Answer(Struct, frozen=True):
+    """What a replica makes of a message: its verdict, and what it knows afterwards."""
+
+    verdict: Verdict
+    known: int
+
+
+def sent(views: tuple[View, ...], epoch: int, switches: Switches) -> int:
+    """The epoch that a coordinator at ``epoch`` puts into its messages."""
+    return views[epoch].version if switches.exchange == "relevant" else epoch
+
+
+def receive(
+    views: tuple[View, ...],
+    replica: int,
+    known: int,
+    message: int,
+    write: bool,
+    switches: Switches,
+) -> Answer:
+    """What ``replica``, which knows epoch ``known``, answers to a message of epoch ``message``.
+
+    Without the safeguard *epochs* nothing is compared and nobody catches up: the replica goes by
+    its own metadata alone. Without *membership* one that is ahead takes part although it is no
+    member any more.
+    """
+    ahead = known > message
+    by_row = switches.epochs and switches.exchange in _BY_ROW
+    if switches.epochs:
+        known = max(known, message)  # one that is behind catches up first
+    view = views[known]
+    member = view.group(write) >> replica & 1
+    if not member and not (ahead and not switches.membership):
+        return Answer("not-a-member", known)
+    if by_row and write and view.version > message:
+        return Answer("coordinator-behind", known)
+    return Answer("ok", known)
+
+
+def heard(now: int, answer: Answer, switches: Switches) -> int:
+    """What the coordinator knows after an answer: it catches up with the replica.
+
+    In the form ``background`` only an error is waited for; else it catches up by itself, later.
+    """
+    if not switches.epochs or (switches.exchange == "background" and answer.verdict == "ok"):
+        return now
+    return max(now, answer.known)
+
+
+def counted(views: tuple[View, ...], now: int, answered: int, write: bool) -> int:
+    """The answers that still count: those of members by the newest metadata known (a mask)."""
+    return answered & views[now].group(write)
+
+
+def lapses(views: tuple[View, ...], epochs: range, answered: int, write: bool) -> int:
+    """The answers of today's members that were no members at some of the epochs (a mask).
+
+    A replica that gave a range up and got it back is not what it was: what it answered before is no
+    answer now. (Membership today alone would let a read miss a write, as a search of an operation
+    that is cancelled and begun again shows.)
+    """
+    kept = answered
+    for epoch in epochs:
+        kept &= views[epoch].group(write)
+    return counted(views, epochs[-1], answered, write) & ~kept

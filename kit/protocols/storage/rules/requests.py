@@ -1,0 +1,88 @@
+"""Requests: what clients ask of which coordinator, at which level."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from msgspec import Struct
+
+from kit.errors import BadInput
+from kit.protocols.storage.rules.levels import LEVELS, Level
+
+Kind = Literal["write", "delete", "read"]
+KINDS: tuple[Kind, ...] = ("write", "delete", "read")
+MOST_REQUESTS = 6
+_FORM = "COORDINATOR[@dc] write|delete|read [LEVEL], such as K1 write QUORUM"
+_LINE = re.compile(
+    r"(?P<coordinator>\w{1,20})(?:@(?P<dc>\w{1,40}))? +(?P<kind>\w+)(?: +(?P<level>\w+))?"
+)
+
+WAITING, OPEN, DONE, FAILED = range(4)
+
+
+class Ask(Struct, frozen=True):
+    """One request of the workload; ``dc`` None means the first datacenter."""
+
+    coordinator: str
+    kind: Kind
+    level: Level = "QUORUM"
+    dc: str | None = None
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes a cell: a deletion does."""
+        return self.kind != "read"
+
+
+class Request(Struct, frozen=True):
+    """Where a request stands.
+
+    ``epoch`` is the depth of the plan it was sent by, ``now`` what its coordinator knows by now;
+    ``asked`` are replicas whose message is still on its way, ``acked`` those that did it,
+    ``best`` the newest cell that a read has seen (masks and a cell). ``stamp`` is the timestamp of
+    a mutation: the how many-th it was to start. ``lapsed`` are answers of members that were none
+    for a while since they answered: those count no more.
+    """
+
+    phase: int = WAITING
+    epoch: int = 0
+    now: int = 0
+    asked: int = 0
+    acked: int = 0
+    best: int = 0
+    stamp: int = 0
+    lapsed: int = 0
+
+
+def parse_ask(text: str) -> Ask:
+    """A request from a line such as ``K1 write QUORUM``.
+
+    Raises:
+        BadInput: when the line has another form, or names an unknown kind or level.
+    """
+    found = _LINE.fullmatch(text.strip())
+    if found is None:
+        raise BadInput("requests", text, _FORM)
+    kind, level = found["kind"], found["level"] or "QUORUM"
+    if kind not in KINDS:
+        raise BadInput("requests", kind, "one of " + ", ".join(KINDS))
+    if level not in LEVELS:
+        raise BadInput("requests", level, "one of " + ", ".join(LEVELS))
+    return Ask(found["coordinator"], kind, level, found["dc"])
+
+
+def parse_asks(lines: tuple[str, ...]) -> tuple[Ask, ...]:
+    """A workload: one request a line, in the order of their timestamps.
+
+    Raises:
+        BadInput: for a malformed line, none at all, too many, or a coordinator of two datacenters.
+    """
+    if not 1 <= len(lines) <= MOST_REQUESTS:
+        raise BadInput("requests", len(lines), f"1 to {MOST_REQUESTS} lines")
+    asks = tuple(parse_ask(line) for line in lines)
+    homes: dict[str, str | None] = {}
+    for ask in asks:
+        if homes.setdefault(ask.coordinator, ask.dc) != ask.dc:
+            raise BadInput("requests", ask.coordinator, "one datacenter a coordinator")
+    return asks

@@ -1,0 +1,255 @@
+"""One real node, the others played by you: a coordinator alone, and a replica alone.
+
+The coordinator gets whatever answers you make up, of any epoch, and must still never tell a client
+that a level was reached which was not. The replica gets messages of any epoch. Both follow the same
+rules as everywhere (:mod:`kit.protocols.storage.rules.exchange`). Source: CEP-21, "Test Plan"
+(tests of the coordinator's and of the replica's path).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.engine.model import Model, Rule, sometimes, step
+from kit.errors import Refusal
+from kit.protocols.storage.actions import Finish, Learn, Start, StorageState, Terms, TimeOut
+from kit.protocols.storage.model import Storage
+from kit.protocols.storage.properties import level_kept
+from kit.protocols.storage.rules.cells import NOTHING, newest, written
+from kit.protocols.storage.rules.exchange import Answer, Switches, Verdict, receive, sent
+from kit.protocols.storage.rules.history import Course
+from kit.protocols.storage.rules.requests import DONE, FAILED, Ask
+
+
+class Reply(Struct, frozen=True, tag="reply"):
+    """You answer for a replica: with success or an error, and with an epoch of your choice.
+
+    ``found``: to a read, that the replica holds a write.
+    """
+
+    replica: str
+    verdict: Verdict
+    epoch: int
+    found: bool = False
+
+
+class Coordinator(Storage):
+    """A coordinator with one request. All events of the course are committed; it may know any."""
+
+    name = "coordinator"
+    title = "One real coordinator; you are the replicas (CEP-21)"
+    Action = Start | Reply | Finish | TimeOut
+
+    def __init__(self, course: Course, ask: Ask, terms: Terms) -> None:
+        """A coordinator of ``course``'s range, with one request."""
+        super().__init__(course, (ask,), terms)
+        self.last = _last(course)
+        self.rules = (
+            Rule(Start, "request", self._startable, self._may_start, self._start),
+            Rule(Reply, "reply", self._replies, self._may_reply, self._reply),
+            Rule(Finish, "request", self._finishing, self._may_finish, self._finish),
+            Rule(TimeOut, "request", self._failing, self._may_give_up, self._time_out),
+        )
+        self.properties = (
+            step(
+                "consistency-level",
+                "An answer of success has enough replicas of the plan that is valid now",
+                partial(level_kept, self),
+                "INV-CL",
+            ),
+            sometimes("succeeded", "The request succeeds", partial(_ended, DONE)),
+            sometimes("failed", "The request fails", partial(_ended, FAILED)),
+        )
+
+    def start(self) -> StorageState:
+        """Everything is committed, nothing is asked."""
+        return replace(super().start(), at=self.last, copies=())
+
+    def _replies(self, s: StorageState) -> Iterator[Reply]:
+        ask, (request,) = self.asks[0], s.requests
+        for i, name in enumerate(self.course.replicas):
+            if not request.asked >> i & 1 or request.phase in (DONE, FAILED):
+                continue
+            for depth in range(len(self.views(s))):
+                yield Reply(name, "ok", self.epoch(depth))
+                if not ask.writes:
+                    yield Reply(name, "ok", self.epoch(depth), found=True)
+                yield Reply(name, "not-a-member", self.epoch(depth))
+
+    def _may_reply(self, s: StorageState, action: Reply) -> Refusal | None:
+        """Whoever is behind catches up before it answers: no answer is older than its message."""
+        least = self.epoch(sent(self.views(s), s.requests[0].epoch, self.terms.switches))
+        if action.epoch >= least or not self.terms.switches.epochs:
+            return None
+        return Refusal(f"a replica that is behind epoch {least} catches up before it answers")
+
+    def _reply(self, s: StorageState, action: Reply) -> StorageState:
+        answer = Answer(action.verdict, action.epoch - self.epoch(0))
+        seen = written(1) if action.found else NOTHING
+        request = self.answered(s, 0, self.code[action.replica], answer, seen)
+        return replace(s, requests=(request,))
+
+    def _may_give_up(self, s: StorageState, action: TimeOut) -> Refusal | None:
+        return Refusal("it has its answers") if self.satisfied(s, 0) else None
+
+    def verb(self, action: Any) -> str:
+        """``A answers ok at epoch 101``, and so on."""
+        match action:
+            case Start(_, epoch):
+                return f"{self.title_of(0)} at epoch {epoch}"
+            case Reply(replica, verdict, epoch, found):
+                says = {"ok": "ok", "not-a-member": "error"}[verdict]
+                return f"{replica} answers {says} at epoch {epoch}{', write found' * found}"
+            case Finish():
+                return "answer the client"
+        return "time out"
+
+    def describe(self, before: StorageState, action: Any, after: StorageState) -> str:
+        """What the coordinator makes of it."""
+        who, request, now = self.asks[0].coordinator, before.requests[0], after.requests[0]
+        match action:
+            case Start(_, epoch):
+                asked = ", ".join(self.course.names(now.asked))
+                return f"{who}, at epoch {epoch}, sends {self.title_of(0)} to {asked}."
+            case Reply():
+                learns = f"; {who} catches up with it" if now.now > request.now else ""
+                return f"{self.verb(action)}{learns}."
+            case Finish():
+                kept = ", ".join(self.course.names(self.valid(before, 0))) or "nobody"
+                known = self.epoch(request.now)
+                if now.phase == DONE:
+                    return f"{who}, at epoch {known}, counts {kept}: success."
+                return f"{who}, at epoch {known}, counts only {kept} of its new plan: failure."
+        return f"{who} gives up."
+
+
+class ReplicaState(Struct, frozen=True, cache_hash=True):
+    """What the replica knows and holds, and its last answer (None: not asked yet)."""
+
+    known: int = 0
+    cell: int = NOTHING
+    stamp: int = 0
+    last: Answer | None = None
+
+
+class Send(Struct, frozen=True, tag="send"):
+    """You send a read or a write by an epoch of your choice."""
+
+    write: bool
+    epoch: int
+
+
+class Replica(Model[ReplicaState, Any]):
+    """A replica of one range. All events of the course are committed; it may know any."""
+
+    name = "replica"
+    title = "One real replica; you are the coordinators (CEP-21)"
+    State = ReplicaState
+    Action = Send | Learn
+
+    def __init__(self, course: Course, replica: str, switches: Switches, messages: int = 3) -> None:
+        """The replica of that name; you may send so many writes and learn by any message."""
+        self.course, self.replica, self.switches = course, replica, switches
+        self.messages = messages
+        self.index = course.replicas.index(replica)
+        self.seen = course.views(_last(course))
+        self.rules = (
+            Rule(Send, "message", self._messages, self._may_send, self._send),
+            Rule(Learn, "apply", self._epochs, self._behind, self._learn),
+        )
+        self.properties = (
+            step("owners-store", "Only a write replica stores a write", self._owns, "INV-OWN"),
+            sometimes("took", "It does what it is asked", partial(_said, "ok")),
+            sometimes("refused", "It answers an error", partial(_said, "not-a-member")),
+        )
+
+    def start(self) -> ReplicaState:
+        """It knows the first epoch and holds nothing."""
+        return ReplicaState()
+
+    def epoch(self, depth: int) -> int:
+        """The epoch at a depth."""
+        return self.course.moments[0].epoch + depth
+
+    def _messages(self, s: ReplicaState) -> Iterator[Send]:
+        for write in (True, False):
+            yield from (Send(write, self.epoch(depth)) for depth in range(len(self.seen)))
+
+    def _may_send(self, s: ReplicaState, action: Send) -> Refusal | None:
+        """Its coordinator counted it a member: else it would not have asked."""
+        view = self.seen[action.epoch - self.epoch(0)]
+        if not view.group(action.write) >> self.index & 1:
+            return Refusal(f"by epoch {action.epoch} nobody asks {self.replica} for that")
+        if action.write and s.stamp >= self.messages:
+            return Refusal("the run's budget of writes is used up")
+        return None
+
+    def answer(self, s: ReplicaState, action: Send) -> Answer:
+        """What it makes of the message."""
+        message = sent(self.seen, action.epoch - self.epoch(0), self.switches)
+        return receive(self.seen, self.index, s.known, message, action.write, self.switches)
+
+    def _send(self, s: ReplicaState, action: Send) -> ReplicaState:
+        answer = self.answer(s, action)
+        stamp = s.stamp + action.write
+        takes = action.write and answer.verdict == "ok"
+        cell = newest(s.cell, written(stamp)) if takes else s.cell
+        return ReplicaState(answer.known, cell, stamp, answer)
+
+    def _epochs(self, s: ReplicaState) -> Iterator[Learn]:
+        return iter((Learn(self.replica),))
+
+    def _behind(self, s: ReplicaState, action: Learn) -> Refusal | None:
+        if s.known < len(self.seen) - 1:
+            return None
+        return Refusal(f"{self.replica} has applied every committed epoch")
+
+    def _learn(self, s: ReplicaState, action: Learn) -> ReplicaState:
+        return replace(s, known=s.known + 1)
+
+    def _owns(self, before: ReplicaState, action: Any, after: ReplicaState) -> str | None:
+        if before.cell == after.cell:
+            return None
+        if any(view.writes >> self.index & 1 for view in self.seen[after.known :]):
+            return None
+        epoch = self.epoch(after.known)
+        return f"{self.replica}, at epoch {epoch}, stores a write but is no write replica any more"
+
+    def verb(self, action: Any) -> str:
+        """``write by epoch 101``, ``read by epoch 101``, ``apply B``."""
+        if isinstance(action, Learn):
+            return f"apply {self.replica}"
+        return f"{'write' if action.write else 'read'} by epoch {action.epoch}"
+
+    def describe(self, before: ReplicaState, action: Any, after: ReplicaState) -> str:
+        """What it did, and what it knew."""
+        if isinstance(action, Learn):
+            return f"{self.replica} applies epoch {self.epoch(after.known)}."
+        assert after.last is not None
+        caught = after.known > before.known
+        text = (
+            f"{self.replica}, at epoch {self.epoch(before.known)}, is asked to {self.verb(action)}"
+        )
+        text += f", catches up to epoch {self.epoch(after.known)}" * caught
+        return f"{text}, and answers {after.last.verdict} with epoch {self.epoch(after.known)}."
+
+
+def _last(course: Course) -> int:
+    """The moment in which the first operation is done: every step taken, nothing cancelled."""
+    at = 0
+    while course.moments[at].steps:
+        at = course.moments[at].steps[0].to
+    return at
+
+
+def _ended(phase: int, s: StorageState) -> bool:
+    return s.requests[0].phase == phase
+
+
+def _said(verdict: Verdict, s: ReplicaState) -> bool:
+    return s.last is not None and s.last.verdict == verdict

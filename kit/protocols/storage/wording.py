@@ -1,0 +1,177 @@
+"""Requests in words: the line of a scenario file, and who knew what when something happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.protocols.storage.actions import (
+    Clean,
+    Collect,
+    Commit,
+    Crash,
+    Fetch,
+    Finish,
+    Land,
+    Learn,
+    Serve,
+    Start,
+    StorageState,
+    Tick,
+    TimeOut,
+)
+from kit.protocols.storage.model import Storage
+from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, timestamp
+from kit.protocols.storage.rules.requests import DONE, OPEN
+
+
+def verb(model: Storage, action: Any) -> str:
+    """The action as a line: ``write 1 at epoch 100``, ``write 1 reaches B``, ``answer write 1``."""
+    match action:
+        case Start(number, epoch):
+            return f"{model.title_of(number)} at epoch {epoch}"
+        case Serve(number, replica):
+            return f"{model.title_of(number)} reaches {replica}"
+        case Finish(number):
+            return f"answer {model.title_of(number)}"
+        case TimeOut(number):
+            return f"time out {model.title_of(number)}"
+        case Commit(text):
+            return str(text)
+        case Learn(node):
+            return f"apply {node}"
+        case Fetch(source, target):
+            return f"copy {source} to {target}"
+        case Land(source, target):
+            return f"land {source} to {target}"
+        case Tick():
+            return "tick"
+        case Crash(replica) | Clean(replica) | Collect(replica):
+            return f"{type(action).__struct_config__.tag} {replica}"
+    raise AssertionError(action)
+
+
+def label(model: Storage, s: StorageState, action: Any) -> str:
+    """The text of the action's button."""
+    match action:
+        case Start(number, epoch):
+            ask = model.asks[number]
+            return f"{ask.coordinator} sends {model.title_of(number)} by epoch {epoch}"
+        case Commit(_):
+            step = model.step(s, action)
+            return f"{model.epoch(len(model.views(s)))}: {step.title}"
+        case Learn(node):
+            return f"{node} applies epoch {model.epoch(_knows(model, s, node) + 1)}"
+    return verb(model, action)
+
+
+def _knows(model: Storage, s: StorageState, node: str) -> int:
+    i = model.code[node]
+    if i < model.replicas:
+        return s.known[i]
+    return s.requests[model.serving(s, node)].now
+
+
+def cell_text(model: Storage, s: StorageState, cell: int) -> str:
+    """A cell as people speak of it: ``write 1``, ``delete 2``, or ``nothing``."""
+    if cell == NOTHING:
+        return "nothing"
+    number = next(
+        (n for n, request in enumerate(s.requests) if request.stamp == timestamp(cell)), None
+    )
+    assert number is not None, f"no request has written {cell}"
+    return model.title_of(number)
+
+
+def describe(model: Storage, before: StorageState, action: Any, after: StorageState) -> str:
+    """What happened, and who knew what."""
+    match action:
+        case Start(number, epoch):
+            return _started(model, after, number, epoch)
+        case Serve(_, _):
+            return _served(model, before, action, after)
+        case Finish(number):
+            return _finished(model, before, number, after)
+        case TimeOut(number):
+            return f"{model.asks[number].coordinator} gives {model.title_of(number)} up."
+        case Commit(_):
+            step = model.step(before, action)
+            return f"Epoch {model.moment(after).epoch}: {step.title}."
+        case Learn(node):
+            return f"{node} applies epoch {model.epoch(_knows(model, before, node) + 1)}."
+        case Fetch(source, target):
+            held = cell_text(model, before, before.cells[model.code[source]])
+            return f"{source} is read for {target}: it holds {held}."
+        case Land(_, target):
+            held = cell_text(model, after, after.cells[model.code[target]])
+            return f"The copy arrives: {target} holds {held}."
+        case Tick():
+            return f"Time passes: {after.waited} of {model.terms.ring_delay} ticks of RING_DELAY."
+        case Crash(replica):
+            return f"{replica} fails, and what it holds is out of reach."
+        case Clean(replica):
+            return f"{replica} cleans up: nothing of the range is left on its disk."
+        case Collect(replica):
+            return f"{replica} collects the tombstone: it no longer knows of the deletion."
+    return verb(model, action)
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(names) or "nobody"
+
+
+def _started(model: Storage, after: StorageState, number: int, epoch: int) -> str:
+    ask, asked = model.asks[number], model.course.names(after.requests[number].asked)
+    latest = model.moment(after).epoch
+    behind = "" if epoch == latest else f"; epoch {latest} is committed, it has not heard of it"
+    return (
+        f"{ask.coordinator}, at epoch {epoch}{behind}, sends {model.title_of(number)} "
+        f"to {_names(asked)} and wants {ask.level}."
+    )
+
+
+def _served(model: Storage, before: StorageState, action: Serve, after: StorageState) -> str:
+    number, replica = action.request, action.replica
+    ask, request = model.asks[number], before.requests[number]
+    i = model.code[replica]
+    answer = model.answer(before, action)
+    message = model.epoch(request.epoch)
+    at = f"{replica}, at epoch {model.epoch(before.known[i])},"
+    if answer.known > before.known[i]:
+        at += f" meets a message of epoch {message}, catches up and"
+    if answer.verdict == "not-a-member":
+        did = f"is no {'write' if ask.writes else 'read'} replica of the range: it answers an error"
+    elif answer.verdict == "coordinator-behind":
+        did = f"knows newer replicas of the range than epoch {message} has: it answers an error"
+    elif ask.writes:
+        stale = " but holds something newer" if after.cells == before.cells else ""
+        did = f"takes {model.title_of(number)}{stale}"
+    else:
+        did = f"returns {cell_text(model, before, before.cells[i])}"
+    if request.phase != OPEN:
+        return f"{at} {did}; the client has its answer already."
+    now = after.requests[number].now
+    if now > request.now:
+        did += f"; {ask.coordinator} hears of epoch {model.epoch(now)} and catches up"
+    return f"{at} {did}."
+
+
+def _finished(model: Storage, before: StorageState, number: int, after: StorageState) -> str:
+    ask, request = model.asks[number], before.requests[number]
+    answered = _names(model.course.names(request.acked))
+    who = f"{ask.coordinator}, at epoch {model.epoch(request.now)},"
+    done = after.requests[number]
+    if done.phase == DONE:
+        if ask.writes:
+            return f"{who} has {answered} and tells its client: {model.title_of(number)} is done."
+        found = cell_text(model, after, done.best)
+        gone = " (deleted)" if is_tombstone(done.best) else ""
+        return f"{who} has {answered} and returns {found}{gone}."
+    valid = _names(model.course.names(model.valid(before, number)))
+    wanted = "; ".join(
+        f"{quota.needed} of {_names(model.course.names(quota.replicas))}"
+        for quota in model.wanted(before, number, model.plan_depth(before, number))
+    )
+    judged = f"{who} judges its plan anew: of {answered} count {valid}, {ask.level} is {wanted}."
+    if done.phase == OPEN:
+        return f"{judged} It sends {model.title_of(number)} to those who have not answered."
+    return f"{judged} The request fails."

@@ -1,0 +1,231 @@
+"""A rehearsal in words, for a terminal: what waits for whom, what is copied, what changes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+
+from kit.commands.layout import (
+    GAP,
+    UNBROKEN,
+    WIDTH,
+    columns,
+    counted,
+    limited,
+    listed,
+    width_of,
+    wrap,
+)
+from kit.protocols.tcm.dry_run.plan import Copy, Rehearsal, RehearsedStep, Tables, Wait
+from kit.ring.ranges import Bounds, label
+
+MOST_STACKED = 12
+"""Ranges shown one below the other, where their replicas do not fit beside them."""
+
+Pair = tuple[tuple[str, ...], tuple[str, ...]]
+Groups = dict[Bounds, Pair]
+Cells = tuple[str, str, str]
+
+
+def as_text(rehearsal: Rehearsal) -> str:
+    """The whole rehearsal; or why it is refused, and by what."""
+    lines = [*wrap(_verdict(rehearsal), "", GAP)]
+    if rehearsal.reason is not None:
+        lines += wrap(rehearsal.reason, GAP)
+    lines += [line for text in rehearsal.warnings for line in wrap(text, f"{GAP}warning: ")]
+    if not rehearsal.accepted:
+        rows = [(c.keyspace, label(c.range), f"held by {c.operation}") for c in rehearsal.conflicts]
+        return "\n".join([*lines, *limited(columns(_once(rows)), "ranges")])
+    lines += _locks(rehearsal)
+    tables = rehearsal.before
+    waits: tuple[Wait, ...] = ()
+    for step in rehearsal.steps:
+        lines += ["", f"epoch {step.epoch}: {step.name}"]
+        said = [*_waits(step, waits), *_copies(step), *_changes(tables, step.keyspaces)]
+        lines += said or [f"{GAP}changes no range"]
+        tables, waits = step.keyspaces, step.barriers
+    return "\n".join(
+        [*lines, "", *_sum([copy for step in rehearsal.steps for copy in step.streams])]
+    )
+
+
+def _verdict(rehearsal: Rehearsal) -> str:
+    if not rehearsal.accepted:
+        return f"{rehearsal.operation}: refused"
+    first, last = rehearsal.steps[0].epoch, rehearsal.steps[-1].epoch
+    epochs = f"epoch {first}" if first == last else f"epochs {first} to {last}"
+    return f"{rehearsal.operation}: accepted, {counted(len(rehearsal.steps), 'event')}, {epochs}"
+
+
+def _once(rows: Iterable[Sequence[str]]) -> list[Sequence[str]]:
+    """The rows without the first cell where it is that of the row before."""
+    found: list[Sequence[str]] = []
+    before = None
+    for first, *rest in rows:
+        found.append(("" if first == before else first, *rest))
+        before = first
+    return found
+
+
+def _locks(rehearsal: Rehearsal) -> list[str]:
+    rows = [
+        (keyspace, "  ".join(map(_unbroken, locked[:12])) + _more(len(locked) - 12))
+        for keyspace, locked in rehearsal.locks.items()
+        if locked
+    ]
+    return ["", "locks until the end", *columns(rows)] if rows else ["", "locks nothing"]
+
+
+def _unbroken(range_: Bounds) -> str:
+    return label(range_).replace(" ", UNBROKEN)
+
+
+def _more(number: int) -> str:
+    return f"  and {number:,} more" if number > 0 else ""
+
+
+def _waits(step: RehearsedStep, before: tuple[Wait, ...]) -> list[str]:
+    """The barriers; only named where they are those of the step before."""
+    if not step.barriers:
+        return []
+    heading = f"{GAP}wait until epoch {step.epoch - 1} is applied by"
+    if step.barriers == before:
+        return [f"{heading} the same majorities"]
+    rows = [
+        (
+            wait.keyspace,
+            label(wait.range),
+            f"{wait.needed} of {listed(wait.replicas)}" + (f" in {wait.dc}" if wait.dc else ""),
+        )
+        for wait in step.barriers
+    ]
+    return [heading, *limited(columns(_once(rows), GAP * 2), "barriers", GAP * 2)]
+
+
+def _copies(step: RehearsedStep) -> list[str]:
+    if not step.streams:
+        return []
+    known = any(copy.bytes is not None for copy in step.streams)
+    rows = [
+        (
+            copy.keyspace,
+            label(copy.range),
+            *((_bytes([copy]),) if known else ()),
+            f"{listed(copy.sources)} → {copy.target}",
+        )
+        for copy in step.streams
+    ]
+    return [f"{GAP}copy", *limited(columns(_once(rows), GAP * 2), "copies", GAP * 2)]
+
+
+def _changes(before: dict[str, Tables], after: dict[str, Tables]) -> Iterator[str]:
+    """The rows that differ; keyspaces with equal tables are shown together."""
+    pairs = [(before[name], after[name], name) for name in after if after[name].reads]
+    pairs.sort(key=lambda pair: (id(pair[0]), id(pair[1])))
+    together = [
+        (*key, [name for *_, name in same])
+        for key, same in groupby(pairs, key=lambda pair: (id(pair[0]), id(pair[1])))
+    ]
+    order = list(after)
+    for _, _, names in sorted(together, key=lambda entry: order.index(entry[2][0])):
+        was, now = _groups(before[names[0]]), _groups(after[names[0]])
+        rows = _rows(was, now)
+        if rows:
+            yield from _table(listed(names), rows)
+        rest = len(now) - sum(range_ in now for range_, _ in rows)
+        other = "other " if rows else ""
+        whose = "" if rows else f"{listed(names)}: "
+        yield f"{GAP}{whose}{counted(rest, other + 'range')} unchanged"
+
+
+def _groups(tables: Tables) -> Groups:
+    pairs = zip(tables.reads, tables.writes, strict=True)
+    return {(left, right): (reads, writes) for (left, right, reads), (_, _, writes) in pairs}
+
+
+def _rows(was: Groups, now: Groups) -> list[tuple[Bounds, Cells]]:
+    """Rows that went (−), that came (+), and those whose groups changed, from left to right.
+
+    Where some went and others came in their place, those that went are listed first.
+    """
+    found: list[tuple[bool, tuple[Bounds, Cells]]] = []
+    reach = float("-inf")
+    begin = 0
+    for range_ in sorted({*was, *now}, key=_place):
+        left, right = _place(range_)
+        if left >= reach:
+            found[begin:] = sorted(found[begin:], key=itemgetter(0))
+            begin = len(found)
+        reach = max(reach, right)
+        cells = _cells(range_, was.get(range_), now.get(range_))
+        if cells is not None:
+            found.append((range_ in now, (range_, cells)))
+    found[begin:] = sorted(found[begin:], key=itemgetter(0))
+    return [row for _, row in found]
+
+
+def _cells(range_: Bounds, was: Pair | None, now: Pair | None) -> Cells | None:
+    """A changed row as it is shown; None when nothing changed."""
+    if was is None or now is None:
+        reads, writes = map(listed, now or was or ((), ()))
+        return f"{'−' if now is None else '+'} {label(range_)}", reads, writes
+    if all(set(a) == set(b) for a, b in zip(was, now, strict=True)):
+        return None
+    reads, writes = map(_marked, was, now)
+    return f"{GAP}{label(range_)}", reads, writes
+
+
+def _place(range_: Bounds) -> tuple[float, float]:
+    """Sorts ranges along the line."""
+    left, right = range_
+    return (float("-inf") if left is None else left, float("inf") if right is None else right)
+
+
+def _marked(was: tuple[str, ...], now: tuple[str, ...]) -> str:
+    came = [name if name in was else f"+{name}" for name in now]
+    return listed([*came, *(f"−{name}" for name in was if name not in now)])
+
+
+def _table(names: str, rows: Sequence[tuple[Bounds, Cells]]) -> list[str]:
+    """The changed rows; replicas below their range where they do not fit beside it."""
+    cells = [(f"{GAP}{names}", "reads", "writes"), *(row for _, row in rows)]
+    if width_of(cells) + len(GAP) <= WIDTH:
+        return limited(columns(cells), "ranges")
+    lines = [f"{GAP * 2}{names}"]
+    for range_, reads, writes in cells[1 : MOST_STACKED + 1]:
+        lines += [f"{GAP}{range_}", *wrap(reads, f"{GAP * 4}reads   ")]
+        lines += wrap(writes, f"{GAP * 4}writes  ")
+    rest = len(rows) - MOST_STACKED
+    return [*lines, f"{GAP}… and {rest:,} more ranges; --json has all"] if rest > 0 else lines
+
+
+def _sum(copies: Sequence[Copy]) -> list[str]:
+    """What is copied in all, and how much of it each node receives and from whom."""
+    if not copies:
+        return ["in all: nothing is copied"]
+    known = any(copy.bytes is not None for copy in copies)
+    rows = []
+    for target in dict.fromkeys(copy.target for copy in copies):
+        mine = [copy for copy in copies if copy.target == target]
+        givers = Counter(name for copy in mine for name in copy.sources)
+        shown = [f"{name} ({count:,})" for name, count in givers.most_common(12)]
+        more = f" and {len(givers) - 12:,} more" if len(givers) > 12 else ""
+        what = (counted(len(mine), "range"), *((_bytes(mine),) if known else ()))
+        rows.append((f"{target} receives", *what, f"from {listed(shown)}{more}"))
+    size = f", {_bytes(copies)}" if known else " (--sizes FILE tells how many bytes)"
+    return [
+        f"in all: {counted(len(copies), 'range')} to copy{size}",
+        *limited(columns(rows), "nodes"),
+    ]
+
+
+def _bytes(copies: Iterable[Copy]) -> str:
+    """The sum of what is known, said to be a part where something is unknown."""
+    sizes = [copy.bytes for copy in copies]
+    known = [size for size in sizes if size is not None]
+    if not known:
+        return "bytes unknown"
+    least = "" if len(known) == len(sizes) else "at least "
+    return least + counted(sum(known), "byte")

@@ -1,0 +1,243 @@
+"""A rehearsal as a history: operations on somebody's own ring, done step by step to the end.
+
+It drives the same tcm model that the player shows. What the cluster's tools show comes first:
+operations in flight, nodes that are down. Then every operation that may begin does; everybody who
+is up follows, data is streamed, each operation commits its next step, and those that had to wait
+begin as soon as they may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from kit.engine.log import Learn
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from kit.operators.importers.opening import Imported
+from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.dry_run.in_flight import operations_of
+from kit.protocols.tcm.dry_run.plan import model_for
+from kit.protocols.tcm.facts import dry_run as facts_rehearsal
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.dry_run import Loss, Planned
+from kit.protocols.tcm.model import Crash, Stream
+from kit.protocols.tcm.rules.metadata import Advance, Begin
+from kit.protocols.tcm.rules.operations import Operation
+from kit.protocols.tcm.rules.steps import Shape
+from kit.protocols.tcm.rules.streams import awaits_streams, pending, tasks
+from kit.ring.sizes import Stored
+
+MOST_TO_CHOOSE = 128
+
+
+class StepSummary(Struct, frozen=True):
+    """One epoch of a rehearsal.
+
+    ``streams`` and ``bytes`` are what is still to be copied when it is committed (None: no size is
+    known), ``busiest`` the node that sends the most of it. ``fragile`` are nodes whose death would
+    then break a quorum, ``broken`` the ranges that lack one already. ``moment`` is its place in
+    the history, to go to in the player.
+    """
+
+    epoch: int
+    say: str
+    moment: int
+    streams: int
+    bytes: int | None
+    busiest: str | None
+    fragile: tuple[str, ...]
+    broken: int
+
+
+def rehearsal_of(
+    given: Imported,
+    operations: tuple[Operation, ...],
+    *,
+    in_flight: tuple[Operation, ...] = (),
+    shape: Shape = "cep",
+    stored: Stored | None = None,
+) -> Timeline:
+    """Rehearse operations to the end, or as far as they go; the history stands where they begin.
+
+    ``in_flight`` are operations under way beside those that the files show.
+
+    Raises:
+        BadInput: when an operation does not speak of this ring, is given twice, or those in flight
+            exclude each other.
+    """
+    seen = operations_of(given)
+    begun = tuple(dict.fromkeys((*seen, *in_flight)))
+    everything = (*begun, *operations)
+    for i, one in enumerate(everything):
+        if one in everything[:i]:
+            where = "in flight already" if one in begun else "given twice"
+            raise BadInput("operation", one.text, f"each operation once; this one is {where}")
+    # One node more than those that are down may crash: what if, at any step. Not where so many are
+    # offered that nobody could choose.
+    spare = int(len(given.ring.nodes) <= MOST_TO_CHOOSE)
+    m = model_for(
+        given,
+        everything,
+        shape,
+        begun=len(begun),
+        crashes=len(given.down) + spare,
+        stored=stored or Stored(tuple(_loads(given))),
+    )
+    timeline = Timeline(m)
+    _as_found(timeline, m, begun, given.down)
+    start = timeline.at
+    _begin(timeline, m)
+    first = timeline.at
+    while _round(timeline, m):
+        pass
+    timeline.goto(first if first != start else start)
+    return timeline
+
+
+def _loads(given: Imported) -> Iterator[tuple[str, int]]:
+    """The loads of the nodes that own tokens: of a newcomer nothing is read."""
+    return ((name, size) for name, size in given.loads.items() if name in given.ring.names)
+
+
+def opening_state(timeline: Timeline) -> Any:
+    """The state just before the first planned operation began; where none did, the one shown."""
+    begins = {one.operation.text for one in outcome(timeline)}
+    for moment in timeline.path():
+        one = timeline.moments[moment]
+        if one.action is not None and one.fold == 0 and timeline.model.verb(one.action) in begins:
+            return timeline.moments[one.parent].state
+    return timeline.state
+
+
+def _as_found(
+    timeline: Timeline, m: TcmCluster, begun: Iterable[Operation], down: Iterable[str]
+) -> None:
+    """What the tools show already: operations in flight, then nodes that are down."""
+    found = []
+    s = timeline.state
+    for operation in begun:
+        action = m.wrap["tcm"](Begin(operation))
+        refusal = m.refusal(s, action)
+        if refusal is not None:
+            allowed = f"one that may begin ({refusal.reason})"
+            raise BadInput("operation in flight", operation.text, allowed)
+        found.append(action)
+        s = m.apply(s, action)
+    for name in down:
+        action = m.wrap["tcm"](Crash(name))
+        if m.refusal(s, action) is None:
+            found.append(action)
+            s = m.apply(s, action)
+    if found:
+        timeline.run(found)
+
+
+def _begin(timeline: Timeline, m: TcmCluster) -> bool:
+    """Begin every operation that has not begun and may; whether any did."""
+    moved = False
+    for one in facts_rehearsal.planned(m, timeline.state):
+        action = m.wrap["tcm"](Begin(one.operation))
+        if one.status == "planned" and m.refusal(timeline.state, action) is None:
+            timeline.do(action)
+            moved = True
+    return moved
+
+
+def _round(timeline: Timeline, m: TcmCluster) -> bool:
+    """Everybody follows, data is streamed, each operation goes one step on; whether any did."""
+    _together(timeline, list(_behind(m, timeline.state)))
+    _together(timeline, list(_streams(m, timeline.state)))
+    moved = False
+    for sequence in m.tcm.sequences(timeline.state.tcm):
+        action = m.wrap["tcm"](Advance(sequence.node))
+        if m.refusal(timeline.state, action) is None:
+            timeline.do(action)
+            moved = True
+    return _begin(timeline, m) or moved
+
+
+def _together(timeline: Timeline, actions: list[Any]) -> None:
+    """Several actions as one folded step."""
+    if actions:
+        timeline.run(actions)
+
+
+def _behind(m: TcmCluster, s: Any) -> Iterator[Any]:
+    decided = len(s.log.entries)
+    taking_part = {one.node for one in facts.applied(m, s) if one.up}
+    for name, learned in zip(m.names, s.log.learned, strict=True):
+        if name in taking_part:
+            yield from (m.wrap["log"](Learn(name)) for _ in range(decided - learned))
+
+
+def _streams(m: TcmCluster, s: Any) -> Iterator[Any]:
+    for sequence in m.tcm.sequences(s.tcm):
+        if not awaits_streams(sequence):
+            continue
+        todo = tasks(sequence)
+        for i in pending(sequence, m.tcm.streamed(s.tcm, sequence.node)):
+            code = todo[i].displaced
+            displaced = None if code is None else m.names[code]
+            action = m.wrap["tcm"](Stream(sequence.node, displaced, m.names[todo[i].target]))
+            if m.refusal(s, action) is None:
+                yield action
+
+
+# -- what it comes to -----------------------------------------------------------------------------
+
+
+def steps(timeline: Timeline) -> tuple[StepSummary, ...]:
+    """Every epoch of the branch that is shown, with what an operator asks of it."""
+    m: Any = timeline.model
+    return tuple(
+        _summary(m, timeline, moment)
+        for moment in timeline.path()
+        if timeline.moments[moment].milestone is not None
+    )
+
+
+def _summary(m: TcmCluster, timeline: Timeline, moment: int) -> StepSummary:
+    one = timeline.moments[moment]
+    copies = [copy for copy in facts_rehearsal.copies(m, one.state) if not copy.done]
+    loads = facts_rehearsal.traffic_of(copies)
+    sizes = [copy.bytes for copy in copies if copy.bytes is not None]
+    lost = facts_rehearsal.losses(m, one.state)
+    line = facts.log(m, one.state)[-1]
+    return StepSummary(
+        facts.epoch(m, one.state),
+        f"{line.text} ({line.operation})",
+        moment,
+        len(copies),
+        sum(sizes) if sizes or not copies else None,
+        loads[0].node if loads and loads[0].sends else None,
+        fragile(m, lost),
+        max((loss.broken for loss in lost), default=0),
+    )
+
+
+def fragile(m: TcmCluster, lost: Iterable[Loss]) -> tuple[str, ...]:
+    """The nodes whose death would take a quorum from some range, in the order of the ring file."""
+    names = {name for loss in lost for name, _ in loss.nodes}
+    return tuple(sorted(names, key=lambda name: m.codes[name]))
+
+
+def standstill(timeline: Timeline) -> Iterator[str]:
+    """What did not come to its end, and why, a line each."""
+    m: Any = timeline.model
+    state = timeline.moments[timeline.tip].state
+    for one in outcome(timeline):
+        title = one.operation.title
+        if one.status == "planned" and one.refusal is not None:
+            yield f"{title} cannot begin: {one.refusal.reason}"
+        if one.status == "under way":
+            refusal = m.refusal(state, m.wrap["tcm"](Advance(one.operation.node)))
+            yield f"{title} stands still: {refusal.reason if refusal else 'nobody goes on'}"
+
+
+def outcome(timeline: Timeline) -> tuple[Planned, ...]:
+    """Every operation as it stands at the end of the branch that is shown."""
+    m: Any = timeline.model
+    return facts_rehearsal.planned(m, timeline.moments[timeline.tip].state)

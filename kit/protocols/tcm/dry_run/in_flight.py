@@ -1,0 +1,21 @@
+"""Operations that the tools of a cluster show in progress, as operations of the protocol."""
+
+from __future__ import annotations
+
+from kit.operators.importers.opening import Imported, InFlight
+from kit.protocols.tcm.rules.operations import Operation
+
+
+def operation_of(seen: InFlight) -> Operation | None:
+    """The operation to rehearse; None when its tokens are not known."""
+    if not seen.complete:
+        return None
+    if seen.kind == "join":
+        return Operation("join", seen.node, seen.tokens, dc=seen.dc, rack=seen.rack)
+    return Operation(seen.kind, seen.node, seen.tokens)
+
+
+def operations_of(given: Imported) -> tuple[Operation, ...]:
+    """Those of an import that can be rehearsed, in its order."""
+    found = (operation_of(seen) for seen in given.in_flight)
+    return tuple(one for one in found if one is not None)

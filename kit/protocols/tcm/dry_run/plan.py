@@ -1,0 +1,383 @@
+"""Rehearsing an operation on a ring: every step, its tables, what it copies and waits for.
+
+The rehearsal drives the same tcm model that the player shows: it begins the operation, lets every
+node catch up, streams, commits, and notes what it sees. Bounds at the ends of the line are None.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from kit.engine.log import Learn
+from kit.errors import BadInput, Refusal
+from kit.operators.importers.ringfile import LONGEST_NAME, RingFile
+from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.model import Stream
+from kit.protocols.tcm.parameters import TcmParameters
+from kit.protocols.tcm.rules.metadata import Advance, Begin, Metadata, Plan, Sequence
+from kit.protocols.tcm.rules.operations import Operation, register, ring_after
+from kit.protocols.tcm.rules.permit import conflicts, nodes, under_replicated
+from kit.protocols.tcm.rules.plan import plan
+from kit.protocols.tcm.rules.steps import Shape
+from kit.protocols.tcm.rules.streams import awaits_streams, sources, tasks
+from kit.ring.placements import Table
+from kit.ring.ranges import Bounds, Line, bounds, label
+from kit.ring.replication import LocalStrategy
+from kit.ring.sizes import Sizes, Stored
+from kit.ring.tokens import MURMUR3
+
+
+class Tables(Struct, frozen=True):
+    """The read and the write table of one keyspace: (left, right, replicas) rows."""
+
+    reads: tuple[Line, ...]
+    writes: tuple[Line, ...]
+
+
+class Copy(Struct, frozen=True, rename={"sources": "from", "target": "to"}):
+    """One range that must be copied; ``bytes`` is None when no size is known."""
+
+    keyspace: str
+    range: Bounds
+    sources: tuple[str, ...]
+    target: str
+    bytes: int | None
+
+
+class Wait(Struct, frozen=True):
+    """``needed`` of ``replicas`` must have applied the step before, for one range."""
+
+    keyspace: str
+    range: Bounds
+    dc: str | None
+    replicas: tuple[str, ...]
+    needed: int
+
+
+class RehearsedStep(Struct, frozen=True):
+    """One log event: the tables after it, and what must be done before it is committed."""
+
+    name: str
+    epoch: int
+    keyspaces: dict[str, Tables]
+    streams: tuple[Copy, ...]
+    barriers: tuple[Wait, ...]
+
+
+class Conflict(Struct, frozen=True):
+    """A range that the operation would lock, and the operation in flight that holds it."""
+
+    keyspace: str
+    range: Bounds
+    operation: str
+
+
+class Rehearsal(Struct, frozen=True):
+    """What an operation would do, or why it may not begin.
+
+    ``locks`` are the ranges it holds until its end (it would hold, when it is refused);
+    ``before`` are the tables as they stand before its first step.
+    """
+
+    operation: str
+    accepted: bool
+    reason: str | None
+    warnings: tuple[str, ...]
+    locks: dict[str, tuple[Bounds, ...]]
+    conflicts: tuple[Conflict, ...]
+    steps: tuple[RehearsedStep, ...]
+    before: dict[str, Tables]
+
+
+def model_for(
+    ring_file: RingFile,
+    operations: tuple[Operation, ...],
+    shape: Shape = "cep",
+    *,
+    begun: int | None = None,
+    crashes: int = 0,
+    stored: Stored | None = None,
+) -> TcmCluster:
+    """The tcm model of somebody's own ring; the first ``begun`` operations (None: all but the last)
+    are in flight already. ``stored`` is how much it holds, to show in a player.
+
+    Raises:
+        BadInput: when an operation does not speak of this ring.
+    """
+    space = ring_file.ring.space
+    ends = (None, None) if space == MURMUR3 else (space.low, space.high)
+    for operation in operations:
+        _check_names(operation)
+    return TcmCluster(
+        TcmParameters(
+            members=ring_file.ring.nodes,
+            keyspaces=ring_file.keyspaces,
+            low=ends[0],
+            high=ends[1],
+            operations=tuple(operation.text for operation in operations),
+            shape=shape,
+            epoch=ring_file.epoch - (len(operations) - 1 if begun is None else begun),
+            crashes=crashes,
+            stored=stored,
+        )
+    )
+
+
+def _check_names(operation: Operation) -> None:
+    """New names are as strict as those of a ring file: they are shown, stored and compared."""
+    for field in ("node", "dc", "rack"):
+        name = getattr(operation, field)
+        if name is not None and not (0 < len(name) <= LONGEST_NAME and name.isprintable()):
+            raise BadInput(field, name, f"a text of 1 to {LONGEST_NAME} printable characters")
+
+
+def rehearse(
+    ring_file: RingFile,
+    operation: Operation,
+    *,
+    in_flight: tuple[Operation, ...] = (),
+    shape: Shape = "cep",
+    sizes: Sizes | None = None,
+) -> Rehearsal:
+    """Run an operation on a ring through all its steps, everybody following.
+
+    ``in_flight`` are operations that are prepared already: their first event is committed, at an
+    epoch up to the ring file's.
+
+    Raises:
+        BadInput: when an operation does not speak of this ring, or those in flight exclude each
+            other.
+    """
+    half_in = _subject(operation) in {other.node for other in in_flight if _comes_in(other)}
+    m = model_for(ring_file, in_flight if half_in else (*in_flight, operation), shape)
+    s = m.start()
+    for other in in_flight:
+        s = _begun(m, s, other)
+    busy = _busy(operation, in_flight)
+    if half_in and busy is not None:
+        return Rehearsal(operation.text, False, busy.reason, (), {}, (), (), tables(m, s))
+    begin = _action(m, Begin(operation))
+    refusal = busy or m.refusal(s, begin)
+    if refusal is not None:
+        return _refused(m, s, operation, refusal)
+    before, metadata = tables(m, s), m.snapshot(s).metadata
+    s = m.apply(s, begin)
+    sequence = m.tcm.sequence(s.tcm, operation.node)
+    planned = sequence.plan if sequence else plan(metadata, operation, m.tcm.switches)
+    steps = [RehearsedStep(planned.steps[0].name, facts.epoch(m, s), tables(m, s), (), ())]
+    warnings = _warnings(metadata, operation)
+    while sequence is not None:
+        copies, waits = _copies(m, s, sequence, sizes), _waits(m, s, sequence)
+        s, name = _advanced(m, s, sequence), sequence.next.name
+        steps.append(RehearsedStep(name, facts.epoch(m, s), tables(m, s), copies, waits))
+        sequence = m.tcm.sequence(s.tcm, operation.node)
+    warnings += tuple(
+        f"nobody who is alive holds {copy.keyspace} {label(copy.range)}: its data is lost"
+        for step in steps
+        for copy in step.streams
+        if not copy.sources
+    )
+    locks = _locks(m, metadata, planned)
+    return Rehearsal(operation.text, True, None, warnings, locks, (), tuple(steps), before)
+
+
+def tables(m: TcmCluster, s: Any) -> dict[str, Tables]:
+    """The tables of every keyspace as they stand; a local keyspace has no rows."""
+    snapshot = m.snapshot(s)
+    found = dict.fromkeys(facts.keyspaces(m), Tables((), ()))
+    for group, placement in enumerate(snapshot.placements):
+        reads = _lines(m, placement.reads)
+        same = placement.writes == placement.reads
+        shown = Tables(reads, reads if same else _lines(m, placement.writes))
+        for keyspace in snapshot.metadata.keyspaces_of(group):
+            found[keyspace] = shown
+    return found
+
+
+def _lines(m: TcmCluster, table: Table) -> tuple[Line, ...]:
+    space = facts.space(m)
+    return tuple((*bounds(space, row.left, row.right), row.replicas) for row in table.rows(m.names))
+
+
+def _action(m: TcmCluster, own: Any) -> Any:
+    return m.wrap["tcm"](own)
+
+
+def _comes_in(operation: Operation) -> bool:
+    return operation.kind in ("join", "replace")
+
+
+def _subject(operation: Operation) -> str | None:
+    """The member that an operation speaks of; a join speaks of none."""
+    if operation.kind == "join":
+        return None
+    return operation.target if operation.kind == "replace" else operation.node
+
+
+def _busy(operation: Operation, in_flight: tuple[Operation, ...]) -> Refusal | None:
+    """A node takes part in one operation at a time, also while it is only just coming in."""
+    for other in in_flight:
+        both = [name for name in operation.involved if name in other.involved]
+        if both:
+            return Refusal(f"{both[0]} already takes part in an operation: {other.title}")
+    return None
+
+
+def _begun(m: TcmCluster, s: Any, operation: Operation) -> Any:
+    action = _action(m, Begin(operation))
+    field = "operation in flight"
+    refusal = m.refusal(s, action)
+    if refusal is not None:
+        raise BadInput(field, operation.text, f"one that may begin ({refusal.reason})")
+    s = m.apply(s, action)
+    if m.tcm.sequence(s.tcm, operation.node) is None:
+        allowed = "one of several events (this one is done in one and never in flight)"
+        raise BadInput(field, operation.text, allowed)
+    return s
+
+
+def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> Rehearsal:
+    metadata = m.snapshot(s).metadata
+    space = facts.space(m)
+    planned = plan(metadata, operation, m.tcm.switches)
+    found = tuple(
+        Conflict(keyspace, bounds(space, c.ours.left, c.ours.right), c.operation.text)
+        for c in conflicts(metadata, planned, m.tcm.switches)
+        for keyspace in metadata.keyspaces_of(c.group)
+    )
+    order = facts.keyspaces(m)
+    found = tuple(sorted(found, key=lambda c: order.index(c.keyspace)))
+    locks = _locks(m, metadata, planned)
+    return Rehearsal(operation.text, False, refusal.reason, (), locks, found, (), tables(m, s))
+
+
+def _waits(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Wait, ...]:
+    """The barriers before the next step, by keyspace, range and datacenter."""
+    metadata, space = m.snapshot(s).metadata, facts.space(m)
+    order = {keyspace: at for at, keyspace in enumerate(facts.keyspaces(m))}
+    rows = [
+        (order[keyspace], b.range.left, b.range.right, b.dc or "", keyspace, b)
+        for b in m.barriers(s, sequence)
+        for keyspace in metadata.keyspaces_of(b.group)
+    ]
+    return tuple(
+        Wait(
+            keyspace,
+            bounds(space, left, right),
+            b.dc,
+            tuple(m.names[code] for code in b.replicas),
+            b.needed,
+        )
+        for _, left, right, _, keyspace, b in sorted(rows, key=lambda row: row[:4])
+    )
+
+
+def _copies(m: TcmCluster, s: Any, sequence: Sequence, sizes: Sizes | None) -> tuple[Copy, ...]:
+    """What must be complete before the next step, by keyspace, range and target."""
+    if not awaits_streams(sequence):
+        return ()
+    metadata, space = m.snapshot(s).metadata, facts.space(m)
+    order = {keyspace: at for at, keyspace in enumerate(facts.keyspaces(m))}
+    down, _ = m.tcm.absent(s.tcm, sequence.plan.operation)
+    found = []
+    for t in sequence.plan.transfers:
+        left, right = t.range.left, t.range.right
+        givers = tuple(m.names[code] for code in sources(t, down))
+        for name in metadata.keyspaces_of(t.group):
+            size = sizes.of(name, left, right, givers) if sizes else None
+            copy = Copy(name, bounds(space, left, right), givers, m.names[t.target], size)
+            found.append((order[name], left, right, t.target, copy))
+    return tuple(row[-1] for row in sorted(found, key=lambda row: row[:4]))
+
+
+def _advanced(m: TcmCluster, s: Any, sequence: Sequence) -> Any:
+    """Everybody catches up, data is streamed, the next step is committed."""
+    decided = len(s.log.entries)
+    for name, learned in zip(m.names, s.log.learned, strict=True):
+        if name not in s.tcm.down:
+            for _ in range(decided - learned):
+                s = m.apply(s, m.wrap["log"](Learn(name)))
+    for task in tasks(sequence) if awaits_streams(sequence) else ():
+        displaced = None if task.displaced is None else m.names[task.displaced]
+        s = m.apply(s, _action(m, Stream(sequence.node, displaced, m.names[task.target])))
+    return m.act(s, _action(m, Advance(sequence.node)))
+
+
+def _locks(m: TcmCluster, metadata: Metadata, planned: Plan) -> dict[str, tuple[Bounds, ...]]:
+    """The ranges that the operation holds from its first event to its last."""
+    space = facts.space(m)
+    found: dict[str, tuple[Bounds, ...]] = dict.fromkeys(facts.keyspaces(m), ())
+    for group, moved in enumerate(planned.movements):
+        for keyspace in metadata.keyspaces_of(group):
+            found[keyspace] = tuple(bounds(space, r.left, r.right) for r in moved.locked)
+    return found
+
+
+def _assumed_place(metadata: Metadata, operation: Operation) -> list[str]:
+    """Where a joining node is put when nobody says, and there is a choice."""
+    if operation.kind != "join":
+        return []
+    members = [node for node in metadata.ring.nodes if node.tokens]
+    registered = register(metadata.ring, operation)
+    place = registered.nodes[registered.code(operation.node)]
+    assumed = []
+    if operation.dc is None and len({node.dc for node in members}) > 1:
+        assumed.append(f"datacenter {place.dc}")
+    if operation.rack is None and len({(node.dc, node.rack) for node in members}) > 1:
+        assumed.append(f"rack {place.rack}")
+    return [f"{operation.node} is taken to be in {' and '.join(assumed)}"] if assumed else []
+
+
+def _warnings(metadata: Metadata, operation: Operation) -> tuple[str, ...]:
+    """What is no reason to refuse, but should be known beforehand."""
+    after = ring_after(register(metadata.ring, operation), operation)
+    found = []
+    for keyspace in metadata.keyspaces:
+        if isinstance(keyspace.replication, LocalStrategy):
+            continue
+        now, then = (
+            {
+                dc: (wanted, there)
+                for dc, wanted, there in under_replicated(ring, keyspace.replication)
+            }
+            for ring in (metadata.ring, after)
+        )
+        for dc in dict.fromkeys((*now, *then)):
+            wanted = (now.get(dc) or then[dc])[0]
+            counts = [rows[dc][1] if dc in rows else None for rows in (now, then)]
+            found.append(_too_few(keyspace.name, dc, wanted, counts))
+    found += _assumed_place(metadata, operation)
+    if operation.kind == "assassinate":
+        found.append("assassinate streams nothing: run a repair afterwards")
+    if operation.force:
+        found.append("forced: the replication check was not made")
+    return tuple(found)
+
+
+def _too_few(keyspace: str, dc: str | None, wanted: int, counts: list[int | None]) -> str:
+    """``keyspace ks wants 3 replicas in dc1: 2 nodes there now, enough afterwards``."""
+    where = f" in {dc}" if dc else ""
+    now, then = ("enough" if count is None else nodes(count) for count in counts)
+    return f"keyspace {keyspace} wants {wanted} replicas{where}: {now} now, {then} afterwards"
+
+
+def as_json(rehearsal: Rehearsal) -> str:
+    """A rehearsal as JSON in ASCII; ``conflicts`` only where it was refused."""
+    plain: dict[str, Any] = msgspec.structs.asdict(rehearsal)
+    del plain["before"]
+    if rehearsal.accepted:
+        del plain["conflicts"]
+    text = msgspec.json.encode(plain).decode()
+    return text if text.isascii() else "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    """A character of a JSON text; beyond ASCII they occur inside strings only."""
+    if character.isascii():
+        return character
+    units = character.encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))

@@ -1,0 +1,277 @@
+"""A rehearsal for one's own ring in a notebook: the player, and what it all comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import ipywidgets
+
+from kit.engine.registry import one_of
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from kit.operators.importers.cql import parse_keyspace
+from kit.operators.importers.jsonfile import read_text
+from kit.operators.importers.opening import Imported, import_texts, open_ring
+from kit.operators.importers.ringfile import LARGEST_FILE, RingFile
+from kit.operators.importers.sizes import checked_nodes, read_stored
+from kit.protocols.tcm.dry_run.history import (
+    StepSummary,
+    opening_state,
+    outcome,
+    rehearsal_of,
+    standstill,
+    steps,
+)
+from kit.protocols.tcm.facts import dry_run as facts_rehearsal
+from kit.protocols.tcm.facts.dry_run import Load, Pair, Planned
+from kit.protocols.tcm.panels.dry_run import MOST_NODES, counted, volume
+from kit.protocols.tcm.rules.operations import FORM, Operation, parse_operation
+from kit.protocols.tcm.rules.steps import SHAPES, Shape
+from kit.ring.replication import Keyspace
+from kit.ring.sizes import Stored
+from kit.views.fragment import Frag, h
+from kit.views.static import static_html
+from kit.widgets.player import Player
+
+RingSource: TypeAlias = RingFile | str | Path | Sequence[str | Path]
+Operations: TypeAlias = str | Operation | Iterable[str | Operation]
+SizesSource: TypeAlias = Stored | Mapping[str, int] | str | Path | None
+HEADS = ("epoch", "what is committed", "to copy", "most loaded source", "must not die")
+
+
+class Rehearsed:
+    """A rehearsal: the player, and its figures as data.
+
+    ``ring`` is what was opened, ``steps`` every epoch, ``operations`` each operation as it stands
+    at the end, ``pairs`` whether two may be under way at once before any has begun, ``loads`` what
+    each node sends and receives in all; ``warnings`` are lines to read first.
+    """
+
+    def __init__(self, ring: Imported, timeline: Timeline, *, controls: bool = False) -> None:
+        """What a finished history comes to; the player shows it where it stands."""
+        self.ring = ring
+        self.timeline = timeline
+        self.steps: tuple[StepSummary, ...] = steps(timeline)
+        self.operations: tuple[Planned, ...] = outcome(timeline)
+        m: Any = timeline.model
+        self.pairs: tuple[Pair, ...] = facts_rehearsal.pairs(m, opening_state(timeline))
+        last = timeline.moments[timeline.tip].state
+        self.loads: tuple[Load, ...] = facts_rehearsal.traffic(m, last)
+        self.warnings = (*ring.warnings, *_down(ring), *standstill(timeline))
+        self.player = Player(timeline, controls=controls)
+        told = ipywidgets.HTML(h("div", self._told(), class_="kp").html())
+        self.box = ipywidgets.VBox([told, self.player])
+
+    def _told(self) -> list[Frag]:
+        """The warnings and the table of steps."""
+        return [
+            h(
+                "ul",
+                [h("li", h("b", "! "), line, class_="soft") for line in self.warnings],
+                aria_label="warnings",
+            ),
+            h(
+                "details",
+                h("summary", self.summary()),
+                h(
+                    "table",
+                    h("caption", "Every epoch, and what holds when it is committed"),
+                    h("thead", h("tr", [h("th", word, scope="col") for word in HEADS])),
+                    h("tbody", [_row(one) for one in self.steps]),
+                ),
+                open=False,
+            ),
+        ]
+
+    def summary(self) -> str:
+        """What becomes of each operation, in a line."""
+        words = {"done": "done", "under way": "not finished", "planned": "not begun"}
+        ends = [f"{one.operation.title}: {words[one.status]}" for one in self.operations]
+        total = sum(one.receives_bytes or 0 for one in self.loads)
+        known = any(one.receives_bytes is not None for one in self.loads)
+        streams = sum(one.receives for one in self.loads)
+        size = f"{volume(total)} in " if known else ""
+        epochs = counted(len(self.steps), "epoch")
+        copied = f"{size}{counted(streams, 'stream')}" if streams else "nothing"
+        return f"{'; '.join(ends)}. {epochs}; {copied} copied."
+
+    def text(self) -> str:
+        """All of it as text: warnings, the table of steps, the moment that is shown."""
+        lines = [f"warning: {line}" for line in self.warnings]
+        lines += [self.summary(), ""]
+        table = [HEADS, *(_cells(one) for one in self.steps)]
+        widths = [max(len(row[i]) for row in table) for i in range(len(HEADS))]
+        lines += [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in table
+        ]
+        return "\n".join([*lines, "", self.player.text()])
+
+    def static(self) -> str:
+        """All of it as HTML that survives an untrusted notebook."""
+        return static_html(*self._told()) + self.player.static()
+
+    def __repr__(self) -> str:
+        return f"Rehearsed({self.summary()})"
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        bundle = self.box._repr_mimebundle_(**options) or {}
+        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        return {**data, "text/plain": repr(self), "text/html": self.static()}
+
+
+def rehearse(
+    ring: RingSource,
+    operations: Operations,
+    *,
+    keyspaces: Iterable[str | Keyspace] = (),
+    sizes: SizesSource = None,
+    in_flight: Operations = (),
+    shape: Shape = "cep",
+    controls: bool = False,
+) -> Rehearsed:
+    """Rehearse operations on a ring of one's own, and open a player on it.
+
+    ``ring`` is a file, several files of one cluster, their text, or what was imported from them:
+    what `nodetool ring`, `status` and `describering` print, dumps of the system tables, ring files.
+    ``operations`` are lines such as ``decommission n7`` or ``join X --tokens 5,7``, one or several;
+    ``in_flight`` those that have begun beside what the files show. ``keyspaces`` add what files do
+    not tell: ``ks={"class": "SimpleStrategy", "replication_factor": 3}``. ``sizes`` are bytes by
+    node, or a file of sizes; without them the loads that the files tell count.
+
+    Raises:
+        BadInput: for a file, a keyspace, an operation or a size that is not acceptable, in one line
+            that names it; nothing is opened then.
+    """
+    given = opened(ring, keyspaces)
+    planned = _lines("operations", operations)
+    if not planned:
+        raise BadInput("operations", operations, f"one line or several: {FORM}")
+    if shape not in SHAPES:
+        raise BadInput("shape", shape, one_of(str(shape), list(SHAPES)))
+    timeline = rehearsal_of(
+        given,
+        planned,
+        in_flight=_lines("in_flight", in_flight),
+        shape=shape,
+        stored=_stored(sizes, given),
+    )
+    return Rehearsed(given, timeline, controls=controls)
+
+
+def opened(ring: RingSource, keyspaces: Iterable[str | Keyspace] = ()) -> Imported:
+    """A ring from whatever holds one.
+
+    Raises:
+        BadInput: when it is none, or no keyspace is known.
+    """
+    several = (keyspaces,) if isinstance(keyspaces, str | Keyspace) else keyspaces
+    asked = tuple(_keyspace(one) for one in several)
+    if isinstance(ring, RingFile):
+        found = ring if isinstance(ring, Imported) else _imported(ring)
+        if asked:
+            raise BadInput("keyspaces", asked[0].name, "none beside a ring that was opened already")
+    else:
+        found = _read([ring] if isinstance(ring, str | Path) else ring, asked)
+    if not found.keyspaces:
+        allowed = (
+            'one or more: keyspaces=\'ks={"class": "SimpleStrategy", "replication_factor": 3}\''
+        )
+        raise BadInput("keyspaces", None, allowed)
+    return found
+
+
+def _keyspace(given: str | Keyspace) -> Keyspace:
+    """A keyspace; what is wrong with it is said in a notebook's words."""
+    if isinstance(given, Keyspace):
+        return given
+    try:
+        return parse_keyspace(given)
+    except BadInput as error:
+        field = error.field.replace("--keyspace", "keyspaces")
+        raise BadInput(field, error.value, error.allowed) from None
+
+
+def _imported(ring: RingFile) -> Imported:
+    return Imported(ring.epoch, ring.ring, ring.keyspaces)
+
+
+def _read(sources: Any, keyspaces: Sequence[Keyspace]) -> Imported:
+    given = list(sources) if isinstance(sources, Sequence) else [sources]
+    for one in given:
+        if not isinstance(one, str | Path):
+            raise BadInput("ring", one, "a file, several files, their text, or an imported ring")
+    if not any(_is_text(one) for one in given):
+        return open_ring(given, keyspaces)
+    return import_texts(
+        [
+            (f"text {i}", str(one))
+            if _is_text(one)
+            else (str(one), read_text(one, "ring file", LARGEST_FILE, "text"))
+            for i, one in enumerate(given, 1)
+        ],
+        keyspaces,
+    )
+
+
+def _is_text(source: str | Path) -> bool:
+    """Whether it is the content itself; no name of a file has several lines or begins so."""
+    return isinstance(source, str) and ("\n" in source or source.lstrip()[:1] in ("{", "["))
+
+
+def _lines(field: str, given: Operations) -> tuple[Operation, ...]:
+    several = (given,) if isinstance(given, str | Operation) else given
+    if not isinstance(several, Iterable):
+        raise BadInput(field, given, f"one line or several: {FORM}")
+    found: list[Operation] = []
+    for one in several:
+        if isinstance(one, Operation):
+            found.append(one)
+        elif isinstance(one, str):
+            found += [parse_operation(line) for line in one.splitlines() if line.strip()]
+        else:
+            raise BadInput(field, one, f"a line of text: {FORM}")
+    return tuple(found)
+
+
+def _stored(sizes: SizesSource, given: Imported) -> Stored | None:
+    if sizes is None or isinstance(sizes, Stored):
+        return sizes
+    if isinstance(sizes, Mapping):
+        return Stored(checked_nodes(sizes, given))
+    return read_stored(sizes, given)
+
+
+def _down(ring: Imported) -> Iterator[str]:
+    if ring.down:
+        are = "is" if len(ring.down) == 1 else "are"
+        names = ", ".join(ring.down[:MOST_NODES])
+        rest = len(ring.down) - MOST_NODES
+        more = f" and {counted(rest, 'more node')}" if rest > 0 else ""
+        yield f"{names}{more} {are} down: nothing is streamed from there, nothing acknowledged"
+
+
+def _cells(one: StepSummary) -> tuple[str, str, str, str, str]:
+    size = "" if one.bytes is None else f"{volume(one.bytes)} in "
+    return (
+        str(one.epoch),
+        one.say,
+        f"{size}{counted(one.streams, 'stream')}" if one.streams else "–",
+        one.busiest or "–",
+        _must_not_die(one),
+    )
+
+
+def _must_not_die(one: StepSummary) -> str:
+    broken = f"{counted(one.broken, 'range')} broken now; " if one.broken else ""
+    names = ", ".join(one.fragile[:3])
+    rest = len(one.fragile) - 3
+    more = f" and {rest:,} more" if rest > 0 else ""
+    return f"{broken}{names}{more}" if names else f"{broken}any one may"
+
+
+def _row(one: StepSummary) -> Frag:
+    first, *others = _cells(one)
+    return h("tr", h("th", first, scope="row"), [h("td", cell) for cell in others])

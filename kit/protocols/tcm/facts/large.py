@@ -1,0 +1,196 @@
+"""Rows of tables too long to read: how many, which of them changed, whom they name.
+
+What :mod:`kit.protocols.tcm.facts.moment` tells of every row, these tell of columns, and make rows
+only of those that are shown. Where a table does not cut the line into pieces (a safeguard is off),
+and where reads and writes are cut differently, there are no columns to compare; then rows are asked
+for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.facts.memo import kept
+from kit.protocols.tcm.facts.moment import NodeRow, RangeRow, nodes, space
+from kit.protocols.tcm.rules.metadata import locks
+from kit.ring.placements import Placement, Table, same_sets
+from kit.ring.topology import Tokens
+
+
+class Served(Struct, frozen=True):
+    """How many ranges a node is read from and written to."""
+
+    node: str
+    reads: int
+    writes: int
+
+
+class Spread(Struct, frozen=True):
+    """The parts of the line (counted from 0) that hold tokens of a node; None: of all at rest."""
+
+    node: NodeRow | None
+    bins: tuple[int, ...]
+
+
+class Changed(Struct, frozen=True):
+    """A range that the step changed: as it is, and the row that held its last token before."""
+
+    now: RangeRow
+    before: RangeRow
+
+
+class Changes(Struct, frozen=True):
+    """The first ranges that a step changed, and in how many it changed reads, writes, either."""
+
+    rows: tuple[Changed, ...]
+    reads: int
+    writes: int
+    either: int
+
+
+def length(m: TcmCluster, s: Any, keyspace: str) -> int | None:
+    """How many ranges a keyspace's tables have; None where they cannot be compared by columns."""
+    found = _placement(m, s, keyspace)
+    if found is None:
+        return None
+    reads, writes = found.reads, found.writes
+    same = reads is writes or (
+        reads.partitions and writes.partitions and np.array_equal(reads.rights, writes.rights)
+    )
+    return len(reads) if same else None
+
+
+def _placement(m: TcmCluster, s: Any, keyspace: str) -> Placement | None:
+    snapshot = m.snapshot(s)
+    group = snapshot.metadata.group_of(keyspace)
+    return None if group is None else snapshot.placements[group]
+
+
+def listed(m: TcmCluster, s: Any, keyspace: str, first: int, last: int) -> tuple[RangeRow, ...]:
+    """Some rows of a keyspace, from number ``first`` to before ``last``, without who holds them."""
+    placement = _placement(m, s, keyspace)
+    assert placement is not None
+    return tuple(
+        _row(m, placement, at, None) for at in range(first, min(last, len(placement.reads)))
+    )
+
+
+def look(m: TcmCluster, s: Any, keyspace: str, first: int, last: int) -> bytes:
+    """The content of some rows, to tell at once whether they are the same as others."""
+    placement = _placement(m, s, keyspace)
+    assert placement is not None
+    part = slice(first, last)
+    tables = (
+        (placement.reads,)
+        if placement.reads is placement.writes
+        else (placement.reads, placement.writes)
+    )
+    found = [placement.reads.lefts[part][:1].tobytes()]
+    for table in tables:
+        groups = table.groups[part]
+        used = groups[:, (groups >= 0).any(axis=0)]
+        found += [table.rights[part].tobytes(), str(used.shape).encode(), used.tobytes()]
+    return b"|".join(found)
+
+
+def _row(m: TcmCluster, placement: Placement, at: int, holder: str | None) -> RangeRow:
+    reads, writes = placement.reads, placement.writes
+    left, right = int(reads.lefts[at]), int(reads.rights[at])
+    line = space(m)
+    names = tuple(m.names[code] for code in reads.codes(at))
+    same = reads is writes
+    others = names if same else tuple(m.names[code] for code in writes.codes(at))
+    return RangeRow(left, right, line.label(left), line.label(right), names, others, holder)
+
+
+def rows_of(
+    m: TcmCluster, s: Any, keyspace: str, tokens: Iterable[int], most: int
+) -> tuple[RangeRow, ...]:
+    """The first rows that hold any of these tokens, without who holds them."""
+    placement = _placement(m, s, keyspace)
+    assert placement is not None
+    wanted = np.array(sorted(set(tokens)), np.int64)
+    found = np.unique(np.searchsorted(placement.reads.rights, wanted))
+    return tuple(_row(m, placement, at, None) for at in found[:most].tolist())
+
+
+def spread(m: TcmCluster, s: Any, bins: int) -> tuple[Spread, ...]:
+    """In which of so many equal parts of the line there are tokens: nodes at rest together, first;
+    each other node by itself.
+    """
+    key = ("spread", s.tcm.events, s.tcm.down, bins)
+    return kept(m, key, lambda: tuple(_spread(m, s, bins)))
+
+
+def _spread(m: TcmCluster, s: Any, bins: int) -> Iterator[Spread]:
+    others = [node for node in nodes(m, s) if node.status != "joined" or not node.up]
+    ring = m.snapshot(s).metadata.ring
+    apart = np.array([m.codes[node.name] for node in others], np.int64)
+    resting = ring.tokens[~np.isin(ring.owners, apart)]
+    yield Spread(None, _bins(m, resting, bins))
+    for node in others:
+        if node.tokens:
+            yield Spread(node, _bins(m, np.array(node.tokens, np.int64), bins))
+
+
+def _bins(m: TcmCluster, tokens: Tokens, bins: int) -> tuple[int, ...]:
+    line = space(m)
+    share = (tokens.astype(np.float64) - line.low) / (float(line.high) - line.low)
+    return tuple(np.unique(np.minimum((share * bins).astype(np.int64), bins - 1)).tolist())
+
+
+def served(m: TcmCluster, s: Any, keyspace: str) -> tuple[Served, ...]:
+    """How many ranges each node serves, by name."""
+    placement = _placement(m, s, keyspace)
+    assert placement is not None
+
+    def work() -> tuple[Served, ...]:
+        reads, writes = (_counts(m, table) for table in (placement.reads, placement.writes))
+        return tuple(
+            Served(name, int(reads[code]), int(writes[code]))
+            for name, code in sorted(m.codes.items())
+            if reads[code] or writes[code]
+        )
+
+    return kept(m, ("served", s.tcm.events, keyspace), work)
+
+
+def _counts(m: TcmCluster, table: Table) -> Any:
+    return np.bincount(table.groups[table.groups >= 0], minlength=len(m.names))
+
+
+def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Changes:
+    """What the step from ``before`` changed; both states have columns (see :func:`length`)."""
+    if before is None or before.tcm.events == s.tcm.events:
+        return Changes((), 0, 0, 0)
+    key = ("changes", s.tcm.events, before.tcm.events, keyspace, most)
+    return kept(m, key, lambda: _changes(m, s, before, keyspace, most))
+
+
+def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Changes:
+    now, then = _placement(m, s, keyspace), _placement(m, before, keyspace)
+    assert now is not None
+    assert then is not None
+    was = np.minimum(np.searchsorted(then.reads.rights, now.reads.rights), len(then.reads) - 1)
+    reads = ~same_sets(now.reads.groups, then.reads.groups[was])
+    writes = ~same_sets(now.writes.groups, then.writes.groups[was])
+    either = np.flatnonzero(reads | writes)
+    group = m.snapshot(s).metadata.group_of(keyspace)
+    held = [
+        (locked, sequence.plan.operation.title)
+        for sequence in m.snapshot(s).metadata.sequences
+        for at, locked in locks(sequence)
+        if at == group
+    ]
+    rows = []
+    for at in either[:most].tolist():
+        right = int(now.reads.rights[at])
+        holder = next((title for one, title in held if one.left < right <= one.right), None)
+        former = _row(m, then, int(was[at]), None)
+        rows.append(Changed(_row(m, now, at, holder), former))
+    return Changes(tuple(rows), int(reads.sum()), int(writes.sum()), len(either))

@@ -1,0 +1,393 @@
+"""What a picture needs to know of a moment, as plain data: rows, epochs, barriers, streams, locks.
+
+Views, the command line and notebooks show these; they never compute protocol facts themselves.
+Every function takes the model and a state and is pure. Epochs are absolute.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from kit.engine.registry import one_of
+from kit.errors import BadInput
+from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.facts.dry_run import sizes, sources
+from kit.protocols.tcm.facts.memo import kept
+from kit.protocols.tcm.rules.barrier import Barrier
+from kit.protocols.tcm.rules.metadata import Begin, Cancel, Sequence, Snapshot, locks
+from kit.protocols.tcm.rules.plan import plan
+from kit.protocols.tcm.rules.steps import BEFORE, COURSES, SENTENCES
+from kit.protocols.tcm.rules.streams import tasks
+from kit.ring.ranges import Range
+from kit.ring.tokens import TokenSpace
+
+
+class RangeRow(Struct, frozen=True):
+    """One range with its read and write group; labels read as in ``(100, 150]``.
+
+    ``locked_by`` is the title of the operation that holds it.
+    """
+
+    left: int
+    right: int
+    left_label: str
+    right_label: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    locked_by: str | None = None
+
+    @property
+    def label(self) -> str:
+        """``(100, 150]``."""
+        return f"({self.left_label}, {self.right_label}]"
+
+
+class LogLine(Struct, frozen=True):
+    """One committed epoch: what the event did, and for which operation."""
+
+    epoch: int
+    text: str
+    operation: str
+
+
+class Applied(Struct, frozen=True):
+    """How far a node has applied the log; ``held`` are epochs it holds back above a gap."""
+
+    node: str
+    epoch: int
+    up: bool
+    held: tuple[int, ...] = ()
+
+
+class BarrierRow(Struct, frozen=True):
+    """The barrier of one range before the next step, with its evidence."""
+
+    keyspace: str
+    left: int
+    right: int
+    label: str
+    dc: str | None
+    replicas: tuple[str, ...]
+    needed: int
+    acked: tuple[str, ...]
+    missing: tuple[str, ...]
+    met: bool
+    epoch: int
+
+
+class StreamRow(Struct, frozen=True):
+    """One range that must be on ``target`` before the read switch, and who streams it."""
+
+    keyspace: str
+    left: int
+    right: int
+    label: str
+    sources: tuple[str, ...]
+    target: str
+    done: bool
+    bytes: int | None = None
+
+
+class StepRow(Struct, frozen=True):
+    """A step of an operation: ``done``, ``next`` or ``pending``."""
+
+    name: str
+    text: str
+    status: str
+
+
+class LockRow(Struct, frozen=True):
+    """A locked range."""
+
+    keyspace: str
+    left: int
+    right: int
+    label: str
+
+
+class OperationRow(Struct, frozen=True):
+    """An operation under way, with all that it waits for.
+
+    ``state`` is its state in the diagram of :func:`kit.protocols.tcm.rules.steps.transitions`.
+    """
+
+    node: str
+    kind: str
+    title: str
+    state: str
+    steps: tuple[StepRow, ...]
+    barriers: tuple[BarrierRow, ...]
+    streams: tuple[StreamRow, ...]
+    locks: tuple[LockRow, ...]
+    cancelling: bool
+
+
+class NodeRow(Struct, frozen=True):
+    """A node: where it is, what it owns, what it is doing."""
+
+    name: str
+    dc: str
+    rack: str
+    tokens: tuple[int, ...]
+    status: str
+    up: bool
+
+
+def space(m: TcmCluster) -> TokenSpace:
+    """The line of tokens."""
+    return m.tcm.cluster.ring.space
+
+
+def focus(m: TcmCluster) -> Range | None:
+    """The part of the line that a worked example shows; None for all of it."""
+    return m.tcm.cluster.focus
+
+
+def keyspaces(m: TcmCluster) -> tuple[str, ...]:
+    """The names of all keyspaces."""
+    return tuple(keyspace.name for keyspace in m.tcm.cluster.keyspaces)
+
+
+def replication(m: TcmCluster, keyspace: str | None = None) -> str:
+    """A keyspace's replication in words."""
+    found = next(k for k in m.tcm.cluster.keyspaces if k.name == _keyspace(m, keyspace))
+    return found.replication.label
+
+
+def _keyspace(m: TcmCluster, keyspace: str | None) -> str:
+    names = keyspaces(m)
+    if keyspace is None:
+        return names[0]
+    if keyspace not in names:
+        raise BadInput("keyspace", keyspace, one_of(keyspace, list(names)))
+    return keyspace
+
+
+def epoch(m: TcmCluster, s: Any) -> int:
+    """The newest committed epoch."""
+    return m.snapshot(s).metadata.epoch
+
+
+def computations(m: TcmCluster) -> int:
+    """How often placements were computed so far: once an epoch, never for a request."""
+    return m.tcm.computations
+
+
+def at_rest(m: TcmCluster, s: Any) -> bool:
+    """Whether every range is read from exactly where it is written to."""
+    return all(p.reads == p.writes for p in m.snapshot(s).placements)
+
+
+def rows(
+    m: TcmCluster, s: Any, keyspace: str | None = None, at: int | None = None
+) -> tuple[RangeRow, ...]:
+    """The ranges of a keyspace with their groups, at the newest epoch or at epoch ``at``.
+
+    Read and write tables have equal ranges, unless a safeguard is off; then a range that only
+    one of them has shows an empty group in the other. A local keyspace has no rows.
+
+    Raises:
+        BadInput: for an unknown keyspace.
+    """
+    return _rows(m, m.snapshot(s, at), _keyspace(m, keyspace))
+
+
+def _rows(m: TcmCluster, snapshot: Snapshot, keyspace: str) -> tuple[RangeRow, ...]:
+    group = snapshot.metadata.group_of(keyspace)
+    if group is None:
+        return ()
+    placement = snapshot.placements[group]
+    reads = {(r.left, r.right): r.replicas for r in placement.reads.rows(m.names)}
+    writes = {(r.left, r.right): r.replicas for r in placement.writes.rows(m.names)}
+    held = [
+        (locked, sequence.plan.operation.title)
+        for sequence in snapshot.metadata.sequences
+        for at, locked in locks(sequence)
+        if at == group
+    ]
+    line = space(m)
+    found = []
+    for left, right in sorted({*reads, *writes}):
+        owner = next((title for r, title in held if r.left < right and left < r.right), None)
+        bounds = (left, right, line.label(left), line.label(right))
+        pair = (reads.get((left, right), ()), writes.get((left, right), ()))
+        found.append(RangeRow(*bounds, *pair, owner))
+    return tuple(found)
+
+
+def owners(m: TcmCluster, s: Any, token: int, keyspace: str | None = None) -> RangeRow:
+    """The row that serves a token: a look-up, which computes no placement.
+
+    Raises:
+        BadInput: when the token is outside the space.
+    """
+    space(m).check(token, "token")
+    found = rows(m, s, keyspace)
+    return next(row for row in found if row.left < token <= row.right)
+
+
+def log(m: TcmCluster, s: Any) -> tuple[LogLine, ...]:
+    """Every committed epoch, oldest first."""
+    return tuple(
+        _line(m, s, m.parameters.epoch + i + 1, event) for i, event in enumerate(s.tcm.events)
+    )
+
+
+def _line(m: TcmCluster, s: Any, at: int, event: Any) -> LogLine:
+    node = event.operation.node if isinstance(event, Begin) else event.node
+    before = m.snapshot(s, at - 1).metadata.sequence(node)
+    after = m.snapshot(s, at).metadata.sequence(node)
+    if after is not None:
+        return _worded(at, after, after.steps[after.done - 1].name)
+    if isinstance(event, Begin):
+        only = plan(m.snapshot(s, at - 1).metadata, event.operation, m.tcm.switches).steps[0]
+        return LogLine(at, SENTENCES[only.name], event.operation.title)
+    assert before is not None
+    name = "cancel" if isinstance(event, Cancel) else before.next.name
+    return _worded(at, before, name)
+
+
+def _worded(at: int, sequence: Sequence, name: str) -> LogLine:
+    return LogLine(at, SENTENCES[name], sequence.plan.operation.title)
+
+
+def applied(m: TcmCluster, s: Any) -> tuple[Applied, ...]:
+    """How far each node is that has a part in the cluster now."""
+    present = set(m.tcm.present(s.tcm)) | set(s.tcm.down)
+    found = []
+    for name, learned, held in zip(m.names, s.log.learned, s.log.held, strict=True):
+        if name in present:
+            above = range(learned, held.bit_length())
+            waiting = tuple(m.log.epoch(i + 1) for i in above if held >> i & 1)
+            up = name not in s.tcm.down
+            found.append(Applied(name, m.parameters.epoch + learned, up, waiting))
+    return tuple(found)
+
+
+def nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
+    """Every node that is, or may come to be, part of the cluster."""
+    return kept(m, ("nodes", s.tcm.events, s.tcm.down), lambda: _nodes(m, s))
+
+
+def _nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
+    metadata = m.snapshot(s).metadata
+    status = {
+        sequence.node: COURSES[sequence.plan.operation.kind].status
+        for sequence in metadata.sequences
+    }
+    first = m.tcm.cluster.ring
+    found = []
+    for node, begun in zip(metadata.ring.nodes, first.nodes, strict=True):
+        now = "joined" if node.tokens else ("left" if begun.tokens else "registered")
+        tokens = node.tokens or _coming(metadata.sequences, node.name)
+        up = node.name not in s.tcm.down
+        found.append(NodeRow(node.name, node.dc, node.rack, tokens, status.get(node.name, now), up))
+    return tuple(found)
+
+
+def _coming(sequences: tuple[Sequence, ...], name: str) -> tuple[int, ...]:
+    """The tokens that a newcomer will own."""
+    for sequence in sequences:
+        operation = sequence.plan.operation
+        if operation.node == name and operation.kind in ("join", "replace"):
+            movements = sequence.plan.movements
+            after = movements[0].after if movements else None
+            return after.nodes[after.code(name)].tokens if after else operation.tokens
+    return ()
+
+
+def operations(m: TcmCluster, s: Any) -> tuple[OperationRow, ...]:
+    """Every operation under way that somebody remembers."""
+    found = m.tcm.sequences(s.tcm)
+    return kept(m, ("operations", s), lambda: tuple(_operation(m, s, one) for one in found))
+
+
+def _operation(m: TcmCluster, s: Any, sequence: Sequence) -> OperationRow:
+    operation = sequence.plan.operation
+    return OperationRow(
+        operation.node,
+        operation.kind,
+        operation.title,
+        _state(sequence),
+        _steps(sequence),
+        barriers(m, s, sequence),
+        streams(m, s, sequence),
+        _locks(m, s, sequence),
+        bool(sequence.undoing),
+    )
+
+
+def _state(sequence: Sequence) -> str:
+    if sequence.undoing:
+        return "reads back"
+    if sequence.done == 0:
+        return BEFORE[sequence.plan.operation.kind]
+    return sequence.steps[sequence.done - 1].name
+
+
+def _steps(sequence: Sequence) -> tuple[StepRow, ...]:
+    def status(i: int) -> str:
+        return "done" if i < sequence.done else "next" if i == sequence.done else "pending"
+
+    return tuple(
+        StepRow(step.name, SENTENCES[step.name], status(i)) for i, step in enumerate(sequence.steps)
+    )
+
+
+def _locks(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[LockRow, ...]:
+    metadata = m.snapshot(s).metadata
+    return tuple(
+        LockRow(keyspace, locked.left, locked.right, locked.label(space(m)))
+        for group, locked in locks(sequence)
+        for keyspace in metadata.keyspaces_of(group)
+    )
+
+
+def barriers(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[BarrierRow, ...]:
+    """The barriers before the sequence's next step, a row a keyspace and range."""
+    metadata = m.snapshot(s).metadata
+    known = m.applied(s)
+    return tuple(
+        _barrier(m, keyspace, barrier, known)
+        for barrier in m.barriers(s, sequence)
+        for keyspace in metadata.keyspaces_of(barrier.group)
+    )
+
+
+def _barrier(m: TcmCluster, keyspace: str, barrier: Barrier, known: dict[int, int]) -> BarrierRow:
+    acked = barrier.acked(known)
+    missing = (code for code in barrier.replicas if code not in acked)
+    return BarrierRow(
+        keyspace,
+        barrier.range.left,
+        barrier.range.right,
+        barrier.range.label(space(m)),
+        barrier.dc,
+        tuple(m.names[code] for code in barrier.replicas),
+        barrier.needed,
+        tuple(m.names[code] for code in acked),
+        tuple(m.names[code] for code in missing),
+        barrier.met(known),
+        barrier.epoch,
+    )
+
+
+def streams(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[StreamRow, ...]:
+    """All that the operation copies, done or not; empty once reads have switched."""
+    if sequence.undoing or any(step.switches for step in sequence.steps[: sequence.done]):
+        return ()
+    mask = m.tcm.streamed(s.tcm, sequence.node)
+    metadata, known = m.snapshot(s).metadata, sizes(m)
+    found = []
+    for i, task in enumerate(tasks(sequence)):
+        for transfer in task.transfers:
+            givers = sources(m, s, sequence, transfer)
+            left, right = transfer.range.left, transfer.range.right
+            bounds = (left, right, transfer.range.label(space(m)))
+            for keyspace in metadata.keyspaces_of(transfer.group):
+                size = known.of(keyspace, left, right, givers) if known else None
+                row = (keyspace, *bounds, givers, m.names[task.target], bool(mask >> i & 1), size)
+                found.append(StreamRow(*row))
+    return tuple(found)

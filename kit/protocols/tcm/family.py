@@ -1,0 +1,70 @@
+"""What the rest of the kit may know of this family."""
+
+from kit.engine.family import Family, Hunt
+
+FAMILY = Family(
+    "tcm",
+    "Transactional Cluster Metadata (CEP-21)",
+    order=20,
+    models={
+        "tcm": "entries:ENTRY",
+    },
+    views={
+        "tcm": "panels:VIEWS",
+    },
+    trace_tables={
+        "tcm": "spark.trace_rows:ROWS",
+    },
+    public={
+        "lessons": {
+            "after": "lessons.steps:after",
+            "at_once": "lessons.questions_dry_run:at_once",
+            "barrier": "lessons.questions:barrier",
+            "before": "lessons.steps:before",
+            "busiest": "lessons.questions_dry_run:busiest",
+            "events": "lessons.questions:events",
+            "group_sizes": "lessons.charts:group_sizes",
+            "late": "lessons.questions_large:late",
+            "losses": "lessons.questions_large:losses",
+            "misses": "lessons.questions_large:misses",
+            "readers": "lessons.questions:readers",
+            "senders": "lessons.questions_large:senders",
+            "sources": "lessons.questions:sources",
+            "spread": "lessons.questions_large:spread",
+            "step_table": "lessons.charts:step_table",
+            "story": "lessons.steps:story",
+            "to_epoch": "lessons.steps:to_epoch",
+            "victims": "lessons.questions_dry_run:victims",
+            "writers": "lessons.questions:writers",
+        },
+        "spark": {
+            "history": "spark.histories:history",
+            "pipeline": "spark.pipelines:pipeline",
+            "same_as_engine": "spark.comparing:same_as_engine",
+            "sample": "spark.histories:sample",
+            "charts": "spark.charts",
+        },
+        "": {
+            "rehearse": "dry_run.player:rehearse",
+        },
+    },
+    hunts={
+        "tcm": Hunt(
+            "metadata: steps, barriers, locks, crashes, cancels",
+            ("S-09", "S-10", "S-11", "S-16", "S-17", "S-53", "S-54", "S-55"),
+            {"cancels": 1, "crashes": 1, "window": 2},
+        )
+    },
+    commands={
+        "plan": ("rehearse an operation on a ring (plan --help tells more)", "commands.plan:plan")
+    },
+    tasks=(
+        "lessons.tasks_runs",
+        "lessons.tasks_rings",
+        "lessons.tasks_functions",
+        "lessons.tasks_clusters",
+        "lessons.tasks_dry_run",
+    ),
+    pipeline_tables=("spark.tables:PIPELINE_TABLES",),
+    images="panels.images",
+)

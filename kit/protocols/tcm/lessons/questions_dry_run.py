@@ -1,0 +1,100 @@
+"""Questions on a rehearsal: who sends most, who must not die, which two operations go together."""
+
+from __future__ import annotations
+
+from kit.engine.registry import one_of
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, KitError
+from kit.lessons.questions import Asked
+from kit.lessons.stills import still
+from kit.protocols.tcm.dry_run.history import opening_state
+from kit.protocols.tcm.facts import dry_run as facts_rehearsal
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.dry_run import Pair
+from kit.protocols.tcm.lessons.clusters import cluster_of
+from kit.protocols.tcm.panels.dry_run import counted, volume
+from kit.views.question import Question
+
+
+def busiest(timeline: Timeline) -> Asked:
+    """Which node sends the most, of all that the operations begun so far copy?
+
+    Raises:
+        KitError: when nothing is copied.
+    """
+    m, s = cluster_of(timeline), timeline.state
+    loads = [one for one in facts_rehearsal.traffic(m, s) if one.sends]
+    if not loads:
+        raise KitError("predict: nothing is copied here")
+    most = max((one.sends_bytes or 0, one.sends) for one in loads)
+    right = tuple(one.node for one in loads if ((one.sends_bytes or 0), one.sends) == most)
+    question = Question(
+        "Which node sends the most, of all that has to be copied?",
+        tuple(node.name for node in facts.nodes(m, s)),
+        right,
+        "; ".join(
+            f"{one.node} sends {volume(one.sends_bytes)} in {counted(one.sends, 'stream')}"
+            for one in loads[:6]
+        )
+        + ".",
+    )
+    return Asked(question, still(timeline, "traffic"))
+
+
+def victims(timeline: Timeline, level: str) -> Asked:
+    """Whose death, in this step, would take a quorum of a level from some range?
+
+    ``level`` is ``QUORUM``, or ``LOCAL_QUORUM`` and a datacenter.
+
+    Raises:
+        BadInput: for a level that no keyspace has.
+    """
+    m, s = cluster_of(timeline), timeline.state
+    lost = facts_rehearsal.losses(m, s)
+    known = tuple(dict.fromkeys(one.level for one in lost))
+    if level not in known:
+        raise BadInput("level", level, one_of(level, list(known)))
+    counts: dict[str, int] = {}
+    for one in lost:
+        if one.level == level:
+            for name, ranges in one.nodes:
+                counts[name] = max(counts.get(name, 0), ranges)
+    order = [node.name for node in facts.nodes(m, s) if node.up]
+    told = ", ".join(f"{n} ({counted(counts[n], 'range')})" for n in order if n in counts)
+    question = Question(
+        f"Epoch {facts.epoch(m, s)}. One more node dies. Whose death "
+        f"takes {level} from some range?",
+        tuple(order),
+        tuple(name for name in order if name in counts),
+        f"{level} breaks with {told}." if told else f"{level} breaks with no single node.",
+    )
+    return Asked(question, still(timeline, "deaths"))
+
+
+def at_once(timeline: Timeline) -> Asked:
+    """Which two of the planned operations may be under way at once?
+
+    Raises:
+        KitError: when there are not two that may begin.
+    """
+    m = cluster_of(timeline)
+    pairs = facts_rehearsal.pairs(m, opening_state(timeline))
+    if not pairs:
+        raise KitError("predict: there are not two operations here that may begin")
+    question = Question(
+        "Which two may be under way at once?",
+        tuple(map(_title, pairs)),
+        tuple(_title(one) for one in pairs if one.refusal is None),
+        " ".join(f"{_title(one)}: {_why(one)}." for one in pairs),
+    )
+    return Asked(question)
+
+
+def _title(one: Pair) -> str:
+    return f"{one.first.title} and {one.second.title}"
+
+
+def _why(one: Pair) -> str:
+    if one.refusal is None:
+        return "yes, they lock no range in common"
+    return f"no, {(one.refusal.evidence or (one.refusal.reason,))[0]}"

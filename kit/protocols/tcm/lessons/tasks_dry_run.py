@@ -1,0 +1,123 @@
+"""Exercises on rehearsals: whose death breaks a quorum, and who may leave at the same time."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from kit.errors import KitError
+from kit.lessons.functions import Arguments, judged
+from kit.lessons.tasks import Case, Marks, Task
+from kit.operators.importers.opening import Imported
+from kit.operators.importers.ringfile import RingFile, parse_ring
+from kit.protocols.tcm.dry_run.history import outcome, rehearsal_of
+from kit.protocols.tcm.dry_run.plan import model_for
+from kit.protocols.tcm.facts import dry_run as facts_rehearsal
+from kit.protocols.tcm.rules.operations import Operation
+from kit.protocols.tcm.rules.quorums import levels
+from kit.ring.replication import SimpleStrategy
+
+MOST_NODES, FACTOR = 8, 3
+LEAVERS = ("n1", "n2")
+
+
+def must_not_die(groups: list[list[str]], down: list[str]) -> list[str]:
+    """The nodes whose death takes QUORUM from a group, by the engine's own columns."""
+    names = sorted({name for group in groups for name in group})
+    width = max(len(group) for group in groups)
+    rows = [[names.index(name) for name in group] + [-1] * (width - len(group)) for group in groups]
+    dead = np.array([name in down for name in names], np.bool_)
+    quorum = next(x for x in levels(np.array(rows, np.int32).T, {}, dead) if x.name == "QUORUM")
+    units, _ = quorum.lost(np.arange(len(names), dtype=np.int32), alone=True)
+    return [names[code] for code in sorted(set(units.tolist()))]
+
+
+def _some_cluster(chance: random.Random) -> Arguments:
+    names = [f"n{i}" for i in range(1, 9)]
+    groups = [chance.sample(names, chance.randint(1, 5)) for _ in range(5)]
+    return [groups, sorted(chance.sample(names, chance.randint(0, 2)))]
+
+
+def two_may_leave(text: str) -> Marks:
+    """The ring has the form that is asked for, and its two nodes may leave at the same time."""
+    given = parse_ring(text)
+    wrong = _form(given)
+    if wrong is not None:
+        return Marks((Case(False, wrong), Case(False)))
+    told = _apart(given, *LEAVERS)
+    both = _apart(given, *reversed(LEAVERS)) is None
+    return Marks((Case(True), Case(told is None, told or "")), (both, both and _done(given)))
+
+
+def _form(given: RingFile) -> str | None:
+    nodes = given.ring.nodes
+    if len(nodes) > MOST_NODES:
+        return f"Your ring has {len(nodes)} nodes; at most {MOST_NODES}, please."
+    if not set(LEAVERS) <= {node.name for node in nodes}:
+        return f"Your ring lacks {' or '.join(LEAVERS)}."
+    if any(len(node.tokens) != 1 for node in nodes):
+        return "One token a node, please."
+    if any(one.replication == SimpleStrategy(FACTOR) for one in given.keyspaces):
+        return None
+    return f"No keyspace keeps {FACTOR} replicas (SimpleStrategy)."
+
+
+def _leave(name: str) -> Operation:
+    return Operation("leave", name)
+
+
+def _apart(given: RingFile, first: str, second: str) -> str | None:
+    """Why the second may not begin to leave once the first has."""
+    model = model_for(given, (_leave(first), _leave(second)), begun=0)
+    refused = [
+        f"{one.operation.title} is refused: {one.refusal.reason}."
+        for one in facts_rehearsal.planned(model, model.start())
+        if one.refusal is not None
+    ]
+    if refused:
+        return refused[0]
+    (pair,) = facts_rehearsal.pairs(model, model.start())
+    return None if pair.refusal is None else f"{pair.refusal.reason}."
+
+
+def _done(given: RingFile) -> bool:
+    """Whether both come to their end."""
+    opened = Imported(given.epoch, given.ring, given.keyspaces)
+    try:
+        timeline = rehearsal_of(opened, tuple(map(_leave, LEAVERS)))
+    except KitError:
+        return False
+    return all(one.status == "done" for one in outcome(timeline))
+
+
+TASKS = (
+    Task(
+        "must-not-die",
+        "who must not die next",
+        "Write must_not_die(groups, down). `groups` are the replica groups of all ranges, each a "
+        "list of nodes; `down` are nodes that are down already, and still count as replicas. Give "
+        "the nodes, sorted by name, whose death would take QUORUM from a group that has it now.",
+        "function",
+        "a quorum is more than half of all replicas, dead ones included. Only a group that has "
+        "just enough left can lose it; one that has too few now loses nothing more.",
+        judged(
+            "must_not_die",
+            must_not_die,
+            ([[["n1", "n2", "n3"], ["n3", "n4"]], []], [[["n1", "n2", "n3"], ["n4"]], ["n2"]]),
+            _some_cluster,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "two-may-leave",
+        "two leave at the same time",
+        f"Give a ring of at most {MOST_NODES} nodes with one token each and a keyspace that keeps "
+        f"{FACTOR} replicas (SimpleStrategy), in which {LEAVERS[0]} and {LEAVERS[1]} may leave at "
+        "the same time. The form of the ring and the first order are the public cases.",
+        "ring",
+        "a leave locks every range that gets a new replica, and the node's own. Count from which "
+        "predecessor to which range that reaches, then put the two nodes as far apart as they go.",
+        two_may_leave,
+    ),
+)

@@ -1,0 +1,148 @@
+"""Exercises whose answer is a run of the epoch protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kit.engine.check import check
+from kit.engine.model import always
+from kit.engine.timeline import Timeline
+from kit.lessons.replays import Ground, judged
+from kit.lessons.tasks import Task
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.lessons.clusters import cluster_of
+from kit.protocols.tcm.rules.metadata import Cancel
+
+
+def reaches(epoch: int) -> Callable[[Timeline], str | None]:
+    """The goal that an epoch is committed at the end of the run."""
+
+    def goal(timeline: Timeline) -> str | None:
+        now = facts.epoch(cluster_of(timeline), timeline.state)
+        return None if now == epoch else f"Your run ends at epoch {now}; asked for is {epoch}."
+
+    return goal
+
+
+def shortest_to(epoch: int) -> Callable[[Timeline], str | None]:
+    """The goal that no shorter run gets to an epoch; a search knows how long that is."""
+
+    def goal(timeline: Timeline) -> str | None:
+        m = cluster_of(timeline)
+        before = always("before", "", lambda s: "" if facts.epoch(m, s) >= epoch else None)
+        found = check(m, (before,)).violation
+        taken = len(timeline.path()) - 1
+        if found is None or taken > len(found.actions):
+            return f"Your run has {taken} steps, and there is a shorter one."
+        return None if facts.epoch(m, timeline.state) >= epoch else "It does not get there."
+
+    return goal
+
+
+def breaks_something(timeline: Timeline) -> str | None:
+    """The goal that some lamp is red at the end of the run."""
+    if any(not lamp.ok for lamp in timeline.lamps()):
+        return None
+    return f"After your {len(timeline.path()) - 1} steps every lamp is still green."
+
+
+def finished(timeline: Timeline) -> str | None:
+    """The goal that no operation is under way, and one was carried out to its end."""
+    m, s = cluster_of(timeline), timeline.state
+    if facts.operations(m, s) or not facts.log(m, s):
+        return f"At the end of your run, epoch {facts.epoch(m, s)}, the operation is not finished."
+    return None
+
+
+def crashed_between_writes_and_reads(timeline: Timeline) -> str | None:
+    """The goal that X crashed after it got writes and before reads were switched to it."""
+    m = cluster_of(timeline)
+    for moment in timeline.path()[1:]:
+        one = timeline.moments[moment]
+        if m.verb(one.action) == "crash X":
+            then = timeline.moments[one.parent].state
+            ours = next((x for x in facts.operations(m, then) if x.node == "X"), None)
+            if ours is not None and ours.state == "add-writes":
+                return None
+    return "X did not crash between the epoch that gives it writes and the one that gives it reads."
+
+
+def as_without_the_crash(timeline: Timeline) -> str | None:
+    """The goal that the tables end as they do in a run in which nothing crashed."""
+    m = cluster_of(timeline)
+    calm = Timeline(m)
+    while calm.forward() is not None:
+        pass
+    if facts.rows(m, timeline.state) == facts.rows(m, calm.state):
+        return None
+    return "The tables at the end are not those of a run without a crash."
+
+
+def cancelled_after_the_read_switch(timeline: Timeline) -> str | None:
+    """The goal that an operator cancelled when X was already read from."""
+    m = cluster_of(timeline)
+    for moment in timeline.path()[1:]:
+        one = timeline.moments[moment]
+        if isinstance(getattr(one.action, "action", None), Cancel):
+            then = timeline.moments[one.parent].state
+            if any("X" in row.reads for row in facts.rows(m, then)):
+                return None
+            return "You cancelled before reads were switched to X."
+    return "Nobody has cancelled anything."
+
+
+def as_before(timeline: Timeline) -> str | None:
+    """The goal that nothing is under way and the tables are those of the start."""
+    m = cluster_of(timeline)
+    if facts.operations(m, timeline.state):
+        return "At the end of your run something is still under way."
+    if facts.rows(m, timeline.state) == facts.rows(m, timeline.moments[0].state):
+        return None
+    return "The tables at the end are not those of the start."
+
+
+_SECOND = 2
+TASKS = (
+    Task(
+        "fewest-steps",
+        "as few steps as possible",
+        "Bring the worked bootstrap to the epoch in which X gets its first writes, epoch "
+        f"{_SECOND}. Give the verbs in order, and no step more than is needed.",
+        "verbs",
+        "not every node must apply epoch 1. Look at who may answer the barrier of each range, "
+        "and at who drives the operation.",
+        judged(Ground("bootstrap"), (reaches(_SECOND), shortest_to(_SECOND))),
+    ),
+    Task(
+        "light-a-lamp",
+        "break it yourself",
+        "In the bootstrap with three replicas the safeguard S-06 is off: the old replica stops "
+        "taking writes in the very epoch in which reads leave it. Give a run, as verbs or as a "
+        "Player, at whose end a lamp is red.",
+        "verbs",
+        "let everybody follow, stream all there is to stream, and commit the read switch.",
+        judged(Ground("rf3", off=("old-writer-stays",)), (breaks_something,)),
+    ),
+    Task(
+        "crash-and-resume",
+        "a crash in the middle",
+        "Let X crash after it was given writes and before it is given reads, and bring the "
+        "bootstrap to its end all the same. Give the verbs, or a Player that holds the run.",
+        "verbs",
+        "build the Player with crashes=1, stop after the epoch that adds write replicas, use "
+        "'crash X' and 'restart X', then go on as usual.",
+        judged(
+            Ground("bootstrap", (("crashes", 1),)),
+            (finished, crashed_between_writes_and_reads, as_without_the_crash),
+        ),
+    ),
+    Task(
+        "way-back",
+        "a late way back",
+        "In the bootstrap with three replicas, cancel the join when X is read from already, so "
+        "that in the end all tables are as they were. Give the verbs, or a Player.",
+        "verbs",
+        "cancel after the read switch; what comes then is one event more, behind a barrier.",
+        judged(Ground("cancel"), (cancelled_after_the_read_switch, as_before)),
+    ),
+)

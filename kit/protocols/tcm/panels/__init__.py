@@ -1,0 +1,29 @@
+"""The panels of the epoch protocol: tables, ring, log, epochs, operations, streams, locks."""
+
+from __future__ import annotations
+
+from kit.protocols.tcm.panels.dry_run import DEATHS, PLANNED, TRAFFIC
+from kit.protocols.tcm.panels.epochs import EPOCHS
+from kit.protocols.tcm.panels.line import LINE
+from kit.protocols.tcm.panels.log import LOG
+from kit.protocols.tcm.panels.logical import LOGICAL
+from kit.protocols.tcm.panels.operation import LOCKS, OPERATION, STREAMS
+from kit.protocols.tcm.panels.placement import PLACEMENTS
+from kit.protocols.tcm.panels.predict import question
+from kit.protocols.tcm.panels.ring import RING
+from kit.protocols.tcm.panels.runs import RUNS
+from kit.protocols.tcm.panels.status import STATUS
+from kit.views.frame import LAMPS
+from kit.views.registry import Views
+
+# The rehearsal's panels stand first where they are shown: for somebody's own ring.
+VIEWS = Views(
+    (
+        *(STATUS, PLANNED, DEATHS, TRAFFIC),
+        *(PLACEMENTS, RING, LINE, EPOCHS, OPERATION, LOG, LAMPS, STREAMS, LOCKS, LOGICAL),
+    ),
+    RUNS,
+    question,
+    evidence=("placements",),
+    offered=("begin", "stream", "commit", "cancel"),
+)

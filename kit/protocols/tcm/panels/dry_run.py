@@ -1,0 +1,359 @@
+"""What an operator asks at each step: what may begin, what one more death breaks, bytes a node.
+
+These panels are shown for somebody's own ring (see :mod:`kit.protocols.tcm.dry_run.history`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kit.errors import Refusal
+from kit.protocols.tcm.facts import dry_run as facts_rehearsal
+from kit.protocols.tcm.facts.dry_run import Load, Loss, Pair, Planned
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+
+MOST_NODES = 12
+"""Nodes named in a line or a table; the others are counted."""
+MOST_RANGES = 3
+UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def rehearsed(scene: Scene) -> bool:
+    """Whether the scene is of somebody's own ring."""
+    return facts_rehearsal.rehearsed(scene.model)
+
+
+def volume(size: int | None) -> str:
+    """Bytes in words: ``1.5 GiB``; unknown ones as a question mark."""
+    if size is None:
+        return "?"
+    if size < 1024:
+        return "1 byte" if size == 1 else f"{size} bytes"
+    amount = float(size)
+    for unit in UNITS:
+        amount /= 1024
+        if amount < 1024 or unit == UNITS[-1]:
+            break
+    return f"{amount:,.1f} {unit}"
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 range``, ``12 ranges``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def bulb(good: bool, sign: str = "!") -> Frag:
+    """A lamp: a sign and a shape as well as a colour."""
+    kind = "bulb" if good else "bulb broken" if sign == "!" else "bulb waits"
+    words = "yes" if good else "no" if sign == "!" else "not yet"
+    return h("span", "✓" if good else sign, class_=kind, role="img", aria_label=words)
+
+
+# -- what may begin -------------------------------------------------------------------------------
+
+
+def draw_planned(scene: Scene) -> Frag:
+    """Draw each operation with what it does or waits for, and which two may go at once."""
+    rows = facts_rehearsal.planned(scene.model, scene.state)
+    pairs = facts_rehearsal.pairs(scene.model, scene.state)
+    return h(
+        "div",
+        h("ul", [_operation(one) for one in rows]),
+        h("h4", "May two begin and run at once?", class_="soft") if pairs else None,
+        h("ul", [_pair(one) for one in pairs]) if pairs else None,
+    )
+
+
+def _operation(one: Planned) -> Frag:
+    waits = one.refusal is not None
+    return h(
+        "li",
+        bulb(not waits, "…") if one.status == "planned" else bulb(True),
+        h(
+            "span",
+            h("b", one.operation.title),
+            f" {_standing(one)}",
+            h("small", f" {_reason(one.refusal)}") if one.refusal is not None else None,
+        ),
+        k=f"planned:{one.operation.text}",
+        class_="lamp",
+    )
+
+
+def _standing(one: Planned) -> str:
+    if one.status != "planned":
+        return one.status
+    return "may begin now" if one.refusal is None else "must wait:"
+
+
+def _reason(refusal: Refusal) -> str:
+    """Why, with who holds which range."""
+    held = list(refusal.evidence[:MOST_RANGES])
+    rest = len(refusal.evidence) - len(held)
+    more = [f"and {counted(rest, 'range')} more"] if rest else []
+    return "; ".join([*(held or [refusal.reason]), *more])
+
+
+def _pair(one: Pair) -> Frag:
+    return h(
+        "li",
+        bulb(one.refusal is None),
+        h("span", _together(one)),
+        k=f"pair:{one.first.text}:{one.second.text}",
+        class_="lamp" if one.refusal is None else "lamp bad",
+    )
+
+
+def _together(one: Pair) -> str:
+    both = f"{one.first.title} and {one.second.title}"
+    if one.refusal is None:
+        return f"{both}: yes, they have no range in common"
+    return f"{both}: no; once the first has begun, {_reason(one.refusal)}"
+
+
+def planned_text(scene: Scene) -> str:
+    """Write each operation, then each two."""
+    lines = []
+    for one in facts_rehearsal.planned(scene.model, scene.state):
+        reason = f" {_reason(one.refusal)}" if one.refusal is not None else ""
+        lines.append(f"  {one.operation.title}: {_standing(one)}{reason}")
+    lines += [f"  {_together(one)}" for one in facts_rehearsal.pairs(scene.model, scene.state)]
+    return "\n".join(lines)
+
+
+# -- one more death -------------------------------------------------------------------------------
+
+
+def fragile(scene: Scene) -> tuple[int, int]:
+    """How many nodes must not die next, and how many ranges, of the worst level, lack a quorum."""
+    lost = facts_rehearsal.losses(scene.model, scene.state)
+    nodes = {name for one in lost for name, _ in one.nodes}
+    return len(nodes), max((one.broken for one in lost), default=0)
+
+
+def verdict(scene: Scene) -> str:
+    """What one more death would do, in a sentence."""
+    nodes, broken = fragile(scene)
+    now = f"{counted(broken, 'range')} without some quorum now. " if broken else ""
+    if not nodes:
+        return f"{now}Whichever node dies next, no further quorum breaks."
+    return f"{now}The death of any of {counted(nodes, 'node')} would break a quorum."
+
+
+def draw_deaths(scene: Scene) -> Frag:
+    """Draw a row a keyspace, side and level: which nodes' death would break it, and where."""
+    lost = facts_rehearsal.losses(scene.model, scene.state)
+    return h(
+        "div",
+        h("p", bulb(not any(fragile(scene))), h("span", verdict(scene)), class_="lamp"),
+        h(
+            "table",
+            h("caption", "One more death, by consistency level"),
+            h(
+                "thead",
+                h("tr", [h("th", word, scope="col") for word in ("level", "of", "breaks with")]),
+            ),
+            h("tbody", [_loss(one) for one in lost]),
+        ),
+    )
+
+
+def _loss(one: Loss) -> Frag:
+    return h(
+        "tr",
+        h("th", one.level, scope="row"),
+        h("td", f"{', '.join(one.keyspaces)}: {one.side}"),
+        h("td", bulb(one.ok), h("span", f" {_breaks(one)}")),
+        k=f"loss:{','.join(one.keyspaces)}:{one.side}:{one.level}",
+    )
+
+
+def _breaks(one: Loss) -> str:
+    if one.ok:
+        return "no single node"
+    parts = []
+    if one.broken:
+        parts.append(f"{counted(one.broken, 'range')} broken now, such as {one.broken_first}")
+    if one.nodes:
+        shown = [f"{name} ({counted(count, 'range')})" for name, count in one.nodes[:MOST_NODES]]
+        rest = len(one.nodes) - len(shown)
+        more = f" and {counted(rest, 'more node')}" if rest else ""
+        parts.append(f"{', '.join(shown)}{more}; such as {one.first}")
+    return "; ".join(parts)
+
+
+def deaths_text(scene: Scene) -> str:
+    """Write the sentence, then a line a level."""
+    lines = [f"  {verdict(scene)}"]
+    for one in facts_rehearsal.losses(scene.model, scene.state):
+        where = f"{one.level}, {', '.join(one.keyspaces)} {one.side}"
+        lines.append(f"  [{'ok' if one.ok else 'BREAKS'}] {where}: {_breaks(one)}")
+    return "\n".join(lines)
+
+
+# -- bytes and streams ----------------------------------------------------------------------------
+
+
+def draw_traffic(scene: Scene) -> Frag:
+    """Draw who sends and receives how much, and from whom to whom."""
+    loads = facts_rehearsal.traffic(scene.model, scene.state)
+    if not loads:
+        return h("p", "Nothing has to be copied.", k="no-traffic", class_="soft")
+    total, done = sum(one.sends for one in loads), sum(one.sent for one in loads)
+    shown = _shown(loads)
+    return h(
+        "div",
+        h("p", f"{busiest(loads)} ", h("progress", max=total, value=done), f" {done} of {total}"),
+        h(
+            "div",
+            h(
+                "table",
+                h("caption", "Bytes and streams by node"),
+                h("thead", h("tr", [h("th", word, scope="col") for word in HEADS])),
+                h("tbody", [_load(one) for one in shown]),
+                class_="figures",
+            ),
+            _matrix(scene, loads),
+            class_="beside",
+        ),
+        h("p", f"{counted(len(loads) - len(shown), 'more node')} not listed.", class_="soft")
+        if len(shown) < len(loads)
+        else None,
+    )
+
+
+HEADS = ("node", "sends", "bytes", "receives", "bytes", "done")
+
+
+def _shown(loads: Sequence[Load]) -> list[Load]:
+    """The nodes that send or receive the most."""
+    if len(loads) <= 2 * MOST_NODES:
+        return list(loads)
+    takers = sorted(loads, key=lambda one: (-(one.receives_bytes or 0), -one.receives))
+    return list(dict.fromkeys((*loads[:MOST_NODES], *takers[:MOST_NODES])))
+
+
+def busiest(loads: Sequence[Load]) -> str:
+    """The most loaded source, in words."""
+    first = loads[0]
+    size = "" if first.sends_bytes is None else f"{volume(first.sends_bytes)} in "
+    return f"Most loaded source: {first.node}, {size}{counted(first.sends, 'stream')}."
+
+
+def _load(one: Load) -> Frag:
+    cells = (
+        one.sends,
+        volume(one.sends_bytes) if one.sends else "",
+        one.receives,
+        volume(one.receives_bytes) if one.receives else "",
+        f"{one.sent + one.received} of {one.sends + one.receives}",
+    )
+    return h(
+        "tr",
+        h("th", one.node, scope="row", data_of=one.node),
+        [h("td", cell) for cell in cells],
+        k=f"load:{one.node}",
+    )
+
+
+def _sums(scene: Scene) -> dict[tuple[str, str], tuple[int, int | None]]:
+    """Streams and bytes by source and target."""
+    found: dict[tuple[str, str], tuple[int, int | None]] = {}
+    for copy in facts_rehearsal.copies(scene.model, scene.state):
+        count, size = found.get((copy.source, copy.target), (0, None))
+        more = size if copy.bytes is None else (size or 0) + copy.bytes
+        found[copy.source, copy.target] = (count + 1, more)
+    return found
+
+
+def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:
+    """Draw a row a source and a column a target; the smaller ones together."""
+    sums = _sums(scene)
+    givers = _most([one.node for one in loads if one.sends])
+    by_taken = sorted(loads, key=lambda one: (-(one.receives_bytes or 0), -one.receives))
+    takers = _most([one.node for one in by_taken if one.receives])
+    if len(givers) * len(takers) < 2:
+        return None
+    cells: dict[tuple[str, str], tuple[int, int | None]] = {}
+    for (giver, taker), (count, size) in sums.items():
+        place = giver if giver in givers else OTHERS, taker if taker in takers else OTHERS
+        known, much = cells.get(place, (0, None))
+        cells[place] = (known + count, much if size is None else (much or 0) + size)
+    return h(
+        "table",
+        h("caption", "From (rows) to (columns)"),
+        h(
+            "thead",
+            h(
+                "tr",
+                h("th", "from", scope="col"),
+                [h("th", name, scope="col", k=f"to:{name}") for name in takers],
+                k="matrix:head",
+            ),
+        ),
+        h(
+            "tbody",
+            [
+                h(
+                    "tr",
+                    h("th", giver, scope="row"),
+                    [
+                        h("td", _cell(cells.get((giver, taker))), k=f"cell:{giver}:{taker}")
+                        for taker in takers
+                    ],
+                    k=f"from:{giver}",
+                )
+                for giver in givers
+            ],
+        ),
+        class_="figures",
+    )
+
+
+OTHERS = "others"
+
+
+def _most(names: list[str]) -> list[str]:
+    return names if len(names) <= MOST_NODES else [*names[: MOST_NODES - 1], OTHERS]
+
+
+def _cell(found: tuple[int, int | None] | None) -> str:
+    if found is None:
+        return "–"
+    count, size = found
+    return counted(count, "stream") if size is None else volume(size)
+
+
+def traffic_text(scene: Scene) -> str:
+    """Write the most loaded source, then a line a node and a line a pair."""
+    loads = facts_rehearsal.traffic(scene.model, scene.state)
+    return "\n".join(_traffic_lines(scene, loads)) if loads else "  nothing has to be copied"
+
+
+def _traffic_lines(scene: Scene, loads: Sequence[Load]) -> Iterator[str]:
+    yield f"  {busiest(loads)}"
+    shown = _shown(loads)
+    for one in shown:
+        parts = []
+        if one.sends:
+            parts.append(f"sends {counted(one.sends, 'stream')}, {volume(one.sends_bytes)}")
+        if one.receives:
+            parts.append(
+                f"receives {counted(one.receives, 'stream')}, {volume(one.receives_bytes)}"
+            )
+        done, of = one.sent + one.received, one.sends + one.receives
+        yield f"  {one.node}: {'; '.join(parts)}; {done} of {of} done"
+    if len(shown) < len(loads):
+        yield f"  {counted(len(loads) - len(shown), 'more node')} not listed"
+
+
+PLANNED = Panel(
+    "planned", "Planned operations", "main", draw_planned, planned_text, still=True, shown=rehearsed
+)
+DEATHS = Panel(
+    "deaths", "If one more node dies", "main", draw_deaths, deaths_text, still=True, shown=rehearsed
+)
+TRAFFIC = Panel(
+    "traffic", "Bytes and streams", "main", draw_traffic, traffic_text, still=True, shown=rehearsed
+)

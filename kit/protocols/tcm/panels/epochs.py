@@ -1,0 +1,168 @@
+"""Who has applied which epoch, the barrier that waits for it, and the acknowledgements."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.moment import Applied, BarrierRow
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+
+COLUMNS = 6
+MOST_NODES = 24
+MOST_BARRIERS = 8
+
+
+def barriers(scene: Scene) -> list[BarrierRow]:
+    """Return the barriers of all operations under way, unmet ones first."""
+    found = [
+        row
+        for operation in facts.operations(scene.model, scene.state)
+        for row in operation.barriers
+    ]
+    return sorted(found, key=lambda row: row.met)
+
+
+def draw_epochs(scene: Scene) -> Frag:
+    """Draw a strip a node, with the barrier as a line before the epoch it asks for."""
+    last = facts.epoch(scene.model, scene.state)
+    nodes = facts.applied(scene.model, scene.state)
+    waits = barriers(scene)
+    asked = {row.epoch for row in waits if not row.met} or {row.epoch for row in waits}
+    start = last - len(facts.log(scene.model, scene.state))
+    columns = range(max(start, last - COLUMNS + 1), last + 1)
+    shown = _concerned(nodes, last) if len(nodes) > MOST_NODES else list(nodes)
+    return h(
+        "div",
+        h(
+            "table",
+            h("caption", f"Applied epochs{_barrier_word(asked)}"),
+            h(
+                "thead",
+                h(
+                    "tr",
+                    h("th", "node", scope="col"),
+                    [
+                        h(
+                            "th",
+                            str(epoch),
+                            k=f"epoch:{epoch}",
+                            scope="col",
+                            class_="line" if epoch in asked else None,
+                        )
+                        for epoch in columns
+                    ],
+                    k="epochs",
+                ),
+            ),
+            h("tbody", [_strip(one, columns, asked) for one in shown]),
+            class_="strip",
+        ),
+        _rest(nodes, shown),
+        meters(waits),
+        class_="scroll",
+        tabindex=0,
+        role="region",
+        aria_label="applied epochs",
+    )
+
+
+def _barrier_word(asked: set[int]) -> str:
+    return f"; barrier at {', '.join(str(epoch) for epoch in sorted(asked))}" if asked else ""
+
+
+def _concerned(nodes: Sequence[Applied], last: int) -> list[Applied]:
+    """Return the nodes that lag or are down: in a large cluster the others are only counted."""
+    return [one for one in nodes if one.epoch < last or not one.up][:MOST_NODES]
+
+
+def _rest(nodes: Sequence[Applied], shown: Sequence[Applied]) -> Frag | None:
+    hidden = Counter(one.epoch for one in nodes if one not in shown)
+    if not hidden:
+        return None
+    words = ", ".join(f"{count} at epoch {epoch}" for epoch, count in sorted(hidden.items()))
+    return h("p", f"Not listed: {words}.", k="epochs-rest", class_="soft")
+
+
+def _strip(one: Applied, columns: range, asked: set[int]) -> Frag:
+    return h(
+        "tr",
+        h("th", one.node, None if one.up else h("small", " down"), scope="row", data_of=one.node),
+        [_cell(one, epoch, epoch in asked) for epoch in columns],
+        k=f"strip:{one.node}",
+    )
+
+
+def _cell(one: Applied, epoch: int, line: bool) -> Frag:
+    if epoch <= one.epoch:
+        sign, kind, word = "✓", "has", "applied"
+    elif epoch in one.held:
+        sign, kind, word = "…", "held", "held back above a gap"
+    else:
+        sign, kind, word = "", "lacks", "not yet"
+    return h(
+        "td",
+        h("span", sign, class_=f"cell {kind}", role="img", aria_label=word),
+        k=f"has:{one.node}:{epoch}",
+        class_="line" if line else None,
+    )
+
+
+def meters(waits: Sequence[BarrierRow]) -> Frag | None:
+    """Draw a meter a barrier: how many of its replicas have applied the epoch, and who has not."""
+    if not waits:
+        return None
+    shown = waits[:MOST_BARRIERS]
+    rest = waits[MOST_BARRIERS:]
+    unmet = sum(not row.met for row in rest)
+    return h(
+        "div",
+        h("ul", [_meter(row) for row in shown], class_="meters"),
+        h("p", f"{len(rest)} more barriers, {unmet} of them not met", class_="soft")
+        if rest
+        else None,
+        k="meters",
+    )
+
+
+def _meter(row: BarrierRow) -> Frag:
+    count, of = len(row.acked), len(row.replicas)
+    where = f"{row.label} {row.dc}" if row.dc else row.label
+    missing = f"; missing {', '.join(row.missing)}" if row.missing else ""
+    return h(
+        "li",
+        h(
+            "span",
+            "✓" if row.met else "…",
+            class_="bulb" if row.met else "bulb waits",
+            role="img",
+            aria_label="met" if row.met else "waits",
+        ),
+        h("span", f"{where} "),
+        h("b", f"{count} of {of}"),
+        h("small", f" needs {row.needed}{missing}"),
+        k=f"ack:{row.keyspace}:{row.left}:{row.right}:{row.dc or ''}:{row.epoch}",
+        class_="meter met" if row.met else "meter",
+    )
+
+
+def epochs_text(scene: Scene) -> str:
+    """Write who has applied what, and what each barrier waits for."""
+    parts = []
+    for one in facts.applied(scene.model, scene.state):
+        held = f", holds back {', '.join(str(epoch) for epoch in one.held)}" if one.held else ""
+        down = "" if one.up else " (down)"
+        parts.append(f"  {one.node}: epoch {one.epoch}{held}{down}")
+    for row in barriers(scene):
+        where = f"{row.label} {row.dc}" if row.dc else row.label
+        missing = f", missing {', '.join(row.missing)}" if row.missing else ""
+        parts.append(
+            f"  {'met' if row.met else 'waits'}: {row.keyspace} {where} epoch {row.epoch} "
+            f"{len(row.acked)} of {len(row.replicas)}, needs {row.needed}{missing}"
+        )
+    return "\n".join(parts)
+
+
+EPOCHS = Panel("epochs", "Epochs and barriers", "foot", draw_epochs, epochs_text)

@@ -1,0 +1,72 @@
+"""The optional view of ranges as logical replicas: one that moves counts as both its nodes."""
+
+from __future__ import annotations
+
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.logical import LogicalRow, logical
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+
+LOGICAL_ROWS = 24
+MOST_ROWS = 200
+
+
+def draw_logical(scene: Scene) -> Frag:
+    """Draw each range as a record; a write replica of two nodes needs both answers."""
+    name = facts.keyspaces(scene.model)[0]
+    found = logical(scene.model, scene.state, name, MOST_ROWS)
+    shown = [one for one in found if any(len(pair) > 1 for pair in one.writes)] or found
+    shown = shown[:LOGICAL_ROWS]
+    return h(
+        "div",
+        h(
+            "table",
+            h("caption", f"{name}: logical replicas"),
+            h(
+                "thead",
+                h("tr", [h("th", word, scope="col") for word in ("range", "reads", "writes")]),
+            ),
+            h("tbody", [_logical_row(name, one) for one in shown]),
+        ),
+        h("p", f"{len(found) - len(shown)} ranges as before are not listed.", class_="soft")
+        if len(shown) < len(found)
+        else None,
+    )
+
+
+def _logical_row(keyspace: str, one: LogicalRow) -> Frag:
+    key = f"logical:{keyspace}:{one.row.left}:{one.row.right}"
+    return h(
+        "tr",
+        h("th", one.row.label, scope="row"),
+        h("td", " ".join(one.reads)),
+        h(
+            "td",
+            [
+                h("span", " and ".join(pair), class_="chip added" if len(pair) > 1 else "chip")
+                for pair in one.writes
+            ],
+        ),
+        k=key,
+    )
+
+
+def logical_text(scene: Scene) -> str:
+    """Write each range as a record."""
+    name = facts.keyspaces(scene.model)[0]
+    return "\n".join(
+        f"  {one.row.label} reads {', '.join(one.reads)}; "
+        f"writes {', '.join('(' + ' and '.join(pair) + ')' for pair in one.writes)}"
+        for one in logical(scene.model, scene.state, name, MOST_ROWS)
+    )
+
+
+LOGICAL = Panel(
+    "logical",
+    "Logical replicas",
+    "foot",
+    draw_logical,
+    logical_text,
+    optional=True,
+    folded=True,
+)

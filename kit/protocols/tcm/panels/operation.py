@@ -1,0 +1,186 @@
+"""Operations under way: state diagram, steps, streams and locks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import cast
+
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.moment import OperationRow, StreamRow
+from kit.protocols.tcm.rules.operations import Kind
+from kit.protocols.tcm.rules.steps import COURSES, SHAPES, transitions
+from kit.views.diagrams import Transitions, diagram_text, draw
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+
+MOST = 40
+
+
+def diagrams() -> Iterator[tuple[str, Transitions]]:
+    """Yield the name and the transition table of every operation's diagram, in both shapes."""
+    for shape in SHAPES:
+        for kind in COURSES:
+            yield f"state-{kind}-{shape}", transitions(kind, shape)
+
+
+def draw_operations(scene: Scene) -> Frag:
+    """Draw each operation: its diagram with the current state lit, and its steps."""
+    found = facts.operations(scene.model, scene.state)
+    if not found:
+        return h("p", "No operation is under way.", k="no-operation", class_="soft")
+    return h("div", [_operation(scene, one) for one in found])
+
+
+def _operation(scene: Scene, one: OperationRow) -> Frag:
+    shape = scene.model.parameters.shape
+    table = transitions(cast(Kind, one.kind), shape)
+    states = [table[0][0], *(step.name for step in one.steps if step.status == "done")]
+    note = " (cancelling)" if one.cancelling else ""
+    return h(
+        "div",
+        h("p", h("b", one.title), note),
+        draw(
+            f"state-{one.kind}-{shape}",
+            table,
+            at=one.state,
+            taken=list(pairwise(states)),
+            prefix=f"op:{one.node}:",
+            label=f"states of {one.kind}",
+        ),
+        h(
+            "ol",
+            [
+                h(
+                    "li",
+                    h(
+                        "span",
+                        {"done": "✓", "next": "→"}.get(step.status, "·"),
+                        class_=f"mark {step.status}",
+                        role="img",
+                        aria_label=step.status,
+                    ),
+                    step.text,
+                    k=f"op:{one.node}:step:{i}:{step.name}",
+                    class_=step.status,
+                )
+                for i, step in enumerate(one.steps)
+            ],
+            class_="steps",
+        ),
+        k=f"op:{one.node}",
+        class_="under-way",
+    )
+
+
+def operations_text(scene: Scene) -> str:
+    """Write the operations, their steps, and their diagrams as text."""
+    parts = []
+    for one in facts.operations(scene.model, scene.state):
+        parts.append(f"  {one.title}{' (cancelling)' if one.cancelling else ''}")
+        parts += [f"    [{_box(step.status)}] {step.text}" for step in one.steps]
+        table = transitions(cast(Kind, one.kind), scene.model.parameters.shape)
+        parts += [f"    {line}" for line in diagram_text(table, one.state).splitlines()]
+    return "\n".join(parts) or "  no operation is under way"
+
+
+def _box(status: str) -> str:
+    return {"done": "x", "next": ">"}.get(status, " ")
+
+
+def all_streams(scene: Scene) -> list[tuple[OperationRow, StreamRow]]:
+    """Return every stream of the operations under way, with its operation."""
+    return [
+        (operation, row)
+        for operation in facts.operations(scene.model, scene.state)
+        for row in operation.streams
+    ]
+
+
+def draw_streams(scene: Scene) -> Frag:
+    """Draw what is copied, from whom to whom, with the progress of the whole."""
+    rows = all_streams(scene)
+    if not rows:
+        return h("p", "Nothing is to be streamed.", k="no-streams", class_="soft")
+    done = sum(row.done for _, row in rows)
+    waiting = [(operation, row) for operation, row in rows if not row.done]
+    shown = rows if len(rows) <= MOST else waiting[:MOST]
+    return h(
+        "div",
+        h("label", f"{done} of {len(rows)} ranges ", h("progress", max=len(rows), value=done)),
+        h(
+            "ul",
+            [
+                h(
+                    "li",
+                    h(
+                        "span",
+                        "✓" if row.done else "…",
+                        class_="bulb" if row.done else "bulb waits",
+                        role="img",
+                        aria_label="done" if row.done else "waits",
+                    ),
+                    h("b", f"{', '.join(row.sources) or 'nobody'} → {row.target}"),
+                    h("span", row.label),
+                    h("small", row.keyspace),
+                    None if row.bytes is None else h("small", f"{row.bytes:,} bytes"),
+                    k=f"stream:{operation.node}:{row.keyspace}:{row.left}:{row.right}:{row.target}",
+                    class_="lamp",
+                )
+                for operation, row in shown
+            ],
+        ),
+        h("p", f"{len(rows) - len(shown)} more are not listed.", class_="soft")
+        if len(shown) < len(rows)
+        else None,
+    )
+
+
+def streams_text(scene: Scene) -> str:
+    """Write the streams, a line each."""
+    return "\n".join(
+        f"  [{'x' if row.done else ' '}] {row.keyspace} {row.label} "
+        f"{', '.join(row.sources) or 'nobody'} -> {row.target}"
+        for _, row in all_streams(scene)
+    ) or ("  nothing is to be streamed")
+
+
+def draw_locks(scene: Scene) -> Frag:
+    """Draw the locked ranges, by operation."""
+    found = facts.operations(scene.model, scene.state)
+    if not any(one.locks for one in found):
+        return h("p", "No range is locked.", k="no-locks", class_="soft")
+    return h(
+        "ul",
+        [
+            h(
+                "li",
+                h("b", lock.label),
+                h("span", lock.keyspace),
+                h("small", one.title),
+                k=f"held:{one.node}:{lock.keyspace}:{lock.left}:{lock.right}",
+                class_="lamp",
+            )
+            for one in found
+            for lock in one.locks[:MOST]
+        ],
+        [
+            h("li", f"{len(one.locks) - MOST} more of {one.title}", class_="soft")
+            for one in found
+            if len(one.locks) > MOST
+        ],
+    )
+
+
+def locks_text(scene: Scene) -> str:
+    """Write the locked ranges, a line each."""
+    return "\n".join(
+        f"  {lock.keyspace} {lock.label}: {one.title}"
+        for one in facts.operations(scene.model, scene.state)
+        for lock in one.locks
+    ) or ("  no range is locked")
+
+
+OPERATION = Panel("operation", "Operations", "main", draw_operations, operations_text)
+STREAMS = Panel("streams", "Streams", "foot", draw_streams, streams_text, optional=True)
+LOCKS = Panel("locks", "Range locks", "foot", draw_locks, locks_text, optional=True, folded=True)

@@ -1,0 +1,67 @@
+"""The placement tables as one drawing, for pages that show pictures only."""
+
+from __future__ import annotations
+
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.panels.placement import Change, Lines, lines
+from kit.views.fragment import Frag, h
+from kit.views.panel import Scene
+
+ROW = 30
+LEFT = {"reads": 20, "writes": 330}
+CHIP = 34
+
+
+def poster(scene: Scene) -> Frag:
+    """Draw the first keyspace's tables (the part in focus) with the step's changes marked."""
+    name = facts.keyspaces(scene.model)[0]
+    focus = facts.focus(scene.model)
+    rows = [
+        one
+        for one in lines(scene, name)
+        if focus is None or (focus.left <= one.row.left and one.row.right <= focus.right)
+    ]
+    height = 84 + ROW * len(rows)
+    title = f"epoch {facts.epoch(scene.model, scene.state)}: " + "; ".join(
+        f"{one.row.label} reads {one.reads.text()} writes {one.writes.text()}" for one in rows
+    )
+    return h(
+        "svg",
+        h("rect", x=0, y=0, width=640, height=height, class_="paper"),
+        h("text", scene.say, x=20, y=26),
+        [_table(side, rows) for side in ("reads", "writes")],
+        viewBox=f"0 0 640 {height}",
+        role="img",
+        aria_label=title,
+    )
+
+
+def _table(side: str, rows: list[Lines]) -> Frag:
+    x = LEFT[side]
+    title = "Read placements" if side == "reads" else "Write placements"
+    return h(
+        "g",
+        h("text", title, x=x, y=56, class_="soft"),
+        [_row(side, one, x, 84 + i * ROW) for i, one in enumerate(rows)],
+    )
+
+
+def _row(side: str, one: Lines, x: int, y: int) -> Frag:
+    group: Change = getattr(one, side)
+    chips = [(name, "added" if name in group.added else "") for name in group.order]
+    chips += [(name, "removed") for name in group.removed]
+    return h(
+        "g",
+        h("text", one.row.label, x=x, y=y),
+        [_chip(name, kind, x + 90 + i * (CHIP + 6), y) for i, (name, kind) in enumerate(chips)],
+    )
+
+
+def _chip(name: str, kind: str, x: int, y: int) -> Frag:
+    sign = {"added": "+", "removed": "−"}.get(kind, "")
+    return h(
+        "g",
+        h("rect", x=x, y=y - 15, width=CHIP, height=21, rx=4 if kind else 10, class_="body"),
+        h("text", f"{sign}{name[:3]}", x=x + CHIP / 2, y=y, text_anchor="middle", class_="on"),
+        class_=kind or None,
+    )

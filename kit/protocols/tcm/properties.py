@@ -1,0 +1,231 @@
+"""What must hold of the metadata, of who applied it, and of each event that is committed.
+
+Placements alone are judged by :mod:`kit.protocols.tcm.rules.quorums`; their verdicts are kept a log
+prefix. Source: CEP-21, "Data Range", "Event Submission Protocol", "Consistency Guarantees".
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from kit.engine.log import InstantLog, Log, skipped
+from kit.engine.model import Property, always, goal, sometimes, step
+from kit.protocols.tcm.model import Tcm
+from kit.protocols.tcm.rules.history import enact
+from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Snapshot
+from kit.protocols.tcm.rules.quorums import (
+    covered,
+    locks_disjoint,
+    quorums_meet,
+    reads_in_writes,
+    replicated,
+    settled,
+)
+from kit.ring.replication import EverywhereStrategy
+
+_MOST_VERDICTS = 4096
+
+
+class Judges:
+    """The properties of a cluster: its state machine and its log."""
+
+    def __init__(self, tcm: Tcm, log: InstantLog) -> None:
+        """Judges of the two parts of one cluster."""
+        self.tcm, self.log = tcm, log
+        self.codes = {name: code for code, name in enumerate(tcm.names)}
+        self.floor = self._floor()
+        self._verdict = lru_cache(_MOST_VERDICTS)(self._judged)
+
+    def properties(self) -> tuple[Property, ...]:
+        """All of them, the placements' first."""
+        kept = tcm_keeps_barriers(self.tcm)
+        return (
+            self._lamp("valid", "INV-VALID", "Each event makes sense where it is committed"),
+            self._lamp("replicas", "INV-RF", "Each range has its replicas"),
+            self._lamp("quorums", "INV-QI", "Every read majority meets every write majority"),
+            self._lamp("cover", "INV-COVER", "Every token is owned, exactly once"),
+            self._lamp("reads-in-writes", "INV-RF", "Reads are covered by writes"),
+            self._lamp("locks", "INV-LOCK", "Operations in flight keep to disjoint ranges"),
+            self._lamp("settled", "INV-RESUME", "Nothing is left half done"),
+            self._lamp("asked-for", "INV-CANCEL", "Nothing is undone that no operator cancelled"),
+            always(
+                "same-state",
+                "Nodes at one epoch have the same tables",
+                self._same_state,
+                "INV-SAMESTATE",
+            ),
+            always(
+                "log-prefix", "What a node applied is a prefix of the log", self._prefix, "INV-LOG"
+            ),
+            *(
+                (
+                    step(
+                        "one-step",
+                        "A step waits until a majority knows the last one",
+                        self._one_step,
+                        "INV-ONESTEP",
+                    ),
+                )
+                * kept
+            ),
+            sometimes(
+                "in-transition",
+                "Some range is read and written by different groups",
+                self._in_transition,
+            ),
+            sometimes("done", "An operation is finished", self._done),
+            goal("at-rest", "Nothing is in flight", self._at_rest),
+        )
+
+    def _floor(self) -> tuple[int, ...]:
+        """The fewest read replicas that each group of placements has at the start.
+
+        Where every node is a replica there is no such number: groups shrink with the ring.
+        """
+        first = self.tcm.snapshot(self.tcm.start().events)
+        return tuple(
+            1
+            if isinstance(group, EverywhereStrategy)
+            else int((placement.reads.groups >= 0).sum(axis=1).min())
+            for group, placement in zip(first.metadata.groups, first.placements, strict=True)
+        )
+
+    def _lamp(self, name: str, invariant: str, title: str) -> Property:
+        """A property of the committed events alone."""
+
+        def judge(s: Any) -> str | None:
+            forgotten = frozenset(s.tcm.forgotten) if name == "settled" else frozenset()
+            return self._verdict(name, s.tcm.events, forgotten)
+
+        return always(name, title, judge, invariant)
+
+    def _judged(self, name: str, events: Log, forgotten: frozenset[str]) -> str | None:
+        now = self.tcm.snapshot(events)
+        match name:
+            case "valid":
+                return self._invalid(events)
+            case "replicas":
+                return replicated(now, self.floor)
+            case "quorums":
+                if not events:
+                    return quorums_meet(now, None)
+                previous = self.tcm.snapshot(events.shorter())
+                return quorums_meet(now, previous, self._gone(previous, events))
+            case "cover":
+                return covered(now)
+            case "reads-in-writes":
+                return reads_in_writes(now)
+            case "locks":
+                return locks_disjoint(now)
+            case "asked-for":
+                return self._unasked(events)
+            case _:
+                return settled(now, forgotten)
+
+    def _gone(self, previous: Snapshot, events: Log) -> frozenset[int]:
+        """The nodes that the newest event, or an operation under way, takes to be dead."""
+        last = events[len(events) - 1]
+        begun = [last.operation] if isinstance(last, Begin) else []
+        operations = [x.plan.operation for x in previous.metadata.sequences] + begun
+        return frozenset(self.codes[x.dead] for x in operations if x.dead is not None)
+
+    # -- of events --------------------------------------------------------------------------------
+
+    def _invalid(self, events: Log) -> str | None:
+        """No node has a part in two operations, no token two future owners."""
+        metadata = self.tcm.snapshot(events).metadata
+        under_way = [sequence.plan.operation for sequence in metadata.sequences]
+        for i, one in enumerate(under_way):
+            for other in under_way[i + 1 :]:
+                both = [name for name in one.involved if name in other.involved]
+                if both:
+                    return f"{both[0]} has a part in {one.title} and in {other.title}"
+                claimed = [token for token in one.tokens if token in other.tokens]
+                if claimed:
+                    return f"token {claimed[0]} is promised by {one.title} and by {other.title}"
+        return None
+
+    def _unasked(self, events: Log) -> str | None:
+        """Every operation that was undone was undone by an operator's command."""
+        undone = self.tcm.snapshot(events).metadata.cancels
+        commands = sum(type(event) is Cancel for event in events)
+        if undone == commands:
+            return None
+        node = events[len(events) - 1].node
+        return f"{undone} undone by {commands} commands of an operator: that of {node} is unasked"
+
+    def _one_step(self, before: Any, action: Any, after: Any) -> str | None:
+        """A majority of the old and new replicas of each range that moves knew the step before."""
+        event = action.action
+        if not isinstance(event, Advance):
+            return None
+        sequence = self.tcm.sequence(before.tcm, event.node)
+        assert sequence is not None
+        known = [self.log.epoch(count) for count in before.log.learned]
+        dead = sequence.plan.operation.dead
+        for moved in sequence.plan.movements:
+            for one, union in zip(moved.locked, moved.affected, strict=True):
+                asked = [code for code in union if self.tcm.names[code] != dead]
+                knowing = [code for code in asked if known[code] >= sequence.epoch]
+                if 2 * len(knowing) <= len(asked):
+                    there = ", ".join(self.tcm.names[code] for code in asked)
+                    label = one.label(self.tcm.cluster.ring.space)
+                    return (
+                        f"{sequence.next.name} is committed while {len(knowing)} of {there} have "
+                        f"applied epoch {sequence.epoch}: no majority of {label}"
+                    )
+        return None
+
+    # -- of nodes ---------------------------------------------------------------------------------
+
+    def _same_state(self, s: Any) -> str | None:
+        """A node that skipped an epoch does not have the tables of its newest one."""
+        for i, learned in enumerate(s.log.learned):
+            gap = skipped(s.log, i)
+            if gap:
+                witness = self._differs(self.tcm.names[i], s.tcm.events, learned, gap)
+                if witness is not None:
+                    return witness
+        return None
+
+    def _differs(self, name: str, events: Log, learned: int, gap: int) -> str | None:
+        """How the tables differ of a node that applied all but the gap; None: they do not."""
+        newest, without = self.log.epoch(learned), self.log.epoch(gap.bit_length())
+        text = f"{name} has applied epoch {newest} without {without}"
+        while len(events) > learned:
+            events = events.shorter()
+        applied = self.tcm.snapshot(Log())
+        for i, event in enumerate(events):
+            if gap >> i & 1:
+                continue
+            if not isinstance(event, Begin) and applied.metadata.sequence(event.node) is None:
+                return f"{text}: it knows of no operation of {event.node}"
+            applied = enact(applied, event, self.tcm.switches)
+        if applied.placements == self.tcm.snapshot(events).placements:
+            return None
+        return f"{text}: its tables are not those of the others"
+
+    def _prefix(self, s: Any) -> str | None:
+        """Nobody has a gap in what it applied."""
+        (whole,) = self.log.properties
+        found = whole.check(s.log)
+        return None if found is None else str(found)
+
+    # -- what is reached --------------------------------------------------------------------------
+
+    def _in_transition(self, s: Any) -> bool:
+        return any(p.reads != p.writes for p in self.tcm.snapshot(s.tcm.events).placements)
+
+    def _at_rest(self, s: Any) -> bool:
+        """No operation is under way; one that nobody remembers still is."""
+        return not self.tcm.snapshot(s.tcm.events).metadata.sequences
+
+    def _done(self, s: Any) -> bool:
+        metadata = self.tcm.snapshot(s.tcm.events).metadata
+        return bool(s.tcm.events) and not metadata.sequences and not metadata.cancels
+
+
+def tcm_keeps_barriers(tcm: Tcm) -> bool:
+    """Whether steps wait for majorities of old and new: in the text's shape, unless left out."""
+    return tcm.parameters.barrier and tcm.parameters.shape == "cep"

@@ -1,0 +1,100 @@
+"""Enacting events: from one epoch's metadata and placements to the next.
+
+``enact`` is a pure function, so every node that applies the same log has the same metadata and
+the same placements. Placements are computed here, when an event is applied, and nowhere else.
+Source: CEP-21, "Node Level Changes".
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from kit.protocols.tcm.rules.metadata import (
+    Advance,
+    Begin,
+    Event,
+    Metadata,
+    PlannedStep,
+    Sequence,
+    Snapshot,
+)
+from kit.protocols.tcm.rules.operations import register, ring_after
+from kit.protocols.tcm.rules.plan import compensation, plan
+from kit.protocols.tcm.rules.steps import Switches
+from kit.ring.applying import apply, settle
+from kit.ring.placements import at_rest
+from kit.ring.replication import Keyspace
+from kit.ring.topology import Ring
+
+
+def initial(ring: Ring, keyspaces: tuple[Keyspace, ...], epoch: int) -> Snapshot:
+    """A cluster at rest."""
+    metadata = Metadata(epoch, ring, keyspaces)
+    return Snapshot(metadata, tuple(at_rest(ring, group) for group in metadata.groups))
+
+
+def enact(snapshot: Snapshot, event: Event, switches: Switches) -> Snapshot:
+    """The next epoch's snapshot. Trusts its caller: the event was valid and permitted."""
+    metadata, step = advance(snapshot.metadata, event, switches)
+    checked = "merge-equality" not in switches.off
+    ring = reading_ring(metadata)
+    placements = tuple(
+        settle(apply(placement, delta, merge_check=checked), ring, replication)
+        for placement, delta, replication in zip(
+            snapshot.placements, step.deltas, metadata.groups, strict=True
+        )
+    )
+    return Snapshot(metadata, placements)
+
+
+def advance(metadata: Metadata, event: Event, switches: Switches) -> tuple[Metadata, PlannedStep]:
+    """The next epoch's metadata, and the step that the event does to every placement."""
+    if isinstance(event, Begin):
+        sequence = Sequence(plan(metadata, event.operation, switches), 0, metadata.epoch)
+        metadata = replace(metadata, ring=register(metadata.ring, event.operation))
+    else:
+        found = metadata.sequence(event.node)
+        assert found is not None, f"{event.node} has nothing under way"
+        sequence = found
+        if not isinstance(event, Advance):
+            undoing = compensation(sequence, switches)
+            sequence = replace(sequence, done=0, undoing=undoing)
+            metadata = replace(metadata, cancels=metadata.cancels + 1)
+    epoch = metadata.epoch + 1
+    advanced = replace(sequence, done=sequence.done + 1, epoch=epoch)
+    return _remember(metadata, advanced, epoch), sequence.next
+
+
+def _remember(metadata: Metadata, advanced: Sequence, epoch: int) -> Metadata:
+    """Keep the sequence, in its place, while steps are pending; else release its locks."""
+    by_node = {sequence.node: sequence for sequence in metadata.sequences}
+    ring = metadata.ring
+    if advanced.done < len(advanced.steps):
+        by_node[advanced.node] = advanced
+    else:
+        by_node.pop(advanced.node, None)
+        if not advanced.undoing:
+            ring = ring_after(ring, advanced.plan.operation)
+    return replace(metadata, epoch=epoch, sequences=tuple(by_node.values()), ring=ring)
+
+
+def reading_ring(metadata: Metadata) -> Ring:
+    """The ring whose walks give the read groups their order.
+
+    It is the ring of finished operations, with the tokens of those whose reads have switched.
+    """
+    ring = metadata.ring
+    for sequence in metadata.sequences:
+        if has_switched(sequence):
+            ring = ring_after(ring, sequence.plan.operation)
+    return ring
+
+
+def has_switched(sequence: Sequence) -> bool:
+    """Whether the operation's read switch is committed (and not compensated)."""
+    return not sequence.undoing and any(s.switches for s in sequence.steps[: sequence.done])
+
+
+def finished_step(sequence: Sequence) -> PlannedStep:
+    """The step that the sequence did last."""
+    return sequence.steps[sequence.done - 1]

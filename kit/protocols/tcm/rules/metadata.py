@@ -1,0 +1,188 @@
+"""Cluster metadata: one immutable value an epoch, with every plan that is still under way.
+
+The steps that an operation has yet to do are kept *in the metadata*, so that a node that failed
+between two steps reads there what comes next. Source: CEP-21, "Bootstrap", "Node Level Changes".
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+
+from kit.protocols.tcm.rules.operations import Operation
+from kit.ring.deltas import Delta
+from kit.ring.movement import Movement
+from kit.ring.placements import Placement
+from kit.ring.ranges import Range
+from kit.ring.replication import Keyspace, LocalStrategy, Replication
+from kit.ring.topology import Ring
+
+
+class Begin(Struct, frozen=True, tag="begin"):
+    """Event: an operation is planned, takes its locks and does its first step."""
+
+    operation: Operation
+
+
+class Advance(Struct, frozen=True, tag="advance"):
+    """Event: the operation of ``node`` does its next step."""
+
+    node: str
+
+
+class Cancel(Struct, frozen=True, tag="cancel"):
+    """Event: the operation of ``node`` is undone by compensation, as an operator asked."""
+
+    node: str
+
+
+class GiveUp(Cancel, frozen=True, tag="give-up"):
+    """Event: the same, because the node ``by`` lost sight of it. Nobody asked."""
+
+    by: str
+
+
+Event = Begin | Advance | Cancel | GiveUp
+
+
+class PlannedStep(Struct, frozen=True):
+    """A step computed beforehand: its name, and one delta a replication group.
+
+    ``switches`` says that this step changes the read replicas, ``drops`` that old write replicas
+    go: after it there is no way back.
+    """
+
+    name: str
+    deltas: tuple[Delta, ...]
+    switches: bool = False
+    drops: bool = False
+
+
+class Transfer(Struct, frozen=True):
+    """Data that must be on ``target`` before the read switch.
+
+    ``displaced`` is the replica whose place it takes in ``range``, None where nobody goes;
+    ``olds`` are the read replicas of the range before the operation. Nodes are codes.
+    """
+
+    group: int
+    range: Range
+    target: int
+    displaced: int | None
+    olds: tuple[int, ...]
+
+
+class Task(Struct, frozen=True):
+    """All that one node receives in place of one other; the unit in which streaming goes on."""
+
+    target: int
+    displaced: int | None
+    transfers: tuple[Transfer, ...]
+
+
+class Plan(Struct, frozen=True, dict=True):
+    """All that an operation will do, computed once when it begins."""
+
+    operation: Operation
+    steps: tuple[PlannedStep, ...]
+    movements: tuple[Movement, ...]
+    transfers: tuple[Transfer, ...]
+
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        """The streaming, in a stable order."""
+        pairs: dict[tuple[int, int | None], list[Transfer]] = {}
+        for t in self.transfers:
+            pairs.setdefault((t.target, t.displaced), []).append(t)
+        return tuple(
+            Task(target, displaced, tuple(found)) for (target, displaced), found in pairs.items()
+        )
+
+
+class Sequence(Struct, frozen=True):
+    """An operation under way: its plan, how many steps are done, the epoch of the last one.
+
+    While ``undoing`` holds steps, those compensate what was done and come instead of the plan's.
+    """
+
+    plan: Plan
+    done: int
+    epoch: int
+    undoing: tuple[PlannedStep, ...] = ()
+
+    @property
+    def node(self) -> str:
+        """The node that names the sequence; there is at most one sequence a node."""
+        return self.plan.operation.node
+
+    @property
+    def steps(self) -> tuple[PlannedStep, ...]:
+        """The steps it follows now: the plan's, or those that undo it."""
+        return self.undoing or self.plan.steps
+
+    @property
+    def next(self) -> PlannedStep:
+        """The pending step."""
+        return self.steps[self.done]
+
+
+class Metadata(Struct, frozen=True, dict=True):
+    """What every node at ``epoch`` knows: ring, keyspaces, operations in flight.
+
+    The ring holds the tokens of finished operations only; a joining node is registered in it
+    without tokens. ``cancels`` counts the cancellations so far.
+    """
+
+    epoch: int
+    ring: Ring
+    keyspaces: tuple[Keyspace, ...]
+    sequences: tuple[Sequence, ...] = ()
+    cancels: int = 0
+
+    @cached_property
+    def groups(self) -> tuple[Replication, ...]:
+        """The distinct replications: keyspaces with equal ones share their placements.
+
+        Local keyspaces have none: each node keeps its own.
+        """
+        replications = (keyspace.replication for keyspace in self.keyspaces)
+        return tuple(dict.fromkeys(r for r in replications if not isinstance(r, LocalStrategy)))
+
+    def group_of(self, keyspace: str) -> int | None:
+        """The index of a keyspace's placements; None for a local keyspace."""
+        replication = next(k.replication for k in self.keyspaces if k.name == keyspace)
+        return None if isinstance(replication, LocalStrategy) else self.groups.index(replication)
+
+    def keyspaces_of(self, group: int) -> tuple[str, ...]:
+        """The names of the keyspaces that share one group of placements."""
+        return tuple(k.name for k in self.keyspaces if k.replication == self.groups[group])
+
+    def sequence(self, node: str) -> Sequence | None:
+        """The operation of ``node`` that is under way."""
+        return next((s for s in self.sequences if s.node == node), None)
+
+
+class Snapshot(Struct, frozen=True):
+    """Metadata with its placements, one a replication group: computed once, when applied."""
+
+    metadata: Metadata
+    placements: tuple[Placement, ...]
+
+
+def locks(sequence: Sequence) -> tuple[tuple[int, Range], ...]:
+    """The ranges that an operation locks until it ends, each with its replication group."""
+    return tuple(
+        (group, locked)
+        for group, movement in enumerate(sequence.plan.movements)
+        for locked in movement.locked
+    )
+
+
+def node_codes(metadata: Metadata, names: tuple[str, ...]) -> tuple[int, ...]:
+    """The codes of nodes, by name."""
+    if not names:
+        return ()
+    index: dict[str, Any] = {name: code for code, name in enumerate(metadata.ring.names)}
+    return tuple(index[name] for name in names)

@@ -1,0 +1,216 @@
+"""Whether an operation may begin: what the metadata service declines, and why.
+
+Source: CEP-21, "Event Submission Protocol" and "Coordinating Range Movements" (locks).
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from kit.errors import Refusal
+from kit.protocols.tcm.rules.history import advance
+from kit.protocols.tcm.rules.metadata import Begin, Metadata, Plan, Sequence, locks
+from kit.protocols.tcm.rules.operations import Operation
+from kit.protocols.tcm.rules.plan import plan
+from kit.protocols.tcm.rules.steps import Switches
+from kit.ring.ranges import Range
+from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
+from kit.ring.topology import Node, Ring
+
+SHRINKS = ("leave", "remove", "assassinate")
+
+
+class Conflict(Struct, frozen=True):
+    """Two locked ranges that stand in each other's way: ours, theirs, and whose theirs is."""
+
+    group: int
+    ours: Range
+    theirs: Range
+    operation: Operation
+
+
+def permit(
+    metadata: Metadata, operation: Operation, planned: Plan, switches: Switches
+) -> Refusal | None:
+    """Why the operation may not begin now; None when it may."""
+    return (
+        invalid(metadata, operation)
+        or _too_few_left(metadata, operation, switches)
+        or _locked(metadata, planned, switches)
+    )
+
+
+def invalid(metadata: Metadata, operation: Operation) -> Refusal | None:
+    """Why the operation makes no sense in this state of the metadata; None when it does."""
+    return (
+        _busy(metadata, operation)
+        or _claimed(metadata, operation)
+        or _last_node(metadata, operation)
+    )
+
+
+def _busy(metadata: Metadata, operation: Operation) -> Refusal | None:
+    """A node takes part in one operation at a time."""
+    for sequence in metadata.sequences:
+        other = sequence.plan.operation
+        both = [name for name in operation.involved if name in other.involved]
+        if both:
+            return Refusal(f"{both[0]} already takes part in an operation: {other.title}")
+    return None
+
+
+def _claimed(metadata: Metadata, operation: Operation) -> Refusal | None:
+    """A token that a node is about to own is nobody else's, whatever else is switched off."""
+    for sequence in metadata.sequences:
+        other = sequence.plan.operation
+        both = [token for token in operation.tokens if token in other.tokens]
+        if both:
+            return Refusal(f"token {both[0]} is about to be owned by {other.node}: {other.title}")
+    return None
+
+
+def _leaving(metadata: Metadata) -> set[str]:
+    """The members that are on their way out."""
+    return {s.node for s in metadata.sequences if s.plan.operation.kind in SHRINKS}
+
+
+def _last_node(metadata: Metadata, operation: Operation) -> Refusal | None:
+    """The last node that stays cannot go: nobody would own the tokens."""
+    staying = _members(metadata.ring, None, _leaving(metadata))
+    if operation.kind in SHRINKS and staying == 1:
+        return Refusal(f"{operation.node} is the last node: nobody is left to own its ranges")
+    return None
+
+
+def _too_few_left(metadata: Metadata, operation: Operation, switches: Switches) -> Refusal | None:
+    """The safeguard *replication-check*: what stays must be able to hold every replica."""
+    if operation.force or "replication-check" in switches.off:
+        return None
+    going = _going(metadata.ring, operation)
+    if going is None:
+        return None
+    for keyspace in metadata.keyspaces:
+        for dc, factor in _demands(keyspace.replication):
+            if dc != going.dc and (dc is not None or operation.kind not in SHRINKS):
+                continue
+            left = _members(metadata.ring, dc, _leaving(metadata) | {going.name})
+            if left < factor:
+                where = f" in {dc}" if dc else ""
+                return Refusal(
+                    f"without {going.name} only {nodes(left)} {'is' if left == 1 else 'are'} "
+                    f"left{where}, "
+                    f"but keyspace {keyspace.name} keeps {factor} replicas (force overrides)"
+                )
+    return None
+
+
+def _going(ring: Ring, operation: Operation) -> Node | None:
+    """The node that its datacenter loses: a replacement elsewhere takes one from it too."""
+    if operation.kind in SHRINKS:
+        return ring.nodes[ring.code(operation.node)]
+    if operation.target is None:
+        return None
+    target = ring.nodes[ring.code(operation.target)]
+    return None if operation.dc in (None, target.dc) else target
+
+
+def _demands(replication: Replication) -> tuple[tuple[str | None, int], ...]:
+    """How many replicas a keyspace wants, a datacenter or (None) in all."""
+    if isinstance(replication, SimpleStrategy):
+        return ((None, replication.replication_factor),)
+    return replication.factors if isinstance(replication, NetworkTopologyStrategy) else ()
+
+
+def _members(ring: Ring, dc: str | None, without: set[str]) -> int:
+    return sum(
+        bool(node.tokens) and node.name not in without and dc in (None, node.dc)
+        for node in ring.nodes
+    )
+
+
+def nodes(count: int) -> str:
+    """How many nodes, in words."""
+    return "1 node" if count == 1 else f"{count} nodes"
+
+
+def under_replicated(
+    ring: Ring, replication: Replication
+) -> tuple[tuple[str | None, int, int], ...]:
+    """Where a keyspace wants more replicas than there are nodes: (dc, wanted, nodes)."""
+    counted = ((dc, factor, _members(ring, dc, set())) for dc, factor in _demands(replication))
+    return tuple(row for row in counted if row[1] > row[2])
+
+
+def _locked(metadata: Metadata, planned: Plan, switches: Switches) -> Refusal | None:
+    """The safeguard *range-locks*: operations in flight keep to disjoint ranges."""
+    if "range-locks" in switches.off:
+        return None
+    found = conflicts(metadata, planned, switches)
+    if not found:
+        return None
+    space = metadata.ring.space
+    evidence = tuple(
+        f"{', '.join(metadata.keyspaces_of(c.group))} {c.ours.label(space)} is locked by "
+        f"{c.operation.title}"
+        for c in found
+    )
+    more = f", and {len(found) - 1} more of its ranges are locked" if len(found) > 1 else ""
+    first = found[0]
+    return Refusal(
+        f"range {first.ours.label(space)} is locked by an operation in flight, "
+        f"{first.operation.title}{more}",
+        evidence,
+        tuple(dict.fromkeys(c.operation.node for c in found)),
+    )
+
+
+def conflicts(metadata: Metadata, planned: Plan, switches: Switches) -> tuple[Conflict, ...]:
+    """Every range of the plan that an operation in flight has locked."""
+    found = []
+    for sequence in metadata.sequences:
+        held = locks(sequence)
+        for group, moved in enumerate(planned.movements):
+            for ours in moved.locked:
+                theirs = next(
+                    (r for g, r in held if g == group and _clash(metadata, ours, r, switches)),
+                    None,
+                )
+                if theirs is not None:
+                    found.append(Conflict(group, ours, theirs, sequence.plan.operation))
+    return tuple(found)
+
+
+def _clash(metadata: Metadata, ours: Range, theirs: Range, switches: Switches) -> bool:
+    """Ranges clash when they share a token.
+
+    In shape ``implementation`` two ranges that both touch an end of the line clash too: they are
+    neighbours on the wrapped ring of the published code.
+    """
+    if ours.overlaps(theirs):
+        return True
+    if switches.shape != "implementation":
+        return False
+    ends = (metadata.ring.space.low, metadata.ring.space.high)
+    return all(r.left == ends[0] or r.right == ends[1] for r in (ours, theirs))
+
+
+def together(
+    metadata: Metadata, first: Operation, second: Operation, switches: Switches
+) -> Refusal | None:
+    """Why ``second`` may not begin once ``first`` has; None when both may be under way at once.
+
+    ``first`` may begin now: whether it does is for :func:`permit` to say.
+    """
+    begun, _ = advance(metadata, Begin(first), switches)
+    return permit(begun, second, plan(begun, second, switches), switches)
+
+
+def overlapping(sequences: tuple[Sequence, ...]) -> tuple[Sequence, Sequence, Range] | None:
+    """Two operations in flight that lock a common range, if any."""
+    for i, one in enumerate(sequences):
+        for other in sequences[i + 1 :]:
+            for group, ours in locks(one):
+                for theirs_group, theirs in locks(other):
+                    if group == theirs_group and ours.overlaps(theirs):
+                        return one, other, ours
+    return None

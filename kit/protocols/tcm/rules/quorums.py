@@ -1,0 +1,347 @@
+"""What placements alone can say of safety: quorums, cover, replica counts.
+
+Each function looks at one epoch's snapshot (or two adjacent ones) and returns the witness of a
+violation in words, or None. Source: CEP-21, "Data Range", "Consistency Guarantees", "Test Plan".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from kit.protocols.tcm.rules.barrier import majority
+from kit.protocols.tcm.rules.metadata import Metadata, Snapshot
+from kit.protocols.tcm.rules.permit import overlapping
+from kit.ring.natural import replicas
+from kit.ring.placements import Placement, padded, same_sets
+from kit.ring.ranges import Range
+from kit.ring.replication import EverywhereStrategy, NetworkTopologyStrategy, total
+from kit.ring.topology import Codes
+
+Group = tuple[int, ...]
+Mask = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+
+
+class Level(Struct, frozen=True):
+    """What a consistency level asks of each of n ranges.
+
+    ``alive`` holds codes of the replicas that can answer, slot by slot: (k, n), else -1. ``spare``
+    is how many more of them there are than the level needs, (n,): below 0, it has no quorum.
+    """
+
+    name: str
+    alive: Codes
+    spare: Counts
+
+    def lost(self, units: Codes, *, alone: bool = False) -> tuple[Codes, NDArray[np.intp]]:
+        """(unit, range) for every unit whose loss takes a quorum from a range that has one.
+
+        ``units`` gives each node's unit by code: itself, its rack, its datacenter; ``alone`` says
+        that no two nodes share one.
+        """
+        at = np.flatnonzero((self.spare >= 0) & (self.spare < (1 if alone else len(self.alive))))
+        members, spare = self.alive[:, at], self.spare[at]
+        own = np.where(members >= 0, units[members], -1)
+        together = np.ones(own.shape, np.int16)
+        first = own >= 0
+        for slot in range(0 if alone else len(own)):
+            for other in range(slot):
+                same = own[slot] == own[other]
+                together[slot] += same
+                together[other] += same
+                first[slot] &= ~same
+        slots, rows = np.nonzero(first & (spare < together))
+        return own[slots, rows], at[rows]
+
+
+def levels(slots: Codes, local: Mapping[str, Mask], dead: Mask) -> Iterator[Level]:
+    """ONE, QUORUM and, from each datacenter, LOCAL_QUORUM, for groups slot by slot: (k, n).
+
+    ``local`` masks the nodes (by code) of each datacenter, by its name; ``dead`` those that answer
+    nobody, though they count as replicas.
+    """
+    size = sizes(slots)
+    asked = [("ONE", slots, np.minimum(size, 1)), ("QUORUM", slots, majorities(size))]
+    for dc, mask in local.items():
+        here = np.where((slots >= 0) & mask[slots], slots, -1)
+        asked.append((f"LOCAL_QUORUM {dc}", here, majorities(sizes(here))))
+    for name, members, needed in asked:
+        alive = np.where(dead[members], -1, members) if dead.any() else members
+        yield Level(name, alive, sizes(alive) - needed)
+
+
+def majorities(counts: Counts) -> Counts:
+    """A majority of each group, and nobody of an empty one."""
+    most = int(counts.max(initial=0))
+    needed = np.array([0, *(majority(count) for count in range(1, most + 1))], np.int64)
+    return np.asarray(needed[counts], np.int64)
+
+
+def sizes(slots: Codes) -> Counts:
+    """How many members each group has, from columns slot by slot: (k, n) gives (n,)."""
+    found = np.zeros(slots.shape[1], np.int64)
+    for slot in slots:
+        found += slot >= 0
+    return found
+
+
+def disjoint_majorities(
+    reads: Group, writes: Group, gone: frozenset[int] = frozenset()
+) -> tuple[Group, Group] | None:
+    """A majority of ``reads`` and one of ``writes`` that share no node, if there are such.
+
+    Each side first takes nodes that the other does not have, then shares out the common ones.
+    Nodes that are ``gone`` for good answer nobody.
+    """
+    common = [code for code in reads if code in writes and code not in gone]
+    only_reads = [code for code in reads if code not in writes and code not in gone]
+    only_writes = [code for code in writes if code not in reads and code not in gone]
+    picked_reads = only_reads[: majority(len(reads))]
+    picked_writes = only_writes[: majority(len(writes))]
+    need_reads = majority(len(reads)) - len(picked_reads)
+    need_writes = majority(len(writes)) - len(picked_writes)
+    if not reads or not writes or need_reads + need_writes > len(common):
+        return None
+    picked_reads += common[:need_reads]
+    picked_writes += common[need_reads : need_reads + need_writes]
+    return tuple(picked_reads), tuple(picked_writes)
+
+
+def majorities_meet(
+    reads: Codes, writes: Codes, gone: frozenset[int] = frozenset()
+) -> NDArray[np.bool_]:
+    """For each row of two columns of groups, whether every majority meets every other: (n,).
+
+    The same as ``disjoint_majorities(…) is None``, for millions of ranges. Two majorities of one
+    group always meet, so only rows with different groups are looked at.
+    """
+    width = max(reads.shape[1], writes.shape[1])
+    differ = np.flatnonzero((padded(reads, width) != padded(writes, width)).any(axis=1))
+    meet = np.ones(len(reads), np.bool_)
+    meet[differ] = _meet(reads[differ], writes[differ], np.array(sorted(gone), np.int32))
+    return meet
+
+
+def _meet(reads: Codes, writes: Codes, gone: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """What :func:`majorities_meet` says, counting rather than picking nodes."""
+    needed = np.zeros(len(reads), np.int64)
+    empty = np.zeros(len(reads), np.bool_)
+    for ours, theirs in ((reads, writes), (writes, reads)):
+        size = (ours >= 0).sum(axis=1)
+        alive = (ours >= 0) & ~np.isin(ours, gone)
+        shared = np.zeros(ours.shape, np.bool_)
+        for slot in range(theirs.shape[1]):
+            shared |= ours == theirs[:, [slot]]
+        common = (alive & shared).sum(axis=1)
+        needed += np.maximum(size // 2 + 1 - (alive & ~shared).sum(axis=1), 0)
+        empty |= size == 0
+    return np.asarray(empty | (needed > common), np.bool_)
+
+
+def quorums_meet(
+    snapshot: Snapshot, previous: Snapshot | None, gone: frozenset[int] = frozenset()
+) -> str | None:
+    """Every read majority meets every write majority, within an epoch and across adjacent ones.
+
+    The barrier keeps coordinators within adjacent epochs, so these are the pairs that count. Where
+    each datacenter has its own factor, majorities of each alone (LOCAL_QUORUM) must meet too.
+    """
+    pairs = [(snapshot, snapshot)]
+    if previous is not None:
+        pairs += [(previous, snapshot), (snapshot, previous)]
+    for reader, writer in pairs:
+        for group in range(min(len(reader.placements), len(writer.placements))):
+            reads, writes = reader.placements[group].reads, writer.placements[group].writes
+            if reads is writes:
+                continue
+            voters = _voters(writer.metadata, group)
+            for token, read_codes, write_codes in _aligned(reader, writer, group):
+                for where, voting in voters:
+                    readers = tuple(code for code in read_codes if code in voting)
+                    writers = tuple(code for code in write_codes if code in voting)
+                    missed = disjoint_majorities(readers, writers, gone)
+                    if missed is not None:
+                        return _missed(reader, writer, group, token, missed) + where
+    return None
+
+
+def _voters(metadata: Metadata, group: int) -> list[tuple[str, frozenset[int]]]:
+    """Among whom majorities are counted: all nodes, and each datacenter that has its factor."""
+    found = [("", frozenset(range(len(metadata.ring.nodes))))]
+    replication = metadata.groups[group]
+    if isinstance(replication, NetworkTopologyStrategy) and len(replication.factors) > 1:
+        for dc, _ in replication.factors:
+            there = (code for code, node in enumerate(metadata.ring.nodes) if node.dc == dc)
+            found.append((f" (LOCAL_QUORUM in {dc})", frozenset(there)))
+    return found
+
+
+def _aligned(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[int, Group, Group]]:
+    """(last token, read group, write group) of each elementary range, where the two differ."""
+    reads, writes = reader.placements[group].reads, writer.placements[group].writes
+    if reads is writes and reads.partitions:
+        return
+    if reads.partitions and writes.partitions:
+        rights = reads.rights
+        if np.array_equal(rights, writes.rights):
+            at_reads = at_writes = np.arange(len(rights))
+        else:
+            # Sorted and short of few, so sorting again is quicker than a set of a million.
+            both = np.sort(np.concatenate((rights, writes.rights)), kind="stable")
+            rights = both[np.append(both[1:] != both[:-1], np.True_)]
+            at_reads = np.searchsorted(reads.rights, rights)
+            at_writes = np.searchsorted(writes.rights, rights)
+        differ = ~same_sets(reads.groups[at_reads], writes.groups[at_writes])
+        for i in np.flatnonzero(differ).tolist():
+            yield int(rights[i]), reads.codes(at_reads[i]), writes.codes(at_writes[i])
+        return
+    for token in sorted({*reads.rights.tolist(), *writes.rights.tolist()}):
+        for read_codes in reads.groups_of(token):
+            for write_codes in writes.groups_of(token):
+                if set(read_codes) != set(write_codes):
+                    yield token, read_codes, write_codes
+
+
+def _missed(
+    reader: Snapshot, writer: Snapshot, group: int, token: int, missed: tuple[Group, Group]
+) -> str:
+    metadata = max((reader.metadata, writer.metadata), key=lambda m: m.epoch)
+    names = metadata.ring.names
+    read, write = (", ".join(names[code] for code in side) for side in missed)
+    where = _row_label(metadata, reader.placements[group], token)
+    return (
+        f"{_keyspaces(metadata, group)} {where}: a read at epoch {reader.metadata.epoch} from "
+        f"{read} misses a write at epoch {writer.metadata.epoch} to {write}"
+    )
+
+
+def covered(snapshot: Snapshot) -> str | None:
+    """The ranges cut the line into pieces without gap or overlap, each with its replicas."""
+    space = snapshot.metadata.ring.space
+    for group, placement in enumerate(snapshot.placements):
+        for side, table in (("read", placement.reads), ("write", placement.writes)):
+            where = f"{_keyspaces(snapshot.metadata, group)}, {side} table"
+            if not len(table):
+                return f"{where}: nobody owns anything"
+            lefts, rights = table.lefts, table.rights
+            if lefts[0] != space.low or rights.max() != space.high:
+                return f"{where}: an end of the line is not owned"
+            reach = np.maximum.accumulate(rights)[:-1]
+            wrong = np.flatnonzero(lefts[1:] != reach)
+            if len(wrong):
+                row = int(wrong[0]) + 1
+                label = Range(int(lefts[row]), int(rights[row])).label(space)
+                twice = lefts[row] < reach[row - 1]
+                return f"{where}: {label} " + ("is owned twice" if twice else "follows a gap")
+            empty = np.flatnonzero(table.groups.max(axis=1, initial=-1) < 0)
+            if len(empty):
+                row = int(empty[0])
+                label = Range(int(lefts[row]), int(rights[row])).label(space)
+                return f"{where}: {label} has no replica"
+    return None
+
+
+def reads_in_writes(snapshot: Snapshot) -> str | None:
+    """Whoever is read from is written to: each read group is contained in the write group."""
+    metadata = snapshot.metadata
+    for group in range(len(snapshot.placements)):
+        for token, reads, writes in _aligned(snapshot, snapshot, group):
+            extra = [code for code in reads if code not in writes]
+            if extra:
+                where = _row_label(metadata, snapshot.placements[group], token)
+                name = metadata.ring.names[extra[0]]
+                return f"{_keyspaces(metadata, group)} {where}: {name} serves reads, gets no writes"
+    return None
+
+
+def replicated(snapshot: Snapshot, floor: tuple[int, ...]) -> str | None:
+    """Each range has its replicas.
+
+    No read group has more members than the replication factor, or fewer than ``floor`` (a
+    number a group: the factor, or what the ring had to begin with). Where no operation holds a
+    lock, reads are exactly the replicas that the ring's walk gives.
+    """
+    metadata = snapshot.metadata
+    for group, placement in enumerate(snapshot.placements):
+        table = placement.reads
+        natural = replicas(metadata.ring, metadata.groups[group], table.rights)
+        counts = (table.groups >= 0).sum(axis=1)
+        most = max(total(metadata.groups[group], metadata.ring), floor[group])
+        if isinstance(metadata.groups[group], EverywhereStrategy):
+            most = len(metadata.ring.nodes)
+        wrong = np.flatnonzero((counts < floor[group]) | (counts > most))
+        if len(wrong):
+            row = int(wrong[0])
+            where = _row_label(metadata, placement, int(table.rights[row]))
+            has = _names(metadata, table.codes(row))
+            return f"{_keyspaces(metadata, group)} {where}: read from {has}, {most} replicas wanted"
+        odd = np.flatnonzero(~same_sets(table.groups, natural))
+        held = _locked_rows(metadata, group)
+        for row in odd.tolist():
+            right = int(table.rights[row])
+            if any(locked.left < right <= locked.right for locked in held):
+                continue
+            wanted = _names(metadata, tuple(c for c in natural[row].tolist() if c >= 0))
+            has = _names(metadata, table.codes(row))
+            where = _row_label(metadata, placement, right)
+            return f"{_keyspaces(metadata, group)} {where}: read from {has}, should be {wanted}"
+    return None
+
+
+def settled(snapshot: Snapshot, forgotten: frozenset[str]) -> str | None:
+    """Without an operation in flight, every range is read from where it is written to.
+
+    ``forgotten`` names operations that nobody remembers any more.
+    """
+    metadata = snapshot.metadata
+    for group in range(len(snapshot.placements)):
+        held = _locked_rows(metadata, group, forgotten)
+        for token, reads, writes in _aligned(snapshot, snapshot, group):
+            if any(locked.left < token <= locked.right for locked in held):
+                continue
+            where = _row_label(metadata, snapshot.placements[group], token)
+            return (
+                f"{_keyspaces(metadata, group)} {where}: reads {_names(metadata, reads)}, writes "
+                f"{_names(metadata, writes)}, and no operation is pending to change that"
+            )
+    return None
+
+
+def locks_disjoint(snapshot: Snapshot) -> str | None:
+    """No two operations in flight affect a common range."""
+    found = overlapping(snapshot.metadata.sequences)
+    if found is None:
+        return None
+    one, other, shared = found
+    label = shared.label(snapshot.metadata.ring.space)
+    return f"{one.plan.operation.title} and {other.plan.operation.title} both change {label}"
+
+
+def _locked_rows(
+    metadata: Metadata, group: int, forgotten: frozenset[str] = frozenset()
+) -> list[Range]:
+    return [
+        locked
+        for sequence in metadata.sequences
+        if sequence.node not in forgotten
+        for locked in sequence.plan.movements[group].locked
+    ]
+
+
+def _row_label(metadata: Metadata, placement: Placement, token: int) -> str:
+    table = placement.reads
+    rows = table.rows_of(token) or placement.writes.rows_of(token)
+    left = int(table.lefts[rows[0]]) if rows else metadata.ring.space.low
+    return Range(left, int(table.rights[rows[0]]) if rows else token).label(metadata.ring.space)
+
+
+def _names(metadata: Metadata, codes: Group) -> str:
+    return "{" + ", ".join(metadata.ring.names[code] for code in codes) + "}"
+
+
+def _keyspaces(metadata: Metadata, group: int) -> str:
+    return ", ".join(metadata.keyspaces_of(group))

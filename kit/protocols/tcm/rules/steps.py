@@ -1,0 +1,148 @@
+"""The steps of every operation, as one table.
+
+A plan has five parts, each a delta of the placements: *split* cuts ranges at new tokens, *add*
+gives write replicas, *switch* changes the read replicas, *drop* takes write replicas away, *merge*
+joins ranges at given-up tokens. A *shape* says which parts share an epoch: in ``cep`` each has its
+own, in ``implementation`` the split belongs to prepare and the merge to finish.
+
+Source: CEP-21, "Bootstrap" and "Decommission"; the second shape is that of the published code.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from kit.protocols.tcm.rules.operations import Kind
+
+Part = Literal["split", "add", "switch", "drop", "merge"]
+Shape = Literal["cep", "implementation"]
+PARTS: tuple[Part, ...] = ("split", "add", "switch", "drop", "merge")
+SHAPES: dict[Shape, tuple[tuple[str, tuple[Part, ...]], ...]] = {
+    "cep": (
+        ("split", ("split",)),
+        ("add-writes", ("add",)),
+        ("switch-reads", ("switch",)),
+        ("drop-writes", ("drop",)),
+        ("merge", ("merge",)),
+    ),
+    "implementation": (
+        ("prepare", ("split",)),
+        ("start", ("add",)),
+        ("mid", ("switch",)),
+        ("finish", ("drop", "merge")),
+    ),
+}
+
+
+class Course(Struct, frozen=True):
+    """What sets one kind of operation apart.
+
+    ``status`` is the node's state while it is under way, ``done`` afterwards. ``driver`` says who
+    carries the steps out: the node itself, or any other (``operator``). ``waits_for_prepare``:
+    in shape ``implementation`` the step after prepare waits for prepare's epoch. ``streams`` is
+    False, and all parts are one event, for the one operation that copies nothing.
+    """
+
+    status: str
+    done: str
+    driver: Literal["node", "operator"]
+    waits_for_prepare: bool = False
+    streams: bool = True
+
+
+COURSES: dict[Kind, Course] = {
+    "join": Course("joining", "joined", "node"),
+    "leave": Course("leaving", "left", "node", waits_for_prepare=True),
+    "move": Course("moving", "joined", "node"),
+    "replace": Course("replacing", "joined", "node"),
+    "remove": Course("leaving", "left", "operator", waits_for_prepare=True),
+    "assassinate": Course("leaving", "left", "operator", streams=False),
+}
+BEFORE: dict[Kind, str] = {
+    kind: "registered" if kind in ("join", "replace") else "joined" for kind in COURSES
+}
+
+SENTENCES: dict[str, str] = {
+    "split": "split ranges",
+    "add-writes": "add write replicas",
+    "switch-reads": "switch reads",
+    "drop-writes": "drop old write replicas",
+    "merge": "merge equal neighbours",
+    "prepare": "prepare: take locks, split ranges",
+    "start": "start: add write replicas",
+    "mid": "mid: switch reads",
+    "finish": "finish: drop old write replicas, merge",
+    "assassinate": "take the node out at once, without streaming",
+    "cancel": "cancel: restore the placements",
+    "cancel-reads": "cancel: reads back to the old replicas",
+    "cancel-writes": "cancel: writes back to the old replicas",
+}
+
+
+class Switches(Struct, frozen=True):
+    """How the protocol runs: its shape, the safeguards that are off, barriers kept or not."""
+
+    shape: Shape = "cep"
+    off: frozenset[str] = frozenset()
+    barrier: bool = True
+
+
+ALL_ON = Switches()
+
+
+def step_table(kind: Kind, switches: Switches) -> tuple[tuple[str, tuple[Part, ...]], ...]:
+    """The steps of an operation: a name and the parts it commits, in order.
+
+    Safeguards change the table itself: without *split-first* nothing is cut, without
+    *write-before-read* the read switch comes before the new writers, without *old-writer-stays*
+    the old replica stops writing in the epoch of the read switch.
+    """
+    if not COURSES[kind].streams:
+        return ((kind, PARTS),)
+    table = SHAPES[switches.shape]
+    if "write-before-read" in switches.off:
+        first, second, third, *rest = table
+        table = (first, third, second, *rest)
+    parts_of = dict(table)
+    if "split-first" in switches.off:
+        parts_of = {name: tuple(p for p in parts if p != "split") for name, parts in table}
+    if "old-writer-stays" in switches.off:
+        parts_of = {name: _drop_with_switch(parts) for name, parts in parts_of.items()}
+    return tuple(parts_of.items())
+
+
+def _drop_with_switch(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    if "switch" in parts:
+        return (*parts, "drop")
+    return tuple(part for part in parts if part != "drop")
+
+
+def usual_steps(kind: Kind, shape: Shape) -> tuple[str, ...]:
+    """The names of the steps that a plain operation of this kind has, for the diagrams."""
+    if not COURSES[kind].streams:
+        return (kind,)
+    names = tuple(name for name, _ in SHAPES[shape])
+    if shape == "implementation" or kind == "move":
+        return names
+    empty = {"join": ("merge",), "replace": ("split", "merge")}.get(kind, ("split",))
+    return tuple(name for name in names if name not in empty)
+
+
+def transitions(kind: Kind, shape: Shape) -> tuple[tuple[str, str, str], ...]:
+    """The operation's state diagram as data: (state, event, next state).
+
+    States are named by the last committed step; cancelling leads back to the first state, in one
+    event before the read switch and in two after it. There is none once writes were dropped.
+    """
+    course, names = COURSES[kind], usual_steps(kind, shape)
+    states = (BEFORE[kind], *names[:-1], course.done)
+    found = [(states[i], name, states[i + 1]) for i, name in enumerate(names)]
+    if not course.streams:
+        return tuple(found)
+    switched = names.index("mid" if shape == "implementation" else "switch-reads")
+    found += [(name, "cancel", BEFORE[kind]) for name in names[:switched]]
+    back = ("reads back", "cancel-writes", BEFORE[kind])
+    found += [(names[switched], "cancel-reads", "reads back"), back]
+    return tuple(found)

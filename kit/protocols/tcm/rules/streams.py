@@ -1,0 +1,106 @@
+"""Streaming: what must be copied before reads may switch, and from whom.
+
+A new replica takes its data from the replica whose place it takes: only that one is sure to hold
+every write that counted on it. Where that one is dead, a quorum of the old replicas together
+holds every successful write. Source: CEP-21, "Bootstrap" and "Decommission".
+"""
+
+from __future__ import annotations
+
+from kit.protocols.tcm.rules.barrier import Barrier, barriers, majority
+from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, Task, Transfer
+from kit.protocols.tcm.rules.steps import ALL_ON, Switches
+
+
+def tasks(sequence: Sequence) -> tuple[Task, ...]:
+    """The streaming of an operation, in a stable order."""
+    return sequence.plan.tasks
+
+
+def sources(
+    transfer: Transfer, down: frozenset[int], switches: Switches = ALL_ON
+) -> tuple[int, ...]:
+    """Who streams a range: the displaced replica, or a quorum of the old ones that are up.
+
+    Fewer than a quorum when fewer are up; see :func:`enough`. Without the safeguard
+    *stream-from-displaced* any one of the old replicas will do: the nearest other one.
+    """
+    if "stream-from-displaced" in switches.off and transfer.displaced is not None:
+        others = [code for code in transfer.olds if code not in {transfer.displaced} | down]
+        if others:
+            return (others[0],)
+    if transfer.displaced is not None and transfer.displaced not in down:
+        return (transfer.displaced,)
+    up = tuple(code for code in transfer.olds if code not in down)
+    return up[: majority(len(transfer.olds))]
+
+
+def enough(transfer: Transfer, down: frozenset[int], dead: frozenset[int]) -> bool:
+    """Whether the sources hold every successful write, as far as that is still possible.
+
+    Nodes that are merely ``down`` can be waited for; those that are ``dead`` cannot.
+    """
+    if transfer.displaced is not None and transfer.displaced not in down | dead:
+        return True
+    waited_for = [code for code in transfer.olds if code not in dead]
+    wanted = min(majority(len(transfer.olds)), len(waited_for))
+    return len(sources(transfer, down | dead)) >= wanted
+
+
+def pending(sequence: Sequence, streamed: int) -> tuple[int, ...]:
+    """The indices of the tasks that are not done; ``streamed`` is a bit mask of those that are."""
+    return tuple(i for i in range(len(tasks(sequence))) if not streamed >> i & 1)
+
+
+def awaits_streams(sequence: Sequence) -> bool:
+    """Whether the next step is the read switch, which data must precede."""
+    return not sequence.undoing and sequence.done < len(sequence.steps) and sequence.next.switches
+
+
+def must_stream(sequence: Sequence, switches: Switches) -> bool:
+    """Whether the next step waits for the streaming: the safeguard *streams-before-switch*."""
+    return awaits_streams(sequence) and "streams-before-switch" not in switches.off
+
+
+def stream_barriers(
+    snapshot: Snapshot,
+    sequence: Sequence,
+    transfers: tuple[Transfer, ...],
+    down: frozenset[int],
+    switches: Switches,
+) -> tuple[Barrier, ...]:
+    """What must hold before anything is streamed: the new writers are known.
+
+    The safeguard *known-before-streams*: a majority of everyone concerned has applied the epoch
+    that makes the targets writers, and so has everyone at the ends of these transfers. Else a
+    coordinator that does not write to a target yet could have a write acknowledged that was
+    streamed past: by a replica that took it before it knew the epoch, and by the one that streamed.
+    """
+    if not known_first(switches):
+        return ()
+    ends = end_barriers(sequence, transfers, down, switches)
+    return barriers(snapshot, sequence, switches) + ends
+
+
+def known_first(switches: Switches) -> bool:
+    """Whether streaming waits at all: not without the progress barrier, whose part this is."""
+    waived = {"known-before-streams", "progress-barrier"} & switches.off
+    return not waived and switches.barrier
+
+
+def end_barriers(
+    sequence: Sequence,
+    transfers: tuple[Transfer, ...],
+    down: frozenset[int],
+    switches: Switches,
+) -> tuple[Barrier, ...]:
+    """The part of :func:`stream_barriers` that these transfers alone add."""
+    ends = {
+        code: transfer
+        for transfer in reversed(transfers)
+        for code in (*sources(transfer, down, switches), transfer.target)
+    }
+    return tuple(
+        Barrier(ends[code].group, ends[code].range, None, (code,), 1, sequence.epoch)
+        for code in sorted(ends)
+    )

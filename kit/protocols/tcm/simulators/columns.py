@@ -1,0 +1,258 @@
+"""What the placement simulator looks at after every committed event, column by column.
+
+Each column is a property of the states of a tcm model, so that it can also be searched for, walked
+for at random, and kept while a failing run is made small. What the simplified model knows
+(:mod:`kit.protocols.tcm.simulators.plain`) it is told event by event, as the log has them; nothing
+else of the real model reaches it. Source: CEP-21, "Test Plan".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from msgspec import Struct
+
+from kit.engine.log import Log
+from kit.engine.model import Property, always
+from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Snapshot, locks
+from kit.protocols.tcm.rules.operations import Operation
+from kit.protocols.tcm.simulators.plain import Change, Factors, Plain, Rows, at_rest
+from kit.ring.placements import Table
+from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
+from kit.ring.tokens import TokenSpace
+
+COLUMNS = {
+    "replicas": "Every range is read from exactly RF replicas",
+    "over": "Every range has as many writers as replicas, and pending ones only while one moves",
+    "owners": "Every token has its owners",
+    "reads agree": "The simple model reads from the same nodes, row by row",
+    "writes agree": "The simple model writes to the same nodes, row by row",
+    "at rest": "With nothing under way, reads and writes are the ring's own replicas",
+}
+_KEPT = 4096
+
+NamedRows = tuple[tuple[int, int, tuple[str, ...]], ...]
+
+
+class Looked(Struct, frozen=True):
+    """What there was to see after one event.
+
+    ``reads`` and ``writes`` are the fewest and the most replicas of a row (a datacenter, where
+    they are counted so); ``over`` is how many rows have more writers than RF. ``faults`` holds what
+    is wrong by column.
+    """
+
+    rows: int
+    reads: tuple[int, int]
+    writes: tuple[int, int]
+    over: int
+    under_way: int
+    faults: tuple[tuple[str, str], ...] = ()
+
+    def fault(self, column: str) -> str | None:
+        """What is wrong in a column; None when all is well."""
+        return dict(self.faults).get(column)
+
+
+class Columns:
+    """The columns for one model of a cluster."""
+
+    def __init__(self, model: TcmCluster) -> None:
+        """Ready to look at the states of ``model``.
+
+        Keyspaces that every node, or each for itself, replicates have no RF to be checked and are
+        left out.
+        """
+        self.model = model
+        self.names = model.names
+        self.groups = tuple(
+            (number, group, _factors(group))
+            for number, group in enumerate(model.snapshot(model.start()).metadata.groups)
+            if isinstance(group, SimpleStrategy | NetworkTopologyStrategy)
+        )
+        self.dcs: dict[str, str] = {n.name: n.dc for n in model.tcm.cluster.ring.nodes}
+        self._plain: dict[bytes, Plain | str] = {}
+        self.looked: Callable[[Log], Looked] = lru_cache(_KEPT)(self._look)
+
+    def properties(self) -> tuple[Property, ...]:
+        """The columns as properties of the model's states."""
+        return tuple(always(name, title, self._judge(name)) for name, title in COLUMNS.items())
+
+    def _judge(self, column: str) -> Callable[[Any], str | None]:
+        return lambda s: self.looked(s.tcm.events).fault(column)
+
+    # -- the simplified model ---------------------------------------------------------------------
+
+    def plain(self, events: Log) -> Plain | str:
+        """The simplified model after these events, or how it lost its way."""
+        missing = []
+        while events.digest not in self._plain and len(events):
+            missing.append(events)
+            events = events.shorter()
+        now = self._plain.get(events.digest) or self._at_start()
+        for longer in reversed(missing):
+            now = now if isinstance(now, str) else told(now, longer[len(longer) - 1])
+            if len(self._plain) >= _KEPT:
+                self._plain.clear()
+            self._plain[longer.digest] = now
+        return now
+
+    def _at_start(self) -> Plain:
+        ring = self.model.tcm.cluster.ring
+        members = [node for node in ring.nodes if node.tokens]
+        return at_rest(
+            tuple((token, node.name) for node in members for token in node.tokens),
+            {node.name: (node.dc, node.rack) for node in members},
+            {str(number): factors for number, _, factors in self.groups},
+            (ring.space.low, ring.space.high),
+            self.model.parameters.shape,
+        )
+
+    # -- one look ---------------------------------------------------------------------------------
+
+    def _look(self, events: Log) -> Looked:
+        snapshot = self.model.tcm.snapshot(events)
+        plain = self.plain(events)
+        faults: dict[str, str] = {}
+        rows = over = 0
+        sizes: tuple[list[int], list[int]] = [], []
+        for number, _, factors in self.groups:
+            placement = snapshot.placements[number]
+            reads, writes = (self._named(table) for table in (placement.reads, placement.writes))
+            rows += len(reads)
+            for found, table in zip(sizes, (reads, writes), strict=True):
+                found += [n for row in table for n in self._sizes(row[2], factors)]
+            over += sum(any(self._surplus(row[2], factors)) for row in writes)
+            owned = self._owned(reads, "read") or self._owned(writes, "written")
+            _note(faults, "owners", owned)
+            _note(faults, "replicas", self._replicated(reads, factors))
+            _note(faults, "over", self._pending(snapshot, number, writes, factors))
+            for side, (column, table) in enumerate(
+                (("reads agree", reads), ("writes agree", writes))
+            ):
+                _note(faults, column, _against(plain, str(number), table, side))
+        under_way = len(snapshot.metadata.sequences)
+        if not under_way and not isinstance(plain, str):
+            _note(faults, "at rest", self._settled(snapshot, plain))
+        reads_of, writes_of = ((min(one, default=0), max(one, default=0)) for one in sizes)
+        return Looked(rows, reads_of, writes_of, over, under_way, tuple(faults.items()))
+
+    def _named(self, table: Table) -> NamedRows:
+        return tuple((row.left, row.right, row.replicas) for row in table.rows(self.names))
+
+    def _sizes(self, group: tuple[str, ...], factors: Factors) -> list[int]:
+        """How many replicas the group has where they are counted."""
+        if "" in factors:
+            return [len(group)]
+        return [sum(self.dcs[name] == dc for name in group) for dc in factors]
+
+    def _surplus(self, group: tuple[str, ...], factors: Factors) -> list[bool]:
+        return [n > rf for n, rf in zip(self._sizes(group, factors), factors.values(), strict=True)]
+
+    @property
+    def space(self) -> TokenSpace:
+        """The line that the ring lies on."""
+        return self.model.tcm.cluster.ring.space
+
+    def _owned(self, rows: NamedRows, side: str) -> str | None:
+        """The rows cut the line into pieces, each with somebody in it."""
+        reach = self.space.low
+        for left, right, group in rows:
+            if left != reach or not group:
+                return f"tokens above {min(left, reach)} are {side} by nobody, or twice"
+            reach = right
+        return None if reach == self.space.high else f"tokens above {reach} are {side} by nobody"
+
+    def _replicated(self, rows: NamedRows, factors: Factors) -> str | None:
+        for left, right, group in rows:
+            sizes = self._sizes(group, factors)
+            if len(set(group)) != len(group) or sizes != [*factors.values()]:
+                wanted = _listed(f"{n} {dc}".strip() for dc, n in factors.items())
+                return f"({left}, {right}] is read from {_listed(group)}; wanted: {wanted}"
+        return None
+
+    def _pending(
+        self, snapshot: Snapshot, number: int, rows: NamedRows, factors: Factors
+    ) -> str | None:
+        """From RF to RF and the pending ones, which only an operation that holds the row has."""
+        held = [
+            [locked for group, locked in locks(sequence) if group == number]
+            for sequence in snapshot.metadata.sequences
+        ]
+        for left, right, group in rows:
+            pending = sum(any(x.left < right <= x.right for x in ranges) for ranges in held)
+            for size, rf in zip(self._sizes(group, factors), factors.values(), strict=True):
+                if not rf <= size <= rf + pending:
+                    return (
+                        f"({left}, {right}] is written to {_listed(group)}: "
+                        f"{size} where {rf} to {rf + pending} were expected"
+                    )
+        return None
+
+    def _settled(self, snapshot: Snapshot, plain: Plain) -> str | None:
+        """Both tables against the simple model's own replicas of the ring at rest."""
+        rest = plain.settled()
+        for number, _, _ in self.groups:
+            placement = snapshot.placements[number]
+            for side, table in enumerate((placement.reads, placement.writes)):
+                wrong = _differ(self._named(table), rest[str(number)], side)
+                if wrong is not None:
+                    return wrong
+        return None
+
+
+def told(plain: Plain, event: Event) -> Plain | str:
+    """The simplified model after one more event of the log."""
+    if isinstance(event, Begin):
+        return plain.begin(_change(event.operation))
+    if event.node not in plain.flights:
+        return f"the simple model knows of nothing that {event.node} has left to do"
+    return plain.advance(event.node) if isinstance(event, Advance) else plain.cancel(event.node)
+
+
+def _change(operation: Operation) -> Change:
+    own = operation
+    return Change(own.kind, own.node, own.tokens, own.target, own.dc, own.rack)
+
+
+def _factors(replication: Replication) -> Factors:
+    match replication:
+        case SimpleStrategy(replication_factor=factor):
+            return {"": factor}
+        case NetworkTopologyStrategy(factors=factors):
+            return dict(factors)
+        case _:
+            return {}
+
+
+def _against(plain: Plain | str, keyspace: str, rows: NamedRows, side: int) -> str | None:
+    """Row by row against the simplified model; one that lost its way agrees with nothing."""
+    return plain if isinstance(plain, str) else _differ(rows, plain.tables[keyspace], side)
+
+
+def _differ(rows: NamedRows, plain: Rows, side: int) -> str | None:
+    """The first row that the two have otherwise."""
+    bounds = {right for _, right, _ in rows}
+    odd = sorted(bounds ^ plain.keys())
+    if odd:
+        who = "the engine" if odd[0] in bounds else "the simple model"
+        return f"a row ends at {odd[0]} for {who} alone"
+    for left, right, group in rows:
+        if plain[right][side] != frozenset(group):
+            return (
+                f"({left}, {right}]: {_listed(group)}, and {_listed(sorted(plain[right][side]))} "
+                "by the simple model"
+            )
+    return None
+
+
+def _note(faults: dict[str, str], column: str, wrong: str | None) -> None:
+    if wrong is not None:
+        faults.setdefault(column, wrong)
+
+
+def _listed(words: Any) -> str:
+    return ", ".join(words) or "nobody"

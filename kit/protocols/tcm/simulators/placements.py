@@ -1,0 +1,289 @@
+"""The placement simulator: a cluster grows and shrinks at random, and every step is looked at.
+
+It drives the real model of the protocol, by actions that are enabled; nodes apply an epoch when
+somebody waits for them. After every committed event the columns of
+:mod:`kit.protocols.tcm.simulators.columns` are filled in, the comparison with an independent,
+simplified model among them. The same seed gives the same run on every machine. Source: CEP-21,
+"Test Plan".
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from msgspec import Struct
+
+from kit.engine.chance import Chance
+from kit.engine.fuzz import CLEAN
+from kit.engine.registry import entry_of, safeguards_off
+from kit.engine.timeline import Timeline
+from kit.engine.trace import Trace
+from kit.errors import BadInput
+from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.rules.history import finished_step
+from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Event, Metadata
+from kit.protocols.tcm.rules.operations import Operation
+from kit.protocols.tcm.rules.steps import SENTENCES
+from kit.protocols.tcm.simulators.columns import COLUMNS, Columns, Looked
+from kit.protocols.tcm.simulators.drawing import Drawn, Size, checked, draw, size_of
+from kit.protocols.tcm.simulators.driving import Driver
+from kit.protocols.tcm.simulators.shrinking import smaller
+from kit.views.report import BROKEN, Sheet, sign
+
+MOST_IDLE = 500  # turns at which nothing was committed
+STUCK = "stuck"
+SHOWN = 12  # rows of the table, unless more are asked for
+HEADINGS = (
+    "epoch",
+    "event",
+    "under way",
+    "rows",
+    "readers",
+    "writers",
+    "over-replicated",
+    *COLUMNS,
+)
+
+
+class Turn(Struct, frozen=True):
+    """One committed event: its epoch, what it was, and what there was to see after it."""
+
+    epoch: int
+    event: str
+    looked: Looked
+
+
+class Simulation(Struct, frozen=True):
+    """A simulated run, and what the columns say of it.
+
+    ``turns`` are the committed events, ``refused`` counts the operations that had to wait (locks,
+    as a rule), ``cancelled`` tells after which step of which kind of operation it was cancelled.
+    ``verdict`` is ``clean``, or the first column that a turn, the last one, does not keep, with the
+    ``witness``.
+    """
+
+    seed: int
+    size: Size
+    off: tuple[str, ...]
+    turns: tuple[Turn, ...]
+    actions: tuple[Any, ...]
+    refused: int
+    at_once: int
+    most_nodes: int
+    cancelled: tuple[tuple[str, str], ...]
+    verdict: str = CLEAN
+    witness: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether every column was kept to the end."""
+        return self.verdict == CLEAN
+
+    def rows(self) -> tuple[dict[str, Any], ...]:
+        """The table as plain rows: what happened, the counts, and whether each column was kept."""
+        return tuple(
+            {
+                "epoch": turn.epoch,
+                "event": turn.event,
+                "under way": turn.looked.under_way,
+                "rows": turn.looked.rows,
+                "readers": turn.looked.reads,
+                "writers": turn.looked.writes,
+                "over-replicated": turn.looked.over,
+                **{column: turn.looked.fault(column) is None for column in COLUMNS},
+            }
+            for turn in self.turns
+        )
+
+    def table(self, first: int = 0, most: int = SHOWN) -> Sheet:
+        """The turns from number ``first`` on (below 0: counted from the end), ``most`` of them."""
+        rows = self.rows()
+        begin = max(len(rows) + first, 0) if first < 0 else first
+        shown = rows[begin : begin + most]
+        cells = tuple(tuple(map(_text, row.values())) for row in shown)
+        notes = [self.summary()]
+        if len(shown) < len(rows):
+            notes.append(f"Shown: {len(shown)} of {len(rows)} events, from number {begin} on.")
+        if self.witness is not None:
+            notes.append(f"{BROKEN} {COLUMNS.get(self.verdict, self.verdict)}: {self.witness}.")
+        return Sheet(f"Placements, seed {self.seed}", HEADINGS, cells, tuple(notes))
+
+    def summary(self) -> str:
+        """The run in a sentence or two."""
+        size = self.size
+        where = f" in each of {size.dcs} datacenters" if size.strategy == "network" else ""
+        kept = "Every column is kept at every event" if self.ok else "Not every column is kept"
+        kept = "Nothing under way could go on" if self.verdict == STUCK else kept
+        return (
+            f"Up to {self.most_nodes} nodes, RF {size.rf}{where}, {self.at_once} of "
+            f"{size.parallelism} operations at once; {len(self.turns)} events. Refused at first: "
+            f"{self.refused}; cancelled in different steps: {len(self.cancelled)}. {kept}."
+        )
+
+    def __repr__(self) -> str:
+        return self._sheet().text()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        return self._sheet()._repr_mimebundle_(**options)
+
+    def _sheet(self) -> Sheet:
+        """The beginning of a clean run, the end of one that fails."""
+        return self.table() if self.ok else self.table(-SHOWN)
+
+    def model(self) -> TcmCluster:
+        """The model that was driven."""
+        return TcmCluster(draw(self.seed, self.size).parameters, self.off)
+
+    def timeline(self, *, small: bool = False) -> Timeline:
+        """The run as a history, at its last step: what the Player shows.
+
+        With ``small`` a run that fails is made small first.
+        """
+        model, actions = self.model(), self.actions
+        if small and not self.ok:
+            actions = smaller(model, actions, self.verdict)
+        return Timeline.along(model, actions)
+
+    def trace(self, *, small: bool = False) -> Trace:
+        """The run as data."""
+        return self.timeline(small=small).save()
+
+
+def simulate(
+    seed: int,
+    size: Size | None = None,
+    *,
+    off: tuple[str, ...] = (),
+    **sizes: Any,
+) -> Simulation:
+    """Grow and shrink a cluster at random, up to the first step at which a column is not kept.
+
+    ``sizes`` are the fields of :class:`Size`, in place of ``size``.
+
+    Raises:
+        BadInput: for a size out of its limits, or an unknown safeguard.
+    """
+    if type(seed) is not int or seed < 0:
+        raise BadInput("seed", seed, "a whole number from 0 on")
+    asked = size_of(sizes) if size is None else checked(size)
+    return _Run(seed, asked, safeguards_off(entry_of("tcm"), tuple(off))).run()
+
+
+class _Run:
+    """One run under way."""
+
+    def __init__(self, seed: int, size: Size, off: tuple[str, ...]) -> None:
+        self.seed, self.size = seed, size
+        self.drawn: Drawn = draw(seed, size)
+        self.model = TcmCluster(self.drawn.parameters, off)
+        self.columns = Columns(self.model)
+        self.chance = Chance(seed + 1)
+        self.driver = Driver(self.model)
+        self.turns: list[Turn] = []
+        self.cancelled: dict[tuple[str, str], None] = {}
+        self.todo: deque[Operation] = deque()
+        self.refused = self.at_once = 0
+        self.most_nodes = size.fewest
+        self.failed: tuple[str, str] | None = None
+
+    def run(self) -> Simulation:
+        """Grow, then shrink, then let everything come to its end."""
+        for operations in (self.drawn.growing, self.drawn.shrinking):
+            self.todo.extend(operations)
+            self._carry_out()
+        verdict, witness = self.failed or (CLEAN, None)
+        return Simulation(
+            self.seed,
+            self.size,
+            self.model.off,
+            tuple(self.turns),
+            tuple(self.driver.actions),
+            self.refused,
+            self.at_once,
+            self.most_nodes,
+            tuple(self.cancelled),
+            verdict,
+            witness,
+        )
+
+    def _carry_out(self) -> None:
+        """Begin, advance and cancel at random until nothing is left to do.
+
+        What is refused is tried again, unless nothing is under way that it could wait for.
+        """
+        idle, seen = 0, len(self.turns)
+        while self.failed is None:
+            idle = idle + 1 if len(self.turns) == seen else 0
+            seen = len(self.turns)
+            if idle > MOST_IDLE:
+                self.failed = STUCK, "nothing that is under way can go on"
+            under_way = self._under_way()
+            free = len(under_way) < self.size.parallelism
+            if self.todo and free and (not under_way or self.chance.under(0.6)):
+                operation = self.todo.popleft()
+                if not self._begin(operation) and under_way:
+                    self.todo.append(operation)
+            if not under_way:
+                if not self.todo and not self._under_way():
+                    return
+                continue
+            node = self.chance.one(under_way)
+            if not (self.chance.under(self.size.cancelling) and self._cancel(node)):
+                self._did(Advance(node))
+
+    def _under_way(self) -> list[str]:
+        return [sequence.node for sequence in self.driver.metadata.sequences]
+
+    def _begin(self, operation: Operation) -> bool:
+        if self._did(Begin(operation)):
+            return True
+        self.refused += 1
+        return False
+
+    def _cancel(self, node: str) -> bool:
+        sequence = self.driver.sequence(node)
+        done = sequence.plan.steps[sequence.done - 1].name
+        operation = sequence.plan.operation
+        if sequence.undoing or not self._did(Cancel(node)):
+            return False
+        self.cancelled[operation.kind, done] = None
+        self.todo.append(operation)
+        return True
+
+    def _did(self, event: Event) -> bool:
+        """An event, when it may happen; then the columns are filled in."""
+        before = self.driver.metadata
+        if not self.driver.bring_about(event):
+            return False
+        metadata = self.driver.metadata
+        looked = self.columns.looked(self.driver.state.tcm.events)
+        self.turns.append(Turn(metadata.epoch, event_text(before, event, metadata), looked))
+        self.at_once = max(self.at_once, looked.under_way)
+        members = sum(bool(node.tokens) for node in metadata.ring.nodes)
+        self.most_nodes = max(self.most_nodes, members)
+        if looked.faults:
+            self.failed = next((c, w) for c in COLUMNS if (w := looked.fault(c)) is not None)
+        return True
+
+
+def event_text(before: Metadata, event: Event, after: Metadata) -> str:
+    """``join X at 150: add write replicas``."""
+    node = event.operation.node if isinstance(event, Begin) else event.node
+    then, now = before.sequence(node), after.sequence(node)
+    if now is not None:
+        return f"{now.plan.operation.title}: {SENTENCES[finished_step(now).name]}"
+    if then is None:
+        return event.operation.title if isinstance(event, Begin) else node
+    name = then.next.name if isinstance(event, Advance) else "cancel"
+    return f"{then.plan.operation.title}: {SENTENCES[name]}"
+
+
+def _text(value: Any) -> str:
+    """A cell: counts as one number or from … to, columns as signs."""
+    if isinstance(value, bool):
+        return sign(value)
+    if isinstance(value, tuple):
+        low, high = value
+        return str(low) if low == high else f"{low} to {high}"
+    return str(value)

@@ -1,0 +1,1 @@
+"""Placements of large rings as a data pipeline on Spark."""

@@ -1,0 +1,164 @@
+"""Charts of large clusters and of many runs, each with the same facts in words.
+
+The words are what a screen reader, a closed notebook and a comparison of stored outputs see.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import LinearSegmentedColormap, to_hex
+
+from kit.protocols.tcm.spark.pipelines import Pipeline
+from kit.spark.lag_chart import lag
+from kit.views.chart import Chart, chart, empty_figure
+from kit.views.palette import LIGHT, OKABE_ITO, OUTLINE, SIGNS, contrast
+
+__all__ = ["lag"]
+BINS = 30
+MOST_NAMED = 12
+NOT_ALL = 0.6  # the darkest shade of what is less than all
+SCALE = LinearSegmentedColormap.from_list("share", [LIGHT["bg"], OKABE_ITO["blue"]])
+UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+
+
+def ownership(job: Pipeline, group: int = 0) -> Chart:
+    """How evenly the nodes share the line, before the first step and after the last one.
+
+    The horizontal axis is a node's share of reads as a multiple of the mean.
+    """
+    first, last = job.ownership(0, group), job.ownership(None, group)
+    figure, axes = empty_figure(6.4, 3.0)
+    lines = ["How evenly the nodes share the line (reads, as multiples of the mean)"]
+    fills = ((SIGNS["added"], "-", "before"), (SIGNS["removed"], "--", "after"))
+    drawn = []
+    for frame, (_, _, name) in zip((first, last), fills, strict=True):
+        shares = frame["reads_share"].to_numpy()
+        shares = shares[shares > 0]
+        drawn.append(shares / shares.mean())
+        worst = drawn[-1]
+        lines.append(
+            f"{name}: {len(shares)} nodes, mean {shares.mean():.3%} of the line each, "
+            f"from {worst.min():.2f} to {worst.max():.2f}, deviation {worst.std():.3f}"
+        )
+    low, high = min(x.min() for x in drawn), max(x.max() for x in drawn)
+    bins = max(8, min(BINS, len(drawn[0]) // 5))
+    edges = np.linspace(low, high if high > low else low + 1, bins + 1)
+    for place, (shares, (fill, dash, name)) in enumerate(zip(drawn, fills, strict=True)):
+        counts, _ = np.histogram(shares, edges)
+        if place == 0:
+            axes.stairs(counts, edges, fill=True, color=fill)
+        axes.stairs(counts, edges, color=OUTLINE, linestyle=dash, linewidth=1.4, label=name)
+    axes.set_xlabel("share of reads, 1 = the mean")
+    axes.set_ylabel("nodes")
+    axes.legend(frameon=False)
+    axes.set_title("Balance of ownership", loc="left")
+    return chart(figure, "\n".join(lines))
+
+
+def streams(job: Pipeline) -> Chart:
+    """Who sends how much to whom: the largest senders and receivers, the others together."""
+    frame = job.streams()
+    if frame.empty:
+        figure, axes = empty_figure(3.0, 1.0)
+        axes.set_axis_off()
+        return chart(figure, "Nothing is streamed.")
+    sized = bool(frame["bytes"].notna().all())
+    values = frame["bytes" if sized else "ranges"].astype("float64")
+    order = {name: code for code, name in enumerate(job.history.ring.names)}
+    sources, targets = (_largest(frame[end], values, order) for end in ("source", "target"))
+    table = np.zeros((len(targets), len(sources)))
+    for source, target, value in zip(frame["source"], frame["target"], values, strict=True):
+        row = targets.index(target if target in targets else "others")
+        table[row, sources.index(source if source in sources else "others")] += value
+    texts = [[_amount(v, sized) for v in row] for row in table]
+    figure, axes = empty_figure(1.8 + 0.62 * len(sources), 1.3 + 0.3 * len(targets))
+    _cells(axes, table / (float(table.max()) or 1.0), texts)
+    axes.set_xticks(range(len(sources)), sources, rotation=45)
+    axes.set_yticks(range(len(targets)), targets)
+    axes.set_xlabel("from")
+    axes.set_ylabel("to")
+    unit = "bytes" if sized else "ranges"
+    axes.set_title(f"Streams, {unit}", loc="left")
+    head = f"Streams: {_amount(values.sum(), sized)} {'' if sized else 'ranges '}in all"
+    lines = [
+        f"{source} to {target}: {texts[row][column]}"
+        for row, target in enumerate(targets)
+        for column, source in enumerate(sources)
+        if table[row, column]
+    ]
+    return chart(figure, "\n".join([head, *lines]))
+
+
+def availability(job: Pipeline, group: int = 0) -> Chart:
+    """How much of the line keeps its quorum when the worst node, rack or datacenter is lost."""
+    frame = job.availability(group)
+    frame = frame[(frame["loss"] != "none") & (frame["level"] != "ONE")]
+    kept = frame.assign(kept=1 - frame["share"], loss="any " + frame["loss"])
+    keys = ["level", "loss", "side"]
+    table = kept.pivot_table(index=keys, columns="step", values="kept", sort=False)
+    names = frame.drop_duplicates("step").set_index("step")["name"]
+    rows = _merged_sides(table)
+    labels, values = [label for label, _ in rows], np.array([row for _, row in rows])
+    figure, axes = empty_figure(3.2 + 0.95 * len(names), 1.2 + 0.3 * len(rows))
+    texts = [
+        [f"{value:.0%}" if value in (0, 1) else f"{value:.2%}" for value in row] for row in values
+    ]
+    # What is not quite all must not look like all.
+    _cells(axes, np.where(values < 1, NOT_ALL * values, 1.0), texts)
+    axes.set_yticks(range(len(labels)), labels)
+    steps = [f"{step} {name}" for step, name in names.items()]
+    axes.set_xticks(range(len(steps)), steps, rotation=30)
+    axes.set_title("Part of the line that keeps its quorum", loc="left")
+    lines = [
+        f"{label}: " + ", ".join(f"{s} {t}" for s, t in zip(steps, row, strict=True))
+        for label, row in zip(labels, texts, strict=True)
+    ]
+    head = "Part of the line that keeps its quorum when the worst one of its kind is lost"
+    return chart(figure, "\n".join([head, *lines]))
+
+
+def _largest(names: pd.Series, values: pd.Series, order: dict[str, int]) -> list[str]:
+    """The names with the largest sums, in the nodes' order; ``others`` when there are more."""
+    sums = values.groupby(names.to_numpy()).sum().sort_values(ascending=False, kind="stable")
+    chosen = sorted(sums.index[:MOST_NAMED], key=order.__getitem__)
+    return [*chosen, "others"] if len(sums) > MOST_NAMED else chosen
+
+
+def _amount(value: float, sized: bool) -> str:
+    """``1.5 TB``, or a plain number; nothing for nothing."""
+    if not value:
+        return ""
+    if not sized:
+        return f"{value:.0f}"
+    power = min(int(np.log10(value) // 3), len(UNITS) - 1)
+    return f"{value / 1000**power:.3g} {UNITS[power]}"
+
+
+def _merged_sides(table: pd.DataFrame) -> list[tuple[str, Any]]:
+    """A row for reads and one for writes, or one for both where they are equal."""
+    found = []
+    for (level, loss), part in table.groupby(level=["level", "loss"], sort=False):
+        sides = {key[2]: row.to_numpy() for key, row in part.iterrows()}
+        if np.array_equal(sides["read"], sides["write"]):
+            found.append((f"{level}, {loss}", sides["read"]))
+        else:
+            found += [(f"{level}, {loss}, {side}s", row) for side, row in sides.items()]
+    return found
+
+
+def cell_colours(part: float) -> tuple[str, str]:
+    """The fill of a cell that shows a part of the most (0 to 1), and the ink of its text."""
+    fill = to_hex(SCALE(part))
+    return fill, max((OKABE_ITO["black"], LIGHT["bg"]), key=lambda one: contrast(one, fill))
+
+
+def _cells(axes: Any, shades: Any, texts: list[list[str]]) -> None:
+    """A matrix as coloured cells, shades from 0 to 1, each with its text."""
+    axes.imshow(shades, cmap=SCALE, vmin=0, vmax=1, aspect="auto")
+    for (row, column), shade in np.ndenumerate(shades):
+        _, ink = cell_colours(shade)
+        axes.text(column, row, texts[row][column], ha="center", va="center", color=ink, fontsize=8)
+    axes.tick_params(length=0)

@@ -1,0 +1,256 @@
+"""What happens to a large ring, step by step, computed once and sent to every worker.
+
+The operations go through the same planning as in class; only the placements are left to the
+workers, part by part. What is here costs what the operations change, not the size of the ring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from msgspec import Struct
+
+from kit.errors import BadInput, Refused
+from kit.protocols.tcm.rules.history import advance, reading_ring
+from kit.protocols.tcm.rules.metadata import (
+    Advance,
+    Begin,
+    Event,
+    Metadata,
+    Plan,
+    locks,
+    node_codes,
+)
+from kit.protocols.tcm.rules.operations import Operation, parse_operation, register, validate
+from kit.protocols.tcm.rules.permit import permit
+from kit.protocols.tcm.rules.plan import plan
+from kit.protocols.tcm.rules.steps import SENTENCES, Shape, Switches
+from kit.protocols.tcm.rules.streams import sources
+from kit.ring.applying import Spans
+from kit.ring.deltas import Delta
+from kit.ring.natural import quotas
+from kit.ring.ranges import Range
+from kit.ring.replication import Keyspace, LocalStrategy, NetworkTopologyStrategy, Replication
+from kit.ring.tokens import MURMUR3
+from kit.ring.topology import Packed, Ring
+
+MOST = 10_000_000  # tokens of a drawn ring
+SWITCHABLE = ("write-before-read", "old-writer-stays")
+NOWHERE: Spans = (np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+class Stage(Struct, frozen=True):
+    """One epoch: what its event does to each group of placements, and what holds after it.
+
+    ``ring`` is the index of the ring whose walks order the reads; ``areas`` and ``locked`` are
+    spans a group: where the operation works, and what it locks. ``gone`` are codes of dead nodes.
+    """
+
+    step: int
+    epoch: int
+    name: str
+    operation: str
+    deltas: tuple[Delta, ...]
+    ring: int
+    areas: tuple[Spans, ...]
+    locked: tuple[Spans, ...]
+    gone: frozenset[int] = frozenset()
+
+    @property
+    def text(self) -> str:
+        """The step in words."""
+        return SENTENCES.get(self.name, "as it stands")
+
+
+class Stream(Struct, frozen=True):
+    """One range that ``target`` receives from each of ``sources`` (codes) before reads switch."""
+
+    step: int
+    group: int
+    range: Range
+    sources: tuple[int, ...]
+    target: int
+
+
+class History(Struct, frozen=True):
+    """A ring, its groups of keyspaces with equal replication, and every stage; the first is before.
+
+    ``rings`` share their node codes; ``keyspaces`` holds (name, group).
+    """
+
+    rings: tuple[Ring, ...]
+    keyspaces: tuple[tuple[str, int], ...]
+    groups: tuple[Replication, ...]
+    stages: tuple[Stage, ...]
+    streams: tuple[Stream, ...]
+
+    @property
+    def ring(self) -> Ring:
+        """The ring as it stands before the first operation."""
+        return self.rings[0]
+
+    def wanted(self, group: int, step: int) -> int:
+        """How many replicas of each range the ring of a step can give."""
+        ring = self.rings[self.stages[step].ring]
+        return sum(quota.wanted for quota in quotas(ring, self.groups[group]))
+
+
+def history(
+    ring: Ring,
+    keyspaces: Iterable[Keyspace],
+    operations: Iterable[str | Operation] = (),
+    *,
+    shape: Shape = "cep",
+    off: Iterable[str] = (),
+    epoch: int = 0,
+) -> History:
+    """Plan operations, one after the other, each through all its steps.
+
+    ``off`` names safeguards to do without, of those in :data:`SWITCHABLE`.
+
+    Raises:
+        BadInput: when an operation does not speak of this ring, or no keyspace is replicated.
+        Refused: when an operation may not begin, for instance because too few nodes would be left.
+    """
+    asked = tuple(o if isinstance(o, Operation) else parse_operation(o) for o in operations)
+    given = tuple(keyspaces)
+    without = frozenset(off)
+    for name in sorted(without - set(SWITCHABLE)):
+        raise BadInput("off", name, "of " + ", ".join(SWITCHABLE))
+    validated = ring
+    for operation in asked:
+        validate(validated, given, operation)
+        # Nodes that come later are known from the start, so that a node keeps its code for ever.
+        validated = register(validated, operation)
+    metadata = Metadata(epoch, validated, given)
+    if not metadata.groups:
+        raise BadInput("keyspaces", [k.name for k in given], "one at least that is replicated")
+    planner = _Planner(metadata, Switches(shape, without))
+    for operation in asked:
+        planner.run(operation)
+    replicated = (k for k in given if not isinstance(k.replication, LocalStrategy))
+    names = tuple((k.name, metadata.groups.index(k.replication)) for k in replicated)
+    return History(
+        tuple(planner.rings), names, metadata.groups, tuple(planner.stages), tuple(planner.streams)
+    )
+
+
+class _Planner:
+    """Goes from epoch to epoch on metadata alone, and notes the stages."""
+
+    def __init__(self, metadata: Metadata, switches: Switches) -> None:
+        self.metadata = metadata
+        self.switches = switches
+        self.rings = [metadata.ring]
+        self.streams: list[Stream] = []
+        groups = len(metadata.groups)
+        nothing, nowhere = (Delta.empty,) * groups, (NOWHERE,) * groups
+        self.stages = [Stage(0, metadata.epoch, "before", "", nothing, 0, nowhere, nowhere)]
+
+    def run(self, operation: Operation) -> None:
+        validate(self.metadata.ring, self.metadata.keyspaces, operation)
+        planned = plan(self.metadata, operation, self.switches)
+        refusal = permit(self.metadata, operation, planned, self.switches)
+        if refusal is not None:
+            raise Refused(refusal.reason)
+        gone = frozenset(
+            node_codes(self.metadata, (operation.dead,)) if operation.dead is not None else ()
+        )
+        self._stream(planned, gone)
+        event: Event = Begin(operation)
+        while True:
+            self._note(event, planned, gone)
+            if self.metadata.sequence(operation.node) is None:
+                return
+            event = Advance(operation.node)
+
+    def _note(self, event: Event, planned: Plan, gone: frozenset[int]) -> None:
+        self.metadata, step = advance(self.metadata, event, self.switches)
+        ring = reading_ring(self.metadata)
+        if ring != self.rings[-1]:
+            self.rings.append(ring)
+        sequence = self.metadata.sequence(planned.operation.node)
+        held = locks(sequence) if sequence is not None else ()
+        groups = range(len(self.metadata.groups))
+        self.stages.append(
+            Stage(
+                len(self.stages),
+                self.metadata.epoch,
+                step.name,
+                planned.operation.title,
+                step.deltas,
+                len(self.rings) - 1,
+                tuple(moved.area for moved in planned.movements),
+                tuple(_spans([r for at, r in held if at == group]) for group in groups),
+                gone,
+            )
+        )
+
+    def _stream(self, planned: Plan, gone: frozenset[int]) -> None:
+        """Data moves before the read switch, hence in the stage before that one."""
+        switch = next((i for i, step in enumerate(planned.steps) if step.switches), 0)
+        step = len(self.stages) + switch
+        self.streams += (
+            Stream(step, t.group, t.range, sources(t, gone), t.target) for t in planned.transfers
+        )
+
+
+def _spans(ranges: list[Range]) -> Spans:
+    ranges.sort()
+    lefts = np.array([r.left for r in ranges], np.int64)
+    return lefts, np.array([r.right for r in ranges], np.int64)
+
+
+class Sample(Struct, frozen=True):
+    """A drawn cluster: its ring, its one keyspace, and tokens for a newcomer."""
+
+    ring: Ring
+    keyspaces: tuple[Keyspace, ...]
+    free: tuple[int, ...]
+
+    def join(self, name: str = "x", dc: str = "dc1", rack: str = "r1") -> Operation:
+        """The operation by which one more node like the others joins."""
+        return Operation("join", name, self.free, None, dc, rack)
+
+
+def sample(
+    nodes: int = 12, tokens: int = 16, *, dcs: int = 2, racks: int = 3, rf: int = 3, seed: int = 1
+) -> Sample:
+    """A ring with ``tokens`` random Murmur3 tokens a node, dealt to datacenters and racks in turn.
+
+    The keyspace ``ks`` keeps ``rf`` replicas a datacenter. The same seed gives the same ring.
+
+    Raises:
+        BadInput: naming what is out of its limits.
+    """
+    limits = {
+        "nodes": (nodes, 1, MOST),
+        "tokens": (tokens, 1, MOST // max(nodes, 1)),
+        "dcs": (dcs, 1, nodes),
+        "racks": (racks, 1, MOST),
+        "rf": (rf, 1, 100),
+    }
+    for field, (value, least, most) in limits.items():
+        if type(value) is not int or not least <= value <= most:
+            raise BadInput(field, value, f"a number from {least} to {most}")
+    drawn = _drawn((nodes + 1) * tokens, seed)
+    packed = Packed(
+        MURMUR3,
+        tuple(f"n{i + 1}" for i in range(nodes)),
+        tuple((f"dc{i % dcs + 1}", f"r{i // dcs % racks + 1}") for i in range(nodes)),
+        np.full(nodes, tokens, np.int32),
+        drawn[: nodes * tokens],
+    )
+    replication = NetworkTopologyStrategy(tuple((f"dc{i + 1}", rf) for i in range(dcs)))
+    free = tuple(drawn[nodes * tokens :].tolist())
+    return Sample(Ring.unpacked(packed), (Keyspace("ks", replication),), free)
+
+
+def _drawn(count: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Distinct tokens, none of them an end of the line."""
+    chance = np.random.default_rng(seed)
+    while True:
+        found = chance.integers(MURMUR3.low + 1, MURMUR3.high, count, np.int64)
+        if len(np.unique(found)) == count:
+            return found

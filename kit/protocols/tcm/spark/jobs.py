@@ -1,0 +1,150 @@
+"""The work of one task: a number comes in, batches of a schema go out; on Spark and without."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from msgspec import Struct
+
+from kit.protocols.tcm.spark.columns import batches, tables
+from kit.protocols.tcm.spark.histories import History
+from kit.protocols.tcm.spark.measures import Tally
+from kit.protocols.tcm.spark.parts import Part, rows_of, span_of
+from kit.protocols.tcm.spark.quorums import pairs, verdicts
+from kit.protocols.tcm.spark.tables import MEASURES, QUORUMS, RANGES, REPLICAS, TOKENS
+from kit.spark.schemas import Schema
+from kit.spark.workers import keep_worker_quick
+
+
+class Case(Struct, frozen=True):
+    """What a job is about: a history, and the parts of the line that its tasks work on."""
+
+    history: History
+    parts: tuple[Part, ...]
+
+
+Batches = Iterator[pa.RecordBatch]
+Task = Callable[[Case, int], Batches]
+
+
+class Job(Struct, frozen=True):
+    """A table that is made task by task; ``tasks`` says how many there are."""
+
+    schema: Schema
+    task: Task
+    tasks: Callable[[Case], int]
+
+
+def _parts(case: Case) -> int:
+    return len(case.parts)
+
+
+def _tokens(case: Case, number: int) -> Batches:
+    """The tokens of the ring that lie in a part, with their owners."""
+    ring, part = case.history.ring, case.parts[number]
+    first = int(np.searchsorted(ring.tokens, part.left, side="right")) if number else 0
+    at = slice(first, int(np.searchsorted(ring.tokens, part.right, side="right")))
+    columns = [pa.array(ring.tokens[at]), pa.array(ring.owners[at])]
+    yield pa.RecordBatch.from_arrays(columns, schema=TOKENS.arrow)
+
+
+def _ranges(case: Case, number: int) -> Batches:
+    """The at-rest ranges that end in a part."""
+    ring, part = case.history.ring, case.parts[number]
+    at = span_of(ring.rights, part)
+    rights = ring.rights[at]
+    lefts = np.append(np.int64(ring.space.low), ring.rights[:-1])[at]
+    owners = ring.owners[ring.starts(rights)]
+    columns = [pa.array(lefts), pa.array(rights), pa.array(owners)]
+    yield pa.RecordBatch.from_arrays(columns, schema=RANGES.arrow)
+
+
+def _replicas(case: Case, number: int) -> Batches:
+    """The rows that end in a part, at every step."""
+    for rows in rows_of(case.history, case.parts[number]):
+        yield from batches(rows)
+
+
+def _measures(case: Case, number: int) -> Batches:
+    """The sums over the rows that end in a part."""
+    tally = Tally(case.history)
+    for rows in rows_of(case.history, case.parts[number]):
+        tally.add(rows)
+    yield from tally.batches()
+
+
+def _quorums(case: Case, number: int) -> Batches:
+    """One pair of adjacent epochs in one part."""
+    found = pairs(case.history)
+    part, pair = divmod(number, len(found))
+    yield from verdicts(case.history, case.parts[part], found[pair])
+
+
+def _parts_and_pairs(case: Case) -> int:
+    return len(case.parts) * len(pairs(case.history))
+
+
+JOBS = {
+    "tokens": Job(TOKENS, _tokens, _parts),
+    "ranges": Job(RANGES, _ranges, _parts),
+    "replicas": Job(REPLICAS, _replicas, _parts),
+    "measures": Job(MEASURES, _measures, _parts),
+    "quorums": Job(QUORUMS, _quorums, _parts_and_pairs),
+}
+
+
+class Holder(Protocol):
+    """Something that gives a case to a worker: a broadcast variable, or :class:`Sent`."""
+
+    @property
+    def value(self) -> Any:
+        """The case."""
+
+
+class Sent:
+    """A value that travels inside each task; a worker unpacks equal ones once."""
+
+    def __init__(self, value: Any) -> None:
+        """Pack it."""
+        self.packed = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+
+    @property
+    def value(self) -> Any:
+        """The value again."""
+        return _unpacked(self.packed)
+
+
+@lru_cache(maxsize=2)
+def _unpacked(packed: bytes) -> Any:
+    return pickle.loads(packed)
+
+
+def numbered(name: str, held: Holder) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
+    """The function that a Spark task runs over the numbers it is given (column ``id``)."""
+
+    def run(given: Iterable[pa.RecordBatch]) -> Batches:
+        keep_worker_quick()
+        for batch in given:
+            for number in batch.column("id").to_pylist():
+                yield from JOBS[name].task(held.value, number)
+
+    return run
+
+
+def counting(held: Holder) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
+    """The function that adds up the measures of replicas, as they were written."""
+
+    def run(given: Iterable[pa.RecordBatch]) -> Batches:
+        keep_worker_quick()
+        tally = Tally(held.value.history)
+        for batch in given:
+            for rows in tables(batch):
+                tally.add(rows)
+        yield from tally.batches()
+
+    return run

@@ -1,0 +1,189 @@
+"""What a table of replicas says, as sums over its ranges that can be added up part by part.
+
+Each sum is a number of ranges and their width, for a measure and a unit (a node, rack or
+datacenter):
+
+- ``all``: every range; ``changed``, ``locked``, ``moving`` (read and written by different groups);
+- ``extra``: copies beyond the replicas that the ring can give, a range counted once for each;
+- ``reads``, ``writes``: the ranges that a node serves;
+- ``lost read QUORUM rack``: the ranges that have no majority left when a whole rack is lost, and so
+  on for reads and writes, ``ONE``, ``QUORUM`` and ``LOCAL_QUORUM dc1`` (a coordinator in dc1), and
+  the loss of a node, a rack or a datacenter, or none: those that have no quorum as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from kit.protocols.tcm.rules.quorums import levels, sizes
+from kit.protocols.tcm.spark.columns import Words, widths
+from kit.protocols.tcm.spark.histories import History
+from kit.protocols.tcm.spark.parts import Mask, Rows
+from kit.protocols.tcm.spark.tables import MEASURES
+from kit.ring.topology import Codes
+
+PLAIN = ("all", "changed", "locked", "moving", "extra")
+SIDES = ("reads", "writes")
+KINDS = ("node", "rack", "dc")
+EXACT = 2**20
+Index = NDArray[np.intp]
+Width = tuple[Words, Words]
+Sums = NDArray[np.int64]
+"""Ranges, high and low words of their width; shape (3, units)."""
+
+
+class Frame(Struct, frozen=True):
+    """What the ranges of one step are measured against.
+
+    ``units`` are the nodes' unit codes by kind of loss, ``wanted`` the replicas a range can have,
+    ``local`` masks of the nodes (by code) of each datacenter that has replicas, by its name;
+    ``dead`` is the mask of the nodes that an operation takes to be dead.
+    """
+
+    units: dict[str, Codes]
+    wanted: int
+    local: dict[str, Mask]
+    dead: Mask
+
+
+def frame(history: History, group: int, step: int) -> Frame:
+    """The frame of a group at a step."""
+    places = history.rings[history.stages[step].ring].geography
+    nodes = np.arange(len(places.dc_of), dtype=np.int32)
+    local = {dc: places.dc_of == code for dc, code in places.dcs.items()}
+    kept = {dc: mask for dc, mask in local.items() if (mask & places.in_ring).any()}
+    units = {"node": nodes, "rack": places.rack_of, "dc": places.dc_of}
+    # A node is dead before the operation that removes it begins.
+    gone = frozenset[int]().union(*(stage.gone for stage in history.stages[: step + 2]))
+    return Frame(units, history.wanted(group, step), kept, np.isin(nodes, sorted(gone)))
+
+
+class Tally:
+    """Adds up the measures of any rows of one history."""
+
+    def __init__(self, history: History) -> None:
+        """Nothing counted yet."""
+        self._history = history
+        self._frames: dict[tuple[int, int], Frame] = {}
+        self._sums: dict[tuple[int, int], dict[str, Sums]] = {}
+
+    def add(self, rows: Rows) -> None:
+        """Count some rows of one group at one step."""
+        key = rows.group, rows.step
+        if key not in self._frames:
+            self._frames[key] = frame(self._history, *key)
+            self._sums[key] = {}
+        known = self._sums[key]
+        for name, sums in measures(rows, self._frames[key]):
+            known[name] = known[name] + sums if name in known else sums
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The sums as one batch of the schema `measures`; sums of nothing are left out."""
+        found = [
+            _filled(group, step, name, sums)
+            for (group, step), known in self._sums.items()
+            for name, sums in known.items()
+            if sums[0].any()
+        ]
+        if found:
+            whole = pa.Table.from_batches(found).combine_chunks()
+            yield from whole.to_batches()
+
+
+def _filled(group: int, step: int, name: str, sums: Sums) -> pa.RecordBatch:
+    units = np.flatnonzero(sums[0])
+    count = len(units)
+    columns = [
+        pa.array(np.full(count, group, np.int32)),
+        pa.array(np.full(count, step, np.int32)),
+        pa.array([name] * count, pa.string()),
+        pa.array((units - has_no_unit(name)).astype(np.int32)),
+        *(pa.array(column[units]) for column in sums),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=MEASURES.arrow)
+
+
+def has_no_unit(name: str) -> bool:
+    """Whether a measure is one sum over all ranges; its unit is -1."""
+    return name in PLAIN or name.endswith(" none")
+
+
+def measures(rows: Rows, given: Frame) -> Iterator[tuple[str, Sums]]:
+    """Every measure of some rows.
+
+    Where a range is read and written by the same nodes, and that is nearly everywhere, what is said
+    of reads is said of writes too, so it is worked out once.
+    """
+    width = widths(rows.lefts, rows.rights)
+    reads, writes = _slots(rows.reads), _slots(rows.writes)
+    copies = sizes(reads) + sizes(writes) - _shared(reads, writes)
+    moving = copies > np.minimum(sizes(reads), sizes(writes))
+    times = {
+        "all": np.ones(len(moving), np.int64),
+        "changed": rows.changed.astype(np.int64),
+        "locked": rows.locked.astype(np.int64),
+        "moving": moving.astype(np.int64),
+        "extra": np.maximum(copies - given.wanted, 0),
+    }
+    for name, factor in times.items():
+        yield name, _in_all(factor, width)
+    settled, apart = np.flatnonzero(~moving), np.flatnonzero(moving)
+    alike = _of_side(reads, settled, width, given)
+    for side, groups in (("reads", reads), ("writes", writes)):
+        for name, sums in _of_side(groups, apart, width, given).items():
+            yield name.format(side=side, verb=side.removesuffix("s")), alike[name] + sums
+
+
+def _of_side(groups: Codes, at: Index, width: Width, given: Frame) -> dict[str, Sums]:
+    """The measures of one side, for some of the rows: who serves, and what a loss would cost."""
+    members, part = groups[:, at], (width[0][at], width[1][at])
+    slot, row = np.nonzero(members >= 0)
+    found = {"{side}": _by_unit(members[slot, row], row, part, len(given.dead))}
+    for level in levels(members, given.local, given.dead):
+        missing = (level.spare < 0).astype(np.int64)
+        found[f"lost {{verb}} {level.name} none"] = _in_all(missing, part)
+        for kind in KINDS:
+            codes = given.units[kind]
+            lost = level.lost(codes, alone=kind == "node")
+            found[f"lost {{verb}} {level.name} {kind}"] = _by_unit(
+                *lost, part, int(codes.max()) + 1
+            )
+    return found
+
+
+def _by_unit(units: Codes, row: Index, width: Width, count: int) -> Sums:
+    """How many rows each unit has, and their widths.
+
+    Sums of less than 2**21 words below 2**32 are exact in floating point too, and faster so.
+    """
+    sums = np.zeros((3, count), np.int64)
+    for first in range(0, len(row), EXACT):
+        part = slice(first, first + EXACT)
+        sums[0] += np.bincount(units[part], minlength=count)
+        for at, word in enumerate(width, 1):
+            sums[at] += np.bincount(units[part], word[row[part]], count).astype(np.int64)
+    return sums
+
+
+def _in_all(times: Words, width: Width) -> Sums:
+    """How many rows, and their widths, each counted some times."""
+    return np.array([[times.sum()], *([(times * word).sum()] for word in width)], np.int64)
+
+
+def _slots(groups: Codes) -> Codes:
+    """The groups slot by slot, (k, n): so every step below is one pass over whole columns."""
+    return np.ascontiguousarray(groups.T)
+
+
+def _shared(reads: Codes, writes: Codes) -> Words:
+    """How many nodes are in both groups of each row."""
+    both = np.zeros(reads.shape[1], np.int64)
+    for one in reads:
+        for other in writes:
+            both += (one == other) & (one >= 0)
+    return both

@@ -1,0 +1,254 @@
+"""The placement pipeline: nodes, tokens, ranges, replicas for every step, and what they say.
+
+Two engines do the same job through the same functions: Spark, task by task on workers, and this
+process alone. Big tables stay where they are made; reports are small pandas frames.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kit.protocols.tcm.spark import reports
+from kit.protocols.tcm.spark.histories import History
+from kit.protocols.tcm.spark.jobs import JOBS, Case, Sent, counting, numbered
+from kit.protocols.tcm.spark.parts import Part, cut_at, cut_evenly
+from kit.protocols.tcm.spark.small import small_tables
+from kit.protocols.tcm.spark.tables import MEASURES, PLACEMENT_TABLES, REPLICAS
+from kit.spark.sessions import ended_with_us, is_remote
+from kit.spark.storing import temporary_room, whole_folder
+
+MEMBERS_A_PART = 1_200_000  # of all groups of a part, at one step
+
+
+class Pipeline(ABC):
+    """A history of a ring as tables.
+
+    ``parts`` is how many parts the line has, or the tokens at which it is cut.
+    """
+
+    engine: str
+
+    def __init__(
+        self,
+        history: History,
+        parts: int | Sequence[int] | None = None,
+        sizes: Mapping[str, int] | None = None,
+    ) -> None:
+        """``sizes`` are the bytes of one copy of each keyspace, spread evenly over the line."""
+        self.history = history
+        self.case = Case(history, _parts(history, parts))
+        self.small = small_tables(history, sizes or {})
+        self._measures: pd.DataFrame | None = None
+
+    @abstractmethod
+    def table(self, name: str) -> Any:
+        """A big table by name: a Spark frame, or an Arrow table without Spark."""
+
+    @abstractmethod
+    def measured(self) -> pd.DataFrame:
+        """The sums over all parts, one row for each group, step, measure and unit."""
+
+    @abstractmethod
+    def judged(self) -> pd.DataFrame:
+        """The verdicts on quorums, one row for each part and pair of epochs."""
+
+    @abstractmethod
+    def streamed(self) -> pd.DataFrame:
+        """The streams added up: step, group, source, target, ranges, bytes."""
+
+    @abstractmethod
+    def write(self, folder: str | Path) -> Path:
+        """Write every table as Parquet below a new folder, all or nothing.
+
+        Raises:
+            BadInput: when the folder exists, or has no place or room.
+        """
+
+    @property
+    def measures(self) -> pd.DataFrame:
+        """What :meth:`measured` gives, worked out once."""
+        if self._measures is None:
+            keys = ["group", "step", "measure", "unit"]
+            self._measures = self.measured().sort_values(keys, ignore_index=True)
+        return self._measures
+
+    def steps(self) -> pd.DataFrame:
+        """The steps: number, epoch, name, operation, text."""
+        return self.small["steps"].to_pandas()
+
+    def ownership(self, step: int | None = None, group: int = 0) -> pd.DataFrame:
+        """What each node serves at a step (None: the last): ranges, and its share of the line."""
+        return reports.ownership(self.history, self.measures, step, group)
+
+    def affected(self, group: int = 0) -> pd.DataFrame:
+        """A row a step: ranges, and how many are changed, locked, moving, over-replicated."""
+        return reports.affected(self.history, self.measures, group)
+
+    def availability(self, group: int = 0) -> pd.DataFrame:
+        """What the loss of any one node, rack or datacenter would cost, a row a step and level."""
+        return reports.availability(self.history, self.measures, group)
+
+    def streams(self) -> pd.DataFrame:
+        """Who sends how much to whom before reads switch, the largest first."""
+        return reports.streams(self.history, self.streamed())
+
+    def quorums(self) -> pd.DataFrame:
+        """For every pair of adjacent epochs: tasks, ranges looked at, and majorities that miss."""
+        return reports.quorums(self.history, self.judged())
+
+
+class Plain(Pipeline):
+    """The job in this process, without Spark: for small rings, and to compare with."""
+
+    engine = "plain engine"
+
+    def table(self, name: str) -> pa.Table:
+        """A table as Arrow has it."""
+        if name in self.small:
+            return self.small[name]
+        job = JOBS[name]
+        found = (b for number in range(job.tasks(self.case)) for b in job.task(self.case, number))
+        return pa.Table.from_batches(found, job.schema.arrow)
+
+    def measured(self) -> pd.DataFrame:
+        """The sums over all parts."""
+        rows = self.table("measures").to_pandas()
+        return rows.groupby(["group", "step", "measure", "unit"], as_index=False).sum()
+
+    def judged(self) -> pd.DataFrame:
+        """The verdicts on quorums."""
+        return self.table("quorums").to_pandas()
+
+    def streamed(self) -> pd.DataFrame:
+        """The streams added up."""
+        rows = self.small["streams"].to_pandas()
+        keys = rows.groupby(["step", "group", "source", "target"], as_index=False)
+        return keys.agg(ranges=("left", "size"), bytes=("bytes", lambda b: b.sum(min_count=1)))
+
+    def write(self, folder: str | Path) -> Path:
+        """Write every table, each as one file in a folder of its own."""
+        with whole_folder(folder) as place:
+            for schema in PLACEMENT_TABLES:
+                _write_one(self.table(schema.name), place / schema.name)
+        return Path(folder)
+
+
+class OnSpark(Pipeline):
+    """The job on Spark: one task for each part of the line (and pair of epochs)."""
+
+    engine = "Spark"
+
+    def __init__(
+        self,
+        spark: Any,
+        history: History,
+        parts: int | Sequence[int] | None = None,
+        sizes: Mapping[str, int] | None = None,
+    ) -> None:
+        """The ring travels to the workers once, as columns, through a temporary file.
+
+        Raises:
+            BadInput: when that file cannot be written.
+        """
+        super().__init__(history, parts, sizes)
+        self.spark = spark
+        with temporary_room():
+            # Over Connect there are no broadcast variables.
+            self._held = (
+                Sent(self.case) if is_remote(spark) else spark.sparkContext.broadcast(self.case)
+            )
+        self._stored: Path | None = None
+
+    def table(self, name: str) -> Any:
+        """A table as Spark has it: read from where it was written, else made when it is used."""
+        if self._stored is not None and name != "measures":
+            return self.spark.read.parquet(str(self._stored / name))
+        if name in self.small:
+            return self.spark.createDataFrame(self.small[name])
+        return self.made(name)
+
+    def made(self, name: str, tasks: int | None = None) -> Any:
+        """A big table, to be made anew; in fewer tasks than there are parts, if so many are given.
+
+        ``measures`` has a row for every part then, still to be added up.
+        """
+        job = JOBS[name]
+        count = job.tasks(self.case)
+        numbers = self.spark.range(0, count, 1, tasks or count)
+        return numbers.mapInArrow(numbered(name, self._held), job.schema.ddl)
+
+    def measured(self) -> pd.DataFrame:
+        """The sums over all parts, added up by Spark; from the written replicas, if there are."""
+        if self._stored is None:
+            rows = self.made("measures")
+        else:
+            rows = self.table(REPLICAS.name).mapInArrow(counting(self._held), MEASURES.ddl)
+        return added_up(rows)
+
+    def judged(self) -> pd.DataFrame:
+        """The verdicts on quorums."""
+        return self.made("quorums").toArrow().to_pandas()
+
+    def streamed(self) -> pd.DataFrame:
+        """The streams added up by Spark."""
+        keys = self.table("streams").groupBy("step", "group", "source", "target")
+        total = keys.agg({"left": "count", "bytes": "sum"})
+        names = ("step", "group", "source", "target", "ranges", "bytes")
+        return total.toDF(*names).toArrow().to_pandas()
+
+    def write(self, folder: str | Path) -> Path:
+        """Write every table; reports are then made from what was written."""
+        with whole_folder(folder) as place, ended_with_us(self.spark):
+            for schema in PLACEMENT_TABLES:
+                if schema.name in self.small:
+                    _write_one(self.small[schema.name], place / schema.name)
+                else:
+                    self.table(schema.name).write.parquet(str(place / schema.name))
+        self._stored = Path(folder).resolve()
+        self._measures = None
+        return Path(folder)
+
+
+def added_up(measures: Any) -> pd.DataFrame:
+    """The sums of all parts, added up by Spark."""
+    total = measures.groupBy("group", "step", "measure", "unit").sum("ranges", "high", "low")
+    return total.toDF(*MEASURES.arrow.names).toArrow().to_pandas()
+
+
+def pipeline(
+    spark: Any | None,
+    history: History,
+    *,
+    parts: int | Sequence[int] | None = None,
+    sizes: Mapping[str, int] | None = None,
+) -> Pipeline:
+    """The pipeline on a session, or with None in this process.
+
+    Raises:
+        BadInput: for a bound of a part that is no token, or a size of an unknown keyspace.
+    """
+    if spark is None:
+        return Plain(history, parts, sizes)
+    return OnSpark(spark, history, parts, sizes)
+
+
+def _write_one(table: pa.Table, folder: Path) -> None:
+    """A table as the only file of a folder."""
+    folder.mkdir()
+    pq.write_table(table, folder / "part-0.parquet")
+
+
+def _parts(history: History, given: int | Sequence[int] | None) -> tuple[Part, ...]:
+    if given is None:
+        widest = max(history.wanted(group, 0) for group in range(len(history.groups)))
+        given = max(2, len(history.ring.rights) * widest // MEMBERS_A_PART)
+    return (
+        cut_evenly(history.ring, given) if isinstance(given, int) else cut_at(history.ring, given)
+    )

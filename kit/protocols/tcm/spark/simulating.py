@@ -1,0 +1,169 @@
+"""The placement simulator over many seeds as a table, and all violations found so far in one.
+
+A row is one simulated cluster. It holds its seed and size, so anybody runs it again without Spark,
+to the same events and the same last state; a run that fails also carries its trace, which opens in
+the player. The same seeds give the same rows on every engine and however they are cut into tasks.
+Source: CEP-21, "Test Plan".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from msgspec import Struct
+
+from kit.engine.fuzz import CLEAN
+from kit.engine.model import fingerprint
+from kit.engine.registry import entry_of, safeguards_off
+from kit.errors import BadInput, KitError
+from kit.protocols.tcm.simulators.drawing import Size, size_of
+from kit.protocols.tcm.simulators.placements import Simulation, simulate
+from kit.spark.schemas import table
+from kit.spark.seeding import seeded
+
+SIMULATIONS = table(
+    "simulations",
+    "a simulated cluster",
+    "seed bigint: the seed that it was drawn from",
+    "steps int: how many actions it took",
+    "events int: how many of them were committed events, each an epoch",
+    "nodes int: the most nodes that it had",
+    "at_once int: the most operations that were under way at once",
+    "refused int: how often an operation had to wait",
+    "verdict string: clean, or the column that its last event does not keep",
+    "witness string: what is wrong there",
+    "fingerprint string: the content of its last state",
+    "size string: what was simulated, in JSON",
+    "off array<string>: the safeguards that were off",
+    "trace string: the run as a trace, in JSON, when it fails",
+)
+VIOLATIONS = table(
+    "violations",
+    "a run that fails",
+    "source string: simulation, or walk",
+    "seed bigint: the seed that it was drawn from",
+    "steps int: how many steps it took",
+    "verdict string: what its last step breaks",
+    "trace string: the run as a trace, in JSON",
+)
+
+
+class Asked(Struct, frozen=True):
+    """What is simulated for every seed."""
+
+    size: Size
+    off: tuple[str, ...] = ()
+
+
+def simulations(
+    spark: Any,
+    seeds: Sequence[int],
+    *,
+    off: Iterable[str] = (),
+    tasks: int | None = None,
+    **sizes: Any,
+) -> Any:
+    """A Spark frame with a row for each seed, made when it is used, in so many tasks.
+
+    ``sizes`` are the fields of :class:`kit.protocols.tcm.simulators.drawing.Size`. Without Spark
+    (None) it is an Arrow table, made here and now.
+
+    Raises:
+        BadInput: for a size out of its limits, an unknown safeguard, seeds that are no range from
+            0 on; before any task begins.
+    """
+    asked = Asked(size_of(sizes), safeguards_off(entry_of("tcm"), tuple(off)))
+    return seeded(spark, seeds, partial(_batches, asked), SIMULATIONS, tasks)
+
+
+def replay(row: Any) -> Simulation:
+    """A row's simulation, run again here, without Spark.
+
+    ``row`` is a row of Spark's, of pandas' or a mapping.
+
+    Raises:
+        BadInput: for what is no such row.
+        KitError: when the run does not end as the row says.
+    """
+    try:
+        seed, size, off = int(row["seed"]), row["size"], tuple(row["off"])
+        told = row["verdict"], row["fingerprint"]
+        asked = size_of(msgspec.json.decode(size, type=dict[str, Any]))
+    except (KeyError, ValueError, TypeError, msgspec.MsgspecError):
+        raise BadInput("row", row, "a row of simulations, with its seed and size") from None
+    found = simulate(seed, asked, off=off)
+    if (found.verdict, _last(found)) != told:
+        raise KitError(
+            f"the simulation of seed {seed} ends here as {found.verdict}, not as the row has it"
+        )
+    return found
+
+
+def violations(*found: Any) -> Any:
+    """All failing rows of simulations and of sweeps (``kit.spark.sweep``) in one table, by seed.
+
+    Spark frames give a Spark frame, Arrow tables an Arrow table.
+
+    Raises:
+        BadInput: when nothing is given, when the two kinds are mixed, or for other tables.
+    """
+    plain = [isinstance(one, pa.Table) for one in found]
+    if not found or len(set(plain)) != 1:
+        raise BadInput("tables", f"{len(found)} tables", "frames of one kind, at least one")
+    parts = [_failing(one) for one in found]
+    if plain[0]:
+        return pa.concat_tables(parts).sort_by([("source", "ascending"), ("seed", "ascending")])
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole.unionByName(part)
+    return whole.orderBy("source", "seed")
+
+
+def _failing(one: Any) -> Any:
+    """The failing rows of one table, in the columns of :data:`VIOLATIONS`."""
+    names = set(one.column_names if isinstance(one, pa.Table) else one.columns)
+    if not {"seed", "steps", "verdict", "trace"} <= names:
+        raise BadInput("tables", ", ".join(sorted(names)), "rows of simulations or of a sweep")
+    source = "simulation" if "fingerprint" in names else "walk"
+    columns = ["seed", "steps", "verdict", "trace"]
+    if isinstance(one, pa.Table):
+        rows = [row for row in one.select(columns).to_pylist() if row["verdict"] != CLEAN]
+        return pa.Table.from_pylist([{"source": source, **row} for row in rows], VIOLATIONS.arrow)
+    return one.where(f"verdict != '{CLEAN}'").selectExpr(f"'{source}' as source", *columns)
+
+
+def _batches(asked: Asked, seeds: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    for seed in seeds:
+        found = simulate(seed, asked.size, off=asked.off)
+        row = dict(zip(SIMULATIONS.arrow.names, _row(found), strict=True))
+        yield pa.RecordBatch.from_pylist([row], SIMULATIONS.arrow)
+
+
+def _row(found: Simulation) -> tuple[Any, ...]:
+    return (
+        found.seed,
+        len(found.actions),
+        len(found.turns),
+        found.most_nodes,
+        found.at_once,
+        found.refused,
+        found.verdict,
+        found.witness or "",
+        _last(found),
+        msgspec.json.encode(found.size).decode(),
+        list(found.off),
+        "" if found.ok else msgspec.json.encode(found.trace()).decode(),
+    )
+
+
+def _last(found: Simulation) -> str:
+    """The fingerprint of the last state."""
+    model = found.model()
+    state = model.start()
+    for action in found.actions:
+        state = model.apply(state, action)
+    return fingerprint(state)

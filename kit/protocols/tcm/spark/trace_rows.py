@@ -1,0 +1,60 @@
+"""The rows of a run of a cluster: epochs, operations, barriers and placements at each step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.facts import moment as facts
+from kit.spark.trace_tables import (
+    BARRIERS,
+    EPOCHS,
+    EVENTS,
+    OPERATIONS,
+    PLACEMENTS,
+    Makers,
+    Row,
+    events_with,
+)
+
+Moments = list[Any]
+
+
+def _epochs(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        newest = facts.epoch(m, moment.state)
+        for row in facts.applied(m, moment.state):
+            yield run, step, row.node, row.epoch, newest, row.up
+
+
+def _operations(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        newest = facts.epoch(m, moment.state)
+        for row in facts.operations(m, moment.state):
+            yield run, step, row.title, row.state, newest
+
+
+def _barriers(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        for row in facts.operations(m, moment.state):
+            for b in row.barriers:
+                place = run, step, row.title, b.keyspace, b.left, b.right
+                yield *place, b.epoch, b.needed, len(b.acked), b.met
+
+
+def _placements(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
+    last = moments[-1].state
+    for epoch in range(m.parameters.epoch, facts.epoch(m, last) + 1):
+        for keyspace in facts.keyspaces(m):
+            for row in facts.rows(m, last, keyspace, epoch):
+                yield run, epoch, keyspace, row.left, row.right, row.reads, row.writes
+
+
+ROWS: Makers = {
+    EVENTS: events_with(facts.epoch),
+    EPOCHS: _epochs,
+    OPERATIONS: _operations,
+    BARRIERS: _barriers,
+    PLACEMENTS: _placements,
+}

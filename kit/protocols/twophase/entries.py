@@ -1,0 +1,70 @@
+"""Two-phase commit in the registry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.engine.model import Rows
+from kit.engine.registry import Diagram, Entry, Scenario
+from kit.errors import BadInput
+from kit.protocols.twophase.model import (
+    GiveUp,
+    Obey,
+    Prepare,
+    TwoPhase,
+    TwoPhaseParameters,
+    TwoPhaseState,
+)
+
+
+def _build(parameters: TwoPhaseParameters, off: tuple[str, ...]) -> TwoPhase:
+    if off:
+        raise BadInput("safeguard", off[0], "none: twophase has no switches")
+    return TwoPhase(parameters)
+
+
+MANAGER = (
+    ("working", "prepare", "prepared"),
+    ("working", "give-up", "aborted"),
+    ("working", "obey", "committed or aborted"),
+    ("prepared", "obey", "committed or aborted"),
+)
+
+
+def _rows(model: TwoPhase) -> Rows:
+    """The rules, and the rows of the managers' diagram that a manager's own action takes."""
+    kinds = {rule.action: rule.kind for rule in model.rules}
+    names = {(state, event): f"manager: {state} - {event}" for state, event, _ in MANAGER}
+
+    def taken(before: TwoPhaseState, action: Any, after: TwoPhaseState) -> tuple[str, ...]:
+        kind = kinds[type(action)]
+        if not isinstance(action, Prepare | GiveUp | Obey):
+            return (kind,)
+        state = "prepared" if before.prepared >> action.rm & 1 else "working"
+        return kind, names[state, str(action.__struct_config__.tag)]
+
+    return Rows((*kinds.values(), *names.values()), taken)
+
+
+ENTRY = Entry(
+    "twophase",
+    TwoPhase.title,
+    TwoPhaseParameters,
+    _build,
+    scenarios=(
+        Scenario("commit", "Three managers prepare and commit"),
+        Scenario(
+            "one-gives-up",
+            "One manager gives up, so that everybody aborts",
+            script=("give-up RM0", "prepare RM1", "decide abort", "obey RM1", "obey RM2"),
+        ),
+    ),
+    diagrams=(
+        Diagram(
+            "twophase-manager",
+            "a resource manager",
+            MANAGER,
+        ),
+    ),
+    rows=_rows,
+)

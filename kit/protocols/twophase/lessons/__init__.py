@@ -1,0 +1,1 @@
+"""What the lessons on this family ask, and how answers are judged."""

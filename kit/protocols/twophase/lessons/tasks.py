@@ -1,0 +1,133 @@
+"""Exercises on models: a run of two-phase commit, an invariant, and the steps of a model."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.errors import Refused
+from kit.lessons.functions import Arguments, judged
+from kit.lessons.tasks import Case, Marks, Task
+from kit.protocols.twophase.model import TwoPhase
+
+RMS = 3
+WORDS = ("working", "prepared", "committed", "aborted")
+
+
+def _two_phase() -> TwoPhase:
+    model = build("twophase", {"rms": RMS})
+    assert isinstance(model, TwoPhase)
+    return model
+
+
+def prepared_in_vain(verbs: list[str]) -> Marks:
+    """A run in which everybody was heard to be prepared, and everybody aborts all the same."""
+    model = _two_phase()
+    timeline = Timeline(model)
+    for number, verb in enumerate(verbs, start=1):
+        enabled = list(model.actions(timeline.state))
+        action = next((one for one in enabled if model.verb(one) == verb.strip()), None)
+        if action is None:
+            free = ", ".join(model.verb(one) for one in enabled) or "nothing"
+            note = f"Step {number}, {verb!r}, cannot be done; possible is {free}."
+            return Marks((Case(False, note), Case(False)))
+        try:
+            timeline.do(action)
+        except Refused as refused:
+            return Marks((Case(False, f"Step {number}: {refused}."), Case(False)))
+    state = timeline.state
+    heard = state.heard == model.everybody
+    aborted = state.aborted == model.everybody
+    return Marks(
+        (
+            Case(heard, "" if heard else "Not every manager was heard to be prepared."),
+            Case(aborted, "" if aborted else "Not every manager has aborted at the end."),
+        )
+    )
+
+
+def disagree(managers: list[str]) -> bool:
+    """Whether one manager committed while another one aborted."""
+    return "committed" in managers and "aborted" in managers
+
+
+def _some_words(chance: random.Random) -> Arguments:
+    return [[chance.choice(WORDS) for _ in range(chance.randint(1, 6))]]
+
+
+def steps(state: list[Any]) -> list[list[Any]]:
+    """The states that two clients of a register can bring about in one step, sorted.
+
+    A state is [epoch, seen, done]; each client reads the epoch, and writes one more if the register
+    still has the epoch that it saw.
+    """
+    epoch, seen, done = state
+    found = []
+    for client in range(len(seen)):
+        if done[client]:
+            continue
+        if seen[client] != epoch:
+            found.append([epoch, _put(seen, client, epoch), done])
+        else:
+            found.append([epoch + 1, seen, _put(done, client, True)])
+    return sorted(found)
+
+
+def _put(items: list[Any], at: int, value: Any) -> list[Any]:
+    return [*items[:at], value, *items[at + 1 :]]
+
+
+def _some_register(chance: random.Random) -> Arguments:
+    clients = chance.randint(1, 4)
+    epoch = chance.randint(0, 3)
+    seen = [chance.randint(-1, epoch) for _ in range(clients)]
+    return [[epoch, seen, [chance.random() < 0.3 for _ in range(clients)]]]
+
+
+TASKS = (
+    Task(
+        "prepared-in-vain",
+        "prepared in vain",
+        "Two-phase commit with three managers. Give a run, as verbs or as a Player, in which every "
+        "manager is heard to be prepared, and in the end every manager has aborted.",
+        "verbs",
+        "nothing forces the transaction manager to commit once it has heard everybody.",
+        prepared_in_vain,
+    ),
+    Task(
+        "an-invariant",
+        "an invariant of your own",
+        "Write disagree(managers). managers is a list of words, one a manager: working, prepared, "
+        "committed or aborted. Tell whether the promise of two-phase commit is broken.",
+        "function",
+        "no manager may have committed while another one has aborted; what the others do does "
+        "not matter.",
+        judged(
+            "disagree",
+            disagree,
+            ([["committed", "prepared", "aborted"]], [["aborted", "working", "aborted"]]),
+            _some_words,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "steps-of-a-model",
+        "the steps of a model",
+        "Write steps(state) for the register of this lesson, with any number of clients. state is "
+        "[epoch, seen, done], two lists with an entry a client (seen is -1 for nothing). Give all "
+        "states that one step can lead to, as a sorted list: a client that is not done reads the "
+        "epoch if it has not seen this one, and else writes, which adds one to the epoch.",
+        "function",
+        "a client that is done does nothing more; a write leaves what was seen as it is. Build new "
+        "lists, and leave those of the state as they are.",
+        judged(
+            "steps",
+            steps,
+            ([[0, [-1, -1], [False, False]]], [[1, [0, 1], [True, False]]]),
+            _some_register,
+        ),
+        seeded=True,
+    ),
+)

@@ -1,0 +1,1 @@
+"""What is drawn of two-phase commit beside the default view."""

@@ -1,0 +1,38 @@
+"""The chart of a lag report: how many epochs each node is behind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from kit.views.chart import Chart, chart, empty_figure
+from kit.views.palette import OUTLINE, SIGNS
+
+
+def lag(frame: pd.DataFrame) -> Chart:
+    """How many epochs each node is behind on average, and at most; of a lag report."""
+    figure, axes = empty_figure(6.4, 2.8)
+    places = np.arange(len(frame))
+    axes.bar(
+        places - 0.2, frame["mean"], 0.38, color=SIGNS["added"], edgecolor=OUTLINE, label="mean"
+    )
+    axes.bar(
+        places + 0.2,
+        frame["most"],
+        0.38,
+        color=SIGNS["removed"],
+        edgecolor=OUTLINE,
+        hatch="//",
+        label="most",
+    )
+    axes.set_xticks(places, list(frame["node"]))
+    axes.set_ylabel("epochs behind")
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    runs = int(frame["runs"].max()) if len(frame) else 0
+    axes.set_title(f"Epoch lag, {runs} runs", loc="left")
+    figure.legend(loc="outside right upper", frameon=False)
+    lines = [
+        f"{row.node}: mean {row.mean:.2f}, most {row.most}, behind in {row.behind:.0%} of the steps"
+        for row in frame.itertuples(index=False)
+    ]
+    return chart(figure, "\n".join([f"Epochs behind, over {runs} runs", *lines]))

@@ -1,0 +1,163 @@
+"""``plan`` for people: what it says of each event, and how it is laid out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kit.commands.layout import MOST_LINES, WIDTH, columns, limited
+from tests.commands.calling import TEN, call, ring_of, written
+from tests.commands.drawing import clusters, keyspaces, operations
+
+ABC = [{"name": n, "tokens": [t]} for n, t in (("A", 100), ("B", 200), ("C", 300))]
+SIMPLE_2 = {"class": "SimpleStrategy", "replication_factor": 2}
+JOIN = """\
+join X --tokens 150: accepted, 4 events, epochs 1 to 4
+
+locks until the end
+  ks  (min, 100]  (100, 150]  (150, 200]  (300, max]
+
+epoch 1: split
+    ks          reads  writes
+  − (100, 200]  B, C   B, C
+  + (100, 150]  B, C   B, C
+  + (150, 200]  B, C   B, C
+  3 other ranges unchanged
+
+epoch 2: add-writes
+  wait until epoch 1 is applied by
+    ks  (min, 100]  2 of A, B, X
+        (100, 150]  2 of B, C, X
+        (150, 200]  2 of B, C
+        (300, max]  2 of A, B, X
+    ks          reads  writes
+    (min, 100]  A, B   A, B, +X
+    (100, 150]  B, C   B, C, +X
+    (300, max]  A, B   A, B, +X
+  2 other ranges unchanged
+
+epoch 3: switch-reads
+  wait until epoch 2 is applied by the same majorities
+  copy
+    ks  (min, 100]  2,000 bytes  B → X
+        (100, 150]  500 bytes    C → X
+        (300, max]  0 bytes      B → X
+    ks          reads      writes
+    (min, 100]  A, +X, −B  A, B, X
+    (100, 150]  +X, B, −C  B, C, X
+    (300, max]  A, +X, −B  A, B, X
+  2 other ranges unchanged
+
+epoch 4: drop-writes
+  wait until epoch 3 is applied by the same majorities
+    ks          reads  writes
+    (min, 100]  A, X   A, X, −B
+    (100, 150]  X, B   X, B, −C
+    (300, max]  A, X   A, X, −B
+  2 other ranges unchanged
+
+in all: 3 ranges to copy, 2,500 bytes
+  X receives  3 ranges  2,500 bytes  from B (2), C (1)
+"""
+
+
+def test_join_in_words(tmp_path: Path) -> None:
+    """The whole text of a join: what waits, what is copied, what changes, and the sum of it."""
+    path = written(tmp_path, ring_of(ABC, {"ks": SIMPLE_2}))
+    rows = [[None, 100, 2000], [100, 200, 1000], [300, None, 0]]
+    sizes = written(tmp_path, {"ranges": {"ks": rows}}, "sizes.json")
+    answer = call("plan", path, "join", "X", "--tokens", "150", "--sizes", sizes)
+    assert answer == (0, JOIN, "")
+
+
+def test_merge_in_words(tmp_path: Path) -> None:
+    """Rows that go come before the one that takes their place."""
+    out = call("plan", written(tmp_path, ring_of()), "leave", "n3").out
+    assert "  − (200, 300]  n4, n5, n6  n4, n5, n6\n  − (300, 400]  n4" in out
+    assert "  + (200, 400]  n4, n5, n6  n4, n5, n6\n  9 other ranges unchanged\n" in out
+    assert "in all: 4 ranges to copy (--sizes FILE tells how many bytes)\n" in out
+    assert "  n4 receives  2 ranges  from n3 (2)\n" in out
+
+
+def test_refusal_in_words(tmp_path: Path) -> None:
+    """A refusal says why, and by whom each range is held."""
+    words = ["leave", "n3", "--while", "join x --tokens 350"]
+    answer = call("plan", written(tmp_path, ring_of()), *words)
+    assert answer.status == 1
+    lines = answer.out.splitlines()
+    assert lines[0] == "leave n3: refused"
+    assert lines[1].startswith("  range (100, 200] is locked by an operation in flight, join x")
+    assert "  ks  (100, 200]  held by join x --tokens 350" in lines
+
+
+def test_nothing_to_do(tmp_path: Path) -> None:
+    """Without a replicated keyspace an operation locks, moves and copies nothing, and says so."""
+    spaces = {"own": {"class": "LocalStrategy"}}
+    answer = call("plan", written(tmp_path, ring_of(TEN, spaces)), "leave", "n3")
+    assert answer.status == 0
+    assert "locks nothing\n" in answer.out
+    assert "epoch 1: merge\n  changes no range\n" in answer.out
+    assert answer.out.endswith("in all: nothing is copied\n")
+
+
+def test_unknown_sizes(tmp_path: Path) -> None:
+    """Where only a part of the bytes is known, the sum is said to be a part."""
+    path = written(tmp_path, ring_of())
+    sizes = written(tmp_path, {"ranges": {"ks": [[None, 100, 7]]}}, "sizes.json")
+    out = call("plan", path, "leave", "n3", "--sizes", sizes).out
+    assert "in all: 4 ranges to copy, at least 7 bytes\n" in out
+    assert "  n4 receives  2 ranges  at least 7 bytes  from n3 (2)\n" in out
+    assert "  n5 receives  1 range   bytes unknown     from n3 (1)\n" in out
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_within_the_terminal(tmp_path: Path, data: st.DataObject) -> None:
+    """On any ring of short names no line is longer than 100 characters or ends in a blank."""
+    nodes = data.draw(clusters(64, 3))
+    content = ring_of([node.plain for node in nodes], data.draw(keyspaces(nodes)))
+    words = data.draw(operations(nodes)).words
+    words = [word for word in words if len(word) < 30]  # many tokens stand on one line
+    answer = call("plan", written(tmp_path, content), *words)
+    lines = answer.out.splitlines()
+    assert all(len(line) <= WIDTH for line in lines[1:])
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_long_lists_are_counted() -> None:
+    """A list that is too long ends with the number of what is left out."""
+    lines = [f"  {i}" for i in range(MOST_LINES + 1)]
+    assert limited(lines, "ranges")[-1] == "  … and 2 more ranges; --json has all"
+    assert len(limited(lines, "ranges")) == MOST_LINES
+    assert limited(lines[:-1], "ranges") == lines[:-1]
+
+
+def test_columns() -> None:
+    """Columns line up; the last one is wrapped below itself."""
+    rows = [("a", "bcd", "x " * 60), ("ef", "", "y")]
+    found = columns(rows)
+    assert found[0].startswith("  a   bcd  x x")
+    assert found[1].startswith("           x x")
+    assert found[-1] == "  ef       y"
+    assert columns([]) == []
+
+
+def test_help() -> None:
+    """The help of plan needs no ring, and explains both kinds of files and the statuses."""
+    answer = call("plan", "--help")
+    assert answer.status == 0
+    for word in ("join NODE --tokens", "--while", "--sizes", '"keyspaces"', "Ends with 0"):
+        assert word in answer.out
+    assert max(map(len, answer.out.splitlines())) <= WIDTH
+    assert answer.out.isascii()
+
+
+@pytest.mark.parametrize("command", ["", "models", "show", "play", "check", "ring"])
+def test_help_of_the_others(command: str) -> None:
+    """Every command explains itself."""
+    answer = call(*command.split(), "--help")
+    assert (answer.status, answer.err) == (0, "")
+    assert answer.out.startswith(f"usage: python -m kit {command}".rstrip())

@@ -1,0 +1,248 @@
+"""``check`` and ``fuzz`` at the command line: options, shapes of JSON, statuses, what is kept."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.commands.searches import spoken_bytes
+from kit.engine import registry
+from kit.engine.model import always
+from kit.engine.registry import Entry, build, entry_of, register
+from kit.protocols.twophase.model import TwoPhase, TwoPhaseParameters
+from tests.commands.calling import bad, call
+from tests.engine.test_check import Rash
+from tests.house.source import ROOT
+
+CHECKED = ["model", "states", "transitions", "depth", "complete", "violation", "seconds"]
+FUZZED = ["model", "seeds", "walks", "steps", "violation", "untaken", "unreached", "seconds"]
+
+
+class RashNamed(Rash):
+    """A model with a bug, which may be named."""
+
+    name = "rash"
+
+
+class Stopped(TwoPhase):
+    """Somebody presses Ctrl-C while the hundredth state is judged."""
+
+    name = "stopped"
+
+    def __init__(self, parameters: TwoPhaseParameters) -> None:
+        super().__init__(parameters)
+        self.judged = 0
+        self.properties = (*self.properties, always("stop", "Stop", self._stop))
+
+    def _stop(self, s: Any) -> None:
+        self.judged += 1
+        if self.judged == 100:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture(autouse=True)
+def own_models() -> Iterator[None]:
+    """Two models of one's own in the registry, for as long as a test runs."""
+    before = dict(registry._ENTRIES)
+    register(Entry("rash", "Rash", TwoPhaseParameters, lambda p, off: RashNamed()))
+    register(Entry("stopped", "Stopped", TwoPhaseParameters, lambda p, off: Stopped(p)))
+    yield
+    registry._ENTRIES.clear()
+    registry._ENTRIES.update(before)
+
+
+def test_symmetry() -> None:
+    """With ``--symmetry`` one of all states that are alike is visited; the verdict stays."""
+    whole, some = (
+        call("check", "twophase", "--json"),
+        call("check", "twophase", "--symmetry", "--json"),
+    )
+    assert (whole.status, some.status) == (0, 0)
+    assert list(some.json) == CHECKED
+    assert (whole.json["states"], some.json["states"]) == (288, 80)
+    found = call("check", "rash", "--symmetry", "--json")
+    assert found.status == 1
+    assert len(found.json["violation"]["trace"]) == 5
+
+
+def test_seven_at_the_command_line() -> None:
+    """Seven interchangeable managers take less than a tenth of a second of search."""
+    runs = [call("check", "twophase", "-p", "rms=7", "--symmetry", "--json") for _ in range(3)]
+    assert min(run.json["seconds"] for run in runs) < 0.1
+    assert runs[0].json["states"] == 920
+
+
+def test_refines() -> None:
+    """``--refines`` compares every step with the coarser model's, as it was configured."""
+    answer = call("check", "tcm", "--refines", "--json")
+    assert answer.status == 0
+    assert list(answer.json) == CHECKED
+    assert answer.json["complete"]
+    bounded = call("check", "tcm", "--refines", "--max-states", "10", "--json")
+    assert (bounded.status, bounded.json["complete"]) == (2, False)
+    more = call("check", "tcm", "--refines", "-p", "rf=1", "-p", "nodes=2", "--json")
+    assert more.status == 0
+    assert more.json["states"] != answer.json["states"]
+
+
+def test_the_text_tells_memory_and_time() -> None:
+    """The first line has the counts, the seconds and the memory that the search kept."""
+    line = call("check", "twophase").out.splitlines()[0]
+    assert re.fullmatch(r"twophase: 288 states, 761 steps, depth 10, \d+\.\d\d s, \d+ kB", line), (
+        line
+    )
+    assert [spoken_bytes(n) for n in (1, 999, 1000, 31_833_688, 2 * 10**9)] == [
+        "1 byte",
+        "999 bytes",
+        "1 kB",
+        "32 MB",
+        "2 GB",
+    ]
+
+
+def test_an_interrupted_search_is_told() -> None:
+    """Ctrl-C ends a search with what it found so far, on stdout, as JSON or in words; status 2."""
+    answer = call("check", "stopped", "-p", "rms=5", "--json")
+    assert (answer.status, answer.err) == (2, "")
+    assert list(answer.json) == [*CHECKED, "unreached", "interrupted"]
+    assert (answer.json["states"], answer.json["complete"]) == (100, False)
+    words = call("check", "stopped", "-p", "rms=5").out
+    assert "stopped: 100 states" in words
+    assert "interrupted: none found so far" in words
+
+
+def test_a_bar_leaves_no_mark_on_stdout() -> None:
+    """Where nobody looks at a terminal, there is no bar at all."""
+    command = [sys.executable, "-m", "kit", "check", "twophase", "-p", "rms=6", "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["complete"]
+
+
+MODELS = ("tcm", "dataplane", "coordinator", "replica")
+GUARDS = [(name, guard.id) for name in MODELS for guard in entry_of(name).safeguards]
+
+
+@pytest.mark.parametrize(("model", "guard"), GUARDS)
+def test_a_safeguard_off_is_found_at_once(model: str, guard: str) -> None:
+    """Without parameters the safeguard's smallest configuration is searched: few states."""
+    answer = call("check", model, "--off", guard, "--json")
+    assert answer.status == 1
+    found = json.loads(answer.out)
+    assert found["violation"]["trace"]
+    assert found["states"] <= 25_000
+
+
+# -- fuzz ------------------------------------------------------------------------------------------
+
+
+def test_fuzz_clean() -> None:
+    """Walks that find nothing end with 0 and say what they covered."""
+    answer = call("fuzz", "twophase", "--seeds", "0:200", "--json")
+    assert (answer.status, answer.err) == (0, "")
+    assert list(answer.json) == FUZZED
+    assert (answer.json["seeds"], answer.json["walks"]) == ("0:200", 200)
+    assert (answer.json["violation"], answer.json["untaken"]) == (None, [])
+    words = call("fuzz", "twophase", "--seeds", "0:200").out.splitlines()
+    assert words[1:] == ["none found", "all 9 transitions of the tables were taken"]
+
+
+def test_fuzz_is_the_same_every_time() -> None:
+    """Two calls with the same seeds say the same, but for the time; other seeds say another."""
+    words = ("fuzz", "rash", "--json", "--seeds")
+    one, two = ({**call(*words, "3:30").json, "seconds": 0} for _ in range(2))
+    assert one == two
+    assert {**call(*words, "50:77").json, "seconds": 0} != one
+
+
+def test_fuzz_finds_shrinks_and_writes(tmp_path: Path) -> None:
+    """A violation ends with 1, is told with its seed, shrunk, and its trace plays."""
+    file = str(tmp_path / "run.json")
+    answer = call("fuzz", "tcm", "--off", "S-06", "--seeds", "0:8", "--trace", file, "--json")
+    assert answer.status == 1
+    violation = answer.json["violation"]
+    assert list(violation) == ["property", "witness", "seed", "trace"]
+    played = call("play", file)
+    assert played.status == 0
+    assert f"\n{len(violation['trace']):4} " in played.out
+    assert "BROKEN " in played.out
+    words = call("fuzz", "tcm", "--off", "S-06", "--seeds", "0:8").out
+    assert f"violated: {violation['property']}: " in words
+    assert f"first by seed {violation['seed']}, in " in words
+    assert " shrunk from " in words
+
+
+def test_fuzz_takes_parameters_and_steps() -> None:
+    """Parameters given are kept, and no walk is longer than the steps asked for."""
+    answer = call("fuzz", "twophase", "-p", "rms=2", "--seeds", "0:10", "--steps", "2", "--json")
+    assert answer.json["steps"] <= 20
+    own = call(
+        "fuzz", "tcm", "-p", "rf=1", "-p", "nodes=2", "--seeds", "0:2", "--steps", "5", "--json"
+    )
+    assert own.status == 0
+
+
+def test_fuzz_a_scenario() -> None:
+    """A scenario's configuration is walked as it is."""
+    answer = call("fuzz", "crash-and-resume", "--seeds", "0:6", "--json")
+    assert answer.status == 0
+    assert "crash" not in answer.json["untaken"]
+    assert "cancel" in answer.json["untaken"]
+
+
+def test_an_interrupted_fuzz_is_told() -> None:
+    """Ctrl-C ends the walks with what they found so far; status 2 when that is nothing."""
+    answer = call("fuzz", "stopped", "--seeds", "0:500", "--json")
+    assert answer.status == 2
+    assert answer.json["interrupted"] is True
+    assert 0 < answer.json["walks"] < 500
+    assert "none found before it was interrupted" in call("fuzz", "stopped", "--seeds", "0:500").out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fuzz"], "python -m kit fuzz: the following arguments are required: MODEL; "),
+        (["fuzz", "twofase"], "model: got 'twofase'; allowed: one of twophase, "),
+        (["fuzz", "twophase", "-p", "rm=2"], "parameter: got 'rm'; allowed: one of rms"),
+        (["fuzz", "twophase", "-p", "rms=99"], "rms: got 99; allowed: a number from 1 to 16"),
+        (["fuzz", "tcm", "--off", "range-lock"], "safeguard: got 'range-lock'; allowed: one of"),
+        (["fuzz", "twophase", "--seeds", "5"], "--seeds: got '5'; allowed: FIRST:END, whole"),
+        (["fuzz", "twophase", "--seeds", "5:5"], "--seeds: got '5:5'; allowed: FIRST:END"),
+        (["fuzz", "twophase", "--seeds", "-1:5"], "python -m kit fuzz: argument --seeds: expect"),
+        (["fuzz", "twophase", "--seeds=-1:5"], "--seeds: got '-1:5'; allowed: FIRST:END"),
+        (["fuzz", "twophase", "--seeds", "0:99999999"], "seeds: got 99999999; allowed: at most"),
+        (["fuzz", "twophase", "--seeds", "٣:٩"], "--seeds: got '\\u0663:\\u0669'; allowed: "),
+        (["fuzz", "twophase", "--steps", "0"], "--steps: got '0'; allowed: a whole number from 1"),
+        (["fuzz", "twophase", "--steps", "x"], "--steps: got 'x'; allowed: a whole number from 1"),
+        (["fuzz", "twophase", "--steps", "200000"], "steps: got 200000; allowed: a number from 1"),
+        (["fuzz", "rash", "--trace", "/nope/x"], "file: got '/nope/x'; allowed: a writable place"),
+        (["check", "rash", "--trace", "/nope/x"], "file: got '/nope/x'; allowed: a writable place"),
+        (["check", "tcm", "--symmetry"], "symmetry: got 'tcm'; allowed: a model that has one"),
+        (["check", "tcm", "--off", "S-5"], "safeguard: got 'S-5'; allowed: one of S-55, S-5"),
+        (["check", "twophase", "--refines"], "--refines: got 'twophase'; allowed: a model that "),
+        (["check", "tcm", "--refines", "--off", "S-05"], "--off: got 'S-05'; allowed: no safe"),
+        (["check", "tcm", "--refines", "--symmetry"], "--symmetry: got '--refines'; allowed: one"),
+    ],
+)  # fmt: skip
+def test_bad_input(words: list[str], said: str) -> None:
+    """Each wrong word is told in one line, with the nearest names."""
+    assert bad(*words).startswith(said)
+
+
+def test_the_smallest_configuration_is_the_safeguards_own() -> None:
+    """``--off`` without ``-p`` takes the safeguard's smallest configuration; with it, one's own."""
+    guard = next(g for g in entry_of("tcm").safeguards if g.id == "S-09")
+    assert guard.smallest
+    own = call("check", "tcm", "--off", guard.id, "--json").json
+    model = build("tcm", dict(guard.smallest), (guard.name,))
+    assert own["violation"]["trace"][0] in [model.verb(a) for a in model.actions(model.start())]
+    other = call("check", "tcm", "--off", guard.id, "-p", "nodes=2", "-p", "rf=1", "--json")
+    assert other.json["states"] != own["states"]

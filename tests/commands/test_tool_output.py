@@ -1,0 +1,94 @@
+"""`ring` and `plan` on what a cluster's own tools print."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.commands.calling import bad, call
+
+SAMPLES = Path(__file__).parents[1] / "fixtures" / "nodetool"
+KS = 'ks={"class": "SimpleStrategy", "replication_factor": 2}'
+ONE_TOKEN = str(SAMPLES / "cassandra/ring-one-token.txt")
+
+
+def test_ring_text_needs_only_its_replication() -> None:
+    """The text of `nodetool ring` and one --keyspace give the same rows as a ring file would."""
+    answer = call("ring", ONE_TOKEN, "--keyspace", KS, "--json")
+    assert answer.status == 0
+    assert answer.json == {
+        "keyspaces": {
+            "ks": [
+                [None, -3074457345618258603, ["10.9.0.2", "10.9.0.3"]],
+                [-3074457345618258603, 3074457345618258602, ["10.9.0.3", "10.9.0.1"]],
+                [3074457345618258602, None, ["10.9.0.1", "10.9.0.2"]],
+            ]
+        }
+    }
+
+
+def test_a_plan_on_ring_text_tells_bytes_from_the_loads() -> None:
+    """Without a sizes file the loads that nodetool printed say how much is copied."""
+    words = ("leave", "10.9.0.2", "--force", "--keyspace", KS, "--json")
+    answer = call("plan", ONE_TOKEN, *words)
+    assert answer.status == 0
+    streams = [stream for step in answer.json["steps"] for stream in step["streams"]]
+    assert streams
+    assert all(stream["bytes"] is not None for stream in streams)
+
+
+def test_operations_that_the_tools_show_are_in_flight() -> None:
+    """A joining node is no replica yet, and its join cannot begin once more."""
+    files = [str(SAMPLES / "scylla" / name) for name in ("ring.txt", "status.txt")]
+    options = ("--with", files[1], "--keyspace", KS)
+    answer = call("ring", files[0], *options, "--json")
+    assert answer.status == 0
+    nodes = {name for row in answer.json["keyspaces"]["ks"] for name in row[2]}
+    text = Path(files[0]).read_text("utf-8")
+    joining = [line.split()[0] for line in text.splitlines() if " Joining " in line]
+    assert joining
+    assert not nodes & set(joining)
+    refused = call("plan", files[0], "join", joining[0], "--tokens", "7", *options, "--json")
+    assert refused.status == 1
+    assert joining[0] in json.loads(refused.out)["reason"]
+
+
+def test_operations_in_flight_that_exclude_each_other_are_named() -> None:
+    """A cluster without range locks may have such; a plan beside them says so in one line."""
+    files = [str(SAMPLES / "cassandra" / name) for name in ("ring.txt", "status.txt")]
+    words = ("join", "10.9.9.9", "--tokens", "7", "--with", files[1], "--keyspace", KS)
+    assert bad("plan", files[0], *words).startswith("operation in flight: got 'leave 10.1.0.3'")
+
+
+def test_files_of_two_clusters_are_refused_in_one_line() -> None:
+    """A status text of another cluster names the node that does not fit."""
+    other = str(SAMPLES / "scylla/status.txt")
+    assert "10.9.0" in bad("ring", ONE_TOKEN, "--with", other, "--keyspace", KS)
+
+
+def test_a_keyspace_that_is_no_map_is_named() -> None:
+    """--keyspace is parsed strictly."""
+    assert "keyspace" in bad("ring", ONE_TOKEN, "--keyspace", "ks=3")
+
+
+def test_a_join_that_names_no_place_says_where_it_is_taken_to_be(tmp_path: Path) -> None:
+    """With several racks or datacenters the assumed ones are a warning; with --dc --rack none."""
+    nodes = [
+        {"name": f"n{i}", "tokens": [100 * i], "dc": f"dc{i % 2}", "rack": f"r{i % 3}"}
+        for i in range(1, 7)
+    ]
+    replication = {"class": "NetworkTopologyStrategy", "dc0": 2, "dc1": 2}
+    keyspaces = [{"name": "ks", "replication": replication}]
+    path = tmp_path / "ring.json"
+    path.write_text(json.dumps({"nodes": nodes, "keyspaces": keyspaces}), "utf-8")
+    words = ("plan", str(path), "join", "x", "--tokens", "150", "--json")
+    assert call(*words).json["warnings"] == ["x is taken to be in datacenter dc1 and rack r1"]
+    assert call(*words, "--dc", "dc0", "--rack", "r2").json["warnings"] == []
+
+
+def test_an_epoch_without_room_for_more_is_refused(tmp_path: Path) -> None:
+    """A ring file's epoch leaves room for those of a rehearsal."""
+    path = tmp_path / "ring.json"
+    nodes = [{"name": "n1", "tokens": [1]}]
+    path.write_text(json.dumps({"epoch": 2**63 - 1, "nodes": nodes, "keyspaces": []}), "utf-8")
+    assert bad("ring", str(path)).startswith("epoch: got 9223372036854775807; allowed: ")

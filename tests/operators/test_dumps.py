@@ -1,0 +1,167 @@
+"""Dumps of the system tables: JSON, what cqlsh prints, CSV."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.errors import BadInput
+from kit.operators.importers.opening import import_texts
+from kit.ring.replication import Keyspace, LocalStrategy, NetworkTopologyStrategy, SimpleStrategy
+from kit.ring.topology import Node
+from tests.operators.printing import Host, copy_csv, ring_of, rows_of, select_json
+from tests.operators.samples import DUMPS, clusters, one_line, opened, text_of
+
+NODES = json.loads(text_of(DUMPS / "nodes.json"))
+PEERS = text_of(DUMPS / "peers.csv")
+LOCAL = text_of(DUMPS / "local.txt")
+KEYSPACES = (
+    Keyspace("shop", NetworkTopologyStrategy((("east", 2), ("west", 1)))),
+    Keyspace("system", LocalStrategy()),
+    Keyspace("system_traces", SimpleStrategy(2)),
+)
+
+
+def test_samples_of_three_forms() -> None:
+    """The same ring from a JSON list, and from `SELECT JSON` output beside a CSV copy."""
+    one = opened(DUMPS / "nodes.json", DUMPS / "keyspaces.json")
+    other = opened(DUMPS / "local.txt", DUMPS / "peers.csv", DUMPS / "keyspaces.csv")
+    assert one.ring == other.ring
+    assert one.keyspaces == other.keyspaces == KEYSPACES
+    assert one.host_ids == other.host_ids
+    assert one.host_ids["10.5.0.3"] == "00000002-0000-4000-8000-000000000002"
+    assert one.ring.nodes[0] == Node(
+        "10.5.0.1",
+        (-116343679928894088, 3111093572218458760, 4948025256206694139, 8128531362203741959),
+        "east",
+        "r1",
+    )
+
+
+def test_the_log_of_metadata_is_placed_by_no_ring() -> None:
+    """Cassandra's own keyspace of the metadata log is left out, with a word."""
+    (warning,) = opened(DUMPS / "nodes.json", DUMPS / "keyspaces.csv").warnings
+    assert "system_cluster_metadata" in warning
+    assert "line 5" in warning
+
+
+@given(clusters(), st.booleans())
+def test_any_cluster_is_read_back(hosts: list[Host], lines: bool) -> None:
+    """What is dumped of a cluster gives its ring."""
+    rows = rows_of([host for host in hosts if host.state != "Joining"])
+    peers = rows[1:]
+    texts = [("local", select_json(rows[:1]))]
+    if peers:
+        form = "\n".join(map(json.dumps, peers)) if lines else copy_csv(peers)
+        texts.append(("peers", form))
+    found = import_texts(texts)
+    assert set(found.ring.nodes) == set(ring_of(hosts).nodes)
+
+
+def row(at: int = 1, /, **changes: object) -> dict[str, object]:
+    """A row of the sample with some columns changed; one whose value is ... is left out."""
+    found = {**NODES[at], **changes}
+    return {column: value for column, value in found.items() if value is not ...}
+
+
+def test_tokens_in_every_form() -> None:
+    """Tokens are texts or numbers in a list, or a set as CQL writes it."""
+    for tokens in (["-9", "5"], [-9, 5], "{'-9', '5'}", "['-9','5']"):
+        text = json.dumps([row(0), row(tokens=tokens)])
+        assert import_texts([("rows", text)]).ring.nodes[1].tokens == (-9, 5)
+
+
+@pytest.mark.parametrize("tokens", [None, [], "{}"])
+def test_peers_without_tokens(tokens: object) -> None:
+    """A peer without tokens, as half-forgotten nodes are, is left out with a word."""
+    found = import_texts([("rows", json.dumps([row(0), row(tokens=tokens, rack=None)]))])
+    assert found.ring.names == ("10.5.0.1",)
+    assert "10.5.0.2 has no tokens" in found.warnings[0]
+
+
+def test_halves_of_a_cluster_say_so() -> None:
+    """Peers without the local row, and the local row alone, come with a warning."""
+    assert "system.peers leaves out the node" in opened(DUMPS / "peers.csv").warnings[0]
+    assert "system.local knows its own node only" in opened(DUMPS / "local.txt").warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"peer": ...}, "rows row 2 address: got None"),
+        ({"peer": "10.5.0"}, "rows row 2 address: got '10.5.0'"),
+        ({"peer": "10.5.0.1"}, "rows row 2: got '10.5.0.1'; allowed: each node once"),
+        ({"data_center": ...}, "rows row 2: got 'peer, host_id, rack"),
+        ({"data_center": None}, "rows row 2 data_center: got None"),
+        ({"data_center": 5}, "rows row 2 data_center: got 5"),
+        ({"rack": "a\nb"}, "rows row 2 rack: got"),
+        ({"host_id": "x"}, "rows row 2 host_id: got 'x'; allowed: a UUID"),
+        ({"host_id": NODES[0]["host_id"]}, "host id of 10.5.0.2"),
+        ({"tokens": 5}, "rows row 2 tokens: got 5"),
+        ({"tokens": ["5", True]}, "rows row 2 tokens: got True"),
+        ({"tokens": ["1.5"]}, "rows row 2 tokens: got '1.5'"),
+        ({"tokens": [2**63]}, "rows row 2 tokens: got 9223372036854775808"),
+        ({"tokens": ["5", "5"]}, "rows row 2 tokens: got 5; allowed: each token once"),
+        ({"tokens": "{'5'"}, "rows row 2 tokens: got"),
+        ({"tokens": NODES[0]["tokens"]}, "token of 10.5.0.2: got -116343679928894088"),
+        ({"partitioner": "org.apache.cassandra.dht.RandomPartitioner"}, "partitioner: got 'org"),
+        ({"cluster_name": "Other"}, "one cluster's rows, of 'Other'"),
+    ],
+)
+def test_bad_rows(changes: dict[str, object], said: str) -> None:
+    """Each wrong value is named with its row and column, in one line."""
+    with pytest.raises(BadInput) as caught:
+        import_texts([("rows", json.dumps([row(0), row(1, **changes)]))])
+    assert said in one_line(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (LOCAL.replace("(1 rows)", "(2 rows)"), "line 6: got '(2 rows)'; allowed: the count"),
+        (LOCAL.replace("}\n", "\n"), "line 4: got"),
+        (LOCAL.replace("}\n", "}\n---MORE---\n"), "line 5: got '---MORE---'"),
+        (LOCAL.replace(" {", " x {"), "line 4: got 'x {"),
+        ("[json]\n------\n\n(0 rows)\n", "got 'no row'"),
+        ("[]", "got 'no row'"),
+        ("[5]", "row 1: got 5; allowed: a row as a JSON object"),
+        ('[{"data_center": "dc1"}]', "row 1: got 'data_center'"),
+        ('{"peer": "10.0.0.1"}', "line 1: got 'peer'"),
+        ('{"keyspace_name": "ks", "replication": 3}', "line 1 keyspace ks: got 3"),
+        ('{"keyspace_name": "ks", "replication": {"class": "X"}}', "line 1 keyspace ks.class"),
+        ('{"keyspace_name": "", "replication": {}}', "line 1 keyspace_name: got ''"),
+        (PEERS.replace(",rack", ",data_center"), "line 1: got 'peer,data_center"),
+        (PEERS.replace(",rack", ",shelf"), "line 2: got 'peer, data_center"),
+        (PEERS.replace("10.5.0.3,west,", "10.5.0.3,"), "line 3: got '5 fields'; allowed: 6 fields"),
+        (PEERS.rstrip().removesuffix('}"'), "line 3: got 'no CSV'"),
+        (PEERS.split("\n", 1)[1], "line 1: got '10.5.0.2,east"),
+    ],
+)
+def test_bad_text(text: str, said: str) -> None:
+    """Dumps that are cut short, mixed up or of another table are refused in one line."""
+    with pytest.raises(BadInput) as caught:
+        import_texts(
+            [("local.txt", LOCAL if text.startswith("peer") else text), ("rows", text)][-1:]
+        )
+    assert said in one_line(caught.value)
+
+
+def test_keyspaces_that_differ() -> None:
+    """A keyspace that is given twice must be the same; otherwise both are named."""
+    files = (DUMPS / "nodes.json", DUMPS / "keyspaces.csv")
+    same = "system_traces={'class': 'SimpleStrategy', 'replication_factor': 2}"
+    assert set(opened(*files, keyspaces=(same,)).keyspaces) == set(KEYSPACES)
+    with pytest.raises(BadInput, match=r"keyspaces.csv: keyspace: got .*RF 2.*RF 1 as in --key"):
+        opened(*files, keyspaces=(same.replace("2}", "1}"),))
+
+
+@given(st.integers(0, 3000), st.sampled_from((PEERS, LOCAL, text_of(DUMPS / "nodes.json"))))
+def test_cut_off_anywhere(length: int, text: str) -> None:
+    """A dump cut off anywhere is bad input or lacks whole rows, never a part of one."""
+    with suppress(BadInput):
+        found = import_texts([("rows", text[:length])])
+        assert set(found.ring.nodes) <= set(import_texts([("rows", text)]).ring.nodes)

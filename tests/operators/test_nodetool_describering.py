@@ -1,0 +1,179 @@
+"""The text of `nodetool describering`: ranges, owners, and the replicas that it lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from kit.errors import BadInput
+from kit.operators.importers.cql import parse_keyspace
+from kit.operators.importers.nodetool_describering import owned_tokens, parse_describering_text
+from kit.operators.importers.opening import import_texts
+from kit.ring.replication import EverywhereStrategy, Keyspace, Replication, SimpleStrategy
+from tests.operators.printing import Host, describering_text, ring_of, ring_text
+from tests.operators.samples import (
+    CASSANDRA,
+    NETWORK,
+    SCYLLA,
+    SIMPLE,
+    clusters,
+    one_line,
+    opened,
+    text_of,
+)
+
+LOW = -(2**63)
+RANGES = text_of(CASSANDRA / "describering.txt")
+FIRST = RANGES.split("\n")[2]
+
+
+def test_a_sample_of_cassandra() -> None:
+    """Ranges in no order, the first replica of each as the owner of its end, places of replicas."""
+    listing = parse_describering_text(RANGES, "d.txt")
+    assert len(listing.ranges) == 18
+    assert listing.ranges[0].right == -3881023613069443411
+    assert listing.ranges[0].replicas == ("10.1.0.3", "10.2.0.2", "10.2.0.1", "10.1.0.2")
+    assert {(n.name, n.dc, n.rack) for n in listing.nodes} == {
+        *(("10.1.0.1", "amsterdam", "r1"), ("10.1.0.2", "amsterdam", "r2")),
+        *(("10.1.0.3", "amsterdam", "r3"), ("10.2.0.1", "bergen", "availability-a")),
+        *(("10.2.0.2", "bergen", "availability-b"), ("10.2.0.3", "bergen", "availability-c")),
+    }
+    ring = opened(CASSANDRA / "ring.txt").ring
+    owners = dict(zip(ring.tokens.tolist(), (ring.names[c] for c in ring.owners), strict=True))
+    assert owned_tokens(listing.ranges) == owners
+
+
+@pytest.mark.parametrize("folder", [CASSANDRA, SCYLLA])
+def test_alone_it_gives_the_ring(folder: Path) -> None:
+    """Ranges alone give the same ring as `nodetool ring`, with a word on what they may not show."""
+    given_alone = opened(folder / "describering.txt")
+    assert given_alone.ring == opened(folder / "ring.txt").ring
+    assert "only nodes with replicas" in given_alone.warnings[0]
+
+
+def test_equal_replicas_say_nothing() -> None:
+    """Replicas that are those of a given keyspace, whichever, make no line."""
+    files = (CASSANDRA / "ring.txt", CASSANDRA / "describering.txt")
+    found = opened(*files, keyspaces=(SIMPLE, NETWORK))
+    assert not [line for line in found.warnings if "differ" in line]
+
+
+def test_other_replicas_are_named() -> None:
+    """Replicas that fit no given keyspace are named with the first range and both groups."""
+    files = (CASSANDRA / "ring.txt", CASSANDRA / "describering.txt")
+    fewer = NETWORK.replace('"bergen": 2', '"bergen": 1')
+    (line,) = [x for x in opened(*files, keyspaces=(fewer,)).warnings if "differ" in x]
+    assert line == (
+        "describering.txt: these are the replicas of no given keyspace; 18 of 18 ranges differ "
+        "from shop (NetworkTopologyStrategy amsterdam 2, bergen 1), first (-8531699129511414324, "
+        "-5424104304150091343]: the tool lists 10.2.0.1, 10.2.0.2, 10.1.0.3, 10.1.0.2, the "
+        "replication gives 10.2.0.1, 10.1.0.3, 10.1.0.2"
+    )
+
+
+def test_one_wrong_range_is_found() -> None:
+    """One replica that another range should have is found among all ranges."""
+    text = RANGES.replace(
+        FIRST, FIRST.replace("10.1.0.2", "10.1.0.1").replace("rack:r2", "rack:r1")
+    )
+    found = import_texts([("d.txt", text)], [NETWORK])
+    assert any("1 of 18 ranges differ from shop" in line for line in found.warnings)
+
+
+REPLICATIONS = st.sampled_from((SimpleStrategy(1), SimpleStrategy(3), EverywhereStrategy()))
+
+
+@given(clusters(), REPLICATIONS, st.booleans(), st.booleans())
+def test_any_ring_is_read_back(
+    hosts: list[Host], replication: Replication, scylla: bool, unwrapped: bool
+) -> None:
+    """Ranges of any ring give its tokens and owners, also where no range goes around."""
+    hosts = [replace(host, tokens=tuple(t for t in host.tokens if t != LOW)) for host in hosts]
+    hosts[0] = replace(hosts[0], tokens=hosts[0].tokens or (7,))
+    ring = ring_of(hosts)
+    text = describering_text(hosts, replication, scylla=scylla, unwrapped=unwrapped)
+    found = import_texts([("d.txt", text)], [Keyspace("ks", replication)])
+    assert found.ring.tokens.tolist() == ring.tokens.tolist()
+    assert {n.name: n.tokens for n in found.ring.nodes} == {n.name: n.tokens for n in ring.nodes}
+    beside = [("ring.txt", ring_text(hosts)), ("d.txt", text)]
+    again = import_texts(beside, [Keyspace("ks", replication)])
+    assert again.ring == found.ring
+    assert not [x for x in (*found.warnings, *again.warnings) if "differ" in x]
+
+
+def test_the_lowest_token_as_an_owned_one() -> None:
+    """A range that ends at the lowest token is a node's when its replicas are its own."""
+    hosts = [Host("10.0.0.1", (LOW,)), Host("10.0.0.2", (5,)), Host("10.0.0.3", (6,))]
+    for factor in (1, 3):
+        text = describering_text(hosts, SimpleStrategy(factor))
+        assert import_texts([("d.txt", text)]).ring == ring_of(hosts)
+    both = [Host("10.0.0.1", (LOW, 5)), Host("10.0.0.2", (6,))]
+    text = describering_text(both, SimpleStrategy(2))
+    assert import_texts([("d.txt", text)]).ring.tokens.tolist() == [5, 6]
+    beside = [("r.txt", ring_text(both)), ("d.txt", text)]
+    assert import_texts(beside).ring == ring_of(both)
+
+
+def test_a_datacenter_without_replicas() -> None:
+    """Its nodes are not seen, their tokens stand with the next replica, placements are the same."""
+    hosts = [
+        Host("10.0.0.1", (-50, 10), "amsterdam"),
+        Host("10.0.0.2", (-20, 40), "amsterdam"),
+        Host("10.0.1.1", (0, 70), "bergen"),
+    ]
+    keyspace = 'ks={"class": "NetworkTopologyStrategy", "amsterdam": 2}'
+    replication = parse_keyspace(keyspace).replication
+    text = describering_text(hosts, replication)
+    found = import_texts([("d.txt", text)], [keyspace])
+    assert found.ring.names == ("10.0.0.1", "10.0.0.2")
+    assert found.ring.tokens.tolist() == [-50, -20, 0, 10, 40, 70]
+    assert not [line for line in found.warnings if "differ" in line]
+    with_ring = import_texts([("r.txt", ring_text(hosts)), ("d.txt", text)], [keyspace])
+    assert with_ring.ring == ring_of(hosts)
+    assert not [line for line in with_ring.warnings if "differ" in line]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("TokenRange(start_token:-4720586066214327776", "TokenRange(start:5", "line 3: got"),
+        ("start_token:-4720586066214327776", "start_token:x", "line 3: got 'TokenRange(start_to"),
+        ("end_token:-3881023613069443411", "end_token:9" + "0" * 20, "line 3: got"),
+        (
+            "end_token:-3881023613069443411",
+            "end_token:-3881023613069443410",
+            "where the one before",
+        ),
+        ("end_token:-3881023613069443411", "end_token:2784249659845191438", "each range once"),
+        ("endpoints:[10.1.0.3, ", "endpoints:[", "endpoints and their details alike"),
+        ("host:10.1.0.3, datacenter:amsterdam, rack:r3", "host:10.1.0.3", "line 3: got"),
+        (
+            "datacenter:amsterdam, rack:r3",
+            "datacenter:amsterdam, rack:r2",
+            "where other lines have",
+        ),
+        ("])])\n".replace("])])", ")])"), "\n", "line 3: got"),
+        (FIRST + "\n", "", "is a line missing"),
+        (FIRST, FIRST + "\n" + FIRST, "each range once; line 3 ends there too"),
+        (FIRST, FIRST + "\nTokenRange: ", "line 4: got 'TokenRange:'"),
+        (FIRST, FIRST + "\nerror: gone", "line 4: got 'error: gone'"),
+    ],
+)
+def test_bad_lines(old: str, new: str, said: str) -> None:
+    """A line of no known form, a missing range and one given twice are named."""
+    assert old in RANGES
+    with pytest.raises(BadInput) as caught:
+        parse_describering_text(RANGES.replace(old, new, 1), "d.txt")
+    assert said in one_line(caught.value)
+
+
+@given(st.integers(0, len(RANGES) - 2))
+def test_cut_off_anywhere(length: int) -> None:
+    """Ranges that end early leave a part of the ring out, which is refused."""
+    with pytest.raises(BadInput) as caught:
+        parse_describering_text(RANGES[:length], "d.txt")
+    one_line(caught.value)

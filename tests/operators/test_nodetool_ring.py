@@ -1,0 +1,161 @@
+"""The text of `nodetool ring`: every state and layout, and whatever may be wrong with it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.errors import BadInput
+from kit.operators.importers.nodetool import bytes_of
+from kit.operators.importers.nodetool_ring import parse_ring_text
+from tests.operators.printing import CLOSING, Host, ring_text
+from tests.operators.samples import CASSANDRA, SCYLLA, clusters, one_line, text_of
+
+RING = text_of(CASSANDRA / "ring.txt")
+
+
+def test_a_sample_of_cassandra() -> None:
+    """Two datacenters, three tokens a node, every state, racks that run into the next column."""
+    listing = parse_ring_text(RING, "ring.txt")
+    assert listing.warnings == ()
+    assert [(n.name, n.dc, n.rack, n.health, n.state, n.load) for n in listing.nodes] == [
+        ("10.1.0.1", "amsterdam", "r1", "up", "normal", bytes_of("812.4 GiB")),
+        ("10.1.0.4", "amsterdam", "r1", "up", "joining", bytes_of("96.5 MiB")),
+        ("10.1.0.3", "amsterdam", "r3", "up", "leaving", bytes_of("1.02 TiB")),
+        ("10.1.0.2", "amsterdam", "r2", "down", "normal", bytes_of("798.33 GiB")),
+        ("10.2.0.1", "bergen", "availability-a", "up", "normal", 640 * 2**30),
+        ("10.2.0.2", "bergen", "availability-b", "up", "moving", bytes_of("655.9 GiB")),
+        ("10.2.0.3", "bergen", "availability-c", "down", "leaving", None),
+    ]
+    assert listing.nodes[0].tokens == (
+        -8531699129511414324,
+        2784249659845191438,
+        8261657684473197624,
+    )
+
+
+def test_a_sample_of_scylla() -> None:
+    """IPv6 addresses, sizes in KB, a note at the end, an empty line before each datacenter."""
+    listing = parse_ring_text(text_of(SCYLLA / "ring.txt"), "ring.txt")
+    assert listing.warnings == ()
+    assert [(n.name, n.state, n.load) for n in listing.nodes] == [
+        ("2001:db8:0:1::13", "normal", 5 * 2**29),
+        ("2001:db8:0:1::11", "normal", bytes_of("338.62 KB")),
+        ("2001:db8:0:1::12", "normal", 5 * 2**18),
+        ("2001:db8:0:2::21", "joining", None),
+        ("2001:db8:0:2::22", "moving", 700),
+    ]
+
+
+@given(clusters(), st.booleans(), st.booleans())
+def test_any_cluster_is_read_back(hosts: list[Host], scylla: bool, windows: bool) -> None:
+    """What is printed of a cluster is read back, whichever tool and line ends."""
+    text = ring_text(hosts, scylla=scylla)
+    listing = parse_ring_text(text.replace("\n", "\r\n") if windows else text, "ring.txt")
+    assert listing.warnings == ()
+    assert {(n.name, n.dc, n.rack, n.health, n.state, n.load, n.tokens) for n in listing.nodes} == {
+        (
+            *(h.address, h.dc, h.rack, h.health.lower(), h.state.lower()),
+            *(bytes_of(h.load), h.tokens),
+        )
+        for h in hosts
+    }
+
+
+@given(st.integers(0, len(RING)))
+def test_cut_off_anywhere(length: int) -> None:
+    """Output that ends early is refused, or read with a warning, or has lost no row at all."""
+    whole = parse_ring_text(RING, "ring.txt")
+    try:
+        listing = parse_ring_text(RING[:length], "ring.txt")
+    except BadInput as error:
+        one_line(error)
+    else:
+        assert listing.nodes == whole.nodes or listing.warnings
+
+
+def changed(old: str, new: str) -> str:
+    """The sample with one place changed."""
+    assert old in RING
+    return RING.replace(old, new, 1)
+
+
+JOINING = "10.1.0.4  r1          Up     Joining 96.5 MiB "
+TOKEN = "-5757763313810287289"  # of the first row of the joining node, line 7
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("Datacenter: bergen", "Datacenter:", "line 19: got 'Datacenter:'"),
+        ("Datacenter: bergen", "Datacenter: amsterdam", "each once, of one output"),
+        ("==========", "=====", "line 3: got '====='"),
+        ("Address   Rack", "Address   DC   Rack", "line 4: got 'Address DC Rack"),
+        (JOINING, JOINING.replace("Joining", "Sleeping"), "line 7: got '10.1.0.4 r1 Up Sleeping"),
+        (JOINING, JOINING.replace("Up", "UN"), "line 7: got '10.1.0.4 r1 UN Joining"),
+        (JOINING, JOINING.replace("MiB", "XiB"), "line 7: got '10.1.0.4 r1 Up Joining 96.5 XiB"),
+        (JOINING, JOINING.replace("0.4", "0.444"), "line 7: got '10.1.0.444'"),
+        (
+            JOINING,
+            JOINING.replace("r1", "r\x1b1"),
+            "line 7: got 'r\\x1b1'; allowed: a text of 1 to",
+        ),
+        (JOINING, JOINING.replace("r1", "r" * 300), "line 7: got 'rrr"),
+        ("Datacenter: bergen", "Datacenter: ber\u202egen", "line 23: got 'ber\\u202egen'"),
+        (JOINING, JOINING.replace("r1", "r2"), "what other rows say of 10.1.0.4"),
+        (TOKEN, TOKEN + "1", "line 7: got '10.1.0.4 r1 Up Joining"),
+        (TOKEN, "0x57", "line 7: got '10.1.0.4 r1 Up Joining"),
+        (TOKEN, "2784249659845191438", "each token once; line 7 has this one too"),
+        ("10.2.0.1 ", "10.1.0.1 ", "each node once; it is in amsterdam too"),
+        ("10.1.0.3  r3", "$ nodetool ring\n10.1.0.3  r3", "line 8: got '$ nodetool ring'"),
+        ("  Warning:", "Killed\n  Warning:", "line 33: got 'Killed'"),
+        ("10.1.0.3  r3", "\n10.1.0.3  r3", "the last token of amsterdam"),
+        (JOINING, "x" * 100_000, "line 7: got 'xxx"),
+        (JOINING, "x y " * 100_000, "line 7: got 'x y"),
+        ("Note: Non", "Error: Non", 'line 37: got "Error: Non'),
+    ],
+)
+def test_bad_lines(old: str, new: str, said: str) -> None:
+    """Each line that does not belong is named with its number and content, in one line."""
+    with pytest.raises(BadInput) as caught:
+        parse_ring_text(changed(old, new), "ring.txt")
+    line = one_line(caught.value)
+    assert line.startswith("ring.txt")
+    assert said in line
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "got 'no datacenter'"),
+        ("\n\n", "got 'no datacenter'"),
+        ("Datacenter: dc1", "line 2: got ''; allowed: '=========='"),
+        ("Connection refused\n" + RING, "line 1: got 'Connection refused'"),
+        (RING + RING, "each once, of one output"),
+        (text_of(CASSANDRA / "status.txt"), "line 2: got '===="),
+    ],
+)
+def test_other_texts(text: str, said: str) -> None:
+    """Nothing, too much, and what another command prints are refused."""
+    with pytest.raises(BadInput) as caught:
+        parse_ring_text(text, "ring.txt")
+    assert said in one_line(caught.value)
+
+
+def test_a_missing_row_is_noticed() -> None:
+    """Without the last row of a datacenter the token above its rows has no row."""
+    lines = RING.split("\n")
+    del lines[16]
+    with pytest.raises(BadInput, match=r"8785356068037452444 as the last token of amsterdam"):
+        parse_ring_text("\n".join(lines), "ring.txt")
+
+
+def test_marks_of_the_end_that_are_missing() -> None:
+    """Without the closing lines, or the repeated token, a warning says what cannot be told."""
+    (warning,) = parse_ring_text(changed(CLOSING[0], ""), "ring.txt").warnings
+    assert "closing lines" in warning
+    lines = RING.split("\n")
+    del lines[4]
+    (warning,) = parse_ring_text("\n".join(lines), "ring.txt").warnings
+    assert "amsterdam" in warning

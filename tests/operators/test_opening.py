@@ -1,0 +1,312 @@
+"""Opening files of any form, alone and together; what does not fit together is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from kit.errors import BadInput
+from kit.operators.importers.nodetool import bytes_of
+from kit.operators.importers.opening import Imported, InFlight, import_texts, open_ring
+from kit.operators.importers.ringfile import RingFile, parse_ring
+from kit.protocols.tcm.dry_run.in_flight import operation_of
+from kit.protocols.tcm.dry_run.plan import rehearse
+from kit.protocols.tcm.rules.operations import Operation, parse_operation
+from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy
+from tests.operators.printing import Host, host_id, ring_text, rows_of, select_json, status_text
+from tests.operators.samples import (
+    CASSANDRA,
+    DUMPS,
+    NETWORK,
+    SCYLLA,
+    SIMPLE,
+    one_line,
+    opened,
+    refused,
+    text_of,
+)
+
+RING, STATUS = CASSANDRA / "ring.txt", CASSANDRA / "status.txt"
+JOINING = (-5757763313810287289, 1187385434856157239, 3357357195551156271)
+FILE = """{"epoch": 41, "nodes": [
+{"name": "10.0.0.1", "tokens": [7, -5], "dc": "dc1", "rack": "r1"},
+{"name": "10.0.0.2", "tokens": ["90"], "dc": "dc1", "rack": "r2"}], "keyspaces": [
+{"name": "ks", "replication": {"class": "SimpleStrategy", "replication_factor": 2}}]}"""
+HOSTS = [
+    Host("10.0.0.1", (-5, 7), rack="r1", host_id=host_id(1)),
+    Host("10.0.0.2", (90, 95), rack="r2", host_id=host_id(2)),
+    Host("10.0.0.3", (20, 60), "dc2", "r1", load="?", host_id=host_id(3)),
+]
+
+
+def together(
+    ring: list[Host], status: list[Host], keyspaces: tuple[str, ...] = (SIMPLE,)
+) -> Imported:
+    """The two outputs of nodetool read as one ring."""
+    return import_texts([("r.txt", ring_text(ring)), ("s.txt", status_text(status))], keyspaces)
+
+
+def test_all_outputs_of_cassandra() -> None:
+    """Ring, status and describering give one ring file with loads, host ids and operations."""
+    found = opened(RING, STATUS, CASSANDRA / "describering.txt", keyspaces=(NETWORK,))
+    assert isinstance(found, RingFile)
+    assert found.epoch == 0
+    assert found.keyspaces == (
+        Keyspace("shop", NetworkTopologyStrategy((("amsterdam", 2), ("bergen", 2)))),
+    )
+    assert found.ring.names == (
+        *("10.1.0.1", "10.1.0.2", "10.1.0.3"),
+        *("10.2.0.1", "10.2.0.2", "10.2.0.3"),
+    )
+    assert {len(node.tokens) for node in found.ring.nodes} == {3}
+    assert found.loads["10.1.0.4"] == bytes_of("96.5 MiB")
+    assert "10.2.0.3" not in found.loads
+    assert found.host_ids["10.2.0.3"] == host_id(7)
+    assert found.down == ("10.1.0.2", "10.2.0.3")
+
+
+def test_operations_in_flight() -> None:
+    """A joining node is outside the ring with its tokens; leaving and moving ones own theirs."""
+    found = opened(RING)
+    assert {one.node: one for one in found.in_flight} == {
+        "10.1.0.4": InFlight("join", "10.1.0.4", "up", JOINING, "amsterdam", "r1"),
+        "10.1.0.3": InFlight("leave", "10.1.0.3", "up"),
+        "10.2.0.2": InFlight("move", "10.2.0.2", "up"),
+        "10.2.0.3": InFlight("remove", "10.2.0.3", "down"),
+    }
+    operations = {one.node: operation_of(one) for one in found.in_flight}
+    assert operations["10.1.0.4"] == Operation(
+        "join", "10.1.0.4", JOINING, dc="amsterdam", rack="r1"
+    )
+    assert operations["10.2.0.2"] is None
+    for operation in operations.values():
+        assert operation is None or parse_operation(operation.text) == operation
+    said = " ".join(found.warnings)
+    assert "10.2.0.2 is moving" in said
+    assert "10.2.0.3 is leaving and down" in said
+    assert "--keyspace" in said
+
+
+def test_an_import_can_be_rehearsed() -> None:
+    """What was imported goes into a rehearsal as a ring file does, operations in flight too."""
+    found = opened(RING, keyspaces=(NETWORK,))
+    (leave,) = [operation_of(one) for one in found.in_flight if one.kind == "leave"]
+    assert leave is not None
+    assert rehearse(found, leave).accepted
+    (join,) = [operation_of(one) for one in found.in_flight if one.kind == "join"]
+    assert join is not None
+    rehearsal = rehearse(found, Operation("leave", "10.1.0.1"), in_flight=(join,))
+    assert rehearsal.conflicts or rehearsal.accepted
+
+
+def test_all_outputs_of_scylla() -> None:
+    """IPv6, an excluded node, one without tokens, one that joins while it is down."""
+    files = (SCYLLA / "status.txt", SCYLLA / "ring.txt", SCYLLA / "describering.txt")
+    found = opened(*files, keyspaces=(SIMPLE,))
+    assert found.ring.names == (
+        *("2001:db8:0:1::11", "2001:db8:0:1::12", "2001:db8:0:1::13", "2001:db8:0:2::22"),
+    )
+    assert found.down == ("2001:db8:0:1::13", "2001:db8:0:2::21", "2001:db8:0:2::22")
+    assert [(one.kind, one.health) for one in found.in_flight] == [
+        ("join", "down"),
+        ("move", "down"),
+    ]
+    assert found.loads["2001:db8:0:2::29"] == bytes_of("12.01 KB")
+    assert any("2001:db8:0:2::29 owns no tokens" in line for line in found.warnings)
+
+
+def test_one_token_a_node() -> None:
+    """Status with a column of tokens is a ring by itself, the same as that of `nodetool ring`."""
+    ring = opened(CASSANDRA / "ring-one-token.txt").ring
+    assert opened(CASSANDRA / "status-one-token.txt").ring == ring
+    assert int(ring.tokens[0]) == ring.space.low
+
+
+def test_a_ring_file_is_itself() -> None:
+    """A ring file is opened as it is, with its epoch; keyspaces and status may be added."""
+    plain = parse_ring(FILE)
+    found = import_texts([("ring.json", FILE)])
+    assert (found.epoch, found.keyspaces) == (41, plain.keyspaces)
+    assert found.ring == plain.ring
+    assert found.ring.nodes[0].tokens == (7, -5)
+    assert found.warnings == ()
+    hosts = [HOSTS[0], replace(HOSTS[1], tokens=(90,))]
+    more = import_texts([("ring.json", FILE), ("s.txt", status_text(hosts))], [SIMPLE])
+    assert more.ring == plain.ring
+    assert [keyspace.name for keyspace in more.keyspaces] == ["events", "ks"]
+    assert more.loads == dict.fromkeys(plain.ring.names, 3 * 2**29)
+
+
+def test_a_small_ring_file() -> None:
+    """A teaching ring keeps its space."""
+    text = '{"nodes": [{"name": "a", "tokens": [5]}], "keyspaces": [], '
+    text += '"partitioner": {"low": 0, "high": 9}}'
+    assert import_texts([("ring.json", text)]).ring.space.high == 9
+
+
+def test_keyspaces_as_values() -> None:
+    """Keyspaces may be given as values; a name twice must mean the same."""
+    keyspace = Keyspace("events", SimpleStrategy(3))
+    assert open_ring(str(RING), [keyspace, SIMPLE]).keyspaces == (keyspace,)
+    other = SIMPLE.replace("3", "2")
+    assert "SimpleStrategy RF 3 as in --keyspace" in refused((RING,), (SIMPLE, other))
+
+
+def test_what_changes_from_moment_to_moment() -> None:
+    """Status gives the load that counts; a node that went down meanwhile makes a warning."""
+    later = [replace(HOSTS[0], load="2 GiB", health="Down"), *HOSTS[1:]]
+    found = together(HOSTS, later)
+    assert found.loads == {"10.0.0.1": 2**31, "10.0.0.2": 3 * 2**29}
+    assert found.warnings == ("s.txt: 10.0.0.1 is down; in r.txt it is up",)
+
+
+def test_a_joining_node_may_be_missing() -> None:
+    """A node that joins may be in one output only; its tokens may be unknown."""
+    newcomer = Host("10.0.0.9", (1, 2), state="Joining", host_id=host_id(9))
+    with_tokens = together([*HOSTS, newcomer], HOSTS)
+    assert with_tokens.in_flight == (InFlight("join", "10.0.0.9", "up", (1, 2), "dc1", "rack1"),)
+    without = together(HOSTS, [*HOSTS, newcomer])
+    assert without.in_flight == (InFlight("join", "10.0.0.9", "up", (), "dc1", "rack1"),)
+    assert "10.0.0.9 is joining with tokens that the files do not give" in without.warnings[0]
+    assert without.ring == with_tokens.ring
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"address": "10.0.0.8"}, "r.txt: node: got '10.0.0.1'; allowed: a node that s.txt knows"),
+        ({"tokens": (-5,)}, "s.txt: number of tokens of 10.0.0.1: got 1; allowed: 2, as the other"),
+        ({"dc": "dc9"}, "s.txt: datacenter of 10.0.0.1: got 'dc9'; allowed: dc1 as in r.txt"),
+        ({"rack": "r9"}, "s.txt: rack of 10.0.0.1: got 'r9'; allowed: r1 as in r.txt"),
+        ({"state": "Leaving"}, "s.txt: state of 10.0.0.1: got 'leaving'; allowed: normal"),
+        ({"host_id": host_id(2)}, "host id of 10.0.0.2: got '00000002-"),
+    ],
+)
+def test_outputs_that_do_not_fit(changes: dict[str, object], said: str) -> None:
+    """A node, place, state or number that differs between two files is named with both."""
+    with pytest.raises(BadInput) as caught:
+        together(HOSTS, [replace(HOSTS[0], **changes), *HOSTS[1:]])
+    assert said in one_line(caught.value)
+
+
+def test_a_node_that_one_output_lacks() -> None:
+    """A node that the ring has and status has not, or the other way round, is named."""
+    for ring, status, said in (
+        (HOSTS, HOSTS[:2], "r.txt: node: got '10.0.0.3'; allowed: a node that s.txt knows too"),
+        (HOSTS[:2], HOSTS, "s.txt: node: got '10.0.0.3'; allowed: a node that r.txt knows too"),
+    ):
+        with pytest.raises(BadInput) as caught:
+            together(ring, status)
+        assert said in one_line(caught.value)
+
+
+def test_different_tokens() -> None:
+    """Two files that give a node different tokens name the first such token and the files."""
+    moved = [replace(HOSTS[0], tokens=(-6, 7)), *HOSTS[1:]]
+    dump = "\n".join(select_json([row]) for row in rows_of(HOSTS))
+    texts = [("r.txt", ring_text(moved)), ("d.txt", dump.replace("(1 rows)", ""))]
+    with pytest.raises(BadInput) as caught:
+        import_texts([texts[0], ("d.txt", texts[1][1])])
+    text = one_line(caught.value)
+    assert text.startswith("d.txt: tokens of 10.0.0.1: got -5; allowed: those of r.txt")
+
+
+def test_a_token_of_two_nodes() -> None:
+    """A token that two files give to two nodes is named with both nodes."""
+    rows = rows_of([replace(HOSTS[0], address="10.0.0.1"), replace(HOSTS[1], tokens=(7, 90))])
+    texts = [("local", select_json(rows[:1])), ("peers", select_json(rows[1:]))]
+    with pytest.raises(BadInput, match=r"token of 10\.0\.0\.2: got 7; .* 10\.0\.0\.1 has it too"):
+        import_texts(texts)
+
+
+def test_ranges_of_another_ring() -> None:
+    """Ranges that do not end at the ring's tokens belong to another cluster."""
+    files = (CASSANDRA / "ring-one-token.txt", CASSANDRA / "describering.txt")
+    assert "node: got '10.1.0.3'" in refused(files)
+    text = text_of(CASSANDRA / "describering.txt")
+    other = text.replace("-3881023613069443411", "-3881023613069443410")
+    with pytest.raises(BadInput) as caught:
+        import_texts([("r.txt", text_of(RING)), ("d.txt", other)])
+    said = one_line(caught.value)
+    assert said.startswith("d.txt: no range up to token: got -3881023613069443411")
+
+
+def test_status_alone_is_no_ring() -> None:
+    """Status says how many tokens a node owns, not which: the message says what is missing."""
+    said = refused((STATUS,))
+    assert said.startswith("status.txt: got 'no tokens'; allowed: files that say which tokens")
+    assert "nodetool ring or describering" in said
+    assert "got 'no tokens'" in refused((DUMPS / "keyspaces.json",))
+    peers = [("s.txt", status_text(HOSTS)), ("peers", select_json(rows_of(HOSTS)[1:]))]
+    with pytest.raises(BadInput, match=r"number of tokens of 10\.0\.0\.1: got 2"):
+        import_texts(peers)
+
+
+def test_only_joining_nodes() -> None:
+    """A cluster in which nobody owns a token yet is no ring."""
+    with pytest.raises(BadInput, match="no tokens"):
+        import_texts([("r.txt", ring_text([replace(HOSTS[0], state="Joining")]))])
+
+
+def test_two_clusters_by_name() -> None:
+    """Dumps with two names of clusters are of two clusters."""
+    local = select_json(rows_of(HOSTS[:1]))
+    other = local.replace("Sample", "Other").replace("10.0.0.1", "10.0.0.2")
+    with pytest.raises(BadInput, match=r"b cluster_name: got 'Other'; allowed: 'Sample' of a"):
+        import_texts([("a", local), ("b", other)])
+
+
+def test_a_datacenter_that_has_no_node() -> None:
+    """A replication that names an unknown datacenter is refused as in a ring file."""
+    wrong = NETWORK.replace("bergen", "berlin")
+    said = refused((RING,), (wrong,))
+    assert said.startswith("keyspace shop: got 'berlin'; allowed: a datacenter with a node: amster")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "x line 1: got ''; allowed: a ring file"),
+        ("hello\n", "x line 1: got 'hello'"),
+        ("\n\n  10.0.0.1 rack1\n", "x line 3: got '10.0.0.1 rack1'"),
+        (" peer | data_center\n------+----\n", "x line 1: got 'peer | data_center'"),
+        ("5", "x line 1: got '5'"),
+        ("{", "ring file: got 'the end of the text'"),
+        ('{"nodes": []}', "ring file: missing key: got 'keyspaces'"),
+        ("Status=Up/Down\nDatacenter: dc1", "x line 1: got 'Status=Up/Down'"),
+        ("<html>" * 10_000, "x line 1: got '<html>"),
+    ],
+)
+def test_unknown_forms(text: str, said: str) -> None:
+    """A text of no known form is named by its first line, with the forms there are."""
+    with pytest.raises(BadInput) as caught:
+        import_texts([("x", text)])
+    assert said in one_line(caught.value)
+
+
+def test_outputs_in_one_file() -> None:
+    """Outputs of two commands in one file are refused at the first line of the second."""
+    both = text_of(RING) + text_of(STATUS)
+    with pytest.raises(BadInput, match=r"line 38: got 'Datacenter: amsterdam'"):
+        import_texts([("x", both)])
+    with pytest.raises(BadInput, match=r"line 20: got 'Schema"):
+        import_texts([("x", text_of(STATUS) + text_of(CASSANDRA / "describering.txt"))])
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    """A missing file, a folder, bytes that are no text, no file and a file twice are bad input."""
+    noise = tmp_path / "noise"
+    noise.write_bytes(b"\xff\xfe\x00")
+    for path in (tmp_path / "missing", tmp_path, noise):
+        with pytest.raises(BadInput, match="a readable file of text"):
+            open_ring(path)
+    assert "one or more, each once" in refused(())
+    assert "one or more, each once" in refused((RING, RING))
+
+
+def test_files_of_one_name(tmp_path: Path) -> None:
+    """Files of the same name in two folders are told apart by their paths in messages."""
+    (tmp_path / "ring.txt").write_text(ring_text(HOSTS), encoding="utf-8")
+    assert str(tmp_path) in refused((tmp_path / "ring.txt", RING))

@@ -1,0 +1,165 @@
+"""The bug hunt: variants without names, names that are checked, runs that refute wrong ones."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import nbformat
+import pytest
+
+from kit.engine.check import check
+from kit.engine.registry import build, entry_of
+from kit.engine.timeline import Timeline
+from kit.engine.trace import dumps
+from kit.errors import BadInput
+from kit.lessons import crossed, exercise, hunt, predict
+from kit.lessons.hunting import VARIANTS, Variant, drawn, hunts, judged
+from kit.widgets import Player
+from tests.house.source import ROOT
+from tests.lessons.answers import HUNT, named_hunt
+
+EVERY = [(model, id_) for model, pool in hunts().items() for id_ in pool.safeguards]
+
+
+def variant_of(model: str, id_: str) -> Variant:
+    """The variant that lacks one safeguard."""
+    guard = next(g for g in entry_of(model).safeguards if g.id == id_)
+    return Variant(model, {**hunts()[model].budgets, **dict(guard.smallest)}, guard)
+
+
+@pytest.mark.parametrize(("model", "id_"), EVERY)
+def test_every_variant_is_broken_and_every_wrong_name_is_refuted(model: str, id_: str) -> None:
+    """Each variant breaks something that a search finds; its own name is right; any other is
+    answered by a run of the models, which stops or leads elsewhere at a step that is told.
+    """
+    variant = variant_of(model, id_)
+    found = check(variant.build(), max_states=60_000)
+    assert found.violation is not None
+    for guard in entry_of(model).safeguards:
+        verdict = judged(variant, 3, guard.name)
+        assert verdict.passed == (guard.id == id_)
+        if not verdict.passed:
+            assert f"{guard.id} alone is missing" in " ".join(verdict.lines)
+            assert any(
+                word in verdict.lines[1]
+                for word in ("is refused:", "does this:", "nothing breaks", "in the same way")
+            )
+            assert verdict.evidence is not None
+            assert repr(verdict.evidence)
+
+
+def test_no_two_safeguards_are_the_same_to_the_judge() -> None:
+    """A run that refutes a name is never one that both models allow and fail by."""
+    for model, id_ in EVERY:
+        for guard in entry_of(model).safeguards:
+            if guard.id != id_:
+                verdict = judged(variant_of(model, id_), 1, guard.id)
+                assert "in the same way" not in verdict.lines[1], (id_, guard.id)
+
+
+def test_a_variant_does_not_say_what_it_lacks() -> None:
+    """Neither the hunt nor a variant's player, search or suspects single the missing one out."""
+    found = hunt(HUNT)
+    for number, variant in enumerate(drawn(HUNT), 1):
+        model = found.model(number)
+        assert model.safeguards == ()
+        player = Player(found.timeline(number), controls=False)
+        ids = {guard.id for guard in entry_of(variant.model).safeguards}
+        shown = f"{found!r} {player!r} {found.search(number)!r} {player._repr_mimebundle_()}"
+        assert not [id_ for id_ in ids if f"{id_} " in shown or f"{id_}:" in shown]
+        assert variant.missing.name not in shown
+        assert all(id_ in repr(found.suspects(number)) for id_ in ids)
+
+
+def test_a_seed_draws_eight_different_variants() -> None:
+    """The same seed gives the same eight, none twice, half of them about requests; seeds differ."""
+    for seed in range(20):
+        variants = drawn(seed)
+        assert variants == drawn(seed)
+        names = {variant.missing.id for variant in variants}
+        assert len(names) == len(variants) == VARIANTS
+        assert sum(variant.model == "tcm" for variant in variants) == VARIANTS // 2
+    assert len({tuple(v.missing.id for v in drawn(seed)) for seed in range(20)}) == 20
+
+
+def test_the_search_tells_the_run_step_by_step() -> None:
+    """The shortest run is told in words, opens in the player, and is a trace like any other."""
+    found = hunt(HUNT).search(2)
+    lines = repr(found).splitlines()
+    steps = len(found.timeline.path()) - 1
+    assert lines[0].endswith(f"the shortest run that breaks something, {steps} steps")
+    assert len(lines) == steps + 3
+    assert lines[-1].startswith("✗ ")
+    assert Player(found.timeline, controls=False).timeline is found.timeline
+    assert "fingerprint" in dumps(found.timeline.save())
+    assert "<table" in found._repr_mimebundle_()["text/html"]
+
+
+def test_names_are_kept_and_checked_in_a_fresh_process() -> None:
+    """What was said of each variant is what the exercise judges; the count is told, wrong ones get
+    the run against them, and those without a name are not spoken of.
+    """
+    found = hunt(HUNT)
+    wrong = next(
+        g.id for g in entry_of(drawn(HUNT)[0].model).safeguards if g != drawn(HUNT)[0].missing
+    )
+    assert not found.accuse(1, wrong).passed
+    right = drawn(HUNT)[1].missing
+    assert found.accuse(2, right.name).passed
+    told = repr(exercise("find-the-bug").check(found))
+    assert "Public cases: 1 of 8 passed." in told
+    assert f"Not so: {wrong} is not what variant 1 lacks." in told
+    assert "variant 3" not in told
+    assert wrong in repr(found)
+    assert exercise("find-the-bug").check(named_hunt()).passed
+
+
+def test_which_epochs_miss_one_another_is_computed() -> None:
+    """The question's answer is the simulator's: two pairs two apart without the barrier, and with
+    it no pair two apart is even offered.
+    """
+    worked = {"rf": 3, "epoch": 99, "operations": ("join X --tokens 150",)}
+    without = predict(Timeline(build("tcm", worked, ("S-01",))), crossed, "(100, 150]")
+    both = "read at 101, write at 103", "read at 102, write at 100"
+    assert without.answer(*both).passed
+    assert "misses a write" in repr(without.answer("read at 100, write at 101"))
+    kept = predict(Timeline(build("tcm", worked)), crossed, "(100, 150]")
+    assert not set(both) & set(kept.choices)
+    assert kept.answer("none of these").passed
+    with pytest.raises(BadInput, match="range: got 'x'"):
+        predict(Timeline(build("tcm", worked)), crossed, "x")
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (lambda: hunt(-1), "seed: got -1"),
+        (lambda: hunt("5"), "seed: got '5'"),  # type: ignore[arg-type]  # what a person may type
+        (lambda: hunt(HUNT).model(9), "variant: got 9; allowed: a number from 1 to 8"),
+        (lambda: hunt(HUNT).search(0), "variant: got 0"),
+        (lambda: hunt(HUNT).accuse(1, "S-99"), "safeguard: got 'S-99'; allowed: one of"),
+        (lambda: hunt(HUNT).accuse(1, 5), "safeguard: got 5"),  # type: ignore[arg-type]  # the same
+        (lambda: exercise("find-the-bug").check({1: "S-01"}), "answer: got .*; allowed: a hunt"),
+    ],
+)
+def test_bad_input_is_told(act: Any, said: str) -> None:
+    """Seeds, numbers and names that do not exist are refused in one line."""
+    with pytest.raises(BadInput, match=said):
+        act()
+
+
+def test_the_notebook_gives_no_answer_away() -> None:
+    """No word that is filled in is right, and no stored output names what a variant lacks."""
+    notebook = nbformat.read(ROOT / "notebooks" / "07-find-the-bug.ipynb", as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    text = "\n".join(cell.source for cell in notebook.cells)
+    (seed,) = re.findall(r"hunt\((\d+)\)", text)
+    variants = drawn(int(seed))
+    accused = re.findall(r'accuse\((\d+), "(S-\d+)"\)', text)
+    assert len(accused) >= 2
+    assert all(variants[int(number) - 1].missing.id != word for number, word in accused)
+    stored = "\n".join(str(output) for cell in code for output in cell.outputs)
+    names = {variant.missing.name for variant in variants}
+    assert not [name for name in names if name in stored or name in text]
+    assert "Right: that is what variant" not in stored

@@ -1,0 +1,84 @@
+"""The configurations that are searched, what each run must find, and a way to run them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.engine.check import Result, check
+from kit.engine.registry import build
+from kit.protocols.dataplane.safeguards import SAFEGUARDS
+
+TWO = {"nodes": 4, "dcs": 2, "rf": 1, "strategy": "network"}
+LOCAL = ("K1@dc1 write LOCAL_QUORUM", "K2@dc1 read LOCAL_QUORUM")
+EACH = ("K1@dc2 write EACH_QUORUM", "K2@dc1 read LOCAL_QUORUM")
+DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
+LEAVE = ("leave D",)
+REPLACEMENT = {"nodes": 4, "rf": 3, "operations": ("replace B Z",), "cancels": 1}
+REMOVAL = {"nodes": 5, "rf": 3, "operations": ("remove B",), "cancels": 1}
+
+# name -> parameters, unique states, steps of the longest shortest run
+CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
+    "bootstrap, RF 1": ({"rf": 1}, 1577, 22),
+    "bootstrap, RF 2": ({"rf": 2}, 29005, 27),
+    "bootstrap, RF 3": ({"rf": 3}, 407156, 32),
+    "decommission, RF 2": ({"nodes": 4, "rf": 2, "operations": LEAVE}, 54406, 27),
+    "decommission, RF 3": ({"nodes": 4, "rf": 3, "operations": LEAVE}, 414949, 32),
+    "move, RF 2": ({"nodes": 4, "rf": 2, "operations": ("move B --tokens 350",)}, 82157, 32),
+    "replace, RF 3": ({"nodes": 4, "rf": 3, "operations": ("replace B Z",)}, 22493, 26),
+    "remove, RF 3": ({"nodes": 5, "rf": 3, "operations": ("remove B",)}, 74590, 31),
+    "cancel, RF 1": ({"rf": 1, "cancels": 1}, 27063, 44),
+    "cancel of a replacement, RF 3": (REPLACEMENT, 550264, 50),
+    "two datacenters": (TWO, 29005, 27),
+    "two datacenters, local": ({**TWO, "shape": "implementation", "requests": LOCAL}, 21230, 27),
+    "two datacenters, each": ({**TWO, "shape": "implementation", "requests": EACH}, 5993, 27),
+    "implementation, RF 2": ({"rf": 2, "shape": "implementation"}, 29072, 27),
+    "both sets, RF 2": ({"rf": 2, "reading": "both-sets"}, 11867, 26),
+    "last relevant epoch, RF 2": ({"rf": 2, "exchange": "relevant"}, 29530, 27),
+    "row version, RF 2": ({"rf": 2, "exchange": "row-version"}, 40457, 28),
+    "delete and read": ({"rf": 2, "requests": ("K1 delete QUORUM", "K2 read QUORUM")}, 29005, 27),
+    "write, delete and read": ({"rf": 1, "requests": DELETED}, 5500, 25),
+    "time-outs": ({"rf": 2, "timeouts": True}, 108236, 27),
+    "retries": ({"rf": 2, "retry": True}, 21313, 26),
+    "clients side by side": ({"rf": 1, "together": True}, 31517, 24),
+    "write ALL, read QUORUM": (
+        {"rf": 2, "requests": ("K1 write ALL", "K2 read QUORUM")},
+        11867,
+        26,
+    ),
+}
+# what only `make test-deep` searches
+LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
+    "both sets, RF 3": ({"rf": 3, "reading": "both-sets"}, 382786, 32),
+    "cancel of a removal, RF 3": (REMOVAL, 972843, 55),
+    "implementation, RF 3": ({"rf": 3, "shape": "implementation"}, 415444, 33),
+    "last relevant epoch, RF 3": ({"rf": 3, "exchange": "relevant"}, 466695, 32),
+    "row version, RF 3": ({"rf": 3, "exchange": "row-version"}, 495685, 33),
+    "clients side by side, RF 2": ({"rf": 2, "together": True}, 570656, 28),
+}
+
+# safeguard -> what its smallest configuration breaks first, and in how many steps
+BROKEN = {
+    "progress-barrier": ("visible", 13),
+    "epoch-exchange": ("visible", 16),
+    "plan-recheck": ("consistency-level", 7),
+    "membership-check": ("owners-serve", 14),
+    "write-before-read": ("visible", 12),
+    "old-writer-stays": ("visible", 15),
+    "streams-before-switch": ("streamed", 9),
+    "known-before-streams": ("streamed", 12),
+    "two-event-cancel": ("visible", 16),
+    "stream-from-displaced": ("streamed", 14),
+}
+
+
+def smallest(name: str) -> dict[str, Any]:
+    """The parameters of a safeguard's smallest configuration."""
+    return dict(next(guard for guard in SAFEGUARDS if guard.name == name).smallest)
+
+
+def search(parameters: dict[str, Any], *off: str, lost: bool = False) -> tuple[Result, Any]:
+    """A search, and its model; ``lost``: only what a client can see is judged."""
+    model = build("dataplane", parameters, off)
+    if lost:
+        return check(model, (), monitors=model.monitors), model
+    return check(model), model

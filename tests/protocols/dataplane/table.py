@@ -1,0 +1,73 @@
+"""The table of searches, ``searches.md``: states, steps and seconds of each configuration.
+
+``python -m tests.protocols.dataplane.table`` searches them all and writes the table anew; a test
+compares its counts with those that the searches must give. Seconds are of the machine that wrote
+it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from tests.protocols.dataplane.runs import CLEAN, LARGE, search
+
+PLACE = Path(__file__).with_name("searches.md")
+HEAD = """\
+# Searches of the data plane with every safeguard on
+
+Each is complete and finds nothing. Written by `python -m tests.protocols.dataplane.table`.
+
+| configuration | states | steps | seconds | run by |
+|---|---:|---:|---:|---|
+"""
+
+
+class Row(Struct, frozen=True):
+    """One search: its name, what it counted, how long it took, which target runs it."""
+
+    name: str
+    states: int
+    depth: int
+    seconds: float
+    target: str
+
+    @property
+    def text(self) -> str:
+        """The row as a line of the table."""
+        counts = f"{self.states:,} | {self.depth} | {self.seconds:.1f}"
+        return f"| {self.name} | {counts} | `{self.target}` |"
+
+
+def parsed(text: str) -> list[Row]:
+    """The rows of a table."""
+    found = []
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 5 and cells[1].replace(",", "").isdigit():
+            name, states, depth, seconds, target = cells
+            number = int(states.replace(",", ""))
+            found.append(Row(name, number, int(depth), float(seconds), target.strip("`")))
+    return found
+
+
+def searched(name: str, parameters: dict[str, Any], target: str) -> Row:
+    """Search one configuration."""
+    found, _ = search(parameters)
+    assert found.complete, name
+    return Row(name, found.states, found.depth, found.seconds, target)
+
+
+def main() -> None:
+    """Search them all; the table takes the place of the old one when it is whole."""
+    rows = [searched(name, given, "make test") for name, (given, _, _) in CLEAN.items()]
+    rows += [searched(name, given, "make test-deep") for name, (given, _, _) in LARGE.items()]
+    new = PLACE.with_suffix(".new")
+    new.write_text(HEAD + "".join(f"{row.text}\n" for row in rows), encoding="utf-8")
+    new.replace(PLACE)
+
+
+if __name__ == "__main__":
+    main()

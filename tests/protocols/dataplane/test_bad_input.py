@@ -1,0 +1,47 @@
+"""Parameters of the data plane that make no sense are refused, each with one clear line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.errors import BadInput
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"token": 5000}, "token: got 5000; allowed: a token above 0 and up to 400"),
+        ({"token": -1}, "token: got -1; allowed: a token above 0 and"),
+        ({"requests": ("A write QUORUM",)}, "requests: got 'A'; allowed: a coordinator that is no"),
+        ({"requests": ("K1@dc9 read",)}, "requests: got 'dc9'; allowed: a datacenter of the range"),
+        ({"requests": ()}, "requests: got 0; allowed: 1 to 6 lines"),
+        ({"operations": ("leave Q",)}, "node: got 'Q'; allowed: one of A, B, C"),
+        ({"nodes": 5, "operations": ("assassinate B",)}, "allowed: one that moves replicas"),
+        ({"crashes": 9}, "crashes: got 9; allowed: a number from 0 to 8"),
+        ({"mode": "rumour"}, "mode: got 'rumour'; allowed: one of gossip, log"),
+        ({"ring_delay": 0}, "ring_delay: got 0; allowed: a number from 1 to 100"),
+        ({"exchange": "epochs"}, "exchange: got 'epochs'; allowed: one of epoch, "),
+        ({"reading": "both"}, "reading: got 'both'; allowed: one of both-sets, "),
+        ({"rf": 0}, "rf: got 0; allowed: a number from 1 to"),
+        ({"shape": "cpe"}, "shape: got 'cpe'; allowed: one of cep, implementation"),
+        ({"repair": "yes"}, "repair: got 'yes'; allowed: as dataplane takes it"),
+    ],
+)
+def test_bad_parameters(given: dict[str, Any], said: str) -> None:
+    """The line names the field, the value and what is allowed."""
+    with pytest.raises(BadInput) as error:
+        build("dataplane", given)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("given", [{"rf": 9}, {"nodes": 1}, {"strategy": "everywhere"}])
+def test_odd_clusters_are_no_error(given: dict[str, Any]) -> None:
+    """More replicas than nodes, a ring of one, replicas everywhere: a model all the same."""
+    model = build("dataplane", {**given, "requests": ("K1 write", "K2 read")})
+    state = model.start()
+    while (action := model.suggest(state)) is not None:
+        state = model.act(state, action)

@@ -1,0 +1,90 @@
+"""Planted bugs: each guard that requests need is cut out of a copy of the kit, and is missed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.protocols.dataplane.safeguards import SAFEGUARDS
+from tests.quality.scratching import cut, search
+
+BARRIER, STREAMS, STEPS, PLAN = (
+    f"protocols/tcm/rules/{name}.py" for name in ("barrier", "streams", "steps", "plan")
+)
+EXCHANGE, MODEL = "protocols/storage/rules/exchange.py", "protocols/storage/model.py"
+ADD, SWITCH = '("add-writes", ("add",)),', '("switch-reads", ("switch",)),'
+SMALLEST = {guard.name: dict(guard.smallest) for guard in SAFEGUARDS}
+
+# safeguard -> (file, text that is there, text that takes its place) …, and what is found then
+PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
+    "progress-barrier": (
+        [(BARRIER, "    if sequence.done == 0 or ", "    if True or ")],
+        "visible",
+    ),
+    "epoch-exchange": (
+        [
+            (
+                EXCHANGE,
+                "    if switches.epochs:\n        known = max(known, message)",
+                "    if 0: ...",
+            ),
+            (EXCHANGE, "    return max(now, answer.known)", "    return now"),
+        ],
+        "streamed",
+    ),
+    "plan-recheck": (
+        [(MODEL, "if not self.success(s, number):", "if False:")],
+        "consistency-level",
+    ),
+    "membership-check": (
+        [(EXCHANGE, "    if not member and not (", "    if False and (")],
+        "owners-serve",
+    ),
+    "write-before-read": (
+        [(STEPS, ADD, "@"), (STEPS, SWITCH, ADD), (STEPS, "@", SWITCH)],
+        "streamed",
+    ),
+    "old-writer-stays": (
+        [
+            (STEPS, SWITCH, '("switch-reads", ("switch", "drop")),'),
+            (STEPS, '("drop-writes", ("drop",)),', '("drop-writes", ()),'),
+        ],
+        "visible",
+    ),
+    "streams-before-switch": (
+        [(STREAMS, 'and "streams-before-switch" not in switches.off', "and False")],
+        "streamed",
+    ),
+    "known-before-streams": (
+        [(STREAMS, "    return not waived and switches.barrier", "    return False")],
+        "streamed",
+    ),
+    "two-event-cancel": ([(PLAN, "    if not switched or ", "    if True or ")], "visible"),
+    "stream-from-displaced": (
+        [(STREAMS, 'if "stream-from-displaced" in switches.off and ', "if ")],
+        "streamed",
+    ),
+}
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_missing_guard_is_found(bug: str, scratch: Path) -> None:
+    """With the guard's text cut out, the search finds the harm though no switch is off."""
+    cuts, expected = PLANTED[bug]
+    cut(scratch, cuts)
+    broken, complete = search(scratch, "dataplane", SMALLEST[bug])
+    assert broken == expected
+    assert not complete
+
+
+def test_the_copy_is_sound(scratch: Path) -> None:
+    """An unspoiled copy finds nothing, so that what is found above is what was planted."""
+    given: dict[str, Any] = {"rf": 1, "cancels": 1}
+    assert search(scratch, "dataplane", given) == (None, True)
+
+
+def test_every_safeguard_is_planted() -> None:
+    """Each safeguard's guard is among those that are cut out."""
+    assert {guard.name for guard in SAFEGUARDS} == set(PLANTED)

@@ -1,0 +1,202 @@
+"""The panels of reads and writes show what the facts say, in pictures and in words."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from kit.engine.scenario import file_named, files, open_file
+from kit.engine.timeline import Timeline
+from kit.protocols.storage.facts import moment as facts
+from kit.protocols.storage.panels.groups import draw_views, views_text
+from kit.protocols.storage.panels.operations import draw_operations, operations_text
+from kit.protocols.storage.panels.replicas import draw_replicas, replicas_text
+from kit.protocols.storage.panels.request_cards import draw_requests, requests_text
+from kit.protocols.storage.panels.spacetime import draw_spacetime, spacetime_text
+from kit.protocols.storage.panels.status import status_text
+from kit.views.export import LIMIT, export_html
+from kit.views.fragment import Frag, check_keys
+from kit.views.frame import frame, frame_text
+from kit.views.panel import Scene, scene_at
+from kit.views.registry import for_model
+from kit.views.static import static_html
+from tests.views.frames import classed, part
+
+FILES = [path for name, path in files().items() if name.startswith("dataplane/")]
+
+
+@cache
+def told(name: str) -> Timeline:
+    """The history of a scenario file, looked at from its end."""
+    timeline = open_file(file_named(f"dataplane/{name}"))
+    timeline.goto(timeline.tip)
+    return timeline
+
+
+def scenes(timeline: Timeline) -> list[Scene]:
+    """The scenes of every moment."""
+    return [scene_at(timeline, moment) for moment in timeline.path(timeline.tip)]
+
+
+def last(name: str) -> Scene:
+    """The scene at the end of a scenario file."""
+    timeline = told(name)
+    return scene_at(timeline, timeline.tip)
+
+
+def after(name: str, verb: str) -> Scene:
+    """The scene after the first step with this verb."""
+    timeline = told(name)
+    path = timeline.path(timeline.tip)[1:]
+    verbs = [timeline.model.verb(timeline.moments[moment].action) for moment in path]
+    return scene_at(timeline, path[verbs.index(verb)])
+
+
+def words(drawn: Frag) -> list[str]:
+    """The words that a drawing holds, piece by piece."""
+    return [one.text() for one in drawn.walk() if one.tag == "text"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_frame_of_every_scenario_is_sound(path: Path) -> None:
+    """Keys are unique, every panel has words as well as a picture, every drawing a label."""
+    timeline = told(path.stem)
+    views = for_model(timeline.model)
+    for scene in scenes(timeline):
+        drawn = frame(scene, views.panels, views.macros)
+        check_keys(drawn)
+        text = frame_text(scene, views.panels)
+        for panel in views.panels:
+            assert panel.text(scene).strip()
+            assert panel.title in text
+        for one in drawn.walk():
+            if one.tag == "svg":
+                assert one.get("aria-label")
+
+
+@pytest.mark.spec("A-015", "B-027", "B-032")
+def test_every_arrow_carries_an_epoch() -> None:
+    """Left of each point stands the message's epoch, right of it the one of the answer."""
+    scene = last("ahead-and-member")
+    drawn = draw_spacetime(scene)
+    found = [words(one) for one in drawn.walk() if (one.key or "").startswith("at:")]
+    assert ["@99", "w1", "@100", "↑100"] in found
+    assert "write 1 @99 → A (at 100)" in spacetime_text(scene)
+    assert "answer @100; K1 catches up to 100" in spacetime_text(scene)
+
+
+@pytest.mark.spec("A-016", "B-029", "B-033")
+def test_catching_up_is_marked_where_it_happens() -> None:
+    """A replica that is behind gets an arrow upwards with its new epoch; so does a coordinator."""
+    behind = last("behind-catches-up")
+    assert "catches up" in spacetime_text(behind)
+    assert any(word.startswith("↑") for word in words(draw_spacetime(behind)))
+    told_back = last("plan-judged-anew")
+    assert "K1 catches up to 101" in spacetime_text(told_back)
+
+
+@pytest.mark.spec("B-030", "B-031")
+def test_an_error_is_dashed_crossed_and_said() -> None:
+    """A replica that is no member answers with a cross, a dashed arrow and the reason."""
+    scene = last("no-longer-a-member")
+    drawn = draw_spacetime(scene)
+    assert classed(drawn, "error")
+    assert classed(drawn, "cross")
+    assert any("✗ no read replica" in word for word in words(drawn))
+    assert "✗ error, no read replica" in spacetime_text(scene)
+
+
+@pytest.mark.spec("B-034")
+def test_a_plan_that_went_stale_says_so() -> None:
+    """With enough answers by its own plan a request shows that they no longer count."""
+    scene = after("plan-judged-anew", "write 1 reaches B")
+    [row] = facts.requests(scene.model, scene.state)[:1]
+    assert row.enough
+    assert not row.valid
+    assert "2 of 2 needed of A, B, C" in draw_requests(scene).text()
+    assert "plan no longer valid: 2 of 3 needed of A, B, C, X" in requests_text(scene)
+
+
+@pytest.mark.spec("A-027")
+def test_leftover_data_is_said_on_the_card() -> None:
+    """A former replica's card says that its data stays, and that nothing removes it by itself."""
+    scene = next(
+        one
+        for one in scenes(told("leftover-data"))
+        if any(row.leftover for row in facts.replicas(one.model, one.state))
+    )
+    name = next(row.name for row in facts.replicas(scene.model, scene.state) if row.leftover)
+    card = part(draw_replicas(scene), f"card:{name}")
+    assert card is not None
+    assert "leftover data: no replica any more" in card.text()
+    assert "leftover" in replicas_text(scene)
+
+
+def test_rows_are_marked_where_they_changed_and_tell_who_knows_them() -> None:
+    """An epoch that changes the range's groups is marked; beside it stand those who know it."""
+    scene = last("anomaly-invisible-write")
+    drawn = draw_views(scene)
+    rows = facts.epochs(scene.model, scene.state)
+    assert [row.epoch for row in rows] == [99, 100, 101, 102, 103]
+    assert [row.changed for row in rows] == [False, False, True, True, True]
+    moved = [one.key for one in classed(drawn, "moved")]
+    assert moved == ["view:103", "view:102", "view:101"]
+    row = part(drawn, "view:102")
+    assert row is not None
+    assert row.text().startswith("102 switch reads B C +X −A A B C X")
+    assert "newest known to A, B" in views_text(scene).splitlines()[2]
+
+
+@pytest.mark.spec("B-022")
+def test_the_offending_request_is_marked() -> None:
+    """The read that misses a write is marked on the timeline of requests, and stays so."""
+    scene = last("anomaly-invisible-write")
+    drawn = draw_operations(scene)
+    assert [one.key for one in drawn.walk() if classed(one, "wrong") and one.key] == ["op:1"]
+    assert "misses write 1" in operations_text(scene)
+    assert "BROKEN" in status_text(scene)
+    assert any("alarm" in (one.key or "") for one in draw_spacetime(scene).walk())
+
+
+def test_a_broken_step_stays_marked_in_later_pictures() -> None:
+    """A promise that one step broke is told in every picture that comes after it."""
+    timeline = told("deleted-data-returns")
+    found = [scene for scene in scenes(timeline) if "BROKEN" in status_text(scene)]
+    assert found[-1].state == timeline.moments[timeline.tip].state
+    assert len(found) > 1
+    states = [scene.state for scene in scenes(timeline)]
+    assert [scene.state for scene in found] == states[-len(found) :]
+
+
+def test_a_message_on_its_way_ends_in_the_open() -> None:
+    """What was sent and did not arrive is drawn dotted, also after the client has its answer."""
+    scene = after("late-message", "answer write 1")
+    assert len(classed(draw_spacetime(scene), "away")) == len(
+        facts.requests(scene.model, scene.state)[0].on_the_way
+    )
+
+
+def test_a_scene_without_its_past_still_draws_its_step() -> None:
+    """A scene that somebody made by hand shows at least the step that led to it."""
+    timeline = told("anomaly-invisible-write")
+    now = timeline.now
+    scene = Scene(timeline.model, now.state, timeline.before, now.action)
+    assert len(spacetime_text(scene).splitlines()) == 1
+    assert draw_spacetime(Scene(timeline.model, timeline.moments[0].state)).text()
+
+
+def test_the_picture_stays_without_style_and_script() -> None:
+    """In stored outputs the drawings are images with their words as text alternative."""
+    shown = static_html(draw_spacetime(last("anomaly-invisible-write")))
+    assert "<svg" not in shown
+    assert 'alt="space-time diagram: ' in shown
+
+
+@pytest.mark.parametrize("name", ["deleted-data-returns", "anomaly-lost-write"])
+def test_an_exported_run_is_small(name: str, tmp_path: Path) -> None:
+    """The longest scenarios take less than a third of what a page may take."""
+    made = export_html(told(name), tmp_path / "page.html")
+    assert made.left_out == ()
+    assert made.size < LIMIT / 3

@@ -1,0 +1,242 @@
+"""The quorum-intersection simulator: nothing is sampled, and the columns say the same."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from kit.engine.registry import build
+from kit.errors import BadInput
+from kit.protocols.dataplane.quorums import (
+    Crossing,
+    apart,
+    courses,
+    in_use,
+    quorums,
+    smallest,
+    told,
+)
+from kit.protocols.storage.rules.history import Gate
+from kit.protocols.storage.rules.levels import Quota, majority
+from kit.protocols.tcm.rules.quorums import majorities_meet
+from kit.ring.placements import Table
+
+WORKED = {"rf": 3, "epoch": 99, "operations": ("join X --tokens 150",)}
+PLANS: tuple[dict[str, Any], ...] = (
+    WORKED,
+    {"rf": 2},
+    {"nodes": 7, "rf": 3, "operations": ("move B --tokens 650",)},
+    {"nodes": 6, "rf": 3, "operations": ("leave B",), "shape": "implementation"},
+    {"nodes": 5, "rf": 3, "operations": ("replace B Z",), "cancels": 1},
+    {"nodes": 6, "rf": 4, "operations": ("remove B",)},
+    {"nodes": 8, "rf": 2, "strategy": "network", "dcs": 2, "racks": 2},
+)
+DATACENTERS = {
+    "nodes": 8, "rf": 3, "strategy": "network", "dcs": 2,
+    "operations": ("join X --tokens 150 --dc dc1",),
+}  # fmt: skip
+
+
+@pytest.mark.spec("B-077")
+@pytest.mark.parametrize("reading", ["whole-group", "both-sets"])
+@pytest.mark.parametrize("plan", PLANS, ids=str)
+def test_with_the_barrier_all_quorums_in_use_meet(plan: dict[str, Any], reading: Any) -> None:
+    """Whatever the operation, and however pending replicas count: of all pairs of epochs that can
+    be in use at once, every read quorum shares a replica with every write quorum.
+    """
+    found = quorums(build("tcm", plan), reading=reading, levels=[("QUORUM", "QUORUM")])
+    assert found.ok
+    assert found.pairs > 30
+    assert {row.range for row in found.rows} == {c.label for c in courses(build("tcm", plan).tcm)}
+
+
+@pytest.mark.spec("B-077", "B-022", "B-023")
+def test_without_the_barrier_epochs_two_apart_miss_one_another() -> None:
+    """In the RF 3 example a read at 101 misses a write at 103, and a read at 102 one at 100; with
+    the barrier neither pair is ever in use together.
+    """
+    found = quorums(build("tcm", WORKED, ("S-01",)))
+    missed = {(row.read_epoch, row.write_epoch): row for row in found.missed}
+    assert {(101, 103), (102, 100)} <= missed.keys()
+    assert min(row.apart for row in found.missed) == 2
+    assert found.first is not None
+    assert found.first.apart == 2
+    for row in found.missed:
+        assert row.first is not None
+        assert not set(row.first[0]) & set(row.first[1])
+    gained = [row for row in found.missed if row.range == "(100, 150]"]
+    first = next(row for row in gained if (row.read_epoch, row.write_epoch) == (101, 103))
+    assert first.first is not None
+    assert set(first.first[0]) | set(first.first[1]) == {"A", "B", "C", "X"}
+    held = quorums(build("tcm", WORKED))
+    pairs = {(row.read_epoch, row.write_epoch): row.pairs for row in held.rows}
+    assert pairs[101, 103] == pairs[102, 100] == 0
+    assert pairs[101, 102] > 0
+    assert held.epochs_apart() == (0, 1)
+    assert found.epochs_apart() == (0, 1, 2, 3, 4)
+
+
+@pytest.mark.spec("B-077")
+@pytest.mark.parametrize("plan", PLANS, ids=str)
+def test_every_row_is_as_the_columns_count_it(plan: dict[str, Any]) -> None:
+    """Where both are in use whole, the enumeration finds a miss exactly where counting does: for
+    every pair of epochs, barriers aside, on every range, from the plan's own placements.
+    """
+    model = build("tcm", plan, ("S-01",))
+    tcm: Any = model.tcm
+    found = quorums(model, levels=[("QUORUM", "QUORUM")])
+    compared = 0
+    for course in courses(tcm):
+        token = int(course.label.strip("(]").split(", ")[1])
+        tables = tables_by_epoch(tcm, token)
+        for row in found.rows:
+            whole = row.reads == row.of_reads and row.writes == row.of_writes
+            if row.range == course.label and whole:
+                met = {
+                    counted(reads[0], writes[1], gone | dead)
+                    for reads, gone in tables[row.read_epoch]
+                    for writes, dead in tables[row.write_epoch]
+                }
+                assert (row.missed == 0) in met
+                compared += len(met) == 1
+    assert compared > 20
+
+
+def tables_by_epoch(tcm: Any, token: int) -> dict[int, list[Any]]:
+    """The read and the write group of a token at each epoch, in every future, with who is dead."""
+    found: dict[int, list[Any]] = {}
+    for events, down in futures(tcm):
+        snapshot = tcm.snapshot(events)
+        placement = snapshot.placements[0]
+        groups = tuple(t.groups_of(token)[0] for t in (placement.reads, placement.writes))
+        gone = frozenset(tcm.cluster.ring.code(name) for name in down)
+        found.setdefault(snapshot.metadata.epoch, []).append((groups, gone))
+    return found
+
+
+def futures(tcm: Any) -> list[Any]:
+    """Every log that the model can make, with the nodes that are dead by then."""
+    seen: dict[bytes, Any] = {}
+    waiting = [tcm.start()]
+    while waiting:
+        s = waiting.pop()
+        if s.events.digest not in seen or s.down != seen[s.events.digest][1]:
+            seen[s.events.digest] = s.events, s.down
+        for _, after in tcm.successors(s):
+            waiting.append(after)
+    return list(seen.values())
+
+
+def counted(reads: Any, writes: Any, gone: frozenset[int]) -> bool:
+    """What the columnar rule says of two groups."""
+    one, other = (Table.of([(0, 1, tuple(group))]).groups for group in (reads, writes))
+    return bool(majorities_meet(one, other, gone)[0])
+
+
+@pytest.mark.spec("B-077")
+@given(
+    some.sets(some.integers(0, 9), max_size=7),
+    some.sets(some.integers(0, 9), max_size=7),
+    some.sets(some.integers(0, 9), max_size=3),
+)
+def test_enumeration_equals_counting(reads: set[int], writes: set[int], gone: set[int]) -> None:
+    """For any two groups and any dead nodes, going through all quorums says what counting says."""
+    live = ~sum(1 << i for i in gone)
+    found = [
+        smallest((Quota(mask, majority(mask)),), live) if mask else ()
+        for mask in (sum(1 << i for i in group) for group in (reads, writes))
+    ]
+    missed, first = apart(*found)
+    assert (missed == 0) == counted(sorted(reads), sorted(writes), frozenset(gone))
+    assert (first is None) == (missed == 0)
+
+
+@given(some.lists(some.tuples(some.integers(1, 255), some.integers(1, 4)), max_size=3))
+def test_smallest_quorums_are_all_of_them(asked: list[tuple[int, int]]) -> None:
+    """A set of replicas is enough exactly when it holds one of the smallest ones."""
+    quotas = tuple(Quota(mask, min(needed, mask.bit_count())) for mask, needed in asked)
+    least = smallest(quotas, -1)
+    for some_set in range(256):
+        enough = all(quota.met(some_set) for quota in quotas)
+        assert enough == any(one & ~some_set == 0 for one in least)
+    assert all(one & ~other for one, other in combinations(least, 2))
+
+
+def test_who_knows_is_in_no_quorum_of_an_older_epoch() -> None:
+    """Where three of four know an epoch, no two can be found that do not; where two do, two can."""
+    pairs = tuple(sum(1 << i for i in pick) for pick in combinations(range(4), 2))
+    assert in_use(pairs, (Gate(0b1111, 3, 2),), 1) == ()
+    assert in_use(pairs, (Gate(0b1111, 2, 2),), 1) == pairs
+    assert in_use(pairs, (Gate(0b1111, 3, 2),), 2) == pairs
+    assert in_use(pairs, (Gate(0b0011, 2, 2),), 1) == (0b1100,)
+
+
+@pytest.mark.spec("B-077")
+def test_local_quorums_need_a_barrier_in_each_datacenter() -> None:
+    """Local levels are enumerated in each datacenter: with one majority of all they can miss one
+    another, with the published code's majority of each they cannot; nor does QUORUM ever.
+    """
+    asked = [("QUORUM", "QUORUM")]
+    assert quorums(build("tcm", DATACENTERS), levels=asked).ok  # type: ignore[arg-type]  # plain texts
+    whole = quorums(build("tcm", DATACENTERS))
+    assert {row.where for row in whole.rows} == {"", "dc1", "dc2"}
+    assert {(row.write, row.where) for row in whole.missed} == {
+        ("LOCAL_QUORUM", "dc1"),
+        ("EACH_QUORUM", "dc1"),
+    }
+    each = quorums(build("tcm", {**DATACENTERS, "shape": "implementation"}))
+    assert each.ok
+    assert each.pairs > 10_000
+
+
+@pytest.mark.spec("B-077")
+def test_the_table_gives_counts_and_the_first_counterexample() -> None:
+    """Rows that miss come first; the count, the first counterexample and what is left out are
+    told; a model of one range asks about its plan, too.
+    """
+    found = quorums(build("tcm", WORKED, ("S-01",)))
+    lines = repr(found).splitlines()
+    assert lines[1].split()[:3] == ["range", "write", "at"]
+    assert "✗ 2 miss" in lines[2]
+    assert any("miss one another. First: (0, 100]: a read at epoch 102 from" in x for x in lines)
+    assert lines[-1] == f"Shown: 24 of {len(found.rows)} pairs of epochs."
+    html = found._repr_mimebundle_()["text/html"]
+    assert html.count("<tr") == 25
+    assert found.first is not None
+    assert told(found.first) in repr(found)
+    held = quorums(build("dataplane", {"rf": 3}))
+    assert held.ok
+    assert repr(held).splitlines()[-2].endswith("every read quorum meets every write quorum.")
+    odd = Crossing("<b>", "QUORUM", "QUORUM", "", 1, 3, 1, 1, 1, 1, 1, (("&",), ("<i>",)))
+    text = type(found)("whole-group", (odd,))._repr_mimebundle_()["text/html"]
+    assert "<b>" not in text
+    assert "<i>" not in text
+
+
+@pytest.mark.parametrize(
+    ("given_", "said"),
+    [
+        ({"reading": "both"}, "reading: got 'both'; allowed: one of both-sets"),
+        ({"levels": [("QORUM", "QUORUM")]}, "levels: got 'QORUM'; allowed: one of QUORUM"),
+    ],
+    ids=str,
+)
+def test_bad_input_is_told(given_: dict[str, Any], said: str) -> None:
+    """Unknown readings and levels are refused, with the nearest names."""
+    with pytest.raises(BadInput, match=said):
+        quorums(build("tcm"), **given_)
+
+
+def test_not_every_model_has_a_plan() -> None:
+    """A model without ranges, or one with very many replicas of a range, is refused."""
+    with pytest.raises(BadInput, match="model: got 'twophase'; allowed: tcm or dataplane"):
+        quorums(build("twophase"))
+    many = {"nodes": 26, "rf": 25, "operations": ("join X --tokens 150",)}
+    with pytest.raises(BadInput, match="replicas: got 26"):
+        quorums(build("tcm", many))
+    assert np.array_equal(apart((), (1,))[0], 0)

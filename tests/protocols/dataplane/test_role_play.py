@@ -1,0 +1,117 @@
+"""One real node, the others played by you: what the boards offer is what the models allow."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.engine.registry import build
+from kit.protocols.storage.facts import solo as facts_solo
+from kit.protocols.storage.panels.request_cards import requests_text
+from kit.protocols.storage.panels.role_play import (
+    answers_text,
+    draw_answers,
+    draw_sends,
+    sends_text,
+)
+from kit.protocols.storage.panels.spacetime import draw_spacetime, spacetime_text
+from kit.views.fragment import Frag, check_keys
+from kit.views.frame import frame, frame_text
+from kit.views.panel import Scene, scene_at
+from kit.views.registry import for_model
+from kit.widgets import Player
+from kit.widgets.messages import Act
+from tests.views.frames import classed
+
+
+def played(name: str, *verbs: str, off: tuple[str, ...] = ()) -> tuple[Player, Scene]:
+    """A Player of one of the two models after some actions, and its scene."""
+    player = Player(build(name, {}, off), controls=False)
+    for verb in verbs:
+        player.act(verb)
+    return player, scene_at(player.timeline, player.timeline.at)
+
+
+def buttons(drawn: Frag, *, free: bool) -> set[str]:
+    """The digests of the actions that a board's buttons stand for."""
+    return {
+        (one.get("data-act") or "").removeprefix("do:")
+        for one in drawn.walk()
+        if one.tag == "button" and (one.get("aria-disabled") is None) == free
+    }
+
+
+ASKED = ("write 1 at epoch 100", "A answers ok at epoch 100")
+RUNS = [
+    ("coordinator", ()),
+    ("coordinator", ASKED),
+    ("coordinator", (*ASKED, "B answers ok at epoch 101", "answer the client")),
+    ("replica", ()),
+    ("replica", ("write by epoch 100", "apply A", "apply A", "read by epoch 101")),
+]
+
+
+@pytest.mark.parametrize(("name", "verbs"), RUNS)
+def test_frames_are_sound(name: str, verbs: tuple[str, ...]) -> None:
+    """Keys are unique and every panel has words, at the start, on the way and at the end."""
+    player, scene = played(name, *verbs)
+    panels = for_model(player.model).panels
+    check_keys(frame(scene, panels))
+    assert all(panel.text(scene).strip() for panel in panels)
+    assert "You are the" in frame_text(scene, panels)
+
+
+@pytest.mark.spec("B-080")
+def test_the_board_offers_every_answer_there_is() -> None:
+    """Each answer that the coordinator may get is one button; one it may not get says why."""
+    _, scene = played("coordinator", *ASKED)
+    drawn = draw_answers(scene)
+    replies = [one for row in facts_solo.answers(scene.model, scene.state) for one in row.choices]
+    assert len(buttons(drawn, free=True)) == sum(one.refusal is None for one in replies)
+    assert len(buttons(drawn, free=False)) == sum(one.refusal is not None for one in replies)
+    refused = [one.get("data-refused") or "" for one in classed(drawn, "act")]
+    assert any("catches up before it answers" in why for why in refused)
+    assert "A takes write 1; answer @100" in answers_text(scene)
+
+
+@pytest.mark.spec("B-080", "B-034")
+def test_a_button_of_the_board_answers() -> None:
+    """Pressing a button of the board does what it says, by the way that all buttons take."""
+    player, scene = played("coordinator", *ASKED)
+    choice = next(
+        one
+        for row in facts_solo.answers(scene.model, scene.state)
+        for one in row.choices
+        if row.replica == "B" and one.epoch == 101 and one.word == "ok"
+    )
+    name = next(
+        one.get("data-act") or ""
+        for one in draw_answers(scene).walk()
+        if (one.get("aria-label") or "") == "B, ok, epoch 101"
+    )
+    player.perform(Act(name, player.timeline.at, 0))
+    assert player.timeline.now.action == choice.action
+    now = scene_at(player.timeline, player.timeline.at)
+    assert "plan no longer valid" in requests_text(now)
+    assert "K1 catches up to 101" in spacetime_text(now)
+    player.act("answer the client")
+    assert "failed" in requests_text(scene_at(player.timeline, player.timeline.at))
+
+
+def test_without_the_recheck_your_answers_make_it_lie() -> None:
+    """With S-03 off the same answers make the coordinator tell of a success that is none."""
+    player, _ = played(
+        "coordinator", *ASKED, "B answers ok at epoch 101", "answer the client", off=("S-03",)
+    )
+    assert [lamp.name for lamp in player.timeline.lamps() if not lamp.ok] == ["consistency-level"]
+
+
+@pytest.mark.spec("B-080", "B-029", "B-031")
+def test_the_real_replica_catches_up_and_refuses() -> None:
+    """Sent a newer message it catches up; once it is no member it answers with a dashed error."""
+    _, scene = played("replica", "write by epoch 100", "apply A", "apply A", "read by epoch 101")
+    words = spacetime_text(scene)
+    assert "catches up 99→100): takes write 1" in words
+    assert "✗ error, no replica; answer @102" in words
+    assert classed(draw_spacetime(scene), "error")
+    assert "A knows 102: writes only; holds write 1" in sends_text(scene)
+    assert buttons(draw_sends(scene), free=False)

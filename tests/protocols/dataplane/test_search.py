@@ -1,0 +1,241 @@
+"""Every reachable state of the data plane: all holds; without a safeguard it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.fuzz import fuzz
+from kit.engine.model import Monitor
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.protocols.dataplane.safeguards import SAFEGUARDS
+from kit.protocols.storage.actions import Start
+from tests.protocols.dataplane.runs import BROKEN, CLEAN, LARGE, search, smallest
+
+MOST_STATES = 1_000_000
+
+
+@pytest.mark.spec("B-025", "B-039", "A-020", "A-043")
+@pytest.mark.parametrize("name", CLEAN)
+def test_no_run_breaks_a_promise(name: str) -> None:
+    """The search is complete, finds no harm from any schedule, and no property is vacuous."""
+    parameters, states, depth = CLEAN[name]
+    found, _ = search(parameters)
+    assert found.violation is None
+    assert found.complete
+    assert found.unjudged == ()
+    assert (found.states, found.depth) == (states, depth)
+    assert found.states <= MOST_STATES
+    assert found.unreached == ()
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", LARGE)
+def test_no_large_run_breaks_a_promise(name: str) -> None:
+    """The same for configurations that take longer."""
+    parameters, states, depth = LARGE[name]
+    found, _ = search(parameters)
+    assert found.violation is None
+    assert found.complete
+    assert (found.states, found.depth) == (states, depth)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_each_safeguard_is_needed(name: str) -> None:
+    """Switched off, the search finds the harm, with a shortest run that replays to it."""
+    found, model = search(smallest(name), name)
+    assert found.violation is not None
+    assert (found.violation.property, len(found.violation.actions)) == BROKEN[name]
+    invariants = {p.name: p.invariant for p in (*model.properties, *model.monitors)}
+    protects = next(guard.protects for guard in SAFEGUARDS if guard.name == name)
+    assert invariants[found.violation.property] in protects
+    assert replayed(model, found.violation.actions) == found.violation.witness
+
+
+def replayed(model: Any, actions: tuple[Any, ...]) -> str | None:
+    """What the last step of a run breaks, as the model's own judges say."""
+    memories = {monitor.name: monitor.begin() for monitor in model.monitors}
+    before, state = model.start(), model.start()
+    for action in actions:
+        before, state = state, model.act(state, action)
+        for monitor in model.monitors:
+            memories[monitor.name] = monitor.step(memories[monitor.name], before, action, state)
+    told = [p.check(before, actions[-1], state) for p in model.properties if p.kind == "step"]
+    told += [monitor.verdict(memories[monitor.name]) for monitor in model.monitors]
+    return next((witness for witness in told if witness), None)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_each_safeguard_is_enough(name: str) -> None:
+    """Switched on, the same configuration is among those that are searched without harm."""
+    wanted = {"rf": 3, **smallest(name)}
+    assert wanted in [parameters for parameters, _, _ in CLEAN.values()]
+
+
+def test_every_safeguard_has_a_test() -> None:
+    """The list of runs names all safeguards that the model has, with their ids."""
+    assert sorted(BROKEN) == sorted(guard.name for guard in SAFEGUARDS)
+    assert sorted(guard.id for guard in SAFEGUARDS) == [
+        "S-01", "S-02", "S-03", "S-04", "S-05", "S-06", "S-07", "S-08", "S-18", "S-57",
+    ]  # fmt: skip
+
+
+LOST = {
+    "progress-barrier": {"rf": 3},
+    "epoch-exchange": {},
+    "plan-recheck": {},
+    "write-before-read": {},
+    "old-writer-stays": {"rf": 3},
+    "streams-before-switch": {},
+    "known-before-streams": {},
+    "stream-from-displaced": {},
+    "two-event-cancel": {"rf": 1, "cancels": 1},
+}
+
+
+@pytest.mark.spec("B-022", "B-023")
+@pytest.mark.parametrize("name", LOST)
+def test_a_client_loses_a_write(name: str) -> None:
+    """Judged by what clients alone can see, each safeguard but one is needed at RF 3 as well.
+
+    (The membership check keeps data from where it does not belong; no write is lost for it.)
+    """
+    found, _ = search(LOST[name], name, lost=True)
+    assert found.violation is not None
+    assert found.violation.property == "visible"
+    assert "which had succeeded" in found.violation.witness
+
+
+def missed_between(model: Any, written: int, read: int) -> Monitor:
+    """A monitor for one anomaly: a write planned by one epoch is missed by a read of another."""
+    (visible,) = (monitor for monitor in model.monitors if monitor.name == "visible")
+
+    def step(memory: Any, before: Any, action: Any, after: Any) -> Any:
+        epochs, inner = memory
+        if isinstance(action, Start):
+            epochs = (*epochs[: action.request], action.epoch, *epochs[action.request + 1 :])
+        return epochs, visible.step(inner, before, action, after)
+
+    def verdict(memory: Any) -> str | None:
+        epochs, inner = memory
+        return visible.verdict(inner) if epochs == (written, read) else None
+
+    return Monitor("anomaly", "", lambda: ((0, 0), visible.begin()), step, verdict)
+
+
+ANOMALIES = [
+    pytest.param(rf, *epochs, marks=[pytest.mark.deep] if rf == 3 else [])
+    for rf in (1, 3)
+    for epochs in ((103, 101), (100, 102))
+]
+
+
+@pytest.mark.spec("B-022", "B-023")
+@pytest.mark.parametrize(("rf", "written", "read"), ANOMALIES)
+def test_the_search_finds_both_anomalies_unaided(rf: int, written: int, read: int) -> None:
+    """Without the barrier a write by 103 is missed by a read of 101, one by 100 by one of 102."""
+    model = build("dataplane", {"rf": rf}, ("progress-barrier",))
+    found = check(model, (), monitors=(missed_between(model, written, read),))
+    assert found.violation is not None
+    verbs = [model.verb(action) for action in found.violation.actions]
+    assert f"write 1 at epoch {written}" in verbs
+    assert f"read 2 at epoch {read}" in verbs
+    kept = build("dataplane", {"rf": 1})
+    clean = check(kept, (), monitors=(missed_between(kept, written, read),))
+    assert clean.violation is None
+    assert clean.complete
+
+
+@pytest.mark.deep
+def test_no_write_is_lost_without_the_membership_check() -> None:
+    """Its harm is data in the wrong place; clients of one operation see nothing of it."""
+    found, _ = search({}, "membership-check", lost=True)
+    assert found.violation is None
+    assert found.complete
+
+
+@pytest.mark.spec("B-028")
+def test_the_last_relevant_epoch_gives_the_same_verdicts() -> None:
+    """Messages that carry the last epoch that changed the row lose nothing, and find the same."""
+    for name in ("progress-barrier", "epoch-exchange", "plan-recheck"):
+        found, _ = search({**smallest(name), "exchange": "relevant"}, name)
+        assert found.violation is not None
+        assert found.violation.property == BROKEN[name][0]
+
+
+@pytest.mark.spec("B-017")
+def test_a_majority_of_all_datacenters_does_not_protect_local_quorums() -> None:
+    """Local quorums need the barrier that counts each datacenter, as the published code's does."""
+    parameters = {
+        "nodes": 4, "dcs": 2, "rf": 1, "strategy": "network",
+        "requests": ("K1@dc1 write LOCAL_QUORUM", "K2@dc1 read LOCAL_QUORUM"),
+    }  # fmt: skip
+    found, _ = search(parameters)
+    assert found.violation is not None
+    assert found.violation.property == "visible"
+    found, _ = search({**parameters, "shape": "implementation"})
+    assert found.violation is None
+    assert found.complete
+
+
+@pytest.mark.deep
+def test_catching_up_later_is_not_enough() -> None:
+    """A coordinator that hears of a newer epoch and answers before it catches up misses a write."""
+    found, _ = search({"exchange": "background"})
+    assert found.violation is not None
+    assert found.violation.property == "visible"
+
+
+@pytest.mark.spec("B-026", "B-036")
+def test_gossip_loses_writes_whatever_it_waits() -> None:
+    """Guarded by waiting alone, both harms are found: success below the level, and a lost write."""
+    for delay in (1, 3):
+        found, _ = search({"mode": "gossip", "ring_delay": delay})
+        assert found.violation is not None
+        assert found.violation.property == "consistency-level"
+        found, _ = search({"rf": 1, "mode": "gossip", "ring_delay": delay}, lost=True)
+        assert found.violation is not None
+        assert found.violation.property == "visible"
+
+
+SEEN_AND_UNSEEN = (
+    "write 1 at epoch 99",
+    "write 1 reaches A",
+    "read 2 at epoch 99",
+    "read 2 reaches A",
+    "read 2 reaches B",
+    "answer read 2",
+    "read 3 at epoch 99",
+    "read 3 reaches B",
+    "read 3 reaches C",
+    "answer read 3",
+)
+
+
+def test_a_write_that_was_seen_may_not_be_unseen() -> None:
+    """Beside a slow write two quorum reads see it and then miss it; reads that repair do not."""
+    asks = ("K1 write QUORUM", "K2 read QUORUM", "K2 read QUORUM")
+    for repair in (False, True):
+        model: Any = build("dataplane", {"requests": asks, "together": True, "repair": repair})
+        timeline = Timeline(model)
+        for verb in SEEN_AND_UNSEEN:
+            timeline.do(next(a for a in model.actions(timeline.state) if model.verb(a) == verb))
+        lamp = next(lamp for lamp in timeline.lamps() if lamp.name == "linearizable")
+        assert lamp.ok is repair
+
+
+@pytest.mark.spec("B-082")
+@pytest.mark.parametrize("repair", [False, True])
+def test_random_runs_with_tracked_operations(repair: bool) -> None:
+    """Seeded walks of reads, writes and topology events: each promised quorum is kept.
+
+    Clients side by side see one order of their requests when reads repair.
+    """
+    asks = ("K1 write QUORUM", "K2 read QUORUM", "K1 write QUORUM", "K2 read QUORUM")
+    given = {"requests": asks, "together": repair, "repair": repair, "cancels": 1, "crashes": 1}
+    found = fuzz(build("dataplane", given), range(150), steps=80)
+    assert found.walks == 150
+    assert found.findings == ()

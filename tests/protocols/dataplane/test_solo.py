@@ -1,0 +1,87 @@
+"""One real node, the others played: no answers can make a coordinator lie, no message a replica."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+
+
+def play(timeline: Timeline, *verbs: str) -> None:
+    """Do what the verbs say, or fail with what could be done."""
+    for verb in verbs:
+        model = timeline.model
+        enabled = {model.verb(action): action for action in model.actions(timeline.state)}
+        assert verb in enabled, (verb, sorted(enabled))
+        timeline.do(enabled[verb])
+
+
+@pytest.mark.spec("B-080")
+@pytest.mark.parametrize("kind", ["write", "read"])
+@pytest.mark.parametrize("given", [{}, {"rf": 2}, {"reading": "both-sets"}, {"retry": True}])
+def test_no_answers_make_a_coordinator_lie(kind: str, given: dict[str, Any]) -> None:
+    """Whatever the replicas are made to say, success means enough members of the newest plan."""
+    found = check(build("coordinator", {"request": f"K1 {kind} QUORUM", **given}))
+    assert found.violation is None
+    assert found.complete
+    assert [name for name in found.unreached if name != "failed"] == []
+
+
+@pytest.mark.spec("B-080", "B-034")
+def test_without_judging_anew_it_does() -> None:
+    """Two answers that tell of epoch 101 are counted by the plan of epoch 100 all the same."""
+    found = check(build("coordinator", {}, ("plan-recheck",)))
+    assert found.violation is not None
+    assert found.violation.property == "consistency-level"
+    assert len(found.violation.actions) == 4
+
+
+@pytest.mark.spec("B-080", "B-027", "B-033", "B-034")
+def test_a_pending_replica_in_mid_flight() -> None:
+    """A scripted coordinator: the plan of epoch 100, an answer of 101, and the write fails."""
+    timeline = Timeline(build("coordinator"))
+    play(timeline, "write 1 at epoch 100", "A answers ok at epoch 100", "B answers ok at epoch 101")
+    assert "catches up" in timeline.now.say
+    play(timeline, "answer the client")
+    assert timeline.now.say == "K1, at epoch 101, counts only A, B of its new plan: failure."
+
+
+@pytest.mark.spec("B-080", "B-029", "B-031")
+def test_a_scripted_replica() -> None:
+    """A catches up with a newer message, and refuses what an old plan wants of it afterwards."""
+    timeline = Timeline(build("replica"))
+    play(timeline, "write by epoch 101")
+    assert "catches up to epoch 101, and answers ok" in timeline.now.say
+    play(timeline, "apply A", "apply A", "write by epoch 101")
+    assert timeline.now.say.endswith("answers not-a-member with epoch 103.")
+
+
+def test_a_replica_keeps_to_its_range() -> None:
+    """No message makes it store what is not its own; without the check one does."""
+    found = check(build("replica"))
+    assert found.violation is None
+    assert found.complete
+    assert found.unreached == ()
+    broken = check(build("replica", {}, ("membership-check",)))
+    assert broken.violation is not None
+    assert broken.violation.property == "owners-store"
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "said"),
+    [
+        ("replica", {"replica": "Q"}, "replica: got 'Q'; allowed: one of A, B, C, X"),
+        ("replica", {"messages": 0}, "messages: got 0; allowed: a number from 1 to 8"),
+        ("coordinator", {"request": "K1 write SOME"}, "requests: got 'SOME'"),
+        ("coordinator", {"exchange": "none"}, "exchange"),
+    ],
+)
+def test_bad_parameters(model: str, given: dict[str, Any], said: str) -> None:
+    """One clear error each."""
+    with pytest.raises(BadInput, match=said.split(";", maxsplit=1)[0]):
+        build(model, given)

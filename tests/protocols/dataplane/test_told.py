@@ -1,0 +1,170 @@
+"""What the scenario files of requests tell, checked against states and not against words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.engine.scenario import file_named, open_file
+from kit.engine.timeline import Timeline
+from kit.protocols.storage.rules.cells import NOTHING, value
+from kit.protocols.storage.rules.requests import DONE, FAILED, OPEN
+
+
+def told(name: str) -> Any:
+    """The history of a file, at its end."""
+    timeline: Any = open_file(file_named(f"dataplane/{name}"))
+    timeline.goto(timeline.tip)
+    return timeline
+
+
+def at(timeline: Any, verb: str) -> Any:
+    """The state after the last step with that verb."""
+    model = timeline.model
+    moments = [m for m in timeline.moments if m.id and model.verb(m.action) == verb]
+    timeline.goto(moments[-1].id)
+    return timeline.state
+
+
+def red(timeline: Any) -> list[str]:
+    """The lamps that are out."""
+    return [lamp.name for lamp in timeline.lamps() if not lamp.ok]
+
+
+@pytest.mark.spec("B-022")
+def test_the_invisible_write() -> None:
+    """Coordinators at 101 and 103 both succeed, one with A and B, the other with C and X."""
+    timeline = told("anomaly-invisible-write")
+    state = at(timeline, "write 1 reaches X")
+    assert timeline.model.epoch(state.requests[0].epoch) == 103
+    assert timeline.model.course.names(state.requests[0].acked) == ("C", "X")
+    state = at(timeline, "read 2 reaches B")
+    assert timeline.model.epoch(state.requests[1].epoch) == 101
+    assert timeline.model.course.names(state.requests[1].acked) == ("A", "B")
+    state = at(timeline, "answer read 2")
+    assert [request.phase for request in state.requests] == [DONE, DONE]
+    assert value(state.requests[1].best) == NOTHING
+    assert red(timeline) == ["visible"]
+
+
+@pytest.mark.spec("B-023", "B-024")
+def test_the_lost_write() -> None:
+    """A write by 100 to A and B, reads by 102 from C and X; when B fails, it is lost for good."""
+    timeline = told("anomaly-lost-write")
+    state = at(timeline, "write 1 reaches B")
+    assert timeline.model.epoch(state.requests[0].epoch) == 100
+    assert timeline.model.course.names(state.requests[0].acked) == ("A", "B")
+    state = at(timeline, "read 2 reaches X")
+    assert timeline.model.epoch(state.requests[1].epoch) == 102
+    assert timeline.model.course.names(state.requests[1].acked) == ("C", "X")
+    state = at(timeline, "answer read 3")
+    assert state.requests[2].phase == DONE
+    code = timeline.model.code
+    left = [name for name in "ABCX" if not state.down >> code[name] & 1]
+    assert left == ["A", "C", "X"]
+    assert [state.cells[code[name]] for name in left] == [NOTHING] * 3
+
+
+@pytest.mark.spec("B-017", "B-018", "B-019")
+def test_the_barrier_refuses_both() -> None:
+    """The same steps with the barrier: none is committed before three of A, B, C and X know."""
+    model: Any = build("dataplane", {"requests": ("K3 write QUORUM", "K4 read QUORUM")})
+    timeline: Any = Timeline(model)
+    verbs = {model.verb(action): action for action in model.actions(timeline.state)}
+    timeline.do(verbs["join X --tokens 150"])
+    for knows in range(1, 4):
+        waiting = {model.verb(action): why for action, why in model.waiting(timeline.state)}
+        assert "commit X" in waiting
+        node = "XBC"[knows - 1]
+        verbs = {model.verb(action): action for action in model.actions(timeline.state)}
+        timeline.do(verbs[f"apply {node}"])
+    assert "commit X" in {model.verb(action) for action in model.actions(timeline.state)}
+
+
+@pytest.mark.spec("B-016")
+def test_an_epoch_may_be_used_at_once() -> None:
+    """As soon as an event is committed a coordinator may plan by it, though nobody else knows."""
+    model: Any = build("dataplane")
+    state = model.start()
+    state = model.act(state, next(a for a in model.actions(state) if model.verb(a)[:4] == "join"))
+    assert "write 1 at epoch 100" in {model.verb(action) for action in model.actions(state)}
+    assert set(state.known) == {0}
+
+
+@pytest.mark.spec("A-015", "A-016", "B-027", "B-029")
+def test_who_is_behind_catches_up() -> None:
+    """The message carries epoch 100; A, at 99, applies it before it takes the write."""
+    timeline = told("behind-catches-up")
+    state = at(timeline, "write 1 reaches A")
+    code = timeline.model.code["A"]
+    assert state.known[code] == state.requests[0].epoch == 1
+    assert "meets a message of epoch 100, catches up and takes" in timeline.now.say
+
+
+@pytest.mark.spec("B-030", "B-032", "B-033")
+def test_who_is_ahead_tells_of_it() -> None:
+    """A, at 100, takes a write of epoch 99, and the coordinator learns of 100 from its answer."""
+    timeline = told("ahead-and-member")
+    state = at(timeline, "write 1 reaches A")
+    assert state.requests[0].now == 1
+    assert timeline.model.course.names(state.requests[0].acked) == ("A",)
+
+
+@pytest.mark.spec("B-034", "B-035")
+def test_a_plan_is_judged_anew() -> None:
+    """Two of three are too few by epoch 101: the request fails, or is sent anew if so wished."""
+    assert told("plan-judged-anew").state.requests[0].phase == FAILED
+    timeline = told("plan-retried")
+    answers = [m for m in timeline.moments if m.id and "answer" in timeline.model.verb(m.action)]
+    assert [moment.state.requests[0].phase for moment in answers] == [OPEN, DONE]
+    plain: Any = build("dataplane")
+    assert plain.terms.retry is False
+
+
+@pytest.mark.spec("B-031")
+def test_who_is_no_member_answers_an_error() -> None:
+    """A, at 102, serves no read of epoch 101; two others are enough."""
+    timeline = told("no-longer-a-member")
+    state = at(timeline, "read 1 reaches C")
+    assert timeline.model.course.names(state.requests[0].acked) == ("B", "C")
+
+
+@pytest.mark.spec("A-027")
+def test_leftovers_stay_until_somebody_cleans() -> None:
+    """After the bootstrap A is no replica any more, and holds the write; nothing removes it."""
+    timeline = told("leftover-data")
+    model, code = timeline.model, timeline.model.code["A"]
+    state = at(timeline, "commit X")
+    assert not model.views(state)[-1].writes >> code & 1
+    assert value(state.cells[code]) == 1
+    assert value(at(timeline, "clean A").cells[code]) == NOTHING
+
+
+def test_deleted_data_returns_without_the_membership_check() -> None:
+    """D stored a slow write that was none of its business; it gets the range back and serves it."""
+    timeline = told("deleted-data-returns")
+    assert value(timeline.state.requests[2].best) == 1
+    assert "no-resurrection" in red(timeline)
+    timeline = told("deleted-data-stays-away")
+    assert value(timeline.state.requests[2].best) == NOTHING
+    assert red(timeline) == []
+
+
+@pytest.mark.parametrize("given", [{}, {"rf": 2, "cancels": 1}, {"timeouts": True, "repair": True}])
+def test_an_action_is_enabled_or_waits(given: dict[str, Any]) -> None:
+    """Along suggested runs what is enabled does not wait, and each has its own line."""
+    model: Any = build("dataplane", given)
+    state = model.start()
+    while (action := model.suggest(state)) is not None:
+        enabled, waiting = list(model.actions(state)), dict(model.waiting(state))
+        assert action in enabled
+        assert not set(enabled) & set(waiting)
+        verbs = [model.verb(one) for one in (*enabled, *waiting)]
+        assert len(set(verbs)) == len(verbs)
+        assert all(model.label(state, one) for one in enabled)
+        assert all(refusal.reason for refusal in waiting.values())
+        state = model.act(state, action)
+    assert all(request.phase == DONE for request in state.requests)
+    assert not model.moment(state).steps

@@ -1,0 +1,90 @@
+"""Linearizability: whether some order of the requests fits what every client saw."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.protocols.storage.linearizability import NEVER, Operation, linearizable
+
+
+def write(began: int, ended: int, value: int) -> Operation:
+    """A write of ``value``."""
+    return Operation(began, ended, True, value)
+
+
+def read(began: int, ended: int, value: int) -> Operation:
+    """A read that returned ``value``."""
+    return Operation(began, ended, False, value)
+
+
+def test_a_read_after_a_write_sees_it() -> None:
+    """What was acknowledged is there."""
+    assert linearizable((write(0, 1, 1), read(2, 3, 1)))
+    assert not linearizable((write(0, 1, 1), read(2, 3, 0)))
+
+
+def test_a_read_beside_a_write_may_see_it_or_not() -> None:
+    """While a write is under way both answers are right."""
+    assert linearizable((write(0, 3, 1), read(1, 2, 1)))
+    assert linearizable((write(0, 3, 1), read(1, 2, 0)))
+
+
+def test_what_was_seen_is_not_unseen() -> None:
+    """Once a read saw the write, a later read may not miss it, even while the write goes on."""
+    assert not linearizable((write(0, NEVER, 1), read(1, 2, 1), read(3, 4, 0)))
+    assert linearizable((write(0, NEVER, 1), read(1, 2, 0), read(3, 4, 1)))
+
+
+def test_a_write_that_failed_may_have_happened_or_not() -> None:
+    """Both a read that sees it and one that never does fit."""
+    assert linearizable((write(0, NEVER, 1), read(2, 3, 1)))
+    assert linearizable((write(0, NEVER, 1), read(2, 3, 0), read(4, 5, 0)))
+
+
+def plainly(operations: tuple[Operation, ...]) -> bool:
+    """The definition, word by word: some order of the answered and some of the others fits."""
+    must = [one for one in operations if one.ended != NEVER]
+    may = [one for one in operations if one.ended == NEVER]
+    for count in range(len(may) + 1):
+        for extra in itertools.combinations(may, count):
+            for order in itertools.permutations([*must, *extra]):
+                if fits(order):
+                    return True
+    return False
+
+
+def fits(order: tuple[Operation, ...]) -> bool:
+    """Whether an order keeps real time and every read gives the newest write before it."""
+    value = 0
+    for i, one in enumerate(order):
+        if any(later.ended < one.began for later in order[i + 1 :]):
+            return False
+        if one.writes:
+            value = one.outcome
+        elif one.outcome != value:
+            return False
+    return True
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[Operation, ...]:
+    """A few operations with distinct times; reads are always answered."""
+    count = draw(st.integers(1, 5))
+    times = draw(st.permutations(range(2 * count)))
+    found = []
+    for i in range(count):
+        began, ended = sorted(times[2 * i : 2 * i + 2])
+        writes = draw(st.booleans())
+        lost = writes and draw(st.booleans())
+        value = i + 1 if writes else draw(st.integers(0, count))
+        found.append(Operation(began, NEVER if lost else ended, writes, value))
+    return tuple(found)
+
+
+@given(histories())
+def test_the_search_is_the_definition(operations: tuple[Operation, ...]) -> None:
+    """It says of every small history what trying all orders says."""
+    assert linearizable(operations) is plainly(operations)

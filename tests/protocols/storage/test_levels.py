@@ -1,0 +1,113 @@
+"""Which answers are enough: consistency levels, two readings of pending replicas, promises."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.protocols.storage.rules.history import View
+from kit.protocols.storage.rules.levels import (
+    LEVELS,
+    Level,
+    Quota,
+    enough,
+    promised,
+    quotas,
+    read_quotas,
+    write_quotas,
+)
+from tests.protocols.storage.views import NEW, OLD, VIEWS, A, B, C, X
+
+ONE_DC = (A | B | C | X,)
+MASKS = st.integers(0, 15)
+
+
+@pytest.mark.parametrize(
+    ("level", "wanted"),
+    [("ONE", 1), ("TWO", 2), ("THREE", 3), ("QUORUM", 3), ("LOCAL_QUORUM", 3), ("ALL", 4)],
+)
+def test_a_level_counts_over_the_whole_write_group(level: Level, wanted: int) -> None:
+    """While X is pending, four replicas are written to; a quorum is three of them."""
+    assert write_quotas(level, VIEWS[1], ONE_DC, 0, "whole-group") == (Quota(15, wanted),)
+
+
+def test_both_sets_wants_the_level_in_each_for_itself() -> None:
+    """In the other reading two of the old and two of the new owners are needed."""
+    wanted = write_quotas("QUORUM", VIEWS[1], ONE_DC, 0, "both-sets")
+    assert wanted == (Quota(OLD, 2), Quota(NEW, 2))
+    assert enough(wanted, B | C)
+    assert not enough(wanted, A | B)
+    assert enough(wanted, A | B | X)
+
+
+def test_the_readings_are_one_at_rest() -> None:
+    """With nothing pending there is one set."""
+    for view in (VIEWS[0], VIEWS[3]):
+        sets = [write_quotas("QUORUM", view, ONE_DC, 0, r) for r in ("whole-group", "both-sets")]
+        assert sets[0] == sets[1] == (Quota(view.writes, 2),)
+
+
+def test_pending_replicas_do_not_serve_reads() -> None:
+    """At epoch 101 a read needs two of A, B and C; X does not count."""
+    wanted = read_quotas("QUORUM", VIEWS[1], ONE_DC, 0)
+    assert wanted == (Quota(OLD, 2),)
+    assert not enough(wanted, X | A)
+
+
+def test_levels_of_datacenters() -> None:
+    """LOCAL_QUORUM counts the coordinator's datacenter, EACH_QUORUM every one that has replicas."""
+    dcs = (A | B, C | X, 16)
+    assert quotas("LOCAL_QUORUM", 15, dcs, 1) == (Quota(C | X, 2),)
+    assert quotas("EACH_QUORUM", 15, dcs, 0) == (Quota(A | B, 2), Quota(C | X, 2))
+
+
+@given(MASKS, MASKS, st.sampled_from(LEVELS), st.integers(1, 15))
+def test_more_answers_are_never_worse(some: int, more: int, level: Level, group: int) -> None:
+    """What is enough stays enough when further replicas answer."""
+    view = View(group, group, group, group)
+    wanted = write_quotas(level, view, ONE_DC, 0, "whole-group")
+    if enough(wanted, some):
+        assert enough(wanted, some | more)
+
+
+@given(st.sampled_from(("whole-group", "both-sets")), st.sampled_from((0, 1, 2)))
+def test_majorities_of_adjacent_epochs_meet(reading: str, depth: int) -> None:
+    """A read by an epoch and a write by it or the next, or the other way round, share a node."""
+    for reader, writer in ((depth, depth), (depth, depth + 1), (depth + 1, depth)):
+        reads = read_quotas("QUORUM", VIEWS[reader], ONE_DC, 0)
+        writes = write_quotas("QUORUM", VIEWS[writer], ONE_DC, 0, reading)  # type: ignore[arg-type]  # sampled
+        for read, write in itertools.product(range(16), repeat=2):
+            if enough(reads, read & VIEWS[reader].reads) and enough(
+                writes, write & VIEWS[writer].writes
+            ):
+                assert read & VIEWS[reader].reads & write & VIEWS[writer].writes
+
+
+def test_majorities_two_epochs_apart_need_not_meet() -> None:
+    """A write by epoch 100 to A and B, a read by epoch 102 from C and X: nothing in common."""
+    assert enough(write_quotas("QUORUM", VIEWS[0], ONE_DC, 0, "whole-group"), A | B)
+    assert enough(read_quotas("QUORUM", VIEWS[2], ONE_DC, 0), C | X)
+
+
+@pytest.mark.parametrize(
+    ("write", "read", "same", "factors", "kept"),
+    [
+        ("QUORUM", "QUORUM", True, (3,), True),
+        ("ALL", "QUORUM", True, (3,), True),
+        ("ONE", "QUORUM", True, (3,), False),
+        ("ALL", "ONE", True, (3,), False),
+        ("LOCAL_QUORUM", "LOCAL_QUORUM", True, (3, 3), True),
+        ("LOCAL_QUORUM", "LOCAL_QUORUM", False, (3, 3), False),
+        ("EACH_QUORUM", "LOCAL_QUORUM", False, (3, 3), True),
+        ("QUORUM", "LOCAL_QUORUM", True, (3, 3), False),
+        ("QUORUM", "QUORUM", False, (3, 3), True),
+    ],
+)
+def test_what_is_promised(
+    write: Level, read: Level, same: bool, factors: tuple[int, ...], kept: bool
+) -> None:
+    """Two levels promise something when all their sets of answers meet, and both are majorities."""
+    assert promised(write, read, same, factors) is kept

@@ -1,0 +1,42 @@
+"""Lines that describe requests are read strictly."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.errors import BadInput
+from kit.protocols.storage.rules.cells import newest, timestamp, tombstone, value, written
+from kit.protocols.storage.rules.requests import Ask, parse_ask, parse_asks
+
+
+def test_a_line_is_a_request() -> None:
+    """Coordinator, kind, level; QUORUM when none is said; a datacenter behind @."""
+    assert parse_ask("K1 write ALL") == Ask("K1", "write", "ALL")
+    assert parse_ask("K1 read") == Ask("K1", "read", "QUORUM")
+    assert parse_ask("K2@dc2 delete LOCAL_QUORUM") == Ask("K2", "delete", "LOCAL_QUORUM", "dc2")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (("write",), "requests: got 'write'; allowed: COORDINATOR"),
+        (("K1 update QUORUM",), "requests: got 'update'; allowed: one of write, delete, read"),
+        (("K1 read MOST",), "requests: got 'MOST'; allowed: one of ONE, TWO"),
+        (("K1 read quorum",), "requests: got 'quorum'"),
+        ((), "requests: got 0; allowed: 1 to 6 lines"),
+        (("K1 read",) * 7, "requests: got 7; allowed: 1 to 6 lines"),
+        (("K1@a read", "K1@b read"), "requests: got 'K1'; allowed: one datacenter a coordinator"),
+    ],
+)
+def test_other_lines_are_refused(lines: tuple[str, ...], said: str) -> None:
+    """One clear error names the field, the value and what is allowed."""
+    with pytest.raises(BadInput) as error:
+        parse_asks(lines)
+    assert said in str(error.value)
+
+
+def test_the_last_write_wins() -> None:
+    """Of two cells the later stays, a tombstone like any other; a deleted value is no value."""
+    assert newest(written(1), tombstone(2)) == tombstone(2)
+    assert newest(written(3), tombstone(2)) == written(3)
+    assert (timestamp(tombstone(2)), value(tombstone(2)), value(written(2))) == (2, 0, 2)

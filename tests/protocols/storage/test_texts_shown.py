@@ -1,0 +1,63 @@
+"""What scenario files can show of a range and its requests."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.engine.registry import entry_of
+from kit.engine.scenario import parse, run
+from kit.errors import BadInput
+from kit.protocols.dataplane.model import Dataplane
+from kit.protocols.storage.scenario_output import TEXTS, replicas
+
+TEXT = """# A plan that goes stale, shown from every side.
+model dataplane
+
+join X --tokens 150
+apply A
+apply B
+apply X
+write 1 at epoch 100
+write 1 reaches A
+write 1 reaches B
+commit X
+apply K1
+replicas B
+requests
+views
+log
+----
+"""
+
+
+PLANNED = (
+    "write 1: planned at 100, K1 knows 101; 2 of A,B,C needed, answered: A,B; "
+    "the plan is no longer valid; still on its way to C"
+)
+
+
+def test_a_scenario_file_shows_replicas_requests_views_and_log() -> None:
+    """Each of the four words shows a line a thing, from the facts of the moment."""
+    _, (shown,) = run(parse(TEXT))
+    assert shown[9:] == (
+        "B at epoch 100: reads and writes, holds write 1",
+        PLANNED,
+        "read 2: waiting",
+        "99: reads A,B,C; writes A,B,C; known to C",
+        "100: reads A,B,C; writes A,B,C; known to A,B,X",
+        "101: reads A,B,C; writes A,B,C,X; known to K1",
+        "100: split ranges (join X at 150)",
+        "101: add write replicas (join X at 150)",
+    )
+
+
+def test_an_unknown_replica_is_named() -> None:
+    """A replica that the range does not have is refused, with those that it has."""
+    model = Dataplane()
+    with pytest.raises(BadInput, match="one of A, B, C, X"):
+        replicas(model, model.start(), "Z")
+
+
+def test_the_registry_offers_them() -> None:
+    """The entry lists the four, so that scenario files may use them."""
+    assert entry_of("dataplane").texts == TEXTS

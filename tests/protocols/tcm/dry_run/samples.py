@@ -1,0 +1,48 @@
+"""The sample outputs of the lesson on rehearsals, and rings to rehearse on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kit.engine.timeline import Timeline
+from kit.operators.importers.opening import Imported, import_texts, open_ring
+from kit.protocols.tcm.dry_run.history import rehearsal_of
+from kit.protocols.tcm.rules.operations import parse_operation
+from tests.operators.printing import Host, host_id, ring_text, status_text
+
+DATA = Path(__file__).resolve().parents[4] / "notebooks" / "data"
+FILES = [DATA / "nodetool-ring.txt", DATA / "nodetool-status.txt"]
+SHOP = 'shop={"class": "NetworkTopologyStrategy", "east": 3, "west": 2}'
+KS = 'ks={"class": "SimpleStrategy", "replication_factor": 3}'
+JOIN = "join 10.20.0.10 --tokens 3000000000000000000 --dc east --rack r1"
+
+
+def cluster() -> Imported:
+    """The lesson's cluster: nine nodes and four, one of them down."""
+    return open_ring(FILES, [SHOP])
+
+
+def printed(hosts: list[Host], keyspace: str = KS) -> Imported:
+    """A cluster from what the tools print of these hosts."""
+    texts = [("ring.txt", ring_text(hosts)), ("status.txt", status_text(hosts))]
+    return import_texts(texts, [keyspace])
+
+
+def hosts(count: int, **states: str) -> list[Host]:
+    """Nodes n1, n2, … at 100, 200, …; ``n3="Down"`` says how one is."""
+    return [
+        Host(
+            f"n{i}",
+            (100 * i,),
+            health=states.get(f"n{i}", "Up"),
+            load=f"{i}.00 KiB",
+            host_id=host_id(i),
+        )
+        for i in range(1, count + 1)
+    ]
+
+
+def rehearsed(given: Imported, *lines: str, **options: Any) -> Timeline:
+    """A rehearsal of these lines, to the end."""
+    return rehearsal_of(given, tuple(map(parse_operation, lines)), **options)

@@ -1,0 +1,173 @@
+"""Bytes, losses and locks at each step of a rehearsal, against plain loops over rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kit.engine.timeline import Timeline
+from kit.operators.importers.opening import Imported
+from kit.protocols.tcm.dry_run.history import opening_state, outcome, steps
+from kit.protocols.tcm.dry_run.plan import rehearse
+from kit.protocols.tcm.facts import dry_run as facts_rehearsal
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.rules.operations import parse_operation
+from kit.ring.sizes import Stored
+from tests.protocols.tcm.dry_run.samples import JOIN, cluster, hosts, printed, rehearsed
+
+Found = dict[tuple[str, str], tuple[dict[str, int], int]]
+
+
+def plain_losses(timeline: Timeline, moment: int) -> Found:
+    """By (level, side): for each node how many rows its death breaks; and the broken rows."""
+    m: Any = timeline.model
+    s = timeline.moments[moment].state
+    dc_of = {node.name: node.dc for node in facts.nodes(m, s)}
+    found: Found = {}
+    for side in ("reads", "writes"):
+        for level in ("QUORUM", "LOCAL_QUORUM east", "LOCAL_QUORUM west"):
+            dc = level.partition(" ")[2]
+            counts: dict[str, int] = {}
+            broken = 0
+            for row in facts.rows(m, s):
+                group = [name for name in getattr(row, side) if not dc or dc_of[name] == dc]
+                needed = len(group) // 2 + 1 if group else 0
+                alive = [name for name in group if name not in s.tcm.down]
+                broken += len(alive) < needed
+                if alive and len(alive) == needed:
+                    for name in alive:
+                        counts[name] = counts.get(name, 0) + 1
+            found[level, side] = counts, broken
+    return found
+
+
+def by_level(timeline: Timeline, moment: int) -> Found:
+    """The same from the facts."""
+    found: Found = {}
+    for one in facts_rehearsal.losses(timeline.model, timeline.moments[moment].state):
+        for side in one.side.split(" and "):
+            found[one.level, side] = dict(one.nodes), one.broken
+    return found
+
+
+def test_losses_are_those_of_the_rows() -> None:
+    """At every step, each level and side: the nodes whose death breaks ranges, and how many."""
+    timeline = rehearsed(cluster(), "decommission 10.20.0.2", JOIN)
+    seen = set()
+    for moment in timeline.path():
+        wanted = plain_losses(timeline, moment)
+        assert by_level(timeline, moment) == wanted
+        seen.add(str(wanted))
+    assert len(seen) > 3
+
+
+def test_losses_after_a_further_crash() -> None:
+    """Once that node has died, its ranges are counted as broken, and others become fragile."""
+    timeline = rehearsed(cluster(), "decommission 10.20.0.2")
+    m: Any = timeline.model
+    timeline.do(next(a for a in m.actions(timeline.state) if m.verb(a) == "crash 10.20.0.5"))
+    wanted = plain_losses(timeline, timeline.at)
+    assert by_level(timeline, timeline.at) == wanted
+    assert wanted["LOCAL_QUORUM east", "reads"][1] == 3
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(4, 9), st.integers(1, 4), st.sets(st.integers(1, 9), max_size=3))
+def test_losses_with_any_number_of_replicas(count: int, rf: int, down: set[int]) -> None:
+    """With few replicas and many nodes down, too, every row counts the same."""
+    states = {f"n{i}": "Down" for i in down if i < count}
+    keyspace = f'ks={{"class": "SimpleStrategy", "replication_factor": {min(rf, count - 1)}}}'
+    timeline = rehearsed(printed(hosts(count, **states), keyspace), f"leave n{count}")
+    for moment in timeline.path():
+        wanted = plain_losses(timeline, moment)
+        assert by_level(timeline, moment) == {
+            key: value for key, value in wanted.items() if key[0] == "QUORUM"
+        }
+
+
+def test_traffic_adds_up_to_the_rehearsal_as_data() -> None:
+    """What nodes send and receive is what `plan` says of the same operation, copy by copy."""
+    given = cluster()
+    timeline = rehearsed(given, JOIN)
+    m: Any = timeline.model
+    plan = rehearse(given, parse_operation(JOIN), sizes=facts_rehearsal.sizes(m))
+    wanted = [
+        (copy.keyspace, giver, copy.target, copy.bytes)
+        for step in plan.steps
+        for copy in step.streams
+        for giver in copy.sources
+    ]
+    first = timeline.moments[timeline.at].state
+    copies = facts_rehearsal.copies(m, first)
+    assert sorted((c.keyspace, c.source, c.target, c.bytes) for c in copies) == sorted(wanted)
+    loads = facts_rehearsal.traffic(m, first)
+    assert sum(one.sends for one in loads) == sum(one.receives for one in loads) == len(wanted)
+    total = sum(size or 0 for *_, size in wanted)
+    assert sum(one.sends_bytes or 0 for one in loads) == total
+    assert loads[0].sends_bytes == max(one.sends_bytes or 0 for one in loads)
+
+
+def test_what_was_copied_stays_in_the_sums() -> None:
+    """Before the streaming nothing is done, after it all is, and so it stays to the end."""
+    timeline = rehearsed(cluster(), "decommission 10.20.0.2")
+    m: Any = timeline.model
+    shares = []
+    for moment in timeline.path():
+        copies = facts_rehearsal.copies(m, timeline.moments[moment].state)
+        shares.append((sum(c.done for c in copies), len(copies)))
+    assert shares[0] == (0, 0)
+    assert (0, 6) in shares
+    assert shares[-1] == (6, 6)
+    assert shares == sorted(shares)
+
+
+def test_unknown_sizes_are_said_to_be_unknown() -> None:
+    """Without loads and sizes the streams are counted, and bytes are None."""
+    given = cluster()
+    bare = Imported(given.epoch, given.ring, given.keyspaces)
+    timeline = rehearsed(bare, "decommission 10.20.0.2")
+    first = facts_rehearsal.traffic(timeline.model, timeline.state)[0]
+    assert (first.node, first.sends, first.sends_bytes) == ("10.20.0.2", 6, None)
+    assert steps(timeline)[0].bytes is None
+
+
+def test_sizes_of_ones_own_count() -> None:
+    """Bytes by node that were given take the place of the loads."""
+    timeline = rehearsed(cluster(), "decommission 10.20.0.2", stored=Stored((("10.20.0.2", 600),)))
+    first = facts_rehearsal.traffic(timeline.model, timeline.state)[0]
+    assert first.sends_bytes == 600
+
+
+def test_pairs_are_what_plan_refuses_beside_the_first() -> None:
+    """Two go together exactly when the second is accepted while the first is in flight."""
+    given = printed(hosts(9))
+    lines = [f"leave n{i}" for i in range(1, 10)]
+    timeline = rehearsed(given, *lines)
+    pairs = facts_rehearsal.pairs(timeline.model, opening_state(timeline))
+    assert len(pairs) == 36
+    for pair in pairs:
+        beside = rehearse(given, pair.second, in_flight=(pair.first,))
+        assert beside.accepted == (pair.refusal is None)
+        if pair.refusal is not None:
+            assert pair.first.title in pair.refusal.evidence[0]
+    assert {pair.refusal is None for pair in pairs} == {True, False}
+
+
+@pytest.mark.parametrize("shape", ["cep", "implementation"])
+def test_operations_stand_as_they_do(shape: str) -> None:
+    """First both that may begin are under way, the third waits and says for whom; in the end all
+    are done.
+    """
+    given = cluster()
+    timeline = rehearsed(
+        given, "decommission 10.20.0.2", JOIN, "decommission 10.20.0.4", shape=shape
+    )
+    m: Any = timeline.model
+    first, second, third = facts_rehearsal.planned(m, timeline.state)
+    assert (first.status, second.status, third.status) == ("under way", "under way", "planned")
+    assert third.refusal is not None
+    assert any("leave 10.20.0.2" in line for line in third.refusal.evidence)
+    assert [one.status for one in outcome(timeline)] == ["done"] * 3

@@ -1,0 +1,118 @@
+"""What is told of columns is what is told of rows, and what is kept is never another's."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.protocols.tcm.facts import large as facts_large
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.memo import MOST, kept
+from kit.protocols.tcm.panels.placement import lines
+from tests.protocols.tcm.dry_run.samples import JOIN, cluster, rehearsed
+from tests.views.frames import scenes
+
+
+@pytest.fixture
+def timeline() -> Timeline:
+    """A decommission beside a join."""
+    return rehearsed(cluster(), "decommission 10.20.0.2", JOIN)
+
+
+def test_changes_are_those_of_the_rows(timeline: Timeline) -> None:
+    """Row by row and by columns, the same ranges changed in each step, in the same way."""
+    for scene in scenes(timeline):
+        wanted = [one for one in lines(scene, "shop") if one.changed]
+        found = facts_large.changes(scene.model, scene.state, scene.before, "shop", 1000)
+        assert [one.now for one in found.rows] == [one.row for one in wanted]
+        assert found.reads == sum(one.reads.any for one in wanted)
+        assert found.writes == sum(one.writes.any for one in wanted)
+        assert found.either == len(wanted)
+
+
+def test_counts_and_lists_are_those_of_the_rows(timeline: Timeline) -> None:
+    """How many rows there are, which they are, and how many each node serves."""
+    m: Any = timeline.model
+    for moment in timeline.path():
+        s = timeline.moments[moment].state
+        rows = facts.rows(m, s, "shop")
+        assert facts_large.length(m, s, "shop") == len(rows)
+        listed = facts_large.listed(m, s, "shop", 2, 7)
+        assert [(r.label, r.reads, r.writes) for r in listed] == [
+            (r.label, r.reads, r.writes) for r in rows[2:7]
+        ]
+        tokens = [row.right for row in rows[3:5]]
+        assert [r.label for r in facts_large.rows_of(m, s, "shop", tokens, 9)] == [
+            r.label for r in rows[3:5]
+        ]
+        reads = Counter(name for row in rows for name in row.reads)
+        writes = Counter(name for row in rows for name in row.writes)
+        served = {one.node: (one.reads, one.writes) for one in facts_large.served(m, s, "shop")}
+        assert served == {n: (reads[n], writes[n]) for n in {*reads, *writes}}
+
+
+def test_rows_look_alike_when_they_are(timeline: Timeline) -> None:
+    """Two looks at rows are equal exactly when all that is shown of them is."""
+    m: Any = timeline.model
+    looks: dict[Any, bytes] = {}
+    for moment in timeline.path():
+        s = timeline.moments[moment].state
+        shown = tuple((r.label, r.reads, r.writes) for r in facts_large.listed(m, s, "shop", 0, 4))
+        looks.setdefault(shown, facts_large.look(m, s, "shop", 0, 4))
+    assert len(set(looks.values())) == len(looks) > 1
+
+
+def test_ticks_show_every_token(timeline: Timeline) -> None:
+    """Each token lies in a part of the line that has a tick; a moving node has its own."""
+    m: Any = timeline.model
+    s = timeline.state
+    found = facts_large.spread(m, s, 100)
+    assert found[0].node is None
+    apart = {one.node.name for one in found[1:] if one.node is not None}
+    assert apart == {"10.20.0.2", "10.20.0.6", "10.20.0.10"}
+    line = facts.space(m)
+    ticks = {at for one in found for at in one.bins}
+    for node in facts.nodes(m, s):
+        for token in node.tokens:
+            share = (token - line.low) / (line.high - line.low)
+            assert int(share * 100) in ticks
+
+
+def test_tables_that_are_cut_differently_have_no_columns() -> None:
+    """Where a switched-off safeguard leaves overlapping rows, rows are asked for instead."""
+    timeline = Timeline(build("tcm", {}, ("split-first",)))
+    m: Any = timeline.model
+    seen = set()
+    while timeline.forward() is not None:
+        seen.add(facts_large.length(m, timeline.state, "ks"))
+    assert None in seen
+
+
+def test_what_is_kept_is_worked_out_once_and_goes_with_its_model() -> None:
+    """A second question costs nothing; another model has its own answers; the oldest go first."""
+    one, other = build("tcm"), build("tcm")
+    calls: list[str] = []
+
+    def ask(model: Any, key: Any) -> str:
+        def work() -> str:
+            calls.append(key)
+            return f"{key} of {id(model)}"
+
+        return kept(model, key, work)
+
+    assert ask(one, "a") == ask(one, "a") != ask(other, "a")
+    assert calls == ["a", "a"]
+    for number in range(MOST):
+        ask(one, number)
+    ask(one, "a")
+    assert calls.count("a") == 3
+    ghost = weakref.ref(one)
+    del one
+    gc.collect()
+    assert ghost() is None

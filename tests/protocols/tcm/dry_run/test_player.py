@@ -1,0 +1,264 @@
+"""What `kit.rehearse` opens: the player, its panels and its figures, live and without a browser."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kit
+from kit.operators.importers.opening import import_texts, open_ring
+from kit.protocols.tcm.dry_run.player import Rehearsed, opened
+from kit.protocols.tcm.panels.dry_run import MOST_NODES, volume
+from kit.protocols.tcm.rules.operations import parse_operation
+from kit.ring.replication import Keyspace, SimpleStrategy
+from kit.views.export import export_html
+from kit.views.fragment import check_keys
+from kit.views.frame import frame
+from kit.views.panel import Scene
+from kit.views.registry import for_model
+from kit.widgets import Player
+from tests.protocols.tcm.dry_run.samples import FILES, JOIN, KS, SHOP, cluster, hosts, printed
+from tools.notebooks import LIVE
+
+FRIDAY = f"decommission 10.20.0.2\n{JOIN}\n\ndecommission 10.20.0.4\n"
+PANELS = ("planned", "deaths", "traffic")
+
+
+@pytest.fixture(scope="module")
+def friday() -> Rehearsed:
+    """Three operations on the lesson's cluster."""
+    return kit.rehearse(cluster(), FRIDAY)
+
+
+def scenes(rehearsed: Rehearsed) -> list[Scene]:
+    """Every moment of the branch that is shown."""
+    return [rehearsed.player.reel.scene(moment) for moment in rehearsed.timeline.path()]
+
+
+def drawn(scene: Scene, name: str) -> str:
+    """The words of one panel's picture."""
+    panel = next(one for one in for_model(scene.model).panels if one.name == name)
+    return panel.draw(scene).text()
+
+
+def written(scene: Scene, name: str) -> str:
+    """The same panel as text."""
+    panel = next(one for one in for_model(scene.model).panels if one.name == name)
+    return panel.text(scene)
+
+
+def test_whatever_holds_a_ring_is_opened() -> None:
+    """Files, texts, both together and what was imported before give the same ring."""
+    texts = [path.read_text(encoding="utf-8") for path in FILES]
+    wanted = open_ring(FILES, [SHOP])
+    for given in (FILES, [str(path) for path in FILES], tuple(texts), [FILES[0], texts[1]]):
+        found = opened(given, SHOP)
+        assert (found.ring, found.keyspaces) == (wanted.ring, wanted.keyspaces)
+        assert (found.loads, found.down) == (wanted.loads, wanted.down)
+    assert opened(wanted) is wanted
+    keyspace = Keyspace("ks", SimpleStrategy(2))
+    assert opened(FILES[0], keyspace) == import_texts([(FILES[0].name, texts[0])], [keyspace])
+
+
+def test_a_ring_file_is_opened() -> None:
+    """The text of a ring file, and the ring that was read from one, need no keyspace beside."""
+    text = (
+        '{"nodes": [{"name": "a", "tokens": [1]}, {"name": "b", "tokens": [9]}], "keyspaces": '
+        '[{"name": "ks", "replication": {"class": "SimpleStrategy", "replication_factor": 1}}]}'
+    )
+    by_text = kit.rehearse(text, "leave b")
+    found = kit.rehearse(by_text.ring, parse_operation("leave b"))
+    assert repr(by_text) == repr(found) == "Rehearsed(leave b: done. 4 epochs; 1 stream copied.)"
+
+
+def test_operations_are_lines() -> None:
+    """One text with several lines, several texts and operations mean the same."""
+    lines = [line for line in FRIDAY.splitlines() if line]
+    several = kit.rehearse(cluster(), lines)
+    parsed = kit.rehearse(cluster(), map(parse_operation, lines))
+    assert several.steps == parsed.steps == kit.rehearse(cluster(), FRIDAY).steps
+
+
+def test_figures_as_data(friday: Rehearsed) -> None:
+    """Steps, operations, loads and pairs are data, and agree with each other."""
+    assert [one.epoch for one in friday.steps] == list(range(1, 13))
+    assert [one.status for one in friday.operations] == ["done"] * 3
+    assert [one.refusal is None for one in friday.pairs] == [True, False, False]
+    assert sum(one.sends for one in friday.loads) == 14
+    assert friday.steps[0].busiest == "10.20.0.2"
+    assert "10.20.0.5" in friday.steps[0].fragile
+    assert friday.warnings == (
+        "10.20.0.6 is down: nothing is streamed from there, nothing acknowledged",
+    )
+
+
+def test_every_step_answers_an_operators_questions(friday: Rehearsed) -> None:
+    """At each step: bytes and streams a node, the busiest, what a death breaks, what may begin."""
+    for scene in scenes(friday):
+        views = for_model(scene.model)
+        check_keys(frame(scene, views.panels, views.macros))
+        shown = {panel.name for panel in views.panels if panel.shown is None or panel.shown(scene)}
+        assert set(PANELS) <= shown
+        for name in PANELS:
+            assert drawn(scene, name)
+            assert written(scene, name).strip()
+    now = scenes(friday)[friday.timeline.path().index(friday.timeline.at)]
+    traffic = drawn(now, "traffic")
+    assert "Most loaded source: 10.20.0.2, 464.1 GiB in 6 streams." in traffic
+    assert "10.20.0.10 0 4 382.8 GiB 0 of 4" in traffic
+    assert "LOCAL_QUORUM east shop: reads and writes ! 10.20.0.5 (3 ranges)" in drawn(now, "deaths")
+    assert "QUORUM shop: reads and writes ✓ no single node" in drawn(now, "deaths")
+    third = written(now, "planned").splitlines()[2]
+    assert third.startswith("  leave 10.20.0.4: must wait: shop (-8400832415006769670, ")
+    assert "is locked by leave 10.20.0.2" in third
+
+
+def test_before_anything_begins_each_two_are_judged(friday: Rehearsed) -> None:
+    """At the start the panel says of each two whether they may run at once, and who holds what."""
+    words = written(scenes(friday)[1], "planned")
+    assert "leave 10.20.0.2 and join 10.20.0.10 at 3000000000000000000: yes" in words
+    assert "leave 10.20.0.2 and leave 10.20.0.4: no; once the first has begun, shop (" in words
+    assert "join 10.20.0.10 at 3000000000000000000 and leave 10.20.0.4: no" in words
+
+
+def test_lamps_are_words_and_shapes(friday: Rehearsed) -> None:
+    """A lamp says yes or no to those who do not see its colour, and the badge names the danger."""
+    page = friday.player.reel.html(friday.timeline.at)
+    assert '<span class="bulb broken" role="img" aria-label="no">!</span>' in page
+    assert '<span class="bulb" role="img" aria-label="yes">✓</span>' in page
+    assert "! 8 nodes must not die" in page
+
+
+def test_a_cluster_with_nothing_to_fear_says_so() -> None:
+    """With three replicas everywhere and nobody down, any one node may die, in every step."""
+    found = kit.rehearse(cluster_of_nine(), "leave n5")
+    assert all(one.fragile == () and one.broken == 0 for one in found.steps)
+    assert "survives any one death" in found.player.reel.html(found.timeline.at)
+
+
+def cluster_of_nine() -> Any:
+    """Nine nodes, three replicas."""
+    return printed(hosts(9))
+
+
+@pytest.mark.spec("H-014")
+def test_it_is_shown_without_a_browser(friday: Rehearsed) -> None:
+    """A notebook keeps one line of text, and tables and pictures that survive being untrusted."""
+    bundle = friday._repr_mimebundle_()
+    assert LIVE in bundle
+    assert bundle["text/plain"].startswith("Rehearsed(leave 10.20.0.2: done; ")
+    assert "\n" not in bundle["text/plain"]
+    html = bundle["text/html"]
+    assert not re.search(r"<(svg|style|script|details|button)\b|\sdata-|\son\w+=", html)
+    pictures = re.findall(r'<img src="data:image/svg\+xml;base64,([^"]+)" alt="[^"]+"', html)
+    assert pictures
+    assert all(base64.b64decode(one).startswith(b"<svg") for one in pictures)
+    for words in ("10.20.0.6 is down", "most loaded source", "must not die", "Read placements"):
+        assert words in html
+
+
+def test_it_is_shown_as_text(friday: Rehearsed) -> None:
+    """As text: warnings first, a line an epoch, then every panel of the moment."""
+    text = friday.text()
+    assert text.startswith("warning: 10.20.0.6 is down")
+    assert len(re.findall(r"^\d+ +[a-z ]+ \((?:leave|join) ", text, re.MULTILINE)) == 12
+    assert text.index("If one more node dies") < text.index("Bytes and streams\n")
+
+
+def test_the_public_name_opens_it() -> None:
+    """`kit.rehearse` is the notebook's; the rehearsal as data keeps its own name."""
+    from kit.protocols.tcm.dry_run import plan as rehearsal
+    from kit.protocols.tcm.dry_run import player as live
+
+    assert kit.rehearse is live.rehearse
+    assert rehearsal.rehearse is not kit.rehearse
+
+
+def test_one_may_act_and_fork(friday: Rehearsed) -> None:
+    """A further crash in the past begins a branch; its step shows what is broken now."""
+    player = kit.rehearse(cluster(), "decommission 10.20.0.2").player
+    tip = player.timeline.tip
+    player.act("crash 10.20.0.5")
+    assert len(player.timeline.branches()) == 2
+    assert "3 ranges without a quorum" in player.reel.html(player.timeline.at)
+    player.goto(tip)
+    assert "without a quorum" not in player.reel.html(tip)
+
+
+def test_other_players_do_not_show_these_panels() -> None:
+    """Rings that nobody owns are played as before."""
+    player = Player("tcm/bootstrap")
+    shown = {p.name for p in player.reel.panels if p.shown is None or p.shown(player.reel.scene(0))}
+    assert not shown & set(PANELS)
+
+
+def test_it_is_exported_with_its_panels(friday: Rehearsed, tmp_path: Path) -> None:
+    """The page to hand out holds the same panels, within its limit."""
+    made = export_html(friday.timeline, tmp_path / "friday.html")
+    page = made.path.read_text(encoding="utf-8")
+    assert made.size <= 500_000
+    assert "Planned operations" in page
+
+
+def test_names_of_a_cluster_are_only_text() -> None:
+    """A node named like markup changes nothing: it is escaped wherever it stands."""
+    odd = "<img src=x onerror=alert(1)>"
+    text = (
+        f'{{"nodes": [{{"name": "{odd}", "tokens": [1]}}, {{"name": "b", "tokens": [9]}}], '
+        '"keyspaces": [{"name": "<b>", "replication": {"class": "SimpleStrategy", '
+        '"replication_factor": 1}}]}'
+    )
+    found = kit.rehearse(text, "leave b")
+    assert odd not in found.static()
+    assert odd not in found.player.reel.html(found.timeline.at)
+    assert odd not in found.box.children[0].value
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        *((None, "?"), (0, "0 bytes"), (1, "1 byte"), (1023, "1023 bytes"), (1024, "1.0 KiB")),
+        *((1536, "1.5 KiB"), (5 * 2**30, "5.0 GiB"), (3 * 2**50, "3.0 PiB")),
+    ],
+)
+def test_bytes_in_words(size: int | None, words: str) -> None:
+    """Bytes are said in the unit that suits them, unknown ones as a question mark."""
+    assert volume(size) == words
+
+
+def test_large_rehearsals_show_sums() -> None:
+    """Of many rows the changed ones are listed, the others found; long runs are drawn on demand."""
+    rows = [
+        {"name": f"n{i}", "tokens": [1000 * i + 10 * j for j in range(6)], "rack": f"r{i % 3}"}
+        for i in range(120)
+    ]
+    tokens = ",".join(str(20_000 * j + 5) for j in range(1, 6))
+    found = kit.rehearse(ring_of(rows), f"join x --tokens {tokens}", keyspaces=KS)
+    words = drawn(found.player.reel.scene(found.timeline.at), "placements")
+    assert "725 ranges" in words
+    assert "find a token, range or node" in words
+    assert found.player.reel.undrawn > 100
+    inner = next(i for i, node in enumerate(found.player.reel.nodes) if node[1] is None)
+    assert "applies epoch" in found.player.reel.html(inner)
+
+
+def test_of_many_senders_the_busiest_are_listed() -> None:
+    """A newcomer among forty nodes takes from most of them: a table and a matrix of the busiest."""
+    rows = [{"name": f"n{i}", "tokens": [100 * i, 100 * i + 5000]} for i in range(1, 41)]
+    tokens = ",".join(str(100 * i + 50) for i in range(1, 41))
+    found = kit.rehearse(ring_of(rows), f"join x --tokens {tokens}", keyspaces=KS)
+    senders = [one for one in found.loads if one.sends]
+    assert len(senders) > 2 * MOST_NODES
+    words = drawn(found.player.reel.scene(found.timeline.at), "traffic")
+    assert f"{len(found.loads) - MOST_NODES - 1} more nodes not listed" in words
+    assert "others" in words
+
+
+def ring_of(rows: list[dict[str, Any]]) -> str:
+    """A ring file without keyspaces."""
+    return json.dumps({"partitioner": {"low": 0, "high": 200_000}, "nodes": rows, "keyspaces": []})

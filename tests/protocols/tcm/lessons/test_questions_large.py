@@ -1,0 +1,106 @@
+"""Predictions on large clusters: right where a loop over the rows says so too."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.errors import KitError
+from kit.lessons import late, losses, misses, predict, senders, spread
+from kit.protocols.tcm.spark.histories import history, sample
+from kit.protocols.tcm.spark.pipelines import Pipeline, pipeline
+from kit.spark.trace_reports import PlainTraces
+from kit.spark.traces import as_tables, drawn
+
+
+@pytest.fixture(scope="module")
+def job() -> Pipeline:
+    """A join among sixty nodes in two datacenters."""
+    town = sample(60, 8)
+    return pipeline(None, history(town.ring, town.keyspaces, [town.join()]), parts=3)
+
+
+def places(job: Pipeline) -> dict[str, str]:
+    """The rack of each node."""
+    return {row.node: f"{row.dc}/{row.rack}" for row in job.ownership(0).itertuples()}
+
+
+def test_the_spread_is_that_of_the_rows(job: Pipeline) -> None:
+    """The largest share, added up over the rows at rest, lies between the bounds of the answer."""
+    names, held = job.history.ring.names, dict.fromkeys(job.history.ring.names, 0)
+    for row in job.table("replicas").to_pylist():
+        if row["step"] == 0:
+            for code in row["reads"]:
+                held[names[code]] += row["right"] - row["left"]
+    shares = [width for width in held.values() if width]
+    most = max(shares) * len(shares) / sum(shares)
+    asked = predict(job, spread)
+    wanted = sum(most >= bound for bound in (1.25, 1.5, 2.0))
+    verdict = asked.answer(asked.choices[wanted])
+    assert verdict.passed
+    assert f"serves {most:.2f} times the mean" in repr(verdict)
+    assert not asked.answer("none of these").passed
+
+
+def test_senders_stand_where_the_streams_begin(job: Pipeline) -> None:
+    """The racks are those of the nodes in the table of streams; where none is, none are asked."""
+    racks, names = places(job), job.history.ring.names
+    rows = job.table("streams").to_pylist()
+    sending = {racks[names[row["source"]]] for row in rows}
+    assert predict(job, senders).answer(*sorted(sending)).passed
+    still = sample(4, 2, dcs=1)
+    with pytest.raises(KitError, match="nothing is streamed"):
+        predict(pipeline(None, history(still.ring, still.keyspaces)), senders)
+
+
+def test_losses_are_tried_one_by_one(job: Pipeline) -> None:
+    """A loss is right when some range, at some step, has too few replicas left for a level."""
+    racks, names = places(job), job.history.ring.names
+    right = set()
+    for row in job.table("replicas").to_pylist():
+        for side in ("reads", "writes"):
+            group = [racks[names[code]] for code in row[side]]
+            for level, asked in (("QUORUM", group), *local(group)):
+                for loss, worst in fewest(asked).items():
+                    if worst < len(asked) // 2 + 1 and (loss, level[:5]) != ("datacenter", "LOCAL"):
+                        right.add(f"one {loss}, {level}")
+    assert right
+    assert predict(job, losses).answer(*right).passed
+
+
+def local(group: list[str]) -> list[tuple[str, list[str]]]:
+    """What is asked by coordinators of either datacenter."""
+    return [(f"LOCAL_QUORUM {dc}", [r for r in group if r.startswith(dc)]) for dc in ("dc1", "dc2")]
+
+
+def fewest(racks: list[str]) -> dict[str, int]:
+    """How many of these replicas are left, at worst, when one of each kind is lost."""
+    dcs = [rack.partition("/")[0] for rack in racks]
+    return {
+        "node": len(racks) - 1,
+        "rack": len(racks) - max(map(racks.count, racks)),
+        "datacenter": len(racks) - max(map(dcs.count, dcs)),
+    }
+
+
+def test_pairs_that_miss_are_named_with_a_range() -> None:
+    """With all safeguards no pair misses; with old writers dropped early one does, and the verdict
+    shows the first such range.
+    """
+    town = sample(30, 4, dcs=1)
+    whole, broken = (
+        pipeline(None, history(town.ring, town.keyspaces, [town.join()], off=off), parts=2)
+        for off in ((), ("old-writer-stays",))
+    )
+    assert predict(whole, misses).answer("none of these").passed
+    verdict = predict(broken, misses).answer("reader at 2, writer at 3")
+    assert verdict.passed
+    assert "reads {" in repr(verdict)
+
+
+def test_late_nodes_are_those_of_the_epochs() -> None:
+    """The nodes two epochs behind are those in the rows of epochs."""
+    runs = [as_tables(drawn(seed, nodes=7), f"seed-{seed}") for seed in range(4)]
+    rows = [row for run in runs for row in run["epochs"].to_pylist()]
+    behind = {row["node"] for row in rows if row["newest"] - row["applied"] >= 2}
+    assert behind
+    assert predict(PlainTraces(*runs), late).answer(*behind).passed

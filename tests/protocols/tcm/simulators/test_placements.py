@@ -1,0 +1,299 @@
+"""The placement simulator: random growth and shrinking, looked at after every event."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.model import fingerprint
+from kit.engine.timeline import Timeline
+from kit.engine.trace import dumps, loads
+from kit.errors import BadInput
+from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.parameters import TcmParameters
+from kit.protocols.tcm.rules import history as rules_history
+from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel
+from kit.protocols.tcm.rules.steps import usual_steps
+from kit.protocols.tcm.simulators import plain
+from kit.protocols.tcm.simulators.columns import COLUMNS, Columns
+from kit.protocols.tcm.simulators.drawing import Size, draw
+from kit.protocols.tcm.simulators.driving import Driver
+from kit.protocols.tcm.simulators.placements import Simulation, simulate
+from kit.widgets import Player
+from tests.house.source import ROOT
+
+AT_ONCE = (1, 3, 5)
+FACTORS = (2, 3, 5)
+OPERATIONS = {
+    "join": "join X --tokens 350",
+    "leave": "leave C",
+    "move": "move C --tokens 650",
+    "replace": "replace C Z",
+    "remove": "remove C",
+}
+
+
+@pytest.mark.spec("B-078", "B-079")
+@pytest.mark.parametrize("at_once", AT_ONCE)
+@pytest.mark.parametrize("rf", FACTORS)
+def test_fifty_nodes_come_and_go(rf: int, at_once: int) -> None:
+    """A cluster that grows to 50 nodes and shrinks again, so many operations at once, keeps every
+    column at every event: RF replicas, pending ones only while a range moves, owners everywhere,
+    and the simple model's reads and writes, row by row; at rest, the ring's own replicas.
+    """
+    found = simulate(rf, nodes=50, rf=rf, parallelism=at_once)
+    assert found.ok, (found.verdict, found.witness)
+    assert found.most_nodes == 50
+    assert 1 <= found.at_once <= at_once
+    assert found.at_once > 1 or at_once == 1
+    assert len(found.turns) > 350
+    assert all(turn.looked.reads == (rf, rf) for turn in found.turns)
+    assert {turn.looked.writes for turn in found.turns} == {(rf, rf), (rf, rf + 1)}
+    assert all((turn.looked.over > 0) == (turn.looked.writes[1] > rf) for turn in found.turns)
+    last = found.turns[-1].looked
+    assert (last.under_way, last.over) == (0, 0)
+    assert last.rows < 15
+
+
+@pytest.mark.spec("B-078", "B-079")
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"strategy": "network", "dcs": 2, "racks": 3, "nodes": 22, "rf": 2},
+        {"strategy": "network", "dcs": 2, "racks": 2, "nodes": 12, "rf": 3, "tokens": 2},
+        {"strategy": "network", "racks": 2, "nodes": 10, "rf": 3, "shape": "implementation"},
+        {"nodes": 12, "rf": 2, "tokens": 3, "cancelling": 0.3},
+        {"nodes": 14, "rf": 3, "parallelism": 5, "shape": "implementation", "cancelling": 0.3},
+    ],
+    ids=str,
+)
+def test_datacenters_racks_and_several_tokens(sizes: dict[str, Any]) -> None:
+    """Racks, datacenters, several tokens a node, many cancels and the published shape of the
+    protocol: the same columns hold.
+    """
+    for seed in range(2):
+        found = simulate(seed, **sizes)
+        assert found.ok, (seed, found.verdict, found.witness)
+        assert found.most_nodes == sizes["nodes"]
+
+
+@pytest.mark.spec("B-078")
+@pytest.mark.parametrize("shape", ["cep", "implementation"])
+@pytest.mark.parametrize("kind", OPERATIONS)
+def test_cancelled_at_every_step(kind: str, shape: str) -> None:
+    """Every operation, cancelled after each of its steps, keeps every column, and the tables end
+    as they began; once writes were dropped nobody may cancel.
+    """
+    model = TcmCluster(
+        TcmParameters(nodes=7, rf=3, operations=(OPERATIONS[kind],), cancels=1, shape=shape)  # type: ignore[arg-type]  # a plain text of the parameters
+    )
+    columns = Columns(model)
+    steps = usual_steps(kind, shape)  # type: ignore[arg-type]  # plain texts of the parameters
+    cancelled = []
+    for after in range(1, len(steps)):
+        driver = Driver(model)
+        assert driver.bring_about(Begin(model.tcm.cluster.operations[0]))
+        node = driver.metadata.sequences[0].node
+        for _ in range(after - 1):
+            assert driver.bring_about(Advance(node))
+        if not driver.bring_about(Cancel(node)):
+            continue
+        cancelled.append(steps[after - 1])
+        assert columns.looked(driver.state.tcm.events).faults == ()
+        while driver.metadata.sequences:
+            assert driver.bring_about(Advance(node))
+            assert columns.looked(driver.state.tcm.events).faults == ()
+        assert model.snapshot(driver.state).placements == model.snapshot(model.start()).placements
+    last = "mid" if shape == "implementation" else "switch-reads"
+    assert cancelled == [*steps[: steps.index(last) + 1]]
+
+
+@pytest.mark.spec("B-078")
+def test_cancels_are_drawn_at_every_step() -> None:
+    """Over a few seeds, operations of every kind are cancelled by chance, after every step."""
+    drawn: set[tuple[str, str]] = set()
+    for seed in range(8):
+        drawn.update(simulate(seed, nodes=16, rf=2, cancelling=0.3).cancelled)
+    steps = {"join": ("split", "add-writes", "switch-reads"), "leave": ("add-writes",)}
+    assert {(kind, step) for kind, names in steps.items() for step in names} <= drawn
+    assert {kind for kind, _ in drawn} == {"join", "leave", "move", "replace", "remove"}
+
+
+@pytest.mark.spec("B-079")
+def test_every_interleaving_of_a_small_case_agrees() -> None:
+    """The columns are properties: a complete search, cancels included, finds none broken."""
+    parameters = TcmParameters(nodes=4, rf=2, operations=("join X --tokens 150",), cancels=1)
+    model = TcmCluster(parameters)
+    found = check(model, Columns(model).properties())
+    assert found.complete
+    assert found.states > 1000
+
+
+@pytest.mark.spec("B-079")
+def test_the_simple_model_is_independent() -> None:
+    """It imports nothing of the kit: what is wrong in the engine is not wrong in it."""
+    text = (ROOT / "kit/protocols/tcm/simulators/plain.py").read_text(encoding="utf-8")
+    nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Import | ast.ImportFrom)]
+    named = {n.module if isinstance(n, ast.ImportFrom) else n.names[0].name for n in nodes}
+    assert {str(name).split(".")[0] for name in named} <= sys.stdlib_module_names
+
+
+@pytest.mark.spec("B-079")
+@pytest.mark.parametrize(
+    ("off", "broken"),
+    [
+        ("write-before-read", "reads agree"),
+        ("old-writer-stays", "writes agree"),
+        ("range-locks", "replicas"),
+        ("two-event-cancel", "reads agree"),
+        ("split-first", "owners"),
+        ("merge-equality", "reads agree"),
+    ],
+)
+def test_a_missing_safeguard_is_found(off: str, broken: str) -> None:
+    """With a safeguard of the placements off some step is not as the simple model has it; the run,
+    made small, opens in the player and fails in the same column.
+    """
+    found = simulate(0, nodes=10, rf=2, off=(off,))
+    assert found.verdict == broken
+    assert found.turns[-1].looked.faults
+    assert all(not turn.looked.faults for turn in found.turns[:-1])
+    loaded = Timeline.load(loads(dumps(found.trace())))
+    assert fingerprint(loaded.state) == fingerprint(found.timeline().state)
+    small = found.timeline(small=True)
+    assert len(small.moments) <= len(loaded.moments)
+    model = small.model
+    assert isinstance(model, TcmCluster)
+    assert Columns(model).looked(small.state.tcm.events).fault(broken)
+    assert Player(small).timeline is small
+
+
+def test_a_small_run_needs_all_its_events() -> None:
+    """Of a run of hundreds of steps one join and one leave remain."""
+    found = simulate(0, nodes=10, rf=2, off=("merge-equality",))
+    assert len(found.actions) > 300
+    small = found.timeline(small=True)
+    verbs = [small.model.verb(small.moments[at].action) for at in small.path()[1:]]
+    assert [verb.split()[0] for verb in verbs if verb.startswith(("join", "leave"))] == [
+        "join",
+        "leave",
+    ]
+    assert len(verbs) < 40
+
+
+@pytest.mark.spec("B-079")
+@pytest.mark.parametrize("planted", ["engine", "simple model"])
+def test_a_planted_bug_is_found(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistake in the engine's deltas, or in the simple model's walk, makes the two disagree."""
+    if planted == "engine":
+        real = rules_history.apply
+        calls: list[Any] = []
+
+        def forgetful(placement: Any, delta: Any, **options: Any) -> Any:
+            calls.append(delta)
+            return placement if len(calls) % 17 == 0 else real(placement, delta, **options)
+
+        monkeypatch.setattr(rules_history, "apply", forgetful)
+    else:
+        real_walk = plain.replicas
+        monkeypatch.setattr(
+            plain,
+            "replicas",
+            lambda line, places, factors, token: real_walk(line, places, factors, token + 1),
+        )
+    assert not simulate(1, nodes=10, rf=3).ok
+
+
+@pytest.mark.spec("B-078")
+def test_the_same_seed_gives_the_same_run() -> None:
+    """Two simulations of a seed are equal to the last field; another seed is another run."""
+    one, again, other = (simulate(seed, nodes=10, rf=2) for seed in (3, 3, 4))
+    assert one == again
+    assert one.actions != other.actions
+
+
+@pytest.mark.spec("B-078")
+def test_the_table_says_what_a_student_needs() -> None:
+    """Each event has a row with its counts and a sign for each column; what is left out is told;
+    a failing run shows its end and the witness; all of it is escaped.
+    """
+    found = simulate(7)
+    rows = found.rows()
+    assert len(rows) == len(found.turns)
+    assert set(COLUMNS) < set(rows[0])
+    text = repr(found)
+    assert text.splitlines()[1].split("  ")[0] == "epoch"
+    assert f"Shown: 12 of {len(rows)} events" in text
+    assert "Every column is kept at every event." in text
+    assert "✗" not in text
+    bundle = found._repr_mimebundle_()
+    assert bundle["text/plain"] == text
+    assert bundle["text/html"].count("<tr") == 13
+    failed = simulate(0, nodes=10, rf=2, off=("range-locks",))
+    assert f"✗ {COLUMNS['replicas']}: (" in repr(failed)
+    assert len(failed.table(0, 1000).rows) == len(failed.turns)
+    odd = Simulation(1, Size(), (), failed.turns, (), 0, 1, 5, (), "replicas", "<b>&")
+    assert "<b>&" not in odd._repr_mimebundle_()["text/html"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ({"nodes": 3}, "nodes: got 3; allowed: a number from 4"),
+        ({"nodes": 1000}, "nodes: got 1000"),
+        ({"rf": 0}, "rf: got 0"),
+        ({"parallelism": 0}, "parallelism: got 0"),
+        ({"strategy": "netwrk"}, "strategy: got 'netwrk'; allowed: one of network"),
+        ({"shape": "CEP"}, "shape: got 'CEP'"),
+        ({"cancelling": 1.0}, "cancelling: got 1.0"),
+        ({"dcs": 9}, "dcs: got 9"),
+        ({"racks": 0}, "racks: got 0"),
+        ({"tokens": 0}, "tokens: got 0"),
+        ({"off": ("range-lock",)}, "safeguard: got 'range-lock'; allowed: one of range-locks"),
+        ({"node": 12}, "size: got 'node'; allowed: one of nodes"),
+        ({"nodes": "12"}, "nodes: got '12'"),
+    ],
+    ids=str,
+)
+def test_sizes_have_limits(sizes: dict[str, Any], said: str) -> None:
+    """A size out of its limits is refused in one line, before anything runs."""
+    with pytest.raises(BadInput, match=said):
+        simulate(1, **sizes)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", None])
+def test_a_seed_is_a_whole_number(seed: Any) -> None:
+    """Seeds are whole numbers from 0 on."""
+    with pytest.raises(BadInput, match="seed: got "):
+        simulate(seed)
+
+
+def test_a_newcomer_may_leave_again() -> None:
+    """The list of operations may be about nodes that others of it bring, and not about others."""
+    operations = ("join X --tokens 150", "move X --tokens 350", "leave X")
+    model = TcmCluster(TcmParameters(operations=operations))
+    driver = Driver(model)
+    for operation in model.tcm.cluster.operations:
+        assert driver.bring_about(Begin(operation))
+        while driver.metadata.sequences:
+            assert driver.bring_about(Advance("X"))
+    assert model.snapshot(driver.state).placements == model.snapshot(model.start()).placements
+    with pytest.raises(BadInput, match=r"tokens\[0\]: got 99999"):
+        TcmCluster(TcmParameters(operations=("join X --tokens 150", "move X --tokens 99999")))
+    with pytest.raises(BadInput, match="node: got 'Y'"):
+        TcmCluster(TcmParameters(operations=("join X --tokens 150", "leave Y")))
+
+
+def test_what_is_drawn_fits_the_size() -> None:
+    """No token is drawn twice, and every operation is about a node that there is by then."""
+    drawn = draw(5, Size(nodes=20, rf=3, tokens=2))
+    tokens = [t for node in drawn.parameters.members for t in node.tokens]
+    tokens += [t for x in (*drawn.growing, *drawn.shrinking) for t in x.tokens]
+    assert len(tokens) == len(set(tokens))
+    known = {node.name for node in drawn.parameters.members}
+    known |= {x.node for x in drawn.growing if x.kind in ("join", "replace")}
+    assert {x.target or x.node for x in drawn.growing if x.kind != "join"} <= known

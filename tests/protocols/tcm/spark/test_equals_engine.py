@@ -1,0 +1,233 @@
+"""What Spark computes part by part is what the engine of the class says, row for row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from kit.protocols.tcm.spark import charts
+from kit.protocols.tcm.spark.histories import History, history, sample
+from kit.protocols.tcm.spark.pipelines import Plain, pipeline
+from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy
+from kit.ring.tokens import small
+from kit.ring.topology import Node, Ring
+from tests.spark import plainly
+
+RING = Ring.of(
+    (
+        *(
+            Node(name, (100 + 10 * i, 400 + 10 * i), f"dc{i % 2 + 1}", f"r{i // 2 % 3 + 1}")
+            for i, name in enumerate("abcdefgh")
+        ),
+        Node("edge", (0, 900), "dc1", "r1"),
+    ),
+    small(1000),
+)
+KEYSPACES = (
+    Keyspace("far", NetworkTopologyStrategy((("dc1", 3), ("dc2", 2)))),
+    Keyspace("near", SimpleStrategy(3)),
+    Keyspace("near-too", SimpleStrategy(3)),
+)
+OPERATIONS = ("join x --tokens 155,720,990 --dc dc2 --rack r2", "leave d", "remove a")
+FIRST, LAST = 50, 995  # tokens inside the first and the last range
+PARTS: tuple[Any, ...] = (1, (FIRST, LAST), (FIRST, 130, 133, 155, 425, 800, 950, LAST))
+
+
+@pytest.fixture(scope="module")
+def planned() -> History:
+    """Three operations, one after the other, in two groups of keyspaces."""
+    return history(RING, KEYSPACES, OPERATIONS)
+
+
+@pytest.fixture(scope="module")
+def truth() -> dict[str, list[list[plainly.Line]]]:
+    """The engine's rows of each keyspace at every epoch."""
+    model = plainly.engine(RING, KEYSPACES, *OPERATIONS)
+    return {k.name: plainly.tables(model, k.name) for k in KEYSPACES}
+
+
+def ordered(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a frame in an order of their own, lists as lists."""
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    plain = [
+        {
+            k: list(v) if hasattr(v, "__len__") and not isinstance(v, str) else v
+            for k, v in row.items()
+        }
+        for row in rows
+    ]
+    return sorted(plain, key=repr)
+
+
+@pytest.mark.spec("H-020")
+@pytest.mark.parametrize("parts", PARTS, ids=("one part", "both ends", "many"))
+def test_replicas_are_the_engines(
+    spark: Any, planned: History, truth: dict[str, list[list[plainly.Line]]], parts: Any
+) -> None:
+    """At three partition counts, also with bounds inside the first and the last range, every row
+    of every keyspace and step is the engine's, in its order.
+    """
+    made = pipeline(spark, planned, parts=parts)
+    assert made.history.ring.rights[0] > FIRST
+    rows = made.table("replicas").toArrow().to_pylist()
+    for keyspace, group in planned.keyspaces:
+        assert plainly.from_arrow(rows, planned.ring.names, group) == truth[keyspace]
+
+
+@pytest.mark.spec("H-016", "H-020")
+@pytest.mark.parametrize("parts", PARTS, ids=("one part", "both ends", "many"))
+def test_reports_do_not_depend_on_the_partitions(spark: Any, planned: History, parts: Any) -> None:
+    """Every report is the same from Spark at any partition count and from this process alone."""
+    alone = Plain(planned, 1, {"near": 10**9, "near-too": 1})
+    made = pipeline(spark, planned, parts=parts, sizes={"near": 10**9, "near-too": 1})
+    assert ordered(made.measures) == ordered(alone.measures)
+    assert ordered(made.streams()) == ordered(alone.streams())
+    ours, theirs = made.quorums(), alone.quorums()
+    count = len(made.case.parts)
+    assert set(ours["tasks"]) == {count}
+    assert ordered(ours.drop(columns="tasks")) == ordered(theirs.drop(columns="tasks"))
+    for name in ("tokens", "ranges"):
+        assert ordered(made.table(name).toArrow().to_pandas()) == ordered(
+            alone.table(name).to_pandas()
+        )
+
+
+@pytest.mark.spec("H-016")
+def test_quorums_are_judged_as_in_class(
+    planned: History, truth: dict[str, list[list[plainly.Line]]]
+) -> None:
+    """For every pair of adjacent epochs, ranges are counted as the rule for single ranges does."""
+    report = Plain(planned, 3).quorums()
+    for keyspace, names in (("far", "far"), ("near", "near, near-too")):
+        steps = truth[keyspace]
+        rows = report[report["keyspaces"] == names]
+        found = {(r.reader, r.writer): (r.ranges, r.missed) for r in rows.itertuples()}
+        wanted = {
+            pair: plainly.missed(steps[pair[0]], steps[pair[1]])
+            for pair in plainly.adjacent(len(steps))
+        }
+        assert found == wanted
+        assert set(rows["missed"]) == {0}
+
+
+@pytest.mark.spec("H-016")
+def test_a_missing_safeguard_shows_in_the_quorums(spark: Any) -> None:
+    """With old writers dropped at the read switch, Spark finds the pairs of epochs and the number
+    of ranges in which a majority misses another, as the single-range rule does; and names one.
+    """
+    off = ("old-writer-stays",)
+    keyspaces = (Keyspace("near", SimpleStrategy(3)),)
+    planned = history(RING, keyspaces, ["move b --tokens 333,666"], off=off)
+    report = pipeline(spark, planned, parts=(FIRST, 300, LAST)).quorums()
+    model = plainly.engine(RING, keyspaces, "move b --tokens 333,666", off=off)
+    steps = plainly.tables(model, "near")
+    found = {(r.reader, r.writer): (r.ranges, r.missed) for r in report.itertuples()}
+    assert found == {
+        pair: plainly.missed(steps[pair[0]], steps[pair[1]])
+        for pair in plainly.adjacent(len(steps))
+    }
+    bad = report[report["missed"] > 0]
+    assert len(bad)
+    assert bad["witness"].str.contains("reads {").all()
+
+
+def test_ownership_is_what_the_rows_say(
+    planned: History, truth: dict[str, list[list[plainly.Line]]]
+) -> None:
+    """Each node's share of the line at each step, summed up over the engine's rows by fractions."""
+    alone = Plain(planned, 4)
+    for group, keyspace in enumerate(("far", "near")):
+        for step, lines in enumerate(truth[keyspace]):
+            report = alone.ownership(step, group).set_index("node")
+            for side, column in ((2, "reads_share"), (3, "writes_share")):
+                wanted = plainly.shares(lines, side, 1000)
+                found = {name: v for name, v in report[column].items() if v}
+                assert found == pytest.approx(wanted, rel=1e-12)
+
+
+def test_what_is_affected_is_what_the_rows_say(
+    planned: History, truth: dict[str, list[list[plainly.Line]]]
+) -> None:
+    """Changed, moving and over-replicated ranges are counted as they stand in the engine's rows."""
+    report = Plain(planned, 3).affected(1)
+    for step, lines in enumerate(truth["near"]):
+        row = report.iloc[step]
+        known = {
+            (left, right, frozenset(reads), frozenset(writes))
+            for left, right, reads, writes in truth["near"][max(step - 1, 0)]
+        }
+        changed = [x for x in lines if (x[0], x[1], frozenset(x[2]), frozenset(x[3])) not in known]
+        assert (row["ranges"], row["changed"]) == (len(lines), len(changed))
+        assert row["moving"] == sum(set(r) != set(w) for _, _, r, w in lines)
+        assert row["extra"] == sum(max(len({*r, *w}) - 3, 0) for _, _, r, w in lines)
+
+
+def test_locked_ranges_are_the_engines(planned: History) -> None:
+    """A row is locked where the engine says that an operation in flight holds it."""
+    model = plainly.engine(RING, KEYSPACES, *OPERATIONS)
+    state = plainly.to_rest(model)
+    rows = Plain(planned, 3).table("replicas").to_pylist()
+    for step in range(len(planned.stages)):
+        held = {
+            (row.left, row.right)
+            for row in plainly.facts.rows(model, state, "near", step)
+            if row.locked_by is not None
+        }
+        found = {
+            (r["left"], r["right"])
+            for r in rows
+            if r["step"] == step and r["group"] == 1 and r["locked"]
+        }
+        assert found == held
+
+
+def test_availability_is_what_the_rows_say(
+    planned: History, truth: dict[str, list[list[plainly.Line]]]
+) -> None:
+    """For every loss of a node, rack or datacenter, at every level, before the node that is dead
+    counts: the worst unit, and what it costs, are those found by trying each on the engine's rows.
+    """
+    places = {n.name: (n.dc, n.rack) for n in (*RING.nodes, Node("x", (), "dc2", "r2"))}
+    unit_of = {
+        "node": {name: name for name in places},
+        "rack": {name: "/".join(place) for name, place in places.items()},
+        "dc": {name: dc for name, (dc, _) in places.items()},
+    }
+    report = Plain(planned, 5).availability(0)
+    alive_steps = [s.step for s in planned.stages if "remove" not in s.operation][:-1]
+    report = report[report["step"].isin(alive_steps) & (report["loss"] != "none")]
+    assert len(report) == len(alive_steps) * 4 * 2 * 3
+    for row in report.itertuples():
+        among = {
+            n
+            for n, (dc, _) in places.items()
+            if row.level in ("ONE", "QUORUM") or dc == row.level.removeprefix("LOCAL_QUORUM ")
+        }
+        lines = truth["far"][row.step]
+        side = 2 if row.side == "read" else 3
+        costs = {
+            unit: plainly.lost(lines, side, unit_of[row.loss], unit, among, row.level == "ONE")
+            for unit in set(unit_of[row.loss].values())
+        }
+        harmful = {unit: cost for unit, cost in costs.items() if cost[0]}
+        assert row.harmful == len(harmful)
+        if harmful:
+            assert (row.ranges, round(row.share * 1000)) == costs[row.worst]
+            assert row.share * 1000 == max(width for _, width in harmful.values())
+
+
+@pytest.mark.spec("H-019")
+def test_thousands_of_nodes_have_the_engines_sizes(spark: Any) -> None:
+    """Two thousand nodes, tablets apart: what each node serves, what is streamed, the histogram and
+    its words are the same from Spark as from this process.
+    """
+    town = sample(2000, 16)
+    planned = history(town.ring, town.keyspaces, [town.join(), "leave n7"])
+    made, alone = (pipeline(one, planned, parts=6, sizes={"ks": 10**15}) for one in (spark, None))
+    assert made.ownership().equals(alone.ownership())
+    assert ordered(made.streams()) == ordered(alone.streams())
+    ours, theirs = charts.ownership(made), charts.ownership(alone)
+    assert (ours.png, ours.words) == (theirs.png, theirs.words)
+    assert "after: 2000 nodes" in ours.words

@@ -1,0 +1,134 @@
+"""Parts of the line: wherever it is cut, the rows are the engine's."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from kit.errors import BadInput, Refused
+from kit.protocols.tcm.rules.history import enact, initial
+from kit.protocols.tcm.rules.metadata import Advance, Begin
+from kit.protocols.tcm.rules.operations import Operation, parse_operation
+from kit.protocols.tcm.rules.steps import Switches
+from kit.protocols.tcm.spark.histories import History, history, sample
+from kit.protocols.tcm.spark.parts import cut_at, cut_evenly
+from kit.protocols.tcm.spark.pipelines import Plain
+from kit.ring.replication import Keyspace, Replication
+from kit.ring.tokens import MURMUR3
+from kit.ring.topology import Ring
+from tests.ring.draws import replications, rings, token_lists
+from tests.spark import plainly
+
+
+@st.composite
+def planned(draw: st.DrawFn) -> tuple[History, tuple[Operation, ...], Replication]:
+    """A drawn ring, a replication, and one or two operations that may be done on it."""
+    ring: Ring = draw(rings())
+    replication = draw(replications())
+    operations = []
+    for place in range(draw(st.integers(1, 2))):
+        kind = draw(st.sampled_from(("join", "leave", "move", "remove")))
+        own = set(ring.tokens.tolist())
+        free = [t for t in draw(token_lists(ring.space, 4)) if t not in own]
+        name = draw(st.sampled_from(ring.names)) if kind != "join" else f"x{place}"
+        tokens = tuple(free) if kind in ("join", "move") else ()
+        assume(tokens or kind not in ("join", "move"))
+        operations.append(Operation(kind, name, tokens, force=True))
+    try:
+        found = history(ring, (Keyspace("ks", replication),), operations)
+    except (BadInput, Refused):
+        assume(False)
+    return found, tuple(operations), replication
+
+
+def engine(found: History, operations: tuple[Operation, ...]) -> list[list[plainly.Line]]:
+    """The rows at every epoch as the metadata log of the class gives them."""
+    keyspaces = (Keyspace("ks", found.groups[0]),)
+    snapshots = [initial(found.ring, keyspaces, 0)]
+    for operation in operations:
+        event: Begin | Advance = Begin(operation)
+        while event is not None:
+            snapshots.append(enact(snapshots[-1], event, Switches()))
+            if snapshots[-1].metadata.sequence(operation.node) is None:
+                break
+            event = Advance(operation.node)
+    names = found.ring.names
+    return [
+        [
+            (read.left, read.right, read.replicas, write.replicas)
+            for read, write in zip(
+                s.placements[0].reads.rows(names), s.placements[0].writes.rows(names), strict=True
+            )
+        ]
+        for s in snapshots
+    ]
+
+
+@given(planned(), st.data())
+def test_any_cut_gives_the_engines_rows(
+    case: tuple[History, tuple[Operation, ...], Replication], data: st.DataObject
+) -> None:
+    """Whatever the ring, the replication, the operations and the bounds: every row, in order."""
+    found, operations, _ = case
+    space = found.ring.space
+    inside = st.integers(space.low + 1, space.high - 1)
+    near = [t + d for t in found.ring.tokens.tolist() for d in (-1, 0, 1)]
+    near = [t for t in near if space.low < t < space.high]
+    bounds = data.draw(st.lists(st.one_of(inside, st.sampled_from(near or [space.low + 1]))))
+    rows = Plain(found, bounds).table("replicas").to_pylist()
+    assert plainly.from_arrow(rows, found.ring.names, 0) == engine(found, operations)
+
+
+@given(rings(), st.integers(1, 40))
+def test_even_parts_cover_the_line(ring: Ring, count: int) -> None:
+    """Parts follow each other from end to end, and each has a range."""
+    parts = cut_evenly(ring, count)
+    assert len(parts) == min(count, len(ring.rights))
+    assert (parts[0].left, parts[-1].right) == (ring.space.low, ring.space.high)
+    assert all(a.right == b.left for a, b in pairwise(parts))
+    sizes = [sum(p.left < right <= p.right for right in ring.rights.tolist()) for p in parts]
+    assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize("bound", [MURMUR3.low, MURMUR3.high, 2**70, "a"])
+def test_bounds_that_make_no_sense_are_refused(bound: Any) -> None:
+    """A bound that is no token within the line is named."""
+    with pytest.raises(BadInput, match="parts: got"):
+        cut_at(sample(3, 2).ring, (bound,))
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5])
+def test_counts_that_make_no_sense_are_refused(count: Any) -> None:
+    """There is one part at least, and no half ones."""
+    with pytest.raises(BadInput, match="parts: got"):
+        cut_evenly(sample(3, 2).ring, count)
+
+
+def test_operations_are_judged_before_anything_runs() -> None:
+    """An unknown node, an operation that must not begin, and a safeguard that cannot go, are said
+    before any worker starts.
+    """
+    drawn = sample(4, 2, dcs=1, racks=1)
+    with pytest.raises(BadInput, match="node: got 'nobody'"):
+        history(drawn.ring, drawn.keyspaces, ["leave nobody"])
+    with pytest.raises(Refused, match="only 2 node"):
+        history(drawn.ring, drawn.keyspaces, ["leave n1", "leave n2"])
+    with pytest.raises(BadInput, match="off: got 'range-locks'"):
+        history(drawn.ring, drawn.keyspaces, ["leave n1"], off=["range-locks"])
+    with pytest.raises(BadInput, match="keyspaces: got"):
+        history(drawn.ring, ())
+    assert parse_operation(drawn.join("y").text) == drawn.join("y")
+
+
+def test_samples_are_repeatable() -> None:
+    """The same seed gives the same ring; limits are named."""
+    assert sample(9, 8, seed=3).ring == sample(9, 8, seed=3).ring
+    assert sample(9, 8, seed=3).ring != sample(9, 8, seed=4).ring
+    with pytest.raises(BadInput, match="nodes: got 0"):
+        sample(0)
+    with pytest.raises(BadInput, match="dcs: got 5"):
+        sample(4, dcs=5)

@@ -1,0 +1,132 @@
+"""The placement simulator over many seeds on Spark: the same rows, open to anybody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nbformat
+import pyarrow as pa
+import pytest
+
+from kit.errors import BadInput, KitError
+from kit.protocols.tcm.simulators.placements import simulate
+from kit.protocols.tcm.spark.simulating import (
+    SIMULATIONS,
+    VIOLATIONS,
+    replay,
+    simulations,
+    violations,
+)
+from kit.spark.sweeping import reopen, sweep
+from tests.house.source import ROOT
+
+SMALL: dict[str, Any] = {"nodes": 7, "rf": 2}
+
+
+def rows_of(frame: Any) -> list[dict[str, Any]]:
+    """The rows in the order of their seeds, as plain data."""
+    rows = [row.asDict() for row in frame.collect()] if hasattr(frame, "collect") else None
+    return sorted(rows if rows is not None else frame.to_pylist(), key=lambda row: row["seed"])
+
+
+@pytest.mark.spec("H-017", "B-078")
+def test_spark_simulates_what_one_process_does(spark: Any) -> None:
+    """Cut into four tasks, and without Spark, the same seeds give the same rows; all are
+    clean, and every one runs again here to the same result.
+    """
+    seeds = range(2, 8)
+    plain = simulations(None, seeds, **SMALL)
+    assert plain.schema.equals(SIMULATIONS.arrow)
+    expected = rows_of(plain)
+    assert [row["seed"] for row in expected] == list(seeds)
+    assert rows_of(simulations(spark, seeds, tasks=4, **SMALL)) == expected
+    assert {row["verdict"] for row in expected} == {"clean"}
+    for row in expected:
+        found = replay(row)
+        assert found == simulate(row["seed"], **SMALL)
+        assert (row["events"], row["steps"]) == (len(found.turns), len(found.actions))
+    empty = violations(simulations(spark, seeds, tasks=2, **SMALL))
+    assert empty.count() == 0
+
+
+@pytest.mark.spec("H-017", "B-079")
+def test_violations_of_simulations_and_walks_are_one_table(spark: Any) -> None:
+    """With a safeguard off the failing seeds of both stand in one table, the same on Spark and
+    without; each row's trace opens as it failed, and a simulation runs again to the same witness.
+    """
+    off = ("merge-equality",)
+    operations = ("leave D",)
+    walks: dict[str, Any] = {
+        "parameters": {"nodes": 4, "operations": operations},
+        "off": off,
+        "steps": 60,
+    }
+    tables = [
+        violations(
+            simulations(engine, range(4), off=off, nodes=8, rf=2),
+            sweep(engine, "tcm", range(4), **walks),
+        )
+        for engine in (spark, None)
+    ]
+    on_spark, plain = [row.asDict() for row in tables[0].collect()], tables[1].to_pylist()
+    assert on_spark == plain
+    assert [column.name for column in VIOLATIONS.columns] == list(plain[0])
+    assert {row["source"] for row in plain} == {"simulation", "walk"}
+    for row in plain:
+        assert len(reopen(row).path()) == row["steps"] + 1
+    for row in rows_of(simulations(None, range(4), off=off, nodes=8, rf=2)):
+        assert replay(row).witness == row["witness"]
+
+
+def test_a_row_that_was_changed_is_told() -> None:
+    """What is no row is refused; a row whose run ends otherwise here is told so."""
+    row = rows_of(simulations(None, range(1), **SMALL))[0]
+    with pytest.raises(BadInput, match="row: got "):
+        replay({"seed": 1})
+    with pytest.raises(BadInput, match="size: got 'node'"):
+        replay({**row, "size": '{"node": 3}'})
+    with pytest.raises(KitError, match="the simulation of seed 0 ends here as clean, not as"):
+        replay({**row, "fingerprint": "0" * 16})
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"seeds": [1, 2]}, r"seeds: got '\[1, 2\]'; allowed: a range"),
+        ({"seeds": range(-3, 3)}, r"seeds: got 'range\(-3, 3\)'"),
+        ({"off": ("S-99",)}, "safeguard: got 'S-99'"),
+        ({"rf": 0}, "rf: got 0"),
+        ({"racs": 2}, "size: got 'racs'; allowed: one of racks"),
+    ],
+    ids=str,
+)
+def test_bad_input_is_told_before_any_task(given: dict[str, Any], said: str) -> None:
+    """What cannot be simulated is refused at once."""
+    words: dict[str, Any] = {"seeds": range(3), **given}
+    with pytest.raises(BadInput, match=said):
+        simulations(object(), words.pop("seeds"), **words)
+
+
+def test_only_tables_of_one_kind_are_gathered() -> None:
+    """Nothing, a mixture, or another table cannot be gathered."""
+    table = simulations(None, range(1), **SMALL)
+    for tables in ((), (table, object())):
+        with pytest.raises(BadInput, match="tables: got "):
+            violations(*tables)
+    with pytest.raises(BadInput, match="rows of simulations or of a sweep"):
+        violations(pa.table({"seed": [1]}))
+
+
+@pytest.mark.spec("H-017", "H-020")
+def test_the_notebook_says_the_same_without_spark(capsys: pytest.CaptureFixture[str]) -> None:
+    """The cells of the lesson that use Spark print what is stored when they run in one process."""
+    notebook = nbformat.read(ROOT / "notebooks" / "07-find-the-bug.ipynb", as_version=4)
+    names: dict[str, Any] = {"spark": None}
+    exec("from kit.protocols.tcm.spark.simulating import replay, simulations, violations", names)
+    exec("from kit.spark.sweeping import sweep", names)
+    asked = [cell for cell in notebook.cells if "simulations(spark" in cell.source]
+    asked += [cell for cell in notebook.cells if cell.source.startswith("again = replay(")]
+    assert len(asked) == 2
+    for cell in asked:
+        exec(cell.source, names)
+        assert capsys.readouterr().out == "".join(output.text for output in cell.outputs)

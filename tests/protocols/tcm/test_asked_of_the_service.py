@@ -1,0 +1,187 @@
+"""What the metadata service and the log owe everybody: valid events, slow ranges, peers, tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.log import InstantLog, LogParameters, log_of
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.errors import Refused
+from kit.protocols.tcm.facts.moment import rows
+from kit.protocols.tcm.rules.metadata import Cancel
+
+
+def play(parameters: dict[str, Any], *verbs: str) -> Any:
+    """The history of these verbs; one that must wait raises its refusal."""
+    timeline: Any = Timeline(build("tcm", parameters))
+    for verb in verbs:
+        do(timeline, verb)
+    return timeline
+
+
+def do(timeline: Any, verb: str) -> None:
+    """Do what one verb says."""
+    model, state = timeline.model, timeline.state
+    for action in (*model.actions(state), *(action for action, _ in model.waiting(state))):
+        if model.verb(action) == verb:
+            timeline.do(action)
+            return
+    raise AssertionError(verb)
+
+
+LEAVE_OR_REPLACE = {"nodes": 4, "operations": ("leave D", "replace D Y")}
+
+
+@pytest.mark.spec("B-003", "B-004")
+def test_a_proposal_is_checked_against_what_is_committed() -> None:
+    """Once the leave of D is committed, D cannot be replaced, though Y has not heard of it."""
+    timeline = play(LEAVE_OR_REPLACE, "leave D")
+    assert timeline.state.log.learned[timeline.model.codes["Y"]] == 0
+    with pytest.raises(Refused, match="D already takes part in an operation: leave D"):
+        do(timeline, "replace D Y")
+
+
+@pytest.mark.spec("B-006")
+@pytest.mark.parametrize(("nodes", "rf"), [(3, 3), (5, 5), (2, 2)])
+def test_too_few_may_not_be_left(nodes: int, rf: int) -> None:
+    """With as many nodes as replicas no node may leave; with one more it may."""
+    last = "ABCDEF"[nodes - 1]
+    operations = {"rf": rf, "operations": (f"leave {last}",)}
+    with pytest.raises(Refused, match=f"only {nodes - 1} nodes? "):
+        play({"nodes": nodes, **operations}, f"leave {last}")
+    assert play({"nodes": nodes + 1, **operations}, f"leave {last}").at == 1
+
+
+APART = {
+    "nodes": 10,
+    "rf": 3,
+    "operations": ("join X --tokens 250", "join Y --tokens 750"),
+}
+
+
+@pytest.mark.spec("B-020", "B-008")
+def test_a_slow_range_holds_back_only_its_own_operation() -> None:
+    """With the replicas of X's ranges silent, Y's join goes on to its end, and X's does not."""
+    timeline = play(APART, "join X --tokens 250", "join Y --tokens 750")
+    model = timeline.model
+    sequence = model.tcm.sequence(timeline.state.tcm, "X")
+    quiet = {
+        model.names[code] for b in model.barriers(timeline.state, sequence) for code in b.replicas
+    }
+    while True:
+        ready = [
+            action
+            for action in model.actions(timeline.state)
+            if action.action.node not in quiet and "X" not in model.verb(action).split()
+        ]
+        if not ready:
+            break
+        timeline.do(ready[0])
+    metadata = model.snapshot(timeline.state).metadata
+    assert [one.node for one in metadata.sequences] == ["X"]
+    assert metadata.sequences[0].done == 1
+    with pytest.raises(Refused, match=r"waiting at the barrier|has not applied epoch"):
+        do(timeline, "commit X")
+
+
+@pytest.mark.spec("B-021")
+def test_only_who_has_applied_acknowledges() -> None:
+    """An entry that waits above a gap acknowledges nothing; applied, it does."""
+    given = {"rf": 1, "window": 2, "holds": True}
+    timeline = play(given, "join X --tokens 150", "apply X", "apply B", "commit X", "apply X")
+    with pytest.raises(Refused, match="epoch 2 is applied by 1 of 2"):
+        do(timeline, "stream X: B to X")
+    do(timeline, "apply B")
+    do(timeline, "stream X: B to X")
+
+
+@pytest.mark.spec("B-037", "B-038")
+def test_any_peer_serves_a_part_of_the_one_log() -> None:
+    """Asking in any order, with peers that lag, nobody ever has anything but a prefix."""
+    model: Any = InstantLog(LogParameters(("A", "B", "C"), epoch=100, peers=True))
+    entries = log_of(f"event {i}" for i in range(4))
+    start = model.start()
+    start = type(start)(entries, start.learned, start.held)
+    seen, todo = {start}, [start]
+    partial = False
+    while todo:
+        state = todo.pop()
+        for action, after in model.successors(state):
+            asked = type(action).__name__ == "CatchUp"
+            if asked:
+                sent = model.answered(state, action)
+                i, peer = model.index[action.node], model.index[action.peer]
+                assert sent == tuple(range(101 + state.learned[i], 101 + state.learned[peer]))
+                assert after.learned[i] == state.learned[peer]
+                partial |= after.learned[i] < len(entries)
+            if after not in seen:
+                seen.add(after)
+                todo.append(after)
+    assert partial
+    assert len(seen) == 5**3
+    assert all(prop.check(state) is None for prop in model.properties for state in seen)
+
+
+@pytest.mark.spec("B-037")
+def test_catching_up_from_peers_breaks_nothing() -> None:
+    """With peers to ask, the searched bootstrap reaches the same verdict."""
+    found = check(build("tcm", {"peers": True}))
+    assert found.violation is None
+    assert found.complete
+
+
+@pytest.mark.spec("B-057", "B-058")
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_a_cancel_adds_events_and_restores(steps: int) -> None:
+    """After each step: nothing leaves the log, and every range is as before the bootstrap."""
+    timeline = play({"rf": 3, "cancels": 1}, "join X --tokens 150")
+    before = rows(timeline.model, timeline.model.start())
+    while len(timeline.state.tcm.events) < steps:
+        timeline.forward()
+    committed = tuple(timeline.state.tcm.events)
+    do(timeline, "cancel X")
+    assert tuple(timeline.state.tcm.events)[: len(committed)] == committed
+    while timeline.model.snapshot(timeline.state).metadata.sequences:
+        timeline.forward()
+    assert tuple(timeline.state.tcm.events)[: len(committed)] == committed
+    assert isinstance(timeline.state.tcm.events[len(committed)], Cancel)
+    assert rows(timeline.model, timeline.state) == before
+
+
+@pytest.mark.spec("B-059")
+def test_no_opinion_cancels() -> None:
+    """However long X is silent its join stays pending; the wish to give it up is refused."""
+    timeline = play({"crashes": 1, "cancels": 1}, "join X --tokens 150", "crash X")
+    with pytest.raises(Refused, match="only operators cancel"):
+        do(timeline, "give-up X by A")
+    for _ in range(40):
+        if timeline.forward() is None:
+            break
+        if timeline.state.tcm.down == ():
+            timeline.back()
+            break
+    assert [one.node for one in timeline.model.snapshot(timeline.state).metadata.sequences] == ["X"]
+    do(timeline, "cancel X")
+
+
+@pytest.mark.spec("B-081")
+def test_a_test_holds_any_commit_and_any_way_back() -> None:
+    """What is held is refused with that reason, for each node and commit; released, it goes on."""
+    given = {"holds": True, "rf": 1}
+    timeline = play(given, "join X --tokens 150", "hold apply B", "hold commit X", "apply X")
+    for verb in ("apply B", "commit X"):
+        with pytest.raises(Refused, match=f"the test holds it back: {verb}"):
+            do(timeline, verb)
+    for verb in ("release apply B", "apply B", "release commit X", "commit X"):
+        do(timeline, verb)
+    assert len(timeline.state.tcm.events) == 2
+    whats = {
+        action.action.what
+        for action in timeline.model.actions(timeline.state)
+        if type(action.action).__name__ == "Hold"
+    }
+    assert whats == {"commit X", *(f"apply {name}" for name in timeline.model.names)}

@@ -1,0 +1,180 @@
+"""The progress barrier: who must have applied what before the next step, and its evidence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.protocols.tcm.facts import moment as facts
+from kit.ring.replication import Keyspace, NetworkTopologyStrategy
+from kit.ring.topology import Node
+from tests.protocols.tcm.driving import Drive
+
+
+def rf3(**parameters: Any) -> Drive:
+    """The ring of the RF 3 example, with X's join split and its write replicas added."""
+    drive = Drive(rf=3, epoch=99, **{"operations": ("join X --tokens 150",), **parameters})
+    return drive.act("join X --tokens 150").commit("X")
+
+
+def barrier(drive: Drive, right: int = 150, dc: str | None = None) -> facts.BarrierRow:
+    """The barrier of the range that ends there."""
+    rows = drive.operation().barriers
+    return next(row for row in rows if row.right == right and dc in (None, row.dc))
+
+
+def test_three_of_four_must_know() -> None:
+    """The range that X gains waits until 3 of {A, B, C, X} have applied the epoch of the step."""
+    drive = rf3()
+    row = barrier(drive)
+    assert (row.label, row.epoch, row.needed) == ("(100, 150]", 101, 3)
+    assert (set(row.replicas), row.acked, row.met) == ({"A", "B", "C", "X"}, (), False)
+    drive.act("apply A", "apply X")
+    assert not barrier(drive).met
+    drive.act("apply B")
+    assert barrier(drive).met
+    assert barrier(drive).acked == ("B", "A", "X")
+    assert barrier(drive).missing == ("C",)
+
+
+def test_applying_an_earlier_epoch_does_not_count() -> None:
+    """Only nodes at the epoch of the step count; those that know the one before do not."""
+    drive = Drive(rf=3, operations=("join X --tokens 150",)).act("join X --tokens 150")
+    drive.act("apply A", "apply B", "apply X", "commit X", "apply X")
+    assert barrier(drive).acked == ("X",)
+
+
+def test_the_refusal_is_the_evidence() -> None:
+    """A waiting step says how many have applied the epoch, range by range, and who is missing."""
+    drive = Drive(rf=3, epoch=99, operations=("join X --tokens 150",)).act("join X --tokens 150")
+    refusal = drive.act("apply X", "apply B").refusal("commit X")
+    assert refusal.reason == (
+        "waiting at the barrier: epoch 100 is applied by 2 of 4 replicas of (0, 100], 3 are needed"
+    )
+    assert set(refusal.missing) == {"A", "C"}
+    (line,) = (line for line in refusal.evidence if line.startswith("(100, 150]"))
+    assert line == "(100, 150]: needs 3; applied by B, X; missing C, A"
+    assert not any(row.met for row in drive.operation().barriers)
+
+
+def test_every_range_has_its_own_majority() -> None:
+    """With RF 2 ranges have different replicas: all must reach their own majority."""
+    drive = Drive(operations=("join X --tokens 150",)).act("join X --tokens 150", "apply X")
+    drive.act("apply A", "apply C")
+    met = {row.label: row.met for row in drive.operation().barriers}
+    assert met == {
+        "(0, 100]": True,  # A and X of A, B, X
+        "(100, 150]": True,  # C and X of B, C, X
+        "(150, 200]": False,  # C of B, C: nobody comes or goes, and both must know of the cut
+        "(300, 400]": True,
+    }
+    drive.act("apply B", "commit X")
+
+
+def test_streams_wait_at_the_barrier_too() -> None:
+    """Streaming may not begin before a majority knows of the new writer: later writes reach it."""
+    drive = rf3()
+    assert "waiting at the barrier" in drive.refusal("stream X: A to X").reason
+    drive.act("apply A", "apply B", "apply X", "stream X: A to X")
+
+
+def test_the_driver_must_know_its_own_last_step() -> None:
+    """A majority without X is not enough: X reads in its metadata what comes next."""
+    drive = rf3().act("apply A", "apply B", "apply C")
+    assert barrier(drive).met
+    refusal = drive.refusal("commit X")
+    assert refusal.missing == ("X",) or "streaming" in refusal.reason
+    drive.repeat("stream ")
+    assert drive.refusal("commit X").missing == ("X",)
+
+
+@pytest.mark.parametrize("kind", ["remove", "replace"])
+def test_dead_nodes_are_not_counted(kind: str) -> None:
+    """A node that is gone for good is in no barrier; the majority is of those that are left."""
+    text = "remove B" if kind == "remove" else "replace B Z"
+    drive = Drive(nodes=5, rf=3, operations=(text,)).act(text)
+    for row in drive.operation().barriers:
+        assert "B" not in row.replicas
+        assert row.needed == len(row.replicas) // 2 + 1
+    assert [row.name for row in facts.nodes(drive.model, drive.state) if not row.up] == ["B"]
+
+
+def test_a_node_that_is_merely_down_is_counted() -> None:
+    """A crashed replica may come back, so that it counts among those who must know."""
+    drive = rf3(crashes=1).act("crash C")
+    assert "C" in barrier(drive).replicas
+    assert drive.refusal("apply C").missing == ("C",)
+    drive.repeat("apply ")
+    assert barrier(drive).missing == ("C",)
+    assert barrier(drive).met
+
+
+DATACENTERS: dict[str, Any] = {
+    "members": (
+        *(Node(f"a{i}", (i * 100,), "dc1") for i in range(1, 4)),
+        *(Node(f"b{i}", (i * 100 + 50,), "dc2") for i in range(1, 4)),
+    ),
+    "low": 0,
+    "high": 1000,
+    "keyspaces": (Keyspace("ks", NetworkTopologyStrategy((("dc1", 3), ("dc2", 3)))),),
+    "operations": ("join X --tokens 120 --dc dc1",),
+}
+
+
+def test_majorities_of_each_datacenter_in_the_implementation() -> None:
+    """The implementation asks for a majority in every datacenter, the text for one over all."""
+    both = {}
+    for shape in ("cep", "implementation"):
+        drive = Drive(shape=shape, **DATACENTERS).act("join X --tokens 120 --dc dc1")
+        drive.commit("X")
+        both[shape] = [
+            (row.dc, row.needed, len(row.replicas))
+            for row in drive.operation().barriers
+            if row.right == 120
+        ]
+        drive.act("apply X", "apply a1", "apply a2", "apply a3")
+        assert barrier(drive, 120, "dc2" if shape == "implementation" else None).met is (
+            shape == "cep"
+        )
+    assert both == {"cep": [(None, 4, 7)], "implementation": [("dc1", 3, 4), ("dc2", 2, 3)]}
+
+
+@pytest.mark.parametrize(
+    ("text", "waits"),
+    [
+        ("join X --tokens 150", False),
+        ("move B --tokens 450", False),
+        ("replace B Z", False),
+        ("leave B", True),
+        ("remove B", True),
+    ],
+)
+def test_between_prepare_and_start(text: str, waits: bool) -> None:
+    """In the implementation only leave and remove wait for prepare; the driver must know it."""
+    drive = Drive(nodes=5, shape="implementation", operations=(text,)).act(text)
+    node = drive.operation().node
+    assert bool(drive.operation().barriers) is waits
+    if node != "B" or text != "remove B":
+        drive.act(f"apply {node}")
+    assert (f"commit {node}" in drive.verbs()) is not waits
+    drive.repeat("apply ").act(f"commit {node}")
+
+
+@pytest.mark.parametrize("shape", ["cep", "implementation"])
+def test_barriers_are_made_of_rows_that_exist(shape: str) -> None:
+    """At every step of every operation each barrier has replicas and can be met by them."""
+    for text in ("leave B", "move B --tokens 450", "remove B", "replace B Z"):
+        drive = Drive(nodes=5, rf=3, shape=shape, operations=(text,)).act(text)
+        node = drive.operation().node
+        while drive.metadata.sequence(node) is not None:
+            rows = drive.operation().barriers
+            assert all(0 < row.needed <= len(row.replicas) for row in rows)
+            drive.commit(node)
+
+
+def test_barriers_can_be_left_out() -> None:
+    """Without barriers the log alone orders the steps: nobody but the driver need know."""
+    drive = Drive(barrier=False, operations=("join X --tokens 150",)).act("join X --tokens 150")
+    assert drive.operation().barriers == ()
+    drive.act("apply X", "commit X")

@@ -1,0 +1,140 @@
+"""Cancelling: compensating events restore what was before, as long as old replicas still write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.rules.steps import transitions
+from tests.protocols.tcm.driving import Drive
+from tests.protocols.tcm.test_sequences import CASES, SHAPES
+
+SEQUENCES = [case for case in CASES if not case[1].startswith("assassinate")]
+
+
+def begun(shape: str, text: str, steps: int = 1, **parameters: Any) -> tuple[Drive, str]:
+    """The operation with ``steps`` events committed."""
+    drive = Drive(nodes=5, shape=shape, cancels=1, operations=(text,), **parameters).act(text)
+    node = drive.operation().node
+    return drive.commit(node, steps - 1), node
+
+
+def steps_before_the_drop(shape: str, text: str) -> int:
+    """How many events an operation has before old write replicas are dropped."""
+    return SHAPES[shape][text].index("drop-writes" if shape == "cep" else "finish")
+
+
+@pytest.mark.parametrize(("shape", "text"), SEQUENCES)
+def test_a_cancel_restores_what_was_before(shape: str, text: str) -> None:
+    """Whenever it is cancelled, an operation leaves the tables, ring and locks that it found."""
+    before = Drive(nodes=5).table()
+    for steps in range(1, steps_before_the_drop(shape, text) + 1):
+        drive, node = begun(shape, text, steps)
+        drive.act(f"cancel {node}").finish(node)
+        assert drive.table() == before
+        assert drive.at_rest()
+        assert facts.operations(drive.model, drive.state) == ()
+        assert drive.dark() == []
+        drive.complete(text)
+        assert drive.at_rest()
+
+
+@pytest.mark.parametrize(("shape", "text"), SEQUENCES)
+def test_one_event_before_the_read_switch_two_after(shape: str, text: str) -> None:
+    """Before the read switch one epoch undoes all; after it reads go back first, then writes."""
+    last = steps_before_the_drop(shape, text)
+    for steps in range(1, last + 1):
+        drive, node = begun(shape, text, steps)
+        epoch = facts.epoch(drive.model, drive.state)
+        before_cancel = drive.table()
+        drive.act(f"cancel {node}")
+        if steps < last:
+            assert facts.operations(drive.model, drive.state) == ()
+            assert facts.epoch(drive.model, drive.state) == epoch + 1
+            continue
+        assert drive.operation().cancelling
+        reads = {left: reads for left, _, reads, _ in drive.table()}
+        writes = {left: set(writes) for left, _, _, writes in drive.table()}
+        assert writes == {left: set(group) for left, _, _, group in before_cancel}
+        old = {left: r for left, _, r, _ in begun(shape, text, steps - 1)[0].table()}
+        assert reads == old
+        drive.commit(node)
+        assert facts.epoch(drive.model, drive.state) == epoch + 2
+        words = [line.text for line in facts.log(drive.model, drive.state)][-2:]
+        assert words == [
+            "cancel: reads back to the old replicas",
+            "cancel: writes back to the old replicas",
+        ]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_barrier_between_the_two_events(shape: str) -> None:
+    """Writes go back only when a majority knows that reads have: 3 of {A, B, C, X} with RF 3."""
+    join = "join X --tokens 150"
+    drive = Drive(rf=3, shape=shape, cancels=1, operations=(join,)).act(join).commit("X", 2)
+    drive.ready().act("cancel X", "apply A", "apply B")
+    assert "waiting at the barrier" in drive.refusal("commit X").reason
+    drive.act("apply C")
+    row = next(row for row in drive.operation().barriers if row.right == 150)
+    assert (set(row.replicas), row.needed) == ({"A", "B", "C", "X"}, 3)
+    drive.act("commit X")
+
+
+def test_anybody_carries_a_cancel_out() -> None:
+    """The joiner whose operation is undone need not live: that is why an operator cancels."""
+    join = "join X --tokens 150"
+    drive = Drive(rf=3, cancels=1, crashes=1, operations=(join,)).act(join).commit("X", 2)
+    drive.act("crash X", "cancel X").repeat("apply ").act("commit X")
+    assert drive.at_rest()
+
+
+@pytest.mark.parametrize("text", ["leave B", "move B --tokens 450", "remove B"])
+def test_no_way_back_once_writes_are_dropped(text: str) -> None:
+    """When old write replicas are dropped they lag for good, so that a cancel is refused."""
+    drive, node = begun("cep", text, SHAPES["cep"][text].index("drop-writes") + 1)
+    assert drive.refusal(f"cancel {node}").reason == (
+        "old write replicas are dropped already: there is no way back"
+    )
+
+
+def test_only_so_many_cancels() -> None:
+    """A run has a budget of cancellations, so that a search ends."""
+    join = "join X --tokens 150"
+    drive = Drive(cancels=1, operations=(join,)).act(join, "cancel X", join)
+    assert "budget" in drive.refusal("cancel X").reason
+    assert not [verb for verb in Drive(operations=(join,)).act(join).verbs() if "cancel" in verb]
+
+
+def test_others_go_on() -> None:
+    """Cancelling one operation leaves another in flight as it is."""
+    joins = ("join X --tokens 550", "join Y --tokens 850")
+    drive = Drive(nodes=10, rf=3, cancels=1, operations=joins).act(*joins).commit("Y", 2)
+    rows = {
+        row.right: row
+        for row in facts.rows(drive.model, drive.state)
+        if row.locked_by == "join Y at 850"
+    }
+    drive.act("cancel X")
+    after = {row.right: row for row in facts.rows(drive.model, drive.state)}
+    assert rows
+    assert all(after[right] == row for right, row in rows.items())
+    drive.finish("Y")
+    assert drive.at_rest()
+
+
+@pytest.mark.parametrize(("shape", "text"), SEQUENCES)
+def test_the_diagram_has_the_cancel_edges(shape: str, text: str) -> None:
+    """The diagram's cancel edges leave exactly the states in which a cancel is possible."""
+    kind = text.split(maxsplit=1)[0]
+    table = transitions(kind, shape)  # type: ignore[arg-type]  # plain texts of the parameters
+    edges = {start for start, event, _ in table if event in ("cancel", "cancel-reads")}
+    possible = set()
+    drive = Drive(nodes=5, shape=shape, cancels=1, operations=(text,)).act(text)
+    node = drive.operation().node
+    while drive.metadata.sequence(node) is not None:
+        if f"cancel {node}" in drive.verbs():
+            possible.add(drive.operation().state)
+        drive.commit(node)
+    assert possible == edges

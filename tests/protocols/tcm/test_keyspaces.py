@@ -1,0 +1,305 @@
+"""Keyspaces, strategies, racks and datacenters, vnodes, and rings smaller than the factor."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.rules.barrier import majority
+from kit.ring.reference import replicas_reference
+from kit.ring.replication import (
+    EverywhereStrategy,
+    Keyspace,
+    LocalStrategy,
+    NetworkTopologyStrategy,
+    SimpleStrategy,
+)
+from kit.ring.topology import Node
+from tests.protocols.tcm.driving import Drive
+
+JOIN = "join X --tokens 150"
+RACKS = (
+    Node("a1", (100,), "dc1", "r1"),
+    Node("b1", (150,), "dc2", "r1"),
+    Node("a2", (200,), "dc1", "r1"),
+    Node("b2", (250,), "dc2", "r2"),
+    Node("a3", (300,), "dc1", "r2"),
+    Node("b3", (350,), "dc2", "r1"),
+    Node("a4", (400,), "dc1", "r2"),
+    Node("b4", (450,), "dc2", "r2"),
+)
+SEVERAL = (
+    Keyspace("one", SimpleStrategy(1)),
+    Keyspace("three", SimpleStrategy(3)),
+    Keyspace("same", SimpleStrategy(3)),
+    Keyspace("wide", NetworkTopologyStrategy((("dc1", 2), ("dc2", 1)))),
+    Keyspace("all", EverywhereStrategy()),
+    Keyspace("own", LocalStrategy()),
+)
+
+
+def ring(**parameters: Any) -> Drive:
+    """Eight nodes in two datacenters of two racks, with six keyspaces."""
+    return Drive(**{"members": RACKS, "low": 0, "high": 1000, "keyspaces": SEVERAL, **parameters})
+
+
+def natural(
+    nodes: tuple[facts.NodeRow, ...], keyspace: Keyspace, token: int, drive: Drive
+) -> set[str]:
+    """The replicas of a token by the readable reference."""
+    owners = [node for node in nodes if node.status in ("joined", "leaving", "moving")]
+    return set(replicas_reference(owners, keyspace.replication, token, facts.space(drive.model)))
+
+
+@pytest.mark.spec("A-008", "A-014")
+def test_several_keyspaces_at_one_epoch() -> None:
+    """Keyspaces with different replication have their own tables at the same epoch, all at rest."""
+    drive = ring()
+    assert facts.keyspaces(drive.model) == ("one", "three", "same", "wide", "all", "own")
+    for keyspace in SEVERAL[:-1]:
+        for token in (1, 120, 260, 444, 999):
+            wanted = natural(facts.nodes(drive.model, drive.state), keyspace, token, drive)
+            assert drive.groups(token, keyspace.name) == (wanted, wanted)
+    assert facts.at_rest(drive.model, drive.state)
+
+
+@pytest.mark.spec("A-014")
+def test_equal_replication_shares_placements() -> None:
+    """Keyspaces with equal replication share one computed placement; rows name all of them."""
+    drive = ring(operations=("join X --tokens 170",))
+    assert len(drive.metadata.groups) == 4
+    assert drive.table("three") == drive.table("same")
+    drive.act("join X --tokens 170")
+    rows = {row.keyspace for row in drive.operation().barriers}
+    assert {"three", "same"} <= rows
+    assert drive.metadata.keyspaces_of(drive.metadata.group_of("same")) == ("three", "same")
+
+
+def test_a_local_keyspace_has_no_rows() -> None:
+    """Each node keeps its own local data: there is nothing to place, lock, stream or wait for."""
+    drive = ring(operations=("join X --tokens 170",)).act("join X --tokens 170")
+    assert drive.table("own") == ()
+    assert "own" not in {row.keyspace for row in drive.operation().locks}
+    drive.finish("X")
+
+
+@pytest.mark.parametrize("text", ["join X --tokens 150", "leave B", "remove B", "replace B Z"])
+def test_only_local_keyspaces(text: str) -> None:
+    """With nothing replicated an operation is one event of its own last step; the ring changes."""
+    drive = Drive(keyspaces=(Keyspace("own", LocalStrategy()),), operations=(text,)).act(text)
+    kind = text.split(maxsplit=1)[0]
+    last = {"join": "drop old write replicas", "replace": "drop old write replicas"}
+    (line,) = facts.log(drive.model, drive.state)
+    assert line.text == last.get(kind, "merge equal neighbours")
+    assert drive.dark() == []
+    assert not facts.operations(drive.model, drive.state)
+
+
+def test_everywhere_means_every_node() -> None:
+    """Under EverywhereStrategy a joiner gains every range and nobody is displaced."""
+    keyspaces = (Keyspace("all", EverywhereStrategy()),)
+    drive = Drive(keyspaces=keyspaces, operations=(JOIN,)).act(JOIN)
+    assert [step.name for step in drive.metadata.sequences[0].steps] == [
+        "split", "add-writes", "switch-reads",
+    ]  # fmt: skip
+    drive.commit("X", 2)
+    assert drive.at_rest()
+    assert all(set(reads) == {"A", "B", "C", "X"} for _, _, reads, _ in drive.table())
+    assert drive.dark() == []
+
+
+def test_a_leave_displaces_nobody_where_all_replicate() -> None:
+    """Under EverywhereStrategy ranges lose the leaver for nobody, and every lamp stays lit."""
+    keyspaces = (Keyspace("all", EverywhereStrategy()),)
+    drive = Drive(nodes=4, keyspaces=keyspaces, operations=("leave B",)).act("leave B")
+    assert [s.name for s in drive.metadata.sequences[0].steps] == [
+        "switch-reads", "drop-writes", "merge",
+    ]  # fmt: skip
+    while drive.metadata.sequences:
+        assert drive.dark() == []
+        drive.commit("B")
+    assert drive.dark() == []
+    assert drive.at_rest()
+
+
+def test_the_last_two_do_not_both_leave() -> None:
+    """Where no factor protects the ring, the last node that stays may still not go."""
+    keyspaces = (Keyspace("all", EverywhereStrategy()),)
+    members = (Node("A", (0,)), Node("B", (200,)))
+    both = ("leave A", "leave B")
+    drive = Drive(members=members, low=0, high=400, keyspaces=keyspaces, operations=both)
+    drive.act("leave A")
+    assert "last node" in drive.refusal("leave B").reason
+    assert "last node" in Drive(nodes=1, rf=1, operations=("leave A",)).refusal("leave A").reason
+
+
+@pytest.mark.spec("A-012")
+@pytest.mark.parametrize("shape", ["cep", "implementation"])
+def test_racks_are_spread(shape: str) -> None:
+    """With two replicas in a datacenter of two racks each range has one on either rack, always."""
+    place = {node.name: node.rack for node in RACKS} | {"X": "r1"}
+    text = "join X --tokens 170 --dc dc1 --rack r1"
+    drive = ring(operations=(text,), shape=shape)
+    drive.complete(text)
+    for state in drive.states:
+        for row in facts.rows(drive.model, state, "wide"):
+            in_dc1 = [name for name in row.reads if not name.startswith("b")]
+            assert sorted(place[name] for name in in_dc1) == ["r1", "r2"]
+    assert drive.dark() == []
+
+
+@pytest.mark.spec("A-013")
+def test_each_datacenter_has_its_factor() -> None:
+    """A factor a datacenter is kept in each of them, at every epoch of an operation."""
+    text = "join X --tokens 170 --dc dc1 --rack r1"
+    drive = ring(operations=(text,)).complete(text)
+    for state in drive.states:
+        for row in facts.rows(drive.model, state, "wide"):
+            assert sum(name.startswith("b") for name in row.reads) == 1
+            assert sum(not name.startswith("b") for name in row.reads) == 2
+
+
+def test_a_join_that_changes_no_group() -> None:
+    """A node that joins a datacenter without replicas only cuts ranges: one event, no copies."""
+    keyspaces = (Keyspace("ks", NetworkTopologyStrategy((("dc1", 2),))),)
+    text = "join X --tokens 170 --dc dc2 --rack r1"
+    drive = ring(keyspaces=keyspaces, operations=(text,)).act(text)
+    assert [line.text for line in facts.log(drive.model, drive.state)] == ["split ranges"]
+    assert drive.at_rest()
+    assert drive.dark() == []
+
+
+@pytest.mark.parametrize("shape", ["cep", "implementation"])
+def test_several_tokens_a_node(shape: str) -> None:
+    """A joiner and a leaver with several tokens each change many ranges in the same few events."""
+    join = "join X --tokens 150,450,750"
+    drive = Drive(nodes=4, tokens=3, rf=3, shape=shape, operations=(join, "leave B"))
+    drive.complete(join)
+    assert facts.epoch(drive.model, drive.state) == 4
+    assert drive.at_rest()
+    drive.complete("leave B")
+    assert drive.at_rest()
+    assert facts.epoch(drive.model, drive.state) == 8
+    assert drive.dark() == []
+
+
+def test_a_factor_above_the_nodes() -> None:
+    """In a ring smaller than the factor a joiner displaces nobody, until there are enough."""
+    joins = ("join X --tokens 150", "join Y --tokens 250")
+    drive = Drive(nodes=2, rf=3, operations=joins)
+    assert all(len(reads) == 2 for _, _, reads, _ in drive.table())
+    drive.complete(joins[0])
+    assert all(len(reads) == 3 for _, _, reads, _ in drive.table())
+    assert drive.dark() == []
+    drive.complete(joins[1])
+    assert all(len(reads) == 3 for _, _, reads, _ in drive.table())
+    assert drive.dark() == []
+
+
+def test_too_few_left() -> None:
+    """A node may not go when too few would be left; those leaving already count as gone."""
+    assert "2 nodes are left" in Drive(rf=3, operations=("leave C",)).refusal("leave C").reason
+    for kind in ("leave", "remove", "assassinate"):
+        assert (
+            "keeps 3 replicas" in Drive(rf=3, operations=(f"{kind} C",)).refusal(f"{kind} C").reason
+        )
+    both = ("leave A", "leave B")
+    drive = Drive(nodes=4, rf=3, off=("range-locks",), operations=both).act("leave A")
+    assert "without B only 2 nodes are left" in drive.refusal("leave B").reason
+
+
+def test_force_overrides_the_check_and_the_lamp_says_so() -> None:
+    """Forced, the node goes; that ranges have fewer replicas than they had stays visible."""
+    drive = Drive(rf=3, operations=("leave C --force",)).complete("leave C --force")
+    assert drive.at_rest()
+    assert [witness.split(":")[0] for witness in drive.dark()] == ["replicas"]
+
+
+def test_the_check_counts_each_datacenter() -> None:
+    """A factor of a datacenter is judged by that datacenter's nodes alone."""
+    keyspaces = (Keyspace("ks", NetworkTopologyStrategy((("dc1", 2), ("dc2", 4)))),)
+    drive = ring(keyspaces=keyspaces, operations=("leave a1", "leave b1"))
+    assert "in dc2" in drive.refusal("leave b1").reason
+    drive.complete("leave a1")
+
+
+def test_a_replacement_elsewhere_must_leave_enough() -> None:
+    """A replacement in another datacenter takes a node from the old one, as a leave would."""
+    keyspaces = (Keyspace("ks", NetworkTopologyStrategy((("dc1", 2), ("dc2", 4)))),)
+    away, here = "replace b1 Z --dc dc1", "replace b1 Z"
+    drive = ring(keyspaces=keyspaces, operations=(away,))
+    assert "in dc2" in drive.refusal(away).reason
+    assert ring(keyspaces=keyspaces, operations=(here,)).complete(here).dark() == []
+
+
+@pytest.mark.spec("A-009")
+@pytest.mark.parametrize("rf", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize(
+    "text", ["join X --tokens 150", "leave B", "move B --tokens 650", "remove B"]
+)
+def test_majorities_meet_at_every_epoch(rf: int, text: str) -> None:
+    """Trying all pairs: at each epoch each read majority shares a node with each write majority."""
+    drive = Drive(nodes=6, rf=rf, operations=(text,)).complete(text)
+    gone = {"B"} if text.startswith("remove") else set()
+    for state in drive.states:
+        for row in facts.rows(drive.model, state):
+            for reads in combinations(set(row.reads) - gone, majority(len(row.reads))):
+                for writes in combinations(set(row.writes) - gone, majority(len(row.writes))):
+                    assert set(reads) & set(writes)
+    assert drive.dark() == []
+
+
+@pytest.mark.spec("A-011")
+@pytest.mark.parametrize("rf", [1, 2, 3])
+def test_nearest_nodes_clockwise(rf: int) -> None:
+    """At rest a range's replicas are the owner of its closing token and the next ones clockwise."""
+    drive = Drive(nodes=4, rf=rf)
+    order = "ABCD"
+    for place, (_, _, reads, _) in enumerate(drive.table()):
+        assert reads == tuple(order[(place + i) % 4] for i in range(rf))
+
+
+def test_a_replacement_is_put_where_the_replaced_node_is() -> None:
+    """One newcomer may replace a node anywhere: it takes over that node's datacenter and rack."""
+    both = ("replace a1 Z", "replace b2 Z", "replace a3 Z --rack r1")
+    places = []
+    for text in both:
+        drive = (
+            ring(operations=both, cancels=1).act(both[0], "cancel Z", "restart a1").complete(text)
+        )
+        places += [(n.dc, n.rack) for n in facts.nodes(drive.model, drive.state) if n.name == "Z"]
+        assert drive.at_rest()
+        assert drive.dark() == []
+    assert places == [("dc1", "r1"), ("dc2", "r2"), ("dc1", "r1")]
+
+
+def test_two_leaves_do_not_shrink_one_group() -> None:
+    """Where all replicate, nodes leave one at a time: majorities of 7 and of 9 need not meet."""
+    keyspaces = (Keyspace("all", EverywhereStrategy()),)
+    drive = Drive(nodes=9, keyspaces=keyspaces, operations=("leave B", "leave F")).act("leave B")
+    assert drive.refusal("leave F").missing == ("B",)
+    drive.finish("B").complete("leave F")
+    assert drive.dark() == []
+
+
+def test_majorities_of_one_datacenter_must_meet() -> None:
+    """A local majority that misses a local write is seen, though majorities over all still meet."""
+    nodes = [Node(f"a{i}", (i * 100,), "dc1") for i in range(1, 4)]
+    nodes += [Node(f"b{i}", (i * 100 + 50,), "dc2") for i in range(1, 4)]
+    given: dict[str, Any] = {
+        "members": tuple(nodes),
+        "low": 0,
+        "high": 1000,
+        "keyspaces": (Keyspace("ks", NetworkTopologyStrategy((("dc1", 3), ("dc2", 3)))),),
+        "operations": ("join X --tokens 120 --dc dc1",),
+    }
+    drive = Drive(off=("old-writer-stays",), **given)
+    drive.act("join X --tokens 120 --dc dc1").commit("X", 2)
+    (dark,) = drive.dark()
+    assert dark.startswith("quorums: ")
+    assert dark.endswith("(LOCAL_QUORUM in dc1)")
+    calm = Drive(**given).complete("join X --tokens 120 --dc dc1")
+    assert calm.dark() == []

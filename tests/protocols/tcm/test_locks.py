@@ -1,0 +1,145 @@
+"""Range locks: operations in flight keep to disjoint ranges, and a refusal says which and whose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.errors import Refused
+from kit.ring.replication import Keyspace, SimpleStrategy
+from kit.ring.topology import Node
+from tests.protocols.tcm.driving import Drive
+
+SHAPES = ("cep", "implementation")
+
+
+def ten(*operations: str, **parameters: Any) -> Drive:
+    """Ten nodes n1 … n10 at 100 … 1000, RF 3, with these operations at hand."""
+    members = tuple(Node(f"n{i}", (i * 100,)) for i in range(1, 11))
+    given: dict[str, Any] = {"members": members, "low": 0, "high": 2000, "rf": 3, **parameters}
+    return Drive(operations=operations, **given)
+
+
+@pytest.mark.spec("B-008")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_joins_that_are_far_apart_go_together(shape: str) -> None:
+    """On ten nodes with RF 3, joins at 550 and 850 pass; one at 750 collides with either."""
+    joins = ("join X --tokens 550", "join Y --tokens 850", "join Z --tokens 750")
+    drive = ten(*joins, shape=shape).act(*joins[:2])
+    assert {row.node for row in map(drive.operation, "XY")} == {"X", "Y"}
+    refusal = drive.refusal(joins[2])
+    assert "join X at 550" in refusal.reason
+    assert "(500, 600]" in refusal.reason
+    assert set(refusal.missing) == {"X", "Y"}
+    assert drive.dark() == []
+    alone = ten(joins[0], joins[2], shape=shape).act(joins[0])
+    assert "join X at 550" in alone.refusal(joins[2]).reason
+
+
+@pytest.mark.spec("B-007")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_leaves_collide_in_the_range_that_will_be_merged(shape: str) -> None:
+    """Leaves of n3 and n6 share one range only: the one that grows when n3's token is given up."""
+    drive = ten("leave n3", "leave n6", shape=shape).act("leave n3")
+    refusal = drive.refusal("leave n6")
+    assert refusal.evidence == ("ks (300, 400] is locked by leave n3",)
+    assert refusal.missing == ("n3",)
+    far = ten("leave n3", "leave n7", shape=shape).act("leave n3", "leave n7")
+    assert far.dark() == []
+
+
+def test_ends_of_the_line_are_neighbours_in_the_implementation() -> None:
+    """Ranges at the two ends share no token, yet clash in the shape whose ring wraps at MIN."""
+    members = (Node("n0", (0,)), *(Node(f"n{i}", (i * 100,)) for i in range(1, 11)))
+    ends = ("join X --tokens 1500", "join Y --tokens 50")
+    given: dict[str, Any] = {
+        "members": members, "low": 0, "high": 2000, "rf": 1, "operations": ends,
+    }  # fmt: skip
+    Drive(**given).act(*ends)
+    wrapped = Drive(shape="implementation", **given).act(ends[0])
+    refusal = wrapped.refusal(ends[1])
+    assert refusal.evidence == ("ks (0, 50] is locked by join X at 1500",)
+    middle = ("join X --tokens 550", ends[1])
+    Drive(shape="implementation", **{**given, "operations": middle}).act(*middle)
+
+
+@pytest.mark.spec("B-009")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_locks_are_released_by_the_last_step(shape: str) -> None:
+    """What collides must wait for the whole of the other operation, and may begin right after."""
+    joins = ("join X --tokens 550", "join Z --tokens 750")
+    drive = ten(*joins, shape=shape).act(joins[0])
+    while drive.metadata.sequence("X") is not None:
+        assert drive.refusal(joins[1]).missing == ("X",)
+        drive.commit("X")
+    drive.complete(joins[1])
+    assert drive.at_rest()
+
+
+@pytest.mark.spec("B-009")
+def test_a_cancel_releases_locks_with_its_last_event() -> None:
+    """After the read switch a cancel takes two events, and the ranges stay locked between them."""
+    joins = ("join X --tokens 550", "join Z --tokens 750")
+    drive = ten(*joins, cancels=1).act(joins[0]).commit("X", 2).act("cancel X")
+    assert drive.refusal(joins[1]).missing == ("X",)
+    drive.commit("X").act(joins[1])
+    assert drive.dark() == []
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_node_takes_part_in_one_operation(shape: str) -> None:
+    """A node that leaves cannot be replaced meanwhile, whatever ranges are concerned."""
+    drive = ten("leave n3", "replace n3 Z", shape=shape).act("leave n3")
+    reason = drive.refusal("replace n3 Z").reason
+    assert reason == "n3 already takes part in an operation: leave n3"
+    other = ten("replace n3 Z", "remove n3", "replace n8 Z", shape=shape).act("replace n3 Z")
+    assert "n3 already takes part" in other.refusal("remove n3").reason
+
+
+def test_a_refusal_is_the_error() -> None:
+    """Acting on what must wait raises the very reason that is shown, and changes nothing."""
+    joins = ("join X --tokens 550", "join Z --tokens 750")
+    drive = ten(*joins).act(joins[0])
+    before = drive.state
+    with pytest.raises(Refused) as refused:
+        drive.act(joins[1])
+    assert str(refused.value) == drive.refusal(joins[1]).reason
+    assert "\n" not in str(refused.value)
+    assert drive.state == before
+
+
+def test_keyspaces_lock_for_themselves() -> None:
+    """A conflict in one keyspace is enough, and the refusal names the keyspace."""
+    keyspaces = (Keyspace("one", SimpleStrategy(1)), Keyspace("three", SimpleStrategy(3)))
+    joins = ("join X --tokens 550", "join Z --tokens 750")
+    drive = ten(*joins, keyspaces=keyspaces).act(joins[0])
+    assert {line.split()[0] for line in drive.refusal(joins[1]).evidence} == {"three"}
+    alone = ten(*joins, keyspaces=keyspaces[:1]).act(*joins)
+    assert alone.dark() == []
+
+
+def test_a_token_is_promised_to_one_node() -> None:
+    """A token that one operation is about to hand out is refused to another, locks or no locks."""
+    both = ("join X --tokens 550", "join Y --tokens 550")
+    for off in ((), ("range-locks",)):
+        drive = ten(*both, off=off).act(both[0])
+        assert drive.refusal(both[1]).reason == (
+            "token 550 is about to be owned by X: join X at 550"
+        )
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("other", "high"), [("n1", 1000), ("n5", 500)])
+def test_giving_up_the_first_token_of_the_line(shape: str, other: str, high: int) -> None:
+    """On the circle MIN has neighbours: its owner may not leave together with the one behind it,
+    or with the owner of the line's last token, though no range of the line shows that.
+    """
+    members = tuple(Node(f"n{i}", (i * 100,)) for i in range(6))
+    both = (f"leave {other}", "leave n0")
+    drive = Drive(members=members, low=0, high=high, rf=1, operations=both, shape=shape)
+    drive.act(both[0])
+    assert drive.refusal(both[1]).missing == (other,)
+    drive.finish(other).complete(both[1])
+    assert drive.at_rest()
+    assert drive.dark() == []

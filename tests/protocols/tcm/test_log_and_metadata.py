@@ -1,0 +1,183 @@
+"""Epochs, the log, what each node has applied, and metadata as immutable values."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import msgspec
+import numpy as np
+import pytest
+
+from kit.engine.log import Rewrite
+from kit.engine.model import fingerprint
+from kit.protocols.tcm.facts import moment as facts
+from tests.protocols.tcm.driving import Drive
+
+JOIN = "join X --tokens 150"
+
+
+@pytest.mark.spec("A-001")
+@pytest.mark.parametrize("epoch", [0, 99])
+def test_every_event_has_its_epoch(epoch: int) -> None:
+    """Each committed event takes the next whole number; nothing else moves the epoch."""
+    drive = Drive(epoch=epoch, cancels=1, crashes=1, operations=(JOIN,)).act(JOIN)
+    drive.commit("X").ready().act("crash X", "restart X", "cancel X")
+    assert [line.epoch for line in facts.log(drive.model, drive.state)] == [
+        epoch + 1, epoch + 2, epoch + 3,
+    ]  # fmt: skip
+    seen = [facts.epoch(drive.model, state) for state in drive.states]
+    assert all(0 <= after - before <= 1 for before, after in pairwise(seen))
+    assert [facts.epoch(drive.model, s) for s in drive.states].count(epoch) == 1
+
+
+@pytest.mark.spec("A-002")
+def test_committed_entries_cannot_be_edited() -> None:
+    """An attempt to change an entry is refused, and no action of the log takes one away."""
+    drive = Drive(operations=(JOIN,)).act(JOIN).commit("X")
+    assert drive.refusal("edit epoch 2").reason == (
+        "epoch 2 is committed: an entry never changes, moves or goes away"
+    )
+    assert drive.model.refusal(drive.state, drive.model.wrap["log"](Rewrite(0))) is not None
+    assert drive.model.apply(drive.state, drive.find("edit epoch 2")) == drive.state
+    entries = [tuple(state.log.entries) for state in drive.states]
+    assert all(later[: len(one)] == one for one, later in pairwise(entries))
+
+
+@pytest.mark.spec("A-002")
+def test_a_log_is_told_by_its_content() -> None:
+    """Two logs are equal exactly when they hold the same events in the same order."""
+    drive = Drive(operations=(JOIN,)).act(JOIN).commit("X")
+    log = drive.state.log.entries
+    assert log.shorter().append(log[1]) == log
+    assert log.shorter().shorter().append(log[1]).append(log[0]) != log
+    assert log.shorter() != log
+
+
+@pytest.mark.spec("A-003")
+def test_an_entry_above_a_gap_waits() -> None:
+    """An epoch that arrives too early is held back, and applied as soon as the gap is filled."""
+    drive = Drive(window=2, barrier=False, operations=(JOIN,)).act(JOIN, "apply X", "commit X")
+    drive.act("deliver 2 to A")
+    (row,) = (row for row in facts.applied(drive.model, drive.state) if row.node == "A")
+    assert (row.epoch, row.held) == (0, (2,))
+    assert "already holds epoch 2" in drive.refusal("deliver 2 to A").reason
+    drive.act("apply A")
+    (row,) = (row for row in facts.applied(drive.model, drive.state) if row.node == "A")
+    assert (row.epoch, row.held) == (2, ())
+
+
+@pytest.mark.spec("A-003")
+def test_what_is_held_back_does_not_count_at_a_barrier() -> None:
+    """Only what is applied counts: a node that holds an epoch back has not acknowledged it."""
+    drive = Drive(window=2, rf=3, operations=(JOIN,)).act(JOIN, "apply A", "apply B", "apply X")
+    drive.act("commit X", "deliver 2 to C")
+    row = next(row for row in drive.operation().barriers if row.right == 150)
+    assert "C" not in row.acked
+    drive.act("apply C")
+    row = next(row for row in drive.operation().barriers if row.right == 150)
+    assert row.acked == ("C",)
+
+
+@pytest.mark.spec("A-003")
+def test_nodes_apply_in_order() -> None:
+    """Without early arrivals a node applies one epoch after the other, and none twice."""
+    drive = Drive(barrier=False, operations=(JOIN,)).act(JOIN, "apply X", "commit X", "apply X")
+    assert [row.epoch for row in facts.applied(drive.model, drive.state)] == [0, 0, 0, 2]
+    drive.act("apply A")
+    assert facts.applied(drive.model, drive.state)[0].epoch == 1
+    assert not [verb for verb in drive.verbs() if verb.startswith("deliver")]
+    assert "every committed epoch" in drive.refusal("apply X").reason
+
+
+@pytest.mark.spec("A-004")
+def test_older_metadata_stays_readable() -> None:
+    """After the whole bootstrap every earlier epoch still has the tables that it had."""
+    drive = Drive(operations=(JOIN,))
+    tables = [facts.rows(drive.model, drive.state)]
+    drive.act(JOIN)
+    tables.append(facts.rows(drive.model, drive.state))
+    while drive.metadata.sequences:
+        drive.commit("X")
+        tables.append(facts.rows(drive.model, drive.state))
+    again = [facts.rows(drive.model, drive.state, at=epoch) for epoch in range(5)]
+    assert [[(r.label, r.reads, r.writes) for r in table] for table in again] == [
+        [(r.label, r.reads, r.writes) for r in table] for table in tables
+    ]
+
+
+@pytest.mark.spec("A-004")
+def test_nothing_of_a_state_can_be_changed() -> None:
+    """States, metadata and the columns of placements refuse assignment."""
+    drive = Drive(operations=(JOIN,)).act(JOIN)
+    before = fingerprint(drive.state)
+    snapshot = drive.model.snapshot(drive.state)
+    table = snapshot.placements[0].reads
+    values = (drive.state, drive.state.tcm, drive.state.log, snapshot, snapshot.metadata)
+    for value in (*values, snapshot.metadata.sequences[0], snapshot.metadata.sequences[0].plan):
+        name = value.__struct_fields__[0]
+        with pytest.raises(AttributeError):
+            setattr(value, name, None)
+    for column in (table.lefts, table.rights, table.groups):
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 0
+    for state in drive.states:
+        assert all(
+            not isinstance(part, list | dict | set) for part in msgspec.structs.astuple(state)
+        )
+    assert fingerprint(drive.state) == before
+
+
+@pytest.mark.spec("A-004")
+def test_applying_builds_a_new_value() -> None:
+    """A commit leaves the state that it started from as it was."""
+    drive = Drive(operations=(JOIN,)).act(JOIN).ready()
+    before, table = drive.state, drive.table()
+    digest = fingerprint(before)
+    drive.act("commit X")
+    assert drive.state != before
+    assert fingerprint(before) == digest
+    rows = facts.rows(drive.model, before)
+    assert tuple((r.left, r.right, r.reads, r.writes) for r in rows) == table
+
+
+@pytest.mark.spec("A-005")
+def test_placements_are_computed_once_an_epoch() -> None:
+    """One computation at each commit; requests, barriers, streams and lamps add none."""
+    drive = Drive(operations=(JOIN,))
+    assert drive.table()
+    assert facts.computations(drive.model) == 1
+    drive.act(JOIN)
+    while drive.metadata.sequences:
+        drive.commit("X")
+    assert facts.computations(drive.model) == 5
+    for _ in range(20):
+        for token in (1, 120, 150, 399):
+            assert drive.groups(token)
+        assert facts.operations(drive.model, drive.state) == ()
+        assert drive.dark() == []
+        assert facts.rows(drive.model, drive.state, at=2)
+    assert facts.computations(drive.model) == 5
+
+
+@pytest.mark.spec("A-010")
+def test_placements_are_a_pure_function() -> None:
+    """Two engines given the same events have the same metadata and placements, epoch by epoch."""
+    one, two = (Drive(rf=3, operations=(JOIN,)).complete(JOIN) for _ in range(2))
+    assert fingerprint(one.state) == fingerprint(two.state)
+    for epoch in range(5):
+        first = one.model.snapshot(one.state, epoch)
+        second = two.model.snapshot(two.state, epoch)
+        assert first.placements == second.placements
+        assert first.metadata.ring == second.metadata.ring
+        ours, theirs = first.placements[0], second.placements[0]
+        assert np.array_equal(ours.reads.lefts, theirs.reads.lefts)
+        assert np.array_equal(ours.writes.groups, theirs.writes.groups)
+
+
+def test_a_state_does_not_grow_with_its_tables() -> None:
+    """A state holds protocol facts only: its encoding has the same size on a ring of any size."""
+    sizes = []
+    for nodes in (4, 20):
+        drive = Drive(nodes=nodes, operations=("leave B",)).act("leave B")
+        sizes.append(len(msgspec.msgpack.encode(drive.state.tcm, enc_hook=lambda log: log.digest)))
+    assert sizes[0] == sizes[1]

@@ -1,0 +1,179 @@
+"""Every reachable state of small configurations: all holds; without a safeguard it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import Result, check
+from kit.engine.registry import build
+from kit.errors import Refused
+from kit.protocols.tcm.safeguards import SAFEGUARDS
+from kit.ring.replication import Keyspace, NetworkTopologyStrategy
+from kit.ring.topology import Node
+from tests.protocols.tcm.exploring import reachable
+
+TWO_DATACENTERS = {
+    "members": (
+        Node("a", (100,), "dc1"),
+        Node("b", (150,), "dc2"),
+        Node("c", (200,), "dc1"),
+    ),
+    "low": 0,
+    "high": 400,
+    "keyspaces": (Keyspace("ks", NetworkTopologyStrategy((("dc1", 1), ("dc2", 1)))),),
+    "operations": ("join X --tokens 50 --dc dc2",),
+}
+# name -> parameters, unique states, steps of the longest shortest run
+CONFIGURATIONS: dict[str, tuple[dict[str, Any], int, int]] = {
+    "bootstrap": ({}, 122, 22),
+    "bootstrap, RF 3": ({"rf": 3}, 138, 23),
+    "bootstrap, implementation": ({"shape": "implementation"}, 152, 22),
+    "decommission": ({"nodes": 4, "operations": ("leave D",)}, 119, 22),
+    "decommission, RF 3": ({"nodes": 4, "rf": 3, "operations": ("leave D",)}, 153, 23),
+    "move": ({"nodes": 4, "operations": ("move B --tokens 350",)}, 88, 28),
+    "replace": ({"nodes": 4, "rf": 3, "operations": ("replace B Z",)}, 74, 16),
+    "remove": ({"nodes": 4, "rf": 3, "operations": ("remove B",)}, 76, 19),
+    "assassinate": ({"nodes": 4, "rf": 3, "operations": ("assassinate B",)}, 9, 4),
+    "two joins": ({"operations": ("join X --tokens 150", "join Y --tokens 130")}, 4983, 52),
+    "crash": ({"crashes": 1}, 731, 24),
+    "cancel": ({"cancels": 1}, 1914, 49),
+    "crash and cancel": ({"crashes": 1, "cancels": 1}, 11396, 51),
+    "early arrivals": ({"nodes": 2, "rf": 1, "window": 2}, 85, 17),
+    "two datacenters": (TWO_DATACENTERS, 116, 21),
+    "two datacenters, implementation": ({**TWO_DATACENTERS, "shape": "implementation"}, 104, 21),
+}
+SMALL = [name for name, (_, states, _) in CONFIGURATIONS.items() if states < 2000]
+
+
+@pytest.mark.spec("A-009")
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_all_holds_in_every_reachable_state(name: str) -> None:
+    """The search is complete, all lamps stay lit, rest stays in reach, and no lamp is vacuous."""
+    parameters, states, depth = CONFIGURATIONS[name]
+    found = check(build("tcm", parameters))
+    assert found.violation is None
+    assert found.complete
+    assert found.unjudged == ()
+    assert (found.states, found.depth) == (states, depth)
+    assert found.unreached == (() if name != "assassinate" else ("in-transition",))
+
+
+# safeguard -> what its smallest configuration breaks first, and in how many steps
+BROKEN = {
+    "progress-barrier": ("one-step", 3),
+    "write-before-read": ("reads-in-writes", 7),
+    "old-writer-stays": ("quorums", 14),
+    "validate-committed": ("valid", 2),
+    "apply-in-order": ("same-state", 5),
+    "operator-cancel": ("asked-for", 2),
+    "two-event-cancel": ("quorums", 15),
+    "range-locks": ("locks", 2),
+    "replication-check": ("replicas", 1),
+    "pending-in-metadata": ("settled", 6),
+    "split-first": ("cover", 1),
+    "merge-equality": ("replicas", 15),
+}
+
+
+def without(name: str, only: str | None = None, **parameters: Any) -> tuple[Result, Any]:
+    """A search of the safeguard's smallest configuration with the safeguard off, and its model."""
+    guard = next(guard for guard in SAFEGUARDS if guard.name == name)
+    model = build("tcm", {**dict(guard.smallest), **parameters}, (name,))
+    chosen = tuple(prop for prop in model.properties if only in (None, prop.name))
+    return check(model, chosen), model
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_each_safeguard_is_needed(name: str) -> None:
+    """Switched off, the search finds the harm, with a shortest run that replays to it."""
+    found, model = without(name)
+    assert found.violation is not None
+    assert (found.violation.property, len(found.violation.actions)) == BROKEN[name]
+    before, action, state = None, None, model.start()
+    for action in found.violation.actions:
+        before, state = state, model.act(state, action)
+    (broken,) = (prop for prop in model.properties if prop.name == found.violation.property)
+    seen = broken.check(before, action, state) if broken.kind == "step" else broken.check(state)
+    assert seen == found.violation.witness
+    assert broken.invariant in next(g.protects for g in SAFEGUARDS if g.name == name)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_each_safeguard_is_enough(name: str) -> None:
+    """Switched on, the same configuration holds in every reachable state."""
+    guard = next(guard for guard in SAFEGUARDS if guard.name == name)
+    found = check(build("tcm", dict(guard.smallest)))
+    assert found.violation is None
+    assert found.complete
+
+
+def test_every_safeguard_has_a_test() -> None:
+    """The list above names all safeguards that the model has."""
+    assert sorted(BROKEN) == sorted(guard.name for guard in SAFEGUARDS)
+    assert sorted(guard.id for guard in SAFEGUARDS) == [
+        "S-01", "S-05", "S-06", "S-09", "S-10", "S-11", "S-16", "S-17", "S-18",
+        "S-53", "S-54", "S-55",
+    ]  # fmt: skip
+
+
+HARM = [
+    ("progress-barrier", "one-step", {"rf": 3}, "while 1 of A, B, C, X have applied epoch 1"),
+    ("validate-committed", "valid", {}, "D has a part in leave D and in replace D by Y"),
+    ("validate-committed", "locks", {}, "leave D and replace D by Y both change"),
+    ("apply-in-order", "same-state", {}, "A has applied epoch 2 without 1"),
+    ("operator-cancel", "asked-for", {}, "1 undone by 0 commands of an operator"),
+    ("two-event-cancel", "quorums", {}, "a read at epoch 3 from X, A misses a write at epoch 4"),
+    ("write-before-read", "quorums", {"rf": 3}, "a read at epoch 2 from X, A misses a write"),
+    ("write-before-read", "reads-in-writes", {"rf": 3}, "X serves reads, gets no writes"),
+    ("old-writer-stays", "quorums", {}, "a read at epoch 2 from C, A misses a write at epoch 3"),
+    ("range-locks", "replicas", {}, "(0, 100]: read from {A, Y, X}, 2 replicas wanted"),
+    ("replication-check", "replicas", {}, "read from {A, B}, 3 replicas wanted"),
+    ("pending-in-metadata", "at-rest", {}, "out of reach"),
+    ("split-first", "cover", {}, "(100, 200] is owned twice"),
+    ("merge-equality", "replicas", {}, "(200, 500]: read from {A, C}, should be {A, B}"),
+]
+
+
+@pytest.mark.parametrize(("name", "only", "given", "witness"), HARM)
+def test_the_harm_has_a_witness(name: str, only: str, given: dict[str, Any], witness: str) -> None:
+    """What each safeguard protects breaks by itself, in the way that the minimal traces tell."""
+    found, _ = without(name, only, **given)
+    assert found.violation is not None
+    assert witness in found.violation.witness
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_an_action_is_enabled_or_waits(name: str) -> None:
+    """In every state what is enabled does not wait, and what waits is refused with its reason."""
+    model = build("tcm", CONFIGURATIONS[name][0])
+    for state in reachable(model):
+        enabled = list(model.actions(state))
+        waiting = dict(model.waiting(state))
+        assert not set(enabled) & set(waiting)
+        assert len({model.verb(action) for action in (*enabled, *waiting)}) == (
+            len(enabled) + len(waiting)
+        )
+        suggested = model.suggest(state)
+        assert suggested is None or suggested in enabled
+        for action, refusal in waiting.items():
+            assert refusal.reason
+            with pytest.raises(Refused) as refused:
+                model.act(state, action)
+            assert refused.value.reason == refusal.reason
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_suggestions_lead_to_rest(name: str) -> None:
+    """Following the suggestions alone finishes every operation that is listed, and then stops."""
+    model: Any = build("tcm", CONFIGURATIONS[name][0])
+    state, steps = model.start(), 0
+    while (action := model.suggest(state)) is not None:
+        state = model.act(state, action)
+        steps += 1
+        assert steps < 200
+    metadata = model.snapshot(state).metadata
+    assert not metadata.sequences
+    begun = [event for event in state.tcm.events if type(event).__name__ == "Begin"]
+    assert len(begun) == len(model.tcm.cluster.operations)

@@ -1,0 +1,212 @@
+"""Every operation is a sequence of steps, run by one runner, in two shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.rules.steps import transitions
+from tests.protocols.tcm.driving import Drive
+
+CEP = {
+    "join X --tokens 150": ["split", "add-writes", "switch-reads", "drop-writes"],
+    "leave B": ["add-writes", "switch-reads", "drop-writes", "merge"],
+    "move B --tokens 450": ["split", "add-writes", "switch-reads", "drop-writes", "merge"],
+    "replace B Z": ["add-writes", "switch-reads", "drop-writes"],
+    "remove B": ["add-writes", "switch-reads", "drop-writes", "merge"],
+    "assassinate B": ["assassinate"],
+}
+IMPLEMENTATION = {
+    text: ["prepare", "start", "mid", "finish"] if steps[1:] else steps
+    for text, steps in CEP.items()
+}
+SHAPES = {"cep": CEP, "implementation": IMPLEMENTATION}
+CASES = [(shape, text) for shape, steps in SHAPES.items() for text in steps]
+STATUS = {
+    "join": ("joining", "joined"),
+    "leave": ("leaving", "left"),
+    "move": ("moving", "joined"),
+    "replace": ("replacing", "joined"),
+    "remove": ("leaving", "left"),
+    "assassinate": ("leaving", "left"),
+}
+
+
+def started(text: str, shape: str = "cep", **parameters: Any) -> tuple[Drive, str]:
+    """Five nodes, RF 2, with the operation's first event committed; and the node it names."""
+    drive = Drive(**{"nodes": 5, "operations": (text,), "shape": shape, **parameters})
+    operation = drive.model.tcm.cluster.operations[0]
+    return drive.act(text), operation.node
+
+
+def committed(drive: Drive, node: str) -> list[str]:
+    """The names of the steps as they are committed, one after the other, to the end."""
+    names: list[str] = []
+    while (sequence := drive.metadata.sequence(node)) is not None:
+        if not names:
+            names.append(sequence.steps[0].name)
+        names.append(sequence.next.name)
+        drive.commit(node)
+    return names
+
+
+@pytest.mark.spec("A-017", "A-028", "A-039")
+@pytest.mark.parametrize(("shape", "text"), CASES)
+def test_steps_of_every_operation(shape: str, text: str) -> None:
+    """Each kind of operation, in each shape, commits its own steps in order, an epoch each."""
+    drive, node = started(text, shape)
+    names = committed(drive, node) or [drive.model.tcm.cluster.operations[0].kind]
+    assert names == SHAPES[shape][text]
+    assert facts.epoch(drive.model, drive.state) == len(names)
+    assert drive.at_rest()
+    assert drive.dark() == []
+
+
+@pytest.mark.spec("A-039")
+@pytest.mark.parametrize(("shape", "text"), CASES)
+def test_both_shapes_end_alike(shape: str, text: str) -> None:
+    """The last placements depend on the operation only: the future ring's, whatever the shape."""
+    drive, node = started(text, shape)
+    drive.finish(node)
+    owners = {row.name: row.tokens for row in facts.nodes(drive.model, drive.state)}
+    kind = text.split(maxsplit=1)[0]
+    assert owners.get(node) == {
+        "join": (150,), "move": (450,), "replace": (200,),
+    }.get(kind, ())  # fmt: skip
+    assert facts.at_rest(drive.model, drive.state)
+
+
+@pytest.mark.parametrize(("shape", "text"), CASES)
+def test_a_node_says_what_it_is_doing(shape: str, text: str) -> None:
+    """A node's state goes with its operation: joining, leaving, moving, replacing, then the end."""
+    drive, node = started(text, shape)
+    doing, done = STATUS[text.split(maxsplit=1)[0]]
+
+    def state() -> str:
+        return next(n.status for n in facts.nodes(drive.model, drive.state) if n.name == node)
+
+    while drive.metadata.sequence(node) is not None:
+        assert state() == doing
+        drive.commit(node)
+    assert state() == done
+
+
+@pytest.mark.spec("A-037")
+def test_pending_steps_are_in_the_metadata() -> None:
+    """The steps still to do, with their deltas, stand in every epoch's metadata until the last."""
+    drive, _ = started("join X --tokens 150")
+    for left in (3, 2, 1):
+        (sequence,) = drive.metadata.sequences
+        pending = sequence.steps[sequence.done :]
+        assert [step.name for step in pending] == CEP["join X --tokens 150"][-left:]
+        assert all(step.deltas for step in pending)
+        drive.commit("X")
+    assert drive.metadata.sequences == ()
+
+
+@pytest.mark.spec("A-037")
+def test_a_plan_is_made_once() -> None:
+    """The plan that the first step stored is the one that every later step follows."""
+    drive, _ = started("move B --tokens 450")
+    plan = drive.metadata.sequence("B").plan
+    while drive.metadata.sequence("B") is not None:
+        assert drive.metadata.sequence("B").plan is plan
+        drive.commit("B")
+
+
+@pytest.mark.parametrize(("shape", "text"), CASES)
+def test_the_diagram_is_the_run(shape: str, text: str) -> None:
+    """The transition table of the diagram names exactly the states and events that are run."""
+    kind = text.split(maxsplit=1)[0]
+    table = transitions(kind, shape)  # type: ignore[arg-type]  # plain texts of the parameters
+    drive = Drive(nodes=5, operations=(text,), shape=shape)
+    node = drive.model.tcm.cluster.operations[0].node
+    state = {name: start for start, name, _ in table}
+    at = table[0][0]
+    walked: list[tuple[str, str, str]] = []
+    drive.act(text)
+    while True:
+        now = drive.metadata.sequence(node)
+        name = SHAPES[shape][text][len(walked)]
+        after = next(end for start, event, end in table if (start, event) == (at, name))
+        walked.append((at, name, after))
+        at = after
+        if now is None:
+            break
+        assert at == drive.operation(node).state
+        drive.commit(node)
+    assert at == STATUS[kind][1]
+    assert set(walked) <= set(table)
+    assert [name for _, name, _ in walked] == SHAPES[shape][text]
+    assert set(SHAPES[shape][text]) <= set(state)
+
+
+@pytest.mark.spec("A-021")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_split_changes_no_owner(shape: str) -> None:
+    """Cutting ranges leaves the groups of every single token as they were."""
+    drive, _ = started("join X --tokens 150", shape)
+    before = Drive(nodes=5)
+    for token in range(1, 600):
+        assert drive.groups(token) == before.groups(token)
+    assert len(drive.table()) == len(before.table()) + 1
+
+
+@pytest.mark.spec("A-035", "A-036")
+def test_merging_changes_no_owner() -> None:
+    """Skipping the merge leaves the same replicas to each token; only a bound is left over."""
+    drive, _ = started("leave B")
+    drive.commit("B", 2)
+    unmerged = drive.table()
+    groups = {token: drive.groups(token) for token in range(1, 600)}
+    drive.commit("B")
+    assert {token: drive.groups(token) for token in range(1, 600)} == groups
+    bounds = {right for _, right, _, _ in unmerged}
+    assert bounds - {right for _, right, _, _ in drive.table()} == {200}
+
+
+@pytest.mark.spec("A-018", "A-019")
+@pytest.mark.parametrize(
+    ("shape", "text"), [case for case in CASES if "assassinate" not in case[1]]
+)
+def test_write_groups_grow_before_reads_switch_and_shrink_after(shape: str, text: str) -> None:
+    """In each range new writers come first, then reads switch in one epoch, then old writers go."""
+    drive, node = started(text, shape)
+    while drive.metadata.sequence(node) is not None:
+        drive.commit(node)
+    snapshots = [
+        {token: drive.groups_at(state, token) for token in range(10, 600, 10)}
+        for state in (drive.states[0], *drive.states)
+    ]
+    for token in range(10, 600, 10):
+        seen = list(
+            dict.fromkeys((frozenset(r), frozenset(w)) for r, w in (s[token] for s in snapshots))
+        )
+        old, new = seen[0][0], seen[-1][0]
+        if old == new:
+            assert seen == [(old, old)]
+            continue
+        assert seen == [(old, old), (old, old | new), (new, old | new), (new, new)]
+
+
+@pytest.mark.spec("A-039")
+def test_assassinate_is_one_event_without_streams() -> None:
+    """A dead node is taken out in one epoch; nothing is streamed and nothing waits."""
+    drive, _ = started("assassinate B", rf=3)
+    assert facts.operations(drive.model, drive.state) == ()
+    assert facts.epoch(drive.model, drive.state) == 1
+    assert not [verb for verb in drive.verbs() if verb.startswith("stream")]
+    assert all("B" not in reads + writes for _, _, reads, writes in drive.table())
+    assert drive.dark() == []
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_prepare_takes_locks_even_where_nothing_changes(shape: str) -> None:
+    """A leave cuts nothing: shape cep begins with the new writers, the other with locks alone."""
+    drive, _ = started("leave B", shape)
+    row = drive.operation()
+    assert row.locks
+    changed = drive.table() != Drive(nodes=5).table()
+    assert changed == (shape == "cep")

@@ -1,0 +1,124 @@
+"""The worked tables of CEP-21, played on the whole engine and compared with the fixture's rows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+
+from kit.engine.registry import scenario_of
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.rules.steps import SENTENCES
+from tests.protocols.tcm.driving import FIXTURES, Drive
+
+Shown = list[tuple[int, int, str]]
+
+
+def fixture_rows() -> dict[tuple[str, int, str], Shown]:
+    """(operation, step, side) -> its rows: left, right and replicas as the fixture writes them."""
+    found = defaultdict(list)
+    for line in (FIXTURES / "worked_tables.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("WT|"):
+            _, operation, step, side, left, right, replicas, _ = line.split("|")
+            found[operation, int(step), side].append((int(left), int(right), replicas))
+    return found
+
+
+WORKED = fixture_rows()
+STEPS = {
+    "bootstrap": ["split", "add-writes", "switch-reads", "drop-writes"],
+    "decommission": ["add-writes", "switch-reads", "drop-writes", "merge"],
+}
+
+
+def worked(scenario: str) -> Drive:
+    """The scenario of this name at its start."""
+    _, found = scenario_of(f"tcm/{scenario}")
+    return Drive(**dict(found.parameters))
+
+
+def shown(drive: Drive, side: str) -> Shown:
+    """One table as the scenario shows it: the rows inside its focus, in display order."""
+    focus = facts.focus(drive.model)
+    assert focus is not None
+    return [
+        (row.left, row.right, ",".join(row.reads if side == "read" else row.writes))
+        for row in facts.rows(drive.model, drive.state)
+        if focus.left <= row.left and row.right <= focus.right
+    ]
+
+
+@pytest.mark.spec("A-017", "A-022", "A-023", "A-024", "A-025", "A-026", "A-034", "A-006", "A-007")
+def test_bootstrap_letter_by_letter() -> None:
+    """X joins at 150: after each of its four events both tables are those of the text."""
+    drive = worked("bootstrap")
+    for number in range(5):
+        if number == 1:
+            drive.act("join X --tokens 150")
+        elif number > 1:
+            drive.commit("X")
+        assert facts.epoch(drive.model, drive.state) == number
+        for side in ("read", "write"):
+            assert shown(drive, side) == WORKED["bootstrap", number, side]
+        assert drive.dark() == []
+    assert drive.at_rest()
+    words = [line.text for line in facts.log(drive.model, drive.state)]
+    assert words == [SENTENCES[name] for name in STEPS["bootstrap"]]
+
+
+@pytest.mark.spec("A-028", "A-030", "A-031", "A-032", "A-033", "A-034")
+def test_decommission_letter_by_letter() -> None:
+    """X leaves again: after each of its four events both tables are those of the text."""
+    drive = worked("decommission")
+    for number in range(5):
+        if number == 1:
+            drive.act("leave X")
+        elif number > 1:
+            drive.commit("X")
+        for side in ("read", "write"):
+            assert shown(drive, side) == WORKED["decommission", number, side]
+        assert drive.dark() == []
+    assert drive.at_rest()
+    words = [line.text for line in facts.log(drive.model, drive.state)]
+    assert words == [SENTENCES[name] for name in STEPS["decommission"]]
+
+
+@pytest.mark.spec("A-040")
+def test_epochs_100_to_103() -> None:
+    """With RF 3 the range that X gains has, epoch by epoch, the groups of the text, as sets."""
+    drive = worked("rf3")
+    drive.act("join X --tokens 150")
+    assert facts.epoch(drive.model, drive.state) == 100
+    assert drive.groups(150) == ({"A", "B", "C"}, {"A", "B", "C"})
+    for epoch in (101, 102, 103):
+        drive.commit("X")
+        assert facts.epoch(drive.model, drive.state) == epoch
+        for side in ("read", "write"):
+            ((left, right, replicas),) = shown(drive, side)
+            ((wanted_left, wanted_right, wanted),) = WORKED["rf3", epoch, side]
+            assert (left, right) == (wanted_left, wanted_right)
+            assert sorted(replicas.split(",")) == sorted(wanted.split(","))
+    assert [line.epoch for line in facts.log(drive.model, drive.state)] == [100, 101, 102, 103]
+
+
+@pytest.mark.spec("A-022", "A-042")
+def test_what_the_tables_leave_out() -> None:
+    """Beyond the rows shown lies the rest of the line, cut at its ends, so that nothing wraps."""
+    drive = worked("bootstrap")
+    assert drive.table()[2:] == (
+        (200, 300, ("C", "A"), ("C", "A")),
+        (300, 400, ("A", "B"), ("A", "B")),
+    )
+    drive.complete("join X --tokens 150")
+    assert drive.table()[0][0] == facts.space(drive.model).low
+    assert drive.table()[-1][1] == facts.space(drive.model).high
+    assert drive.table()[-1][2] == ("A", "X")
+
+
+def test_fixture_is_complete() -> None:
+    """The fixture has both examples at steps 0 to 4 and the three epochs of the third."""
+    steps = {(operation, step) for operation, step, _ in WORKED}
+    assert steps == {(o, n) for o in STEPS for n in range(5)} | {
+        ("rf3", n) for n in (101, 102, 103)
+    }
+    assert sum(len(rows) for rows in WORKED.values()) == 62

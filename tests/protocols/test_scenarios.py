@@ -1,0 +1,175 @@
+"""Scenario files: what they say is what happens. KIT_REWRITE=1 writes what is shown into them.
+
+Commit a change of theirs only if you can say why it is right.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kit.engine.registry import entry_of
+from kit.engine.scenario import file_named, files, model_for, open_file, parse, read, rewritten, run
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.safeguards import SAFEGUARDS
+
+REWRITE = os.environ.get("KIT_REWRITE") == "1"
+LONGEST = 95  # lines: what a lecturer still shows
+CLAIMS = """
+    assassinate barrier-holds bootstrap cancel-after-switch cancel-before-switch crash-and-resume
+    asked-from-a-peer held-back
+    decommission entry-above-a-gap implementation lock-refused move no-way-back remove replace rf3
+    stream-before-switch the-log-never-changes too-few-left two-joins
+"""
+REQUESTS = """
+    ahead-and-member anomaly-invisible-write anomaly-lost-write barrier-refuses behind-catches-up
+    deleted-data-returns deleted-data-stays-away late-message leftover-data no-longer-a-member
+    plan-judged-anew plan-retried
+"""
+
+
+@pytest.mark.spec("A-017", "A-028", "A-039")
+@pytest.mark.parametrize("path", files().values(), ids=lambda path: path.stem)
+def test_a_scenario_tells_the_truth(path: Path) -> None:
+    """Played anew, each file shows below every rule exactly what it says there."""
+    found = rewritten(path)
+    if REWRITE:
+        path.write_text(found, encoding="utf-8")
+    assert read(path) == found
+
+
+def test_there_is_one_for_each_claim() -> None:
+    """Each claim worth seeing has a file, and so has each safeguard switched off."""
+    for model, claims, guards in (
+        ("tcm", CLAIMS, SAFEGUARDS),
+        ("dataplane", REQUESTS, entry_of("dataplane").safeguards),
+    ):
+        wanted = {*claims.split(), *(f"off-{guard.name}" for guard in guards)}
+        assert {
+            path.stem for name, path in files().items() if name.startswith(f"{model}/")
+        } == wanted
+
+
+@pytest.mark.parametrize("path", files().values(), ids=lambda path: path.stem)
+def test_a_scenario_fits_on_slides(path: Path) -> None:
+    """A file says in its first sentences why it is worth seeing, and is short."""
+    script = parse(read(path), path.name)
+    assert script.why.endswith((".", "103."))
+    assert len(script.why) > 40
+    assert len(read(path).splitlines()) <= LONGEST
+
+
+@pytest.mark.parametrize("path", files().values(), ids=lambda path: path.stem)
+def test_lamps_go_out_only_without_a_safeguard(path: Path) -> None:
+    """With all safeguards on no moment of a scenario puts a lamp out; with one off, one does."""
+    timeline = open_file(path)
+    dark = False
+    for moment in range(len(timeline.moments)):
+        timeline.goto(moment)
+        dark = dark or any(not lamp.ok for lamp in timeline.lamps())
+    assert dark is bool(timeline.model.off)
+
+
+@pytest.mark.parametrize("path", files().values(), ids=lambda path: path.stem)
+def test_a_scenario_opens_in_the_player(path: Path) -> None:
+    """A file gives a history to walk through, at its start, that can be saved and loaded."""
+    timeline = open_file(path)
+    assert timeline.at == 0
+    assert len(timeline.moments) > 1 or path.stem == "too-few-left"
+    again = Timeline.load(timeline.save())
+    assert [moment.say for moment in again.moments] == [m.say for m in timeline.moments]
+
+
+def test_the_bootstrap_file_ends_at_rest() -> None:
+    """The four steps of the bootstrap file lead to epoch 4, with X a replica."""
+    timeline = open_file(file_named("tcm/bootstrap"))
+    timeline.goto(timeline.tip)
+    assert isinstance(timeline.model, TcmCluster)
+    assert facts.epoch(timeline.model, timeline.state) == 4
+    assert "X" in facts.rows(timeline.model, timeline.state)[0].reads
+
+
+HEAD = '# Why.\nmodel tcm\noperations ["join X --tokens 150"]\n'
+JOIN = "\njoin X --tokens 150\n----\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "allowed"),
+    [
+        ("", 1, "a comment that says why"),
+        ("model tcm\n", 1, "a comment that says why"),
+        ("# Why.\n", 1, "`model NAME`"),
+        ("# Why.\nrf 3\n", 2, "`model NAME`"),
+        ("# Why.\nmodel tmc\n", 2, "tcm"),
+        ("# Why.\nmodel tcm\nrf\n", 3, "a parameter and its value"),
+        ("# Why.\nmodel tcm\nrf 3\nrf 3\n", 4, "each parameter once"),
+        ("# Why.\nmodel tcm\nfr 3\n", 3, "rf"),
+        ("# Why.\nmodel tcm\nrf many\n", 3, "int"),
+        ("# Why.\nmodel tcm\nrf 0\n", 3, "1 to 1000"),
+        ("# Why.\nmodel tcm\noff range-lock\n", 3, "range-locks"),
+        ('# Why.\nmodel tcm\noperations ["leave Q"]\n', 3, "A, B, C"),
+        (HEAD + "\njoin X --tokens 150\n", 5, "a line ---- behind"),
+        (HEAD + "\n# nothing\n----\n", 6, "a command above"),
+        (HEAD + "\njoin X --tokens 151\n----\n", 5, "join X --tokens 150"),
+        (HEAD + JOIN + "\nrows no\n----\n", 8, "ks"),
+        (HEAD + JOIN + "\nbarrier Q\n----\n", 8, "A, B, C, X"),
+        (HEAD + JOIN + "\nrow\n----\n", 8, "rows"),
+    ],
+)
+def test_a_wrong_line_is_named(text: str, line: int, allowed: str) -> None:
+    """A malformed file is refused in one line that names file, line and what is allowed."""
+    with pytest.raises(BadInput) as error:
+        run(parse(text, "some.txt"))
+    assert error.value.field.split()[0] == f"some.txt:{line}"
+    assert allowed in error.value.allowed
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("content", [None, b"# \xff\n", b"# " + b"a" * 1_000_001])
+def test_an_unreadable_file_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    """A file that is missing, not UTF-8 or huge is refused in one line."""
+    path = tmp_path / "some.txt"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(BadInput, match="file: got"):
+        open_file(path)
+
+
+def test_moves_and_texts() -> None:
+    """Next, back and milestone walk along; enabled and waiting show what begins with a word."""
+    text = HEAD + "\nnext\nnext\nback\nnext\nmilestone\nenabled commit\nwaiting commit\n----\n"
+    timeline, (shown,) = run(parse(text))
+    assert shown[0].startswith("Join X at 150 begins")
+    assert shown[1] == shown[3] == "A applies epoch 1."
+    assert shown[2] == shown[0]
+    assert shown[4].startswith("Epoch 2")
+    assert shown[5] == "nothing"
+    assert shown[6] == (
+        "commit X: X drives the operation, and has not applied epoch 2 itself; waiting at the "
+        "barrier: epoch 2 is applied by 0 of 3 replicas of (0, 100], 2 are needed; and streaming "
+        "to X is not complete: 0 of 2 done"
+    )
+    assert timeline.tip == len(timeline.moments) - 1
+
+
+def test_nothing_left_to_do() -> None:
+    """At rest, and back at the start, the moves say that nothing is left."""
+    text = HEAD + "\nback\ncatch up\nmilestone\nmilestone\nmilestone\nmilestone\nmilestone\n----\n"
+    _, (shown,) = run(parse(text))
+    assert shown[0] == "nothing is left to do"
+    assert shown[1] == "nobody lags"
+
+
+def test_a_model_without_texts() -> None:
+    """A scenario of a model that has no texts of its own can act, and show lamps and what waits."""
+    text = "# Why.\nmodel twophase\n\nenabled prepare\nprepare RM1\nlamps\nwaiting\n----\n"
+    script = parse(text)
+    _, (shown,) = run(script)
+    assert shown[0] == "prepare RM0, prepare RM1, prepare RM2"
+    assert any("lamps are lit" in line for line in shown)
+    assert model_for(script).name == "twophase"
