@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from kit.engine.compose import Refinement
 from kit.engine.family import model_places
+from kit.engine.former import Former
 from kit.engine.model import Model, Rows, Safeguard, rule_rows
 from kit.errors import BadInput, misfit, shorten
 
@@ -57,7 +58,8 @@ class Entry(Struct, frozen=True):
     ``texts`` are what a scenario file may show of a moment, by name: a function of the model, the
     state and the words behind the name, which returns lines of text. ``rows`` are the transitions
     of a model's tables, for coverage, where there are more of them than rules; ``fuzzing`` is
-    what its random walks start from. ``refinement`` says what the model refines.
+    what its random walks start from. ``refinement`` says what the model refines, ``former`` which words
+    of it had another name in earlier versions.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Entry(Struct, frozen=True):
     rows: Callable[[Any], Rows] | None = None
     fuzzing: Fuzzing = Fuzzing()
     refinement: Callable[[Any], Refinement] | None = None
+    former: Former = Former()
 
 
 _ENTRIES: dict[str, Entry] = {}
