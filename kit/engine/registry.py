@@ -57,8 +57,8 @@ class Entry(Struct, frozen=True):
 
     ``texts`` are what a scenario file may show of a moment, by name: a function of the model, the
     state and the words behind the name, which returns lines of text. ``rows`` are the transitions
-    of a model's tables, for coverage, where there are more of them than rules; ``fuzzing`` is
-    what its random walks start from. ``refinement`` says what the model refines, ``former`` which words
+    of a model's tables, for coverage, where there are more of them than rules; ``fuzzing`` is what
+    its random walks start from. ``refinement`` says what the model refines, ``former`` which words
     of it had another name in earlier versions.
     """
 
