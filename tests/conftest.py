@@ -30,6 +30,7 @@ QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK_JAVA)
 os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", QUICK_JAVA)
 
+pytest_plugins = ("tests.widgets.fixtures",)
 FORBID_SKIPS = os.environ.get("KIT_FORBID_SKIPS") == "1"
 
 
