@@ -326,17 +326,13 @@ class _Player:
 
     def _act(self, line: Line) -> list[str]:
         model, state = self.timeline.model, self.timeline.state
-        verbs = []
-        for action in model.actions(state):
-            verbs.append(model.verb(action))
-            if verbs[-1] == line.text:
-                return [self.timeline.do(action).say]
-        for action, refusal in model.waiting(state):
-            verbs.append(model.verb(action))
-            if verbs[-1] == line.text:
-                return [f"refused: {refusal.reason}"]
-        known = [*self.moves, "catch up", "lamps", "waiting", "enabled", *self.texts]
-        raise _wrong(self.script.name, line, one_of(line.text, [*verbs, *known]))
+        option = model.find(state, line.text)
+        if option is None:
+            verbs = [model.verb(action) for action, _ in model.options(state)]
+            known = [*self.moves, "catch up", "lamps", "waiting", "enabled", *self.texts]
+            raise _wrong(self.script.name, line, one_of(line.text, [*verbs, *known]))
+        action, refusal = option
+        return [self.timeline.do(action).say if refusal is None else f"refused: {refusal.reason}"]
 
     def _catch_up(self) -> list[str]:
         """Every node applies all that it can, as one step of the picture."""

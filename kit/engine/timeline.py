@@ -157,9 +157,9 @@ class Timeline:
         """What the script, or else the model's default schedule, would do next; None at rest."""
         followed = self._places[self.at].followed
         if followed < len(self._script):
-            for action in self.model.actions(self.state):
-                if self.model.verb(action) == self._script[followed]:
-                    return action
+            option = self.model.find(self.state, self._script[followed])
+            if option is not None and option[1] is None:
+                return option[0]
         return self.model.suggest(self.state)
 
     def forward(self) -> Moment | None:
