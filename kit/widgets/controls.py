@@ -35,6 +35,7 @@ WORDS = {
     "exchange": "epochs in messages",
     "reading": "pending replicas",
     "ring_delay": "ticks of RING_DELAY",
+    "lag": "epochs a coordinator lags (-1: any)",
     "cleaning": "clean-up",
     "collecting": "collect tombstones",
 }
@@ -312,7 +313,8 @@ def _widget(field: Any, value: Any) -> Any:
         text = value if isinstance(value, str) else "; ".join(value)
         return ipywidgets.Text(value=text, description=word, continuous_update=False, **wide)
     if isinstance(kind, msgspec.inspect.IntType):
-        return ipywidgets.BoundedIntText(value=value, min=0, max=1000, description=word, **wide)
+        least = -1 if field.default == -1 else 0
+        return ipywidgets.BoundedIntText(value=value, min=least, max=1000, description=word, **wide)
     options: tuple[str, ...] | None = CHOICES.get(field.name)
     if isinstance(kind, msgspec.inspect.LiteralType):
         options = tuple(str(one) for one in kind.values)

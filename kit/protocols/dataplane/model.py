@@ -128,4 +128,5 @@ def _terms(given: DataplaneParameters, off: tuple[str, ...]) -> Terms:
         given.crashes,
         given.cleaning,
         given.collecting,
+        None if given.lag < 0 else given.lag,
     )

@@ -19,6 +19,7 @@ Mode = Literal["log", "gossip"]
 MODES: tuple[Mode, ...] = ("log", "gossip")
 MOST_CRASHES = 8
 MOST_TICKS = 100
+MOST_LAG = 100
 
 
 class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -34,7 +35,8 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
     sent anew. ``mode`` is ``log``, or ``gossip``: no epochs are compared, no plan is judged anew,
     no step waits for who knows the last one, only for ``ring_delay`` ticks. ``crashes`` is a
     budget; ``cleaning`` and ``collecting`` let replicas clean up after a move, and collect
-    tombstones.
+    tombstones. ``lag`` is the most epochs that a coordinator is behind when its request begins
+    (-1: any number).
     """
 
     nodes: int = 3
@@ -64,6 +66,7 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
     crashes: int = 0
     cleaning: bool = False
     collecting: bool = False
+    lag: int = -1
 
 
 def of_the_cluster(given: DataplaneParameters) -> TcmParameters:
@@ -82,5 +85,7 @@ def of_the_cluster(given: DataplaneParameters) -> TcmParameters:
         raise BadInput("ring_delay", given.ring_delay, f"a number from 1 to {MOST_TICKS}")
     if not 0 <= given.crashes <= MOST_CRASHES:
         raise BadInput("crashes", given.crashes, f"a number from 0 to {MOST_CRASHES}")
+    if not -1 <= given.lag <= MOST_LAG:
+        raise BadInput("lag", given.lag, f"a number from -1 to {MOST_LAG}; -1 is any number")
     shared = {field.name for field in fields(TcmParameters)} - {"crashes"}
     return TcmParameters(**{name: value for name, value in asdict(given).items() if name in shared})

@@ -19,7 +19,8 @@ class Terms(Struct, frozen=True):
     read writes what it found to the replicas it asked. ``retry``: a request whose plan went stale
     is sent anew. ``ring_delay``: how many ticks an event waits after the one before it, where
     nothing but that wait guards it (0: no clock). ``crashes`` is a budget; ``cleaning`` and
-    ``collecting`` add those actions.
+    ``collecting`` add those actions. ``lag`` is how many epochs a coordinator may be behind the
+    newest when a request of it begins (None: any number).
     """
 
     switches: Switches = Switches()
@@ -32,6 +33,7 @@ class Terms(Struct, frozen=True):
     crashes: int = 0
     cleaning: bool = False
     collecting: bool = False
+    lag: int | None = None
 
 
 class StorageState(Struct, frozen=True, cache_hash=True):

@@ -138,10 +138,15 @@ class Storage(Stage):
         for number, request in enumerate(s.requests):
             if request.phase == WAITING:
                 if self._turn(s, number):
-                    for depth in range(self._knows(s, number), len(self._views[s.at])):
+                    for depth in range(self._least(s, number), len(self._views[s.at])):
                         yield Start(number, self.epoch(depth))
                 if not self.terms.together:
                     return
+
+    def _least(self, s: StorageState, number: int) -> int:
+        """The oldest epoch, as a depth, that a request may be planned by."""
+        known, lag = self._knows(s, number), self.terms.lag
+        return known if lag is None else max(known, len(self._views[s.at]) - 1 - lag)
 
     def _turn(self, s: StorageState, number: int) -> bool:
         """Whether everything that this request waits for is answered."""

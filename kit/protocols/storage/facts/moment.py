@@ -135,6 +135,11 @@ def epoch(m: Storage, s: StorageState) -> int:
     return m.moment(s).epoch
 
 
+def computed(m: Storage, s: StorageState) -> int:
+    """How often placements are computed on the way to a state: at the start and once an epoch."""
+    return len(m.views(s))
+
+
 def at_rest(m: Storage, s: StorageState) -> bool:
     """Whether the range is read from exactly where it is written to."""
     view = m.views(s)[-1]
@@ -240,9 +245,9 @@ def _request(m: Storage, s: StorageState, number: int, request: Request) -> Requ
     plan: tuple[QuotaRow, ...] = ()
     judged: tuple[QuotaRow, ...] = ()
     if opened:
-        plan = _quotas(m, m.wanted(s, number, request.epoch), request.acked)
+        plan = quota_rows(m, m.wanted(s, number, request.epoch), request.acked)
         depth = m.plan_depth(s, number)
-        judged = _quotas(m, m.wanted(s, number, depth), m.valid(s, number))
+        judged = quota_rows(m, m.wanted(s, number, depth), m.valid(s, number))
     return RequestRow(
         number,
         m.title_of(number),
@@ -260,7 +265,8 @@ def _request(m: Storage, s: StorageState, number: int, request: Request) -> Requ
     )
 
 
-def _quotas(m: Storage, quotas: tuple[Quota, ...], answered: int) -> tuple[QuotaRow, ...]:
+def quota_rows(m: Storage, quotas: tuple[Quota, ...], answered: int) -> tuple[QuotaRow, ...]:
+    """What a level needs, with those of the answers (a mask) that count."""
     return tuple(
         QuotaRow(
             m.course.names(quota.replicas),

@@ -13,12 +13,17 @@ def _verdict(scene: Scene) -> str:
     return "; ".join(f"{one.title} (step {one.step + 1})" for one in broken(scene))
 
 
+def _computed(scene: Scene) -> str:
+    return f"placement computations: {facts.computed(scene.model, scene.state)}"
+
+
 def draw_status(scene: Scene) -> Frag:
-    """Draw three badges, each a word and a shape as well as a colour."""
+    """Draw four badges, each a word and a shape as well as a colour."""
     rest, wrong = facts.at_rest(scene.model, scene.state), _verdict(scene)
     return h(
         "ul",
         h("li", f"epoch {facts.epoch(scene.model, scene.state)}", k="badge:epoch", class_="plain"),
+        h("li", _computed(scene), k="badge:computed", class_="plain"),
         h(
             "li",
             "= reads equal writes" if rest else "… the range moves: reads differ from writes",
@@ -41,7 +46,8 @@ def status_text(scene: Scene) -> str:
     rest = "reads equal writes" if facts.at_rest(scene.model, scene.state) else "the range moves"
     wrong = _verdict(scene)
     verdict = f"BROKEN: {wrong}" if wrong else "all promises kept so far"
-    return f"epoch {facts.epoch(scene.model, scene.state)}, {rest}, {verdict}"
+    epoch = facts.epoch(scene.model, scene.state)
+    return f"epoch {epoch}, {_computed(scene)}, {rest}, {verdict}"
 
 
 STATUS = Panel("status", "Status", "head", draw_status, status_text, still=True)
