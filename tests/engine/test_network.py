@@ -185,7 +185,7 @@ def test_a_split_network_cuts_its_links() -> None:
 
 
 def test_each_way_to_split_is_there_once() -> None:
-    """Three nodes can be split in three ways, four in seven; late again only after healing."""
+    """Three nodes can be split in three ways, four in seven; a second time only after healing."""
     do, n = bag([])
     assert [do.sides(split.nodes) for split in do.partitions(n)] == [
         "A C | B",
