@@ -365,7 +365,7 @@ def action_from(model: Model[Any, Any], plain: Any, field: str) -> Any:
     """
     try:
         return msgspec.convert(plain, model.Action, strict=True)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit(field, plain, error, f"an action of {model.name}") from None
 
 
