@@ -19,7 +19,7 @@ def play(what: str, html: str | None) -> int:
     """Run a trace, a scenario file or a scenario; print it, or write it as one HTML page."""
     if html is not None:
         check_place(html, "--html", inputs=(what,))
-    timeline = opened(what)
+    timeline, notes = opened(what)
     if html is not None:
         from kit.views.export import export_html
 
@@ -34,28 +34,31 @@ def play(what: str, html: str | None) -> int:
             )
         )
         return FINE
-    put(as_script(timeline))
+    put("\n".join([*notes, as_script(timeline)]))
     return FINE
 
 
-def opened(what: str) -> Timeline:
-    """The timeline of a trace file, a scenario file (``.txt``) or a scenario by name.
+def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
+    """The timeline of a trace file, a scenario file (``.txt``) or a scenario by name, and notes.
+
+    A note says what a scenario file calls by the name that it had in an earlier version.
 
     Raises:
         BadInput: when it is none of these.
     """
     if what.endswith(".txt"):
-        from kit.engine.scenario import open_file
+        from kit.engine.scenario import open_script, parse, read
 
-        return open_file(what)
+        script = parse(read(what), what)
+        return open_script(script), script.notes
     if what.endswith(".json") or _exists(what):
-        return Timeline.load(trace.read(what))
+        return Timeline.load(trace.read(what)), ()
     entry, scenario = scenario_of(what)
     model = build(entry.name, dict(scenario.parameters), scenario.off)
     timeline = Timeline(model, scenario.script)
     while len(timeline.moments) < MOST_PLAYED and timeline.forward() is not None:
         pass
-    return timeline
+    return timeline, ()
 
 
 def _exists(path: str) -> bool:

@@ -17,7 +17,7 @@ from kit.engine.check import Result, check, check_refinement
 from kit.engine.compose import Refinement
 from kit.engine.fuzz import Finding, Fuzzed, fuzz
 from kit.engine.model import Model
-from kit.engine.registry import build, convert, entries
+from kit.engine.registry import build, convert, entries, safeguards_off
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 
@@ -97,15 +97,12 @@ def _model(asked: Asked, otherwise: Mapping[str, Any]) -> Model[Any, Any]:
     parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
     switched = (*(scenario.off if scenario else ()), *asked.off)
     if not asked.given and not parameters:
-        smallest = [
-            guard.smallest
-            for guard in entry.safeguards
-            if guard.name in asked.off or guard.id in asked.off
-        ]
+        off = safeguards_off(entry, tuple(asked.off))
+        smallest = [guard.smallest for guard in entry.safeguards if guard.name in off]
         parameters = dict(otherwise)
         if smallest:
             parameters = {name: value for one in smallest for name, value in one}
-    parameters.update(_given(asked))
+    parameters.update(entry.former.parameters_today(_given(asked)))
     convert(entry, parameters)
     return build(entry.name, parameters, switched)
 
@@ -119,7 +116,8 @@ def _refinement(asked: Asked) -> Refinement:
     if asked.off:
         raise BadInput("--off", asked.off[0], "no safeguard switched off with --refines")
     parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
-    return entry.refinement(convert(entry, {**parameters, **_given(asked)}))
+    parameters.update(entry.former.parameters_today(_given(asked)))
+    return entry.refinement(convert(entry, parameters))
 
 
 def _given(asked: Asked) -> dict[str, Any]:

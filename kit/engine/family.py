@@ -41,8 +41,9 @@ class Family(Struct, frozen=True):
     hide in it, ``commands`` gives a word of the command line its help and its place; ``images`` is
     a module that draws committed pictures (``pictures`` as SVG, ``graphs`` as DOT text).
     ``trace_tables`` gives a model's name the place of what makes rows of its runs,
-    ``pipeline_tables`` are other tables that Spark makes. ``composes`` names the families that this
-    one joins: it alone may import them.
+    ``pipeline_tables`` are other tables that Spark makes, ``repeats`` places of functions that do
+    the run of such a row again (None for other rows). ``composes`` names the families that this one
+    joins: it alone may import them.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Family(Struct, frozen=True):
     images: str = ""
     trace_tables: Mapping[str, str] = field(default_factory=dict)
     pipeline_tables: tuple[str, ...] = ()
+    repeats: tuple[str, ...] = ()
     composes: tuple[str, ...] = ()
 
     @property

@@ -162,8 +162,8 @@ class Walker:
                     awaited = tuple(other for other in awaited if other is not prop)
             options = []
             total = 0.0
-            for weight, candidates, guard, effect in table:
-                ready = [action for action in candidates(state) if guard(state, action) is None]
+            for weight, candidates, condition, effect in table:
+                ready = [action for action in candidates(state) if condition(state, action) is None]
                 if ready:
                     total += weight
                     options.append((total, ready, effect))
@@ -304,7 +304,7 @@ def _weighted(model: Model[Any, Any], weights: dict[str, float]) -> tuple[Any, .
         if not 0 <= weight < MOST_WEIGHT:
             raise BadInput(f"weights[{kind}]", weight, f"a number from 0 to {MOST_WEIGHT}")
     return tuple(
-        (float(weights.get(rule.kind, 1)), rule.candidates, rule.guard, rule.effect)
+        (float(weights.get(rule.kind, 1)), rule.candidates, rule.condition, rule.effect)
         for rule in model.rules
         if weights.get(rule.kind, 1)
     )

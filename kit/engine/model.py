@@ -5,8 +5,8 @@ interleaving, export a page) goes through the few methods of :class:`Model`, so 
 that is shown is the model that is checked.
 
 A protocol is written as a *table of rules*. Each rule says which actions of a kind a person could
-think of (*candidates*), why one of them may not happen now (*guard*), and what it does (*effect*).
-Enabled actions, refusals and button states all follow from that one table.
+think of (*candidates*), why one of them may not happen now (*condition*), and what it does
+(*effect*). Enabled actions, refusals and button states all follow from that one table.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Rule(Struct, Generic[S, A], frozen=True):
     action: type[A]
     kind: str
     candidates: Callable[[S], Iterable[A]]
-    guard: Callable[[S, A], Refusal | None]
+    condition: Callable[[S, A], Refusal | None]
     effect: Callable[[S, A], S]
 
 
@@ -139,20 +139,26 @@ class Model(Generic[S, A]):
         """The first state."""
         raise NotImplementedError
 
-    def actions(self, s: S) -> Iterator[A]:
-        """The actions enabled in ``s``, in the order a person would expect."""
+    def options(self, s: S) -> Iterator[tuple[A, Refusal | None]]:
+        """What a person could think of in ``s``, each once, and why it may not happen now, if so.
+
+        They come in the order a person would expect; None: the action is enabled.
+        """
         for rule in self.rules:
             for action in rule.candidates(s):
-                if rule.guard(s, action) is None:
-                    yield action
+                yield action, rule.condition(s, action)
+
+    def actions(self, s: S) -> Iterator[A]:
+        """The actions enabled in ``s``."""
+        return (action for action, refusal in self.options(s) if refusal is None)
 
     def waiting(self, s: S) -> Iterator[tuple[A, Refusal]]:
         """What a person would try in ``s`` but may not yet, each with the reason."""
-        for rule in self.rules:
-            for action in rule.candidates(s):
-                refusal = rule.guard(s, action)
-                if refusal is not None:
-                    yield action, refusal
+        return ((action, refusal) for action, refusal in self.options(s) if refusal is not None)
+
+    def find(self, s: S, verb: str) -> tuple[A, Refusal | None] | None:
+        """The option of ``s`` that goes by a verb; None when there is no such thing."""
+        return next((option for option in self.options(s) if self.verb(option[0]) == verb), None)
 
     def refusal(self, s: S, action: A) -> Refusal | None:
         """Why ``action`` may not happen in ``s``; None when it may."""
@@ -161,7 +167,7 @@ class Model(Generic[S, A]):
             return Refusal(f"{shorten(action)} is no action of {self.name}")
         if action not in rule.candidates(s):
             return Refusal(f"{self.verb(action)}: there is no such action here")
-        return rule.guard(s, action)
+        return rule.condition(s, action)
 
     def apply(self, s: S, action: A) -> S:
         """The state after ``action``. Trusts its caller: the action is enabled."""
@@ -172,9 +178,9 @@ class Model(Generic[S, A]):
     def successors(self, s: S) -> Iterator[tuple[A, S]]:
         """Every enabled action with the state it leads to: what a search walks along."""
         for rule in self.rules:
-            guard, effect = rule.guard, rule.effect
+            condition, effect = rule.condition, rule.effect
             for action in rule.candidates(s):
-                if guard(s, action) is None:
+                if condition(s, action) is None:
                     yield action, effect(s, action)
 
     def act(self, s: S, action: A) -> S:

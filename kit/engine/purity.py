@@ -32,7 +32,7 @@ def audit(model: Model[Any, Any], state: Any) -> None:
     for rule in model.rules:
         for action in rule.candidates(state):
             _stands(action, "candidates", rule.candidates)
-            if rule.guard(state, action) is None:
+            if rule.condition(state, action) is None:
                 after = rule.effect(state, action)
                 if content(state) != before:
                     verb = model.verb(action)

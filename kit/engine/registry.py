@@ -119,13 +119,15 @@ def build(
 def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
     """The parameters of ``entry`` from plain values (or the structs they describe), strictly.
 
+    A name with dots is that of a field within a parameter: ``cluster.rf``.
+
     Raises:
         BadInput: naming the first parameter that is unknown or of a wrong type, or is missing.
     """
     known = {field.name: field.type for field in msgspec.structs.fields(entry.parameters)}
     allowed = f"as {entry.name} takes it"
     plain: dict[str, Any] = {}
-    for field, value in given.items():
+    for field, value in nested(entry.former.parameters_today(given)).items():
         if field not in known:
             raise BadInput("parameter", field, one_of(field, list(known)))
         try:
@@ -145,6 +147,23 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
         raise misfit("parameters", plain, error, f"as {entry.name} takes them") from None
 
 
+def nested(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The same parameters, each name with dots as a field within the parameter before its dot.
+
+    Raises:
+        BadInput: when what stands before a dot is given as something without fields.
+    """
+    whole = {name: value for name, value in given.items() if "." not in name}
+    for name, value in given.items():
+        outer, dot, inner = name.partition(".")
+        if dot:
+            fields = msgspec.to_builtins(whole.get(outer, {}), enc_hook=_number)
+            if not isinstance(fields, dict):
+                raise BadInput(outer, fields, f"its fields by name, for {name}")
+            whole[outer] = nested({**fields, inner: value})
+    return whole
+
+
 def _number(value: Any) -> int:
     """A whole number of another library as Python's own."""
     return index(value)
@@ -162,21 +181,28 @@ def weights_of(model: Model[Any, Any]) -> dict[str, float]:
     return {} if entry is None else dict(entry.fuzzing.weights)
 
 
+def former_of(name: str) -> Former:
+    """The words that a model had in earlier versions; none for a model that is not known."""
+    entry = _entry_if_known(name)
+    return Former() if entry is None else entry.former
+
+
 def _entry_if_known(name: str) -> Entry | None:
     return entry_of(name) if name in _ENTRIES or name in model_places() else None
 
 
 def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of the safeguards to switch off, given as names or ids.
+    """The names of the safeguards to switch off, given as names (former ones, too) or ids.
 
     Raises:
         BadInput: for an unknown one, with the nearest names.
     """
     by_word = {word: guard.name for guard in entry.safeguards for word in (guard.name, guard.id)}
-    for word in off:
+    today = entry.former.safeguards_today(off)
+    for word in today:
         if word not in by_word:
             raise BadInput("safeguard", word, one_of(word, list(by_word)))
-    return tuple(sorted({by_word[word] for word in off}))
+    return tuple(sorted({by_word[word] for word in today}))
 
 
 def scenario_of(name: str) -> tuple[Entry, Scenario]:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from kit import __version__
 from kit.engine.model import Lamp, Model, fingerprint, lamps
+from kit.engine.registry import former_of
 from kit.engine.trace import Step, Trace, model_of, trace_of
 from kit.errors import BadInput, Refused, misfit, shorten
 
@@ -156,9 +157,9 @@ class Timeline:
         """What the script, or else the model's default schedule, would do next; None at rest."""
         followed = self._places[self.at].followed
         if followed < len(self._script):
-            for action in self.model.actions(self.state):
-                if self.model.verb(action) == self._script[followed]:
-                    return action
+            option = self.model.find(self.state, self._script[followed])
+            if option is not None and option[1] is None:
+                return option[0]
         return self.model.suggest(self.state)
 
     def forward(self) -> Moment | None:
@@ -358,13 +359,14 @@ class Timeline:
 
 
 def action_from(model: Model[Any, Any], plain: Any, field: str) -> Any:
-    """An action of ``model`` from plain data, strictly.
+    """An action of ``model`` from plain data, strictly; former words are understood.
 
     Raises:
         BadInput: when the data is no action of this model.
     """
     try:
-        return msgspec.convert(plain, model.Action, strict=True)
+        today = former_of(model.name).action_today(plain)
+        return msgspec.convert(today, model.Action, strict=True)
     except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit(field, plain, error, f"an action of {model.name}") from None
 

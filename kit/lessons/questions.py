@@ -54,11 +54,10 @@ def allowed(timeline: Timeline, *kinds: str) -> Asked:
     """
     model, state = timeline.model, timeline.state
     wanted = kinds or for_model(model).offered or tuple(rule.kind for rule in model.rules)
-    free = [model.label(state, a) for a in model.actions(state) if model.kind(a) in wanted]
+    options = [option for option in model.options(state) if model.kind(option[0]) in wanted]
+    free = [model.label(state, action) for action, why in options if why is None]
     barred = {
-        model.label(state, a): refusal_text(why)
-        for a, why in model.waiting(state)
-        if model.kind(a) in wanted
+        model.label(state, action): refusal_text(why) for action, why in options if why is not None
     }
     if not free and not barred:
         raise KitError("predict: nobody could think of doing anything here")

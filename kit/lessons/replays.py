@@ -36,16 +36,15 @@ def replay(ground: Ground, verbs: list[str]) -> tuple[Timeline, str | None]:
     timeline = Timeline(ground.model())
     model = timeline.model
     for number, verb in enumerate(verbs, start=1):
-        known = [*model.actions(timeline.state), *(a for a, _ in model.waiting(timeline.state))]
-        action = next((one for one in known if model.verb(one) == verb.strip()), None)
-        if action is None:
+        option = model.find(timeline.state, verb.strip())
+        if option is None:
             free = ", ".join(model.verb(one) for one in model.actions(timeline.state))
             return (
                 timeline,
                 f"Step {number}, {verb!r}: nothing like that is there; there is {free}.",
             )
         try:
-            timeline.do(action)
+            timeline.do(option[0])
         except Refused as refused:
             return timeline, f"Step {number}, {verb!r}, is refused: {refused}."
     return timeline, None

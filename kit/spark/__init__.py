@@ -22,10 +22,10 @@ _PLACES = {
     "schema": "kit.spark.traces",
     "session": "kit.spark.sessions",
     "session_or_none": "kit.spark.sessions",
-    "reopen": "kit.spark.sweeping",
     "stop": "kit.spark.sessions",
     "store": "kit.spark.traces",
     "sweep": "kit.spark.sweeping",
+    "timeline": "kit.spark.rows",
     "watch": "kit.spark.streaming",
     "with_spark_or_local": "kit.spark.sessions",
 }

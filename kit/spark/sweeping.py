@@ -17,12 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
 
-from kit.engine.fuzz import CLEAN, STEPS, Walk, Walker
+from kit.engine.fuzz import STEPS, Walk, Walker
 from kit.engine.registry import build
-from kit.engine.shrink import shrink
 from kit.engine.timeline import Timeline
-from kit.engine.trace import loads
-from kit.errors import BadInput
 from kit.spark.schemas import table
 from kit.spark.seeding import seeded
 from kit.spark.storing import whole_folder
@@ -96,27 +93,6 @@ def stored(frame: Any, folder: str | Path) -> Path:
         else:
             frame.write.mode("overwrite").parquet(str(place))
     return Path(folder)
-
-
-def reopen(row: Any, *, small: bool = False) -> Timeline:
-    """The run of a row, replayed step by step without Spark and compared with what it recorded.
-
-    ``row`` is a row of Spark's, of pandas' or a mapping, with its ``trace``. With ``small`` a run
-    that fails is shrunk first.
-
-    Raises:
-        BadInput: for a row without a trace, or naming the first step that differs.
-    """
-    try:
-        text, verdict = row["trace"], row["verdict"]
-    except (KeyError, ValueError, TypeError):
-        raise BadInput("row", row, "a row of a sweep, with its trace and its verdict") from None
-    timeline = Timeline.load(loads(text))
-    if not small or verdict == CLEAN:
-        return timeline
-    run = [timeline.moments[moment].action for moment in timeline.path()[1:]]
-    actions, _ = shrink(timeline.model, run, verdict)
-    return Timeline.along(timeline.model, actions)
 
 
 def _batches(asked: Sweep, seeds: Iterable[int]) -> Iterator[pa.RecordBatch]:

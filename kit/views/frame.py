@@ -85,9 +85,8 @@ def _digest(name: str, action: Any) -> str:
 def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
     """Draw the actions of a state grouped by kind: what may happen, and what must wait and why."""
     model, state = scene.model, scene.state
-    rows: list[tuple[str, Any, Refusal | None]] = []
-    rows += [(model.kind(a), a, None) for a in model.actions(state)]
-    rows += [(model.kind(a), a, refusal) for a, refusal in model.waiting(state)]
+    options = sorted(model.options(state), key=lambda option: option[1] is not None)
+    rows = [(model.kind(action), action, refusal) for action, refusal in options]
     order = {kind: i for i, kind in reversed(list(enumerate(kind for kind, _, _ in rows)))}
     groups = groupby(sorted(rows, key=lambda row: order[row[0]]), key=lambda row: row[0])
     boards = [_group(scene, kind, [(a, r) for _, a, r in items]) for kind, items in groups]

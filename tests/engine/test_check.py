@@ -100,7 +100,7 @@ class Rash(TwoPhase):
     def __init__(self) -> None:
         super().__init__()
         prepare, give_up, hear, decide, obey = self.rules
-        rash = replace(decide, guard=lambda s, a: None if s.heard else decide.guard(s, a))
+        rash = replace(decide, condition=lambda s, a: None if s.heard else decide.condition(s, a))
         self.rules = (prepare, give_up, hear, rash, obey)
 
 

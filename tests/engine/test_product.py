@@ -31,7 +31,7 @@ def _link(s: Any, part: str, action: Any) -> tuple[tuple[str, Any], ...]:
     return ()
 
 
-def _guard(s: Any, part: str, action: Any) -> Refusal | None:
+def _lets(s: Any, part: str, action: Any) -> Refusal | None:
     """The right lift goes no higher than the left one; the log has room for a few entries."""
     if part == "right" and isinstance(action, Up) and s.right.floor >= s.left.floor:
         return Refusal("the left lift is not above")
@@ -52,7 +52,7 @@ class House(Product):
                 "log": InstantLog(LogParameters(("A",))),
             },
             link=_link,
-            guards=(_guard,),
+            conditions=(_lets,),
             passive=(Decide,),
         )
 
@@ -125,8 +125,8 @@ def test_a_linked_refusal_refuses_the_whole_step() -> None:
     assert waiting["left"] == "there is no such floor"
 
 
-def test_guards_read_all_parts() -> None:
-    """A guard over the whole state refuses what the part alone would allow."""
+def test_conditions_read_all_parts() -> None:
+    """A condition over the whole state refuses what the part alone would allow."""
     start = HOUSE.start()
     assert reasons(start)["right up"] == "the left lift is not above"
     after = HOUSE.act(start, LEFT(Up()))
@@ -135,7 +135,7 @@ def test_guards_read_all_parts() -> None:
 
 
 def test_all_that_refuse_are_heard() -> None:
-    """Where the part and guards refuse, one refusal gives all reasons, the guards' first."""
+    """Where the part and conditions refuse, one refusal gives all reasons, theirs first."""
 
     def dark(s: Any, part: str, action: Any) -> Refusal | None:
         return Refusal("it is dark", ("lamp: off",), ("lamp", "sun"))
@@ -148,7 +148,7 @@ def test_all_that_refuse_are_heard() -> None:
     assert reasons(state)["right up"] == told
     with pytest.raises(Refused, match=told):
         HOUSE.act(state, RIGHT(Up()))
-    night = Product("night", {"left": LiftModel(LiftParameters(2))}, guards=(dark, late))
+    night = Product("night", {"left": LiftModel(LiftParameters(2))}, conditions=(dark, late))
     up = night.wrap["left"](Up())
     both = Refusal(
         "it is dark; and it is late", ("lamp: off", "clock: 23"), ("lamp", "sun", "host")
@@ -157,11 +157,11 @@ def test_all_that_refuse_are_heard() -> None:
 
 
 def test_what_is_no_action_is_refused_as_such() -> None:
-    """What is nobody's candidate is told so, whatever the guards would say of it."""
+    """What is nobody's candidate is told so, whatever the conditions would say of it."""
     night = Product(
         "night",
         {"left": LiftModel(LiftParameters(2))},
-        guards=(lambda s, part, action: Refusal("it is dark"),),
+        conditions=(lambda s, part, action: Refusal("it is dark"),),
         passive=(Up,),
     )
     refusal = night.refusal(night.start(), night.wrap["left"](Up()))
@@ -170,7 +170,7 @@ def test_what_is_no_action_is_refused_as_such() -> None:
 
 
 def test_the_search_stops_at_the_first_refusal() -> None:
-    """Whoever only walks along enabled actions does not ask the guards that come after one."""
+    """Whoever only walks along enabled actions does not ask the conditions that come after one."""
     asked = []
 
     def refuse(s: Any, part: str, action: Any) -> Refusal | None:
@@ -180,7 +180,7 @@ def test_the_search_stops_at_the_first_refusal() -> None:
         asked.append(action)
         return None
 
-    model = Product("night", {"left": LiftModel(LiftParameters(2))}, guards=(refuse, count))
+    model = Product("night", {"left": LiftModel(LiftParameters(2))}, conditions=(refuse, count))
     assert not [*model.actions(model.start()), *model.successors(model.start())]
     assert not asked
     assert list(model.waiting(model.start()))

@@ -52,6 +52,7 @@ class LiftModel(Model[Lift, Any]):
         if not 1 <= parameters.floors <= 50:
             raise BadInput("floors", parameters.floors, "a number from 1 to 50")
         self.parameters: LiftParameters = parameters
+        self.floors = parameters.floors
         self.off = off
         self.rules = (
             Rule(Up, "move", lambda s: (Up(),), self._may_move, self._move(1)),
@@ -71,7 +72,7 @@ class LiftModel(Model[Lift, Any]):
         if s.door and "door" not in self.off:
             return Refusal("the door is open")
         there = s.floor + (1 if isinstance(action, Up) else -1)
-        return None if 0 <= there < self.parameters.floors else Refusal("there is no such floor")
+        return None if 0 <= there < self.floors else Refusal("there is no such floor")
 
     def _move(self, by: int) -> Callable[[Lift, Any], Lift]:
         return lambda s, action: Lift(s.floor + by, s.door)
@@ -80,7 +81,7 @@ class LiftModel(Model[Lift, Any]):
         return Lift(s.floor, action.open)
 
     def _inside(self, s: Lift) -> str | None:
-        return None if 0 <= s.floor < self.parameters.floors else f"it is on floor {s.floor}"
+        return None if 0 <= s.floor < self.floors else f"it is on floor {s.floor}"
 
 
 LIFT = Entry(

@@ -14,7 +14,8 @@ from kit.engine.model import fingerprint
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.spark.sweeping import SWEEP, Sweep, reopen, stored, sweep
+from kit.spark.rows import timeline as timeline_of
+from kit.spark.sweeping import SWEEP, Sweep, stored, sweep
 from kit.views.export import export_html
 
 OFF = ("S-06",)
@@ -51,15 +52,15 @@ def test_spark_draws_what_one_process_draws(spark: Any, tmp_path: Path) -> None:
     walker = Walker(build("tcm", GIVEN, OFF), steps=40)
     for _, row in read.iterrows():
         walk = walker.walk(int(row["seed"]))
-        timeline = reopen(row)
+        timeline = timeline_of(row)
         assert (row["steps"], row["verdict"]) == (walk.steps, walk.verdict)
         assert tuple(row["coverage"]) == walk.taken
         own = Timeline.along(walker.model, walk.actions)
         assert fingerprint(timeline.state) == fingerprint(own.state)
     failed = read[read["verdict"] != "clean"].iloc[0]
-    assert not all(lamp.ok for lamp in reopen(failed).lamps())
-    small = reopen(failed, small=True)
-    assert len(small.moments) <= len(reopen(failed).moments)
+    assert not all(lamp.ok for lamp in timeline_of(failed).lamps())
+    small = timeline_of(failed, small=True)
+    assert len(small.moments) <= len(timeline_of(failed).moments)
     assert failed["verdict"] in [lamp.name for lamp in small.lamps() if not lamp.ok]
     assert export_html(small, tmp_path / "run.html").size > 1000
 
@@ -108,9 +109,9 @@ def test_bad_input_is_told_before_any_task(given: dict[str, Any], said: str) -> 
 def test_a_row_that_was_changed_is_refused() -> None:
     """A row without a trace, or whose run leads elsewhere than it says, does not open."""
     with pytest.raises(BadInput, match="row: got "):
-        reopen({"seed": 1})
+        timeline_of({"seed": 1})
     row = sweep(None, "twophase", range(1)).to_pylist()[0]
-    mark = reopen(row).save().steps[0].fingerprint
+    mark = timeline_of(row).save().steps[0].fingerprint
     with pytest.raises(BadInput, match=r"steps\[0\].fingerprint"):
-        reopen({**row, "trace": row["trace"].replace(mark, "0" * 16)})
+        timeline_of({**row, "trace": row["trace"].replace(mark, "0" * 16)})
     assert Sweep("twophase").walker().walk(0).steps == row["steps"]

@@ -1,8 +1,8 @@
 """Transactional Cluster Metadata as one model: the state machine, driven by the log.
 
 A commit is two things in one atomic step: an entry in the log and a change of the metadata. The
-barrier is a guard that reads both parts: how far each node has applied the log, and which replicas
-the next step concerns. Source: CEP-21, "Event Submission Protocol", "Consistency Guarantees".
+barrier is a condition on both parts: how far each node has applied the log, and which replicas the
+next step concerns. Source: CEP-21, "Event Submission Protocol", "Consistency Guarantees".
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class TcmCluster(Product):
             "tcm",
             {"tcm": self.tcm, "log": self.log, **({"test": self.test} if given.holds else {})},
             link=_commit_is_decided,
-            guards=(self._let, self._present, self._past_barrier),
+            conditions=(self._let, self._present, self._past_barrier),
             passive=(Decide,),
         )
         self.parameters: TcmParameters = given
@@ -98,7 +98,7 @@ class TcmCluster(Product):
     def applied(self, s: Any) -> dict[int, int]:
         """The epoch that each node (by code) has applied."""
         learned, known = self._applied
-        if learned is not s.log.learned:  # every guard of a state asks for the same
+        if learned is not s.log.learned:  # every condition of a state asks for the same
             known = {code: self.parameters.epoch + n for code, n in enumerate(s.log.learned)}
             self._applied = s.log.learned, known
         return known
@@ -124,7 +124,7 @@ class TcmCluster(Product):
             self._enabled = s, tuple(super().actions(s))
         return iter(self._enabled[1])
 
-    # -- guards over both parts -------------------------------------------------------------------
+    # -- conditions over both parts ----------------------------------------------------------------
 
     def _let(self, s: Any, part: str, action: Any) -> Refusal | None:
         """What a test holds back may not happen, if this cluster is one for tests."""

@@ -65,6 +65,7 @@ FAMILY = Family(
         "lessons.tasks_clusters",
         "lessons.tasks_dry_run",
     ),
+    repeats=("spark.simulating:repeated",),
     pipeline_tables=("spark.tables:PIPELINE_TABLES",),
     images="panels.images",
 )

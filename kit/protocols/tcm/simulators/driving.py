@@ -60,7 +60,7 @@ class Driver:
         rule = self.model.rule_of(learn)
         assert rule is not None
         # One epoch after the other: whether there is another one is all that changes meanwhile.
-        while rule.guard(self.state, learn) is None:
+        while rule.condition(self.state, learn) is None:
             self._apply(learn)
 
     def _do(self, part: str, action: Any) -> bool:

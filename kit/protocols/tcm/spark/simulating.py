@@ -19,6 +19,7 @@ from msgspec import Struct
 from kit.engine.fuzz import CLEAN
 from kit.engine.model import fingerprint
 from kit.engine.registry import entry_of, safeguards_off
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.protocols.tcm.simulators.drawing import Size, size_of
 from kit.protocols.tcm.simulators.placements import Simulation, simulate
@@ -101,6 +102,19 @@ def replay(row: Any) -> Simulation:
             f"the simulation of seed {seed} ends here as {found.verdict}, not as the row has it"
         )
     return found
+
+
+def repeated(row: Any) -> Timeline | None:
+    """The run of a row of simulations, done again; None for any other row.
+
+    Raises:
+        KitError: when the run does not end as the row says.
+    """
+    try:
+        row["fingerprint"], row["size"]
+    except (KeyError, ValueError, TypeError, IndexError):
+        return None
+    return replay(row).timeline()
 
 
 def violations(*found: Any) -> Any:

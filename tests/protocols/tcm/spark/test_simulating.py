@@ -17,7 +17,8 @@ from kit.protocols.tcm.spark.simulating import (
     simulations,
     violations,
 )
-from kit.spark.sweeping import reopen, sweep
+from kit.spark.rows import timeline as timeline_of
+from kit.spark.sweeping import sweep
 from tests.house.source import ROOT
 
 SMALL: dict[str, Any] = {"nodes": 7, "rf": 2}
@@ -73,9 +74,10 @@ def test_violations_of_simulations_and_walks_are_one_table(spark: Any) -> None:
     assert [column.name for column in VIOLATIONS.columns] == list(plain[0])
     assert {row["source"] for row in plain} == {"simulation", "walk"}
     for row in plain:
-        assert len(reopen(row).path()) == row["steps"] + 1
+        assert len(timeline_of(row).path()) == row["steps"] + 1
     for row in rows_of(simulations(None, range(4), off=off, nodes=8, rf=2)):
         assert replay(row).witness == row["witness"]
+        assert len(timeline_of({**row, "trace": ""}).path()) == row["steps"] + 1
 
 
 def test_a_row_that_was_changed_is_told() -> None:

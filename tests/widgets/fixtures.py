@@ -1,21 +1,27 @@
-"""Fixtures of the browser tests."""
+"""Fixtures of the browser tests, wherever they stand; tests/conftest.py names this module."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
-from kit.widgets import Player
-from tests.widgets.browsing import Desk, launch
-from tests.widgets.laboratory import server
+if TYPE_CHECKING:  # a browser's modules are loaded by the tests that use one
+    from playwright.sync_api import Browser, BrowserContext
+
+    from kit.widgets import Player
+    from tests.widgets.browsing import Desk
 
 
 @pytest.fixture(scope="module")
 def browser(chromium_path: Path) -> Iterator[Browser]:
     """A headless Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.widgets.browsing import launch
+
     with sync_playwright() as playwright:
         found = launch(playwright, chromium_path)
         yield found
@@ -25,6 +31,8 @@ def browser(chromium_path: Path) -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
     """The folder and the address of a JupyterLab."""
+    from tests.widgets.laboratory import server
+
     folder = tmp_path_factory.mktemp("lab")
     with server(folder) as address:
         yield folder, address
@@ -42,6 +50,8 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 @pytest.fixture
 def desk(context: BrowserContext, tmp_path: Path) -> Callable[..., Desk]:
     """Put a Player on a bare page."""
+    from kit.widgets import Player
+    from tests.widgets.browsing import Desk
 
     def make(player: Player | str) -> Desk:
         chosen = Player(player) if isinstance(player, str) else player

@@ -1,0 +1,51 @@
+"""From a row of a table to the run behind it: the one way from Spark to the Player."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.engine.family import families
+from kit.engine.fuzz import CLEAN
+from kit.engine.shrink import shrink
+from kit.engine.timeline import Timeline
+from kit.engine.trace import loads
+from kit.errors import BadInput
+
+
+def timeline(row: Any, *, small: bool = False) -> Timeline:
+    """The run of a row, replayed step by step without Spark and compared with what it recorded.
+
+    ``row`` is a row of Spark's, of pandas' or a mapping: of a sweep, of violations, or of a table
+    that a family makes and whose runs it can repeat. With ``small`` a run that fails is shrunk
+    first. ``kit.Player(kit.spark.timeline(row))`` shows it.
+
+    Raises:
+        BadInput: for a row without a run, or naming the first step that differs.
+    """
+    text = _value(row, "trace")
+    if not text:
+        return _repeated(row)
+    run = Timeline.load(loads(text))
+    verdict = _value(row, "verdict")
+    if not small or verdict in (None, CLEAN):
+        return run
+    actions, _ = shrink(run.model, [run.moments[at].action for at in run.path()[1:]], verdict)
+    return Timeline.along(run.model, actions)
+
+
+def _repeated(row: Any) -> Timeline:
+    """The run of a row that holds no trace, by the family that knows such rows."""
+    for family in families():
+        for place in family.repeats:
+            repeated: Timeline | None = family.load(place)(row)
+            if repeated is not None:
+                return repeated
+    raise BadInput("row", row, "a row of a sweep or of simulations, with its trace or its seed")
+
+
+def _value(row: Any, name: str) -> Any:
+    """One column of a row; None where it has none."""
+    try:
+        return row[name]
+    except (KeyError, ValueError, TypeError, IndexError):
+        return None
