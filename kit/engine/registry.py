@@ -136,14 +136,14 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
             raise BadInput(field, value, "plain data") from None
         try:
             msgspec.convert(plain[field], known[field], strict=True)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeError) as error:
             choices = get_args(known[field]) if get_origin(known[field]) is Literal else ()
             if choices:
                 raise BadInput(field, plain[field], one_of(plain[field], [*choices])) from None
             raise misfit(field, plain[field], error, allowed) from None
     try:
         return msgspec.convert(plain, entry.parameters, strict=True)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit("parameters", plain, error, f"as {entry.name} takes them") from None
 
 
