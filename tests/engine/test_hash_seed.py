@@ -53,7 +53,7 @@ for name in ("bootstrap", "two-datacenters", "cancel", "one-gives-up"):
     while timeline.forward() is not None:
         pass
     print(dumps(timeline.save()))
-    print([(m.say, m.milestone) for m in timeline.moments], timeline.lamps())
+    print([(m.say, m.milestone) for m in timeline.moments], timeline.verdicts())
 """
 
 

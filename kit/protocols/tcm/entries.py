@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kit.engine.former import Former
 from kit.engine.registry import Diagram, Entry, Fuzzing, Scenario
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.coverage import rows
@@ -136,4 +137,5 @@ ENTRY = Entry(
     rows,
     FUZZING,
     refinement,
+    Former(actions={"learn": "apply"}),
 )

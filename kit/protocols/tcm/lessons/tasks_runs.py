@@ -41,7 +41,7 @@ def shortest_to(epoch: int) -> Callable[[Timeline], str | None]:
 
 def breaks_something(timeline: Timeline) -> str | None:
     """The goal that some lamp is red at the end of the run."""
-    if any(not lamp.ok for lamp in timeline.lamps()):
+    if any(not verdict.ok for verdict in timeline.verdicts()):
         return None
     return f"After your {len(timeline.path()) - 1} steps every lamp is still green."
 
