@@ -1,7 +1,7 @@
 """Frames of a large rehearsal: what the kernel does from one step of a 1,000-node ring to the next.
 
 Each drawn moment of the rehearsal of a decommission and a join is drawn again and put into a store
-that holds the rest of the reel, as when somebody steps. Times are wall time, so a busy machine is
+that holds all the others, as when somebody steps. Times are wall time, so a busy machine is
 part of them. Beside it, what it costs only to ask for the same moment's placements as Python rows,
 which is the least that a player which draws every row would have to do.
 """
@@ -18,7 +18,7 @@ from kit.engine.timeline import Timeline
 from kit.operators.importers.opening import Imported, import_texts
 from kit.protocols.tcm.dry_run.history import rehearsal_of
 from kit.protocols.tcm.rules.operations import Operation
-from kit.views.reel import Reel
+from kit.views.rendered import RenderedTimeline
 
 SIZES = ((1000, 16), (1000, 256))
 AIM = 0.150  # seconds a frame, 95 of 100
@@ -39,9 +39,9 @@ def newcomer(given: Imported, tokens: int) -> Operation:
 
 def frames(timeline: Timeline) -> list[float]:
     """The time of every frame that is drawn, in ascending order, each drawn anew."""
-    reel = Reel(timeline)
-    drawn = [at for at, node in enumerate(reel.nodes) if node[1] is not None]
-    return sorted(seconds(partial(reel.need, at)) for at in drawn)
+    rendered = RenderedTimeline(timeline)
+    drawn = [at for at, node in enumerate(rendered.moments) if node.root is not None]
+    return sorted(seconds(partial(rendered.need, at)) for at in drawn)
 
 
 def all_rows(timeline: Timeline) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from functools import partial
 from typing import NoReturn
 
 from kit.engine.family import families
@@ -105,8 +104,8 @@ def _run(words: list[str]) -> int:
     if options.command == "fuzz":
         return searches.fuzzed(
             asked,
-            seeds=options.seeds,
-            steps=options.steps,
+            seeds=_seeds(options.seeds),
+            steps=_count("--steps", options.steps),
             trace_file=options.trace,
             as_json=options.json,
         )
@@ -114,7 +113,7 @@ def _run(words: list[str]) -> int:
         asked,
         symmetry=options.symmetry,
         refines=options.refines,
-        most=options.max_states,
+        most=None if options.max_states is None else _count("--max-states", options.max_states),
         trace_file=options.trace,
         as_json=options.json,
     )
@@ -145,7 +144,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     checking.add_argument(
         "--max-states",
-        type=partial(_count, "--max-states"),
         metavar="N",
         help="stop there (the search is then bounded)",
     )
@@ -157,15 +155,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_model(fuzzing)
     fuzzing.add_argument(
         "--seeds",
-        type=_seeds,
-        default=range(50),
+        default="0:50",
         metavar="FIRST:END",
         help="the seeds from FIRST up to END, which is left out (0:50 if not given)",
     )
     fuzzing.add_argument(
         "--steps",
-        type=partial(_count, "--steps"),
-        default=100,
+        default="100",
         metavar="N",
         help="so many steps a walk at most (100 if not given)",
     )

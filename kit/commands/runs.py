@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kit.commands.layout import WIDTH, counted, put, wrap
+from kit.edge.writing import check_place
 from kit.engine import trace
 from kit.engine.model import verdicts
 from kit.engine.registry import build, scenario_of
@@ -16,6 +17,8 @@ MOST_PLAYED = 10_000
 
 def play(what: str, html: str | None) -> int:
     """Run a trace, a scenario file or a scenario; print it, or write it as one HTML page."""
+    if html is not None:
+        check_place(html, "--html", inputs=(what,))
     timeline, notes = opened(what)
     if html is not None:
         from kit.views.export import export_html

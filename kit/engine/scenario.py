@@ -32,6 +32,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from kit.edge.reading import read_text
 from kit.engine.family import families
 from kit.engine.former import Former, beginning_today
 from kit.engine.model import Model
@@ -135,18 +136,7 @@ def read(path: str | Path) -> str:
     Raises:
         BadInput: when it cannot be read, is not UTF-8, or is too large.
     """
-    try:
-        with Path(path).open("rb") as file:
-            found = file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise BadInput("file", str(path), f"a readable file ({reason})") from None
-    if len(found) > MOST_BYTES:
-        raise BadInput("file", str(path), f"at most {MOST_BYTES} bytes")
-    try:
-        return found.decode("utf-8")
-    except UnicodeDecodeError:
-        raise BadInput("file", str(path), "text in UTF-8") from None
+    return read_text(path, "file", MOST_BYTES)
 
 
 def parse(text: str, name: str = "scenario") -> Script:

@@ -15,14 +15,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from kit.edge.arguments import whole_number
+from kit.edge.writing import check_place, write_whole
 from kit.engine.timeline import Timeline
-from kit.engine.trace import write_atomically
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput, BadType, KitError
 from kit.views import assets
 from kit.views.fragment import escape
 from kit.views.panel import Panel
-from kit.views.reel import Reel
 from kit.views.registry import for_model
+from kit.views.rendered import RenderedTimeline
 from kit.views.shell import shell
 from kit.views.store import biggest
 
@@ -51,28 +52,30 @@ def export_html(
     then the other panels beside the first; the page and the result say which.
 
     Raises:
-        BadInput: when ``path`` is a folder or lies in none, or ``limit`` is no positive number.
+        BadInput: before any work, when ``path`` cannot be written or ``limit`` is no positive
+            number.
         KitError: when not even the least page fits; the message names the biggest parts.
     """
-    target = Path(path)
-    if limit <= 0:
-        raise BadInput("limit", limit, "a positive number of bytes")
-    if target.is_dir() or not target.absolute().parent.is_dir():
-        raise BadInput("path", str(path), "a file in a folder that exists")
+    if not isinstance(timeline, Timeline):
+        raise BadType("timeline", timeline, "a Timeline")
+    whole_number("limit", limit, 1)
+    target = check_place(path, "path")
+    if target.name == ".html":
+        raise BadInput("path", str(path), "a name before .html")
     page, left_out, parts = _fit(timeline, limit)
-    write_atomically(target, page.decode())
+    write_whole(target, page, "path")
     return Exported(target, len(page), left_out, parts)
 
 
-def page(reel: Reel, left_out: Sequence[str] = ()) -> bytes:
-    """Return the page that shows a reel drawn for reading only."""
+def page(rendered: RenderedTimeline, left_out: Sequence[str] = ()) -> bytes:
+    """Return the page that shows a timeline rendered for reading only."""
     note = f"Left out to keep this page small: {', '.join(left_out)}." if left_out else ""
-    frame = reel.html(reel.timeline.path()[0])
+    frame = rendered.html(rendered.timeline.path()[0])
     place = shell("\x02", note).html().replace("\ufffd", frame, 1)
     script = assets.module().replace("export default", "const player =", 1) + assets.boot()
     style = assets.style() + "body{margin:0}.kp.kp{min-height:100vh}"
-    title = escape(reel.model.title)
-    pack = base64.b64encode(reel.pack()).decode()
+    title = escape(rendered.model.title)
+    pack = base64.b64encode(rendered.pack().compressed()).decode()
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -102,15 +105,15 @@ def _fit(
     left_out: list[str] = []
     while True:
         source = _only_branch(timeline) if one_branch else timeline
-        reel = Reel(source, panels=panels, closed=CLOSED)
-        inner = [f"{reel.undrawn} steps inside long runs"] if reel.undrawn else []
-        made = page(reel, [*inner, *left_out])
-        parts = tuple(biggest(reel.store.texts))
+        rendered = RenderedTimeline(source, panels=panels, closed=CLOSED)
+        inner = [f"{rendered.undrawn} steps inside long runs"] if rendered.undrawn else []
+        made = page(rendered, [*inner, *left_out])
+        parts = tuple(biggest(rendered.store.texts))
         if len(made) <= limit:
             return made, (*inner, *left_out), parts
         spare = [panel for panel in panels if panel.optional] or panels[1:] * one_branch
         if spare:
-            victim = _heaviest(reel, spare)
+            victim = _heaviest(rendered, spare)
             panels.remove(victim)
             left_out.append(f"panel {victim.title}")
         elif not one_branch and len(timeline.branches()) > 1:
@@ -125,16 +128,16 @@ def _fit(
             )
 
 
-def _heaviest(reel: Reel, panels: Sequence[Panel]) -> Panel:
-    """Return the panel whose parts take most room in the reel's store."""
+def _heaviest(rendered: RenderedTimeline, panels: Sequence[Panel]) -> Panel:
+    """Return the panel whose parts take most room in the store."""
     weights = {}
     for panel in panels:
         opening = f'<details data-k="panel:{panel.name}"'
-        found: set[int] = set()
-        for i, text in enumerate(reel.store.texts):
+        parts: set[int] = set()
+        for i, text in enumerate(rendered.store.texts):
             if text.startswith(opening):
-                found |= reel.store.reach(i)
-        weights[panel.name] = sum(len(reel.store.texts[i]) for i in found)
+                parts |= rendered.store.reach(i)
+        weights[panel.name] = sum(len(rendered.store.texts[i]) for i in parts)
     return max(panels, key=lambda panel: weights[panel.name])
 
 

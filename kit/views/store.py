@@ -1,25 +1,22 @@
 """A content-addressed store of frames.
 
-Inside its parent's text a keyed part is only a hole, the comment ``<!--id-->``. Equal texts have
-equal ids, so a frame is one number and two frames share whatever did not change. The same store
-serves the live widget (new texts only) and the exported page (all of them, compressed).
+Inside its parent's text a keyed part is only a placeholder, the comment ``<!--id-->``. Equal texts
+have equal ids, so a frame is one number and two frames share whatever did not change. The
+same store serves the live widget (new texts only) and the exported page (all of them, compressed).
 """
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections import OrderedDict
-
-import msgspec
 
 from kit.views.fragment import Frag, closing, escape, keys, opening
 
 MOST_SEEN = 1024
-HOLE = re.compile(r"<!--(\d+)-->")
+PLACEHOLDER = re.compile(r"<!--(\d+)-->")
 
 
-class Store:
+class FragmentStore:
     """Texts of fragments, each held once, numbered in order of arrival."""
 
     def __init__(self) -> None:
@@ -39,18 +36,18 @@ class Store:
     def _check(self, frag: Frag, seen: set[str]) -> None:
         """Raise ValueError for a key used twice; a part that was stored before has its keys."""
         stored = self._seen.get(id(frag))
-        found = (frag.key,) if stored is None else stored[2]
-        for key in found:
+        own = (frag.key,) if stored is None else stored[2]
+        for key in own:
             if key is not None and key in seen:
                 raise ValueError(f"key {key!r} is used twice in one frame")
-        seen.update(key for key in found if key is not None)
+        seen.update(key for key in own if key is not None)
         for kid in frag.kids if stored is None else ():
             if isinstance(kid, Frag):
                 self._check(kid, seen)
 
     def flat(self, root: int) -> str:
-        """Return the whole HTML of a stored part: every hole filled."""
-        return HOLE.sub(lambda hole: self.flat(int(hole[1])), self.texts[root])
+        """Return the whole HTML of a stored part: every placeholder filled."""
+        return PLACEHOLDER.sub(lambda place: self.flat(int(place[1])), self.texts[root])
 
     def since(self, base: int) -> list[str]:
         """Return the texts a reader that holds ``base`` of them is missing."""
@@ -58,14 +55,14 @@ class Store:
 
     def reach(self, root: int) -> set[int]:
         """Return the ids of all parts of a stored part, itself included."""
-        found: set[int] = set()
-        todo = [root]
-        while todo:
-            one = todo.pop()
-            if one not in found:
-                found.add(one)
-                todo.extend(int(hole) for hole in HOLE.findall(self.texts[one]))
-        return found
+        reached: set[int] = set()
+        waiting = [root]
+        while waiting:
+            part = waiting.pop()
+            if part not in reached:
+                reached.add(part)
+                waiting.extend(int(inner) for inner in PLACEHOLDER.findall(self.texts[part]))
+        return reached
 
     def _put(self, frag: Frag) -> int:
         stored = self._seen.get(id(frag))
@@ -103,11 +100,6 @@ class Store:
         return "".join(parts)
 
 
-def squeeze(data: object) -> bytes:
-    """Encode ``data`` as JSON and compress it; equal data give equal bytes (no time stamp)."""
-    return gzip.compress(msgspec.json.encode(data), compresslevel=9, mtime=0)
-
-
 _KEY = re.compile(r'^<\w+ data-k="([^"]*)"')
 
 
@@ -115,7 +107,7 @@ def biggest(texts: list[str], count: int = 5) -> list[tuple[str, int]]:
     """Return the kinds of keys that take most characters, with their totals, biggest first."""
     totals: dict[str, int] = {}
     for text in texts:
-        found = _KEY.match(text)
-        kind = found[1].split(":")[0] if found else "(no key)"
+        keyed = _KEY.match(text)
+        kind = keyed[1].split(":")[0] if keyed else "(no key)"
         totals[kind] = totals.get(kind, 0) + len(text)
     return sorted(totals.items(), key=lambda item: (-item[1], item[0]))[:count]

@@ -9,7 +9,7 @@ player.render({ el: box, model: {
   get: (name) => traits[name],
   on: (name, hear) => { heard[name] = hear; },
   off() {},
-  send: ({ at, tip }) => { if (tip !== undefined) history.replaceState(null, "", `#step-${at}`); },
+  send: ({ position }) => { if (position) history.replaceState(null, "", `#step-${position.at}`); },
 } });
 addEventListener("hashchange", () => named() && heard["msg:custom"]({ look: Number(named()[1]) }));
 addEventListener("keydown", (event) => { // on a page of its own the keys work wherever one is

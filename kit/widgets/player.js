@@ -8,8 +8,8 @@ const px = (found) => `translate(${found[1]}px,${found[2]}px)`;
 const owned = (el, name) => name.startsWith("data-my-") || (name === "open" && el.tagName === "DETAILS") || (name === "hidden" && el.hasAttribute("data-choice"))
   || ((name === "tabindex" || name === "aria-pressed") && el.hasAttribute("data-roving"));
 
-class Store { // texts by id; a node is [parent, root, verb, milestone, question, inner]
-  texts = []; nodes = []; made = new Map(); // made: parsed texts
+class Store { // texts by id; a moment is [parent, root, verb, milestone, question, inner]
+  texts = []; moments = []; made = new Map(); // made: parsed texts
   flat(id) { return this.texts[id].replace(HOLE, (_, hole) => this.flat(+hole)); }
   template(id) {
     if (this.made.has(id)) return this.made.get(id);
@@ -94,16 +94,16 @@ function render({ model, el }) {
   const $ = (name) => root.querySelector(`[data-do="${name}"]`), part = (name) => root.querySelector(`.kp-${name}`);
   const range = $("scrub"), note = part("note"), ask = part("ask"), help = part("help"), live = part("live");
   const main = new Stage(part("stage"), store), side = new Stage(part("side"), store);
-  let at = 0, tip = 0, other = -1, path = [0], session = "", turn = 0, unfolded = false;
+  let at = 0, tip = 0, other = -1, path = [0], session = "", sequence = 0, unfolded = false;
   let timer = 0, tell = 0, speech = 0, drag = 0, origin = null, asked = null, opener = null, chosen = {}, spot;
   const line = (leaf) => { // the moments a person steps through, from the start to a leaf
-    const ids = []; for (let id = leaf; id >= 0; id = store.nodes[id][0]) if ((unfolded && (open || store.nodes[id][1] !== null)) || !store.nodes[id][5] || id === leaf) ids.push(id);
+    const ids = []; for (let id = leaf; id >= 0; id = store.moments[id][0]) if ((unfolded && (open || store.moments[id][1] !== null)) || !store.moments[id][5] || id === leaf) ids.push(id);
     return ids.reverse();
   };
   const here = () => path.indexOf(at), ended = () => at === path.at(-1), hush = () => { note.hidden = true; };
   const pressed = (name) => $(name).getAttribute("aria-pressed") === "true", press = (name, on) => $(name).setAttribute("aria-pressed", String(on));
   const say = (text) => { clearTimeout(speech); speech = setTimeout(() => { live.textContent = text; }, 350); };
-  const sync = () => model.send({ sync: store.texts.length, nodes: store.nodes.length, session });
+  const sync = () => model.send({ message: "sync", texts: store.texts.length, moments: store.moments.length, session });
   function tellUser(text, from) { // beside the control that was used, or over the stage
     note.textContent = text; note.hidden = false;
     const frame = root.getBoundingClientRect(), box = (from?.isConnected ? from : part("stage")).getBoundingClientRect();
@@ -111,22 +111,22 @@ function render({ model, el }) {
     note.style.top = `${(from?.isConnected ? box.bottom : box.top) - frame.top + 6}px`; say(text);
   }
   function send(act, from) {
-    if (open) { origin = from || null; model.send({ act, at, have: store.texts.length }); } else tellUser(model.get("closed"), from);
+    if (open) { origin = from || null; model.send({ message: "act", control: act, at, have: store.texts.length }); } else tellUser(model.get("closed"), from);
   }
   function options(select, first) { // one option a branch, named by its number and its last step
-    const inner = new Set(store.nodes.map((node) => node[0])), leaves = store.nodes.map((_, id) => id).filter((id) => id === tip || !inner.has(id));
-    const list = leaves.map((leaf, i) => [leaf, `branch ${i + 1}: ${store.nodes[leaf][2] || "start"}`]);
+    const inner = new Set(store.moments.map((node) => node[0])), leaves = store.moments.map((_, id) => id).filter((id) => id === tip || !inner.has(id));
+    const list = leaves.map((leaf, i) => [leaf, `branch ${i + 1}: ${store.moments[leaf][2] || "start"}`]);
     const rows = first ? [[-1, first], ...list.filter(([leaf]) => leaf !== tip)] : list, text = JSON.stringify(rows), value = first ? other : tip;
     if (select._rows !== text) { select._rows = text; select.replaceChildren(...rows.map(([leaf, name]) => new Option(name, leaf))); }
     select.closest("label").hidden = list.length < 2;
     select.value = rows.some(([leaf]) => leaf === value) ? value : rows[0][0];
   }
   function differ() { // the compared branch beside this one, at the same step; what differs is marked
-    const on = other >= 0 && other !== tip && store.nodes[other] !== undefined;
+    const on = other >= 0 && other !== tip && store.moments[other] !== undefined;
     for (const one of all(root, "[data-my-diff]")) one.removeAttribute("data-my-diff");
     part("side").hidden = part("diff").hidden = !on; if (!on) return;
-    const twin = line(other), first = path.findIndex((id, n) => id !== twin[n]), verb = (ids) => store.nodes[ids[first]]?.[2] || "nothing more";
-    side.show(store.nodes[twin[Math.min(here(), twin.length - 1)]][1], false);
+    const twin = line(other), first = path.findIndex((id, n) => id !== twin[n]), verb = (ids) => store.moments[ids[first]]?.[2] || "nothing more";
+    side.show(store.moments[twin[Math.min(here(), twin.length - 1)]][1], false);
     part("diff").textContent = first < 0 ? "" : `The branches part at step ${first}. Here: ${verb(path)}. There: ${verb(twin)}.`;
     for (const [one, two] of [[main, side], [side, main]]) for (const [key, piece] of one.live)
       if (two.live.get(key)?._id !== piece._id && !piece.querySelector("[data-k]") && !piece.closest("[data-quiet]")) piece.setAttribute("data-my-diff", "");
@@ -146,26 +146,26 @@ function render({ model, el }) {
   }
   function show(tween) {
     const i = here(), last = path.length - 1;
-    if (store.nodes[at][1] === null) return model.send({ need: at });
-    const was = main.show(store.nodes[at][1], tween);
+    if (store.moments[at][1] === null) return model.send({ message: "need", moment: at });
+    const was = main.show(store.moments[at][1], tween);
     options($("branch")); options($("compare"), "nothing"); differ(); settle();
     const text = main.root.dataset.say || "";
     range.max = last; range.value = i; range.setAttribute("aria-valuetext", `step ${i} of ${last}: ${text}`); part("where").textContent = `${i} / ${last}`;
     for (const name of ["first", "back", "step", "milestone", "play"])
       $(name).setAttribute("aria-disabled", String(name === "first" || name === "back" ? i === 0 : i === last && !open));
-    $("unfold").hidden = !store.nodes.some((one) => one[5]); if (was) main.animate(was);
-    say(text); clearTimeout(tell); tell = setTimeout(() => model.send({ at, tip, turn }), 200);
+    $("unfold").hidden = !store.moments.some((one) => one[5]); if (was) main.animate(was);
+    say(text); clearTimeout(tell); tell = setTimeout(() => model.send({ message: "look", position: { at, tip, sequence } }), 200);
   }
   function go(id, tween) { if (id !== undefined && id !== at) { hush(); ask.hidden = true; asked = null; at = id; show(tween); } }
   function follow(leaf, id = leaf) { tip = leaf; path = line(leaf); if (!path.includes(id)) path = line(id); }
   function forward(big, from) {
     if (ended()) return send(big ? "milestone" : "step", from);
-    const far = path.findIndex((id, n) => n > here() && store.nodes[id][3]), id = big ? path.at(far) : path[here() + 1];
-    if (pressed("predict") && store.nodes[id][4] !== null) inquire(id); else go(id, true);
+    const far = path.findIndex((id, n) => n > here() && store.moments[id][3]), id = big ? path.at(far) : path[here() + 1];
+    if (pressed("predict") && store.moments[id][4] !== null) inquire(id); else go(id, true);
   }
-  const backward = (big) => go(path[Math.max(0, big ? path.findLastIndex((id, n) => n < here() && store.nodes[id][3]) : here() - 1)], true);
+  const backward = (big) => go(path[Math.max(0, big ? path.findLastIndex((id, n) => n < here() && store.moments[id][3]) : here() - 1)], true);
   function inquire(id) { // the next step stays hidden until the reader has said what it will be
-    stop(); hush(); asked = id; ask.innerHTML = store.flat(store.nodes[id][4]); ask.hidden = false;
+    stop(); hush(); asked = id; ask.innerHTML = store.flat(store.moments[id][4]); ask.hidden = false;
     ask.querySelector("input").focus(); say(ask.querySelector("legend").textContent);
   }
   function answer(tried) {
@@ -224,19 +224,19 @@ function render({ model, el }) {
   async function load() {
     const stream = new Blob([model.get("pack")]).stream().pipeThrough(new DecompressionStream("gzip"));
     const pack = JSON.parse(await new Response(stream).text()), start = model.get("start");
-    store.texts = pack.f; store.nodes = pack.n; store.made.clear(); session = pack.s; turn = pack.turn;
-    stop(); hush(); ask.hidden = true; other = -1; chosen = {}; main.clear(); side.clear(); at = store.nodes[start] ? start : pack.at; follow(pack.tip, at); show(false); sync();
+    store.texts = pack.texts; store.moments = pack.moments; store.made.clear(); session = pack.session; sequence = pack.position.sequence;
+    stop(); hush(); ask.hidden = true; other = -1; chosen = {}; main.clear(); side.clear(); at = store.moments[start] ? start : pack.position.at; follow(pack.position.tip, at); show(false); sync();
   }
   function receive(news) {
-    if (store.nodes[news.look]) { follow(tip, news.look); return go(news.look, false); }
+    if (store.moments[news.look]) { follow(tip, news.look); return go(news.look, false); }
     if (news.session !== session) return undefined;
-    if (news.base > store.texts.length || news.first > store.nodes.length) return sync();
-    store.texts.push(...news.f.slice(store.texts.length - news.base));
-    store.nodes.splice(news.first, news.n.length, ...news.n);
-    if (news.tip !== undefined) {
-      const hidden = pressed("predict") && store.nodes[news.at][0] === at && store.nodes[news.at][4] !== null;
-      turn = news.turn; follow(news.tip, news.at);
-      if (hidden) { show(false); inquire(news.at); } else if (news.at === at) show(false); else go(news.at, true);
+    if (news.base > store.texts.length || news.first > store.moments.length) return sync();
+    store.texts.push(...news.texts.slice(store.texts.length - news.base));
+    store.moments.splice(news.first, news.moments.length, ...news.moments);
+    if (news.position) { const to = news.position.at;
+      const hidden = pressed("predict") && store.moments[to][0] === at && store.moments[to][4] !== null;
+      sequence = news.position.sequence; follow(news.position.tip, to);
+      if (hidden) { show(false); inquire(to); } else if (to === at) show(false); else go(to, true);
     } else if (news.first <= at) show(false);
     return news.error && (stop(), tellUser(news.error, origin));
   }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import ipywidgets
+import msgspec
 
 from kit.engine import trace as traces
 from kit.engine.check import Progress, Result, check
@@ -17,11 +18,11 @@ from kit.errors import BadInput, KitError, Refusal, Refused
 from kit.views.export import LIMIT, Exported, export_html
 from kit.views.frame import frame_text, mark, narration, refusal_text
 from kit.views.panel import Panel
-from kit.views.reel import News, Reel
 from kit.views.registry import for_model
+from kit.views.rendered import RenderedTimeline
 from kit.views.static import static_html
+from kit.views.wire import Act, Look, Need, Sync, Update, read_message
 from kit.widgets.controls import Controls
-from kit.widgets.messages import Act, Look, Need, Sync, message_from
 from kit.widgets.opening import Source, open_source
 from kit.widgets.searching import fresh
 from kit.widgets.stage import Stage
@@ -51,9 +52,9 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         self.stage.on_msg(self._hear)
         opened = open_source(source)
         self.timeline = opened.timeline
-        self.reel = Reel(self.timeline, panels=self._panels(self.timeline.model))
+        self.rendered = RenderedTimeline(self.timeline, panels=self._panels(self.model))
         self.controls = Controls(self, opened.name) if controls else None
-        self.stage.pack = self.reel.pack()
+        self._repack()
         self.children = [self.controls.box, self.stage] if self.controls else [self.stage]
 
     # What a person can do; buttons, keys and cells all come here.
@@ -142,9 +143,10 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     def show(self, timeline: Timeline) -> None:
         """Put another timeline on the stage."""
-        reel = Reel(timeline, panels=self._panels(timeline.model), session=self.reel.number + 1)
-        self.timeline, self.reel = timeline, reel
-        self.stage.pack = reel.pack()
+        panels, session = self._panels(timeline.model), self.rendered.number + 1
+        self.timeline = timeline
+        self.rendered = RenderedTimeline(timeline, panels=panels, session=session)
+        self._repack()
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the whole history as a trace file."""
@@ -167,14 +169,14 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     def text(self) -> str:
         """Return every panel of the moment that is shown, as text."""
-        return frame_text(self.reel.scene(self.timeline.at), self.reel.panels)
+        return frame_text(self.rendered.scene(self.timeline.at), self.rendered.panels)
 
     def static(self) -> str:
         """Return the moment that is shown as HTML that survives an untrusted notebook."""
-        scene = self.reel.scene(self.timeline.at)
+        scene = self.rendered.scene(self.timeline.at)
         stills = [
             panel.draw(scene)
-            for panel in self.reel.panels
+            for panel in self.rendered.panels
             if panel.still and (panel.shown is None or panel.shown(scene))
         ]
         return static_html(narration(scene), *stills)
@@ -200,53 +202,54 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         timeline = self.timeline
         former = timeline.at, timeline.tip
         timeline.goto(message.at)
-        verb, _, rest = message.act.partition(":")
+        verb, _, rest = message.control.partition(":")
         plain: dict[str, Callable[[], object]] = {
             "step": self._forward,
             "milestone": self._to_milestone,
             "fork": timeline.fork,
         }
         try:
-            if message.act in plain:
-                return self._change(plain[message.act], message.have)
+            if message.control in plain:
+                return self._change(plain[message.control], message.have)
             if verb == "do":
                 return self._change(lambda: timeline.do(self._marked(rest)), message.have)
             if verb == "macro":
                 return self._change(lambda: self._run(rest), message.have)
-            raise BadInput("act", message.act, "a control of the player")
+            raise BadInput("control", message.control, "a control of the player")
         except KitError:
             timeline.at, timeline.tip = former
             raise
 
     def _hear(self, _widget: Any, content: object, _buffers: object) -> None:
         try:
-            message = message_from(content)
+            message = read_message(content)
             if isinstance(message, Act):
                 self.perform(message)
             elif isinstance(message, Look):
                 self._look(message)
             elif isinstance(message, Need):
-                self._within(message.need)
-                self.stage.send(self.reel.need(message.need))
+                self._within(message.moment)
+                self._tell(self.rendered.need(message.moment))
             else:
                 self._sync(message)
         except KitError as error:
-            news = self.reel.news(len(self.reel.store), len(self.reel.nodes))
-            self.stage.send({**news, "error": str(error)})
+            self._tell(self.rendered.refused(str(error)))
 
     def _look(self, message: Look) -> None:
-        self._within(message.at)
-        self._within(message.tip)
-        stale = message.turn != self.reel.turn
-        if not stale and message.at in self.timeline.path(message.tip):
-            self.timeline.tip, self.timeline.at = message.tip, message.at
+        there = message.position
+        self._within(there.at)
+        self._within(there.tip)
+        stale = there.sequence != self.rendered.sequence
+        if not stale and there.at in self.timeline.path(there.tip):
+            self.timeline.tip, self.timeline.at = there.tip, there.at
 
     def _sync(self, message: Sync) -> None:
-        texts, nodes = len(self.reel.store), len(self.reel.nodes)
-        if message.session != self.reel.session or message.sync > texts or message.nodes > nodes:
-            self.stage.pack = self.reel.pack()
+        texts, moments = len(self.rendered.store), len(self.rendered.moments)
+        other = message.session != self.rendered.session
+        if other or message.texts > texts or message.moments > moments:
+            self._repack()
         else:  # also who lacks nothing may look at another moment than the one to be shown
-            self._tell(self.reel.news(max(0, message.sync), max(0, message.nodes)))
+            self._tell(self.rendered.moved(max(0, message.texts), max(0, message.moments)))
 
     def _within(self, moment: int) -> None:
         if not 0 <= moment < len(self.timeline.moments):
@@ -255,23 +258,24 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     def _change(self, act: Callable[[], object], have: int | None = None) -> Moment:
         """Act, draw what is new, tell the stage."""
-        base = len(self.reel.store)
+        base = len(self.rendered.store)
         try:
             act()
         finally:
-            first = self.reel.update()
-            if self.reel.full():
-                self.reel.renew()
-                self.stage.pack = self.reel.pack()
+            first = self.rendered.draw_new()
+            if self.rendered.full():
+                self.rendered.renew()
+                self._repack()
             else:
                 base = base if have is None else max(0, min(have, base))
-                self._tell(self.reel.news(base, first))
+                self._tell(self.rendered.moved(base, first))
         return self.timeline.now
 
-    def _tell(self, news: News) -> None:
-        self.reel.turn += 1
-        here = {"at": self.timeline.at, "tip": self.timeline.tip, "turn": self.reel.turn}
-        self.stage.send({**news, **here})
+    def _repack(self) -> None:
+        self.stage.pack = self.rendered.pack().compressed()
+
+    def _tell(self, update: Update) -> None:
+        self.stage.send(msgspec.to_builtins(update))
 
     def _forward(self) -> Moment:
         timeline = self.timeline
@@ -306,7 +310,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return "Nothing to go on with: " + (reasons[0] if reasons else "this is the end.")
 
     def _run(self, name: str) -> Moment:
-        runs = {macro.name: actions for macro, actions in self.reel.views.runs}
+        runs = {macro.name: actions for macro, actions in self.rendered.views.runs}
         if name not in runs:
             raise BadInput("macro", name, f"one of {', '.join(runs) or 'none'}")
         actions = list(runs[name](self.model, self.state))

@@ -65,20 +65,32 @@ def ten(tmp_path: Path) -> str:
         (["play", "x\0y"], "scenario: got 'x\\x00y'; allowed: one of "),
         (["play", "nope.json"], "file: got 'nope.json'; allowed: a readable file"),
         (["play", "nope.txt"], ""),
-        (["play", "/"], "file: got '/'; allowed: a readable file (Is a directory)"),
-        (["play", "/dev/null"], "/dev/null: got "),
+        (["play", "/"], "file: got '/'; allowed: a readable file (this is a folder)"),
+        (
+            ["play", "/dev/null"],
+            "file: got '/dev/null'; allowed: a readable file (this is",
+        ),
         (
             ["play", "bootstrap", "--html", "/nope/x.html"],
-            "path: got '/nope/x.html'; allowed: a file",
+            "--html: got '/nope/x.html'; allowed: a writable place (No such",
         ),
-        (["play", "bootstrap", "--html", "/"], "path: got '/'; allowed: a file"),
-        (["play", "bootstrap", "--html", ""], "path: got ''; allowed: a file"),
+        (
+            ["play", "bootstrap", "--html", "/"],
+            "--html: got '/'; allowed: a writable place (this is",
+        ),
+        (["play", "bootstrap", "--html", ""], "--html: got ''; allowed: a writable place"),
         (["ring"], "python -m kit ring: the following arguments are required: RINGFILE; "),
         (["ring", "nope"], "ring file: got 'nope'; allowed: a readable file "),
         (["ring", "/"], "ring file: got '/'; allowed: a readable file "),
         (["ring", ""], "ring file: got ''; allowed: a readable file "),
-        (["ring", "/dev/null"], "null line 1: got ''; allowed: a ring file (JSON), the text of "),
-        (["ring", "/dev/zero"], "ring file: got '/dev/zero'; allowed: at most "),
+        (
+            ["ring", "/dev/null"],
+            "ring file: got '/dev/null'; allowed: a readable file (this is",
+        ),
+        (
+            ["ring", "/dev/zero"],
+            "ring file: got '/dev/zero'; allowed: a readable file (this is",
+        ),
         (["ring", "x\0y"], "ring file: got 'x\\x00y'; allowed: a readable file "),
         (["ring", "\udcff"], "ring file: got '\\udcff'; allowed: a readable file "),
         (["plan"], "RINGFILE: got None; allowed: a ring file, then an operation"),
@@ -170,7 +182,7 @@ def test_words(words: list[str], said: str) -> None:
         (["leave", "n1", "--sizes", "/"], "sizes file: got '/'; allowed: a readable file"),
         (
             ["leave", "n1", "--sizes", "/dev/null"],
-            "sizes file: got 'the end of the text'; allowed: ",
+            "sizes file: got '/dev/null'; allowed: a readable file (this is",
         ),
     ],
 )

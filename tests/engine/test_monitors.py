@@ -16,7 +16,7 @@ from kit.engine.timeline import Timeline
 from kit.errors import Refused
 from kit.protocols.twophase.model import GiveUp, Prepare, ReceiveDecision, TwoPhase
 from kit.views.frame import LAMPS
-from kit.views.reel import Reel
+from kit.views.rendered import RenderedTimeline
 from tests.engine.toys import Go, Graph
 
 Edges = dict[int, tuple[int, ...]]
@@ -200,7 +200,7 @@ def test_a_monitors_lamp_is_drawn() -> None:
     model.monitors = (after_each_other(1, 3),)
     timeline = Timeline(model)
     timeline.run((Go(1), Go(3)))
-    scene = Reel(timeline).scene(timeline.at)
+    scene = RenderedTimeline(timeline).scene(timeline.at)
     assert LAMPS.shown is not None
     assert LAMPS.shown(scene)
     assert LAMPS.text(scene) == "[BROKEN] Nobody goes to 3 after 1: 3 after 1"

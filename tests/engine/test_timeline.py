@@ -395,7 +395,9 @@ def test_the_player_and_a_cell_make_the_same_trace(name: str) -> None:
     player, timeline = Player(name), scenario(name, scripted=True)
 
     def press(control: str) -> None:
-        player._hear(None, {"act": control, "at": player.timeline.at, "have": 0}, None)
+        player._hear(
+            None, {"message": "act", "control": control, "at": player.timeline.at, "have": 0}, None
+        )
 
     press("step")
     timeline.forward()

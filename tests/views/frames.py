@@ -8,7 +8,7 @@ from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
 from kit.views.fragment import Frag
 from kit.views.panel import Scene
-from kit.views.reel import Reel
+from kit.views.rendered import RenderedTimeline
 
 
 def walk(name: str, **changes: Any) -> Timeline:
@@ -23,16 +23,16 @@ def milestones(timeline: Timeline) -> list[Scene]:
     """The scenes of the start and of every committed epoch, as far as the schedule goes."""
     while timeline.forward() is not None:
         pass
-    reel = Reel(timeline, panels=())
-    return [reel.scene(m.id) for m in timeline.moments if m.id == 0 or m.milestone is not None]
+    rendered = RenderedTimeline(timeline, panels=())
+    return [rendered.scene(m.id) for m in timeline.moments if m.id == 0 or m.milestone is not None]
 
 
 def scenes(timeline: Timeline) -> list[Scene]:
     """The scenes of every moment, as far as the schedule goes."""
     while timeline.forward() is not None:
         pass
-    reel = Reel(timeline, panels=())
-    return [reel.scene(m.id) for m in timeline.moments]
+    rendered = RenderedTimeline(timeline, panels=())
+    return [rendered.scene(m.id) for m in timeline.moments]
 
 
 def part(frag: Frag, key: str) -> Frag | None:

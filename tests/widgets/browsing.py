@@ -152,7 +152,11 @@ class Desk:
     def where(self) -> str:
         """The text of the counter that the Python side would show."""
         timeline = self.player.timeline
-        path = [m for m in timeline.path() if m == timeline.tip or not self.player.reel.nodes[m][5]]
+        path = [
+            m
+            for m in timeline.path()
+            if m == timeline.tip or not self.player.rendered.moments[m].inner
+        ]
         if timeline.at not in path:
             return f"{path.index(next(m for m in path if m > timeline.at))} / {len(path) - 1}"
         return f"{path.index(timeline.at)} / {len(path) - 1}"
@@ -168,7 +172,7 @@ class Desk:
     def difference(self, moment: int | None = None) -> str:
         """Where the page differs from the flattened frame; empty when it does not."""
         at = self.player.timeline.at if moment is None else moment
-        found = self.page.evaluate(NORMAL, self.player.reel.html(at))
+        found = self.page.evaluate(NORMAL, self.player.rendered.html(at))
         assert isinstance(found, str)
         return found
 

@@ -64,7 +64,7 @@ def walked(name: str, steps: int) -> Player:
     player = Player(name)
     for _ in range(steps):
         player.step()
-    player.stage.pack = player.reel.pack()
+    player.stage.pack = player.rendered.pack().compressed()
     return player
 
 
@@ -141,7 +141,7 @@ def test_branches_are_compared_side_by_side(desk: MakeDesk) -> None:
     player = walked("tcm/bootstrap", 8)
     player.goto(2)
     player.act("apply C")
-    player.stage.pack = player.reel.pack()
+    player.stage.pack = player.rendered.pack().compressed()
     table = desk(player)
     page = table.page
     page.select_option("[data-do=compare]", "8")
@@ -389,10 +389,10 @@ def test_a_new_model_takes_the_stage(desk: MakeDesk) -> None:
 
 def test_frames_that_were_let_go_come_back(desk: MakeDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scrubbing to a frame the store has dropped asks for it and shows it."""
-    monkeypatch.setattr("kit.views.reel.KEPT", 2)
+    monkeypatch.setattr("kit.views.rendered.KEPT", 2)
     player = walked("tcm/bootstrap", 10)
-    player.reel.renew(2)
-    player.stage.pack = player.reel.pack()
+    player.rendered.renew(2)
+    player.stage.pack = player.rendered.pack().compressed()
     table = desk(player)
     table.page.focus("[data-do=scrub]")
     table.page.keyboard.press("Home")

@@ -16,8 +16,8 @@ from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refused
 from kit.views.frame import mark
+from kit.views.wire import Act, DrawnMoment, read_message
 from kit.widgets import Player
-from kit.widgets.messages import Act, message_from
 
 
 def quiet(source: Any = "tcm/bootstrap", **options: Any) -> tuple[Player, list[dict[str, Any]]]:
@@ -30,7 +30,9 @@ def quiet(source: Any = "tcm/bootstrap", **options: Any) -> tuple[Player, list[d
 
 def press(player: Player, act: str) -> None:
     """Use a control as the module does."""
-    player._hear(None, {"act": act, "at": player.timeline.at, "have": len(player.reel.store)}, None)
+    player._hear(
+        None, {"message": "act", "control": act, "at": player.timeline.at, "have": 0}, None
+    )
 
 
 @pytest.mark.spec("H-004")
@@ -108,7 +110,7 @@ def test_macros_are_ordinary_actions_in_one_folded_step() -> None:
     player.run("catch-up")
     verbs = [player.model.verb(m.action) for m in player.timeline.moments[2:]]
     assert verbs == ["apply A", "apply B", "apply C", "apply X"]
-    assert [node[5] for node in said[-1]["n"]] == [1, 1, 1, 0]
+    assert [DrawnMoment(*one).inner for one in said[-1]["moments"]] == [True, True, True, False]
     with pytest.raises(Refused, match="Nothing to do"):
         player.run("catch-up")
     player.act("commit X")
@@ -145,20 +147,20 @@ def test_at_rest_the_step_button_says_so() -> None:
         [],
         "step",
         {},
-        {"act": "step"},
-        {"act": 1, "at": 0, "have": 0},
-        {"act": "step", "at": "0", "have": 0},
-        {"act": "step", "at": 99, "have": 0},
-        {"act": "step", "at": -1, "have": 0},
-        {"act": "step", "at": 10**40, "have": 0},
-        {"act": "step", "at": 0, "have": 0, "x": 1},
-        {"act": "boom", "at": 0, "have": 0},
-        {"act": "do:__import__('os')", "at": 0, "have": 0},
-        {"act": "macro:none", "at": 0, "have": 0},
-        {"need": 10**30},
-        {"need": -1},
-        {"at": 5, "tip": 5, "turn": 0},
-        {"at": 0, "tip": True, "turn": 0},
+        {"message": "act", "control": "step"},
+        {"message": "act", "control": 1, "at": 0, "have": 0},
+        {"message": "act", "control": "step", "at": "0", "have": 0},
+        {"message": "act", "control": "step", "at": 99, "have": 0},
+        {"message": "act", "control": "step", "at": -1, "have": 0},
+        {"message": "act", "control": "step", "at": 10**40, "have": 0},
+        {"message": "act", "control": "step", "at": 0, "have": 0, "x": 1},
+        {"message": "act", "control": "boom", "at": 0, "have": 0},
+        {"message": "act", "control": "do:__import__('os')", "at": 0, "have": 0},
+        {"message": "act", "control": "macro:none", "at": 0, "have": 0},
+        {"message": "need", "moment": 10**30},
+        {"message": "need", "moment": -1},
+        {"message": "look", "position": {"at": 5, "tip": 5, "sequence": 0}},
+        {"message": "look", "position": {"at": 0, "tip": True, "sequence": 0}},
     ],
 )
 def test_a_wrong_message_changes_nothing(content: object) -> None:
@@ -177,7 +179,9 @@ def test_a_wrong_message_changes_nothing(content: object) -> None:
         st.none() | st.booleans() | st.integers() | st.text(max_size=8),
         lambda kid: (
             st.lists(kid, max_size=3)
-            | st.dictionaries(st.sampled_from(["act", "at", "have", "need", "sync", "tip"]), kid)
+            | st.dictionaries(
+                st.sampled_from(["message", "control", "at", "have", "moment", "position"]), kid
+            )
         ),
         max_leaves=6,
     )
@@ -185,16 +189,18 @@ def test_a_wrong_message_changes_nothing(content: object) -> None:
 def test_no_message_breaks_the_player(content: object) -> None:
     """Any plain data is either a message or a KitError, never another exception."""
     with contextlib.suppress(KitError):
-        message_from(content)
+        read_message(content)
 
 
 def test_a_stale_look_is_ignored() -> None:
     """What a reader looked at before it heard the latest does not move the player."""
     player, said = quiet()
     player.step()
-    player._hear(None, {"at": 0, "tip": 1, "turn": 0}, None)
+    look = {"at": 0, "tip": 1, "sequence": 0}
+    player._hear(None, {"message": "look", "position": look}, None)
     assert player.timeline.at == 1
-    player._hear(None, {"at": 0, "tip": 1, "turn": said[-1]["turn"]}, None)
+    look["sequence"] = said[-1]["position"]["sequence"]
+    player._hear(None, {"message": "look", "position": look}, None)
     assert player.timeline.at == 0
 
 
@@ -203,11 +209,12 @@ def test_a_reader_that_lacks_something_is_told() -> None:
     player, said = quiet()
     player.step()
     said.clear()
-    player._hear(None, {"sync": 3, "nodes": 1, "session": player.reel.session}, None)
-    assert said[0]["f"] == player.reel.store.texts[3:]
-    assert said[0]["n"] == player.reel.nodes[1:]
+    held = {"message": "sync", "texts": 3, "moments": 1, "session": player.rendered.session}
+    player._hear(None, held, None)
+    assert said[0]["texts"] == player.rendered.store.texts[3:]
+    assert [DrawnMoment(*one) for one in said[0]["moments"]] == player.rendered.moments[1:]
     before = player.stage.pack
-    player._hear(None, {"sync": 3, "nodes": 1, "session": "other"}, None)
+    player._hear(None, {**held, "session": "other"}, None)
     assert player.stage.pack != before
 
 
@@ -220,9 +227,9 @@ def test_a_name_that_is_markup_is_text_everywhere(tmp_path: Path) -> None:
     player.milestone()
     player.milestone()
     page = player.export(tmp_path / "page.html").path.read_text("utf-8")
-    for shown in (player.reel.html(player.timeline.at), player.static(), page):
+    for shown in (player.rendered.html(player.timeline.at), player.static(), page):
         assert "<img src=x" not in shown
-    assert "&lt;img src=x onerror=alert(1)&gt;" in player.reel.html(player.timeline.at)
+    assert "&lt;img src=x onerror=alert(1)&gt;" in player.rendered.html(player.timeline.at)
 
 
 def test_traces_are_saved_and_loaded(tmp_path: Path) -> None:
@@ -247,12 +254,13 @@ def test_who_opens_later_sees_the_moment_that_is_shown() -> None:
     """A reader that lacks nothing is told all the same at which moment the player stands."""
     player, said = quiet()
     player.step()
-    player.stage.pack = player.reel.pack()
+    player.stage.pack = player.rendered.pack().compressed()
     player.goto(0)
     said.clear()
-    held = {"sync": len(player.reel.store), "nodes": 2, "session": player.reel.session}
-    player._hear(None, held, None)
-    assert (said[0]["at"], said[0]["n"], said[0]["f"]) == (0, [], [])
+    rendered = player.rendered
+    held = {"texts": len(rendered.store), "moments": 2, "session": rendered.session}
+    player._hear(None, {"message": "sync", **held}, None)
+    assert (said[0]["position"]["at"], said[0]["moments"], said[0]["texts"]) == (0, [], [])
 
 
 def test_a_script_takes_the_place_of_suggestions() -> None:
@@ -275,7 +283,7 @@ def test_a_player_opens_on_anything() -> None:
         Player("no-such-thing")
     with pytest.raises(BadInput, match="panels"):
         Player("bootstrap", panels=("nope",))
-    assert len(Player("bootstrap", panels=("ring",)).reel.panels) == 1
+    assert len(Player("bootstrap", panels=("ring",)).rendered.panels) == 1
     assert entry.name == "tcm"
 
 
@@ -308,7 +316,9 @@ def test_changing_the_rf_changes_the_prediction() -> None:
         player.controls.fields["rf"].value = rf
         player.milestone()
         player.milestone()
-        return player.reel.store.flat(player.reel.nodes[player.timeline.at][4])
+        question = player.rendered.moments[player.timeline.at].question
+        assert question is not None
+        return player.rendered.store.flat(question)
 
     assert asked(1) != asked(2) != asked(3)
 
@@ -391,17 +401,18 @@ def test_one_page_of_controls_is_open_at_a_time() -> None:
 def test_a_full_store_begins_a_new_session(monkeypatch: pytest.MonkeyPatch) -> None:
     """Past the limit the stage gets a new pack, and old frames are drawn when asked for."""
     player, said = quiet()
-    monkeypatch.setattr("kit.views.reel.MOST_TEXTS", 150)
-    monkeypatch.setattr("kit.views.reel.KEPT", 1)
+    monkeypatch.setattr("kit.views.rendered.MOST_TEXTS", 150)
+    monkeypatch.setattr("kit.views.rendered.KEPT", 1)
     before = player.stage.pack
     for _ in range(3):
         player.step()
     assert player.stage.pack != before
     said.clear()
-    player._hear(None, {"need": 0}, None)
-    assert said[0]["n"][0][1] is not None
+    player._hear(None, {"message": "need", "moment": 0}, None)
+    assert DrawnMoment(*said[0]["moments"][0]).root is not None
 
 
 def test_a_message_is_validated_before_use() -> None:
     """A message of the right shape is read strictly."""
-    assert message_from({"act": "step", "at": 0, "have": 0}) == Act("step", 0, 0)
+    said = {"message": "act", "control": "step", "at": 0, "have": 0}
+    assert read_message(said) == Act("step", 0, 0)

@@ -16,8 +16,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from kit.edge.json_text import parse_json
+from kit.edge.reading import read_text
 from kit.errors import BadInput
-from kit.operators.importers.jsonfile import parse_json, read_text
 from kit.operators.importers.ringfile import RingFile
 from kit.ring.sizes import Row, Sizes, Stored, sizes_of
 

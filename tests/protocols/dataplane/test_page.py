@@ -24,7 +24,7 @@ def test_the_page_shows_each_frame_exactly(desk: Callable[..., Desk], name: str)
     """Stepping through a story, there and back, the page is the fragment of each moment."""
     player = story(name)
     found = desk(player)
-    path = [m for m in player.timeline.path() if not player.reel.nodes[m][5]]
+    path = [m for m in player.timeline.path() if not player.rendered.moments[m].inner]
     for moment in [*path, *path[::-6]]:
         player.goto(moment)
         found.flush()

@@ -18,8 +18,8 @@ from kit.views.fragment import Frag, check_keys
 from kit.views.frame import frame, frame_text
 from kit.views.panel import Scene, scene_at
 from kit.views.registry import for_model
+from kit.views.wire import Act
 from kit.widgets import Player
-from kit.widgets.messages import Act
 from tests.views.frames import classed
 
 

@@ -65,8 +65,8 @@ def test_an_operator_steps_through(desk: Callable[..., Desk]) -> None:
 
 def _shown(desk: Desk) -> int:
     """The moment that the page shows: the one at its place among those that are not inner."""
-    timeline, reel = desk.player.timeline, desk.player.reel
-    path = [m for m in timeline.path() if m == timeline.tip or not reel.nodes[m][5]]
+    timeline, rendered = desk.player.timeline, desk.player.rendered
+    path = [m for m in timeline.path() if m == timeline.tip or not rendered.moments[m].inner]
     return path[int(desk.page.input_value("[data-do=scrub]"))]
 
 
@@ -74,7 +74,7 @@ def test_steps_inside_a_run_are_drawn_when_unfolded(desk: Callable[..., Desk]) -
     """Unfolded, the fourteen who apply an epoch are stepped through one by one."""
     rehearsed = kit.rehearse(cluster(), FRIDAY)
     found = desk(rehearsed.player)
-    assert rehearsed.player.reel.undrawn
+    assert rehearsed.player.rendered.undrawn
     found.page.click("[data-do=unfold]")
     found.page.focus("[data-do=scrub]")
     found.page.keyboard.press("ArrowRight")

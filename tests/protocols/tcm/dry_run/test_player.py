@@ -37,7 +37,7 @@ def friday() -> Rehearsed:
 
 def scenes(rehearsed: Rehearsed) -> list[Scene]:
     """Every moment of the branch that is shown."""
-    return [rehearsed.player.reel.scene(moment) for moment in rehearsed.timeline.path()]
+    return [rehearsed.player.rendered.scene(moment) for moment in rehearsed.timeline.path()]
 
 
 def drawn(scene: Scene, name: str) -> str:
@@ -128,7 +128,7 @@ def test_before_anything_begins_each_two_are_judged(friday: Rehearsed) -> None:
 
 def test_lamps_are_words_and_shapes(friday: Rehearsed) -> None:
     """A lamp says yes or no to those who do not see its colour, and the badge names the danger."""
-    page = friday.player.reel.html(friday.timeline.at)
+    page = friday.player.rendered.html(friday.timeline.at)
     assert '<span class="bulb broken" role="img" aria-label="no">!</span>' in page
     assert '<span class="bulb" role="img" aria-label="yes">✓</span>' in page
     assert "! 8 nodes must not die" in page
@@ -138,7 +138,7 @@ def test_a_cluster_with_nothing_to_fear_says_so() -> None:
     """With three replicas everywhere and nobody down, any one node may die, in every step."""
     found = kit.rehearse(cluster_of_nine(), "leave n5")
     assert all(one.fragile == () and one.broken == 0 for one in found.steps)
-    assert "survives any one death" in found.player.reel.html(found.timeline.at)
+    assert "survives any one death" in found.player.rendered.html(found.timeline.at)
 
 
 def cluster_of_nine() -> Any:
@@ -185,15 +185,19 @@ def test_one_may_act_and_fork(friday: Rehearsed) -> None:
     tip = player.timeline.tip
     player.act("crash 10.20.0.5")
     assert len(player.timeline.branches()) == 2
-    assert "3 ranges without a quorum" in player.reel.html(player.timeline.at)
+    assert "3 ranges without a quorum" in player.rendered.html(player.timeline.at)
     player.goto(tip)
-    assert "without a quorum" not in player.reel.html(tip)
+    assert "without a quorum" not in player.rendered.html(tip)
 
 
 def test_other_players_do_not_show_these_panels() -> None:
     """Rings that nobody owns are played as before."""
     player = Player("tcm/bootstrap")
-    shown = {p.name for p in player.reel.panels if p.shown is None or p.shown(player.reel.scene(0))}
+    shown = {
+        p.name
+        for p in player.rendered.panels
+        if p.shown is None or p.shown(player.rendered.scene(0))
+    }
     assert not shown & set(PANELS)
 
 
@@ -215,7 +219,7 @@ def test_names_of_a_cluster_are_only_text() -> None:
     )
     found = kit.rehearse(text, "leave b")
     assert odd not in found.static()
-    assert odd not in found.player.reel.html(found.timeline.at)
+    assert odd not in found.player.rendered.html(found.timeline.at)
     assert odd not in found.box.children[0].value
 
 
@@ -239,12 +243,12 @@ def test_large_rehearsals_show_sums() -> None:
     ]
     tokens = ",".join(str(20_000 * j + 5) for j in range(1, 6))
     found = kit.rehearse(ring_of(rows), f"join x --tokens {tokens}", keyspaces=KS)
-    words = drawn(found.player.reel.scene(found.timeline.at), "placements")
+    words = drawn(found.player.rendered.scene(found.timeline.at), "placements")
     assert "725 ranges" in words
     assert "find a token, range or node" in words
-    assert found.player.reel.undrawn > 100
-    inner = next(i for i, node in enumerate(found.player.reel.nodes) if node[1] is None)
-    assert "applies epoch" in found.player.reel.html(inner)
+    assert found.player.rendered.undrawn > 100
+    inner = next(i for i, node in enumerate(found.player.rendered.moments) if node.root is None)
+    assert "applies epoch" in found.player.rendered.html(inner)
 
 
 def test_of_many_senders_the_busiest_are_listed() -> None:
@@ -254,7 +258,7 @@ def test_of_many_senders_the_busiest_are_listed() -> None:
     found = kit.rehearse(ring_of(rows), f"join x --tokens {tokens}", keyspaces=KS)
     senders = [one for one in found.loads if one.sends]
     assert len(senders) > 2 * MOST_NODES
-    words = drawn(found.player.reel.scene(found.timeline.at), "traffic")
+    words = drawn(found.player.rendered.scene(found.timeline.at), "traffic")
     assert f"{len(found.loads) - MOST_NODES - 1} more nodes not listed" in words
     assert "others" in words
 

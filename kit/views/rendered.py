@@ -1,0 +1,174 @@
+"""A rendered timeline: its frames, each drawn once, to be packed whole or sent piece by piece."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from kit.engine.model import Model
+from kit.engine.timeline import Timeline
+from kit.views.frame import frame
+from kit.views.panel import Panel, Scene, scene_at
+from kit.views.registry import Views, for_model
+from kit.views.store import FragmentStore
+from kit.views.wire import DrawnMoment, Pack, Position, Update
+
+LONGEST_RUN, LONGEST_LIVE = 64, 12
+"""The steps inside a longer run are not drawn beforehand; live, they are when one unfolds it."""
+MOST_TEXTS = 20_000
+MOST_CHARACTERS = 16_000_000
+KEPT = 1_000
+"""When a store grows past either limit a new one begins with this many of the latest frames."""
+
+
+class RenderedTimeline:
+    """The frames of one timeline. ``session`` changes when pages must begin again from nothing;
+    ``sequence`` counts the positions that were sent to them since.
+    """
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        *,
+        panels: Sequence[Panel] | None = None,
+        closed: str | None = None,
+        session: int = 0,
+    ) -> None:
+        """Draw what the timeline holds; ``panels`` replaces the model's own choice."""
+        self.timeline = timeline
+        self.views: Views = for_model(timeline.model)
+        self.panels = tuple(self.views.panels if panels is None else panels)
+        self.closed = closed
+        self.number = session
+        self.sequence = 0
+        self.store = FragmentStore()
+        self.moments: list[DrawnMoment] = []
+        self._folds: Counter[int] = Counter()
+        self.draw_new()
+
+    @property
+    def model(self) -> Model[Any, Any]:
+        """The timeline's model."""
+        return self.timeline.model
+
+    @property
+    def session(self) -> str:
+        """Names the store; texts of another session have other numbers."""
+        return str(self.number)
+
+    @property
+    def undrawn(self) -> int:
+        """How many moments nobody has asked for yet."""
+        return sum(moment.root is None for moment in self.moments)
+
+    def scene(self, moment: int) -> Scene:
+        """Return what a moment is drawn from."""
+        return scene_at(self.timeline, moment, self.closed, self._suggested(moment))
+
+    def html(self, moment: int) -> str:
+        """Return the HTML of one frame."""
+        return self.store.flat(self._root(moment))
+
+    # What pages are sent.
+
+    def pack(self) -> Pack:
+        """Return the whole history."""
+        return Pack(self.session, self.store.texts, self.moments, self._position())
+
+    def update(self, base: int, first: int) -> Update:
+        """Return what a page with ``base`` texts and ``first`` moments is missing."""
+        return Update(self.session, base, self.store.since(base), first, self.moments[first:])
+
+    def moved(self, base: int, first: int) -> Update:
+        """Return what a page is missing, with the position to go to."""
+        self.sequence += 1
+        return msgspec.structs.replace(self.update(base, first), position=self._position())
+
+    def refused(self, error: str) -> Update:
+        """Return why what a page asked for did not happen."""
+        held = self.update(len(self.store), len(self.moments))
+        return msgspec.structs.replace(held, error=error)
+
+    def need(self, moment: int) -> Update:
+        """Draw a moment that is not drawn, and return what shows it."""
+        base = len(self.store)
+        self.moments[moment] = self._node(moment)
+        texts = self.store.since(base)
+        return Update(self.session, base, texts, moment, [self.moments[moment]])
+
+    def _position(self) -> Position:
+        return Position(self.timeline.at, self.timeline.tip, self.sequence)
+
+    # How moments are drawn.
+
+    def draw_new(self) -> int:
+        """Draw the moments not drawn yet; return the first moment that is new or changed."""
+        first = len(self.moments)
+        for moment in self.timeline.moments[first:]:
+            self._folds[moment.fold] += 1
+        for number in range(first, len(self.timeline.moments)):
+            self.moments.append(self._drawn(number))
+        for number in range(max(0, first - 1), len(self.moments)):
+            inner = self._inner(number)
+            if self.moments[number].inner != inner:
+                self.moments[number] = msgspec.structs.replace(self.moments[number], inner=inner)
+                first = min(first, number)
+        return first
+
+    def full(self) -> bool:
+        """Whether the store has grown past its limits."""
+        return len(self.store) > MOST_TEXTS or self.store.size > MOST_CHARACTERS
+
+    def renew(self, kept: int = KEPT) -> None:
+        """Begin a new store and session with the latest frames; older ones are drawn on demand."""
+        self.number += 1
+        self.store = FragmentStore()
+        old = len(self.moments) - kept
+        self.moments = [
+            self._blank(moment) if moment < old else self._drawn(moment)
+            for moment in range(len(self.moments))
+        ]
+
+    def _root(self, moment: int) -> int:
+        root = self.moments[moment].root
+        if root is None:
+            self.need(moment)
+            root = self.moments[moment].root
+        assert root is not None
+        return root
+
+    def _drawn(self, moment: int) -> DrawnMoment:
+        """The inner steps of a long run are drawn when somebody asks for them."""
+        limit = LONGEST_LIVE if self.closed is None else LONGEST_RUN
+        long = self._folds[self.timeline.moments[moment].fold] > limit
+        return self._blank(moment) if long and self._inner(moment) else self._node(moment)
+
+    def _blank(self, number: int) -> DrawnMoment:
+        """A moment without its frame."""
+        moment = self.timeline.moments[number]
+        verb = "" if moment.action is None else self.model.verb(moment.action)
+        return DrawnMoment(moment.parent, None, verb, moment.milestone, None, self._inner(number))
+
+    def _node(self, moment: int) -> DrawnMoment:
+        scene = self.scene(moment)
+        root = self.store.add(frame(scene, self.panels, self.views.macros))
+        question = None if scene.action is None else self.views.question(scene)
+        text = None if question is None else self.store.add(question.draw())
+        return msgspec.structs.replace(self._blank(moment), root=root, question=text)
+
+    def _inner(self, number: int) -> bool:
+        fold = self.timeline.moments[number].fold
+        children = (self.timeline.moments[child] for child in self.timeline.children[number])
+        return fold != 0 and any(child.fold == fold for child in children)
+
+    def _suggested(self, moment: int) -> Any:
+        """What the step button does at a moment; the timeline knows its script."""
+        here = self.timeline.at
+        self.timeline.at = moment
+        try:
+            return self.timeline.suggest()
+        finally:
+            self.timeline.at = here

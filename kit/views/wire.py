@@ -1,0 +1,127 @@
+"""The wire: what the kernel and the page say to each other, as named structs.
+
+The kernel sends the whole history once, as a :class:`Pack`, and then what is new, as an
+:class:`Update`; an exported page holds a pack and hears nothing more. The page sends one of four
+messages. Texts of fragments and moments are only ever added, so that two counts say what a page
+holds; a new session begins again from none.
+"""
+
+from __future__ import annotations
+
+import gzip
+from typing import TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from kit.errors import BadInput
+
+# What the kernel sends.
+
+
+class DrawnMoment(Struct, frozen=True, array_like=True):
+    """What the page knows of a moment; sent as an array in this order.
+
+    ``parent`` is the moment before, -1 at the start. ``root`` is the number of the frame's text,
+    None while the kernel holds no such text: the page asks for it. ``verb`` and ``milestone`` name
+    the step that led here. ``question`` is the text that asks about this step before it is shown,
+    None without one. ``inner`` marks a step inside a folded run.
+    """
+
+    parent: int
+    root: int | None
+    verb: str
+    milestone: str | None
+    question: int | None
+    inner: bool
+
+
+class Position(Struct, frozen=True):
+    """The moment ``at`` that is shown, on the branch that ends at ``tip``.
+
+    ``sequence`` counts the positions that the kernel has sent: a page that answers with an older
+    one had not heard the latest.
+    """
+
+    at: int
+    tip: int
+    sequence: int
+
+
+class Pack(Struct, frozen=True):
+    """A whole history: all texts, all moments and the position. ``session`` names the store."""
+
+    session: str
+    texts: list[str]
+    moments: list[DrawnMoment]
+    position: Position
+
+    def compressed(self) -> bytes:
+        """The pack as compressed JSON; equal packs give equal bytes (there is no time stamp)."""
+        return gzip.compress(msgspec.json.encode(self), compresslevel=9, mtime=0)
+
+
+class Update(Struct, frozen=True, omit_defaults=True):
+    """The texts from number ``base`` on and the moments from number ``first`` on.
+
+    ``position`` is where the page shall go, ``error`` why what it asked for did not happen.
+    """
+
+    session: str
+    base: int
+    texts: list[str]
+    first: int
+    moments: list[DrawnMoment]
+    position: Position | None = None
+    error: str | None = None
+
+
+# What the page says; the field ``message`` tells which of the four it is.
+
+
+class Act(Struct, frozen=True, forbid_unknown_fields=True, tag_field="message", tag="act"):
+    """A control was used at moment ``at`` by a page that holds ``have`` texts.
+
+    ``control`` is ``step``, ``milestone``, ``fork``, ``do:`` and an action's mark, or ``macro:``
+    and a macro's name.
+    """
+
+    control: str
+    at: int
+    have: int
+
+
+class Sync(Struct, frozen=True, forbid_unknown_fields=True, tag_field="message", tag="sync"):
+    """A page says how many texts and moments of a session it holds, and asks for the rest."""
+
+    texts: int
+    moments: int
+    session: str
+
+
+class Need(Struct, frozen=True, forbid_unknown_fields=True, tag_field="message", tag="need"):
+    """A page asks for the frame of a moment that has none."""
+
+    moment: int
+
+
+class Look(Struct, frozen=True, forbid_unknown_fields=True, tag_field="message", tag="look"):
+    """The reader went to another moment by themselves."""
+
+    position: Position
+
+
+Message: TypeAlias = Act | Sync | Need | Look
+
+
+def read_message(content: object) -> Message:
+    """Read what a page says; nothing in it is ever evaluated.
+
+    Raises:
+        BadInput: when it is none of the four messages.
+    """
+    try:
+        message: Message = msgspec.convert(content, Message, strict=True)
+    except msgspec.ValidationError as error:
+        raise BadInput("message", content, f"an act, sync, need or look ({error})") from None
+    return message
