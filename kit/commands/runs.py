@@ -54,7 +54,7 @@ def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
     if what.endswith(".json") or _exists(what):
         return Timeline.load(trace.read(what)), ()
     entry, scenario = scenario_of(what)
-    model = build(entry.name, dict(scenario.parameters), scenario.off)
+    model = build(entry.name, scenario.parameters, scenario.off)
     timeline = Timeline(model, scenario.script)
     while len(timeline.moments) < MOST_PLAYED and timeline.forward() is not None:
         pass

@@ -295,7 +295,7 @@ class _Tally:
         )
 
 
-def _weighted(model: Model[Any, Any], weights: dict[str, float]) -> tuple[Any, ...]:
+def _weighted(model: Model[Any, Any], weights: Mapping[str, float]) -> tuple[Any, ...]:
     """The rules with their weights, in the order of the table."""
     kinds = [rule.kind for rule in model.rules]
     for kind, weight in weights.items():

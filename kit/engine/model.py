@@ -12,11 +12,11 @@ think of (*candidates*), why one of them may not happen now (*condition*), and w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kit.errors import Refusal, Refused, shorten
 
@@ -35,7 +35,7 @@ class Safeguard(Struct, frozen=True):
     id: str
     title: str
     protects: tuple[str, ...]
-    smallest: tuple[tuple[str, Any], ...] = ()
+    smallest: Mapping[str, Any] = field(default_factory=dict)
 
 
 Kind = Literal["always", "step", "sometimes", "goal"]

@@ -286,7 +286,7 @@ class _Player:
     def __init__(self, script: Script) -> None:
         self.script = script
         self.timeline = Timeline(model_for(script))
-        self.texts = dict(entry_of(self.timeline.model.name).texts)
+        self.output = entry_of(self.timeline.model.name).scenario_output
         self.moves = {
             "next": self.timeline.forward,
             "milestone": self.timeline.to_milestone,
@@ -309,13 +309,13 @@ class _Player:
         if word == "enabled":
             verbs = map(self.timeline.model.verb, self.timeline.model.actions(self.timeline.state))
             return [", ".join(verb for verb in verbs if verb.startswith(rest)) or "nothing"]
-        if word in self.texts:
-            return self._text(line, word, rest.strip())
+        if word in self.output:
+            return self._show(line, word, rest.strip())
         return self._act(line)
 
-    def _text(self, line: Line, word: str, rest: str) -> list[str]:
+    def _show(self, line: Line, word: str, rest: str) -> list[str]:
         try:
-            shown = self.texts[word](self.timeline.model, self.timeline.state, rest)
+            shown = self.output[word](self.timeline.model, self.timeline.state, rest)
         except BadInput as error:
             raise _wrong(self.script.name, line, error.allowed) from None
         return [text for text in shown.splitlines() if text]
@@ -325,7 +325,7 @@ class _Player:
         option = model.find(state, line.text)
         if option is None:
             verbs = [model.verb(action) for action, _ in model.options(state)]
-            known = [*self.moves, "catch up", "verdicts", "waiting", "enabled", *self.texts]
+            known = [*self.moves, "catch up", "verdicts", "waiting", "enabled", *self.output]
             raise _wrong(self.script.name, line, one_of(line.text, [*verbs, *known]))
         action, refusal = option
         return [self.timeline.do(action).say if refusal is None else f"refused: {refusal.reason}"]

@@ -190,7 +190,7 @@ def drawn(seed: int) -> tuple[Variant, ...]:
         known = {guard.id: guard for guard in entry_of(model).safeguards}
         for _ in range(VARIANTS // len(pools)):
             guard = known[left.pop(chance.below(len(left)))]
-            parameters = {**pool.budgets, **dict(guard.smallest)}
+            parameters = {**pool.budgets, **guard.smallest}
             found.append(Variant(model, parameters, guard))
     mixed = []
     while found:
@@ -225,8 +225,8 @@ def refuted(
     variant it is stopped, or leads elsewhere. Where it is not, the variant's own run is played
     where this one alone is missing.
     """
-    parameters = dict(guard.smallest)
-    run, title = _shortest(variant.model, guard)
+    parameters = guard.smallest
+    run, title = _shortest(variant.model, guard.id)
     theirs = Timeline(build(variant.model, parameters, (variant.missing.name,)))
     verbs = ", ".join(run.model.verb(run.moments[at].action) for at in run.path()[1:])
     parted = _parting(run, theirs)
@@ -250,9 +250,10 @@ def refuted(
 
 
 @cache
-def _shortest(name: str, guard: Safeguard) -> tuple[Timeline, str]:
-    """The shortest run that breaks something without one safeguard, and what it breaks."""
-    model = build(name, dict(guard.smallest), (guard.name,))
+def _shortest(name: str, code: str) -> tuple[Timeline, str]:
+    """The shortest run that breaks something without the safeguard ``code``; what it breaks."""
+    guard = next(each for each in entry_of(name).safeguards if each.id == code)
+    model = build(name, guard.smallest, (guard.name,))
     violation = check(model, max_states=LIMIT).violation
     if violation is None:
         raise KitError(f"without {guard.id} no run of {name} breaks anything")

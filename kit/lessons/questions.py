@@ -87,7 +87,7 @@ def breaks(timeline: Timeline, safeguard: str) -> Asked:
     if safeguard not in known:
         raise BadInput("safeguard", safeguard, one_of(safeguard, list(known)))
     guard = known[safeguard]
-    run = Timeline(build(entry.name, dict(guard.smallest), (guard.name,)))
+    run = Timeline(build(entry.name, guard.smallest, (guard.name,)))
     violation = check(run.model).violation
     if violation is None:
         raise KitError(f"predict: without {guard.id} no run breaks any property")

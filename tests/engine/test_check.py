@@ -89,10 +89,10 @@ def test_a_wrong_property_gets_the_shortest_counterexample(name: str) -> None:
 def test_a_safeguard_off_gives_a_run_that_opens_in_another_process(name: str) -> None:
     """The counterexample of a switched-off safeguard replays on a model built anew."""
     guard = next(g for g in build("tcm").safeguards if g.name == name)
-    model = build("tcm", dict(guard.smallest), (name,))
+    model = build("tcm", guard.smallest, (name,))
     violation = check(model, max_states=20_000).violation
     assert violation is not None
-    timeline = Timeline(build("tcm", dict(guard.smallest), (name,)))
+    timeline = Timeline(build("tcm", guard.smallest, (name,)))
     for action in violation.actions:
         timeline.do(action)
     assert violation.property in [verdict.name for verdict in timeline.verdicts() if not verdict.ok]

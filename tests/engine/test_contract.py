@@ -24,7 +24,7 @@ def _models() -> dict[str, Model[Any, Any]]:
     return {
         "twophase": build("twophase"),
         "lift": LiftModel(LiftParameters()),
-        **{name: build("tcm", dict(tcm[name].parameters)) for name in SCENARIOS},
+        **{name: build("tcm", tcm[name].parameters) for name in SCENARIOS},
         "switched off": build("tcm", {}, ("S-05", "S-06")),
     }
 

@@ -41,7 +41,7 @@ from kit.engine.registry import build, entry_of
 from kit.engine.trace import dumps
 from tests.engine.test_check import Rash
 for name in ("twophase", "tcm"):
-    model = build(name, dict(entry_of(name).fuzzing.parameters))
+    model = build(name, entry_of(name).fuzzing.parameters)
     walker = Walker(model, steps=40)
     for seed in (0, 1, 2**70):
         walk = walker.walk(seed)
@@ -103,7 +103,7 @@ def test_seeds_differ() -> None:
 @pytest.mark.parametrize("name", ["twophase", "tcm"])
 def test_a_walk_replays(name: str) -> None:
     """Every walk is a run of the model: each action enabled where it was drawn."""
-    model = build(name, dict(entry_of(name).fuzzing.parameters))
+    model = build(name, entry_of(name).fuzzing.parameters)
     walker = Walker(model, steps=25)
     for seed in range(5):
         walk = walker.walk(seed)
@@ -121,7 +121,7 @@ def test_default_seeds_take_every_transition(name: str) -> None:
     everything that may happen sometimes does.
     """
     entry = entry_of(name)
-    found = fuzz(build(name, dict(entry.fuzzing.parameters)))
+    found = fuzz(build(name, entry.fuzzing.parameters))
     assert (found.walks, found.untaken, found.unreached) == (len(SEEDS), (), ())
     assert found.findings == ()
     assert len(found.rows) >= 9
@@ -130,7 +130,7 @@ def test_default_seeds_take_every_transition(name: str) -> None:
 def test_rows_of_tcm_are_those_of_its_diagrams() -> None:
     """In both shapes the rows of tcm are the kinds of action and each row of each diagram."""
     for shape in ("cep", "implementation"):
-        given = {**dict(entry_of("tcm").fuzzing.parameters), "shape": shape}
+        given = {**entry_of("tcm").fuzzing.parameters, "shape": shape}
         names = rows_of(build("tcm", given)).names
         diagrams = [d for d in entry_of("tcm").diagrams if d.name.endswith(shape)]
         rows = {
@@ -183,7 +183,7 @@ def test_weights_make_kinds_rare_or_absent() -> None:
 
 def test_a_model_keeps_its_fault_budget() -> None:
     """No walk has more crashes and cancels than the model's parameters allow."""
-    given = {**dict(entry_of("tcm").fuzzing.parameters), "crashes": 2, "cancels": 1}
+    given = {**entry_of("tcm").fuzzing.parameters, "crashes": 2, "cancels": 1}
     model = build("tcm", given)
     walker = Walker(model, steps=60, weights={})
     verbs = [[model.kind(a) for a in walker.walk(seed).actions] for seed in range(6)]
@@ -241,7 +241,7 @@ def test_a_planted_bug_is_found_and_shrunk() -> None:
 def test_a_safeguard_off_is_found_by_chance(name: str) -> None:
     """Walks find what a switched-off safeguard breaks, and the shrunk run opens from its trace."""
     guard = next(g for g in entry_of("tcm").safeguards if g.name == name)
-    model = build("tcm", dict(guard.smallest), (name,))
+    model = build("tcm", guard.smallest, (name,))
     finding = fuzz(model, range(10)).findings[0]
     again = Timeline.load(loads(dumps(finding.trace(model))))
     assert finding.property in [verdict.name for verdict in again.verdicts() if not verdict.ok]

@@ -25,7 +25,7 @@ from tests.engine.toys import Door, LiftModel, LiftParameters, Up, endless
 def scenario(name: str, *, scripted: bool = False) -> Timeline:
     """A timeline on the model of a scenario."""
     entry, found = scenario_of(name)
-    model = build(entry.name, dict(found.parameters), found.off)
+    model = build(entry.name, found.parameters, found.off)
     return Timeline(model, found.script if scripted else ())
 
 

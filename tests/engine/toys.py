@@ -85,12 +85,12 @@ class LiftModel(Model[Lift, Any]):
 
 
 LIFT = Entry(
-    "lift",
-    LiftModel.title,
-    LiftParameters,
-    LiftModel,
-    (Safeguard("door", "S-90", "Only a closed lift moves", ("moves-closed",)),),
-    (Scenario("ride", "To the top", (("floors", 4),), script=("up", "up", "up")),),
+    name="lift",
+    title=LiftModel.title,
+    parameters=LiftParameters,
+    build=LiftModel,
+    safeguards=(Safeguard("door", "S-90", "Only a closed lift moves", ("moves-closed",)),),
+    scenarios=(Scenario("ride", "To the top", {"floors": 4}, script=("up", "up", "up")),),
 )
 
 

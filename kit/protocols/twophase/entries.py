@@ -48,10 +48,10 @@ def _rows(model: TwoPhase) -> Rows:
 
 
 ENTRY = Entry(
-    "twophase",
-    TwoPhase.title,
-    TwoPhaseParameters,
-    _build,
+    name="twophase",
+    title=TwoPhase.title,
+    parameters=TwoPhaseParameters,
+    build=_build,
     scenarios=(
         Scenario("commit", "Three managers prepare and commit"),
         Scenario(

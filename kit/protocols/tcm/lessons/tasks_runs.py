@@ -132,7 +132,7 @@ TASKS = (
         "build the Player with crashes=1, stop after the epoch that adds write replicas, use "
         "'crash X' and 'restart X', then go on as usual.",
         judged(
-            Ground("bootstrap", (("crashes", 1),)),
+            Ground("bootstrap", {"crashes": 1}),
             (finished, crashed_between_writes_and_reads, as_without_the_crash),
         ),
     ),
