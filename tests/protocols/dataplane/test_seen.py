@@ -197,7 +197,7 @@ def test_the_named_anomalies_are_told_by_gossip(name: str, write: Any, read: Any
     """
     timeline = open_file(file_named(f"dataplane/{name}"))
     timeline.goto(timeline.tip)
-    assert [lamp.name for lamp in timeline.lamps() if not lamp.ok] == ["visible"]
+    assert [verdict.name for verdict in timeline.verdicts() if not verdict.ok] == ["visible"]
     starts = [one.action for one in _steps(timeline) if isinstance(one.action, Start)]
     assert [start.epoch for start in starts] == [write[0], read[0]]
     ended = [e for one in scenes(file_named(f"dataplane/{name}"))[1:] for e in _events(one)]
