@@ -227,7 +227,7 @@ def test_the_same_request_side_by_side() -> None:
     log, gossip = rows["answer write 1"]
     assert log.endswith("QUORUM is 3 of A, B, C, X. The request fails.")
     assert gossip == "K1, at epoch 101, has A, B and tells its client: write 1 is done."
-    log, gossip = rows["lamps"]
+    log, gossip = rows["verdicts"]
     assert log == "all 5 lamps are lit"
     assert "by which A, B is not QUORUM" in gossip
     assert rows["tick"][0] == ""
