@@ -45,13 +45,14 @@ def sweep(
     False says that not every walk ends within these, and `found` is to be ignored.
 
     For each walk the first `racks` entries are nodes that open a rack, the others repeat one, both
-    as they are met. Repetitions are listed no sooner than all racks are opened.
+    as they are met; listed are the two as one, by the place where each was met.
     """
     size, slots, walks, widest = len(owners), len(found), len(wanted), wanted.max()
     nobody, nowhere = len(rack_of) - 1, 2 * size
     codes = np.full((walks, widest), nobody, np.int32)
     places = np.full((walks, widest), nowhere, np.int64)
-    listed = np.zeros(walks, np.int64)
+    opened, repeated = np.zeros(walks, np.int64), np.zeros(walks, np.int64)
+    in_step = walks == 1 and (racks[0] == 1 or racks[0] == wanted[0])
     for place in range(size + span - 1, -1, -1):
         here = place if place < size else place - size
         new, walk = owners[here], walk_of[owners[here]]
@@ -78,25 +79,26 @@ def sweep(
             for walk in range(walks):
                 if max(places[walk, racks[walk] - 1], places[walk, wanted[walk] - 1]) == nowhere:
                     return False
-        if place < size and walks == 1:
+        if place < size and in_step:
             for slot in range(slots):
                 found[slot, here] = codes[0, slot]
         elif place < size:
-            listed[:] = 0
+            opened[:] = 0
+            repeated[:] = racks
             for slot in range(slots):
-                nearest, chosen, who = nowhere, 0, nobody
+                nearest, chosen, opens = nowhere, 0, True
                 for walk in range(walks):
-                    i = listed[walk]
-                    if i < racks[walk]:
-                        met = places[walk, i]
-                    elif i < wanted[walk]:
-                        met = max(places[walk, i], places[walk, racks[walk] - 1])
-                    else:
-                        continue
-                    if met < nearest:
-                        nearest, chosen, who = met, walk, codes[walk, i]
-                found[slot, here] = who
-                listed[chosen] += 1
+                    i, j = opened[walk], repeated[walk]
+                    if i < racks[walk] and places[walk, i] < nearest:
+                        nearest, chosen, opens = places[walk, i], walk, True
+                    if j < wanted[walk] and places[walk, j] < nearest:
+                        nearest, chosen, opens = places[walk, j], walk, False
+                i = opened[chosen] if opens else repeated[chosen]
+                found[slot, here] = codes[chosen, i]
+                if opens:
+                    opened[chosen] += 1
+                else:
+                    repeated[chosen] += 1
     return True
 
 
