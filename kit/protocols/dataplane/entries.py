@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kit.engine.registry import Entry, Fuzzing, Scenario
+from kit.protocols.dataplane.former import FORMER
 from kit.protocols.dataplane.model import Dataplane
 from kit.protocols.dataplane.parameters import DataplaneParameters
 from kit.protocols.dataplane.safeguards import SAFEGUARDS
@@ -52,12 +53,13 @@ FUZZED = (
     ("collecting", True),
 )
 ENTRY = Entry(
-    "dataplane",
-    Dataplane.title,
-    DataplaneParameters,
-    build,
-    SAFEGUARDS,
-    SCENARIOS,
+    name="dataplane",
+    title=Dataplane.title,
+    parameters=DataplaneParameters,
+    build=build,
+    safeguards=SAFEGUARDS,
+    scenarios=SCENARIOS,
     texts=TEXTS,
     fuzzing=Fuzzing(parameters=FUZZED),
+    former=FORMER,
 )
