@@ -139,7 +139,7 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
             raise BadInput(name, value, "plain data") from None
         try:
             msgspec.convert(plain[name], known[name], strict=True)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeError) as error:
             if limits[name].choices:
                 choices = [str(choice) for choice in limits[name].choices]
                 raise BadInput(name, plain[name], one_of(plain[name], choices)) from None
@@ -148,7 +148,7 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
             raise misfit(name, plain[name], error, allowed) from None
     try:
         return msgspec.convert(plain, entry.parameters, strict=True)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit("parameters", plain, error, f"as {entry.name} takes them") from None
 
 

@@ -367,7 +367,7 @@ def action_from(model: Model[Any, Any], plain: Any, field: str) -> Any:
     try:
         today = former_of(model.name).action_today(plain)
         return msgspec.convert(today, model.Action, strict=True)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit(field, plain, error, f"an action of {model.name}") from None
 
 

@@ -80,6 +80,13 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     barrier: Annotated[
         bool, Meta(title="progress barrier", description="without it no step waits for others")
     ] = True
+    merge: Annotated[
+        bool,
+        Meta(
+            title="merge equal neighbours",
+            description="without it ranges stay cut at the end of an operation",
+        ),
+    ] = True
     focus: Annotated[
         tuple[int, int] | None,
         Meta(
