@@ -42,7 +42,7 @@ def test_a_promise_holds_exactly_where_it_is_given(options: dict[str, Any]) -> N
         for monitor in (in_order(start), at_most_once(start), at_least_once(start))
         if check(model, (), monitors=(monitor,)).violation is not None
     }
-    given = {monitor.name for monitor in link_monitors(model.options, start)}
+    given = {monitor.name for monitor in link_monitors(model.network_options, start)}
     assert broken == {"in-order", "at-most-once", "at-least-once"} - given
 
 
@@ -138,7 +138,7 @@ def test_a_network_that_breaks_its_word_is_found(
     """A network with a planted bug breaks the property that speaks of it, with its witness."""
     model = counting(drops=1, partitions=1)
     model.rules = tuple(
-        Rule(rule.action, rule.kind, rule.candidates, rule.guard, effect)
+        Rule(rule.action, rule.kind, rule.candidates, rule.condition, effect)
         if rule.action is kind
         else rule
         for rule in model.rules

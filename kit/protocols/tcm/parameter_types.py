@@ -34,7 +34,7 @@ TokenCount = Annotated[
     int,
     Meta(
         title="tokens a node",
-        description="evenly spread (100, 200, …)",
+        description="how many each node has, evenly spread (100, 200, …)",
         ge=1,
         le=MOST_TOKENS,
         extra_json_schema=_GENERATED,
@@ -62,7 +62,7 @@ DatacenterCount = Annotated[
     int,
     Meta(
         title="datacenters",
-        description="nodes are dealt to them in turn; at most one for each node",
+        description="how many there are; nodes are dealt to them in turn",
         ge=1,
         extra_json_schema=_GENERATED,
     ),
@@ -71,7 +71,7 @@ RackCount = Annotated[
     int,
     Meta(
         title="racks a datacenter",
-        description="nodes are dealt to them in turn",
+        description="how many each datacenter has; nodes are dealt to them in turn",
         ge=1,
         le=MOST_NODES,
         extra_json_schema=_GENERATED,

@@ -58,7 +58,8 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     high: LineEnd = None
     operations: Operations = ()
     menu: Annotated[
-        bool, Meta(title="offer every operation", description="also whatever else one may try")
+        bool,
+        Meta(title="offer every operation", description="beside those given, all that one may try"),
     ] = False
     shape: ShapeName = "cep"
     epoch: FirstEpoch = 0
@@ -96,7 +97,7 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     ] = None
     stored: Annotated[
         Stored | None,
-        Meta(description="this is somebody's own ring; the bytes it holds, as far as known"),
+        Meta(description="the bytes that somebody's own ring holds, as far as known"),
     ] = None
 
 
