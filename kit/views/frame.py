@@ -15,6 +15,7 @@ from kit.engine.model import Lamp, Model, lamps
 from kit.errors import Refusal
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene, section
+from kit.views.parts import bulb
 
 MOST_EVIDENCE, LEAST_EVIDENCE = 24, 4
 """Facts told of a refusal; fewer where many are refused."""
@@ -219,13 +220,7 @@ def draw_lamps(scene: Scene) -> Frag:
         [
             h(
                 "li",
-                h(
-                    "span",
-                    "✓" if lamp.ok else "!",
-                    class_="bulb" if lamp.ok else "bulb broken",
-                    role="img",
-                    aria_label="holds" if lamp.ok else "broken",
-                ),
+                bulb("✓", "holds") if lamp.ok else bulb("!", "broken"),
                 h("span", lamp.title),
                 None if lamp.ok else h("strong", lamp.witness or "", class_="witness"),
                 k=f"lamp:{lamp.name}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kit.protocols.tcm.facts import moment as facts
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
+from kit.views.parts import scroll
 
 LAST = 30
 
@@ -13,8 +14,8 @@ def draw_log(scene: Scene) -> Frag:
     """Draw the last epochs, newest first; say how many came before."""
     found = facts.log(scene.model, scene.state)
     shown, earlier = found[-LAST:], max(0, len(found) - LAST)
-    return h(
-        "div",
+    return scroll(
+        "epoch log",
         h(
             "p",
             h("b", f"epoch {facts.epoch(scene.model, scene.state)}"),
@@ -37,10 +38,6 @@ def draw_log(scene: Scene) -> Frag:
             class_="log",
         ),
         h("p", f"and {earlier} earlier epochs", class_="soft") if earlier else None,
-        class_="scroll",
-        tabindex=0,
-        role="region",
-        aria_label="epoch log",
     )
 
 
