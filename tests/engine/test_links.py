@@ -76,8 +76,8 @@ def test_a_broken_promise_says_whose_message(
     timeline = Timeline.along(model, violation.actions)
     while timeline.forward() is not None:
         pass
-    lamp = timeline.lamps()[-1]
-    assert (lamp.ok, lamp.witness) == (False, witness)
+    verdict = timeline.verdicts()[-1]
+    assert (verdict.ok, verdict.witness) == (False, witness)
 
 
 def test_a_copy_that_is_lost_loses_nothing() -> None:
@@ -87,7 +87,7 @@ def test_a_copy_that_is_lost_loses_nothing() -> None:
     timeline = Timeline(model, script=("duplicate A>B add 1", "drop A>B add 1"))
     while timeline.forward() is not None:
         pass
-    assert all(lamp.ok for lamp in timeline.lamps())
+    assert all(verdict.ok for verdict in timeline.verdicts())
 
 
 def test_what_a_step_sent() -> None:
