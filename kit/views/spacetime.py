@@ -162,9 +162,15 @@ def draw_spacetime(run: Spacetime) -> Frag:
             viewBox=f"0 {run.top} {run.width} {height}",
             role="img",
             aria_label=_alternative(run),
-            class_="spacetime-drawing down-the-page",
+            width=run.width,
+            height=height,
+            class_="lifelines",
         ),
         h("p", " · ".join(LEGEND), class_="soft legend"),
+        class_="scroll tall",
+        tabindex=0,
+        role="region",
+        aria_label="messages in space and time",
     )
 
 
