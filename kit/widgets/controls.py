@@ -33,7 +33,7 @@ WORDS = {
     "retry": "retry a stale plan",
     "timeouts": "timeouts at any moment",
     "exchange": "epochs in messages",
-    "reading": "pending replicas",
+    "acknowledgement": "pending replicas",
     "ring_delay": "ticks of RING_DELAY",
     "cleaning": "clean-up",
     "collecting": "collect tombstones",

@@ -9,7 +9,8 @@ from msgspec.structs import asdict, fields
 
 from kit.errors import BadInput
 from kit.protocols.storage.rules.exchange import EXCHANGES, Exchange
-from kit.protocols.storage.rules.levels import READINGS, Reading
+from kit.protocols.storage.rules.levels import ACKNOWLEDGEMENTS
+from kit.protocols.storage.rules.view import Acknowledgement
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.steps import Shape
 from kit.ring.replication import Keyspace
@@ -19,22 +20,24 @@ Mode = Literal["log", "gossip"]
 MODES: tuple[Mode, ...] = ("log", "gossip")
 MOST_CRASHES = 8
 MOST_TICKS = 100
+MOST_LAG = 100
 
 
 class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The parameters of a dataplane model.
 
     The cluster's are those of the tcm model. ``token`` picks the data range (None: the one with
-    the most replicas old and new). ``requests`` are lines such as ``K1 write QUORUM`` or
-    ``K2@dc2 read LOCAL_QUORUM``, each begun when the ones before it are answered; ``together``
-    True: only each coordinator waits for its own. ``exchange`` says how epochs travel (``epoch``,
-    ``relevant``, ``row-version``, ``background``), ``reading`` how pending replicas count
-    (``whole-group``, ``both-sets``). ``timeouts``: a request may time out at any moment.
-    ``repair``: reads write back what they found. ``retry``: a request whose plan went stale is
-    sent anew. ``mode`` is ``log``, or ``gossip``: no epochs are compared, no plan is judged anew,
-    no step waits for who knows the last one, only for ``ring_delay`` ticks. ``crashes`` is a
-    budget; ``cleaning`` and ``collecting`` let replicas clean up after a move, and collect
-    tombstones.
+    the most replicas old and new), ``lag`` how many epochs nodes and messages may be behind (None:
+    any number; operations that can be begun again for ever need a bound). ``requests`` are lines
+    such as ``K1 write QUORUM`` or ``K2@dc2 read LOCAL_QUORUM``, each begun when the ones before it
+    are answered; ``together`` True: only each coordinator waits for its own. ``exchange`` says how
+    epochs travel (``epoch``, ``relevant``, ``last-modified``, ``background``),
+    ``acknowledgement`` how pending replicas count (``union``, ``joint``,
+    ``quorum-plus-pending``). ``timeouts``: a request may time out at any moment. ``repair``: reads
+    write back what they found. ``retry``: a request whose plan went stale is sent again. ``mode``
+    is ``log``, or ``gossip``: no epochs are compared, no plan is validated again, no step waits
+    for who knows the last one, only for ``ring_delay`` ticks. ``crashes`` is a budget;
+    ``cleaning`` and ``collecting`` let replicas clean up after a move, and collect tombstones.
     """
 
     nodes: int = 3
@@ -52,9 +55,10 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
     epoch: int = 99
     cancels: int = 0
     token: int | None = None
+    lag: int | None = None
     requests: tuple[str, ...] = ("K1 write QUORUM", "K2 read QUORUM")
     exchange: Exchange = "epoch"
-    reading: Reading = "whole-group"
+    acknowledgement: Acknowledgement = "union"
     together: bool = False
     timeouts: bool = False
     repair: bool = False
@@ -74,8 +78,11 @@ def of_the_cluster(given: DataplaneParameters) -> TcmParameters:
     """
     if given.exchange not in EXCHANGES:
         raise BadInput("exchange", given.exchange, "one of " + ", ".join(EXCHANGES))
-    if given.reading not in READINGS:
-        raise BadInput("reading", given.reading, "one of " + ", ".join(READINGS))
+    if given.acknowledgement not in ACKNOWLEDGEMENTS:
+        allowed = "one of " + ", ".join(ACKNOWLEDGEMENTS)
+        raise BadInput("acknowledgement", given.acknowledgement, allowed)
+    if given.lag is not None and not 1 <= given.lag <= MOST_LAG:
+        raise BadInput("lag", given.lag, f"a number from 1 to {MOST_LAG}, or none")
     if given.mode not in MODES:
         raise BadInput("mode", given.mode, "one of " + ", ".join(MODES))
     if not 1 <= given.ring_delay <= MOST_TICKS:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.protocols.dataplane.projection import busiest, project
 from kit.protocols.dataplane.safeguards import SAFEGUARDS
-from kit.protocols.storage.actions import Terms
+from kit.protocols.storage.actions import RequestOptions
 from kit.protocols.storage.rules.exchange import Exchange, Switches
-from kit.protocols.storage.rules.history import Course
-from kit.protocols.storage.rules.levels import Reading
-from kit.protocols.storage.rules.requests import parse_ask
+from kit.protocols.storage.rules.history import RangeHistory
+from kit.protocols.storage.rules.requests import parse_request
+from kit.protocols.storage.rules.view import Acknowledgement
 from kit.protocols.storage.solo import Coordinator, Replica
 from kit.protocols.tcm.model import Tcm
 from kit.protocols.tcm.parameters import TcmParameters
@@ -40,7 +41,7 @@ class CoordinatorParameters(SoloParameters, frozen=True, forbid_unknown_fields=T
     """
 
     request: str = "K1 write QUORUM"
-    reading: Reading = "whole-group"
+    acknowledgement: Acknowledgement = "union"
     retry: bool = False
 
 
@@ -55,7 +56,7 @@ class ReplicaParameters(SoloParameters, frozen=True, forbid_unknown_fields=True,
     messages: int = 3
 
 
-def _course(given: SoloParameters) -> Course:
+def _history(given: SoloParameters) -> RangeHistory:
     tcm = Tcm(
         TcmParameters(
             nodes=given.nodes, rf=given.rf, operations=given.operations, epoch=given.epoch
@@ -70,12 +71,13 @@ def coordinator(given: CoordinatorParameters, off: tuple[str, ...] = ()) -> Coor
     Raises:
         BadInput: naming the parameter that is out of its limits.
     """
-    terms = Terms(Switches.of(given.exchange, off), given.reading, retry=given.retry)
-    course, ask = _course(given), parse_ask(given.request)
-    if ask.coordinator in course.replicas:
-        names = ", ".join(course.replicas)
-        raise BadInput("request", ask.coordinator, f"a coordinator that is none of {names}")
-    model = Coordinator(course, ask, terms)
+    options = RequestOptions(Switches.of(given.exchange, off), retry=given.retry)
+    history = replace(_history(given), acknowledgement=given.acknowledgement)
+    request = parse_request(given.request)
+    if request.coordinator in history.replicas:
+        names = ", ".join(history.replicas)
+        raise BadInput("request", request.coordinator, f"a coordinator that is none of {names}")
+    model = Coordinator(history, request, options)
     model.parameters, model.off = given, off
     model.safeguards = COORDINATORS
     return model
@@ -87,19 +89,19 @@ def replica(given: ReplicaParameters, off: tuple[str, ...] = ()) -> Replica:
     Raises:
         BadInput: naming the parameter that is out of its limits.
     """
-    course = _course(given)
+    history = _history(given)
     if not 1 <= given.messages <= MOST_MESSAGES:
         raise BadInput("messages", given.messages, f"a number from 1 to {MOST_MESSAGES}")
-    last = course.moments[-1].view.writes
-    losers = [name for i, name in enumerate(course.replicas) if not last >> i & 1]
-    name = given.replica or (losers or list(course.replicas))[0]
-    if name not in course.replicas:
-        raise BadInput("replica", name, "one of " + ", ".join(course.replicas))
-    model = Replica(course, name, Switches.of(given.exchange, off), given.messages)
+    last = history.epochs[-1].view.writes
+    losers = [name for i, name in enumerate(history.replicas) if not last >> i & 1]
+    name = given.replica or (losers or list(history.replicas))[0]
+    if name not in history.replicas:
+        raise BadInput("replica", name, "one of " + ", ".join(history.replicas))
+    model = Replica(history, name, Switches.of(given.exchange, off), given.messages)
     model.parameters, model.off = given, off
     model.safeguards = REPLICAS
     return model
 
 
-COORDINATORS = (_OWN["plan-recheck"],)
+COORDINATORS = (_OWN["plan-revalidation"],)
 REPLICAS = (_OWN["membership-check"],)
