@@ -113,7 +113,7 @@ def steps_of(model: Model[Any, Any]) -> Callable[[Any], Iterator[tuple[Any, Any]
     return steps
 
 
-def audit(model: Model[Any, Any], state: Any) -> None:
+def check_purity(model: Model[Any, Any], state: Any) -> None:
     """Take every step from one state, and see that all functions of the model keep their word.
 
     Raises:
@@ -132,14 +132,14 @@ def audit(model: Model[Any, Any], state: Any) -> None:
                         witness_of(prop.name, prop.check, prop.check(state, action, after))
 
 
-def audit_seen(model: Model[Any, Any], state: Any) -> None:
-    """As `audit`, for a state that somebody looks at: what a step raises is left to that step.
+def check_seen(model: Model[Any, Any], state: Any) -> None:
+    """As `check_purity`, for a state that somebody looks at: what a step raises is left to that step.
 
     Raises:
-        BadInput: as `audit`.
+        BadInput: as `check_purity`.
     """
     try:
-        audit(model, state)
+        check_purity(model, state)
     except KitError:
         raise
     except Exception:  # an error of the model's own, seen by whoever takes the step
@@ -158,14 +158,14 @@ def witness_of(name: str, judge: Callable[..., Any], witness: Any) -> Any:
     raise BadInput(place(f"property {name}", judge), witness, allowed)
 
 
-def audit_all(model: Model[Any, Any], states: Iterable[Any]) -> None:
+def blame_states(model: Model[Any, Any], states: Iterable[Any]) -> None:
     """Look for the function that changed one of the states that a search went through.
 
     Raises:
         BadInput: naming it; or saying at least that states do not stay as they are.
     """
     for state in states:
-        audit(model, state)
+        check_purity(model, state)
     raise BadInput(model.name, "states that change after they were made", _NEW)
 
 
@@ -182,9 +182,9 @@ def blame(
     if isinstance(error, TypeError) and "unhashable" in str(error):
         for node in nodes:
             try:
-                audit(model, node[0] if monitors else node)
+                check_purity(model, node[0] if monitors else node)
                 for place_of, monitor in enumerate(monitors, start=1):
-                    _audit_memory(model, monitor, node[0], node[place_of])
+                    _check_memory(model, monitor, node[0], node[place_of])
             except BadInput as found:
                 return found
     return None
@@ -206,7 +206,7 @@ def blaming(model: Model[Any, Any]) -> Iterator[None]:
         raise found from None
 
 
-def _audit_memory(model: Model[Any, Any], monitor: Monitor, state: Any, memory: Any) -> None:
+def _check_memory(model: Model[Any, Any], monitor: Monitor, state: Any, memory: Any) -> None:
     _stands(memory, f"monitor {monitor.name}", monitor.begin)
     for action, after in model.successors(state):
         news = monitor.step(memory, state, action, after)

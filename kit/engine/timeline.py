@@ -12,8 +12,8 @@ from msgspec import Struct
 from kit import __version__
 from kit.edge.arguments import checked, whole_number
 from kit.engine.contract import check_contract
-from kit.engine.model import Lamp, Model, fingerprint, lamps
-from kit.engine.purity import audit_seen, blaming, is_own
+from kit.engine.model import Model, Verdict, fingerprint, verdicts
+from kit.engine.purity import blaming, check_seen, is_own
 from kit.engine.registry import former_of
 from kit.engine.trace import Step, Trace, model_of, trace_of
 from kit.errors import BadInput, Refused, misfit, shorten
@@ -64,7 +64,7 @@ class Timeline:
         """
         check_contract(model)
         self.model = model
-        self._audit = None if is_own(model) else audit_seen
+        self._audit = None if is_own(model) else check_seen
         start = model.start()
         if self._audit is not None:
             self._audit(model, start)
@@ -282,9 +282,9 @@ class Timeline:
         pairs = zip_longest(self.path(one), self.path(other))
         return next((step for step, (a, b) in enumerate(pairs) if a != b), None)
 
-    def lamps(self) -> tuple[Lamp, ...]:
+    def verdicts(self) -> tuple[Verdict, ...]:
         """What the model's properties and monitors say of the current moment."""
-        return lamps(self.model, self.state, self.before, self.now.action, self.memories())
+        return verdicts(self.model, self.state, self.before, self.now.action, self.memories())
 
     def save(self) -> Trace:
         """The whole tree as data."""
