@@ -133,7 +133,7 @@ def check_purity(model: Model[Any, Any], state: Any) -> None:
 
 
 def check_seen(model: Model[Any, Any], state: Any) -> None:
-    """As `check_purity`, for a state that somebody looks at: what a step raises is left to that step.
+    """As `check_purity`, for a state that is looked at: what a step raises is left to that step.
 
     Raises:
         BadInput: as `check_purity`.

@@ -64,10 +64,10 @@ class Timeline:
         """
         check_contract(model)
         self.model = model
-        self._audit = None if is_own(model) else check_seen
+        self._check_state = None if is_own(model) else check_seen
         start = model.start()
-        if self._audit is not None:
-            self._audit(model, start)
+        if self._check_state is not None:
+            self._check_state(model, start)
         self.moments = [Moment(0, -1, None, start, f"{model.title}: the start.")]
         self.children: list[list[int]] = [[]]
         self.at = 0
@@ -126,8 +126,8 @@ class Timeline:
         before = self.state
         with blaming(self.model):
             after = self.model.act(before, action)
-        if self._audit is not None:
-            self._audit(self.model, after)
+        if self._check_state is not None:
+            self._check_state(self.model, after)
         moment = Moment(
             len(self.moments),
             self.at,
