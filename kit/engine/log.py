@@ -171,6 +171,7 @@ class InstantLog(Model[LogState, Any]):
         self.parameters: LogParameters = parameters or LogParameters()
         self.in_order = in_order
         self.index = {name: i for i, name in enumerate(self.parameters.nodes)}
+        self._every_learn = tuple(Learn(name) for name in self.parameters.nodes)
         self.rules = (
             Rule(Learn, "apply", self._learners, self._behind, self._learn),
             Rule(Deliver, "deliver", self._early, self._fresh, self._hold),
@@ -194,8 +195,8 @@ class InstantLog(Model[LogState, Any]):
         """The epoch of a log prefix of ``count`` entries."""
         return self.parameters.epoch + count
 
-    def _learners(self, s: LogState) -> Iterator[Learn]:
-        return (Learn(name) for name in self.parameters.nodes)
+    def _learners(self, s: LogState) -> tuple[Learn, ...]:
+        return self._every_learn
 
     def _behind(self, s: LogState, action: Learn) -> Refusal | None:
         if s.learned[self.index[action.node]] < len(s.entries):
@@ -282,7 +283,7 @@ class InstantLog(Model[LogState, Any]):
 
 
 def _put(values: tuple[int, ...], i: int, value: int) -> tuple[int, ...]:
-    return (*values[:i], value, *values[i + 1 :])
+    return values if values[i] == value else (*values[:i], value, *values[i + 1 :])
 
 
 def _still(held: int, s: LogState, i: int, learned: int) -> int:

@@ -17,7 +17,7 @@ from kit.engine.log import Log
 from kit.engine.model import Model, Rule
 from kit.errors import BadInput, Refusal
 from kit.protocols.tcm.parameters import TcmParameters, cluster
-from kit.protocols.tcm.rules.history import enact, initial
+from kit.protocols.tcm.rules.history import Committed, committed, enact, initial
 from kit.protocols.tcm.rules.metadata import (
     Advance,
     Begin,
@@ -123,6 +123,11 @@ class Tcm(Model[TcmState, Any]):
             return initial(self.cluster.ring, self.cluster.keyspaces, self.parameters.epoch)
         return enact(self.snapshot(events.shorter()), events[len(events) - 1], self.switches)
 
+    def committed(self, events: Log) -> Committed:
+        """What the last event of a log prefix did."""
+        before, after = (self.snapshot(log).metadata for log in (events.shorter(), events))
+        return committed(before, events[len(events) - 1], after, self.switches)
+
     def sequences(self, s: TcmState) -> tuple[Sequence, ...]:
         """The operations under way that somebody remembers."""
         known = self.snapshot(s.events).metadata.sequences
@@ -177,9 +182,10 @@ class Tcm(Model[TcmState, Any]):
             if awaits_streams(sequence):
                 todo = tasks(sequence)
                 for i in pending(sequence, self.streamed(s, sequence.node)):
-                    yield self._as_action(sequence, todo[i])
+                    yield self.stream_of(sequence, todo[i])
 
-    def _as_action(self, sequence: Sequence, task: Task) -> Stream:
+    def stream_of(self, sequence: Sequence, task: Task) -> Stream:
+        """The action that does one task of an operation."""
         target, displaced = self._ends(task)
         return Stream(sequence.node, displaced, target)
 

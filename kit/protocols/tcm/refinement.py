@@ -36,7 +36,7 @@ from kit.engine.compose import Refinement
 from kit.engine.log import Learn, Log, LogState
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.parameters import TcmParameters
-from kit.protocols.tcm.rules.history import has_switched
+from kit.protocols.tcm.rules.history import has_switched, node_of
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Event, Sequence
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.steps import COURSES, SHAPES
@@ -138,7 +138,7 @@ class _Shapes:
     def _image_of(self, events: Log) -> Image:
         """The coarser events of the last event of a log."""
         last = events[len(events) - 1]
-        node = last.operation.node if isinstance(last, Begin) else last.node
+        node = node_of(last)
         before = self.fine.tcm.snapshot(events.shorter()).metadata.sequence(node)
         after = self.fine.tcm.snapshot(events).metadata.sequence(node)
         if isinstance(last, Begin):

@@ -8,7 +8,6 @@ Source: CEP-21, "Consistency Guarantees".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from collections.abc import Sequence as Several
 
 from msgspec import Struct
@@ -32,11 +31,11 @@ class Barrier(Struct, frozen=True):
     needed: int
     epoch: int
 
-    def acked(self, applied: Mapping[int, int]) -> tuple[int, ...]:
+    def acked(self, applied: Several[int]) -> tuple[int, ...]:
         """The replicas that have applied the epoch; only what is applied counts."""
         return tuple(code for code in self.replicas if applied[code] >= self.epoch)
 
-    def met(self, applied: Mapping[int, int]) -> bool:
+    def met(self, applied: Several[int]) -> bool:
         """Whether enough of them have."""
         return sum(applied[code] >= self.epoch for code in self.replicas) >= self.needed
 
