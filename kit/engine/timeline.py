@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from kit import __version__
-from kit.engine.model import Lamp, Model, fingerprint, lamps
+from kit.engine.model import Model, Verdict, fingerprint, verdicts
 from kit.engine.registry import former_of
 from kit.engine.trace import Step, Trace, model_of, trace_of
 from kit.errors import BadInput, Refused, misfit, shorten
@@ -265,9 +265,9 @@ class Timeline:
         pairs = zip_longest(self.path(one), self.path(other))
         return next((step for step, (a, b) in enumerate(pairs) if a != b), None)
 
-    def lamps(self) -> tuple[Lamp, ...]:
+    def verdicts(self) -> tuple[Verdict, ...]:
         """What the model's properties and monitors say of the current moment."""
-        return lamps(self.model, self.state, self.before, self.now.action, self.memories())
+        return verdicts(self.model, self.state, self.before, self.now.action, self.memories())
 
     def save(self) -> Trace:
         """The whole tree as data."""
@@ -367,7 +367,7 @@ def action_from(model: Model[Any, Any], plain: Any, field: str) -> Any:
     try:
         today = former_of(model.name).action_today(plain)
         return msgspec.convert(today, model.Action, strict=True)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit(field, plain, error, f"an action of {model.name}") from None
 
 

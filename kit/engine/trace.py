@@ -92,7 +92,7 @@ def loads(text: str | bytes, name: str = "trace") -> Trace:
         raise BadInput(field, number, f"{FORMAT}, the one format this kit reads{hint}")
     try:
         trace = msgspec.convert(head, Trace, strict=True)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit("trace", head, error, "as a trace has it") from None
     if len(trace.steps) > MOST_STEPS:
         raise BadInput("steps", len(trace.steps), f"at most {MOST_STEPS} steps")

@@ -10,9 +10,15 @@ text.on{fill:var(--outline);font-weight:600}
 .tick{stroke-width:1.5}
 .ticks{fill:none;stroke:var(--ink);stroke-width:3}
 .body{fill:var(--chip);stroke:var(--outline);stroke-width:2}
+.square .body{fill:#cdd3dc}
+.diamond .body{fill:#ecdcc3}
+.triangle .body{fill:#d3e6d2}
+.hexagon .body{fill:#ddd0ea}
+.pentagon .body{fill:#f2d5d5}
 .joining .body{fill:var(--added);stroke-dasharray:4 3}
 .leaving .body{fill:var(--removed);stroke-dasharray:4 3}
 .down .body{fill:var(--edge)}
+.to-replica{fill:none;stroke:var(--accent);stroke-width:1.5}
 .lock{fill:none;stroke:var(--soft);stroke-width:5;stroke-dasharray:1.5 3}
 .focus{fill:none;stroke:var(--line);stroke-width:12}
 .box{fill:var(--chip);stroke:var(--outline);stroke-width:1.5}

@@ -15,11 +15,11 @@ from msgspec import Struct
 
 from kit.engine.compose import Product
 from kit.engine.log import (
+    Append,
+    Apply,
+    AtomicLog,
     CatchUp,
-    Decide,
     Deliver,
-    InstantLog,
-    Learn,
     Log,
     LogParameters,
     Rewrite,
@@ -57,7 +57,7 @@ class Unmet(Struct, frozen=True):
 
 
 class TcmCluster(Product):
-    """The tcm state machine over the instant log."""
+    """The tcm state machine over the atomic log."""
 
     title = "Transactional cluster metadata (CEP-21)"
     safeguards = SAFEGUARDS
@@ -71,7 +71,7 @@ class TcmCluster(Product):
         given = parameters or TcmParameters()
         self.tcm = Tcm(given, off)
         names = self.tcm.names
-        self.log = InstantLog(
+        self.log = AtomicLog(
             LogParameters(names, given.window, given.epoch, given.peers),
             in_order="apply-in-order" not in off,
         )
@@ -82,7 +82,7 @@ class TcmCluster(Product):
             {"tcm": self.tcm, "log": self.log, **({"test": self.test} if given.holds else {})},
             link=_commit_is_decided,
             conditions=(self._let, self._present, self._past_barrier),
-            passive=(Decide,),
+            passive=(Append,),
         )
         self.parameters: TcmParameters = given
         self.off = off
@@ -137,7 +137,7 @@ class TcmCluster(Product):
         if not self.parameters.holds:
             return None
         match action:
-            case Learn(node) | Deliver(node) | CatchUp(node):
+            case Apply(node) | Deliver(node) | CatchUp(node):
                 return self.test.refuses(s.test, f"apply {node}")
             case Advance(node):
                 return self.test.refuses(s.test, f"commit {node}")
@@ -146,7 +146,7 @@ class TcmCluster(Product):
 
     def _present(self, s: Any, part: str, action: Any) -> Refusal | None:
         match action:
-            case Learn(node) | Deliver(node):
+            case Apply(node) | Deliver(node):
                 return self._reachable(s, node)
             case CatchUp(node, peer):
                 return self._reachable(s, node) or self._reachable(s, peer)
@@ -273,7 +273,7 @@ class TcmCluster(Product):
                 return self._committed(after, opening)
             case Cancel():
                 return self._committed(after, "An operator cancels. ")
-            case Learn(node):
+            case Apply(node):
                 return f"{node} applies epoch {self.applied_by(after, node)}."
             case CatchUp(node, peer):
                 epochs = ", ".join(map(str, self.log.answered(before.log, own)))
@@ -317,5 +317,5 @@ class TcmCluster(Product):
 def _commit_is_decided(s: Any, part: str, action: Any) -> tuple[tuple[str, Any], ...]:
     """Every commit is the log's next entry, in the same atomic step."""
     if isinstance(action, Event):
-        return (("log", Decide(action)),)
+        return (("log", Append(action)),)
     return ()

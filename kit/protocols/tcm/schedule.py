@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from kit.engine.log import Learn
+from kit.engine.log import Apply
 from kit.protocols.tcm.model import Restart, Stream
 from kit.protocols.tcm.rules.metadata import Advance, Begin
 from kit.protocols.tcm.rules.streams import awaits_streams, pending, tasks
@@ -29,7 +29,7 @@ def follow(m: TcmCluster, s: Any, names: Iterable[str] | None = None) -> Iterato
     for name, learned, held in zip(m.names, s.log.learned, s.log.held, strict=True):
         if name in chosen:
             lacking = len(s.log.entries) - learned - (held >> learned).bit_count()
-            yield from (m.wrap["log"](Learn(name)) for _ in range(lacking))
+            yield from (m.wrap["log"](Apply(name)) for _ in range(lacking))
 
 
 def stream(m: TcmCluster, s: Any, node: str | None = None) -> Iterator[Any]:
@@ -65,7 +65,7 @@ def suggestion(m: TcmCluster, s: Any) -> Any | None:
 
     Of several operations under way the one goes on that has waited longest. None: nothing is left.
     """
-    for part, kind in (("log", Learn), ("tcm", Restart), ("tcm", Stream)):
+    for part, kind in (("log", Apply), ("tcm", Restart), ("tcm", Stream)):
         action = next(_enabled(m, s, part, kind), None)
         if action is not None:
             return action

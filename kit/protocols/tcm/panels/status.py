@@ -5,7 +5,7 @@ from __future__ import annotations
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.dry_run import counted, fragile, rehearsed
 from kit.views.fragment import Frag, h
-from kit.views.frame import scene_lamps
+from kit.views.frame import scene_verdicts
 from kit.views.panel import Panel, Scene
 
 
@@ -18,7 +18,7 @@ def resting(scene: Scene) -> bool:
 def draw_status(scene: Scene) -> Frag:
     """Draw three badges, each a word and a shape as well as a colour."""
     rest = resting(scene)
-    broken = [lamp.title for lamp in scene_lamps(scene) if not lamp.ok]
+    broken = [verdict.title for verdict in scene_verdicts(scene) if not verdict.ok]
     return h(
         "ul",
         h("li", f"epoch {facts.epoch(scene.model, scene.state)}", k="badge:epoch", class_="plain"),
@@ -54,7 +54,7 @@ def _fragile(scene: Scene) -> Frag:
 def status_text(scene: Scene) -> str:
     """Write the badges as one line."""
     rest = "at rest" if resting(scene) else "in transition"
-    broken = [lamp.title for lamp in scene_lamps(scene) if not lamp.ok]
+    broken = [verdict.title for verdict in scene_verdicts(scene) if not verdict.ok]
     verdict = f"BROKEN: {'; '.join(broken)}" if broken else "all properties hold"
     return f"epoch {facts.epoch(scene.model, scene.state)}, {rest}, {verdict}"
 
