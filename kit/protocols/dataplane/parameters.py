@@ -11,7 +11,7 @@ from kit.errors import BadInput
 from kit.protocols.storage.rules.exchange import EXCHANGES, Exchange
 from kit.protocols.storage.rules.levels import READINGS, Reading
 from kit.protocols.tcm.parameters import TcmParameters
-from kit.protocols.tcm.rules.steps import Shape
+from kit.protocols.tcm.rules.steps import Variant
 from kit.ring.replication import Keyspace
 from kit.ring.topology import Node
 
@@ -48,7 +48,7 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
     low: int | None = None
     high: int | None = None
     operations: tuple[str, ...] = ()
-    shape: Shape = "cep"
+    variant: Variant = "cep"
     epoch: int = 99
     cancels: int = 0
     token: int | None = None

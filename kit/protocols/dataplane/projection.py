@@ -21,7 +21,7 @@ from kit.protocols.storage.rules.history import Copy, Course, Gate, Moment, Step
 from kit.protocols.tcm.model import Tcm, TcmState
 from kit.protocols.tcm.rules.barrier import Barrier, barriers
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Sequence, Snapshot
-from kit.protocols.tcm.rules.steps import COURSES
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS
 from kit.protocols.tcm.rules.streams import awaits_streams, must_stream, sources, stream_barriers
 from kit.protocols.tcm.rules.streams import tasks as streaming_tasks
 from kit.ring.natural import replicas
@@ -222,7 +222,7 @@ class _Projection:
     def _driver(self, sequence: Sequence) -> tuple[Gate, ...]:
         """A node that drives its operation has applied its own last step."""
         operation = sequence.plan.operation
-        if COURSES[operation.kind].driver != "node" or sequence.undoing:
+        if OPERATION_SPECS[operation.kind].driver != "node" or sequence.undoing:
             return ()
         mask = self._mask([self.tcm.cluster.ring.code(operation.node)])
         return (Gate(mask, 1, self._depth(sequence.epoch)),) if mask else ()

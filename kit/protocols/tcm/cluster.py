@@ -26,7 +26,7 @@ from kit.engine.log import (
 )
 from kit.errors import Refusal
 from kit.protocols.tcm import schedule
-from kit.protocols.tcm.hold import Hold, Holding, Release
+from kit.protocols.tcm.hold import Hold, PauseInjection, Release
 from kit.protocols.tcm.model import Crash, Restart, Stream, Tcm
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.properties import Judges
@@ -41,7 +41,7 @@ from kit.protocols.tcm.rules.metadata import (
     Snapshot,
 )
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import COURSES, SENTENCES
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS, SENTENCES
 from kit.protocols.tcm.rules.streams import end_barriers, known_first
 from kit.protocols.tcm.safeguards import SAFEGUARDS
 
@@ -76,7 +76,7 @@ class TcmCluster(Product):
             in_order="apply-in-order" not in off,
         )
         commits = dict.fromkeys(f"commit {one.node}" for one in self.tcm.cluster.operations)
-        self.test = Holding((*commits, *(f"apply {name}" for name in names)))
+        self.test = PauseInjection((*commits, *(f"apply {name}" for name in names)))
         super().__init__(
             "tcm",
             {"tcm": self.tcm, "log": self.log, **({"test": self.test} if given.holds else {})},
@@ -182,7 +182,8 @@ class TcmCluster(Product):
         """A driver reads in the metadata what comes next, so it must have applied its last step."""
         sequence = self.tcm.sequence(s.tcm, node)
         assert sequence is not None
-        driven = COURSES[sequence.plan.operation.kind].driver == "node" and not sequence.undoing
+        spec = OPERATION_SPECS[sequence.plan.operation.kind]
+        driven = spec.driver == "node" and not sequence.undoing
         if not driven or self.applied_by(s, node) >= sequence.epoch:
             return None
         return Refusal(

@@ -20,7 +20,7 @@ def rows(model: TcmCluster) -> Rows:
     drawn = {
         (kind, state, event): f"{kind}: {state} - {event}"
         for kind in kinds
-        for state, event, _ in transitions(kind, model.parameters.shape)
+        for state, event, _ in transitions(kind, model.parameters.variant)
     }
 
     def taken(before: Any, action: Any, after: Any) -> tuple[str, ...]:

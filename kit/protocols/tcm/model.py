@@ -32,7 +32,7 @@ from kit.protocols.tcm.rules.metadata import (
 from kit.protocols.tcm.rules.operations import Operation, validate
 from kit.protocols.tcm.rules.permit import permit
 from kit.protocols.tcm.rules.plan import plan
-from kit.protocols.tcm.rules.steps import COURSES, SENTENCES, Switches
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS, SENTENCES, Switches
 from kit.protocols.tcm.rules.streams import (
     awaits_streams,
     enough,
@@ -96,7 +96,7 @@ class Tcm(Model[TcmState, Any]):
         self.off = off
         self.cluster = cluster(parameters)
         self.switches = Switches(
-            parameters.shape, frozenset(off), parameters.barrier, parameters.merge
+            parameters.variant, frozenset(off), parameters.barrier, parameters.merge
         )
         self.names = self.cluster.names
         self.computations = 0
@@ -252,7 +252,7 @@ class Tcm(Model[TcmState, Any]):
         sequence = self.sequence(s, action.node)
         assert sequence is not None
         operation = sequence.plan.operation
-        driven = COURSES[operation.kind].driver == "node" and not sequence.undoing
+        driven = OPERATION_SPECS[operation.kind].driver == "node" and not sequence.undoing
         if driven and operation.node in s.down:
             return self._idle(operation)
         if not must_stream(sequence, self.switches):
@@ -333,7 +333,9 @@ class Tcm(Model[TcmState, Any]):
         """Pending steps are in the metadata; without that safeguard they die with the driver."""
         forgotten = set(s.forgotten)
         sequence = self.sequence(s, action.node)
-        driven = sequence is not None and COURSES[sequence.plan.operation.kind].driver == "node"
+        driven = (
+            sequence is not None and OPERATION_SPECS[sequence.plan.operation.kind].driver == "node"
+        )
         if driven and "pending-in-metadata" in self.off:
             forgotten.add(action.node)
         return replace(

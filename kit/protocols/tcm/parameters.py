@@ -5,8 +5,9 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kit.errors import BadInput
-from kit.protocols.tcm.rules.operations import Operation, parse_operation, register, validate
-from kit.protocols.tcm.rules.steps import SHAPES, Shape
+from kit.protocols.tcm.rules.operations import Operation, register, validate
+from kit.protocols.tcm.rules.steps import VARIANTS, Variant
+from kit.protocols.tcm.words import parse_operation
 from kit.ring.ranges import Range
 from kit.ring.replication import (
     LARGEST_FACTOR,
@@ -36,8 +37,8 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     another ring instead; then ``low`` and ``high`` are the ends of its token space (None:
     Murmur3's). ``operations`` are lines such as ``join X --tokens 150``; none means one join into
     the middle of the second range; they may also be about nodes that others of them bring.
-    ``menu`` adds what else one may try. ``shape`` is ``cep`` or ``implementation``; ``epoch`` that
-    of the first state; ``crashes`` and ``cancels`` are budgets
+    ``menu`` adds what else one may try. ``variant`` is ``cep`` or ``implementation``; ``epoch``
+    that of the first state; ``crashes`` and ``cancels`` are budgets
     for such actions; ``window`` is how far ahead of a gap an entry may arrive (1: never);
     ``peers`` lets nodes ask one another for the log, ``holds`` a test hold any commit back, and
     the way of events to any node.
@@ -59,7 +60,7 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     high: int | None = None
     operations: tuple[str, ...] = ()
     menu: bool = False
-    shape: Shape = "cep"
+    variant: Variant = "cep"
     epoch: int = 0
     crashes: int = 0
     cancels: int = 0
@@ -138,8 +139,8 @@ def _check_limits(given: TcmParameters) -> None:
             raise BadInput(field, value, f"a number from {least} to {most}")
     if given.strategy not in STRATEGIES:
         raise BadInput("strategy", given.strategy, "one of " + ", ".join(STRATEGIES))
-    if given.shape not in SHAPES:
-        raise BadInput("shape", given.shape, "one of " + ", ".join(SHAPES))
+    if given.variant not in VARIANTS:
+        raise BadInput("variant", given.variant, "one of " + ", ".join(VARIANTS))
     for field, end in (("low", given.low), ("high", given.high)):
         if end is not None and not given.members:
             raise BadInput(field, end, "an end of the line only together with members")

@@ -21,7 +21,7 @@ from kit.protocols.tcm.rules.metadata import Begin, Metadata, Plan, Sequence
 from kit.protocols.tcm.rules.operations import Operation, register, ring_after
 from kit.protocols.tcm.rules.permit import conflicts, nodes, under_replicated
 from kit.protocols.tcm.rules.plan import plan
-from kit.protocols.tcm.rules.steps import Shape
+from kit.protocols.tcm.rules.steps import Variant
 from kit.protocols.tcm.rules.streams import awaits_streams, sources
 from kit.ring.placements import Table
 from kit.ring.ranges import Bounds, Line, bounds, label
@@ -96,7 +96,7 @@ def rehearse(
     operation: Operation,
     *,
     in_flight: tuple[Operation, ...] = (),
-    shape: Shape = "cep",
+    variant: Variant = "cep",
     sizes: Sizes | None = None,
 ) -> Rehearsal:
     """Run an operation on a ring through all its steps, everybody following.
@@ -109,7 +109,7 @@ def rehearse(
             other.
     """
     half_in = _subject(operation) in {other.node for other in in_flight if _comes_in(other)}
-    m = model_for(ring_file, in_flight if half_in else (*in_flight, operation), shape)
+    m = model_for(ring_file, in_flight if half_in else (*in_flight, operation), variant)
     timeline = Timeline(m)
     begin_in_flight(timeline, in_flight)
     _check_in_flight(m, timeline.state, in_flight)

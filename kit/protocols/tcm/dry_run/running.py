@@ -17,7 +17,7 @@ from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.metadata import Begin
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import Shape
+from kit.protocols.tcm.rules.steps import Variant
 from kit.ring.sizes import Stored
 from kit.ring.tokens import MURMUR3
 
@@ -25,7 +25,7 @@ from kit.ring.tokens import MURMUR3
 def model_for(
     ring_file: RingFile,
     operations: tuple[Operation, ...],
-    shape: Shape = "cep",
+    variant: Variant = "cep",
     *,
     begun: int | None = None,
     crashes: int = 0,
@@ -48,7 +48,7 @@ def model_for(
             low=ends[0],
             high=ends[1],
             operations=tuple(operation.text for operation in operations),
-            shape=shape,
+            variant=variant,
             epoch=ring_file.epoch - (len(operations) - 1 if begun is None else begun),
             crashes=crashes,
             stored=stored,

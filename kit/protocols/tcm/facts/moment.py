@@ -18,7 +18,7 @@ from kit.protocols.tcm.facts.dry_run import sizes, sources
 from kit.protocols.tcm.facts.memo import kept
 from kit.protocols.tcm.rules.barrier import Barrier
 from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, locks
-from kit.protocols.tcm.rules.steps import BEFORE, COURSES, SENTENCES
+from kit.protocols.tcm.rules.steps import BEFORE, OPERATION_SPECS, SENTENCES
 from kit.protocols.tcm.rules.streams import tasks
 from kit.ring.ranges import Range
 from kit.ring.tokens import TokenSpace
@@ -265,7 +265,7 @@ def nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
 def _nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
     metadata = m.snapshot(s).metadata
     status = {
-        sequence.node: COURSES[sequence.plan.operation.kind].status
+        sequence.node: OPERATION_SPECS[sequence.plan.operation.kind].status
         for sequence in metadata.sequences
     }
     first = m.tcm.cluster.ring
