@@ -427,3 +427,11 @@ def test_odd_names(tmp_path: Path) -> None:
     assert answer.out.isascii()
     assert answer.json["operation"] == "join 'ø x' --tokens -7 --rack '𝄞'"
     assert any("ø x" in row[2] for row in table(answer.json["steps"][-1], "reads", "k ö"))
+
+
+def test_the_former_word_for_a_variant(ten: str) -> None:
+    """What users have written down still reads: --shape means --variant."""
+    words = ["leave", "n3", "implementation"]
+    assert plan(ten, *words[:2], "--shape", words[2]) == plan(
+        ten, *words[:2], "--variant", words[2]
+    )

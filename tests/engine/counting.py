@@ -131,5 +131,9 @@ def counting(
 
 
 COUNTING = Entry(
-    "counting", "Counting with repeats", CountingParameters, CountingModel, (DE_DUPLICATION,)
+    name="counting",
+    title="Counting with repeats",
+    parameters=CountingParameters,
+    build=CountingModel,
+    safeguards=(DE_DUPLICATION,),
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kit.engine.former import Former
 from kit.engine.registry import Entry, Fuzzing, Scenario
+from kit.protocols.dataplane.former import FORMER
 from kit.protocols.dataplane.model import Dataplane
 from kit.protocols.dataplane.parameters import DataplaneParameters
 from kit.protocols.dataplane.safeguards import SAFEGUARDS
@@ -61,5 +61,5 @@ ENTRY = Entry(
     scenarios=SCENARIOS,
     scenario_output=OUTPUT,
     fuzzing=Fuzzing(parameters=FUZZED),
-    former=Former(parameters={"shape": "variant"}),
+    former=FORMER,
 )

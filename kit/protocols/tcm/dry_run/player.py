@@ -26,13 +26,14 @@ from kit.protocols.tcm.dry_run.history import (
 )
 from kit.protocols.tcm.facts import dry_run as facts_rehearsal
 from kit.protocols.tcm.facts.dry_run import Load, Pair, Planned
-from kit.protocols.tcm.panels.dry_run import MOST_NODES, counted, volume
+from kit.protocols.tcm.panels.dry_run import MOST_NODES
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.steps import VARIANTS, Variant
 from kit.protocols.tcm.words import FORM, parse_operation
 from kit.ring.replication import Keyspace
 from kit.ring.sizes import Stored
 from kit.views.fragment import Frag, h
+from kit.views.parts import counted, volume
 from kit.views.static import static_html
 from kit.widgets.player import Player
 
