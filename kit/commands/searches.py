@@ -68,7 +68,7 @@ def fuzzed(asked: Asked, *, seeds: range, steps: int, trace_file: str | None, as
     if trace_file is not None:
         check_place(trace_file)
     entry, _ = named(asked.name)
-    model = _model(asked, dict(entry.fuzzing.parameters))
+    model = _model(asked, entry.fuzzing.parameters)
     result = fuzz(model, seeds, steps=steps, progress=True)
     first = min(result.findings, key=lambda finding: finding.seed, default=None)
     if first is not None:
@@ -99,9 +99,9 @@ def _model(asked: Asked, otherwise: Mapping[str, Any]) -> Model[Any, Any]:
     if not asked.given and not parameters:
         off = safeguards_off(entry, tuple(asked.off))
         smallest = [guard.smallest for guard in entry.safeguards if guard.name in off]
-        parameters = dict(otherwise)
-        if smallest:
-            parameters = {name: value for one in smallest for name, value in one}
+        parameters = {} if smallest else dict(otherwise)
+        for configuration in smallest:
+            parameters |= configuration
     parameters.update(entry.former.parameters_today(_given(asked)))
     convert(entry, parameters)
     return build(entry.name, parameters, switched)

@@ -30,7 +30,7 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "tcm": ("tcm", {"crashes": 1, "cancels": 1, "window": 3, "rf": 3}, ()),
     "tcm, two switched off": ("tcm", {"nodes": 5, "shape": "implementation"}, ("S-05", "S-54")),
     **{
-        scenario.name: ("tcm", dict(scenario.parameters), scenario.off)
+        scenario.name: ("tcm", scenario.parameters, scenario.off)
         for scenario in entry_of("tcm").scenarios
     },
 }

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from kit.engine.parameters import check_limits
 from kit.errors import BadInput
+from kit.protocols.dataplane.parameters import AcknowledgementName, ExchangeName, Retry
 from kit.protocols.dataplane.projection import busiest, project
 from kit.protocols.dataplane.safeguards import SAFEGUARDS
 from kit.protocols.storage.actions import RequestOptions
-from kit.protocols.storage.rules.exchange import Exchange, Switches
+from kit.protocols.storage.rules.exchange import Switches
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.requests import parse_request
-from kit.protocols.storage.rules.view import Acknowledgement
 from kit.protocols.storage.solo import Coordinator, Replica
 from kit.protocols.tcm.model import Tcm
+from kit.protocols.tcm.parameter_types import Factor, FirstEpoch, NodeCount, Operations
 from kit.protocols.tcm.parameters import TcmParameters
 
 MOST_MESSAGES = 8
@@ -27,33 +31,38 @@ class SoloParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     Both models take them; they are those of the dataplane model.
     """
 
-    nodes: int = 3
-    rf: int = 3
-    operations: tuple[str, ...] = ()
-    epoch: int = 99
-    exchange: Exchange = "epoch"
+    nodes: NodeCount = 3
+    rf: Factor = 3
+    operations: Operations = ()
+    epoch: FirstEpoch = 99
+    exchange: ExchangeName = "epoch"
 
 
 class CoordinatorParameters(SoloParameters, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """``request`` is what the coordinator is asked, such as ``K1 write QUORUM``.
+    """The coordinator's request; the others are those of the dataplane model."""
 
-    The others are those of the dataplane model.
-    """
-
-    request: str = "K1 write QUORUM"
-    acknowledgement: Acknowledgement = "union"
-    retry: bool = False
+    request: Annotated[
+        str,
+        Meta(
+            title="request",
+            description="what the coordinator is asked, such as `K1 write QUORUM`",
+            extra_json_schema={"written": True},
+        ),
+    ] = "K1 write QUORUM"
+    acknowledgement: AcknowledgementName = "union"
+    retry: Retry = False
 
 
 class ReplicaParameters(SoloParameters, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """``replica`` is the real replica's name; ``messages`` how many writes it may get.
+    """The real replica and its messages; the others are those of the dataplane model."""
 
-    None stands for the first that loses the range, else the first. The others are those of the
-    dataplane model.
-    """
-
-    replica: str | None = None
-    messages: int = 3
+    replica: Annotated[
+        str | None,
+        Meta(description="the real one (null: the first that loses the range, else the first)"),
+    ] = None
+    messages: Annotated[
+        int, Meta(description="how many writes it may get", ge=1, le=MOST_MESSAGES)
+    ] = 3
 
 
 def _history(given: SoloParameters) -> RangeHistory:
@@ -90,8 +99,7 @@ def replica(given: ReplicaParameters, off: tuple[str, ...] = ()) -> Replica:
         BadInput: naming the parameter that is out of its limits.
     """
     history = _history(given)
-    if not 1 <= given.messages <= MOST_MESSAGES:
-        raise BadInput("messages", given.messages, f"a number from 1 to {MOST_MESSAGES}")
+    check_limits(given)
     last = history.epochs[-1].view.writes
     losers = [name for i, name in enumerate(history.replicas) if not last >> i & 1]
     name = given.replica or (losers or list(history.replicas))[0]

@@ -95,7 +95,9 @@ class Tcm(Model[TcmState, Any]):
         self.parameters: TcmParameters = parameters
         self.off = off
         self.cluster = cluster(parameters)
-        self.switches = Switches(parameters.shape, frozenset(off), parameters.barrier)
+        self.switches = Switches(
+            parameters.shape, frozenset(off), parameters.barrier, parameters.merge
+        )
         self.names = self.cluster.names
         self.computations = 0
         self.snapshot = lru_cache(_MOST_SNAPSHOTS)(self._enacted)
