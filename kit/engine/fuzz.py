@@ -19,7 +19,7 @@ from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import blame, check_purity
 from kit.engine.registry import one_of, rows_of, weights_of
-from kit.engine.shrink import Judges, shrink
+from kit.engine.shrink import PropertyJudges, shrink
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
 from kit.errors import BadInput
@@ -56,7 +56,7 @@ class Walk(Struct, frozen=True):
 class Finding(Struct, frozen=True):
     """Something that breaks: by which seed it was found first, and the shrunk run.
 
-    ``found`` is the length of the run before it was shrunk, ``times`` the number of walks that
+    ``unshrunk`` is the length of the run before it was shrunk, ``times`` the number of walks that
     broke it.
     """
 
@@ -64,7 +64,7 @@ class Finding(Struct, frozen=True):
     witness: str
     seed: int
     actions: tuple[Any, ...]
-    found: int
+    unshrunk: int
     times: int
 
     def timeline(self, model: Model[Any, Any]) -> Timeline:
@@ -126,7 +126,7 @@ class Walker:
             raise BadInput("steps", steps, f"a number from 1 to {MOST_STEPS}")
         self.model = model
         self.steps = steps
-        self.judges = Judges.of(model, properties, monitors)
+        self.judges = PropertyJudges.of(model, properties, monitors)
         self.rows = rows_of(model)
         self._table = _weighted(model, weights_of(model) if weights is None else dict(weights))
         self.check_purity(Walk(0, ()))
@@ -311,10 +311,10 @@ def _weighted(model: Model[Any, Any], weights: Mapping[str, float]) -> tuple[Any
 
 
 def _seeds(seeds: Iterable[int]) -> tuple[int, ...] | range:
-    found = seeds if isinstance(seeds, range) else tuple(seeds)
-    if len(found) > MOST_SEEDS:
-        raise BadInput("seeds", len(found), f"at most {MOST_SEEDS} of them")
-    for seed in found if isinstance(found, tuple) else found[:1]:
+    numbers = seeds if isinstance(seeds, range) else tuple(seeds)
+    if len(numbers) > MOST_SEEDS:
+        raise BadInput("seeds", len(numbers), f"at most {MOST_SEEDS} of them")
+    for seed in numbers if isinstance(numbers, tuple) else numbers[:1]:
         if type(seed) is not int or seed < 0:
             raise BadInput("seeds", seed, "whole numbers from 0 on")
-    return found
+    return numbers

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kit.engine.shrink import Judges, least, shrink
+from kit.engine.shrink import PropertyJudges, least, shrink
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.rules.metadata import Begin, Event
 from kit.protocols.tcm.simulators.columns import Columns
@@ -47,7 +47,7 @@ def smaller(model: TcmCluster, actions: Sequence[Any], column: str) -> tuple[Any
     if len(kept) > MANY:
         return kept
     judged = tuple(p for p in columns.properties() if p.name == column)
-    return shrink(model, kept, column, Judges(judged, (), (), ()))[0]
+    return shrink(model, kept, column, PropertyJudges(judged, (), (), ()))[0]
 
 
 def node_of(event: Event) -> str:
