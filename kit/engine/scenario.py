@@ -38,6 +38,7 @@ from kit.engine.family import families
 from kit.engine.former import Former, beginning_today
 from kit.engine.model import Model
 from kit.engine.registry import build, entry_of, former_of, one_of
+from kit.engine.runs import catch_up
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 
@@ -340,14 +341,8 @@ class _Player:
 
     def _catch_up(self) -> list[str]:
         """Every node applies all that it can, as one step of the picture."""
-        model, state = self.timeline.model, self.timeline.state
-        done: list[Any] = []
-        while True:
-            ready = [action for action in model.actions(state) if model.kind(action) == "apply"]
-            if not ready:
-                break
-            state = model.apply(state, ready[0])
-            done.append(ready[0])
+        model = self.timeline.model
+        done = list(catch_up(model, self.timeline.state))
         self.timeline.run(done)
         verbs = list(dict.fromkeys(map(model.verb, done)))
         if len(verbs) <= MOST_NAMED:
