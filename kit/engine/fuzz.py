@@ -324,7 +324,7 @@ def _seeds(seeds: Iterable[int]) -> tuple[int, ...] | range:
     most = MOST_SEEDS if isinstance(found, range) else MOST_LISTED
     if len(found) > most:
         raise BadInput("seeds", len(found), f"at most {MOST_SEEDS} as a range, {MOST_LISTED} else")
-    for seed in found if isinstance(found, tuple) else found[:1]:
+    for seed in found if isinstance(found, tuple) else (*found[:1], *found[-1:]):
         if type(seed) is not int or seed < 0:
             raise BadInput("seeds", seed, "whole numbers from 0 on")
     return found

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from msgspec import Struct
 
+from kit.edge.arguments import text
 from kit.errors import BadInput
 from kit.protocols.tcm.rules.operations import Operation, parse_operation, register, validate
 from kit.protocols.tcm.rules.steps import SHAPES, Shape
@@ -94,7 +97,7 @@ def cluster(given: TcmParameters) -> Cluster:
     _check_limits(given)
     ring = Ring.of(given.members, _space(given)) if given.members else _generated(given)
     keyspaces = given.keyspaces or (Keyspace("ks", _replication(given)),)
-    _check_keyspaces(ring, keyspaces)
+    _check_keyspaces(keyspaces)
     operations = tuple(parse_operation(text) for text in given.operations)
     if not operations:
         operations = (_newcomer(ring),)
@@ -133,6 +136,11 @@ def _check_limits(given: TcmParameters) -> None:
         "window": (given.window, 1, 64),
         "epoch": (given.epoch, -(2**62), 2**63 - 1),
     }
+    for place, node in enumerate(given.members):
+        for part, name in (("name", node.name), ("dc", node.dc), ("rack", node.rack)):
+            text(f"members[{place}].{part}", name)
+        if not node.tokens:
+            raise BadInput(f"members[{place}].tokens", (), "at least one token")
     for field, (value, least, most) in limits.items():
         if not least <= value <= most:
             raise BadInput(field, value, f"a number from {least} to {most}")
@@ -147,18 +155,14 @@ def _check_limits(given: TcmParameters) -> None:
         raise BadInput("focus", given.focus, "a left bound below a right bound")
 
 
-def _check_keyspaces(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> None:
+def _check_keyspaces(keyspaces: tuple[Keyspace, ...]) -> None:
     names = [keyspace.name for keyspace in keyspaces]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         raise BadInput("keyspaces", twice, "each keyspace once")
-    known = sorted({node.dc for node in ring.nodes if node.tokens})
     for keyspace in keyspaces:
+        text("keyspace", keyspace.name)
         _check_factors(keyspace)
-        if isinstance(keyspace.replication, NetworkTopologyStrategy):
-            for dc, _ in keyspace.replication.factors:
-                if dc not in known:
-                    raise BadInput(f"keyspace {keyspace.name}", dc, "one of " + ", ".join(known))
 
 
 def _check_factors(keyspace: Keyspace) -> None:

@@ -11,6 +11,7 @@ from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.sizes import read_sizes, sizes_of_nodes
+from kit.operators.workload import DRY_RUN, check_work
 from kit.protocols.tcm.commands.plan_text import as_text
 from kit.protocols.tcm.dry_run.in_flight import operations_of
 from kit.protocols.tcm.dry_run.plan import as_json, rehearse
@@ -93,6 +94,7 @@ def plan(argv: list[str]) -> int:
     given = opened(words.rest[0], words.several["--with"], words.several["--keyspace"])
     if not given.keyspaces:
         raise BadInput("keyspaces", None, f"one or more: --keyspace '{KEYSPACE}'")
+    check_work(given, DRY_RUN)
     operation = operation_from(words.rest[1:])
     in_flight = operations_of(given) + tuple(
         parse_operation(text) for text in words.several["--while"]

@@ -18,6 +18,7 @@ from kit.ring.topology import Node, Ring
 
 Kind = Literal["join", "leave", "move", "replace", "remove", "assassinate"]
 KINDS: tuple[Kind, ...] = ("join", "leave", "move", "replace", "remove", "assassinate")
+LONGEST_LINE = 100_000  # characters of an operation
 MOST_NAMED = 4  # tokens in a title
 TAKES_TOKENS = ("join", "move")
 ALSO = {"bootstrap": "join", "decommission": "leave", "removenode": "remove"}
@@ -87,6 +88,8 @@ def parse_operation(text: str, *, force: bool = False) -> Operation:
     Raises:
         BadInput: naming the word that is wrong.
     """
+    if len(text) > LONGEST_LINE:
+        raise BadInput("operation", text, f"a line of at most {LONGEST_LINE} characters")
     try:
         words = shlex.split(text)
     except ValueError as error:
