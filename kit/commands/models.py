@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from kit.commands.layout import GAP, columns, listed, put, wrap
+from kit.engine.parameters import parameters_of
 from kit.engine.registry import (
     Diagram,
     Entry,
@@ -116,7 +117,16 @@ def _parameters(entry: Entry, own: Mapping[str, Any]) -> list[str]:
     lines = [f"parameters{note}"]
     for paragraph in meaning.split("\n\n"):
         lines += wrap(paragraph, GAP, GAP)
-    return [*lines, *columns(rows)]
+    return [*lines, *columns(_meanings(entry)), *columns(rows)]
+
+
+def _meanings(entry: Entry) -> list[tuple[str, str]]:
+    """What each parameter means and may be, as far as its field says so."""
+    rows = []
+    for parameter in parameters_of(entry.parameters):
+        said = "; ".join(filter(None, (parameter.meaning, parameter.allowed)))
+        rows += [(f"  {parameter.name}", said)] if said else []
+    return rows
 
 
 def _properties(entry: Entry) -> list[tuple[str, str, str]]:

@@ -92,9 +92,9 @@ class ActorModel(Model[ActorState, Any]):
         """
         self.name, self.title = name, title
         self.actors = actors
-        self.settings = options or NetworkOptions()
-        self.parameters = self.settings
-        self.carrier = Carrier(tuple(actor.name for actor in actors), self.settings)
+        self.network_options = options or NetworkOptions()
+        self.parameters = self.network_options
+        self.carrier = Carrier(tuple(actor.name for actor in actors), self.network_options)
         self.index = {actor.name: i for i, actor in enumerate(actors)}
         # Far fewer nodes than states differ, so that most turns of a search were taken before.
         self._turns = lru_cache(None)(self._turn)
@@ -112,7 +112,7 @@ class ActorModel(Model[ActorState, Any]):
 
     def _network_rules(self) -> tuple[Rule[ActorState, Any], ...]:
         """What the network does by itself, as far as there is a budget for it."""
-        do, of = self.carrier, self.settings
+        do, of = self.carrier, self.network_options
         table: tuple[tuple[Any, str, Any, Any, Any, Any], ...] = (
             (Heal, "heal", do.heals, do.may_heal, do.heal, of.partitions),
             (ReleaseMessage, "release", do.held, lambda n, e: None, do.release, of.holds),
@@ -218,13 +218,13 @@ class ActorModel(Model[ActorState, Any]):
         names = (actor.name for actor in self.actors)
         whole: dict[str, Any] = dict(zip(names, s.nodes, strict=True))
         whole["in flight"] = ", ".join(map(line, n.in_flight)) or "nothing"
-        if self.settings.holds != 0:
+        if self.network_options.holds != 0:
             whole["held"] = ", ".join(map(line, n.held)) or "nothing"
-        if self.settings.partitions != 0:
+        if self.network_options.partitions != 0:
             apart = self.carrier.apart(n)
             whole["split"] = self.carrier.sides(apart) if apart else "whole"
         for fault, number in structs.asdict(n.left).items():
-            if getattr(self.settings, fault):
+            if getattr(self.network_options, fault):
                 whole[f"{fault} left"] = number
         return whole
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from operator import index
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field
@@ -15,6 +15,7 @@ from kit.engine.compose import Refinement
 from kit.engine.family import model_places
 from kit.engine.former import Former
 from kit.engine.model import Model, Rows, Safeguard, rule_rows
+from kit.engine.parameters import is_within, parameters_of
 from kit.errors import BadInput, misfit, shorten
 
 MOST_NAMED = 40
@@ -132,6 +133,7 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
         BadInput: naming the first parameter that is unknown or of a wrong type, or is missing.
     """
     known = {each.name: each.type for each in msgspec.structs.fields(entry.parameters)}
+    limits = {each.name: each for each in parameters_of(entry.parameters)}
     allowed = f"as {entry.name} takes it"
     plain: dict[str, Any] = {}
     for name, value in nested(entry.former.parameters_today(given)).items():
@@ -144,9 +146,11 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
         try:
             msgspec.convert(plain[name], known[name], strict=True)
         except (msgspec.ValidationError, UnicodeError) as error:
-            choices = get_args(known[name]) if get_origin(known[name]) is Literal else ()
-            if choices:
-                raise BadInput(name, plain[name], one_of(plain[name], [*choices])) from None
+            if limits[name].choices:
+                choices = [str(choice) for choice in limits[name].choices]
+                raise BadInput(name, plain[name], one_of(plain[name], choices)) from None
+            if not is_within(limits[name], plain[name]):
+                raise BadInput(name, plain[name], limits[name].allowed) from None
             raise misfit(name, plain[name], error, allowed) from None
     try:
         return msgspec.convert(plain, entry.parameters, strict=True)

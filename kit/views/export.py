@@ -19,13 +19,14 @@ from kit.edge.arguments import checked, whole_number
 from kit.edge.writing import check_place, write_whole
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.views import assets
+from kit.views.assets import page_module
 from kit.views.fragment import escape
 from kit.views.panel import Panel
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
 from kit.views.shell import shell
 from kit.views.store import biggest
+from kit.views.styles import page_style
 
 LIMIT = 500_000
 CLOSED = "This is an exported page: open the trace in the notebook to act."
@@ -71,8 +72,8 @@ def page(rendered: RenderedTimeline, left_out: Sequence[str] = ()) -> bytes:
     note = f"Left out to keep this page small: {', '.join(left_out)}." if left_out else ""
     frame = rendered.html(rendered.timeline.path()[0])
     place = shell("\x02", note).html().replace("\ufffd", frame, 1)
-    script = assets.module().replace("export default", "const player =", 1) + assets.boot()
-    style = assets.style() + "body{margin:0}.kp.kp{min-height:100vh}"
+    script = page_module()
+    style = page_style() + "body{margin:0}.kp.kp{min-height:100vh}"
     title = escape(rendered.model.title)
     pack = base64.b64encode(rendered.pack().compressed()).decode()
     policy = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kit.engine.registry import Entry, Fuzzing, Scenario
+from kit.protocols.dataplane.former import FORMER
 from kit.protocols.dataplane.model import Dataplane
 from kit.protocols.dataplane.parameters import DataplaneParameters
 from kit.protocols.dataplane.safeguards import SAFEGUARDS
@@ -60,4 +61,5 @@ ENTRY = Entry(
     scenarios=SCENARIOS,
     scenario_output=OUTPUT,
     fuzzing=Fuzzing(parameters=FUZZED),
+    former=FORMER,
 )

@@ -24,7 +24,7 @@ FAMILY = Family(
             "crossed": "lessons.questions_quorums:crossed",
             "enough_answers": "lessons.questions:enough_answers",
             "holders": "lessons.questions:holders",
-            "leftovers": "lessons.questions:leftovers",
+            "not_owned": "lessons.questions:not_owned",
             "told": "lessons.questions:told",
         },
     },

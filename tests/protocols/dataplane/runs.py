@@ -32,9 +32,9 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "two datacenters, local": ({**TWO, "shape": "implementation", "requests": LOCAL}, 21230, 27),
     "two datacenters, each": ({**TWO, "shape": "implementation", "requests": EACH}, 5993, 27),
     "implementation, RF 2": ({"rf": 2, "shape": "implementation"}, 29072, 27),
-    "both sets, RF 2": ({"rf": 2, "reading": "both-sets"}, 11867, 26),
+    "both sets, RF 2": ({"rf": 2, "acknowledgement": "joint"}, 11867, 26),
     "last relevant epoch, RF 2": ({"rf": 2, "exchange": "relevant"}, 29530, 27),
-    "row version, RF 2": ({"rf": 2, "exchange": "row-version"}, 40457, 28),
+    "row version, RF 2": ({"rf": 2, "exchange": "last-modified"}, 40457, 28),
     "delete and read": ({"rf": 2, "requests": ("K1 delete QUORUM", "K2 read QUORUM")}, 29005, 27),
     "write, delete and read": ({"rf": 1, "requests": DELETED}, 5500, 25),
     "time-outs": ({"rf": 2, "timeouts": True}, 108236, 27),
@@ -48,11 +48,11 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
 }
 # what only `make test-deep` searches
 LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
-    "both sets, RF 3": ({"rf": 3, "reading": "both-sets"}, 382786, 32),
+    "both sets, RF 3": ({"rf": 3, "acknowledgement": "joint"}, 382786, 32),
     "cancel of a removal, RF 3": (REMOVAL, 972843, 55),
     "implementation, RF 3": ({"rf": 3, "shape": "implementation"}, 415444, 33),
     "last relevant epoch, RF 3": ({"rf": 3, "exchange": "relevant"}, 466695, 32),
-    "row version, RF 3": ({"rf": 3, "exchange": "row-version"}, 495685, 33),
+    "row version, RF 3": ({"rf": 3, "exchange": "last-modified"}, 495685, 33),
     "clients side by side, RF 2": ({"rf": 2, "together": True}, 570656, 28),
 }
 
@@ -60,7 +60,7 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
 BROKEN = {
     "progress-barrier": ("visible", 13),
     "epoch-exchange": ("visible", 16),
-    "plan-recheck": ("consistency-level", 7),
+    "plan-revalidation": ("consistency-level", 7),
     "membership-check": ("owners-serve", 14),
     "write-before-read": ("visible", 12),
     "old-writer-stays": ("visible", 15),

@@ -86,7 +86,7 @@ def test_every_safeguard_has_a_test() -> None:
 LOST = {
     "progress-barrier": {"rf": 3},
     "epoch-exchange": {},
-    "plan-recheck": {},
+    "plan-revalidation": {},
     "write-before-read": {},
     "old-writer-stays": {"rf": 3},
     "streams-before-switch": {},
@@ -160,7 +160,7 @@ def test_no_write_is_lost_without_the_membership_check() -> None:
 @pytest.mark.spec("B-028")
 def test_the_last_relevant_epoch_gives_the_same_verdicts() -> None:
     """Messages that carry the last epoch that changed the row lose nothing, and find the same."""
-    for name in ("progress-barrier", "epoch-exchange", "plan-recheck"):
+    for name in ("progress-barrier", "epoch-exchange", "plan-revalidation"):
         found, _ = search({**smallest(name), "exchange": "relevant"}, name)
         assert found.violation is not None
         assert found.violation.property == BROKEN[name][0]
