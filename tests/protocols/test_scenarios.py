@@ -28,9 +28,9 @@ CLAIMS = """
 """
 REQUESTS = """
     ahead-and-member anomaly-invisible-write anomaly-lost-write barrier-refuses behind-catches-up
-    deleted-data-returns deleted-data-stays-away gossip-below-its-level gossip-invisible-write
-    gossip-lost-write late-message leftover-data leftover-worked-example no-longer-a-member
-    plan-judged-anew plan-retried
+    data-not-owned deleted-data-returns deleted-data-stays-away gossip-below-its-level
+    gossip-invisible-write gossip-lost-write late-message no-longer-a-member
+    not-owned-worked-example plan-revalidated plan-retried
 """
 
 

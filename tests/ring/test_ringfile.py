@@ -106,7 +106,7 @@ def changed(path: str, value: object) -> str:
         ("keyspaces.1.name", "ks", "keyspaces[1].name: got 'ks'"),
         ("keyspaces.0.replication", {}, "keyspaces[0].replication.class"),
         ("keyspaces.0.replication.replication_factor", 0, "replication_factor: got 0"),
-        ("keyspaces.1.replication.west", 1, "keyspaces[1].replication: got 'west'"),
+        ("keyspaces.1.replication.we\nst", 1, "keyspaces[1].replication: datacenter: got 'we"),
     ],
 )
 def test_bad_values(path: str, value: object, said: str) -> None:
@@ -133,7 +133,7 @@ def test_missing_parts(key: str) -> None:
         ('{"nodes": [', "the end of the text"),
         ('{"epoch": 1, "epoch": 2}', "got 'epoch'; allowed: each key once"),
         ('{"epoch": NaN}', "got 'NaN'"),
-        ('{"epoch": ' + "9" * 5000 + "}", "within signed 64 bits"),
+        ('{"epoch": ' + "9" * 5000 + "}", "integers of at most 20 digits"),
         ("[" * 100_000, "ring file"),
         ("[]", "ring file: got []"),
         ("null", "ring file: got None"),

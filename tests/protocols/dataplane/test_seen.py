@@ -15,7 +15,7 @@ from kit.engine.timeline import Timeline
 from kit.lessons import both_worlds
 from kit.protocols.storage.actions import Start
 from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.facts.steps import Copied, Ended, Met, happened
+from kit.protocols.storage.facts.steps import Completed, Copied, Delivered, happened
 from kit.protocols.storage.panels.event_lines import line
 from kit.protocols.storage.panels.layout import layout
 from kit.protocols.storage.panels.replicas import draw_replicas, replicas_text
@@ -80,7 +80,7 @@ def test_every_arrow_has_the_epoch_of_its_sender(path: Path) -> None:
     """
     for scene in scenes(path):
         found, drawn = layout(scene), draw_spacetime(scene)
-        label = "@" if scene.model.terms.switches.epochs else "–"
+        label = "@" if scene.model.request_options.switches.epochs else "–"
         for one in found.messages:
             key = f"msg:{one.number}:{one.replica}:{one.sent.step}"
             group = part(drawn, key)
@@ -118,13 +118,13 @@ def test_a_coordinator_catches_up_with_the_replica_that_told_it(path: Path) -> N
         moment = timeline.moments[step]
         before = timeline.moments[moment.parent].state
         for event in happened(timeline.model, before, moment.action, moment.state):
-            if isinstance(event, Met) and event.told is not None:
+            if isinstance(event, Delivered) and event.told is not None:
                 assert event.told == event.answers
                 assert f"{event.coordinator} catches up to {event.told} from {event.replica}" in (
                     line(event)
                 )
     found, drawn = layout(last), draw_spacetime(last)
-    assert set(found.nodes) == {*last.model.coordinators, *last.model.course.replicas}
+    assert set(found.nodes) == {*last.model.coordinators, *last.model.history.replicas}
     for one in found.messages:
         key = f"msg:{one.number}:{one.replica}:{one.sent.step}:catch-up"
         arrow = part(drawn, key)
@@ -139,7 +139,7 @@ def test_a_coordinator_catches_up_with_the_replica_that_told_it(path: Path) -> N
 
 def test_catching_up_is_seen_in_some_scenario() -> None:
     """The test above does not pass for lack of such answers."""
-    text = spacetime_text(scenes(file_named("dataplane/plan-judged-anew"))[-1])
+    text = spacetime_text(scenes(file_named("dataplane/plan-revalidated"))[-1])
     assert "K1 catches up to 101 from B" in text
 
 
@@ -148,20 +148,20 @@ def test_the_worked_bootstrap_leaves_data_on_c() -> None:
     """After the bootstrap of the worked example C is no replica of (100, 150], still holds what was
     written there, and nothing but a cleanup by hand takes it away; its card says so.
     """
-    path = file_named("dataplane/leftover-worked-example")
+    path = file_named("dataplane/not-owned-worked-example")
     last = scenes(path)[-1]
     model: Any = last.model
     assert facts.label(model) == "(100, 150]"
     rows = {row.name: row for row in facts.replicas(model, last.state)}
-    assert (rows["C"].role, rows["C"].cell, rows["C"].leftover) == ("no replica", "write 1", True)
-    assert not any(rows[name].leftover for name in "BX")
+    assert (rows["C"].role, rows["C"].cell, rows["C"].not_owned) == ("no replica", "write 1", True)
+    assert not any(rows[name].not_owned for name in "BX")
     card = part(draw_replicas(last), "card:C")
     assert card is not None
     marked = classed(card, "leftover")
     assert [one.text() for one in marked] == [
-        "leftover data: no replica any more, nothing cleans it up by itself"
+        "data not owned: no replica any more, nothing cleans it up by itself"
     ]
-    assert "C: epoch 4; holds write 1; no replica; leftover data" in replicas_text(last)
+    assert "C: epoch 4; holds write 1; no replica; data not owned" in replicas_text(last)
     todo = [last.state]
     for _ in range(6):  # whatever happens next, it stays
         todo = [after for state in todo for _, after in model.successors(state)]
@@ -201,7 +201,7 @@ def test_the_named_anomalies_are_told_by_gossip(name: str, write: Any, read: Any
     starts = [one.action for one in _steps(timeline) if isinstance(one.action, Start)]
     assert [start.epoch for start in starts] == [write[0], read[0]]
     ended = [e for one in scenes(file_named(f"dataplane/{name}"))[1:] for e in _events(one)]
-    ends = [event for event in ended if isinstance(event, Ended)]
+    ends = [event for event in ended if isinstance(event, Completed)]
     assert [event.ok for event in ends] == [True, True]
     assert [set(event.plan[0].counted) for event in ends] == [write[1], read[1]]
     controls = Player(timeline).controls
@@ -243,7 +243,7 @@ def test_no_lag_of_a_coordinator_breaks_a_promise(lag: int) -> None:
     """Coordinators up to 0, 1, … 4 epochs behind, all that there are: every state is searched and
     nothing breaks. How far they may lag is a control of the Player.
     """
-    model: Any = build("dataplane", {"rf": 2, "lag": lag})
+    model: Any = build("dataplane", {"rf": 2, "behind": lag})
     found = check(model)
     assert found.violation is None
     assert found.complete
@@ -256,7 +256,7 @@ def test_no_lag_of_a_coordinator_breaks_a_promise(lag: int) -> None:
     assert behind == set(range(lag + 1))
     controls = Player(Timeline(model)).controls
     assert controls is not None
-    assert (controls.fields["lag"].min, controls.fields["lag"].value) == (-1, lag)
+    assert (controls.fields["behind"].min, controls.fields["behind"].value) == (-1, lag)
 
 
 def _planned(model: Any) -> list[Any]:
@@ -276,7 +276,7 @@ def _planned(model: Any) -> list[Any]:
 def test_the_lag_is_what_hurts_without_the_barrier() -> None:
     """The same control with the barrier off: the anomaly of two epochs needs a lag of two."""
     for lag in (1, 2):
-        model = build("dataplane", {"rf": 1, "lag": lag}, ("progress-barrier",))
+        model = build("dataplane", {"rf": 1, "behind": lag}, ("progress-barrier",))
         found = check(model, (), monitors=(missed_between(model, 103, 101),))
         assert (found.violation is not None) is (lag == 2)
 
@@ -295,9 +295,9 @@ def test_each_answer_of_a_random_run_has_its_plan(seed: int) -> None:
     did: dict[int, set[str]] = {}
     for moment in timeline.path(timeline.tip)[1:]:
         for event in _events(scene_at(timeline, moment)):
-            if isinstance(event, Met) and not event.error:
+            if isinstance(event, Delivered) and not event.error:
                 did.setdefault(event.request, set()).add(event.replica)
-            elif isinstance(event, Ended) and event.ok:
+            elif isinstance(event, Completed) and event.ok:
                 assert event.plan
                 for quota in event.plan:
                     assert set(quota.counted) <= set(quota.replicas) & did[event.request]

@@ -8,7 +8,7 @@ from textwrap import wrap
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.scenario import Line, Script, Step, file_named, parse, read, run
+from kit.engine.scenario import Script, ScriptLine, ScriptStep, file_named, parse, read, run
 
 WIDTH = 48
 MODES = ("log", "gossip")
@@ -42,12 +42,12 @@ def both_worlds(story: str) -> Worlds:
     return Worlds(tuple((line.text, log.get(line, ""), gossip.get(line, "")) for line in commands))
 
 
-def _shown(script: Script, mode: str, commands: list[Line]) -> dict[Line, str]:
+def _shown(script: Script, mode: str, commands: list[ScriptLine]) -> dict[ScriptLine, str]:
     """What each command shows in one world."""
     done = [line for line in commands if mode == "gossip" or line.text != "tick"]
     header = [line for line in script.header if not line.text.startswith("mode ")]
-    header.append(Line(header[-1].number, f'mode "{mode}"'))
-    steps = tuple(Step((line,), ()) for line in done)
+    header.append(ScriptLine(header[-1].number, f'mode "{mode}"'))
+    steps = tuple(ScriptStep((line,), ()) for line in done)
     _, shown = run(replace(script, header=tuple(header), steps=steps))
     return {line: " ".join(texts) for line, texts in zip(done, shown, strict=True)}
 

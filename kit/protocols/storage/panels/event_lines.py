@@ -9,11 +9,11 @@ from kit.protocols.storage.facts import solo as facts_solo
 from kit.protocols.storage.facts.steps import (
     Applied,
     Committed,
+    Completed,
     Copied,
-    Ended,
+    Delivered,
+    DiskEvent,
     Happened,
-    Lost,
-    Met,
     Sent,
     happened,
 )
@@ -46,13 +46,13 @@ def line(event: Happened) -> str:
     """Write one step, short enough for a list."""
     match event:
         case Sent():
-            again = " again" if event.anew else ""
+            again = " again" if event.again else ""
             names = ", ".join(event.targets) or "nobody"
             return f"{event.coordinator} sends {event.title}{again} {at(event.carries)} to {names}"
-        case Met():
+        case Delivered():
             return _met(event)
-        case Ended():
-            return _ended(event)
+        case Completed():
+            return _completed(event)
         case Committed():
             return f"epoch {event.epoch} is committed: {event.title}"
         case Applied():
@@ -61,11 +61,11 @@ def line(event: Happened) -> str:
             word = "arrives from" if event.landed else "is read at"
             where = f"{word} {event.source}" + ("" if event.landed else f" {at(event.epoch)}")
             return f"copy for {event.target} {where}: {event.cell}"
-        case Lost():
+        case DiskEvent():
             return f"{event.replica} {event.what}"
 
 
-def _ended(event: Ended) -> str:
+def _completed(event: Completed) -> str:
     """An answer to a client, with the replica plan that it rests on."""
     sign = "✓" if event.ok else "✗"
     plan = "; ".join(
@@ -76,7 +76,7 @@ def _ended(event: Ended) -> str:
     return f"{result} (plan: {plan})" if plan else result
 
 
-def _met(event: Met) -> str:
+def _met(event: Delivered) -> str:
     """A message, what its replica made of it, and what the coordinator learned."""
     caught = f", catches up {event.had}→{event.knows}" if event.caught_up else ""
     knew = f" (at {event.had}{caught})"
