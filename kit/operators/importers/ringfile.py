@@ -25,7 +25,7 @@ from kit.ring.topology import Node, Ring
 
 LARGEST_FILE = 256 * 2**20
 LONGEST_NAME = 200
-MOST_EPOCH = 2**62  # with room for the epochs of a rehearsal
+MOST_EPOCH = 2**62  # with room for the epochs of a dry run
 
 
 class RingFile(Struct, frozen=True):
