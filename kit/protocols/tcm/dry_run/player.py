@@ -128,7 +128,7 @@ def rehearse(
     ring: RingSource,
     operations: Operations,
     *,
-    keyspaces: Iterable[str | Keyspace] = (),
+    keyspaces: str | Keyspace | Iterable[str | Keyspace] = (),
     sizes: SizesSource = None,
     in_flight: Operations = (),
     variant: Variant = "cep",
@@ -163,7 +163,7 @@ def rehearse(
     return DryRun(given, timeline, controls=controls)
 
 
-def opened(ring: RingSource, keyspaces: Iterable[str | Keyspace] = ()) -> Imported:
+def opened(ring: RingSource, keyspaces: str | Keyspace | Iterable[str | Keyspace] = ()) -> Imported:
     """A ring from whatever holds one.
 
     Raises:

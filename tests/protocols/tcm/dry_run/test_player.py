@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from inspect import unwrap
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +177,7 @@ def test_the_public_name_opens_it() -> None:
     from kit.protocols.tcm.dry_run import plan
     from kit.protocols.tcm.dry_run import player as live
 
-    assert kit.rehearse is live.rehearse
+    assert unwrap(kit.rehearse) is live.rehearse
     assert plan.dry_run is not kit.rehearse
 
 
