@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.model import Rows
+from kit.engine.model import TransitionRows
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.rules.history import finished_step
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Sequence
@@ -14,7 +14,7 @@ from kit.protocols.tcm.rules.steps import BEFORE, transitions
 KINDS = ("begin", "stream", "commit", "cancel", "crash", "restart", "apply", "deliver")
 
 
-def rows(model: TcmCluster) -> Rows:
+def rows(model: TcmCluster) -> TransitionRows:
     """The kinds of action, and the diagrams of the kinds of operation that the model can begin."""
     kinds = dict.fromkeys(operation.kind for operation in model.tcm.cluster.operations)
     drawn = {
@@ -31,7 +31,7 @@ def rows(model: TcmCluster) -> Rows:
         row = drawn.get(_row(model, after))
         return (kind,) if row is None else (kind, row)
 
-    return Rows((*KINDS, *drawn.values()), taken)
+    return TransitionRows((*KINDS, *drawn.values()), taken)
 
 
 def _row(model: TcmCluster, after: Any) -> tuple[Kind, str, str]:
