@@ -9,10 +9,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import NoReturn
 
+from kit.commands.parsing import Parser
+from kit.edge.limits import shortage
 from kit.engine.family import families
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput, KitError, one_line
 
 FINE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 EXAMPLES = """\
@@ -27,17 +28,6 @@ examples
   python -m kit ring ring.json --json
   python -m kit plan ring.json join n5 --tokens 350
 """
-
-
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, and that guesses no options."""
-
-    def __init__(self, **options: object) -> None:
-        super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]  # passed on as is
-
-    def error(self, message: str) -> NoReturn:
-        """Raise instead of printing the usage."""
-        raise KitError(f"{self.prog}: {message}; {self.prog} --help tells what is allowed")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -57,6 +47,8 @@ def main(argv: list[str] | None = None) -> int:
         return FINE
     except OSError as error:
         return _complain(f"output: {error.strerror or error}", BAD_INPUT)
+    except MemoryError:
+        return _complain(shortage(), BAD_INPUT)
     except KeyboardInterrupt:
         return _complain("interrupted", INTERRUPTED)
     return status
@@ -64,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _complain(message: str, status: int) -> int:
     if sys.stderr is not None:
-        print(f"kit: {message}", file=sys.stderr)
+        print(f"kit: {one_line(message)}", file=sys.stderr)
     return status
 
 
@@ -100,17 +92,17 @@ def _run(words: list[str]) -> int:
             return runs.play(options.what, options.html)
     from kit.commands import searches
 
-    asked = searches.Asked(options.model, options.parameter, options.off)
+    configuration = searches.Configuration(options.model, options.parameter, options.off)
     if options.command == "fuzz":
         return searches.fuzzed(
-            asked,
+            configuration,
             seeds=_seeds(options.seeds),
             steps=_count("--steps", options.steps),
             trace_file=options.trace,
             as_json=options.json,
         )
     return searches.checked(
-        asked,
+        configuration,
         symmetry=options.symmetry,
         refines=options.refines,
         most=None if options.max_states is None else _count("--max-states", options.max_states),
@@ -121,14 +113,14 @@ def _run(words: list[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     layout = argparse.RawDescriptionHelpFormatter
-    parser = _Parser(
+    parser = Parser(
         prog="python -m kit",
         description="Cluster metadata, step by step.",
         epilog=EXAMPLES,
         formatter_class=layout,
     )
     commands = parser.add_subparsers(
-        dest="command", required=True, parser_class=_Parser, metavar="COMMAND"
+        dest="command", required=True, parser_class=Parser, metavar="COMMAND"
     )
     listing = commands.add_parser("models", help="list the models")
     listing.add_argument("--json", action="store_true", help="the same as JSON")

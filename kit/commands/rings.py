@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from kit.commands.layout import columns, counted, listed, put
+from kit.errors import one_line
 from kit.operators.importers.opening import Imported, open_ring
 from kit.operators.importers.ringfile import RingFile, read_ring
 from kit.ring.placements import at_rest
@@ -28,9 +29,9 @@ def ring(path: str, others: Sequence[str], keyspaces: Sequence[str], *, as_text:
     """Print the placements of a ring at rest: (left, right, replicas in walk order)."""
     given = opened(path, others, keyspaces)
     for warning in given.warnings:
-        print(f"kit: {warning}", file=sys.stderr)
-    found = {keyspace.name: _lines(given, keyspace) for keyspace in given.keyspaces}
-    put(_ring_text(given, found) if as_text else json.dumps({"keyspaces": found}))
+        print(f"kit: {one_line(warning)}", file=sys.stderr)
+    rows = {keyspace.name: _lines(given, keyspace) for keyspace in given.keyspaces}
+    put(_ring_text(given, rows) if as_text else json.dumps({"keyspaces": rows}))
     return ACCEPTED
 
 
@@ -43,11 +44,11 @@ def _lines(given: RingFile, keyspace: Keyspace) -> list[Line]:
     return [(*bounds(space, r.left, r.right), r.replicas) for r in table.rows(given.ring.names)]
 
 
-def _ring_text(given: RingFile, found: dict[str, list[Line]]) -> str:
+def _ring_text(given: RingFile, rows_of: dict[str, list[Line]]) -> str:
     nodes, tokens = len(given.ring.nodes), len(given.ring.tokens)
     lines = [f"epoch {given.epoch}, {counted(nodes, 'node')}, {counted(tokens, 'token')}"]
     for keyspace in given.keyspaces:
-        rows = found[keyspace.name]
+        rows = rows_of[keyspace.name]
         size = counted(len(rows), "range") if rows else "each node keeps its own data"
         lines += ["", f"{keyspace.name}: {keyspace.replication.label}, {size}"]
         lines += columns([(label((left, right)), listed(who)) for left, right, who in rows])

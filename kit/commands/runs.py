@@ -7,7 +7,7 @@ from pathlib import Path
 from kit.commands.layout import WIDTH, counted, put, wrap
 from kit.edge.writing import check_place
 from kit.engine import trace
-from kit.engine.model import lamps
+from kit.engine.model import verdicts
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
 
@@ -54,7 +54,7 @@ def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
     if what.endswith(".json") or _exists(what):
         return Timeline.load(trace.read(what)), ()
     entry, scenario = scenario_of(what)
-    model = build(entry.name, dict(scenario.parameters), scenario.off)
+    model = build(entry.name, scenario.parameters, scenario.off)
     timeline = Timeline(model, scenario.script)
     while len(timeline.moments) < MOST_PLAYED and timeline.forward() is not None:
         pass
@@ -82,12 +82,12 @@ def as_script(timeline: Timeline) -> str:
         before = timeline.moments[now.parent].state if moment else None
         lines += wrap(now.say, f"{moment:4} ")
         memories = timeline.memories(moment)
-        judged = lamps(timeline.model, now.state, before, now.action, memories)
-        broken = [lamp for lamp in judged if not lamp.ok]
-        for lamp in broken:
-            if lamp.name not in known:
-                lines += wrap(str(lamp.witness), f"     BROKEN {lamp.title}: ", " " * 12)
-        known = {lamp.name for lamp in broken}
+        judged = verdicts(timeline.model, now.state, before, now.action, memories)
+        broken = [verdict for verdict in judged if not verdict.ok]
+        for verdict in broken:
+            if verdict.name not in known:
+                lines += wrap(str(verdict.witness), f"     BROKEN {verdict.title}: ", " " * 12)
+        known = {verdict.name for verdict in broken}
         if moment == 0 or now.milestone is not None:
             scene = scene_at(timeline, moment)
             for panel in panels:

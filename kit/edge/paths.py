@@ -28,6 +28,10 @@ def path_of(given: object, field: str, allowed: str) -> Path:
     if not isinstance(given, str | os.PathLike):
         raise BadType(field, given, f"{allowed}, as text or a path")
     text = os.fspath(given)
+    try:
+        os.fsencode(text)
+    except UnicodeError:
+        raise BadInput(field, text, f"{allowed} (a name that the system can write)") from None
     if not isinstance(text, str) or not text or "\0" in text:
         raise BadInput(field, text, f"{allowed} (a name that is not empty, without zero bytes)")
     return Path(text)

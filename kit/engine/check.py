@@ -12,12 +12,15 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
+from kit.edge.arguments import checked
+from kit.edge.limits import is_tight, limits
 from kit.engine.compose import Refinement
+from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import blame
 from kit.engine.search import NO_LIMIT, Mode, Search, Violation
-from kit.engine.search_memory import kept, resident, room
+from kit.engine.search_memory import kept
 from kit.errors import BadInput
 
 WORDS = "{done:,} states, {now:,} being looked at"
@@ -50,6 +53,7 @@ class Result(Struct, frozen=True):
     interrupted: bool = False
 
 
+@checked
 def check(
     model: Model[Any, Any],
     properties: tuple[Property, ...] | None = None,
@@ -70,7 +74,8 @@ def check(
     called now and then with the number of states seen, and how many are being looked at; True
     shows a bar, in a notebook or a terminal.
 
-    A search that nears the end of the machine's memory stops by itself, bounded.
+    A search that nears the end of the memory that it may have (the machine's, the process's, the
+    container's) stops by itself, bounded.
 
     A state without successors is no error, unless the model ``rests_at_goals`` only: then it is
     the violation *deadlock*. Interrupted from the keyboard, a search tells what it has found.
@@ -84,6 +89,7 @@ def check(
             raise BadInput(field, bound, "a number from 1 up, or None for no bound")
     if mode not in get_args(Mode):
         raise BadInput("mode", mode, "one of " + ", ".join(get_args(Mode)))
+    check_contract(model, properties, monitors)
     watching = monitors
     if watching is None:
         watching = model.monitors if properties is None else ()
@@ -101,15 +107,15 @@ def check(
         return _timed(search, mode, _within_memory(search, told))
 
 
-def _within_memory(search: Search, told: Progress | None) -> Progress:
-    """Bound the search at what it has seen when the machine's memory is nearly used up."""
-    most = room()
+def _within_memory(search: Search, progress: Progress | None) -> Progress:
+    """Bound the search at what it has seen when it nears a limit on memory."""
+    most = limits()
 
     def report(seen: int, looked_at: int) -> None:
-        if resident() > most:
+        if is_tight(most):
             search.most = min(search.most, seen)
-        if told is not None:
-            told(seen, looked_at)
+        if progress is not None:
+            progress(seen, looked_at)
 
     return report
 
@@ -124,11 +130,13 @@ def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:
         violation = search.run(mode, progress)
     except KeyboardInterrupt:
         interrupted = True
+    except MemoryError:  # a table that doubled went past the limit at once
+        search.complete = False
     except (TypeError, AttributeError) as error:
-        found = blame(model, search.monitors, search.under_way(), error)
-        if found is None:
+        blamed = blame(model, search.monitors, search.under_way(), error)
+        if blamed is None:
             raise
-        raise found from None
+        raise blamed from None
     finally:
         if collecting:
             gc.enable()
@@ -161,6 +169,7 @@ def _has_symmetry(model: Model[Any, Any], monitors: tuple[Monitor, ...]) -> None
             raise BadInput("symmetry", monitor.name, "monitors that can rename what they remember")
 
 
+@checked
 def check_refinement(
     refinement: Refinement,
     *,

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from operator import index
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
+from kit.edge.arguments import checked
 from kit.engine.compose import Refinement
 from kit.engine.family import model_places
 from kit.engine.former import Former
-from kit.engine.model import Model, Rows, Safeguard, rule_rows
+from kit.engine.model import Model, Safeguard, TransitionRows, rule_rows
+from kit.engine.parameters import is_within, parameters_of
 from kit.errors import BadInput, misfit, shorten
 
 MOST_NAMED = 40
+Output = Callable[[Any, Any, str], str]
 
 
 class Scenario(Struct, frozen=True):
@@ -28,7 +31,7 @@ class Scenario(Struct, frozen=True):
 
     name: str
     title: str
-    parameters: tuple[tuple[str, Any], ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     off: tuple[str, ...] = ()
     script: tuple[str, ...] = ()
 
@@ -48,18 +51,18 @@ class Fuzzing(Struct, frozen=True):
     action (1 where none is given), so that faults are rare enough to meet something under way.
     """
 
-    parameters: tuple[tuple[str, Any], ...] = ()
-    weights: tuple[tuple[str, float], ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
 
 
-class Entry(Struct, frozen=True):
+class Entry(Struct, frozen=True, kw_only=True):
     """A model in the registry. ``build(parameters, off)`` makes it.
 
-    ``texts`` are what a scenario file may show of a moment, by name: a function of the model, the
-    state and the words behind the name, which returns lines of text. ``rows`` are the transitions
-    of a model's tables, for coverage, where there are more of them than rules; ``fuzzing`` is what
-    its random walks start from. ``refinement`` says what the model refines, ``former`` which words
-    of it had another name in earlier versions.
+    ``scenario_output`` is what a scenario file may show of a moment, by name: a function of the
+    model, the state and the words behind the name, which returns lines of text. ``rows`` are the
+    transitions of a model's tables, for coverage, where there are more of them than rules;
+    ``fuzzing`` is what its random walks start from. ``refinement`` says what the model refines,
+    ``former`` which words of it had another name in earlier versions.
     """
 
     name: str
@@ -69,8 +72,8 @@ class Entry(Struct, frozen=True):
     safeguards: tuple[Safeguard, ...] = ()
     scenarios: tuple[Scenario, ...] = ()
     diagrams: tuple[Diagram, ...] = ()
-    texts: tuple[tuple[str, Callable[[Any, Any, str], str]], ...] = ()
-    rows: Callable[[Any], Rows] | None = None
+    scenario_output: Mapping[str, Output] = field(default_factory=dict)
+    rows: Callable[[Any], TransitionRows] | None = None
     fuzzing: Fuzzing = Fuzzing()
     refinement: Callable[[Any], Refinement] | None = None
     former: Former = Former()
@@ -79,6 +82,7 @@ class Entry(Struct, frozen=True):
 _ENTRIES: dict[str, Entry] = {}
 
 
+@checked
 def register(entry: Entry) -> None:
     """Add a model (a student's own, say); a later one of the same name takes its place."""
     _ENTRIES[entry.name] = entry
@@ -89,6 +93,7 @@ def entries() -> dict[str, Entry]:
     return {name: entry_of(name) for name in [*model_places(), *_ENTRIES]}
 
 
+@checked
 def entry_of(name: str) -> Entry:
     """The entry of one model.
 
@@ -104,6 +109,7 @@ def entry_of(name: str) -> Entry:
     return _ENTRIES[name]
 
 
+@checked
 def build(
     name: str, parameters: Mapping[str, Any] | None = None, off: tuple[str, ...] = ()
 ) -> Model[Any, Any]:
@@ -116,6 +122,7 @@ def build(
     return entry.build(convert(entry, dict(parameters or {})), safeguards_off(entry, off))
 
 
+@checked
 def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
     """The parameters of ``entry`` from plain values (or the structs they describe), strictly.
 
@@ -124,26 +131,29 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
     Raises:
         BadInput: naming the first parameter that is unknown or of a wrong type, or is missing.
     """
-    known = {field.name: field.type for field in msgspec.structs.fields(entry.parameters)}
+    known = {each.name: each.type for each in msgspec.structs.fields(entry.parameters)}
+    limits = {each.name: each for each in parameters_of(entry.parameters)}
     allowed = f"as {entry.name} takes it"
     plain: dict[str, Any] = {}
-    for field, value in nested(entry.former.parameters_today(given)).items():
-        if field not in known:
-            raise BadInput("parameter", field, one_of(field, list(known)))
+    for name, value in nested(entry.former.parameters_today(given)).items():
+        if name not in known:
+            raise BadInput("parameter", name, one_of(name, list(known)))
         try:
-            plain[field] = msgspec.to_builtins(value, enc_hook=_number)
+            plain[name] = msgspec.to_builtins(value, enc_hook=_number)
         except (TypeError, ValueError, RecursionError):
-            raise BadInput(field, value, "plain data") from None
+            raise BadInput(name, value, "plain data") from None
         try:
-            msgspec.convert(plain[field], known[field], strict=True)
-        except msgspec.ValidationError as error:
-            choices = get_args(known[field]) if get_origin(known[field]) is Literal else ()
-            if choices:
-                raise BadInput(field, plain[field], one_of(plain[field], [*choices])) from None
-            raise misfit(field, plain[field], error, allowed) from None
+            msgspec.convert(plain[name], known[name], strict=True)
+        except (msgspec.ValidationError, UnicodeError) as error:
+            if limits[name].choices:
+                choices = [str(choice) for choice in limits[name].choices]
+                raise BadInput(name, plain[name], one_of(plain[name], choices)) from None
+            if not is_within(limits[name], plain[name]):
+                raise BadInput(name, plain[name], limits[name].allowed) from None
+            raise misfit(name, plain[name], error, allowed) from None
     try:
         return msgspec.convert(plain, entry.parameters, strict=True)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit("parameters", plain, error, f"as {entry.name} takes them") from None
 
 
@@ -169,18 +179,21 @@ def _number(value: Any) -> int:
     return index(value)
 
 
-def rows_of(model: Model[Any, Any]) -> Rows:
+@checked
+def rows_of(model: Model[Any, Any]) -> TransitionRows:
     """The transitions of a model's tables: as its entry tells them, else one a rule."""
     entry = _entry_if_known(model.name)
     return rule_rows(model) if entry is None or entry.rows is None else entry.rows(model)
 
 
-def weights_of(model: Model[Any, Any]) -> dict[str, float]:
+@checked
+def weights_of(model: Model[Any, Any]) -> Mapping[str, float]:
     """The weights of random walks over a model by kind of action, as its entry tells them."""
     entry = _entry_if_known(model.name)
-    return {} if entry is None else dict(entry.fuzzing.weights)
+    return {} if entry is None else entry.fuzzing.weights
 
 
+@checked
 def former_of(name: str) -> Former:
     """The words that a model had in earlier versions; none for a model that is not known."""
     entry = _entry_if_known(name)
@@ -191,6 +204,7 @@ def _entry_if_known(name: str) -> Entry | None:
     return entry_of(name) if name in _ENTRIES or name in model_places() else None
 
 
+@checked
 def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
     """The names of the safeguards to switch off, given as names (former ones, too) or ids.
 
@@ -205,6 +219,7 @@ def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted({by_word[word] for word in today}))
 
 
+@checked
 def scenario_of(name: str) -> tuple[Entry, Scenario]:
     """A scenario of any model, by name: ``model/scenario``, or bare.
 
@@ -219,10 +234,13 @@ def scenario_of(name: str) -> tuple[Entry, Scenario]:
     if name in bare or name in full:
         return bare[name] if name in bare else full[name]
     # Each is named once, the way in which it was asked for: in full when that says its model.
-    hidden = [text for text, (_, one) in full.items() if bare[one.name][1] is not one]
+    hidden = [
+        text for text, (_, scenario) in full.items() if bare[scenario.name][1] is not scenario
+    ]
     raise BadInput("scenario", name, one_of(name, list(full if "/" in name else [*bare, *hidden])))
 
 
+@checked
 def one_of(word: object, allowed: list[str]) -> str:
     """What is allowed, the nearest words first; a long list is cut."""
     near = get_close_matches(word if isinstance(word, str) else shorten(word), allowed, n=3)

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import sys
 from collections.abc import Mapping
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 _HALF = 500  # nodes that are looked at, twice
-
-
-def resident() -> int:
-    """The bytes of memory that this process has now; at the most so far, where nothing tells."""
-    statm = Path("/proc/self/statm")
-    if statm.exists():
-        return int(statm.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
-def room() -> int:
-    """The bytes after which a search stops by itself: three quarters of the machine's memory."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
 
 
 def kept(parents: Mapping[Any, Any], sources: Mapping[Any, list[Any]]) -> int:
@@ -52,15 +35,15 @@ def _size(value: Any, known: set[int]) -> int:
     """The bytes of a value and of all that it holds, without what is in ``known``."""
     total, todo = 0, [value]
     while todo:
-        one = todo.pop()
-        if id(one) in known or isinstance(one, type):
+        item = todo.pop()
+        if id(item) in known or isinstance(item, type):
             continue
-        known.add(id(one))
-        total += sys.getsizeof(one)
-        if isinstance(one, Struct):
-            todo += [getattr(one, name) for name in one.__struct_fields__]
-        elif isinstance(one, tuple | list | frozenset):
-            todo += one
-        elif isinstance(one, dict):
-            todo += [*one, *one.values()]
+        known.add(id(item))
+        total += sys.getsizeof(item)
+        if isinstance(item, Struct):
+            todo += [getattr(item, name) for name in item.__struct_fields__]
+        elif isinstance(item, tuple | list | frozenset):
+            todo += item
+        elif isinstance(item, dict):
+            todo += [*item, *item.values()]
     return total

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kit.engine.model import Model
 from kit.engine.registry import build, entries, scenario_of
@@ -18,17 +18,15 @@ class Ground(Struct, frozen=True):
     """Where a run takes place: a scenario's ring (or a model as it is), budgets, safeguards off."""
 
     scenario: str
-    extra: tuple[tuple[str, Any], ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
     off: tuple[str, ...] = ()
 
     def model(self) -> Model[Any, Any]:
         """The model to replay on."""
         if self.scenario in entries():
-            return build(self.scenario, dict(self.extra), self.off)
+            return build(self.scenario, self.extra, self.off)
         entry, scenario = scenario_of(self.scenario)
-        return build(
-            entry.name, {**dict(scenario.parameters), **dict(self.extra)}, self.off or scenario.off
-        )
+        return build(entry.name, {**scenario.parameters, **self.extra}, self.off or scenario.off)
 
 
 def replay(ground: Ground, verbs: list[str]) -> tuple[Timeline, str | None]:

@@ -75,7 +75,7 @@ ENTRY = Entry(
     parameters=HouseParameters,
     build=HouseLift,
     safeguards=(Safeguard("door", "S-90", "Only a closed lift moves", ("moves-closed",)),),
-    texts=(("where", lambda model, state, rest: f"floor {state.floor}"),),
+    scenario_output={"where": lambda model, state, rest: f"floor {state.floor}"},
     former=FORMER,
 )
 
@@ -176,9 +176,8 @@ def test_no_word_of_today_is_an_old_one(name: str) -> None:
     assert guards >= set(former.safeguards.values())
     assert not _tags(model.Action) & set(former.actions)
     assert _tags(model.Action) >= set(former.actions.values())
-    texts = {word for word, _ in entry.texts}
-    assert not texts & set(former.shown)
-    assert texts >= set(former.shown.values())
+    assert not set(entry.scenario_output) & set(former.shown)
+    assert set(entry.scenario_output) >= set(former.shown.values())
 
 
 def _tags(action: Any) -> set[str]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kit.engine.check import check
 from kit.engine.compose import Product
-from kit.engine.log import Decide, InstantLog, Learn, LogParameters
+from kit.engine.log import Append, Apply, AtomicLog, LogParameters
 from kit.engine.model import fingerprint
 from kit.engine.timeline import Timeline, action_from
 from kit.errors import Refusal, Refused
@@ -25,9 +25,9 @@ MOST = 3  # entries of the log, so that the product is finite
 def _link(s: Any, part: str, action: Any) -> tuple[tuple[str, Any], ...]:
     """Moving the left lift up is logged; opening its door opens the right one's, too."""
     if part == "left" and isinstance(action, Up):
-        return (("log", Decide(f"up from {s.left.floor}")),)
+        return (("log", Append(f"up from {s.left.floor}")),)
     if part == "left" and isinstance(action, Door):
-        return (("right", action), ("log", Decide("door")))
+        return (("right", action), ("log", Append("door")))
     return ()
 
 
@@ -49,11 +49,11 @@ class House(Product):
             {
                 "left": LiftModel(LiftParameters(2)),
                 "right": LiftModel(LiftParameters(3)),
-                "log": InstantLog(LogParameters(("A",))),
+                "log": AtomicLog(LogParameters(("A",))),
             },
             link=_link,
             conditions=(_lets,),
-            passive=(Decide,),
+            passive=(Append,),
         )
 
 
@@ -191,9 +191,9 @@ def test_passive_actions_never_happen_alone() -> None:
     """What only comes by a link is neither enabled nor waiting, and is refused when tried."""
     state = HOUSE.act(HOUSE.start(), LEFT(Up()))
     every = [*HOUSE.actions(state), *(action for action, _ in HOUSE.waiting(state))]
-    assert not [action for action in every if isinstance(HOUSE.part_of(action)[1], Decide)]
+    assert not [action for action in every if isinstance(HOUSE.part_of(action)[1], Append)]
     with pytest.raises(Refused, match="no such action here"):
-        HOUSE.act(state, LOG(Decide("forged")))
+        HOUSE.act(state, LOG(Append("forged")))
 
 
 def test_a_passive_action_comes_with_its_link_only() -> None:
@@ -211,7 +211,7 @@ def test_a_passive_action_comes_with_its_link_only() -> None:
     assert (after.lift.floor, after.graph.at) == (2, 2)
 
 
-@pytest.mark.parametrize("foreign", [Up(), Learn("A"), HOUSE.start(), "left", None], ids=repr)
+@pytest.mark.parametrize("foreign", [Up(), Apply("A"), HOUSE.start(), "left", None], ids=repr)
 def test_an_unwrapped_action_is_none_of_the_product(foreign: object) -> None:
     """A part's bare action does not say whose it is, so it is refused."""
     with pytest.raises(Refused, match="no action of house"):
@@ -219,7 +219,7 @@ def test_an_unwrapped_action_is_none_of_the_product(foreign: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "action", [LEFT(Up()), RIGHT(Door(False)), LOG(Learn("A")), LOG(Decide({"a": [1]}))], ids=repr
+    "action", [LEFT(Up()), RIGHT(Door(False)), LOG(Apply("A")), LOG(Append({"a": [1]}))], ids=repr
 )
 def test_wrapped_actions_survive_being_written_down(action: Any) -> None:
     """A wrapped action names its part in JSON, and comes back equal and of the same type."""

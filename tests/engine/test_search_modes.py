@@ -9,11 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from kit.edge.limits import UNLIMITED, Usage
 from kit.engine.check import Mode, Result, check
 from kit.engine.model import Monitor, Property, Rule, always, goal, sometimes, step
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refusal
-from kit.protocols.twophase.model import Obey, Prepare, TwoPhase, TwoPhaseParameters, TwoPhaseState
+from kit.protocols.twophase.model import (
+    Prepare,
+    ReceiveDecision,
+    TwoPhase,
+    TwoPhaseParameters,
+    TwoPhaseState,
+)
 from tests.engine.test_check import COUNTS, WRONG, Rash, distances
 from tests.engine.toys import Cell, Go, Graph
 
@@ -165,7 +172,9 @@ PROPERTIES: dict[str, tuple[Property, ...]] = {
         step(
             "step",
             "Nobody obeys an abort after preparing",
-            lambda b, a, n: f"RM{a.rm}" if isinstance(a, Obey) and n.aborted & b.prepared else None,
+            lambda b, a, n: (
+                f"RM{a.rm}" if isinstance(a, ReceiveDecision) and n.aborted & b.prepared else None
+            ),
         ),
     ),
     "a goal": (goal("goal", "All can still commit", lambda s: s.committed == 0b111),),
@@ -209,7 +218,7 @@ def test_monitors_are_renamed_with_the_state() -> None:
     def watch(memory: int, before: Any, action: Any, after: Any) -> int:
         if isinstance(action, Prepare):
             return memory | 1 << action.rm
-        return -1 if isinstance(action, Obey) and after.aborted & memory else memory
+        return -1 if isinstance(action, ReceiveDecision) and after.aborted & memory else memory
 
     def rename(memory: int, places: tuple[int, ...]) -> int:
         if memory < 0:
@@ -350,7 +359,7 @@ def test_a_deadlock_names_what_is_refused() -> None:
 
 def test_a_search_stops_before_memory_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the machine's memory nearly used up a search is bounded, and keeps what it has found."""
-    monkeypatch.setattr("kit.engine.check.room", lambda: 0)
+    monkeypatch.setattr("kit.engine.check.limits", lambda: Usage(0, UNLIMITED, UNLIMITED))
     found = check(committing(7))
     assert not found.complete
     assert found.violation is None

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.log import Decide, InstantLog, Learn, LogParameters
+from kit.engine.log import Append, Apply, AtomicLog, LogParameters
 from kit.engine.model import Model, Property, Rule, Safeguard, always, sometimes
 from kit.engine.registry import Entry, Scenario
 from kit.errors import BadInput, Refusal
@@ -85,12 +85,12 @@ class LiftModel(Model[Lift, Any]):
 
 
 LIFT = Entry(
-    "lift",
-    LiftModel.title,
-    LiftParameters,
-    LiftModel,
-    (Safeguard("door", "S-90", "Only a closed lift moves", ("moves-closed",)),),
-    (Scenario("ride", "To the top", (("floors", 4),), script=("up", "up", "up")),),
+    name="lift",
+    title=LiftModel.title,
+    parameters=LiftParameters,
+    build=LiftModel,
+    safeguards=(Safeguard("door", "S-90", "Only a closed lift moves", ("moves-closed",)),),
+    scenarios=(Scenario("ride", "To the top", {"floors": 4}, script=("up", "up", "up")),),
 )
 
 
@@ -134,17 +134,17 @@ def endless() -> Graph:
 
 def a_log(events: int, nodes: Sequence[str] = ("A", "B"), window: int = 1) -> tuple[Any, Any]:
     """A log model and a state in which so many events are decided and none is applied."""
-    model = InstantLog(LogParameters(tuple(nodes), window))
+    model = AtomicLog(LogParameters(tuple(nodes), window))
     state = model.start()
     for number in range(events):
-        state = model.apply(state, Decide(f"event {number}"))
+        state = model.apply(state, Append(f"event {number}"))
     return model, state
 
 
-def learn(model: InstantLog, state: Any, *nodes: str) -> Any:
+def learn(model: AtomicLog, state: Any, *nodes: str) -> Any:
     """The state after each of these nodes applied one more entry."""
     for node in nodes:
-        state = model.act(state, Learn(node))
+        state = model.act(state, Apply(node))
     return state
 
 

@@ -59,7 +59,7 @@ PURE = {
     "parameters.py",
     "range_model.py",
 }
-PURE_ENGINE = {"model", "compose", "log"}
+PURE_ENGINE = {"model", "compose", "log", "network", "actors", "links"}
 
 
 def is_pure(path: Path) -> bool:

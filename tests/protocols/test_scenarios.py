@@ -28,8 +28,8 @@ CLAIMS = """
 """
 REQUESTS = """
     ahead-and-member anomaly-invisible-write anomaly-lost-write barrier-refuses behind-catches-up
-    deleted-data-returns deleted-data-stays-away late-message leftover-data no-longer-a-member
-    plan-judged-anew plan-retried
+    deleted-data-returns deleted-data-stays-away data-not-owned late-message no-longer-a-member
+    plan-revalidated plan-retried
 """
 
 
@@ -71,7 +71,7 @@ def test_lamps_go_out_only_without_a_safeguard(path: Path) -> None:
     dark = False
     for moment in range(len(timeline.moments)):
         timeline.goto(moment)
-        dark = dark or any(not lamp.ok for lamp in timeline.lamps())
+        dark = dark or any(not verdict.ok for verdict in timeline.verdicts())
     assert dark is bool(timeline.model.off)
 
 

@@ -303,8 +303,8 @@ def test_controls_build_the_model_anew() -> None:
     player.controls.fields["rf"].value = 3
     assert player.model.parameters.rf == 3
     assert player.model.parameters.nodes == 6
-    player.controls.fields["shape"].value = "implementation"
-    assert player.model.parameters.shape == "implementation"
+    player.controls.fields["variant"].value = "implementation"
+    assert player.model.parameters.variant == "implementation"
 
 
 def test_changing_the_rf_changes_the_prediction() -> None:
@@ -341,10 +341,10 @@ def test_a_safeguard_switched_off_is_gone_from_the_model() -> None:
     player.controls.switches["write-before-read"].value = False
     assert player.model.off == ("write-before-read",)
     while player.timeline.suggest() is not None and all(
-        lamp.ok for lamp in player.timeline.lamps()
+        verdict.ok for verdict in player.timeline.verdicts()
     ):
         player.step()
-    assert not all(lamp.ok for lamp in player.timeline.lamps())
+    assert not all(verdict.ok for verdict in player.timeline.verdicts())
 
 
 def test_the_drop_down_opens_scenarios_and_models() -> None:

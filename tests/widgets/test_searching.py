@@ -55,9 +55,9 @@ def test_a_safeguard_off_and_a_search_give_the_run_as_a_branch() -> None:
     run = player.timeline.path()
     assert len(run) > 5
     for _ in run[1:]:
-        assert all(lamp.ok for lamp in player.timeline.lamps())
+        assert all(verdict.ok for verdict in player.timeline.verdicts())
         player.step()
-    assert any(not lamp.ok for lamp in player.timeline.lamps())
+    assert any(not verdict.ok for verdict in player.timeline.verdicts())
     assert player.timeline.at == player.timeline.tip
 
 
@@ -120,16 +120,16 @@ def test_switching_keeps_every_history() -> None:
     for _ in range(4):
         player.step()
     before = player.timeline
-    controls.switches["plan-recheck"].value = False
+    controls.switches["plan-revalidation"].value = False
     assert player.timeline is not before
     assert player.timeline.at == 4
     assert "repeated: 4 of 4 steps" in controls.message.value
     player.step()
     other = player.timeline
-    controls.switches["plan-recheck"].value = True
+    controls.switches["plan-revalidation"].value = True
     assert player.timeline is before
     assert "Back to the history" in controls.message.value
-    controls.switches["plan-recheck"].value = False
+    controls.switches["plan-revalidation"].value = False
     assert player.timeline is other
 
 

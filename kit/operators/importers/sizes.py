@@ -47,7 +47,7 @@ def read_stored(path: str | Path, ring_file: RingFile) -> Stored:
     content = parse_json(read_text(path, "sizes file", LARGEST_FILE), "sizes file")
     try:
         given = msgspec.convert(content, SizesFile, strict=True)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         allowed = '{"nodes": {"n1": bytes, …}, "ranges": {"ks": [[left, right, bytes], …]}}'
         raise BadInput("sizes file", str(path), f"{allowed} ({error})") from None
     nodes = checked_nodes(given.nodes, ring_file)

@@ -34,7 +34,7 @@ STEPS = {
 def worked(scenario: str) -> Drive:
     """The scenario of this name at its start."""
     _, found = scenario_of(f"tcm/{scenario}")
-    return Drive(**dict(found.parameters))
+    return Drive(**found.parameters)
 
 
 def shown(drive: Drive, side: str) -> Shown:

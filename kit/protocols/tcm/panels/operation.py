@@ -8,20 +8,22 @@ from typing import cast
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import OperationRow, StreamRow
+from kit.protocols.tcm.panels.steps import draw_steps, steps_lines
 from kit.protocols.tcm.rules.operations import Kind
-from kit.protocols.tcm.rules.steps import COURSES, SHAPES, transitions
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS, VARIANTS, transitions
 from kit.views.diagrams import Transitions, diagram_text, draw
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
+from kit.views.parts import bulb, volume
 
 MOST = 40
 
 
 def diagrams() -> Iterator[tuple[str, Transitions]]:
-    """Yield the name and the transition table of every operation's diagram, in both shapes."""
-    for shape in SHAPES:
-        for kind in COURSES:
-            yield f"state-{kind}-{shape}", transitions(kind, shape)
+    """Yield the name and the transition table of every operation's diagram, in both variants."""
+    for variant in VARIANTS:
+        for kind in OPERATION_SPECS:
+            yield f"state-{kind}-{variant}", transitions(kind, variant)
 
 
 def draw_operations(scene: Scene) -> Frag:
@@ -33,41 +35,22 @@ def draw_operations(scene: Scene) -> Frag:
 
 
 def _operation(scene: Scene, one: OperationRow) -> Frag:
-    shape = scene.model.parameters.shape
-    table = transitions(cast(Kind, one.kind), shape)
+    variant = scene.model.parameters.variant
+    table = transitions(cast(Kind, one.kind), variant)
     states = [table[0][0], *(step.name for step in one.steps if step.status == "done")]
     note = " (cancelling)" if one.cancelling else ""
     return h(
         "div",
         h("p", h("b", one.title), note),
         draw(
-            f"state-{one.kind}-{shape}",
+            f"state-{one.kind}-{variant}",
             table,
             at=one.state,
             taken=list(pairwise(states)),
             prefix=f"op:{one.node}:",
             label=f"states of {one.kind}",
         ),
-        h(
-            "ol",
-            [
-                h(
-                    "li",
-                    h(
-                        "span",
-                        {"done": "✓", "next": "→"}.get(step.status, "·"),
-                        class_=f"mark {step.status}",
-                        role="img",
-                        aria_label=step.status,
-                    ),
-                    step.text,
-                    k=f"op:{one.node}:step:{i}:{step.name}",
-                    class_=step.status,
-                )
-                for i, step in enumerate(one.steps)
-            ],
-            class_="steps",
-        ),
+        draw_steps(scene, one),
         k=f"op:{one.node}",
         class_="under-way",
     )
@@ -78,14 +61,10 @@ def operations_text(scene: Scene) -> str:
     parts = []
     for one in facts.operations(scene.model, scene.state):
         parts.append(f"  {one.title}{' (cancelling)' if one.cancelling else ''}")
-        parts += [f"    [{_box(step.status)}] {step.text}" for step in one.steps]
-        table = transitions(cast(Kind, one.kind), scene.model.parameters.shape)
+        parts += steps_lines(scene, one)
+        table = transitions(cast(Kind, one.kind), scene.model.parameters.variant)
         parts += [f"    {line}" for line in diagram_text(table, one.state).splitlines()]
     return "\n".join(parts) or "  no operation is under way"
-
-
-def _box(status: str) -> str:
-    return {"done": "x", "next": ">"}.get(status, " ")
 
 
 def all_streams(scene: Scene) -> list[tuple[OperationRow, StreamRow]]:
@@ -113,17 +92,11 @@ def draw_streams(scene: Scene) -> Frag:
             [
                 h(
                     "li",
-                    h(
-                        "span",
-                        "✓" if row.done else "…",
-                        class_="bulb" if row.done else "bulb waits",
-                        role="img",
-                        aria_label="done" if row.done else "waits",
-                    ),
+                    bulb("✓", "done") if row.done else bulb("…", "waits"),
                     h("b", f"{', '.join(row.sources) or 'nobody'} → {row.target}"),
                     h("span", row.label),
                     h("small", row.keyspace),
-                    None if row.bytes is None else h("small", f"{row.bytes:,} bytes"),
+                    None if row.bytes is None else h("small", volume(row.bytes)),
                     k=f"stream:{operation.node}:{row.keyspace}:{row.left}:{row.right}:{row.target}",
                     class_="lamp",
                 )

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.datacenters import datacenters, members
 from kit.protocols.tcm.facts.large import Changes, changes, length
 from kit.protocols.tcm.facts.memo import kept
 from kit.protocols.tcm.facts.moment import RangeRow
 from kit.protocols.tcm.panels.large import search, summary
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
+from kit.views.parts import Mark, chip, counted, heads, moved, scroll, signed
 
 MOST_CHANGED = 100
 MOST_ROWS = 200
@@ -35,8 +37,7 @@ class Change(Struct, frozen=True):
 
     def text(self) -> str:
         """Write the group with signs: ``A, B, +X, -C``."""
-        marked = [f"+{name}" if name in self.added else name for name in self.order]
-        return ", ".join([*marked, *(f"−{name}" for name in self.removed)])
+        return signed(self.order, self.added, self.removed)
 
 
 def change(now: Sequence[str], before: Sequence[str] | None) -> Change:
@@ -48,6 +49,12 @@ def change(now: Sequence[str], before: Sequence[str] | None) -> Change:
         tuple(name for name in was if name not in now),
         tuple(now),
     )
+
+
+def within(group: Change, names: frozenset[str]) -> Change:
+    """The part of a group that some nodes make up."""
+    parts = (group.stayed, group.added, group.removed, group.order)
+    return Change(*(tuple(name for name in part if name in names) for part in parts))
 
 
 class Lines(Struct, frozen=True):
@@ -138,12 +145,15 @@ def _keyspace(scene: Scene, name: str, *, hidden: bool, several: bool) -> Frag:
     focus = facts.focus(scene.model)
     inside = [one for one in rows if focus is None or _inside(one.row, focus.left, focus.right)]
     outside = [one for one in rows if one not in inside] if focus else []
-    body = _tables(name, inside, "")
+    body = [
+        _tables(f"{name}:{dc}" if dc else name, part, f" in {dc}" if dc else "")
+        for dc, part in by_datacenter(scene, name, inside)
+    ]
     rest = None
     if outside:
         rest = h(
             "details",
-            h("summary", f"the rest of the ring: {_count(len(outside), 'range')}"),
+            h("summary", f"the rest of the ring: {counted(len(outside), 'range')}"),
             _tables(name, outside, " (rest of the ring)"),
             k=f"rest:{name}",
             class_="rest",
@@ -161,12 +171,22 @@ def _keyspace(scene: Scene, name: str, *, hidden: bool, several: bool) -> Frag:
     )
 
 
+def by_datacenter(
+    scene: Scene, keyspace: str, rows: Sequence[Lines]
+) -> list[tuple[str, Sequence[Lines]]]:
+    """The rows once for each datacenter with its own factor; once, unnamed, where only one has."""
+    names = datacenters(scene.model, keyspace)
+    if len(names) < 2:
+        return [("", rows)]
+    return [(dc, _part(rows, members(scene.model, dc))) for dc in names]
+
+
+def _part(rows: Sequence[Lines], names: frozenset[str]) -> list[Lines]:
+    return [Lines(one.row, within(one.reads, names), within(one.writes, names)) for one in rows]
+
+
 def _inside(row: RangeRow, left: int, right: int) -> bool:
     return left <= row.left and row.right <= right
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _difference(scene: Scene, rows: Iterable[Lines]) -> str:
@@ -180,7 +200,7 @@ def _difference(scene: Scene, rows: Iterable[Lines]) -> str:
 def _moved(read: int, write: int) -> str:
     if not read and not write:
         return "Token by token: no replicas changed in this step."
-    return f"Token by token: reads changed in {_count(read, 'range')}, writes in {write}."
+    return f"Token by token: reads changed in {counted(read, 'range')}, writes in {write}."
 
 
 def _tables(keyspace: str, rows: Sequence[Lines], note: str) -> Frag:
@@ -202,7 +222,7 @@ def _table(keyspace: str, side: str, title: str, rows: Sequence[Lines]) -> Frag:
     return h(
         "table",
         h("caption", title),
-        h("thead", h("tr", h("th", "range", scope="col"), h("th", "replicas", scope="col"))),
+        heads("range", "replicas"),
         h("tbody", body),
         class_=f"placement {side}",
     )
@@ -217,7 +237,7 @@ def _row(keyspace: str, side: str, one: Lines, *, again: bool) -> Frag:
         h("th", row.label, lock_sign(row.locked_by), scope="row"),
         h("td", chips(f"{key}:", group, row.reads) or h("span", "nobody", class_="soft")),
         k=key,
-        class_="moved" if group.any else None,
+        class_=moved(group.any),
     )
 
 
@@ -238,27 +258,12 @@ def lock_sign(holder: str | None) -> Frag | None:
 
 def chips(prefix: str, group: Change, reads: Sequence[str]) -> list[Frag]:
     """Draw a chip a replica: a plus for one that came, a struck minus for one that went."""
-    found = []
+    drawn = []
     for name in group.order:
-        signs = ["chip"]
-        if name in group.added:
-            signs.append("added")
-        if name not in reads:
-            signs.append("pending")
-        found.append(
-            h(
-                "span",
-                f"+{name}" if name in group.added else name,
-                k=f"{prefix}{name}",
-                class_=" ".join(signs),
-                data_of=name,
-            )
-        )
-    found += [
-        h("span", f"−{name}", k=f"{prefix}{name}", class_="chip removed", data_of=name)
-        for name in group.removed
-    ]
-    return found
+        marks: list[Mark] = ["added"] if name in group.added else []
+        marks += ["pending"] if name not in reads else []
+        drawn.append(chip(name, *marks, key=f"{prefix}{name}"))
+    return drawn + [chip(name, "removed", key=f"{prefix}{name}") for name in group.removed]
 
 
 def _large_keyspace(scene: Scene, name: str, count: int, *, hidden: bool, several: bool) -> Frag:
@@ -273,19 +278,10 @@ def _large_keyspace(scene: Scene, name: str, count: int, *, hidden: bool, severa
         h("p", f"{name}: {facts.replication(model, name)}", class_="soft"),
         h(
             "p",
-            f"{count} ranges; {found.either} changed in this step and are shown.{more}",
+            f"{counted(count, 'range')}; {found.either} changed in this step and are shown.{more}",
             k=f"large:{name}",
         ),
-        h(
-            "div",
-            _tables(name, shown, ": changed"),
-            class_="scroll",
-            tabindex=0,
-            role="region",
-            aria_label="changed ranges",
-        )
-        if shown
-        else None,
+        scroll("changed ranges", _tables(name, shown, ": changed")) if shown else None,
         kept(model, ("search", state.tcm.events, name), lambda: search(scene, name, count)),
         kept(model, ("summary", state.tcm.events, name), lambda: summary(scene, name)),
         h(
@@ -307,28 +303,35 @@ def placements_text(scene: Scene) -> str:
     for name in facts.keyspaces(scene.model):
         count = large(scene, name)
         shown = lines(scene, name) if count is None else _changed(scene, name)[1]
-        table = [("range", "reads", "writes", "")]
-        table += [
-            (
-                one.row.label,
-                one.reads.text(),
-                one.writes.text(),
-                f"locked: {one.row.locked_by}" if one.row.locked_by else "",
-            )
-            for one in shown
-        ]
-        widths = [max(len(line[i]) for line in table) for i in range(3)]
         parts.append(f"{name}: {facts.replication(scene.model, name)}")
-        parts += [
-            f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c:<{widths[2]}}  {d}".rstrip()
-            for a, b, c, d in table
-        ]
+        for dc, part in by_datacenter(scene, name, shown):
+            parts += [f"  in {dc}"] * bool(dc) + _table_lines(part)
         if count is not None:
             found = _changed(scene, name)[0]
             rest = f"; {found.either - len(shown)} more did" if found.either > len(shown) else ""
-            same = _count(count - found.either, "range")
+            same = counted(count - found.either, "range")
             parts.append(f"  {same} did not change and are not listed{rest}.")
+        elif scene.before is not None:
+            parts.append(f"  {_difference(scene, shown)}")
     return "\n".join(parts)
+
+
+def _table_lines(rows: Sequence[Lines]) -> list[str]:
+    table = [("range", "reads", "writes", "")]
+    table += [
+        (
+            one.row.label,
+            one.reads.text(),
+            one.writes.text(),
+            f"locked: {one.row.locked_by}" if one.row.locked_by else "",
+        )
+        for one in rows
+    ]
+    widths = [max(len(line[i]) for line in table) for i in range(3)]
+    return [
+        f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c:<{widths[2]}}  {d}".rstrip()
+        for a, b, c, d in table
+    ]
 
 
 PLACEMENTS = Panel("placements", "Placements", "main", draw_placements, placements_text, still=True)

@@ -1,0 +1,213 @@
+"""A model that does not keep its word is named, with the line of its code, and nothing is lost."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from kit.engine.check import check
+from kit.engine.model import Model, Monitor, Rule
+from kit.engine.purity import blame, check_purity, place
+from kit.engine.registry import build, entries
+from kit.errors import BadInput, Refusal
+
+
+class Add(Struct, frozen=True, tag="add"):
+    """One more."""
+
+    one: Any = 1
+
+
+class Loose(Struct):
+    """A state that may be written to, and so cannot be hashed."""
+
+    items: Any = ()
+
+
+class Firm(Struct, frozen=True):
+    """A frozen state; what it holds may still be loose."""
+
+    items: Any = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    """A frozen dataclass."""
+
+    items: Any = ()
+
+
+class Sly:
+    """A state with a hash, which yet can be changed; it can be written down as its items."""
+
+    def __init__(self, items: list[int]) -> None:
+        self.items = items
+
+    @property
+    def digest(self) -> bytes:
+        """What stands for it in a fingerprint."""
+        return bytes(self.items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sly) and self.items == other.items
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.items))
+
+
+def model_of(
+    start: Callable[[], Any],
+    effect: Callable[[Any, Any], Any],
+    candidates: Callable[[Any], Any] = lambda s: (Add(),),
+) -> Model[Any, Any]:
+    """A model with one rule, as a student may get it wrong."""
+    model: Model[Any, Any] = Model()
+    model.name, model.title, model.Action = "mine", "Mine", Add
+    model.start = start
+    model.rules = (
+        Rule(Add, "add", candidates, lambda s, a: None if len(s.items) < 3 else WAIT, effect),
+    )
+    return model
+
+
+WAIT = Refusal("full")
+
+
+def writes(s: Any, action: Any) -> Any:
+    """Write to the state."""
+    s.items = (*s.items, 1)
+    return s
+
+
+def appends(s: Any, action: Any) -> Any:
+    """Write into the state's list."""
+    s.items.append(1)
+    return Sly(list(s.items))
+
+
+def lists(s: Any, action: Any) -> Any:
+    """Put a list into a frozen state."""
+    return Firm([*s.items, 1])
+
+
+def late(s: Any, action: Any) -> Any:
+    """Put a list into a state, but only at the third step."""
+    return Firm((*s.items, 1) if len(s.items) < 2 else [1, 2, 3])
+
+
+CASES: dict[str, tuple[Callable[[], Any], Callable[[Any, Any], Any], tuple[str, ...]]] = {
+    "a frozen state is written to": (
+        Firm,
+        writes,
+        ("writes, line", "(s.items = (*s.items, 1))", "immutable type: 'Firm'", "a new state"),
+    ),
+    "a frozen dataclass is written to": (
+        Frozen,
+        writes,
+        ("writes, line", "(s.items = (*s.items, 1))", "cannot assign to field", "a new state"),
+    ),
+    "a state is changed behind one's back": (
+        lambda: Sly([]),
+        appends,
+        ("effect of add 1, line", "(def appends(s: Any", "a changed state", "a new state"),
+    ),
+    "a state that is not frozen": (
+        lambda: Loose(()),
+        lists,
+        ("start, line", "unhashable type: 'Loose'", "frozen structs"),
+    ),
+    "a list in a new state": (
+        Firm,
+        lists,
+        ("effect of add 1, line", "(def lists(s: Any", "unhashable type: 'list'", "tuples"),
+    ),
+    "a list in a state much later": (
+        Firm,
+        late,
+        ("effect of add 1, line", "(def late(s: Any", "unhashable type: 'list'", "tuples"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("mode", ["breadth", "depth"])
+def test_a_model_that_breaks_its_word_is_named(name: str, mode: Any) -> None:
+    """One line names the function, its line in the file and its text, and what is allowed."""
+    start, effect, said = CASES[name]
+    with pytest.raises(BadInput) as caught:
+        check(model_of(start, effect), mode=mode)
+    message = str(caught.value)
+    for words in (*said, "of test_purity.py"):
+        assert words in message, message
+    assert "\n" not in message
+
+
+def test_an_action_that_cannot_be_hashed_is_named() -> None:
+    """Actions are told apart, too: one with a list in it is named with who offered it."""
+    model = model_of(Firm, lambda s, a: s, lambda s: (Add([1]),))
+    with pytest.raises(BadInput, match=r"candidates, line .*unhashable type: 'list'"):
+        check(model)
+
+
+def test_a_state_that_cannot_be_written_down_is_named() -> None:
+    """A state that holds something without content (a function, say) has no fingerprint."""
+    with pytest.raises(BadInput, match=r"start, line .*a state may not hold a function"):
+        check(model_of(lambda: Firm((lambda: 1,)), lists))
+
+
+def test_a_memory_that_cannot_be_hashed_is_named() -> None:
+    """A monitor that remembers a list is named like a state that holds one."""
+    model = model_of(Firm, lambda s, a: Firm((*s.items, 1)))
+    model.monitors = (Monitor("diary", "", tuple, lambda m, b, a, n: [*m, 1], lambda m: None),)
+    with pytest.raises(BadInput, match=r"monitor diary, line .*unhashable type: 'list'"):
+        check(model)
+
+
+def test_other_errors_come_through() -> None:
+    """What is not a broken word is the student's own error, with its own traceback."""
+
+    def wrong(s: Any, action: Any) -> Any:
+        return s.nothing
+
+    with pytest.raises(AttributeError, match="nothing"):
+        check(model_of(Firm, wrong))
+
+    def typed(s: Any, action: Any) -> Any:
+        return Firm(s.items + 1)
+
+    with pytest.raises(TypeError, match="concatenate"):
+        check(model_of(Firm, typed))
+    assert blame(model_of(Firm, lists), (), [], ValueError("no")) is None
+
+
+def test_the_kits_own_models_keep_their_word() -> None:
+    """Every registered model passes from its start."""
+    for name in entries():
+        model = build(name)
+        check_purity(model, model.start())
+
+
+class Holder:
+    """Something with a method."""
+
+    def method(self, s: Any) -> None:
+        """One."""
+
+
+def test_places_are_told_through_wrappers() -> None:
+    """Methods, partial and cached functions are told by the function behind them."""
+    here = place("it", Holder.method)
+    assert place("it", Holder().method) == place("it", partial(Holder.method, 1)) == here
+    assert place("it", cache(Holder.method)) == here
+    assert here.startswith("it, line ")
+    assert here.endswith(" of test_purity.py (def method(self, s: Any) -> None:)")
+    assert place("it", len) == "it"
+    source = compile("def f(s):\n    return s\n", "<ipython-input-1>", "exec")
+    names: dict[str, Any] = {}
+    exec(source, names)
+    assert place("it", names["f"]) == "it, line 1"
