@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kit.commands.layout import columns, counted, listed, put
 from kit.errors import one_line
 from kit.operators.importers.opening import Imported, open_ring
-from kit.operators.importers.ringfile import RingFile, read_ring
+from kit.operators.importers.ringfile import RingFile, nowhere, read_ring
+from kit.operators.workload import PLACEMENTS, check_work
 from kit.ring.placements import at_rest
 from kit.ring.ranges import Line, bounds, label
 from kit.ring.replication import Keyspace, LocalStrategy
@@ -21,18 +22,26 @@ def opened(path: str, others: Sequence[str], keyspaces: Sequence[str]) -> Import
     """A ring from a ring file, or from what a cluster's own tools print."""
     if path.endswith(".json") and not others and not keyspaces:
         given = read_ring(path)
-        return Imported(given.epoch, given.ring, given.keyspaces)
+        warnings = nowhere(given.ring, given.keyspaces)
+        return Imported(given.epoch, given.ring, given.keyspaces, warnings=warnings)
     return open_ring([path, *others], keyspaces)
 
 
 def ring(path: str, others: Sequence[str], keyspaces: Sequence[str], *, as_text: bool) -> int:
     """Print the placements of a ring at rest: (left, right, replicas in walk order)."""
     given = opened(path, others, keyspaces)
+    check_work(given, PLACEMENTS)
     for warning in given.warnings:
         print(f"kit: {one_line(warning)}", file=sys.stderr)
-    found = {keyspace.name: _lines(given, keyspace) for keyspace in given.keyspaces}
-    put(_ring_text(given, found) if as_text else json.dumps({"keyspaces": found}))
+    alike = {one.replication: _lines(given, one) for one in _distinct(given.keyspaces)}
+    rows = {keyspace.name: alike[keyspace.replication] for keyspace in given.keyspaces}
+    put(_ring_text(given, rows) if as_text else json.dumps({"keyspaces": rows}))
     return ACCEPTED
+
+
+def _distinct(keyspaces: Sequence[Keyspace]) -> Iterable[Keyspace]:
+    """One keyspace of each replication."""
+    return {one.replication: one for one in keyspaces}.values()
 
 
 def _lines(given: RingFile, keyspace: Keyspace) -> list[Line]:
@@ -44,11 +53,11 @@ def _lines(given: RingFile, keyspace: Keyspace) -> list[Line]:
     return [(*bounds(space, r.left, r.right), r.replicas) for r in table.rows(given.ring.names)]
 
 
-def _ring_text(given: RingFile, found: dict[str, list[Line]]) -> str:
+def _ring_text(given: RingFile, rows_of: dict[str, list[Line]]) -> str:
     nodes, tokens = len(given.ring.nodes), len(given.ring.tokens)
     lines = [f"epoch {given.epoch}, {counted(nodes, 'node')}, {counted(tokens, 'token')}"]
     for keyspace in given.keyspaces:
-        rows = found[keyspace.name]
+        rows = rows_of[keyspace.name]
         size = counted(len(rows), "range") if rows else "each node keeps its own data"
         lines += ["", f"{keyspace.name}: {keyspace.replication.label}, {size}"]
         lines += columns([(label((left, right)), listed(who)) for left, right, who in rows])
