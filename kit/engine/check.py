@@ -12,8 +12,10 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
+from kit.edge.arguments import checked
 from kit.edge.limits import is_tight, limits
 from kit.engine.compose import Refinement
+from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import blame
@@ -51,6 +53,7 @@ class Result(Struct, frozen=True):
     interrupted: bool = False
 
 
+@checked
 def check(
     model: Model[Any, Any],
     properties: tuple[Property, ...] | None = None,
@@ -86,6 +89,7 @@ def check(
             raise BadInput(field, bound, "a number from 1 up, or None for no bound")
     if mode not in get_args(Mode):
         raise BadInput("mode", mode, "one of " + ", ".join(get_args(Mode)))
+    check_contract(model, properties, monitors)
     watching = monitors
     if watching is None:
         watching = model.monitors if properties is None else ()
@@ -165,6 +169,7 @@ def _has_symmetry(model: Model[Any, Any], monitors: tuple[Monitor, ...]) -> None
             raise BadInput("symmetry", monitor.name, "monitors that can rename what they remember")
 
 
+@checked
 def check_refinement(
     refinement: Refinement,
     *,

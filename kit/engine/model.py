@@ -166,7 +166,8 @@ class Model(Generic[S, A]):
         if rule is None:
             return Refusal(f"{shorten(action)} is no action of {self.name}")
         if action not in rule.candidates(s):
-            return Refusal(f"{self.verb(action)}: there is no such action here")
+            # A model has words for what its rules offer; this may be anything.
+            return Refusal(f"{shorten(action)}: there is no such action here")
         return rule.condition(s, action)
 
     def apply(self, s: S, action: A) -> S:

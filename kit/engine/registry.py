@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from kit.edge.arguments import checked
 from kit.engine.compose import Refinement
 from kit.engine.family import model_places
 from kit.engine.former import Former
@@ -81,6 +82,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 _ENTRIES: dict[str, Entry] = {}
 
 
+@checked
 def register(entry: Entry) -> None:
     """Add a model (a student's own, say); a later one of the same name takes its place."""
     _ENTRIES[entry.name] = entry
@@ -91,6 +93,7 @@ def entries() -> dict[str, Entry]:
     return {name: entry_of(name) for name in [*model_places(), *_ENTRIES]}
 
 
+@checked
 def entry_of(name: str) -> Entry:
     """The entry of one model.
 
@@ -106,6 +109,7 @@ def entry_of(name: str) -> Entry:
     return _ENTRIES[name]
 
 
+@checked
 def build(
     name: str, parameters: Mapping[str, Any] | None = None, off: tuple[str, ...] = ()
 ) -> Model[Any, Any]:
@@ -118,6 +122,7 @@ def build(
     return entry.build(convert(entry, dict(parameters or {})), safeguards_off(entry, off))
 
 
+@checked
 def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
     """The parameters of ``entry`` from plain values (or the structs they describe), strictly.
 
@@ -174,18 +179,21 @@ def _number(value: Any) -> int:
     return index(value)
 
 
+@checked
 def rows_of(model: Model[Any, Any]) -> TransitionRows:
     """The transitions of a model's tables: as its entry tells them, else one a rule."""
     entry = _entry_if_known(model.name)
     return rule_rows(model) if entry is None or entry.rows is None else entry.rows(model)
 
 
+@checked
 def weights_of(model: Model[Any, Any]) -> Mapping[str, float]:
     """The weights of random walks over a model by kind of action, as its entry tells them."""
     entry = _entry_if_known(model.name)
     return {} if entry is None else entry.fuzzing.weights
 
 
+@checked
 def former_of(name: str) -> Former:
     """The words that a model had in earlier versions; none for a model that is not known."""
     entry = _entry_if_known(name)
@@ -196,6 +204,7 @@ def _entry_if_known(name: str) -> Entry | None:
     return entry_of(name) if name in _ENTRIES or name in model_places() else None
 
 
+@checked
 def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
     """The names of the safeguards to switch off, given as names (former ones, too) or ids.
 
@@ -210,6 +219,7 @@ def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted({by_word[word] for word in today}))
 
 
+@checked
 def scenario_of(name: str) -> tuple[Entry, Scenario]:
     """A scenario of any model, by name: ``model/scenario``, or bare.
 
@@ -230,6 +240,7 @@ def scenario_of(name: str) -> tuple[Entry, Scenario]:
     raise BadInput("scenario", name, one_of(name, list(full if "/" in name else [*bare, *hidden])))
 
 
+@checked
 def one_of(word: object, allowed: list[str]) -> str:
     """What is allowed, the nearest words first; a long list is cut."""
     near = get_close_matches(word if isinstance(word, str) else shorten(word), allowed, n=3)

@@ -32,6 +32,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from kit.edge.arguments import checked
 from kit.edge.reading import read_text
 from kit.engine.family import families
 from kit.engine.former import Former, beginning_today
@@ -88,6 +89,7 @@ def files() -> dict[str, Path]:
     }
 
 
+@checked
 def file_named(name: str) -> Path:
     """The scenario file of the kit with this name.
 
@@ -100,6 +102,7 @@ def file_named(name: str) -> Path:
     return known[name]
 
 
+@checked
 def open_file(path: str | Path) -> Timeline:
     """The history that a scenario file tells, to be looked at from its start.
 
@@ -116,6 +119,7 @@ def open_script(script: Script) -> Timeline:
     return timeline
 
 
+@checked
 def rewritten(path: str | Path) -> str:
     """The file's text, in today's words, with what is really shown below each rule.
 
@@ -130,6 +134,7 @@ def rewritten(path: str | Path) -> str:
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
+@checked
 def read(path: str | Path) -> str:
     """The text of a file.
 
@@ -139,6 +144,7 @@ def read(path: str | Path) -> str:
     return read_text(path, "file", MOST_BYTES)
 
 
+@checked
 def parse(text: str, name: str = "scenario") -> Script:
     """A file's text, taken apart and said in today's words.
 
@@ -224,6 +230,7 @@ def _wrong(name: str, line: ScriptLine, allowed: str) -> BadInput:
     return BadInput(f"{name}:{line.number}", line.text, allowed)
 
 
+@checked
 def model_for(script: Script) -> Model[Any, Any]:
     """The model that the header describes.
 
@@ -267,6 +274,7 @@ def _value(text: str) -> Any:
         return text
 
 
+@checked
 def run(script: Script) -> tuple[Timeline, tuple[tuple[str, ...], ...]]:
     """Do all that a script says: the history, and what each step shows.
 

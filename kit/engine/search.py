@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress
-from kit.engine.purity import blame_states, check_purity
+from kit.engine.purity import blame_states, check_purity, steps_of, witness_of
 from kit.errors import KitError
 
 Mode = Literal["breadth", "depth"]
@@ -78,7 +78,8 @@ class Search:
         self.transitions = 0
         self.depth = 0
         self.complete = True
-        self.successors = self._watched if monitors else model.successors
+        self.model_steps = steps_of(model)
+        self.successors = self._watched if monitors else self.model_steps
         self.canonical = self._canonical() if symmetry else None
 
     def run(self, mode: Mode, progress: Progress | None) -> Violation | None:
@@ -114,7 +115,7 @@ class Search:
     def _watched(self, node: Any) -> Iterator[tuple[Any, Any]]:
         """Every step from a watched node: the monitors see it, too."""
         before, *memories = node
-        for action, after in self.model.successors(before):
+        for action, after in self.model_steps(before):
             kind = type(action)
             if kind not in self.watching_on:
                 self.watching_on[kind] = tuple(not m.on or kind in m.on for m in self.monitors)
@@ -305,6 +306,7 @@ class Search:
             for prop, allows in self.steps_on[kind]:
                 witness = allows(before, action, now)
                 if witness is not None:
+                    witness_of(prop.name, allows, witness)
                     return self._broken_step(prop, own, Violation(prop.name, witness, (action,)))
         return None
 
@@ -314,6 +316,7 @@ class Search:
         for prop in self.always:
             witness = prop.check(state)
             if witness is not None:
+                witness_of(prop.name, prop.check, witness)
                 actions, end = self.run_to(key)
                 return Violation(prop.name, prop.check(self.state_of(end)) or witness, actions)
         for prop in self.awaited:
@@ -322,6 +325,7 @@ class Search:
         for place, monitor in enumerate(self.monitors, start=1):
             witness = monitor.verdict(node[place])
             if witness is not None:
+                witness_of(monitor.name, monitor.verdict, witness)
                 actions, end = self.run_to(key)
                 return Violation(monitor.name, monitor.verdict(end[place]) or witness, actions)
         return None

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from kit.engine.model import Model, Monitor, Property
+from kit.engine.purity import witness_of
 
 Memories = tuple[Any, ...]
 Broken = tuple[str, str]
@@ -60,17 +61,17 @@ class PropertyJudges(Struct, frozen=True):
         for prop in self.always:
             witness = prop.check(after)
             if witness is not None:
-                return prop.name, witness
+                return prop.name, witness_of(prop.name, prop.check, witness)
         if self.steps and action is not None:
             for prop in self.steps:
                 witness = prop.check(before, action, after)
                 if witness is not None:
-                    return prop.name, witness
+                    return prop.name, witness_of(prop.name, prop.check, witness)
         if self.monitors:
             for monitor, memory in zip(self.monitors, memories, strict=True):
                 witness = monitor.verdict(memory)
                 if witness is not None:
-                    return monitor.name, witness
+                    return monitor.name, witness_of(monitor.name, monitor.verdict, witness)
         return None
 
 

@@ -1,41 +1,56 @@
-"""The player's module and style sheet, read as text.
+"""The player's modules for the browser, joined into one text.
 
-The files lie beside the widget that loads them, but the exported page needs them too, without
-importing any widget.
+The sources are ES modules, to be read and checked as such; what is sent is one module without
+imports, comments and layout. They lie beside the widget that loads them, but the exported page
+needs them too, without importing any widget.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
-from kit.views.palette import css_variables
-from kit.views.picture import SVG_STYLE
+FOLDER = Path(__file__).resolve().parent.parent / "widgets" / "browser"
 
-FOLDER = Path(__file__).resolve().parent.parent / "widgets"
-
-
-@cache
-def module() -> str:
-    """Return the ES module."""
-    return (FOLDER / "player.js").read_text(encoding="utf-8")
+_IMPORT = re.compile(r'^import .* from "\./([a-z]+)\.js";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
+_COMMENT = re.compile(r"(^|\s+)// .*$")
+# Texts, templates and regular expressions stay as they are; elsewhere no space is needed by a sign.
+_KEPT = r'"[^"]*"|`[^`]*`|(?<=[(=] )/[^/]+/\w*|(?<=[(])/[^/]+/\w*'
+_SPACE = re.compile(rf"({_KEPT})| ?([-+*/=<>?:;,&|(){{}}[\]]+) ?")
 
 
 @cache
-def boot() -> str:
-    """Return the lines that start the module in an exported page."""
-    return (FOLDER / "boot.js").read_text(encoding="utf-8")
+def widget_module() -> str:
+    """The module that JupyterLab loads; its default export has ``render``."""
+    return _joined("widget")
 
 
 @cache
-def style() -> str:
-    """Return the style sheet with the palette's variables before it."""
-    drawings = "".join(_inside(line) for line in SVG_STYLE.strip().splitlines())
-    return css_variables() + drawings + (FOLDER / "player.css").read_text(encoding="utf-8")
+def page_module() -> str:
+    """The module that starts an exported page."""
+    return _joined("page")
 
 
-def _inside(rule: str) -> str:
-    """Confine a rule for drawings to the drawings of a player."""
-    selectors, _, body = rule.partition("{")
-    whole = (one if one == "svg" else f"svg {one}" for one in selectors.split(","))
-    return ",".join(f".kp {one}" for one in whole) + "{" + body + "\n"
+def _joined(entry: str) -> str:
+    """A module after all that it imports, each once."""
+    modules: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        text = (FOLDER / f"{name}.js").read_text(encoding="utf-8")
+        for imported in _IMPORT.findall(text):
+            if imported not in modules:
+                add(imported)
+        modules[name] = _EXPORT.sub("", _IMPORT.sub("", text))
+
+    add(entry)
+    return "".join(map(_sent, "".join(modules.values()).splitlines()))
+
+
+def _sent(line: str) -> str:
+    """A line without comment and layout."""
+    code = _COMMENT.sub("", line).strip()
+    tight = _SPACE.sub(lambda part: part[1] or part[2], code)
+    goes_on = not tight or tight == "}" or tight[-1] in "{(,;=>?:&|"
+    return tight if goes_on else f"{tight}\n"

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
+from kit.views.parts import heads, scroll
 
 LIMIT = 200
 """Rows the table shows; beyond, only the rows that changed, and a count of the others."""
@@ -39,20 +40,16 @@ def draw_table(scene: Scene) -> Frag:
     moved = {path for path, text in now.items() if then and then.get(path) != text}
     paths = list(now) if len(now) <= LIMIT else [path for path in now if path in moved]
     rest = len(now) - len(paths)
-    return h(
-        "div",
+    return scroll(
+        f"state of {scene.model.title}",
         h(
             "table",
             h("caption", scene.model.title),
-            h("thead", h("tr", h("th", "field", scope="col"), h("th", "value", scope="col"))),
+            heads("field", "value"),
             h("tbody", [_row(path, now[path], then.get(path), path in moved) for path in paths]),
             class_="state",
         ),
         h("p", f"{rest} further fields did not change.", k="rest", class_="soft") if rest else None,
-        class_="scroll",
-        tabindex=0,
-        role="region",
-        aria_label=f"state of {scene.model.title}",
     )
 
 

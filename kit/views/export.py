@@ -15,17 +15,18 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from kit.edge.arguments import whole_number
+from kit.edge.arguments import checked, whole_number
 from kit.edge.writing import check_place, write_whole
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, BadType, KitError
-from kit.views import assets
+from kit.errors import BadInput, KitError
+from kit.views.assets import page_module
 from kit.views.fragment import escape
 from kit.views.panel import Panel
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
 from kit.views.shell import shell
 from kit.views.store import biggest
+from kit.views.styles import page_style
 
 LIMIT = 500_000
 CLOSED = "This is an exported page: open the trace in the notebook to act."
@@ -43,6 +44,7 @@ class Exported(Struct, frozen=True):
     biggest: tuple[tuple[str, int], ...]
 
 
+@checked
 def export_html(
     timeline: Timeline, path: str | os.PathLike[str], *, limit: int = LIMIT
 ) -> Exported:
@@ -56,8 +58,6 @@ def export_html(
             number.
         KitError: when not even the least page fits; the message names the biggest parts.
     """
-    if not isinstance(timeline, Timeline):
-        raise BadType("timeline", timeline, "a Timeline")
     whole_number("limit", limit, 1)
     target = check_place(path, "path")
     if target.name == ".html":
@@ -72,8 +72,8 @@ def page(rendered: RenderedTimeline, left_out: Sequence[str] = ()) -> bytes:
     note = f"Left out to keep this page small: {', '.join(left_out)}." if left_out else ""
     frame = rendered.html(rendered.timeline.path()[0])
     place = shell("\x02", note).html().replace("\ufffd", frame, 1)
-    script = assets.module().replace("export default", "const player =", 1) + assets.boot()
-    style = assets.style() + "body{margin:0}.kp.kp{min-height:100vh}"
+    script = page_module()
+    style = page_style() + "body{margin:0}.kp.kp{min-height:100vh}"
     title = escape(rendered.model.title)
     pack = base64.b64encode(rendered.pack().compressed()).decode()
     policy = (

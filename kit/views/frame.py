@@ -15,6 +15,7 @@ from kit.engine.model import Model, Verdict, verdicts
 from kit.errors import Refusal
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene, section
+from kit.views.parts import bulb
 
 MOST_EVIDENCE, LEAST_EVIDENCE = 24, 4
 """Facts told of a refusal; fewer where many are refused."""
@@ -218,13 +219,7 @@ def draw_lamps(scene: Scene) -> Frag:
         [
             h(
                 "li",
-                h(
-                    "span",
-                    "✓" if verdict.ok else "!",
-                    class_="bulb" if verdict.ok else "bulb broken",
-                    role="img",
-                    aria_label="holds" if verdict.ok else "broken",
-                ),
+                bulb("✓", "holds") if verdict.ok else bulb("!", "broken"),
                 h("span", verdict.title),
                 None if verdict.ok else h("strong", verdict.witness or "", class_="witness"),
                 k=f"lamp:{verdict.name}",

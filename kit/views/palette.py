@@ -9,6 +9,7 @@ Design" (the set); Machado, Oliveira and Fernandes 2009 (simulated dichromats); 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TypeAlias
 
 Rgb: TypeAlias = tuple[float, float, float]
@@ -88,23 +89,36 @@ _MACHADO = {
 EYES = ("normal", *_MACHADO)
 
 
-def css_variables() -> str:
-    """Return the style rules that give each theme its colours.
+def variables(colours: Mapping[str, str], prefix: str = "--") -> str:
+    """Write colours as the variables of a style rule."""
+    return "".join(f"{prefix}{name}:{colour};" for name, colour in colours.items())
 
-    A page follows the reader's system; JupyterLab says its theme on the body, which wins.
-    """
-    signs = "".join(f"--{name}:{value};" for name, value in SIGNS.items())
-    signs += "".join(f"--on-{name}:{value};" for name, value in INK_ON.items())
-    fixed = f"--outline:{OUTLINE};{signs}"
-    light = "".join(f"--{name}:{value};" for name, value in LIGHT.items())
-    dark = "".join(f"--{name}:{value};" for name, value in DARK.items())
+
+_SIGNS = variables(SIGNS) + variables(INK_ON, "--on-")
+_LIGHT = f"{variables(LIGHT)}color-scheme:light"
+_DARK = f"{variables(DARK)}color-scheme:dark"
+
+
+def page_colours() -> str:
+    """Return the rules that give a page its colours; it follows the reader's system."""
     return (
-        f".kp{{{fixed}{light}color-scheme:light}}\n"
-        f"@media(prefers-color-scheme:dark){{.kp{{{dark}color-scheme:dark}}}}\n"
-        f'[data-jp-theme-light="true"] .kp{{{light}color-scheme:light}}\n'
-        f'[data-jp-theme-light="false"] .kp{{{dark}color-scheme:dark}}\n'
-        f".kit-player{{{signs}}}\n"
+        f".kp{{--outline:{OUTLINE};{_SIGNS}{_LIGHT}}}\n"
+        f"@media(prefers-color-scheme:dark){{.kp{{{_DARK}}}}}\n"
     )
+
+
+def lab_colours() -> str:
+    """Return what JupyterLab needs beside: it says its theme on the body, which wins."""
+    return (
+        f'[data-jp-theme-light="true"] .kp{{{_LIGHT}}}\n'
+        f'[data-jp-theme-light="false"] .kp{{{_DARK}}}\n'
+        f".kit-player{{{_SIGNS}}}\n"
+    )
+
+
+def image_colours() -> str:
+    """Return the rule that gives an image of its own the light theme's colours."""
+    return f":root{{--outline:{OUTLINE};{_SIGNS}{_LIGHT}}}"
 
 
 def contrast(one: str, other: str) -> float:

@@ -11,47 +11,9 @@ import base64
 import re
 
 from kit.views.fragment import Frag, closing, escape, h
-from kit.views.palette import LIGHT, OUTLINE, SIGNS, css_variables
-from kit.views.picture import SVG_STYLE
+from kit.views.palette import LIGHT, image_colours
+from kit.views.styles import drawing_rules, stored_rules
 
-CELL = f"text-align:left;padding:2px 14px 2px 0;border-bottom:1px solid {LIGHT['line']}"
-STYLES = {
-    "table": "border-collapse:collapse;margin:4px 0 10px",
-    "caption": f"caption-side:top;text-align:left;font-weight:600;color:{LIGHT['soft']}",
-    "tr": "background:#ffffff",
-    "th": f"{CELL};font-weight:400;color:{LIGHT['ink']}",
-    "td": f"{CELL};color:{LIGHT['ink']}",
-    "ul": "list-style:none;margin:0;padding:0",
-}
-CHIP = (
-    f"display:inline-block;padding:0 6px;margin-right:4px;border:1.5px solid {OUTLINE};"
-    f"border-radius:11px;background:#ffffff;color:{OUTLINE}"
-)
-CLASSES = {
-    "chip": CHIP,
-    "added": f"background:{SIGNS['added']};border-radius:3px;font-weight:600",
-    "removed": f"background:{SIGNS['removed']};border-radius:3px;border-style:dashed",
-    "chip pending": f"border:3px double {OUTLINE}",
-    "changed": f"background:{SIGNS['changed']};color:{OUTLINE};outline:1px solid {OUTLINE}",
-    "say": f"margin:4px 0;color:{LIGHT['ink']}",
-    "soft": f"color:{LIGHT['soft']}",
-    "bulb": f"display:inline-block;width:18px;text-align:center;border:1.5px solid {OUTLINE};"
-    f"border-radius:50%;background:{SIGNS['holds']};color:{OUTLINE};margin-right:6px",
-    "witness": "font-weight:600;margin-left:8px",
-    "badge": f"margin:2px 0;padding:1px 10px;border:1.5px solid {OUTLINE};"
-    f"background:{SIGNS['holds']};color:{OUTLINE};width:max-content;max-width:95%",
-    "busy": f"background:{SIGNS['changed']}",
-    "broken": f"background:{SIGNS['broken']};border-radius:3px",
-    "waits": "background:#ffffff;border-style:dashed",
-    "milestone": f"background:{SIGNS['next']};color:#ffffff;padding:1px 8px;margin-right:8px",
-    "cards": "display:flex;flex-wrap:wrap;gap:6px;margin:4px 0 10px",
-    "card": f"border:1.5px solid {LIGHT['edge']};border-radius:6px;padding:4px 8px;max-width:200px",
-    "cellar": f"padding:0 6px;border:1.5px solid {OUTLINE};border-radius:3px",
-    "leftover": f"border-left:4px solid {SIGNS['removed']};padding-left:6px;font-weight:600",
-    "request": "margin:2px 0",
-    "told": "padding-left:26px",
-    "beside": "display:flex;flex-wrap:wrap;gap:8px 36px",
-}
 INLINE = frozenset("span b i em strong small code kbd".split())
 INTERACTIVE = frozenset("button input select label summary details".split())
 
@@ -78,7 +40,7 @@ def standalone_svg(drawing: Frag, *, lean: bool = False, ground: bool = False) -
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{escape(box)}" width="{escape(width)}" '
         f'height="{escape(height)}" role="img" aria-label="{label}">'
-        f"<style>{_lean_style(body) if lean else _variables() + SVG_STYLE}</style>{body}</svg>"
+        f"<style>{_lean_style(body) if lean else _whole_style()}</style>{body}</svg>"
     )
 
 
@@ -89,29 +51,26 @@ def image(drawing: Frag) -> Frag:
     return h("img", src=f"data:image/svg+xml;base64,{data}", alt=alt)
 
 
+def _whole_style() -> str:
+    return image_colours() + "".join(f"\n{rule}" for rule in drawing_rules())
+
+
 def _lean_style(body: str) -> str:
     """The rules whose classes and tags the drawing has, and the variables that they name."""
     there = {f".{name}" for names in re.findall(r'class="([^"]*)"', body) for name in names.split()}
     there |= set(re.findall(r"<([a-z]+)", body)) | {"svg"}
     rules = [
         rule
-        for rule in SVG_STYLE.split("\n")
+        for rule in drawing_rules()
         if set(re.findall(r"\.?[a-z][a-z-]*", rule.partition("{")[0])) <= there
     ]
     named = set(re.findall(r"var\((--[a-z-]+)\)", "".join(rules)))
     kept = [
         one
-        for one in _variables().removeprefix(":root{").removesuffix("}").split(";")
+        for one in image_colours().removeprefix(":root{").removesuffix("}").split(";")
         if one.partition(":")[0] in named
     ]
     return f":root{{{';'.join(kept)}}}{''.join(rules)}"
-
-
-def _variables() -> str:
-    """The light theme's variables, on the root of a drawing."""
-    found = re.match(r"\.kp\{(.*?)\}", css_variables())
-    assert found is not None
-    return f":root{{{found[1]}}}"
 
 
 def _svg(part: Frag | str) -> str:
@@ -163,7 +122,10 @@ def _begins_a_word(kid: Frag | str) -> bool:
 
 
 def _style(part: Frag) -> str:
+    """The declarations of its tag, then of its classes in their order, then of several at once."""
     names = (part.get("class") or "").split()
-    names += [pair for pair in CLASSES if " " in pair and {*pair.split()} <= {*names}]
-    rules = [STYLES.get(part.tag, ""), *(CLASSES.get(name, "") for name in names)]
-    return ";".join(rule for rule in rules if rule)
+    own = [rule for rule in stored_rules() if rule.tag == part.tag]
+    for name in names:
+        own += [rule for rule in stored_rules() if rule.classes == {name}]
+    own += [rule for rule in stored_rules() if len(rule.classes) > 1 and rule.classes <= {*names}]
+    return ";".join(rule.declarations for rule in own)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import anywidget
 import traitlets
 
-from kit.views.assets import FOLDER, style
+from kit.views.assets import widget_module
 from kit.views.export import CLOSED
 from kit.views.shell import shell
+from kit.views.styles import widget_style
 
 
 class Stage(anywidget.AnyWidget):
     """Shows the frames it is sent and reports what its reader does. Holds no protocol facts."""
 
-    _esm = FOLDER / "player.js"
-    _css = style()
+    _esm = widget_module()
+    _css = widget_style()
     pack = traitlets.Bytes().tag(sync=True)
     shell = traitlets.Unicode(shell().html()).tag(sync=True)
     live = traitlets.Bool(True).tag(sync=True)

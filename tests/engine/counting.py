@@ -87,9 +87,12 @@ class CountingParameters(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 DE_DUPLICATION = Safeguard(
-    "de-duplication", "S-92", "Each addition is counted once", ("counted-once",),
-    (("adds", 1), ("network", NetworkOptions(duplicates=1))),
-)  # fmt: skip
+    "de-duplication",
+    "S-92",
+    "Each addition is counted once",
+    ("counted-once",),
+    {"adds": 1, "network": {"duplicates": 1}},
+)
 
 
 class CountingModel(ActorModel):

@@ -42,7 +42,7 @@ def test_a_promise_holds_exactly_where_it_is_given(options: dict[str, Any]) -> N
         for monitor in (in_order(start), at_most_once(start), at_least_once(start))
         if check(model, (), monitors=(monitor,)).violation is not None
     }
-    given = {monitor.name for monitor in link_monitors(model.network_options, start)}
+    given = {monitor.name for monitor in link_monitors(model.carrier.options, start)}
     assert broken == {"in-order", "at-most-once", "at-least-once"} - given
 
 
@@ -150,11 +150,11 @@ def test_a_network_that_breaks_its_word_is_found(
 
 def test_a_link_that_is_not_really_cut_is_found() -> None:
     """A network that delivers over a cut link, or loses more than it may, is found."""
-    for guarded, name in ((DeliverMessage, "cut"), (DropMessage, "budgets")):
+    for kind, name in ((DeliverMessage, "cut"), (DropMessage, "budgets")):
         model = counting(drops=1, partitions=1)
         model.rules = tuple(
             Rule(rule.action, rule.kind, rule.candidates, lambda s, a: None, rule.effect)
-            if rule.action is guarded
+            if rule.action is kind
             else rule
             for rule in model.rules
         )

@@ -7,7 +7,6 @@ from itertools import combinations
 
 import pytest
 
-from kit.views.assets import style
 from kit.views.palette import (
     DARK,
     EYES,
@@ -19,6 +18,7 @@ from kit.views.palette import (
     contrast,
     difference,
 )
+from kit.views.styles import page_style
 
 ONLY_FILLS = (OKABE_ITO["orange"], OKABE_ITO["sky"], OKABE_ITO["yellow"])
 
@@ -65,7 +65,9 @@ def test_light_colours_are_fills_only() -> None:
     names = [name for name, colour in SIGNS.items() if colour in ONLY_FILLS]
     assert sorted(names) == ["added", "changed", "removed"]
     for name in names:
-        assert not re.search(rf"(?<![-\w])(color|stroke|border-color):var\(--{name}\)", style())
-    lamp = re.search(r"\.bulb\{[^}]*background:var\(--(\w+)\)", style())
+        assert not re.search(
+            rf"(?<![-\w])(color|stroke|border-color):var\(--{name}\)", page_style()
+        )
+    lamp = re.search(r"\.bulb\{[^}]*background:var\(--(\w+)\)", page_style())
     assert lamp is not None
     assert lamp[1] not in names

@@ -9,7 +9,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, Playwright
 
-from kit.views.assets import module, style
+from kit.views.assets import widget_module
+from kit.views.styles import widget_style
 from kit.widgets import Player
 
 FLAGS = [
@@ -132,10 +133,10 @@ class Desk:
             "closed": stage.closed,
         }
         data = json.dumps(traits).replace("<", "\\u003c")
-        script = module().replace("export default", "const player =") + SHIM
+        script = widget_module().replace("export default", "const player =") + SHIM
         return (
             '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>desk</title>'
-            f"<style>{style()}</style><main id=player></main>"
+            f"<style>{widget_style()}</style><main id=player></main>"
             f'<script type="application/json" id="traits">{data}</script>'
             f'<script type="module">{script}</script></html>'
         )

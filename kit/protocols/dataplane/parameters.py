@@ -70,15 +70,18 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
         int | None,
         Meta(description="picks the range (null: that with the most replicas old and new)"),
     ] = None
-    lag: Annotated[
-        int | None,
-        Meta(
-            title="epochs behind",
-            description="how many epochs nodes and messages may be behind (null: any number)",
-            ge=1,
-            le=MOST_LAG,
-        ),
-    ] = None
+    lag: (
+        Annotated[
+            int,
+            Meta(
+                title="epochs of lag",
+                description="how far nodes and messages may lag (null: any number)",
+                ge=1,
+                le=MOST_LAG,
+            ),
+        ]
+        | None
+    ) = None
     requests: Annotated[
         tuple[str, ...],
         Meta(

@@ -255,7 +255,7 @@ def test_a_large_table_is_never_cut_in_silence() -> None:
     listed = [one for one in drawn.walk() if one.tag == "li"]
     assert len(listed) == count
     assert any(one.get("type") == "search" for one in drawn.walk())
-    assert f"{count} ranges did not change and are not listed" in placements_text(scene)
+    assert f"{count:,} ranges did not change and are not listed" in placements_text(scene)
 
 
 def test_changes_are_signed() -> None:

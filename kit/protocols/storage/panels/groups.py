@@ -10,6 +10,7 @@ from kit.protocols.storage.facts.moment import EpochRow
 from kit.protocols.storage.solo import Replica
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
+from kit.views.parts import Mark, chip, heads, moved, scroll, signed
 
 MOST_ROWS = 10
 
@@ -20,22 +21,18 @@ def chips(now: Sequence[str], before: Sequence[str], other: Sequence[str], key: 
     Members that the ``other`` group of the same epoch lacks are drawn with a double border.
     """
     drawn = []
-    for name in (*now, *(one for one in before if one not in now)):
-        sign, kind = "", "chip small"
-        if name not in before:
-            sign, kind = "+", "chip small added"
-        elif name not in now:
-            sign, kind = "−", "chip small removed"
-        elif name not in other:
-            kind = "chip small pending"
-        drawn.append(h("span", f"{sign}{name}", k=f"{key}:{name}", class_=kind, data_of=name))
-    return drawn
+    for name in now:
+        came: list[Mark] = ["added"] if name not in before else []
+        marks: list[Mark] = came or ([] if name in other else ["pending"])
+        drawn.append(chip(name, "small", *marks, key=f"{key}:{name}"))
+    gone = [name for name in before if name not in now]
+    return drawn + [chip(name, "small", "removed", key=f"{key}:{name}") for name in gone]
 
 
-def signed(now: Sequence[str], before: Sequence[str]) -> str:
-    """Write a group with its signs: ``B, C, +X, −A``."""
-    came = [name if name in before else f"+{name}" for name in now]
-    return ", ".join([*came, *(f"−{name}" for name in before if name not in now)])
+def _signed(now: Sequence[str], before: Sequence[str]) -> str:
+    """Write a group with the signs of its chips."""
+    came = [name for name in now if name not in before]
+    return signed(now, came, [name for name in before if name not in now])
 
 
 def _pairs(scene: Scene) -> list[tuple[EpochRow, EpochRow]]:
@@ -49,23 +46,19 @@ def draw_views(scene: Scene) -> Frag:
     """Draw a row an epoch; where the event changed the range's row, that is marked."""
     pairs = _pairs(scene)
     shown = pairs[-MOST_ROWS:]
-    heads = ("epoch", "reads", "writes", "known to")
-    return h(
-        "div",
+    return scroll(
+        "the range at each epoch",
         h(
             "table",
             h("caption", f"Range {facts.label(scene.model)}; who knows no newer epoch"),
-            h("thead", h("tr", [h("th", word, scope="col") for word in heads])),
+            heads("epoch", "reads", "writes", "known to"),
             h("tbody", [_row(row, before) for row, before in reversed(shown)]),
             class_="groups",
         ),
         h("p", f"{len(pairs) - len(shown)} earlier epochs are not listed.", class_="soft")
         if len(shown) < len(pairs)
         else None,
-        class_="scroll tall",
-        tabindex=0,
-        role="region",
-        aria_label="the range at each epoch",
+        kind="tall",
     )
 
 
@@ -86,7 +79,7 @@ def _row(row: EpochRow, before: EpochRow) -> Frag:
         h("td", chips(row.writes, before.writes, row.reads, f"{key}:w")),
         h("td", [h("span", f"{name} ", k=f"{key}:known:{name}") for name in row.knows]),
         k=key,
-        class_="moved" if row.changed else None,
+        class_=moved(row.changed),
     )
 
 
@@ -94,7 +87,7 @@ def views_text(scene: Scene) -> str:
     """Write a line an epoch; ``*`` marks where the range's row changed."""
     return "\n".join(
         f"{'*' if row.changed else ' '} {row.epoch}  {row.title}: "
-        f"reads {signed(row.reads, before.reads)}; writes {signed(row.writes, before.writes)}; "
+        f"reads {_signed(row.reads, before.reads)}; writes {_signed(row.writes, before.writes)}; "
         f"newest known to {', '.join(row.knows) or 'nobody'}"
         for row, before in _pairs(scene)
     )

@@ -6,13 +6,9 @@ from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.facts.moment import QuotaRow, RequestRow
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
+from kit.views.parts import bulb
 
-BULBS = {
-    "waiting": ("·", "bulb waits"),
-    "open": ("…", "bulb waits"),
-    "done": ("✓", "bulb"),
-    "failed": ("✗", "bulb waits"),
-}
+SIGNS = {"waiting": "·", "open": "…", "done": "✓", "failed": "✗"}
 
 
 def draw_requests(scene: Scene) -> Frag:
@@ -22,12 +18,11 @@ def draw_requests(scene: Scene) -> Frag:
 
 
 def _card(row: RequestRow) -> Frag:
-    sign, kind = BULBS[row.phase]
     return h(
         "li",
         h(
             "div",
-            h("span", sign, class_=kind, role="img", aria_label=row.phase),
+            bulb(SIGNS[row.phase], row.phase),
             h("b", row.title),
             f" {_asked(row)}",
         ),

@@ -8,7 +8,6 @@ dotted ones are copies. An upward arrow beside a number is a node that catches u
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import hypot
 
 from kit.protocols.storage.facts.steps import (
     Applied,
@@ -37,8 +36,11 @@ from kit.protocols.storage.panels.layout import (
 from kit.protocols.storage.panels.replicas import short
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
+from kit.views.spacetime import arrow_path as _arrow
+from kit.views.spacetime import cross as _cross
+from kit.views.spacetime import dot as _dot
+from kit.views.spacetime import tag as _text
 
-HEAD = 7
 BESIDE = 38
 LEGEND = (
     "message @ its epoch",
@@ -95,22 +97,6 @@ def spacetime_text(scene: Scene) -> str:
 
 
 # -- lines ----------------------------------------------------------------------------------------
-
-
-def _arrow(x1: float, y1: float, x2: float, y2: float) -> str:
-    """The path of a line with an open head at its second end."""
-    far = hypot(x2 - x1, y2 - y1) or 1.0
-    ux, uy = (x2 - x1) / far, (y2 - y1) / far
-    left = x2 - HEAD * ux + HEAD * uy / 2, y2 - HEAD * uy - HEAD * ux / 2
-    right = x2 - HEAD * ux - HEAD * uy / 2, y2 - HEAD * uy + HEAD * ux / 2
-    return (
-        f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
-        f"M{left[0]:.1f} {left[1]:.1f}L{x2:.1f} {y2:.1f}L{right[0]:.1f} {right[1]:.1f}"
-    )
-
-
-def _text(words: str, at: float, y: float, kind: str = "tag", anchor: str = "middle") -> Frag:
-    return h("text", words, x=round(at, 1), y=round(y, 1), text_anchor=anchor, class_=kind)
 
 
 def _life(found: Layout, node: str) -> Frag:
@@ -263,14 +249,6 @@ def _done(event: Delivered) -> str:
 
 def _at(epoch: int | None) -> str:
     return "–" if epoch is None else f"@{epoch}"
-
-
-def _dot(at: float, y: float) -> Frag:
-    return h("circle", cx=at, cy=y, r=3.5, class_="dot")
-
-
-def _cross(at: float, y: float) -> Frag:
-    return h("path", d=f"M{at - 5} {y - 5}l10 10M{at - 5} {y + 5}l10 -10", class_="cross")
 
 
 def _alarms(scene: Scene, found: Layout) -> list[Frag]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.panels.broken import broken
-from kit.views.fragment import Frag, h
+from kit.views.fragment import Frag
 from kit.views.panel import Panel, Scene
+from kit.views.parts import badge, badges
 
 
 def _verdict(scene: Scene) -> str:
@@ -16,23 +17,14 @@ def _verdict(scene: Scene) -> str:
 def draw_status(scene: Scene) -> Frag:
     """Draw three badges, each a word and a shape as well as a colour."""
     rest, wrong = facts.at_rest(scene.model, scene.state), _verdict(scene)
-    return h(
-        "ul",
-        h("li", f"epoch {facts.epoch(scene.model, scene.state)}", k="badge:epoch", class_="plain"),
-        h(
-            "li",
-            "= reads equal writes" if rest else "… the range moves: reads differ from writes",
-            k="badge:rest",
-            class_="badge" if rest else "badge busy",
-        ),
-        h(
-            "li",
-            f"! broken: {wrong}" if wrong else "✓ all promises kept so far",
-            k="badge:lamps",
-            class_="badge broken" if wrong else "badge",
-        ),
-        class_="badges",
-        aria_label="status",
+    return badges(
+        facts.epoch(scene.model, scene.state),
+        badge("rest", "= reads equal writes")
+        if rest
+        else badge("rest", "… the range moves: reads differ from writes", "busy"),
+        badge("lamps", f"! broken: {wrong}", "broken")
+        if wrong
+        else badge("lamps", "✓ all promises kept so far"),
     )
 
 

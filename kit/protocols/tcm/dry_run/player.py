@@ -26,12 +26,13 @@ from kit.protocols.tcm.dry_run.history import (
 )
 from kit.protocols.tcm.facts import dry_run as facts_rehearsal
 from kit.protocols.tcm.facts.dry_run import Load, Pair, Planned
-from kit.protocols.tcm.panels.dry_run import MOST_NODES, counted, volume
+from kit.protocols.tcm.panels.dry_run import MOST_NODES
 from kit.protocols.tcm.rules.operations import FORM, Operation, parse_operation
 from kit.protocols.tcm.rules.steps import SHAPES, Shape
 from kit.ring.replication import Keyspace
 from kit.ring.sizes import Stored
 from kit.views.fragment import Frag, h
+from kit.views.parts import counted, volume
 from kit.views.static import static_html
 from kit.widgets.player import Player
 

@@ -12,7 +12,7 @@ from kit.protocols.tcm.facts import dry_run as facts_rehearsal
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.dry_run import Pair
 from kit.protocols.tcm.lessons.clusters import cluster_of
-from kit.protocols.tcm.panels.dry_run import counted, volume
+from kit.views.parts import counted, volume
 from kit.views.question import Question
 
 

@@ -12,11 +12,11 @@ from kit.protocols.tcm.facts import dry_run as facts_rehearsal
 from kit.protocols.tcm.facts.dry_run import Load, Loss, Pair, Planned
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
+from kit.views.parts import bulb, counted, heads, volume
 
 MOST_NODES = 12
 """Nodes named in a line or a table; the others are counted."""
 MOST_RANGES = 3
-UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def rehearsed(scene: Scene) -> bool:
@@ -24,30 +24,9 @@ def rehearsed(scene: Scene) -> bool:
     return facts_rehearsal.rehearsed(scene.model)
 
 
-def volume(size: int | None) -> str:
-    """Bytes in words: ``1.5 GiB``; unknown ones as a question mark."""
-    if size is None:
-        return "?"
-    if size < 1024:
-        return "1 byte" if size == 1 else f"{size} bytes"
-    amount = float(size)
-    for unit in UNITS:
-        amount /= 1024
-        if amount < 1024 or unit == UNITS[-1]:
-            break
-    return f"{amount:,.1f} {unit}"
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 range``, ``12 ranges``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def bulb(good: bool, sign: str = "!") -> Frag:
-    """A lamp: a sign and a shape as well as a colour."""
-    kind = "bulb" if good else "bulb broken" if sign == "!" else "bulb waits"
-    words = "yes" if good else "no" if sign == "!" else "not yet"
-    return h("span", "✓" if good else sign, class_=kind, role="img", aria_label=words)
+def _yes(good: bool, sign: str = "!") -> Frag:
+    """A bulb: yes, no, or (with another sign) not yet."""
+    return bulb("✓", "yes") if good else bulb(sign, "no" if sign == "!" else "not yet")
 
 
 # -- what may begin -------------------------------------------------------------------------------
@@ -69,7 +48,7 @@ def _operation(one: Planned) -> Frag:
     waits = one.refusal is not None
     return h(
         "li",
-        bulb(not waits, "…") if one.status == "planned" else bulb(True),
+        _yes(not waits, "…") if one.status == "planned" else _yes(True),
         h(
             "span",
             h("b", one.operation.title),
@@ -98,7 +77,7 @@ def _reason(refusal: Refusal) -> str:
 def _pair(one: Pair) -> Frag:
     return h(
         "li",
-        bulb(one.refusal is None),
+        _yes(one.refusal is None),
         h("span", _together(one)),
         k=f"pair:{one.first.text}:{one.second.text}",
         class_="lamp" if one.refusal is None else "lamp bad",
@@ -146,14 +125,11 @@ def draw_deaths(scene: Scene) -> Frag:
     lost = facts_rehearsal.losses(scene.model, scene.state)
     return h(
         "div",
-        h("p", bulb(not any(fragile(scene))), h("span", verdict(scene)), class_="lamp"),
+        h("p", _yes(not any(fragile(scene))), h("span", verdict(scene)), class_="lamp"),
         h(
             "table",
             h("caption", "One more death, by consistency level"),
-            h(
-                "thead",
-                h("tr", [h("th", word, scope="col") for word in ("level", "of", "breaks with")]),
-            ),
+            heads("level", "of", "breaks with"),
             h("tbody", [_loss(one) for one in lost]),
         ),
     )
@@ -164,7 +140,7 @@ def _loss(one: Loss) -> Frag:
         "tr",
         h("th", one.level, scope="row"),
         h("td", f"{', '.join(one.keyspaces)}: {one.side}"),
-        h("td", bulb(one.ok), h("span", f" {_breaks(one)}")),
+        h("td", _yes(one.ok), h("span", f" {_breaks(one)}")),
         k=f"loss:{','.join(one.keyspaces)}:{one.side}:{one.level}",
     )
 
@@ -210,7 +186,7 @@ def draw_traffic(scene: Scene) -> Frag:
             h(
                 "table",
                 h("caption", "Bytes and streams by node"),
-                h("thead", h("tr", [h("th", word, scope="col") for word in HEADS])),
+                heads(*HEADS),
                 h("tbody", [_load(one) for one in shown]),
                 class_="figures",
             ),

@@ -9,6 +9,7 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import Applied, BarrierRow
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
+from kit.views.parts import bulb, scroll
 
 COLUMNS = 6
 MOST_NODES = 24
@@ -34,8 +35,8 @@ def draw_epochs(scene: Scene) -> Frag:
     start = last - len(facts.log(scene.model, scene.state))
     columns = range(max(start, last - COLUMNS + 1), last + 1)
     shown = _concerned(nodes, last) if len(nodes) > MOST_NODES else list(nodes)
-    return h(
-        "div",
+    return scroll(
+        "applied epochs",
         h(
             "table",
             h("caption", f"Applied epochs{_barrier_word(asked)}"),
@@ -62,10 +63,6 @@ def draw_epochs(scene: Scene) -> Frag:
         ),
         _rest(nodes, shown),
         meters(waits),
-        class_="scroll",
-        tabindex=0,
-        role="region",
-        aria_label="applied epochs",
     )
 
 
@@ -133,18 +130,12 @@ def _meter(row: BarrierRow) -> Frag:
     missing = f"; missing {', '.join(row.missing)}" if row.missing else ""
     return h(
         "li",
-        h(
-            "span",
-            "✓" if row.met else "…",
-            class_="bulb" if row.met else "bulb waits",
-            role="img",
-            aria_label="met" if row.met else "waits",
-        ),
+        bulb("✓", "met") if row.met else bulb("…", "waits"),
         h("span", f"{where} "),
         h("b", f"{count} of {of}"),
         h("small", f" needs {row.needed}{missing}"),
         k=f"ack:{row.keyspace}:{row.left}:{row.right}:{row.dc or ''}:{row.epoch}",
-        class_="meter met" if row.met else "meter",
+        class_="meter",
     )
 
 

@@ -7,6 +7,7 @@ from kit.protocols.tcm.facts.memo import kept
 from kit.protocols.tcm.facts.moment import RangeRow
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
+from kit.views.parts import heads, scroll
 
 MOST_LISTED = 4096
 CHUNK = 32
@@ -23,14 +24,10 @@ def search(scene: Scene, keyspace: str, count: int) -> Frag:
             "find a token, range or node ",
             h("input", type="search", data_filter=True, autocomplete="off"),
         ),
-        h(
-            "div",
+        scroll(
+            "ranges found",
             [_chunk(scene, keyspace, first) for first in range(0, shown, CHUNK)],
-            data_find=True,
-            class_="scroll found",
-            tabindex=0,
-            role="region",
-            aria_label="ranges found",
+            searched=True,
         ),
         h("p", f"{rest} further ranges are not in this list.", class_="soft") if rest else None,
         k=f"search:{keyspace}",
@@ -75,10 +72,7 @@ def summary(scene: Scene, keyspace: str) -> Frag:
         h(
             "table",
             h("caption", "Ranges each node serves"),
-            h(
-                "thead",
-                h("tr", [h("th", word, scope="col") for word in ("node", "reads", "writes")]),
-            ),
+            heads("node", "reads", "writes"),
             h(
                 "tbody",
                 [

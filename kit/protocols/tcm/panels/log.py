@@ -6,6 +6,7 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.worked import worked_row
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
+from kit.views.parts import scroll
 
 LAST = 30
 
@@ -14,8 +15,8 @@ def draw_log(scene: Scene) -> Frag:
     """Draw the last epochs, newest first; say how many came before."""
     found = facts.log(scene.model, scene.state)
     shown, earlier = found[-LAST:], max(0, len(found) - LAST)
-    return h(
-        "div",
+    return scroll(
+        "epoch log",
         h(
             "p",
             h("b", f"epoch {facts.epoch(scene.model, scene.state)}"),
@@ -40,10 +41,6 @@ def draw_log(scene: Scene) -> Frag:
             class_="log",
         ),
         h("p", f"and {earlier} earlier epochs", class_="soft") if earlier else None,
-        class_="scroll",
-        tabindex=0,
-        role="region",
-        aria_label="epoch log",
     )
 
 

@@ -6,6 +6,7 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.logical import LogicalRow, logical
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
+from kit.views.parts import heads
 
 LOGICAL_ROWS = 24
 MOST_ROWS = 200
@@ -23,10 +24,7 @@ def draw_logical(scene: Scene) -> Frag:
         h(
             "table",
             h("caption", f"{name}: logical replicas"),
-            h(
-                "thead",
-                h("tr", [h("th", word, scope="col") for word in ("range", "reads", "writes")]),
-            ),
+            heads("range", "reads", "writes"),
             h("tbody", [_logical_row(name, one) for one in shown]),
         ),
         h("p", BOTH, class_="soft"),

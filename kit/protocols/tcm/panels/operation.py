@@ -14,6 +14,7 @@ from kit.protocols.tcm.rules.steps import COURSES, SHAPES, transitions
 from kit.views.diagrams import Transitions, diagram_text, draw
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
+from kit.views.parts import bulb, volume
 
 MOST = 40
 
@@ -91,17 +92,11 @@ def draw_streams(scene: Scene) -> Frag:
             [
                 h(
                     "li",
-                    h(
-                        "span",
-                        "✓" if row.done else "…",
-                        class_="bulb" if row.done else "bulb waits",
-                        role="img",
-                        aria_label="done" if row.done else "waits",
-                    ),
+                    bulb("✓", "done") if row.done else bulb("…", "waits"),
                     h("b", f"{', '.join(row.sources) or 'nobody'} → {row.target}"),
                     h("span", row.label),
                     h("small", row.keyspace),
-                    None if row.bytes is None else h("small", f"{row.bytes:,} bytes"),
+                    None if row.bytes is None else h("small", volume(row.bytes)),
                     k=f"stream:{operation.node}:{row.keyspace}:{row.left}:{row.right}:{row.target}",
                     class_="lamp",
                 )

@@ -15,6 +15,7 @@ from kit.protocols.tcm.facts.moment import RangeRow
 from kit.protocols.tcm.panels.large import search, summary
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
+from kit.views.parts import Mark, chip, counted, heads, moved, scroll, signed
 
 MOST_CHANGED = 100
 MOST_ROWS = 200
@@ -36,8 +37,7 @@ class Change(Struct, frozen=True):
 
     def text(self) -> str:
         """Write the group with signs: ``A, B, +X, -C``."""
-        marked = [f"+{name}" if name in self.added else name for name in self.order]
-        return ", ".join([*marked, *(f"−{name}" for name in self.removed)])
+        return signed(self.order, self.added, self.removed)
 
 
 def change(now: Sequence[str], before: Sequence[str] | None) -> Change:
@@ -153,7 +153,7 @@ def _keyspace(scene: Scene, name: str, *, hidden: bool, several: bool) -> Frag:
     if outside:
         rest = h(
             "details",
-            h("summary", f"the rest of the ring: {_count(len(outside), 'range')}"),
+            h("summary", f"the rest of the ring: {counted(len(outside), 'range')}"),
             _tables(name, outside, " (rest of the ring)"),
             k=f"rest:{name}",
             class_="rest",
@@ -189,10 +189,6 @@ def _inside(row: RangeRow, left: int, right: int) -> bool:
     return left <= row.left and row.right <= right
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def _difference(scene: Scene, rows: Iterable[Lines]) -> str:
     """Say for each token whether its replicas changed in this step."""
     if scene.before is None:
@@ -204,7 +200,7 @@ def _difference(scene: Scene, rows: Iterable[Lines]) -> str:
 def _moved(read: int, write: int) -> str:
     if not read and not write:
         return "Token by token: no replicas changed in this step."
-    return f"Token by token: reads changed in {_count(read, 'range')}, writes in {write}."
+    return f"Token by token: reads changed in {counted(read, 'range')}, writes in {write}."
 
 
 def _tables(keyspace: str, rows: Sequence[Lines], note: str) -> Frag:
@@ -226,7 +222,7 @@ def _table(keyspace: str, side: str, title: str, rows: Sequence[Lines]) -> Frag:
     return h(
         "table",
         h("caption", title),
-        h("thead", h("tr", h("th", "range", scope="col"), h("th", "replicas", scope="col"))),
+        heads("range", "replicas"),
         h("tbody", body),
         class_=f"placement {side}",
     )
@@ -241,7 +237,7 @@ def _row(keyspace: str, side: str, one: Lines, *, again: bool) -> Frag:
         h("th", row.label, lock_sign(row.locked_by), scope="row"),
         h("td", chips(f"{key}:", group, row.reads) or h("span", "nobody", class_="soft")),
         k=key,
-        class_="moved" if group.any else None,
+        class_=moved(group.any),
     )
 
 
@@ -262,27 +258,12 @@ def lock_sign(holder: str | None) -> Frag | None:
 
 def chips(prefix: str, group: Change, reads: Sequence[str]) -> list[Frag]:
     """Draw a chip a replica: a plus for one that came, a struck minus for one that went."""
-    found = []
+    drawn = []
     for name in group.order:
-        signs = ["chip"]
-        if name in group.added:
-            signs.append("added")
-        if name not in reads:
-            signs.append("pending")
-        found.append(
-            h(
-                "span",
-                f"+{name}" if name in group.added else name,
-                k=f"{prefix}{name}",
-                class_=" ".join(signs),
-                data_of=name,
-            )
-        )
-    found += [
-        h("span", f"−{name}", k=f"{prefix}{name}", class_="chip removed", data_of=name)
-        for name in group.removed
-    ]
-    return found
+        marks: list[Mark] = ["added"] if name in group.added else []
+        marks += ["pending"] if name not in reads else []
+        drawn.append(chip(name, *marks, key=f"{prefix}{name}"))
+    return drawn + [chip(name, "removed", key=f"{prefix}{name}") for name in group.removed]
 
 
 def _large_keyspace(scene: Scene, name: str, count: int, *, hidden: bool, several: bool) -> Frag:
@@ -297,19 +278,10 @@ def _large_keyspace(scene: Scene, name: str, count: int, *, hidden: bool, severa
         h("p", f"{name}: {facts.replication(model, name)}", class_="soft"),
         h(
             "p",
-            f"{count} ranges; {found.either} changed in this step and are shown.{more}",
+            f"{counted(count, 'range')}; {found.either} changed in this step and are shown.{more}",
             k=f"large:{name}",
         ),
-        h(
-            "div",
-            _tables(name, shown, ": changed"),
-            class_="scroll",
-            tabindex=0,
-            role="region",
-            aria_label="changed ranges",
-        )
-        if shown
-        else None,
+        scroll("changed ranges", _tables(name, shown, ": changed")) if shown else None,
         kept(model, ("search", state.tcm.events, name), lambda: search(scene, name, count)),
         kept(model, ("summary", state.tcm.events, name), lambda: summary(scene, name)),
         h(
@@ -337,7 +309,7 @@ def placements_text(scene: Scene) -> str:
         if count is not None:
             found = _changed(scene, name)[0]
             rest = f"; {found.either - len(shown)} more did" if found.either > len(shown) else ""
-            same = _count(count - found.either, "range")
+            same = counted(count - found.either, "range")
             parts.append(f"  {same} did not change and are not listed{rest}.")
         elif scene.before is not None:
             parts.append(f"  {_difference(scene, shown)}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.panels.dry_run import counted, fragile, rehearsed
-from kit.views.fragment import Frag, h
+from kit.protocols.tcm.panels.dry_run import fragile, rehearsed
+from kit.views.fragment import Frag
 from kit.views.frame import scene_verdicts
 from kit.views.panel import Panel, Scene
+from kit.views.parts import badge, badges, counted
 
 
 def resting(scene: Scene) -> bool:
@@ -19,24 +20,15 @@ def draw_status(scene: Scene) -> Frag:
     """Draw three badges, each a word and a shape as well as a colour."""
     rest = resting(scene)
     broken = [verdict.title for verdict in scene_verdicts(scene) if not verdict.ok]
-    return h(
-        "ul",
-        h("li", f"epoch {facts.epoch(scene.model, scene.state)}", k="badge:epoch", class_="plain"),
-        h(
-            "li",
-            "= at rest: reads equal writes" if rest else "… in transition",
-            k="badge:rest",
-            class_="badge" if rest else "badge busy",
-        ),
-        h(
-            "li",
-            f"! broken: {'; '.join(broken)}" if broken else "✓ all properties hold",
-            k="badge:lamps",
-            class_="badge broken" if broken else "badge",
-        ),
+    return badges(
+        facts.epoch(scene.model, scene.state),
+        badge("rest", "= at rest: reads equal writes")
+        if rest
+        else badge("rest", "… in transition", "busy"),
+        badge("lamps", f"! broken: {'; '.join(broken)}", "broken")
+        if broken
+        else badge("lamps", "✓ all properties hold"),
         _fragile(scene) if rehearsed(scene) else None,
-        class_="badges",
-        aria_label="status",
     )
 
 
@@ -44,11 +36,10 @@ def _fragile(scene: Scene) -> Frag:
     """Draw whether one more death would break a quorum."""
     nodes, broken = fragile(scene)
     if broken:
-        words = f"! {counted(broken, 'range')} without a quorum"
-    else:
-        words = f"! {counted(nodes, 'node')} must not die" if nodes else "✓ survives any one death"
-    kind = "badge broken" if broken else "badge busy" if nodes else "badge"
-    return h("li", words, k="badge:deaths", class_=kind)
+        return badge("deaths", f"! {counted(broken, 'range')} without a quorum", "broken")
+    if nodes:
+        return badge("deaths", f"! {counted(nodes, 'node')} must not die", "busy")
+    return badge("deaths", "✓ survives any one death")
 
 
 def status_text(scene: Scene) -> str:

@@ -13,13 +13,14 @@ import pytest
 import kit
 from kit.operators.importers.opening import import_texts, open_ring
 from kit.protocols.tcm.dry_run.player import Rehearsed, opened
-from kit.protocols.tcm.panels.dry_run import MOST_NODES, volume
+from kit.protocols.tcm.panels.dry_run import MOST_NODES
 from kit.protocols.tcm.rules.operations import parse_operation
 from kit.ring.replication import Keyspace, SimpleStrategy
 from kit.views.export import export_html
 from kit.views.fragment import check_keys
 from kit.views.frame import frame
 from kit.views.panel import Scene
+from kit.views.parts import volume
 from kit.views.registry import for_model
 from kit.widgets import Player
 from tests.protocols.tcm.dry_run.samples import FILES, JOIN, KS, SHOP, cluster, hosts, printed
@@ -226,7 +227,7 @@ def test_names_of_a_cluster_are_only_text() -> None:
 @pytest.mark.parametrize(
     ("size", "words"),
     [
-        *((None, "?"), (0, "0 bytes"), (1, "1 byte"), (1023, "1023 bytes"), (1024, "1.0 KiB")),
+        *((None, "?"), (0, "0 bytes"), (1, "1 byte"), (1023, "1,023 bytes"), (1024, "1.0 KiB")),
         *((1536, "1.5 KiB"), (5 * 2**30, "5.0 GiB"), (3 * 2**50, "3.0 PiB")),
     ],
 )

@@ -1,0 +1,90 @@
+"""Parts that the panels of all families share: chips, bulbs, badges, tables, counts and sizes.
+
+Each is drawn with a sign or a shape beside its colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from kit.views.fragment import Frag, Kid, h
+
+Mark = Literal["added", "removed", "pending", "small"]
+SIGNS: dict[Mark, str] = {"added": "+", "removed": "−"}
+BULBS = {"✓": "bulb", "!": "bulb broken"}
+UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def chip(name: str, *marks: Mark, key: str) -> Frag:
+    """Draw a replica; one that came has a plus, one that went a minus, a pending one two edges."""
+    sign = "".join(SIGNS.get(mark, "") for mark in marks)
+    return h("span", f"{sign}{name}", k=key, class_=" ".join(("chip", *marks)), data_of=name)
+
+
+def signed(names: Sequence[str], added: Iterable[str], removed: Iterable[str]) -> str:
+    """Write a group with the signs of its chips: ``B, C, +X, −A``."""
+    came = set(added)
+    marked = [f"+{name}" if name in came else name for name in names]
+    return ", ".join([*marked, *(f"−{name}" for name in removed)])
+
+
+def bulb(sign: str, label: str) -> Frag:
+    """Draw a bulb: lit for ✓, broken for !, waiting for any other sign; ``label`` says it."""
+    return h("span", sign, class_=BULBS.get(sign, "bulb waits"), role="img", aria_label=label)
+
+
+def badge(key: str, words: str, kind: Literal["", "busy", "broken"] = "") -> Frag:
+    """Draw a badge of the status line."""
+    return h("li", words, k=f"badge:{key}", class_=f"badge {kind}".rstrip())
+
+
+def badges(epoch: int, *items: Frag | None) -> Frag:
+    """Draw the status line: the epoch, then the badges."""
+    first = h("li", f"epoch {epoch}", k="badge:epoch", class_="plain")
+    return h("ul", first, *items, class_="badges", aria_label="status")
+
+
+def scroll(label: str, *kids: Kid, kind: str = "", searched: bool = False) -> Frag:
+    """Draw a part that scrolls when it is large; keys reach it, and it has a name.
+
+    A ``searched`` one is the list of a search box.
+    """
+    return h(
+        "div",
+        *kids,
+        class_=f"scroll {kind}".rstrip(),
+        tabindex=0,
+        role="region",
+        aria_label=label,
+        data_find=searched,
+    )
+
+
+def heads(*words: str) -> Frag:
+    """Draw the head of a table."""
+    return h("thead", h("tr", [h("th", word, scope="col") for word in words]))
+
+
+def moved(changed: bool) -> str | None:
+    """The class of a row that the step changed."""
+    return "moved" if changed else None
+
+
+def counted(number: int, noun: str) -> str:
+    """Write how many: ``1 range``, ``1,024 ranges``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def volume(size: int | None) -> str:
+    """Write bytes: ``1.5 GiB``; unknown ones as a question mark."""
+    if size is None:
+        return "?"
+    if size < 1024:
+        return counted(size, "byte")
+    amount = float(size)
+    for unit in UNITS:
+        amount /= 1024
+        if amount < 1024 or unit == UNITS[-1]:
+            break
+    return f"{amount:,.1f} {unit}"

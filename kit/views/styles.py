@@ -1,0 +1,108 @@
+"""The style sheets: of the page, of drawings that stand alone, and of stored output.
+
+Generic rules lie in ``kit/views/css``, those of a family's panels in its ``panels/css``, each as
+``page.css``, ``drawing.css`` and ``stored.css``. A sheet is written a declaration a line; what is
+sent has neither comments nor layout.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from kit.engine.family import families
+from kit.views.palette import INK_ON, LIGHT, OUTLINE, SIGNS, lab_colours, page_colours
+
+FOLDER = Path(__file__).resolve().parent / "css"
+FIRST = ("root", "shell", "question", "frame", "tables", "parts", "search")
+LAST = ("projector", "compare", "narrow", "forced-colors")
+"""Sheets of the page before and after those of the families: later rules win."""
+
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+_VARIABLE = re.compile(r"var\(--([a-z-]+)\)")
+
+
+class StoredRule(Struct, frozen=True):
+    """A rule of stored output: ``tag`` or else all ``classes`` that an element needs for it."""
+
+    tag: str
+    classes: frozenset[str]
+    declarations: str
+
+
+@cache
+def page_style() -> str:
+    """What an exported page needs."""
+    drawings = "".join(_inside_player(rule) for rule in drawing_rules())
+    names = [FOLDER / f"{name}.css" for name in FIRST]
+    names += [*_of_families("page"), *(FOLDER / f"{name}.css" for name in LAST)]
+    return page_colours() + drawings + "".join(map(_sent, names))
+
+
+@cache
+def widget_style() -> str:
+    """The same, and what JupyterLab needs beside."""
+    return page_style() + lab_colours() + _sent(FOLDER / "controls.css")
+
+
+@cache
+def drawing_rules() -> tuple[str, ...]:
+    """The rules of drawings, one each."""
+    sheets = [FOLDER / "drawing.css", *_of_families("drawing")]
+    return tuple(found[0] for found in _RULE.finditer("".join(map(_sent, sheets))))
+
+
+@cache
+def stored_rules() -> tuple[StoredRule, ...]:
+    """The rules of stored output, with the light theme's colours in place."""
+    colours = {**LIGHT, **SIGNS, "outline": OUTLINE}
+    colours |= {f"on-{name}": colour for name, colour in INK_ON.items()}
+    sheets = [FOLDER / "stored.css", *_of_families("stored")]
+    rules = []
+    for selector, body in _RULE.findall("".join(map(_sent, sheets))):
+        tag, *classes = selector.strip().split(".")
+        declarations = _VARIABLE.sub(lambda name: colours[name[1]], body)
+        rules.append(StoredRule(tag, frozenset(classes), declarations))
+    return tuple(rules)
+
+
+def sheets() -> Iterator[Path]:
+    """Yield every style sheet there is."""
+    yield from sorted(FOLDER.glob("*.css"))
+    for kind in ("page", "drawing", "stored"):
+        yield from _of_families(kind)
+
+
+def _of_families(kind: str) -> list[Path]:
+    found = (family.folder / "panels" / "css" / f"{kind}.css" for family in families())
+    return [path for path in found if path.is_file()]
+
+
+def _sent(path: Path) -> str:
+    """A sheet without comments and layout."""
+    text = _COMMENT.sub("", path.read_text(encoding="utf-8"))
+    return "".join(_tight(line.strip()) for line in text.splitlines()).replace(";}", "}")
+
+
+def _tight(line: str) -> str:
+    """A line of a sheet; only in a declaration no space is needed after a colon."""
+    if line.endswith("{"):
+        return line.removesuffix(" {").replace(", ", ",") + "{"
+    name, colon, value = line.partition(": ")
+    return f"{name}:{value}".replace(", ", ",") if colon and line.endswith(";") else line
+
+
+def _inside_player(rule: str) -> str:
+    """Confine a rule for drawings to the drawings of a player."""
+    selectors, _, body = rule.partition("{")
+    return ",".join(_confined(selectors.split(","))) + "{" + body
+
+
+def _confined(selectors: Iterable[str]) -> Iterator[str]:
+    for selector in selectors:
+        yield ".kp svg" if selector == "svg" else f".kp svg {selector}"

@@ -1,0 +1,131 @@
+// A picture shows one frame and turns it into the next: parts are matched by their keys.
+// Attributes that begin with data-my- belong to this module; everything else is the kernel's.
+
+import { animate, calm, places } from "./motion.js";
+
+const HEAD = /^<(\w+) data-k="([^"]*)"/;
+const FOCUSABLE = "button,input,select,summary,[tabindex]";
+
+export const all = (root, selector) => [...root.querySelectorAll(selector)];
+
+export class Picture {
+  live = new Map(); // elements by key; each carries in `keyed` its key, tag, text and frame
+  frame = 0;
+  animations = [];
+
+  constructor(box, store) {
+    this.box = box;
+    this.store = store;
+  }
+
+  clear() {
+    this.root = undefined;
+    this.live.clear();
+    this.box.replaceChildren();
+  }
+
+  // Show a frame. Returns where everything was, for animate() once nothing more will move.
+  show(id, animated) {
+    if (this.root?.keyed.id === id) return null;
+    this.animations.forEach((animation) => animation.cancel());
+    const seen = animated && !calm.matches && this.box.offsetParent;
+    const before = seen ? places([...this.live.values()]) : null;
+    this.keepFocus(() => this.morphTo(id));
+    return before;
+  }
+
+  animate(before) {
+    this.animations = animate([...this.live.values()], before);
+  }
+
+  // Where the focused part goes, the next one that stays gets the focus.
+  keepFocus(change) {
+    const active = this.box.contains(document.activeElement) ? document.activeElement : null;
+    const stops = active ? all(this.box, FOCUSABLE) : [];
+    change();
+    if (!active || document.activeElement === active) return;
+    const order = [...stops.slice(stops.indexOf(active)), ...stops];
+    const next = order.find((element) => element.isConnected) || this.box;
+    next.focus({ preventScroll: true });
+  }
+
+  morphTo(id) {
+    this.frame += 1;
+    this.left = [];
+    this.store.trim();
+    const root = this.element(id);
+    if (root !== this.root) this.box.replaceChildren((this.root = root));
+    for (const element of this.left) if (element.keyed.frame !== this.frame) this.drop(element);
+  }
+
+  // The element of a text: the one with its key, if there is one, made equal to the text.
+  element(id) {
+    const [, tag, key] = HEAD.exec(this.store.texts[id]);
+    let element = this.live.get(key);
+    if (element?.keyed.tag !== tag) {
+      element = this.store.template(id).cloneNode(false);
+      element.keyed = { key, tag };
+      this.live.set(key, element);
+    }
+    if (element.keyed.id !== id) {
+      element.keyed.id = id;
+      this.morph(element, this.store.template(id));
+    }
+    element.keyed.frame = this.frame;
+    return element;
+  }
+
+  morph(element, like) {
+    copyAttributes(element, like);
+    const old = [...element.childNodes];
+    const plain = old.filter((node) => !node.keyed);
+    const wanted = new Set([...like.childNodes].map((node) => this.child(node, plain)));
+    plain.forEach((node) => node.remove());
+    this.left.push(...old.filter((node) => node.keyed && !wanted.has(node)));
+    arrange(element, wanted);
+  }
+
+  // A comment stands for a keyed part; any other node takes the place of one of its kind.
+  child(node, plain) {
+    if (node.nodeType === Node.COMMENT_NODE) return this.element(Number(node.data));
+    const i = plain.findIndex((other) => other.nodeName === node.nodeName);
+    const child = i < 0 ? node.cloneNode(false) : plain.splice(i, 1)[0];
+    if (node.nodeType === Node.ELEMENT_NODE) this.morph(child, node);
+    else if (child.data !== node.data) child.data = node.data;
+    return child;
+  }
+
+  drop(element) {
+    element.remove();
+    for (const part of [element, ...all(element, "[data-k]")])
+      if (this.live.get(part.keyed.key) === part) this.live.delete(part.keyed.key);
+  }
+}
+
+function copyAttributes(element, like) {
+  for (const { name, value } of like.attributes) {
+    const kept = element.isConnected && isReaders(element, name);
+    if (element.getAttribute(name) !== value && !kept) element.setAttribute(name, value);
+  }
+  for (const { name } of [...element.attributes])
+    if (!like.hasAttribute(name) && !isReaders(element, name)) element.removeAttribute(name);
+}
+
+// Whether an attribute holds what the reader chose, which a frame must not take back.
+function isReaders(element, name) {
+  if (name === "open") return element.tagName === "DETAILS";
+  if (name === "hidden") return element.hasAttribute("data-choice");
+  if (name === "tabindex" || name === "aria-pressed") return element.hasAttribute("data-roving");
+  return name.startsWith("data-my-");
+}
+
+// Put the children in order; moveBefore keeps focus and scroll positions where there is one.
+function arrange(element, wanted) {
+  let next = element.firstChild;
+  for (const node of wanted) {
+    if (node === next) next = next.nextSibling;
+    else if (element.moveBefore && element.isConnected && node.isConnected)
+      element.moveBefore(node, next);
+    else element.insertBefore(node, next);
+  }
+}

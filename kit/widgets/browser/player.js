@@ -1,0 +1,284 @@
+// The player: which moment is shown, how one goes to another, and what the controls do.
+
+import { branches, markDifferences, offer, parting, pathTo, unmark } from "./branches.js";
+import { Choices } from "./choices.js";
+import { FragmentStore } from "./fragments.js";
+import { all, Picture } from "./picture.js";
+import { Voice } from "./voice.js";
+import { Wire } from "./wire.js";
+
+const SETTLED = 200; // milliseconds after which the kernel hears where the reader is
+
+export class Player {
+  at = 0;
+  tip = 0;
+  other = -1; // the last moment of the branch to compare with; -1: none
+  path = [0];
+  unfolded = false;
+
+  constructor(model, box) {
+    box.innerHTML = model.get("shell"); // written by the escaping builder
+    this.model = model;
+    this.isLive = model.get("live");
+    this.root = box.firstChild;
+    this.range = this.control("scrub");
+    this.ask = this.part("ask");
+    this.help = this.part("help");
+    this.store = new FragmentStore();
+    this.main = new Picture(this.part("stage"), this.store);
+    this.side = new Picture(this.part("side"), this.store);
+    this.choices = new Choices(this.root);
+    this.voice = new Voice(this.root, (name) => this.part(name));
+    this.wire = new Wire(model, this.store, this);
+  }
+
+  control(name) {
+    return this.root.querySelector(`[data-do="${name}"]`);
+  }
+
+  part(name) {
+    return this.root.querySelector(`.kp-${name}`);
+  }
+
+  isPressed(name) {
+    return this.control(name).getAttribute("aria-pressed") === "true";
+  }
+
+  press(name, on) {
+    this.control(name).setAttribute("aria-pressed", String(on));
+  }
+
+  close() {
+    this.pause();
+    this.wire.close();
+  }
+
+  // -- what the kernel sends
+
+  begin({ at, tip }) {
+    const start = this.model.get("start");
+    this.pause();
+    this.voice.hush();
+    this.ask.hidden = true;
+    this.other = -1;
+    this.choices.forget();
+    this.main.clear();
+    this.side.clear();
+    this.at = this.store.moments[start] ? start : at;
+    this.follow(tip, this.at);
+    this.show(false);
+  }
+
+  moveTo({ at, tip }) {
+    const { parent, question } = this.store.moments[at];
+    const hidden = this.isPressed("predict") && parent === this.at && question !== null;
+    this.follow(tip, at);
+    if (hidden) {
+      this.show(false);
+      this.inquire(at);
+    } else if (at === this.at) this.show(false);
+    else this.go(at, true);
+  }
+
+  refused(why) {
+    this.pause();
+    this.voice.tell(why, this.used);
+  }
+
+  // Show a moment that the page's address names.
+  visit(id) {
+    this.wire.then(() => {
+      if (!this.store.moments[id]) return;
+      this.follow(this.tip, id);
+      this.go(id, false);
+    });
+  }
+
+  // -- where one is
+
+  get step() {
+    return this.path.indexOf(this.at);
+  }
+
+  get isEnd() {
+    return this.at === this.path.at(-1);
+  }
+
+  pathTo(leaf) {
+    const isShown = (moment) => this.unfolded && (this.isLive || moment.root !== null);
+    return pathTo(leaf, this.store.moments, (moment) => !moment.inner || isShown(moment));
+  }
+
+  follow(leaf, id = leaf) {
+    this.tip = leaf;
+    this.path = this.pathTo(leaf);
+    if (!this.path.includes(id)) this.path = this.pathTo(id);
+  }
+
+  go(id, animated) {
+    if (id === undefined || id === this.at) return;
+    this.voice.hush();
+    this.ask.hidden = true;
+    this.asked = null;
+    this.at = id;
+    this.show(animated);
+  }
+
+  show(animated) {
+    const { root } = this.store.moments[this.at];
+    if (root === null) {
+      this.wire.need(this.at);
+      return;
+    }
+    const before = this.main.show(root, animated);
+    this.offerBranches();
+    this.compare();
+    this.choices.restore();
+    this.showStep();
+    if (before) this.main.animate(before);
+    clearTimeout(this.told);
+    this.told = setTimeout(() => this.wire.look(this.at, this.tip), SETTLED);
+  }
+
+  showStep() {
+    const last = this.path.length - 1;
+    const text = this.main.root.dataset.say || "";
+    this.range.max = last;
+    this.range.value = this.step;
+    this.range.setAttribute("aria-valuetext", `step ${this.step} of ${last}: ${text}`);
+    this.part("where").textContent = `${this.step} / ${last}`;
+    const isLast = this.step === last && !this.isLive;
+    const disable = (name, on) => this.control(name).setAttribute("aria-disabled", String(on));
+    for (const name of ["first", "back"]) disable(name, this.step === 0);
+    for (const name of ["step", "milestone", "play"]) disable(name, isLast);
+    this.control("unfold").hidden = !this.store.moments.some((moment) => moment.inner);
+    this.voice.speak(text);
+  }
+
+  // -- branches
+
+  offerBranches() {
+    const known = branches(this.store.moments, this.tip);
+    const others = known.filter(([leaf]) => leaf !== this.tip);
+    offer(this.control("branch"), known, this.tip);
+    offer(this.control("compare"), [[-1, "nothing"], ...others], this.other);
+    for (const name of ["branch", "compare"])
+      this.control(name).closest("label").hidden = known.length < 2;
+  }
+
+  chooseBranch(leaf) {
+    const { step } = this;
+    this.follow(leaf);
+    this.at = this.path[Math.min(step, this.path.length - 1)];
+    this.show(true);
+  }
+
+  // The compared branch stands beside this one, at the same step; what differs is marked.
+  compare() {
+    const { moments } = this.store;
+    const on = this.other >= 0 && this.other !== this.tip && moments[this.other] !== undefined;
+    unmark(this.root);
+    this.part("side").hidden = this.part("diff").hidden = !on;
+    if (!on) return;
+    const twin = this.pathTo(this.other);
+    this.side.show(moments[twin[Math.min(this.step, twin.length - 1)]].root, false);
+    this.part("diff").textContent = parting(this.path, twin, moments);
+    markDifferences(this.main, this.side);
+  }
+
+  // -- forwards and backwards
+
+  forward(big, control) {
+    if (this.isEnd) {
+      this.act(big ? "milestone" : "step", control);
+      return;
+    }
+    const { moments } = this.store;
+    const far = this.path.findIndex((id, i) => i > this.step && moments[id].milestone);
+    const id = big ? this.path.at(far) : this.path[this.step + 1];
+    if (this.isPressed("predict") && moments[id].question !== null) this.inquire(id);
+    else this.go(id, true);
+  }
+
+  backward(big) {
+    const { moments } = this.store;
+    const far = () => this.path.findLastIndex((id, i) => i < this.step && moments[id].milestone);
+    this.go(this.path[Math.max(0, big ? far() : this.step - 1)], true);
+  }
+
+  act(control, element) {
+    if (!this.isLive) {
+      this.voice.tell(this.model.get("closed"), element);
+      return;
+    }
+    this.used = element || null;
+    this.wire.act(control, this.at);
+  }
+
+  fork(element) {
+    const end = "This is the end of a branch. Acting here goes on; acting in the past forks.";
+    if (this.isEnd) this.voice.tell(end, element);
+    else this.act("fork", element);
+  }
+
+  play() {
+    if (this.playing) {
+      this.pause();
+      return;
+    }
+    this.press("play", true);
+    const next = () => (this.isEnd && !this.isLive ? this.pause() : this.forward());
+    this.playing = setInterval(next, 1000 / Number(this.control("speed").value));
+  }
+
+  pause() {
+    clearInterval(this.playing);
+    this.playing = 0;
+    this.press("play", false);
+  }
+
+  // -- predict, then reveal: the next step stays hidden until the reader has said what it will be
+
+  inquire(id) {
+    this.pause();
+    this.voice.hush();
+    this.asked = id;
+    this.ask.innerHTML = this.store.html(this.store.moments[id].question);
+    this.ask.hidden = false;
+    this.ask.querySelector("input").focus();
+    this.voice.speak(this.ask.querySelector("legend").textContent);
+  }
+
+  answer(isTried) {
+    const boxes = all(this.ask, "input");
+    const isRight = boxes.every((box) => box.checked === box.hasAttribute("data-right"));
+    const { because } = this.ask.firstChild.dataset;
+    this.go(this.asked, true);
+    this.range.focus();
+    this.voice.tell(isTried ? `${isRight ? "Right" : "Not so"}. ${because}` : because);
+  }
+
+  // -- modes
+
+  toggleHelp(opener) {
+    this.help.hidden = !this.help.hidden;
+    if (this.help.hidden) this.opener?.focus();
+    else {
+      this.opener = opener || document.activeElement;
+      this.help.focus();
+    }
+  }
+
+  toggleProjector() {
+    this.press("projector", !this.isPressed("projector"));
+    this.root.toggleAttribute("data-my-large", this.isPressed("projector"));
+  }
+
+  toggleUnfold() {
+    this.unfolded = !this.unfolded;
+    this.press("unfold", this.unfolded);
+    this.path = this.pathTo(this.tip);
+    this.at = this.path.findLast((id) => id <= this.at);
+    this.show(false);
+  }
+}

@@ -1,0 +1,38 @@
+// What the player says: in a note beside what was used, and to readers who listen.
+
+const PAUSE = 350; // milliseconds: of many fast steps only the last is spoken
+const MARGIN = 8;
+
+export class Voice {
+  constructor(root, part) {
+    this.root = root;
+    this.note = part("note");
+    this.spoken = part("live");
+    this.stage = part("stage");
+  }
+
+  speak(text) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.spoken.textContent = text;
+    }, PAUSE);
+  }
+
+  // Show a note below the control that was used, or over the stage.
+  tell(text, control) {
+    const { note } = this;
+    note.textContent = text;
+    note.hidden = false;
+    const there = control?.isConnected;
+    const frame = this.root.getBoundingClientRect();
+    const box = (there ? control : this.stage).getBoundingClientRect();
+    const room = frame.width - note.offsetWidth - MARGIN;
+    note.style.left = `${Math.max(MARGIN, Math.min(box.left - frame.left, room))}px`;
+    note.style.top = `${(there ? box.bottom : box.top) - frame.top + 6}px`;
+    this.speak(text);
+  }
+
+  hush() {
+    this.note.hidden = true;
+  }
+}

@@ -1,0 +1,24 @@
+// The entry in JupyterLab: anywidget calls render for each view of the widget.
+
+import { listen } from "./controls.js";
+import { Player } from "./player.js";
+
+function render({ model, el }) {
+  const player = new Player(model, el);
+  listen(player);
+  const shelf = requestAnimationFrame(() => quieten(el.closest(".kit-player")));
+  return () => {
+    cancelAnimationFrame(shelf);
+    player.close();
+  };
+}
+
+// JupyterLab acts on single letters also while one types into the controls beside the stage.
+function quieten(box) {
+  box?.addEventListener("keydown", (event) => {
+    const isModified = event.shiftKey || event.ctrlKey || event.metaKey || event.altKey;
+    if (!isModified && event.key !== "Tab" && event.key !== "Escape") event.stopPropagation();
+  });
+}
+
+export default { render };

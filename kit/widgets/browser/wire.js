@@ -1,0 +1,71 @@
+// The page's end of the wire; kit/views/wire.py describes what passes.
+
+export class Wire {
+  session = "";
+  sequence = 0;
+
+  constructor(model, store, player) {
+    Object.assign(this, { model, store, player });
+    this.queue = this.load(); // updates wait until what came before them has been unpacked
+    this.packed = () => this.then(() => this.load());
+    this.heard = (update) => this.then(() => this.receive(update));
+    model.on("change:pack", this.packed);
+    model.on("msg:custom", this.heard);
+  }
+
+  close() {
+    this.model.off("change:pack", this.packed);
+    this.model.off("msg:custom", this.heard);
+  }
+
+  then(next) {
+    this.queue = this.queue.then(next);
+  }
+
+  async load() {
+    const stream = new Blob([this.model.get("pack")]).stream();
+    const unpacked = stream.pipeThrough(new DecompressionStream("gzip"));
+    const pack = JSON.parse(await new Response(unpacked).text());
+    this.store.begin(pack);
+    this.session = pack.session;
+    this.sequence = pack.position.sequence;
+    this.player.begin(pack.position);
+    this.sync();
+  }
+
+  receive(update) {
+    const { texts, moments } = this.store;
+    if (update.session !== this.session) return;
+    if (update.base > texts.length || update.first > moments.length) {
+      this.sync();
+      return;
+    }
+    this.store.add(update);
+    if (update.position) {
+      this.sequence = update.position.sequence;
+      this.player.moveTo(update.position);
+    } else if (update.first <= this.player.at) this.player.show(false);
+    if (update.error) this.player.refused(update.error);
+  }
+
+  sync() {
+    const { texts, moments } = this.store;
+    this.say("sync", { texts: texts.length, moments: moments.length, session: this.session });
+  }
+
+  act(control, at) {
+    this.say("act", { control, at, have: this.store.texts.length });
+  }
+
+  need(moment) {
+    this.say("need", { moment });
+  }
+
+  look(at, tip) {
+    this.say("look", { position: { at, tip, sequence: this.sequence } });
+  }
+
+  say(message, fields) {
+    this.model.send({ message, ...fields });
+  }
+}

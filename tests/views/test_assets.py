@@ -1,0 +1,109 @@
+"""What is sent to the browser: one module, one style sheet, small, and nothing that is not used."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from kit.engine.family import PROTOCOLS
+from kit.views.assets import FOLDER, page_module, widget_module
+from kit.views.styles import page_style, sheets, stored_rules, widget_style
+from kit.widgets import stage
+
+MOST_MODULE, MOST_STYLE = 22_000, 19_500  # bytes that are sent
+WIDEST = 100
+FETCHING = ("import ", "fetch(", "XMLHttpRequest", "eval(", "Function(", "http:", "https:")
+SOURCES = sorted(FOLDER.glob("*.js"))
+KIT = PROTOCOLS.parent
+
+
+def test_the_module_is_small_and_alone() -> None:
+    """What is sent is one module of few bytes that imports nothing and fetches nothing."""
+    for module in (widget_module(), page_module()):
+        assert len(module.encode()) <= MOST_MODULE
+        for word in (
+            "import ",
+            "fetch(",
+            "XMLHttpRequest",
+            "eval(",
+            "Function(",
+            "http:",
+            "https:",
+        ):
+            assert word not in module
+
+
+def test_the_style_is_small() -> None:
+    """The style sheets together are few bytes."""
+    assert len(page_style().encode()) < len(widget_style().encode()) <= MOST_STYLE
+
+
+def test_sources_are_for_reading() -> None:
+    """No line of a source for the browser is longer than a hundred characters."""
+    wide = [
+        f"{path.name}:{number}"
+        for path in [*SOURCES, *sheets()]
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > WIDEST
+    ]
+    assert not wide
+
+
+def test_every_module_is_sent() -> None:
+    """Each source is part of the widget or of the exported page, and no name is taken twice."""
+    both = widget_module() + page_module()
+    for path in SOURCES:
+        named = re.findall(
+            r"^export (?:class|function|const) (\w+)", path.read_text(), re.MULTILINE
+        )
+        assert all(name in both for name in named)
+    for module in (widget_module(), page_module()):
+        names = re.findall(r"(?:^|[;}])(?:async )?(?:class|function) (\w+)", module, re.MULTILINE)
+        assert len(names) == len(set(names))
+
+
+def test_what_is_between_quotes_is_sent_as_it_stands() -> None:
+    """Texts, templates and regular expressions keep their spaces."""
+    sent = page_module()
+    for path in SOURCES:
+        if path.name == "widget.js":
+            continue
+        code = re.sub(r"(^|\s)// .*", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        code = re.sub(r"^import .*", "", code, flags=re.MULTILINE)
+        for text in re.findall(r'"[^"\n]*"|`[^`]*`|(?<=[=(] )/[^/\n]+/|(?<=\()/[^/\n]+/', code):
+            assert text in sent
+
+
+def _words(folder: Path) -> set[str]:
+    """The words of all texts in the modules of a folder; class names are among them."""
+    constants = (
+        node.value
+        for path in sorted(folder.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    return {word for text in constants for word in text.split()}
+
+
+def _classes(path: Path) -> set[str]:
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    selectors = re.findall(r"([^{};]*)\{", text)
+    return {name for part in selectors for name in re.findall(r"\.([a-z][\w-]*)", part)}
+
+
+@pytest.mark.parametrize("path", tuple(sheets()), ids=lambda path: str(path.relative_to(KIT)))
+def test_what_is_styled_is_drawn(path: Path) -> None:
+    """Each class of a sheet is drawn by the generic stage or by the panels of its own family."""
+    words = _words(KIT / "views") | _words(KIT / "widgets")
+    if PROTOCOLS in path.parents:
+        words |= _words(path.parent.parent)
+    assert sorted(_classes(path) - words) == []
+
+
+def test_stored_rules_name_their_colours() -> None:
+    """In stored output no variable is left: there is no style sheet to give it a value."""
+    assert all("var(" not in rule.declarations for rule in stored_rules())
+    assert stage.Stage._css == widget_style()
