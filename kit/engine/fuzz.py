@@ -323,10 +323,9 @@ def _seeds(seeds: Iterable[int]) -> tuple[int, ...] | range:
     numbers = seeds if isinstance(seeds, range) else tuple(islice(seeds, MOST_LISTED + 1))
     most = MOST_SEEDS if isinstance(numbers, range) else MOST_LISTED
     if len(numbers) > most:
-        raise BadInput(
-            "seeds", len(numbers), f"at most {MOST_SEEDS} as a range, {MOST_LISTED} else"
-        )
-    for seed in numbers if isinstance(numbers, tuple) else numbers[:1]:
+        allowed = f"at most {MOST_SEEDS} as a range, {MOST_LISTED} else"
+        raise BadInput("seeds", len(numbers), allowed)
+    for seed in numbers if isinstance(numbers, tuple) else (*numbers[:1], *numbers[-1:]):
         if type(seed) is not int or seed < 0:
             raise BadInput("seeds", seed, "whole numbers from 0 on")
     return numbers

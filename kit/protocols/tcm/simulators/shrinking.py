@@ -11,6 +11,7 @@ from typing import Any
 
 from kit.engine.shrink import PropertyJudges, least, shrink
 from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.rules.history import node_of
 from kit.protocols.tcm.rules.metadata import Begin, Event
 from kit.protocols.tcm.simulators.columns import Columns
 from kit.protocols.tcm.simulators.driving import Driver
@@ -48,11 +49,6 @@ def smaller(model: TcmCluster, actions: Sequence[Any], column: str) -> tuple[Any
         return kept
     judged = tuple(p for p in columns.properties() if p.name == column)
     return shrink(model, kept, column, PropertyJudges(judged, (), (), ()))[0]
-
-
-def node_of(event: Event) -> str:
-    """The node whose operation an event belongs to."""
-    return event.operation.node if isinstance(event, Begin) else event.node
 
 
 def _fails(columns: Columns, events: tuple[Event, ...], column: str) -> tuple[Any, ...] | None:
