@@ -26,7 +26,7 @@ test-deep: setup programs ## the same, and the long tests
 bench: setup ## measure against the baselines, side by side (at most 5 minutes)
 	@$(PY) -m benchmarks
 
-spec: setup ## which requirement has which test; fails when one that is due has none
+spec: setup ## what is shown, partly shown (and what is missing), not yet; fails when a due one has no test
 	@$(PY) -m tests.spec
 
 lint: setup ## style, types and the storeys

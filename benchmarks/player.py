@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.figures import HEAD, Figure
@@ -20,7 +19,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.views.export import export_html
 from tests.widgets.browsing import launch
-from tests.widgets.laboratory import run_all, server
+from tests.widgets.laboratory import run_all, server, write_notebook
 from tools.programs import chromium
 
 CLICKS = 28
@@ -150,22 +149,18 @@ def compared(name: str, ours: list[float], theirs: list[float], aimed: bool) -> 
     )
 
 
-def notebook(folder: Path, *cells: str) -> None:
-    """Write ``player.ipynb``, a notebook of these code cells."""
-    made = nbformat.v4.new_notebook()
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    made.metadata["kernelspec"] = kernel
-    made.cells = [nbformat.v4.new_code_cell(text) for text in cells]
-    nbformat.write(made, folder / "player.ipynb")
-
-
 def in_the_browser(nodes: int, tokens: int) -> Iterator[Figure]:
     """The figures of one size of ring."""
     path = chromium()
     if path is None:
         raise SystemExit("benchmarks: no Chromium here; set KIT_CHROMIUM")
     folder = Path(tempfile.mkdtemp(prefix="kit-bench-"))
-    notebook(folder, CELL.format(bare=BARE, nodes=nodes, tokens=tokens), "bare", "player")
+    write_notebook(
+        folder / "player.ipynb",
+        CELL.format(bare=BARE, nodes=nodes, tokens=tokens),
+        "bare",
+        "player",
+    )
     with sync_playwright() as playwright, server(folder) as address:
         browser = launch(playwright, path)
         page = browser.new_page(viewport={"width": 1280, "height": 2400})

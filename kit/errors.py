@@ -47,7 +47,7 @@ class KitError(Exception):
         super().__init__(one_line(message))
 
 
-class BadInput(KitError):
+class BadInput(KitError, ValueError):
     """Something given from outside is not acceptable.
 
     `field` names the place (`nodes[2].tokens[0]`), `value` is what was given, `allowed` says what
@@ -64,11 +64,17 @@ class BadInput(KitError):
         return type(self), (self.field, self.value, self.allowed)
 
 
+class BadType(BadInput, TypeError):
+    """Something given from outside is of a wrong type."""
+
+
 def misfit(field: str, data: Any, error: Exception, allowed: str) -> BadInput:
     """The error for plain data that does not fit a type, naming the very place inside it.
 
     `error` is msgspec's, which ends in a path such as ``- at `$.nodes[2].tokens` ``.
     """
+    if isinstance(error.__cause__, BadInput):  # a struct that looks at its own fields
+        return error.__cause__
     reason, _, path = str(error).partition(" - at `$")
     for name, index in _PATH.findall(path):
         try:

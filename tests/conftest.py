@@ -72,13 +72,16 @@ def scratch(tmp_path: Path) -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse markers with an id that no requirement has."""
+    """Refuse markers with an id that no requirement has, or without what is missing."""
     known = read_requirements().statements
     for item in items:
         for mark in item.iter_markers("spec"):
             unknown = [name for name in mark.args if name not in known]
             if unknown or not mark.args:
                 raise pytest.UsageError(f"{item.nodeid}: unknown requirement id {unknown or '()'}")
+        for mark in item.iter_markers("partly"):
+            if len(mark.args) != 2 or mark.args[0] not in known or not mark.args[1]:
+                raise pytest.UsageError(f"{item.nodeid}: partly(id, what is missing): {mark.args}")
 
 
 def _forbidden(report: pytest.TestReport | pytest.CollectReport) -> None:

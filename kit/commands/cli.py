@@ -9,11 +9,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from functools import partial
-from typing import NoReturn
 
+from kit.commands.parsing import Parser
+from kit.edge.limits import shortage
 from kit.engine.family import families
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput, KitError, one_line
 
 FINE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 EXAMPLES = """\
@@ -28,17 +28,6 @@ examples
   python -m kit ring ring.json --json
   python -m kit plan ring.json join n5 --tokens 350
 """
-
-
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, and that guesses no options."""
-
-    def __init__(self, **options: object) -> None:
-        super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]  # passed on as is
-
-    def error(self, message: str) -> NoReturn:
-        """Raise instead of printing the usage."""
-        raise KitError(f"{self.prog}: {message}; {self.prog} --help tells what is allowed")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -58,6 +47,8 @@ def main(argv: list[str] | None = None) -> int:
         return FINE
     except OSError as error:
         return _complain(f"output: {error.strerror or error}", BAD_INPUT)
+    except MemoryError:
+        return _complain(shortage(), BAD_INPUT)
     except KeyboardInterrupt:
         return _complain("interrupted", INTERRUPTED)
     return status
@@ -65,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _complain(message: str, status: int) -> int:
     if sys.stderr is not None:
-        print(f"kit: {message}", file=sys.stderr)
+        print(f"kit: {one_line(message)}", file=sys.stderr)
     return status
 
 
@@ -105,8 +96,8 @@ def _run(words: list[str]) -> int:
     if options.command == "fuzz":
         return searches.fuzzed(
             asked,
-            seeds=options.seeds,
-            steps=options.steps,
+            seeds=_seeds(options.seeds),
+            steps=_count("--steps", options.steps),
             trace_file=options.trace,
             as_json=options.json,
         )
@@ -114,7 +105,7 @@ def _run(words: list[str]) -> int:
         asked,
         symmetry=options.symmetry,
         refines=options.refines,
-        most=options.max_states,
+        most=None if options.max_states is None else _count("--max-states", options.max_states),
         trace_file=options.trace,
         as_json=options.json,
     )
@@ -122,14 +113,14 @@ def _run(words: list[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     layout = argparse.RawDescriptionHelpFormatter
-    parser = _Parser(
+    parser = Parser(
         prog="python -m kit",
         description="Cluster metadata, step by step.",
         epilog=EXAMPLES,
         formatter_class=layout,
     )
     commands = parser.add_subparsers(
-        dest="command", required=True, parser_class=_Parser, metavar="COMMAND"
+        dest="command", required=True, parser_class=Parser, metavar="COMMAND"
     )
     listing = commands.add_parser("models", help="list the models")
     listing.add_argument("--json", action="store_true", help="the same as JSON")
@@ -145,7 +136,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     checking.add_argument(
         "--max-states",
-        type=partial(_count, "--max-states"),
         metavar="N",
         help="stop there (the search is then bounded)",
     )
@@ -157,15 +147,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_model(fuzzing)
     fuzzing.add_argument(
         "--seeds",
-        type=_seeds,
-        default=range(50),
+        default="0:50",
         metavar="FIRST:END",
         help="the seeds from FIRST up to END, which is left out (0:50 if not given)",
     )
     fuzzing.add_argument(
         "--steps",
-        type=partial(_count, "--steps"),
-        default=100,
+        default="100",
         metavar="N",
         help="so many steps a walk at most (100 if not given)",
     )

@@ -7,7 +7,6 @@ copies the notebooks that came with the package into `kit-notebooks/` of the cur
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import socket
@@ -17,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from kit.errors import BadInput, KitError
+from kit.commands.parsing import Parser
+from kit.errors import BadInput, KitError, one_line
 
 START = Path("notebooks/00-start-here.ipynb")
 FIRST_PORT = 8888
@@ -33,9 +33,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     if find_spec("jupyterlab") is None:
         raise KitError("JupyterLab is not installed here: pip install kit-cluster-metadata")
-    port = choose_port(options.port or FIRST_PORT)
-    if port != (options.port or FIRST_PORT):
-        _say(f"port {options.port or FIRST_PORT} is taken; using {port}")
+    wanted = FIRST_PORT if options.port is None else _port(options.port)
+    port = choose_port(wanted)
+    if port != wanted:
+        _say(f"port {wanted} is taken; using {port}")
     root = serving_root(Path(__file__).resolve().parent.parent, Path.cwd())
     window = not options.no_browser and has_window(os.environ, sys.platform)
     if not window:
@@ -59,11 +60,9 @@ def run(argv: Sequence[str] | None = None) -> int:
         return 2
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m kit lab", description="Open JupyterLab on the start notebook."
-    )
-    parser.add_argument("--port", type=_port, help=f"first port to try (default {FIRST_PORT})")
+def _parser() -> Parser:
+    parser = Parser(prog="python -m kit lab", description="Open JupyterLab on the start notebook.")
+    parser.add_argument("--port", help=f"first port to try (default {FIRST_PORT})")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     return parser
 
@@ -71,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
 def _port(text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) <= 5 and 1 <= int(text) <= 65535:
         return int(text)
-    raise argparse.ArgumentTypeError(str(BadInput("--port", text, "an integer from 1 to 65535")))
+    raise BadInput("--port", text, "an integer from 1 to 65535")
 
 
 def choose_port(first: int) -> int:
@@ -159,7 +158,7 @@ def _is_root() -> bool:
 
 
 def _say(text: str) -> None:
-    print(f"kit lab: {text}", flush=True)
+    print(f"kit lab: {one_line(text)}", flush=True)
 
 
 if __name__ == "__main__":

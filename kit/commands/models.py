@@ -93,7 +93,7 @@ def show(name: str) -> int:
         if scenario.off:
             lines += wrap(listed(scenario.off), "switched off: ")
         lines += [f"script{GAP}{verb}" for verb in scenario.script]
-    lines += ["", *_parameters(entry, dict(scenario.parameters) if scenario else {})]
+    lines += ["", *_parameters(entry, scenario.parameters if scenario else {})]
     lines += ["", "properties", *columns(_properties(entry))]
     lines += ["", "safeguards", *(columns(_safeguards(entry)) or [f"{GAP}none"])]
     lines += ["", "scenarios", *columns([(one.name, one.title) for one in entry.scenarios])]

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from kit.commands.layout import columns, counted, listed, put
+from kit.errors import one_line
 from kit.operators.importers.opening import Imported, open_ring
 from kit.operators.importers.ringfile import RingFile, read_ring
 from kit.ring.placements import at_rest
@@ -28,7 +29,7 @@ def ring(path: str, others: Sequence[str], keyspaces: Sequence[str], *, as_text:
     """Print the placements of a ring at rest: (left, right, replicas in walk order)."""
     given = opened(path, others, keyspaces)
     for warning in given.warnings:
-        print(f"kit: {warning}", file=sys.stderr)
+        print(f"kit: {one_line(warning)}", file=sys.stderr)
     found = {keyspace.name: _lines(given, keyspace) for keyspace in given.keyspaces}
     put(_ring_text(given, found) if as_text else json.dumps({"keyspaces": found}))
     return ACCEPTED

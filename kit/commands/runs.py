@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from kit.commands.layout import WIDTH, counted, put, wrap
+from kit.edge.writing import check_place
 from kit.engine import trace
-from kit.engine.model import lamps
+from kit.engine.model import verdicts
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
 
@@ -16,7 +17,9 @@ MOST_PLAYED = 10_000
 
 def play(what: str, html: str | None) -> int:
     """Run a trace, a scenario file or a scenario; print it, or write it as one HTML page."""
-    timeline = opened(what)
+    if html is not None:
+        check_place(html, "--html", inputs=(what,))
+    timeline, notes = opened(what)
     if html is not None:
         from kit.views.export import export_html
 
@@ -31,28 +34,31 @@ def play(what: str, html: str | None) -> int:
             )
         )
         return FINE
-    put(as_script(timeline))
+    put("\n".join([*notes, as_script(timeline)]))
     return FINE
 
 
-def opened(what: str) -> Timeline:
-    """The timeline of a trace file, a scenario file (``.txt``) or a scenario by name.
+def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
+    """The timeline of a trace file, a scenario file (``.txt``) or a scenario by name, and notes.
+
+    A note says what a scenario file calls by the name that it had in an earlier version.
 
     Raises:
         BadInput: when it is none of these.
     """
     if what.endswith(".txt"):
-        from kit.engine.scenario import open_file
+        from kit.engine.scenario import open_script, parse, read
 
-        return open_file(what)
+        script = parse(read(what), what)
+        return open_script(script), script.notes
     if what.endswith(".json") or _exists(what):
-        return Timeline.load(trace.read(what))
+        return Timeline.load(trace.read(what)), ()
     entry, scenario = scenario_of(what)
-    model = build(entry.name, dict(scenario.parameters), scenario.off)
+    model = build(entry.name, scenario.parameters, scenario.off)
     timeline = Timeline(model, scenario.script)
     while len(timeline.moments) < MOST_PLAYED and timeline.forward() is not None:
         pass
-    return timeline
+    return timeline, ()
 
 
 def _exists(path: str) -> bool:
@@ -76,12 +82,12 @@ def as_script(timeline: Timeline) -> str:
         before = timeline.moments[now.parent].state if moment else None
         lines += wrap(now.say, f"{moment:4} ")
         memories = timeline.memories(moment)
-        judged = lamps(timeline.model, now.state, before, now.action, memories)
-        broken = [lamp for lamp in judged if not lamp.ok]
-        for lamp in broken:
-            if lamp.name not in known:
-                lines += wrap(str(lamp.witness), f"     BROKEN {lamp.title}: ", " " * 12)
-        known = {lamp.name for lamp in broken}
+        judged = verdicts(timeline.model, now.state, before, now.action, memories)
+        broken = [verdict for verdict in judged if not verdict.ok]
+        for verdict in broken:
+            if verdict.name not in known:
+                lines += wrap(str(verdict.witness), f"     BROKEN {verdict.title}: ", " " * 12)
+        known = {verdict.name for verdict in broken}
         if moment == 0 or now.milestone is not None:
             scene = scene_at(timeline, moment)
             for panel in panels:

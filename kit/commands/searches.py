@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,12 +11,13 @@ from msgspec import Struct
 
 from kit.commands.layout import GAP, columns, counted, listed, put, wrap
 from kit.commands.models import named
+from kit.edge.writing import check_place
 from kit.engine import trace
 from kit.engine.check import Result, check, check_refinement
 from kit.engine.compose import Refinement
 from kit.engine.fuzz import Finding, Fuzzed, fuzz
 from kit.engine.model import Model
-from kit.engine.registry import build, convert, entries
+from kit.engine.registry import build, convert, entries, safeguards_off
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 
@@ -44,7 +43,8 @@ def checked(
     as_json: bool,
 ) -> int:
     """Search a model; 0 complete and clean, 1 a violation was found, 2 bounded."""
-    _check_place(trace_file)
+    if trace_file is not None:
+        check_place(trace_file)
     if refines:
         if symmetry:
             raise BadInput("--symmetry", "--refines", "one of the two: every fine step is compared")
@@ -55,34 +55,28 @@ def checked(
         model = _model(asked, {})
         result = check(model, max_states=most, symmetry=symmetry, progress=True)
     violation = result.violation
-    put(json.dumps(_result_as_plain(model, result)) if as_json else _result_as_text(model, result))
     if violation is not None:
         _write(model, violation.actions, trace_file)
+    put(json.dumps(_result_as_plain(model, result)) if as_json else _result_as_text(model, result))
+    if violation is not None:
         return VIOLATED
     return CLEAN if result.complete else BOUNDED
 
 
 def fuzzed(asked: Asked, *, seeds: range, steps: int, trace_file: str | None, as_json: bool) -> int:
     """Walk a model at random; 0 clean, 1 a violation was found, 2 interrupted before one was."""
-    _check_place(trace_file)
+    if trace_file is not None:
+        check_place(trace_file)
     entry, _ = named(asked.name)
-    model = _model(asked, dict(entry.fuzzing.parameters))
+    model = _model(asked, entry.fuzzing.parameters)
     result = fuzz(model, seeds, steps=steps, progress=True)
     first = min(result.findings, key=lambda finding: finding.seed, default=None)
-    put(json.dumps(_fuzzed_as_plain(model, result, seeds)) if as_json else _walks(model, result))
     if first is not None:
         _write(model, first.actions, trace_file)
+    put(json.dumps(_fuzzed_as_plain(model, result, seeds)) if as_json else _walks(model, result))
+    if first is not None:
         return VIOLATED
     return BOUNDED if result.interrupted else CLEAN
-
-
-def _check_place(trace_file: str | None) -> None:
-    """Say before a long search, not after it, that a trace cannot be written there."""
-    if trace_file is None:
-        return
-    place = Path(trace_file)
-    if not trace_file or place.is_dir() or not os.access(place.parent, os.W_OK):
-        raise BadInput("file", trace_file, "a writable place")
 
 
 def _write(model: Model[Any, Any], actions: Actions, trace_file: str | None) -> None:
@@ -103,15 +97,12 @@ def _model(asked: Asked, otherwise: Mapping[str, Any]) -> Model[Any, Any]:
     parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
     switched = (*(scenario.off if scenario else ()), *asked.off)
     if not asked.given and not parameters:
-        smallest = [
-            guard.smallest
-            for guard in entry.safeguards
-            if guard.name in asked.off or guard.id in asked.off
-        ]
-        parameters = dict(otherwise)
-        if smallest:
-            parameters = {name: value for one in smallest for name, value in one}
-    parameters.update(_given(asked))
+        off = safeguards_off(entry, tuple(asked.off))
+        smallest = [guard.smallest for guard in entry.safeguards if guard.name in off]
+        parameters = {} if smallest else dict(otherwise)
+        for configuration in smallest:
+            parameters |= configuration
+    parameters.update(entry.former.parameters_today(_given(asked)))
     convert(entry, parameters)
     return build(entry.name, parameters, switched)
 
@@ -125,7 +116,8 @@ def _refinement(asked: Asked) -> Refinement:
     if asked.off:
         raise BadInput("--off", asked.off[0], "no safeguard switched off with --refines")
     parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
-    return entry.refinement(convert(entry, {**parameters, **_given(asked)}))
+    parameters.update(entry.former.parameters_today(_given(asked)))
+    return entry.refinement(convert(entry, parameters))
 
 
 def _given(asked: Asked) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
+from kit.edge.limits import is_tight, limits
 from kit.engine.compose import Refinement
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import blame
 from kit.engine.search import NO_LIMIT, Mode, Search, Violation
-from kit.engine.search_memory import kept, resident, room
+from kit.engine.search_memory import kept
 from kit.errors import BadInput
 
 WORDS = "{done:,} states, {now:,} being looked at"
@@ -70,7 +71,8 @@ def check(
     called now and then with the number of states seen, and how many are being looked at; True
     shows a bar, in a notebook or a terminal.
 
-    A search that nears the end of the machine's memory stops by itself, bounded.
+    A search that nears the end of the memory that it may have (the machine's, the process's, the
+    container's) stops by itself, bounded.
 
     A state without successors is no error, unless the model ``rests_at_goals`` only: then it is
     the violation *deadlock*. Interrupted from the keyboard, a search tells what it has found.
@@ -102,11 +104,11 @@ def check(
 
 
 def _within_memory(search: Search, told: Progress | None) -> Progress:
-    """Bound the search at what it has seen when the machine's memory is nearly used up."""
-    most = room()
+    """Bound the search at what it has seen when it nears a limit on memory."""
+    most = limits()
 
     def report(seen: int, looked_at: int) -> None:
-        if resident() > most:
+        if is_tight(most):
             search.most = min(search.most, seen)
         if told is not None:
             told(seen, looked_at)
@@ -124,6 +126,8 @@ def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:
         violation = search.run(mode, progress)
     except KeyboardInterrupt:
         interrupted = True
+    except MemoryError:  # a table that doubled went past the limit at once
+        search.complete = False
     except (TypeError, AttributeError) as error:
         found = blame(model, search.monitors, search.under_way(), error)
         if found is None:

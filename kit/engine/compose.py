@@ -15,7 +15,7 @@ from kit.errors import Refusal
 
 Linked = tuple[str, Any]
 Link = Callable[[Any, str, Any], tuple[Linked, ...]]
-Guard = Callable[[Any, str, Any], Refusal | None]
+Condition = Callable[[Any, str, Any], Refusal | None]
 
 
 # Two products of the same parts have the same types: a state or action of one is one of the other.
@@ -38,12 +38,13 @@ class Product(Model[Any, Any]):
     The state is one struct with a field a part; an action is one part's action, wrapped in a
     struct that names the part. A *link* names the actions of other parts that happen in the same
     atomic step (a commit and its entry in the log); such actions, named in ``passive``, never
-    happen alone. *Guards* may read all parts and refuse.
+    happen alone. *Conditions* may read all parts and refuse.
 
     A link names at most one action a part: what several do in one part is one action there.
 
-    An action may happen when no guard refuses it. A person who asks why one may not hears of all
-    that refuse, the guards over all parts first, in one refusal; the search stops at the first.
+    An action may happen when no condition refuses it. A person who asks why one may not hears of
+    all that refuse, the conditions over all parts first, in one refusal; the search stops at the
+    first.
     """
 
     title = "Several models side by side"
@@ -54,13 +55,13 @@ class Product(Model[Any, Any]):
         parts: Mapping[str, Model[Any, Any]],
         *,
         link: Link = lambda s, part, action: (),
-        guards: tuple[Guard, ...] = (),
+        conditions: tuple[Condition, ...] = (),
         passive: tuple[type, ...] = (),
     ) -> None:
         """A product of ``parts``, in the order in which their actions are listed."""
         self.name = name
         self.parts = dict(parts)
-        self._link, self._guards, self._passive = link, guards, passive
+        self._link, self._conditions, self._passive = link, conditions, passive
         fields = tuple((part, model.State) for part, model in self.parts.items())
         self.State = _state_type(f"{name.title()}State", fields)
         self.wrap: dict[str, type[Struct]] = {
@@ -104,10 +105,14 @@ class Product(Model[Any, Any]):
 
         return candidates
 
-    def waiting(self, s: Any) -> Iterator[tuple[Any, Refusal]]:
-        """What a person would try in ``s`` but may not yet, each with all reasons."""
-        for action, refusal in super().waiting(s):
-            yield action, self._complete(s, action, refusal)
+    def options(self, s: Any) -> Iterator[tuple[Any, Refusal | None]]:
+        """What a person could think of in ``s``; what may not happen yet with all reasons."""
+        for action, refusal in super().options(s):
+            yield action, None if refusal is None else self._complete(s, action, refusal)
+
+    def actions(self, s: Any) -> Iterator[Any]:
+        """The actions enabled in ``s``; of what is refused no further reasons are looked for."""
+        return (action for action, refusal in super().options(s) if refusal is None)
 
     def refusal(self, s: Any, action: Any) -> Refusal | None:
         """Why ``action`` may not happen in ``s``, with all reasons; None when it may."""
@@ -117,29 +122,29 @@ class Product(Model[Any, Any]):
         return self._complete(s, action, refusal)
 
     def _complete(self, s: Any, action: Any, first: Refusal) -> Refusal:
-        """All that the guards say of an action that the first of them refuses."""
+        """All that the conditions say of an action that the first of them refuses."""
         part, own = self.part_of(action)
         inner = self.parts[part].rule_of(own)
         assert inner is not None
-        asked = [guard(s, part, own) for guard in self._guards]
-        asked.append(inner.guard(getattr(s, part), own))
-        return together(tuple(why for why in asked if why is not None) or (first,))
+        reasons = [condition(s, part, own) for condition in self._conditions]
+        reasons.append(inner.condition(getattr(s, part), own))
+        return together(tuple(why for why in reasons if why is not None) or (first,))
 
     def _refuse(self, s: Any, action: Any) -> Refusal | None:
         part, own = self.part_of(action)
         inner = self.parts[part].rule_of(own)
         assert inner is not None
-        refusal = inner.guard(getattr(s, part), own)
+        refusal = inner.condition(getattr(s, part), own)
         if refusal is not None:
             return refusal
-        for guard in self._guards:
-            refusal = guard(s, part, own)
+        for condition in self._conditions:
+            refusal = condition(s, part, own)
             if refusal is not None:
                 return refusal
         for other, linked in self._link(s, part, own):
             rule = self.parts[other].rule_of(linked)
             assert rule is not None
-            refusal = rule.guard(getattr(s, other), linked)
+            refusal = rule.condition(getattr(s, other), linked)
             if refusal is not None:
                 return refusal
         return None

@@ -1,19 +1,30 @@
-"""Words of earlier versions: what old traces and scenario files say, and today's word for it."""
+"""Words of earlier versions: what old traces and scenario files say, and today's word for it.
+
+What a state holds keeps the names under which it is written down, for the fingerprints in a trace
+are made of them: a field of a state that is renamed gets ``msgspec.field(name="old")``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from msgspec import Struct, field
+
+from kit.errors import BadInput
+
+TAGS = ("type", "part")
+"""Keys under which plain data says which action it is, or which part of a product acts."""
 
 
 class Former(Struct, frozen=True, kw_only=True):
     """For one model, each word that was renamed (the key) with today's (the value).
 
-    ``actions`` are tags of actions, ``fields`` fields of actions (``start.epoch``), ``parameters``
-    names of parameters, ``values`` their values by today's name of the parameter, ``safeguards``
-    names of safeguards, ``verbs`` the first words of a line of a scenario file, ``shown`` what such
-    a file shows.
+    ``actions`` are tags of actions, ``fields`` fields of actions behind today's tag
+    (``start.epoch``), ``parameters`` names of parameters (today's may lie within another one:
+    ``cluster.rf``), ``values`` their values by today's name of the parameter, ``safeguards`` names
+    of safeguards, ``verbs`` the first words of a line of a scenario file, ``shown`` what such a
+    file asks to be shown.
     """
 
     actions: Mapping[str, str] = field(default_factory=dict)
@@ -23,3 +34,58 @@ class Former(Struct, frozen=True, kw_only=True):
     safeguards: Mapping[str, str] = field(default_factory=dict)
     verbs: Mapping[str, str] = field(default_factory=dict)
     shown: Mapping[str, str] = field(default_factory=dict)
+
+    def action_today(self, plain: Any) -> Any:
+        """An action as plain data, in today's words; so are the actions that it contains."""
+        if isinstance(plain, list):
+            return [self.action_today(item) for item in plain]
+        if not isinstance(plain, dict):
+            return plain
+        inner = {name: self.action_today(value) for name, value in plain.items()}
+        tags = {key: _word(self.actions, inner[key]) for key in TAGS if key in inner}
+        inner |= tags
+        return {
+            self.fields.get(f"{tags.get('type')}.{name}", name): value
+            for name, value in inner.items()
+        }
+
+    def parameters_today(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters in today's words.
+
+        Raises:
+            BadInput: when one is given under both its names.
+        """
+        today: dict[str, Any] = {}
+        for name, value in given.items():
+            new = self.parameters.get(name, name)
+            if new in today or (new != name and new in given):
+                raise BadInput("parameter", name, f"only {new}, its name today")
+            today[new] = self.value_today(new, value)
+        return today
+
+    def value_today(self, parameter: str, value: Any) -> Any:
+        """A parameter's value, or each item of a list, in today's words."""
+        words = self.values.get(parameter, {})
+        if isinstance(value, list | tuple):
+            return type(value)(_word(words, item) for item in value) if words else value
+        return _word(words, value)
+
+    def safeguards_today(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Safeguards by today's names."""
+        return tuple(self.safeguards.get(name, name) for name in names)
+
+    def command_today(self, line: str) -> str:
+        """A command of a scenario file in today's words: a verb, or what to show."""
+        return beginning_today({**self.verbs, **self.shown}, line)
+
+
+def beginning_today(words: Mapping[str, str], line: str) -> str:
+    """A line whose first words had another name; of several that fit, the longest."""
+    for old in sorted(words, key=len, reverse=True):
+        if line == old or line.startswith(old + " "):
+            return words[old] + line[len(old) :]
+    return line
+
+
+def _word(words: Mapping[str, str], value: Any) -> Any:
+    return words.get(value, value) if isinstance(value, str) else value

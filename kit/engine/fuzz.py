@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress, shown
-from kit.engine.purity import audit, blame
+from kit.engine.purity import blame, check_purity
 from kit.engine.registry import one_of, rows_of, weights_of
 from kit.engine.shrink import Judges, shrink
 from kit.engine.timeline import Timeline
@@ -129,9 +129,9 @@ class Walker:
         self.judges = Judges.of(model, properties, monitors)
         self.rows = rows_of(model)
         self._table = _weighted(model, weights_of(model) if weights is None else dict(weights))
-        self.audit(Walk(0, ()))
+        self.check_purity(Walk(0, ()))
 
-    def audit(self, walk: Walk) -> None:
+    def check_purity(self, walk: Walk) -> None:
         """See that the model keeps its word in the last state of a walk.
 
         Raises:
@@ -141,7 +141,7 @@ class Walker:
         for action in walk.actions:
             state = self.model.apply(state, action)
         try:
-            audit(self.model, state)
+            check_purity(self.model, state)
         except AttributeError as error:
             raise blame(self.model, (), [], error) or error from None
 
@@ -162,8 +162,8 @@ class Walker:
                     awaited = tuple(other for other in awaited if other is not prop)
             options = []
             total = 0.0
-            for weight, candidates, guard, effect in table:
-                ready = [action for action in candidates(state) if guard(state, action) is None]
+            for weight, candidates, condition, effect in table:
+                ready = [action for action in candidates(state) if condition(state, action) is None]
                 if ready:
                     total += weight
                     options.append((total, ready, effect))
@@ -255,7 +255,7 @@ class _Tally:
         for seed in seeds:
             walk = self.walker.walk(seed)
             if self.walks < AUDITED:
-                self.walker.audit(walk)
+                self.walker.check_purity(walk)
             self.walks += 1
             self.steps += walk.steps
             self.taken.update(walk.taken)
@@ -295,7 +295,7 @@ class _Tally:
         )
 
 
-def _weighted(model: Model[Any, Any], weights: dict[str, float]) -> tuple[Any, ...]:
+def _weighted(model: Model[Any, Any], weights: Mapping[str, float]) -> tuple[Any, ...]:
     """The rules with their weights, in the order of the table."""
     kinds = [rule.kind for rule in model.rules]
     for kind, weight in weights.items():
@@ -304,7 +304,7 @@ def _weighted(model: Model[Any, Any], weights: dict[str, float]) -> tuple[Any, .
         if not 0 <= weight < MOST_WEIGHT:
             raise BadInput(f"weights[{kind}]", weight, f"a number from 0 to {MOST_WEIGHT}")
     return tuple(
-        (float(weights.get(rule.kind, 1)), rule.candidates, rule.guard, rule.effect)
+        (float(weights.get(rule.kind, 1)), rule.candidates, rule.condition, rule.effect)
         for rule in model.rules
         if weights.get(rule.kind, 1)
     )

@@ -1,6 +1,6 @@
-"""The log: one event an epoch, decided once, learned by each node in order.
+"""The log: one event an epoch, appended once, applied by each node in order.
 
-This is the small model that consensus refines. Here the *instant log* decides in one step; Paxos
+This is the small model that consensus refines. Here the *atomic log* appends in one step; Paxos
 and Raft do the same in many. Source: CEP-21, "Epoch" and "Node Level Changes".
 """
 
@@ -99,7 +99,7 @@ def log_of(events: Iterable[Any]) -> Log:
 
 
 class LogState(Struct, frozen=True, cache_hash=True):
-    """The decided entries; how many each node has applied; which later ones it holds back.
+    """The entries; how many each node has applied; which later ones it holds back.
 
     ``learned[i]`` counts the entries node ``i`` has applied; ``held[i]`` is a bit mask of entry
     indices that reached it above a gap and wait there. Below ``learned[i]`` its bits are entries
@@ -111,13 +111,13 @@ class LogState(Struct, frozen=True, cache_hash=True):
     held: tuple[int, ...]
 
 
-class Decide(Struct, frozen=True, tag="decide"):
+class Append(Struct, frozen=True, tag="append"):
     """The log takes one more event; it gets the next epoch."""
 
     event: Any
 
 
-class Learn(Struct, frozen=True, tag="learn"):
+class Apply(Struct, frozen=True, tag="apply"):
     """A node applies its next epoch (and any held back right behind it)."""
 
     node: str
@@ -138,13 +138,13 @@ class CatchUp(Struct, frozen=True, tag="catch-up"):
 
 
 class Rewrite(Struct, frozen=True, tag="rewrite"):
-    """Somebody tries to change an entry that is already decided."""
+    """Somebody tries to change an entry that the log already has."""
 
     index: int
 
 
 class LogParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """Who learns the log, how far ahead an entry may arrive, and the epoch it counts from.
+    """Who applies the log, how far ahead an entry may arrive, and the epoch it counts from.
 
     ``peers``: nodes may also ask one another for what they lack.
     """
@@ -155,13 +155,13 @@ class LogParameters(Struct, frozen=True, forbid_unknown_fields=True):
     peers: bool = False
 
 
-class InstantLog(Model[LogState, Any]):
-    """A log that decides at once. ``Decide`` has no candidates: what is submitted comes by link."""
+class AtomicLog(Model[LogState, Any]):
+    """A log that takes an event in one step; ``Append`` has no candidates, it comes by link."""
 
     name = "log"
     title = "The log: one event an epoch, applied in order"
     State = LogState
-    Action = Decide | Learn | Deliver | CatchUp | Rewrite
+    Action = Append | Apply | Deliver | CatchUp | Rewrite
 
     def __init__(self, parameters: LogParameters | None = None, *, in_order: bool = True) -> None:
         """A log for ``parameters.nodes``.
@@ -172,21 +172,21 @@ class InstantLog(Model[LogState, Any]):
         self.in_order = in_order
         self.index = {name: i for i, name in enumerate(self.parameters.nodes)}
         self.rules = (
-            Rule(Learn, "apply", self._learners, self._behind, self._learn),
+            Rule(Apply, "apply", self._lagging, self._behind, self._applied),
             Rule(Deliver, "deliver", self._early, self._fresh, self._hold),
             *(
                 (Rule(CatchUp, "apply", self._askers, self._has_more, self._catch_up),)
                 * self.parameters.peers
             ),
             Rule(Rewrite, "edit", self._edits, self._immutable, self._never),
-            Rule(Decide, "commit", lambda s: (), lambda s, a: None, self._decide),
+            Rule(Append, "commit", lambda s: (), lambda s, a: None, self._appended),
         )
         self.properties: tuple[Property, ...] = (
             always("log-prefix", "Each node's applied log is a prefix of the one log", _is_prefix),
         )
 
     def start(self) -> LogState:
-        """Nothing decided, nothing learned."""
+        """Nothing appended, nothing applied."""
         count = len(self.parameters.nodes)
         return LogState(Log(), (0,) * count, (0,) * count)
 
@@ -194,15 +194,15 @@ class InstantLog(Model[LogState, Any]):
         """The epoch of a log prefix of ``count`` entries."""
         return self.parameters.epoch + count
 
-    def _learners(self, s: LogState) -> Iterator[Learn]:
-        return (Learn(name) for name in self.parameters.nodes)
+    def _lagging(self, s: LogState) -> Iterator[Apply]:
+        return (Apply(name) for name in self.parameters.nodes)
 
-    def _behind(self, s: LogState, action: Learn) -> Refusal | None:
+    def _behind(self, s: LogState, action: Apply) -> Refusal | None:
         if s.learned[self.index[action.node]] < len(s.entries):
             return None
         return Refusal(f"{action.node} has applied every committed epoch")
 
-    def _learn(self, s: LogState, action: Learn) -> LogState:
+    def _applied(self, s: LogState, action: Apply) -> LogState:
         i = self.index[action.node]
         learned, held = s.learned[i] + 1, s.held[i]
         while held >> learned & 1:
@@ -244,7 +244,7 @@ class InstantLog(Model[LogState, Any]):
         """What a peer has may not be all there is, but it is a part of the one log."""
         i, peer = self.index[action.node], self.index[action.peer]
         while s.learned[i] < s.learned[peer]:
-            s = self._learn(s, Learn(action.node))
+            s = self._applied(s, Apply(action.node))
         return s
 
     def answered(self, s: LogState, action: CatchUp) -> tuple[int, ...]:
@@ -263,13 +263,13 @@ class InstantLog(Model[LogState, Any]):
     def _never(self, s: LogState, action: Rewrite) -> LogState:
         return s
 
-    def _decide(self, s: LogState, action: Decide) -> LogState:
+    def _appended(self, s: LogState, action: Append) -> LogState:
         return LogState(s.entries.append(action.event), s.learned, s.held)
 
     def verb(self, action: Any) -> str:
         """``apply B`` and so on."""
         match action:
-            case Learn(node):
+            case Apply(node):
                 return f"apply {node}"
             case Deliver(node, index):
                 return f"deliver {self.epoch(index + 1)} to {node}"
@@ -278,7 +278,7 @@ class InstantLog(Model[LogState, Any]):
             case Rewrite(index):
                 return f"edit epoch {self.epoch(index + 1)}"
             case _:
-                return f"decide {action.event}"
+                return f"append {action.event}"
 
 
 def _put(values: tuple[int, ...], i: int, value: int) -> tuple[int, ...]:

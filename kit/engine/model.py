@@ -5,18 +5,18 @@ interleaving, export a page) goes through the few methods of :class:`Model`, so 
 that is shown is the model that is checked.
 
 A protocol is written as a *table of rules*. Each rule says which actions of a kind a person could
-think of (*candidates*), why one of them may not happen now (*guard*), and what it does (*effect*).
-Enabled actions, refusals and button states all follow from that one table.
+think of (*candidates*), why one of them may not happen now (*condition*), and what it does
+(*effect*). Enabled actions, refusals and button states all follow from that one table.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kit.errors import Refusal, Refused, shorten
 
@@ -35,7 +35,7 @@ class Safeguard(Struct, frozen=True):
     id: str
     title: str
     protects: tuple[str, ...]
-    smallest: tuple[tuple[str, Any], ...] = ()
+    smallest: Mapping[str, Any] = field(default_factory=dict)
 
 
 Kind = Literal["always", "step", "sometimes", "goal"]
@@ -81,7 +81,7 @@ class Monitor(Struct, frozen=True):
     on: tuple[type, ...] = ()
 
 
-class Lamp(Struct, frozen=True):
+class Verdict(Struct, frozen=True):
     """What one property says of one moment: lit green, or red with its witness."""
 
     name: str
@@ -96,7 +96,7 @@ class Rule(Struct, Generic[S, A], frozen=True):
     action: type[A]
     kind: str
     candidates: Callable[[S], Iterable[A]]
-    guard: Callable[[S, A], Refusal | None]
+    condition: Callable[[S, A], Refusal | None]
     effect: Callable[[S, A], S]
 
 
@@ -139,20 +139,26 @@ class Model(Generic[S, A]):
         """The first state."""
         raise NotImplementedError
 
-    def actions(self, s: S) -> Iterator[A]:
-        """The actions enabled in ``s``, in the order a person would expect."""
+    def options(self, s: S) -> Iterator[tuple[A, Refusal | None]]:
+        """What a person could think of in ``s``, each once, and why it may not happen now, if so.
+
+        They come in the order a person would expect; None: the action is enabled.
+        """
         for rule in self.rules:
             for action in rule.candidates(s):
-                if rule.guard(s, action) is None:
-                    yield action
+                yield action, rule.condition(s, action)
+
+    def actions(self, s: S) -> Iterator[A]:
+        """The actions enabled in ``s``."""
+        return (action for action, refusal in self.options(s) if refusal is None)
 
     def waiting(self, s: S) -> Iterator[tuple[A, Refusal]]:
         """What a person would try in ``s`` but may not yet, each with the reason."""
-        for rule in self.rules:
-            for action in rule.candidates(s):
-                refusal = rule.guard(s, action)
-                if refusal is not None:
-                    yield action, refusal
+        return ((action, refusal) for action, refusal in self.options(s) if refusal is not None)
+
+    def find(self, s: S, verb: str) -> tuple[A, Refusal | None] | None:
+        """The option of ``s`` that goes by a verb; None when there is no such thing."""
+        return next((option for option in self.options(s) if self.verb(option[0]) == verb), None)
 
     def refusal(self, s: S, action: A) -> Refusal | None:
         """Why ``action`` may not happen in ``s``; None when it may."""
@@ -161,7 +167,7 @@ class Model(Generic[S, A]):
             return Refusal(f"{shorten(action)} is no action of {self.name}")
         if action not in rule.candidates(s):
             return Refusal(f"{self.verb(action)}: there is no such action here")
-        return rule.guard(s, action)
+        return rule.condition(s, action)
 
     def apply(self, s: S, action: A) -> S:
         """The state after ``action``. Trusts its caller: the action is enabled."""
@@ -172,9 +178,9 @@ class Model(Generic[S, A]):
     def successors(self, s: S) -> Iterator[tuple[A, S]]:
         """Every enabled action with the state it leads to: what a search walks along."""
         for rule in self.rules:
-            guard, effect = rule.guard, rule.effect
+            condition, effect = rule.condition, rule.effect
             for action in rule.candidates(s):
-                if guard(s, action) is None:
+                if condition(s, action) is None:
                     yield action, effect(s, action)
 
     def act(self, s: S, action: A) -> S:
@@ -252,13 +258,13 @@ def goal(name: str, title: str, check: Callable[[Any], bool]) -> Property:
     return Property(name, "goal", title, check)
 
 
-def lamps(
+def verdicts(
     model: Model[Any, Any],
     s: Any,
     before: Any = None,
     action: Any = None,
     memories: tuple[Any, ...] = (),
-) -> tuple[Lamp, ...]:
+) -> tuple[Verdict, ...]:
     """Every *always* property of ``s``, and every *step* property of the step that led to it.
 
     With the ``memories`` that the model's monitors have here, every monitor's verdict, too.
@@ -271,10 +277,10 @@ def lamps(
             witness = prop.check(before, action, s) if action is not None else None
         else:
             continue
-        found.append(Lamp(prop.name, prop.title, witness is None, witness))
+        found.append(Verdict(prop.name, prop.title, witness is None, witness))
     for monitor, memory in zip(model.monitors, memories, strict=False):
         witness = monitor.verdict(memory)
-        found.append(Lamp(monitor.name, monitor.title, witness is None, witness))
+        found.append(Verdict(monitor.name, monitor.title, witness is None, witness))
     return tuple(found)
 
 

@@ -22,7 +22,7 @@ _LASTING = "values that never change: numbers, text, tuples, frozen structs"
 _NEW = "a new state, the old one left as it was (msgspec.structs.replace makes one)"
 
 
-def audit(model: Model[Any, Any], state: Any) -> None:
+def check_purity(model: Model[Any, Any], state: Any) -> None:
     """Take every step from one state, and see that the state is as it was before.
 
     Raises:
@@ -32,7 +32,7 @@ def audit(model: Model[Any, Any], state: Any) -> None:
     for rule in model.rules:
         for action in rule.candidates(state):
             _stands(action, "candidates", rule.candidates)
-            if rule.guard(state, action) is None:
+            if rule.condition(state, action) is None:
                 after = rule.effect(state, action)
                 if content(state) != before:
                     verb = model.verb(action)
@@ -44,14 +44,14 @@ def audit(model: Model[Any, Any], state: Any) -> None:
                 _stands(after, f"effect of {model.verb(action)}", rule.effect)
 
 
-def audit_all(model: Model[Any, Any], states: Iterable[Any]) -> None:
+def blame_states(model: Model[Any, Any], states: Iterable[Any]) -> None:
     """Look for the function that changed one of the states that a search went through.
 
     Raises:
         BadInput: naming it; or saying at least that states do not stay as they are.
     """
     for state in states:
-        audit(model, state)
+        check_purity(model, state)
     raise BadInput(model.name, "states that change after they were made", _NEW)
 
 
@@ -68,15 +68,15 @@ def blame(
     if isinstance(error, TypeError) and "unhashable" in str(error):
         for node in nodes:
             try:
-                audit(model, node[0] if monitors else node)
+                check_purity(model, node[0] if monitors else node)
                 for place_of, monitor in enumerate(monitors, start=1):
-                    _audit_memory(model, monitor, node[0], node[place_of])
+                    _check_memory(model, monitor, node[0], node[place_of])
             except BadInput as found:
                 return found
     return None
 
 
-def _audit_memory(model: Model[Any, Any], monitor: Monitor, state: Any, memory: Any) -> None:
+def _check_memory(model: Model[Any, Any], monitor: Monitor, state: Any, memory: Any) -> None:
     _stands(memory, f"monitor {monitor.name}", monitor.begin)
     for action, after in model.successors(state):
         news = monitor.step(memory, state, action, after)

@@ -8,7 +8,7 @@ from operator import index
 from typing import Any, Literal, get_args, get_origin
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kit.engine.compose import Refinement
 from kit.engine.family import model_places
@@ -17,6 +17,7 @@ from kit.engine.model import Model, Rows, Safeguard, rule_rows
 from kit.errors import BadInput, misfit, shorten
 
 MOST_NAMED = 40
+Output = Callable[[Any, Any, str], str]
 
 
 class Scenario(Struct, frozen=True):
@@ -28,7 +29,7 @@ class Scenario(Struct, frozen=True):
 
     name: str
     title: str
-    parameters: tuple[tuple[str, Any], ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     off: tuple[str, ...] = ()
     script: tuple[str, ...] = ()
 
@@ -48,18 +49,18 @@ class Fuzzing(Struct, frozen=True):
     action (1 where none is given), so that faults are rare enough to meet something under way.
     """
 
-    parameters: tuple[tuple[str, Any], ...] = ()
-    weights: tuple[tuple[str, float], ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
 
 
-class Entry(Struct, frozen=True):
+class Entry(Struct, frozen=True, kw_only=True):
     """A model in the registry. ``build(parameters, off)`` makes it.
 
-    ``texts`` are what a scenario file may show of a moment, by name: a function of the model, the
-    state and the words behind the name, which returns lines of text. ``rows`` are the transitions
-    of a model's tables, for coverage, where there are more of them than rules; ``fuzzing`` is what
-    its random walks start from. ``refinement`` says what the model refines, ``former`` which words
-    of it had another name in earlier versions.
+    ``scenario_output`` is what a scenario file may show of a moment, by name: a function of the
+    model, the state and the words behind the name, which returns lines of text. ``rows`` are the
+    transitions of a model's tables, for coverage, where there are more of them than rules;
+    ``fuzzing`` is what its random walks start from. ``refinement`` says what the model refines,
+    ``former`` which words of it had another name in earlier versions.
     """
 
     name: str
@@ -69,7 +70,7 @@ class Entry(Struct, frozen=True):
     safeguards: tuple[Safeguard, ...] = ()
     scenarios: tuple[Scenario, ...] = ()
     diagrams: tuple[Diagram, ...] = ()
-    texts: tuple[tuple[str, Callable[[Any, Any, str], str]], ...] = ()
+    scenario_output: Mapping[str, Output] = field(default_factory=dict)
     rows: Callable[[Any], Rows] | None = None
     fuzzing: Fuzzing = Fuzzing()
     refinement: Callable[[Any], Refinement] | None = None
@@ -119,30 +120,49 @@ def build(
 def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
     """The parameters of ``entry`` from plain values (or the structs they describe), strictly.
 
+    A name with dots is that of a field within a parameter: ``cluster.rf``.
+
     Raises:
         BadInput: naming the first parameter that is unknown or of a wrong type, or is missing.
     """
-    known = {field.name: field.type for field in msgspec.structs.fields(entry.parameters)}
+    known = {each.name: each.type for each in msgspec.structs.fields(entry.parameters)}
     allowed = f"as {entry.name} takes it"
     plain: dict[str, Any] = {}
-    for field, value in given.items():
-        if field not in known:
-            raise BadInput("parameter", field, one_of(field, list(known)))
+    for name, value in nested(entry.former.parameters_today(given)).items():
+        if name not in known:
+            raise BadInput("parameter", name, one_of(name, list(known)))
         try:
-            plain[field] = msgspec.to_builtins(value, enc_hook=_number)
+            plain[name] = msgspec.to_builtins(value, enc_hook=_number)
         except (TypeError, ValueError, RecursionError):
-            raise BadInput(field, value, "plain data") from None
+            raise BadInput(name, value, "plain data") from None
         try:
-            msgspec.convert(plain[field], known[field], strict=True)
-        except msgspec.ValidationError as error:
-            choices = get_args(known[field]) if get_origin(known[field]) is Literal else ()
+            msgspec.convert(plain[name], known[name], strict=True)
+        except (msgspec.ValidationError, UnicodeError) as error:
+            choices = get_args(known[name]) if get_origin(known[name]) is Literal else ()
             if choices:
-                raise BadInput(field, plain[field], one_of(plain[field], [*choices])) from None
-            raise misfit(field, plain[field], error, allowed) from None
+                raise BadInput(name, plain[name], one_of(plain[name], [*choices])) from None
+            raise misfit(name, plain[name], error, allowed) from None
     try:
         return msgspec.convert(plain, entry.parameters, strict=True)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit("parameters", plain, error, f"as {entry.name} takes them") from None
+
+
+def nested(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The same parameters, each name with dots as a field within the parameter before its dot.
+
+    Raises:
+        BadInput: when what stands before a dot is given as something without fields.
+    """
+    whole = {name: value for name, value in given.items() if "." not in name}
+    for name, value in given.items():
+        outer, dot, inner = name.partition(".")
+        if dot:
+            fields = msgspec.to_builtins(whole.get(outer, {}), enc_hook=_number)
+            if not isinstance(fields, dict):
+                raise BadInput(outer, fields, f"its fields by name, for {name}")
+            whole[outer] = nested({**fields, inner: value})
+    return whole
 
 
 def _number(value: Any) -> int:
@@ -156,10 +176,16 @@ def rows_of(model: Model[Any, Any]) -> Rows:
     return rule_rows(model) if entry is None or entry.rows is None else entry.rows(model)
 
 
-def weights_of(model: Model[Any, Any]) -> dict[str, float]:
+def weights_of(model: Model[Any, Any]) -> Mapping[str, float]:
     """The weights of random walks over a model by kind of action, as its entry tells them."""
     entry = _entry_if_known(model.name)
-    return {} if entry is None else dict(entry.fuzzing.weights)
+    return {} if entry is None else entry.fuzzing.weights
+
+
+def former_of(name: str) -> Former:
+    """The words that a model had in earlier versions; none for a model that is not known."""
+    entry = _entry_if_known(name)
+    return Former() if entry is None else entry.former
 
 
 def _entry_if_known(name: str) -> Entry | None:
@@ -167,16 +193,17 @@ def _entry_if_known(name: str) -> Entry | None:
 
 
 def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of the safeguards to switch off, given as names or ids.
+    """The names of the safeguards to switch off, given as names (former ones, too) or ids.
 
     Raises:
         BadInput: for an unknown one, with the nearest names.
     """
     by_word = {word: guard.name for guard in entry.safeguards for word in (guard.name, guard.id)}
-    for word in off:
+    today = entry.former.safeguards_today(off)
+    for word in today:
         if word not in by_word:
             raise BadInput("safeguard", word, one_of(word, list(by_word)))
-    return tuple(sorted({by_word[word] for word in off}))
+    return tuple(sorted({by_word[word] for word in today}))
 
 
 def scenario_of(name: str) -> tuple[Entry, Scenario]:

@@ -17,29 +17,34 @@ shown after it. Blank lines part them; lines that begin with ``#`` are comments:
 
 A parameter's value is JSON, or else plain text. A step is lines of verbs and of what to show, then
 ``----``. Verbs are the model's own (``apply B``; one that must wait shows why) and ``next``,
-``milestone``, ``back``, ``catch up``. ``lamps``, ``waiting`` and ``enabled`` (behind the last two
-the beginning of the verbs that are meant) can be shown of every model, ``rows``, ``log`` and so on
-of those whose registry entry has such texts.
+``milestone``, ``back``, ``catch up``. Of every model can be shown ``verdicts``, ``waiting`` and
+``enabled`` (behind the last two the beginning of the verbs that are meant); ``rows``, ``log`` and
+so on of those whose registry entry has such output. A word of an earlier version is read as
+today's, and noted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from kit.edge.reading import read_text
 from kit.engine.family import families
+from kit.engine.former import Former, beginning_today
 from kit.engine.model import Model
-from kit.engine.registry import build, entry_of, one_of
+from kit.engine.registry import build, entry_of, former_of, one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 
 MOST_BYTES = 1_000_000
 MOST_NAMED = 6
 RULE = "----"
+FORMER_COMMANDS = {"lamps": "verdicts"}
+"""Words of earlier versions that every model's files may have."""
 
 
 class Line(Struct, frozen=True):
@@ -62,12 +67,16 @@ class Step(Struct, frozen=True):
 
 
 class Script(Struct, frozen=True):
-    """A file, taken apart: its name, why it is worth seeing, the header's lines, the steps."""
+    """A file, taken apart: its name, why it is worth seeing, the header's lines, the steps.
+
+    All is in today's words; ``notes`` say which the file has of an earlier version.
+    """
 
     name: str
     why: str
     header: tuple[Line, ...]
     steps: tuple[Step, ...]
+    notes: tuple[str, ...] = ()
 
 
 def files() -> dict[str, Path]:
@@ -97,13 +106,18 @@ def open_file(path: str | Path) -> Timeline:
     Raises:
         BadInput: when the file cannot be read, or naming the line that is wrong.
     """
-    timeline, _ = run(parse(read(path), str(path)))
+    return open_script(parse(read(path), str(path)))
+
+
+def open_script(script: Script) -> Timeline:
+    """The same of a file that was taken apart."""
+    timeline, _ = run(script)
     timeline.goto(0)
     return timeline
 
 
 def rewritten(path: str | Path) -> str:
-    """The file's text with what is really shown below each rule.
+    """The file's text, in today's words, with what is really shown below each rule.
 
     Raises:
         BadInput: as for :func:`open_file`.
@@ -122,22 +136,11 @@ def read(path: str | Path) -> str:
     Raises:
         BadInput: when it cannot be read, is not UTF-8, or is too large.
     """
-    try:
-        with Path(path).open("rb") as file:
-            found = file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise BadInput("file", str(path), f"a readable file ({reason})") from None
-    if len(found) > MOST_BYTES:
-        raise BadInput("file", str(path), f"at most {MOST_BYTES} bytes")
-    try:
-        return found.decode("utf-8")
-    except UnicodeDecodeError:
-        raise BadInput("file", str(path), "text in UTF-8") from None
+    return read_text(path, "file", MOST_BYTES)
 
 
 def parse(text: str, name: str = "scenario") -> Script:
-    """A file's text, taken apart.
+    """A file's text, taken apart and said in today's words.
 
     Raises:
         BadInput: naming the file and the line.
@@ -148,7 +151,8 @@ def parse(text: str, name: str = "scenario") -> Script:
         raise _wrong(name, first, "a comment that says why, then `model NAME`")
     header, *rest = blocks
     comments = [line.text.lstrip("# ") for line in header if line.text.startswith("#")]
-    return Script(name, " ".join(comments), header, tuple(_step(name, block) for block in rest))
+    steps = tuple(_step(name, block) for block in rest)
+    return _in_todays_words(Script(name, " ".join(comments), header, steps))
 
 
 def _blocks(text: str) -> Iterator[tuple[Line, ...]]:
@@ -171,6 +175,49 @@ def _step(name: str, block: tuple[Line, ...]) -> Step:
     if not step.commands:
         raise _wrong(name, block[at], f"a command above {RULE}")
     return step
+
+
+def _in_todays_words(script: Script) -> Script:
+    """The same script; its notes tell each former word once, where it is met first."""
+    model = next((line.text for line in script.header if line.text.startswith("model ")), "")
+    former = former_of(model.removeprefix("model ").strip())
+    renamed: dict[tuple[str, str], int] = {}
+
+    def today(line: Line, say: Callable[[Former, str], str]) -> Line:
+        text = line.text if line.text.startswith("#") else say(former, line.text)
+        if text != line.text:
+            renamed.setdefault(_changed(line.text, text), line.number)
+        return Line(line.number, text)
+
+    header = tuple(today(line, _header_today) for line in script.header)
+    steps = tuple(
+        Step(tuple(today(line, _command_today) for line in step.above), step.below)
+        for step in script.steps
+    )
+    notes = [f"line {at}: {old} is {new} today" for (old, new), at in renamed.items()]
+    return Script(script.name, script.why, header, steps, tuple(notes))
+
+
+def _command_today(former: Former, text: str) -> str:
+    return beginning_today(FORMER_COMMANDS, former.command_today(text))
+
+
+def _header_today(former: Former, text: str) -> str:
+    """A line of a header: the model, a parameter with its value, or safeguards to do without."""
+    word, _, rest = text.partition(" ")
+    if word == "off":
+        return " ".join([word, *former.safeguards_today(rest.split())])
+    name = former.parameters.get(word, word)
+    return f"{name} {former.value_today(name, rest)}" if rest else text
+
+
+def _changed(old: str, new: str) -> tuple[str, str]:
+    """Two lines without the words in which they end alike."""
+    words, others = old.split(), new.split()
+    while len(words) > 1 and len(others) > 1 and words[-1] == others[-1]:
+        words.pop()
+        others.pop()
+    return " ".join(words), " ".join(others)
 
 
 def _wrong(name: str, line: Line, allowed: str) -> BadInput:
@@ -228,25 +275,25 @@ def run(script: Script) -> tuple[Timeline, tuple[tuple[str, ...], ...]]:
     """
     player = _Player(script)
     shown = tuple(
-        tuple(text for line in step.commands for text in player.obey(line)) for step in script.steps
+        tuple(text for line in step.commands for text in player.do(line)) for step in script.steps
     )
     return player.timeline, shown
 
 
 class _Player:
-    """Obeys the commands of a script, one after the other."""
+    """Carries out the commands of a script, one after the other."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
         self.timeline = Timeline(model_for(script))
-        self.texts = dict(entry_of(self.timeline.model.name).texts)
+        self.output = entry_of(self.timeline.model.name).scenario_output
         self.moves = {
             "next": self.timeline.forward,
             "milestone": self.timeline.to_milestone,
             "back": self.timeline.back,
         }
 
-    def obey(self, line: Line) -> list[str]:
+    def do(self, line: Line) -> list[str]:
         """Do or show what a line says."""
         command = line.text
         word, _, rest = command.partition(" ")
@@ -255,37 +302,33 @@ class _Player:
             return ["nothing is left to do" if moment is None else moment.say]
         if command == "catch up":
             return self._catch_up()
-        if command == "lamps":
-            return self._lamps()
+        if command == "verdicts":
+            return self._verdicts()
         if word == "waiting":
             return self._waiting(rest)
         if word == "enabled":
             verbs = map(self.timeline.model.verb, self.timeline.model.actions(self.timeline.state))
             return [", ".join(verb for verb in verbs if verb.startswith(rest)) or "nothing"]
-        if word in self.texts:
-            return self._text(line, word, rest.strip())
+        if word in self.output:
+            return self._show(line, word, rest.strip())
         return self._act(line)
 
-    def _text(self, line: Line, word: str, rest: str) -> list[str]:
+    def _show(self, line: Line, word: str, rest: str) -> list[str]:
         try:
-            shown = self.texts[word](self.timeline.model, self.timeline.state, rest)
+            shown = self.output[word](self.timeline.model, self.timeline.state, rest)
         except BadInput as error:
             raise _wrong(self.script.name, line, error.allowed) from None
         return [text for text in shown.splitlines() if text]
 
     def _act(self, line: Line) -> list[str]:
         model, state = self.timeline.model, self.timeline.state
-        verbs = []
-        for action in model.actions(state):
-            verbs.append(model.verb(action))
-            if verbs[-1] == line.text:
-                return [self.timeline.do(action).say]
-        for action, refusal in model.waiting(state):
-            verbs.append(model.verb(action))
-            if verbs[-1] == line.text:
-                return [f"refused: {refusal.reason}"]
-        known = [*self.moves, "catch up", "lamps", "waiting", "enabled", *self.texts]
-        raise _wrong(self.script.name, line, one_of(line.text, [*verbs, *known]))
+        option = model.find(state, line.text)
+        if option is None:
+            verbs = [model.verb(action) for action, _ in model.options(state)]
+            known = [*self.moves, "catch up", "verdicts", "waiting", "enabled", *self.output]
+            raise _wrong(self.script.name, line, one_of(line.text, [*verbs, *known]))
+        action, refusal = option
+        return [self.timeline.do(action).say if refusal is None else f"refused: {refusal.reason}"]
 
     def _catch_up(self) -> list[str]:
         """Every node applies all that it can, as one step of the picture."""
@@ -303,10 +346,10 @@ class _Player:
             return [", ".join(verbs) or "nobody lags"]
         return [f"{verbs[0]}, {verbs[1]} … {verbs[-1]}: {len(done)} steps"]
 
-    def _lamps(self) -> list[str]:
-        found = self.timeline.lamps()
-        out = [f"{lamp.title}? No. {lamp.witness}" for lamp in found if not lamp.ok]
-        return out or [f"all {len(found)} lamps are lit"]
+    def _verdicts(self) -> list[str]:
+        verdicts = self.timeline.verdicts()
+        out = [f"{verdict.title}? No. {verdict.witness}" for verdict in verdicts if not verdict.ok]
+        return out or [f"all {len(verdicts)} lamps are lit"]
 
     def _waiting(self, beginning: str) -> list[str]:
         model = self.timeline.model

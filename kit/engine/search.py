@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress
-from kit.engine.purity import audit, audit_all
+from kit.engine.purity import blame_states, check_purity
 from kit.errors import KitError
 
 Mode = Literal["breadth", "depth"]
@@ -84,7 +84,7 @@ class Search:
     def run(self, mode: Mode, progress: Progress | None) -> Violation | None:
         """Visit nodes until a violation, a bound or the end; then judge possible progress."""
         start = self.first()
-        audit(self.model, self.state_of(start))
+        check_purity(self.model, self.state_of(start))
         key = self.key_of(start)
         self.parents[key] = key
         self.frontier, self.keys = [start], [key]
@@ -93,7 +93,7 @@ class Search:
             search = self._breadth_first if mode == "breadth" else self._depth_first
             violation = search(progress)
         if any(key not in self.parents for key in self.parents):
-            audit_all(self.model, [self.state_of(key) for key in self.parents])
+            blame_states(self.model, [self.state_of(key) for key in self.parents])
         if violation is None and self.complete and self.goals:
             return self._possible_progress()
         return violation
@@ -167,7 +167,7 @@ class Search:
         """Level by level, so that the first run found to a node is a shortest one."""
         level = 0
         while self.frontier and self.complete:
-            audit(self.model, self.state_of(self.frontier[0]))
+            check_purity(self.model, self.state_of(self.frontier[0]))
             found: list[Any] = []
             keys: list[Any] = []
             violation = self._level(found, keys, level >= self.deepest, progress)

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import sys
 from collections.abc import Mapping
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 _HALF = 500  # nodes that are looked at, twice
-
-
-def resident() -> int:
-    """The bytes of memory that this process has now; at the most so far, where nothing tells."""
-    statm = Path("/proc/self/statm")
-    if statm.exists():
-        return int(statm.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
-def room() -> int:
-    """The bytes after which a search stops by itself: three quarters of the machine's memory."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
 
 
 def kept(parents: Mapping[Any, Any], sources: Mapping[Any, list[Any]]) -> int:

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from kit import __version__
-from kit.engine.model import Lamp, Model, fingerprint, lamps
+from kit.engine.model import Model, Verdict, fingerprint, verdicts
+from kit.engine.registry import former_of
 from kit.engine.trace import Step, Trace, model_of, trace_of
 from kit.errors import BadInput, Refused, misfit, shorten
 
@@ -156,9 +157,9 @@ class Timeline:
         """What the script, or else the model's default schedule, would do next; None at rest."""
         followed = self._places[self.at].followed
         if followed < len(self._script):
-            for action in self.model.actions(self.state):
-                if self.model.verb(action) == self._script[followed]:
-                    return action
+            option = self.model.find(self.state, self._script[followed])
+            if option is not None and option[1] is None:
+                return option[0]
         return self.model.suggest(self.state)
 
     def forward(self) -> Moment | None:
@@ -264,9 +265,9 @@ class Timeline:
         pairs = zip_longest(self.path(one), self.path(other))
         return next((step for step, (a, b) in enumerate(pairs) if a != b), None)
 
-    def lamps(self) -> tuple[Lamp, ...]:
+    def verdicts(self) -> tuple[Verdict, ...]:
         """What the model's properties and monitors say of the current moment."""
-        return lamps(self.model, self.state, self.before, self.now.action, self.memories())
+        return verdicts(self.model, self.state, self.before, self.now.action, self.memories())
 
     def save(self) -> Trace:
         """The whole tree as data."""
@@ -358,14 +359,15 @@ class Timeline:
 
 
 def action_from(model: Model[Any, Any], plain: Any, field: str) -> Any:
-    """An action of ``model`` from plain data, strictly.
+    """An action of ``model`` from plain data, strictly; former words are understood.
 
     Raises:
         BadInput: when the data is no action of this model.
     """
     try:
-        return msgspec.convert(plain, model.Action, strict=True)
-    except msgspec.ValidationError as error:
+        today = former_of(model.name).action_today(plain)
+        return msgspec.convert(today, model.Action, strict=True)
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit(field, plain, error, f"an action of {model.name}") from None
 
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from codecs import BOM_UTF8
-from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from kit import __version__
+from kit.edge.json_text import parse_json
+from kit.edge.reading import read_bytes, text_of
+from kit.edge.writing import write_whole
 from kit.engine.model import Model
 from kit.engine.registry import build
-from kit.errors import BadInput, misfit
+from kit.errors import BadInput, BadType, misfit
 
 FORMAT = 1
 MOST_STEPS = 100_000
 MOST_BYTES = 64_000_000
+LONGEST_INTEGER = 1000  # digits
 
 
 class Step(Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,14 +75,15 @@ def loads(text: str | bytes, name: str = "trace") -> Trace:
     Raises:
         BadInput: for malformed JSON, an unknown format number, unknown or missing fields.
     """
+    if not isinstance(text, str | bytes):
+        raise BadType(name, text, "a trace in JSON, as text or bytes")
     if len(text) > MOST_BYTES:
         raise BadInput(name, f"{len(text)} bytes", f"at most {MOST_BYTES} bytes")
-    try:
-        head = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise BadInput(name, _start(text), f"a trace in JSON ({error})") from None
+    if isinstance(text, bytes):
+        text = text_of(text, name, text[:40])
+    head = parse_json(text, name, "a trace in JSON", LONGEST_INTEGER)
     if not isinstance(head, dict):
-        raise BadInput(name, _start(text), "a trace in JSON: an object with its fields")
+        raise BadInput(name, text[:40], "a trace in JSON: an object with its fields")
     number = head.get("format")
     if type(number) is not int or number != FORMAT:
         field = "format" if name == "trace" else f"{name}: format"
@@ -90,59 +92,28 @@ def loads(text: str | bytes, name: str = "trace") -> Trace:
         raise BadInput(field, number, f"{FORMAT}, the one format this kit reads{hint}")
     try:
         trace = msgspec.convert(head, Trace, strict=True)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit("trace", head, error, "as a trace has it") from None
     if len(trace.steps) > MOST_STEPS:
         raise BadInput("steps", len(trace.steps), f"at most {MOST_STEPS} steps")
     return trace
 
 
-def read(path: str | Path) -> Trace:
+def read(path: str | os.PathLike[str]) -> Trace:
     """The trace in a file.
 
     Raises:
         BadInput: when the file cannot be read or holds no trace.
     """
-    try:
-        with Path(path).open("rb") as file:
-            text = file.read(MOST_BYTES + 1).removeprefix(BOM_UTF8)
-    except (OSError, ValueError) as error:
-        raise BadInput("file", str(path), f"a readable file ({_reason(error)})") from None
-    return loads(text, str(path))
+    return loads(read_bytes(path, "file", MOST_BYTES), str(path))
 
 
-def write(trace: Trace, path: str | Path) -> None:
-    """Write a trace so that the file is always whole: the old one or the new one."""
-    write_atomically(path, dumps(trace))
-
-
-def write_atomically(path: str | Path, text: str) -> None:
-    """Write ``text`` beside ``path``, then put it in place in one step.
+def write(trace: Trace, path: str | os.PathLike[str]) -> None:
+    """Write a trace so that the file is always whole: the old one or the new one.
 
     Raises:
-        BadInput: when the place cannot be written.
+        BadInput: when the place cannot be written; BadType for what is no trace.
     """
-    target = Path(path)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".kit-")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(handle)
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(target)
-        except BaseException:
-            Path(temporary).unlink()
-            raise
-    except (OSError, ValueError) as error:
-        raise BadInput("file", str(path), f"a writable place ({_reason(error)})") from None
-
-
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error)
-
-
-def _start(text: str | bytes) -> str:
-    shown = text[:40]
-    return shown.decode(errors="replace") if isinstance(shown, bytes) else shown
+    if not isinstance(trace, Trace):
+        raise BadType("trace", trace, "a trace, such as Timeline.save() gives")
+    write_whole(path, dumps(trace))

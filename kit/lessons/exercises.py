@@ -22,10 +22,10 @@ from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
 from kit.errors import BadInput, KitError
 from kit.lessons.hunting import Hunt
+from kit.lessons.judgements import Judgement
 from kit.lessons.prompt import HOME
 from kit.lessons.stills import Still
 from kit.lessons.tasks import SEED, Marks, Task, task_named
-from kit.lessons.verdicts import Verdict
 from kit.views.fragment import Frag, h
 from kit.views.static import static_html
 
@@ -40,7 +40,7 @@ class Exercise:
     def __init__(self, task: Task) -> None:
         self.task = task
 
-    def check(self, answer: Any) -> Verdict:
+    def check(self, answer: Any) -> Judgement:
         """Judge an answer in a fresh process.
 
         ``answer`` is what the exercise asks for: verbs (or a Player, Timeline or Trace that holds
@@ -93,7 +93,7 @@ def _judged(sent: dict[str, Any]) -> Marks:
     return msgspec.json.decode(done.stdout, type=Marks)
 
 
-def _verdict(task: Task, marks: Marks) -> Verdict:
+def _verdict(task: Task, marks: Marks) -> Judgement:
     """The judge's counts in words. Of hidden cases only the counts are told."""
     passed = sum(case.passed for case in marks.public)
     counts = f"Public cases: {passed} of {len(marks.public)} passed."
@@ -101,9 +101,9 @@ def _verdict(task: Task, marks: Marks) -> Verdict:
         counts += f" Hidden cases: {sum(marks.hidden)} of {len(marks.hidden)} passed"
         counts += f" (seed {SEED})." if task.seeded else "."
     if marks.passed:
-        return Verdict(True, "Passed.", (counts,))
+        return Judgement(True, "Passed.", (counts,))
     notes = tuple(case.note for case in marks.public if case.note)
-    return Verdict(False, "Not yet.", (counts, *notes, f"Hint: {task.hint}"))
+    return Judgement(False, "Not yet.", (counts, *notes, f"Hint: {task.hint}"))
 
 
 def verbs_of(answer: Any) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 
 from kit.errors import KitError
-from kit.lessons.verdicts import Verdict
+from kit.lessons.judgements import Judgement
 from kit.views.fragment import h
 from kit.views.static import static_html
 
@@ -40,8 +40,8 @@ def form(prediction: Prediction) -> ipywidgets.VBox:
 def reply_to(prediction: Prediction, chosen: list[str]) -> str:
     """The HTML of the verdict on what was ticked; nothing ticked is said in place, too."""
     if not chosen:
-        return static_html(Verdict(False, "Tick at least one box.").draw(spoken=True))
+        return static_html(Judgement(False, "Tick at least one box.").draw(spoken=True))
     try:
         return static_html(prediction.answer(*chosen).draw(spoken=True))
     except KitError as error:
-        return static_html(Verdict(False, str(error)).draw(spoken=True))
+        return static_html(Judgement(False, str(error)).draw(spoken=True))

@@ -21,8 +21,8 @@ from kit.engine.model import Model, Safeguard
 from kit.engine.registry import build, entry_of, one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refused
+from kit.lessons.judgements import Judgement
 from kit.lessons.stills import Still, still
-from kit.lessons.verdicts import Verdict
 from kit.views.registry import for_model
 from kit.views.report import Sheet
 
@@ -60,7 +60,7 @@ class Found:
             for i, moment in enumerate(moments, start=1)
         )
         assert self.result.violation is not None
-        broken = [lamp.title for lamp in line.lamps() if not lamp.ok]
+        broken = [verdict.title for verdict in line.verdicts() if not verdict.ok]
         notes = (f"✗ {'; '.join(broken)}: {self.result.violation.witness}.",)
         title = f"Variant {self.number}: the shortest run that breaks something, {len(rows)} steps"
         return Sheet(title, ("step", "action", "what happened"), rows, notes)
@@ -127,7 +127,7 @@ class Hunt:
         rows = tuple((g.id, g.title) for g in entry_of(self._variant(number).model).safeguards)
         return Sheet(f"Variant {number}: one of these is missing", ("id", "safeguard"), rows)
 
-    def accuse(self, number: int, word: str) -> Verdict:
+    def accuse(self, number: int, word: str) -> Judgement:
         """Say which safeguard is missing, by id or name; it is kept for the exercise.
 
         Raises:
@@ -190,7 +190,7 @@ def drawn(seed: int) -> tuple[Variant, ...]:
         known = {guard.id: guard for guard in entry_of(model).safeguards}
         for _ in range(VARIANTS // len(pools)):
             guard = known[left.pop(chance.below(len(left)))]
-            parameters = {**pool.budgets, **dict(guard.smallest)}
+            parameters = {**pool.budgets, **guard.smallest}
             found.append(Variant(model, parameters, guard))
     mixed = []
     while found:
@@ -198,7 +198,7 @@ def drawn(seed: int) -> tuple[Variant, ...]:
     return tuple(mixed)
 
 
-def judged(variant: Variant, number: int, word: Any) -> Verdict:
+def judged(variant: Variant, number: int, word: Any) -> Judgement:
     """Whether the word names what a variant lacks; if not, the run that refutes it.
 
     Raises:
@@ -209,9 +209,9 @@ def judged(variant: Variant, number: int, word: Any) -> Verdict:
         raise BadInput("safeguard", word, one_of(word, list(known)))
     guard = known[word]
     if guard == variant.missing:
-        return Verdict(True, f"Right: that is what variant {number} lacks.", (guard.title + ".",))
+        return Judgement(True, f"Right: that is what variant {number} lacks.", (guard.title + ".",))
     lines, evidence = refuted(variant, number, guard)
-    return Verdict(
+    return Judgement(
         False, f"Not so: {guard.id} is not what variant {number} lacks.", lines, evidence
     )
 
@@ -225,8 +225,8 @@ def refuted(
     variant it is stopped, or leads elsewhere. Where it is not, the variant's own run is played
     where this one alone is missing.
     """
-    parameters = dict(guard.smallest)
-    run, title = _shortest(variant.model, guard)
+    parameters = guard.smallest
+    run, title = _shortest(variant.model, guard.id)
     theirs = Timeline(build(variant.model, parameters, (variant.missing.name,)))
     verbs = ", ".join(run.model.verb(run.moments[at].action) for at in run.path()[1:])
     parted = _parting(run, theirs)
@@ -250,14 +250,15 @@ def refuted(
 
 
 @cache
-def _shortest(name: str, guard: Safeguard) -> tuple[Timeline, str]:
-    """The shortest run that breaks something without one safeguard, and what it breaks."""
-    model = build(name, dict(guard.smallest), (guard.name,))
+def _shortest(name: str, code: str) -> tuple[Timeline, str]:
+    """The shortest run that breaks something without the safeguard ``code``; what it breaks."""
+    guard = next(each for each in entry_of(name).safeguards if each.id == code)
+    model = build(name, guard.smallest, (guard.name,))
     violation = check(model, max_states=LIMIT).violation
     if violation is None:
         raise KitError(f"without {guard.id} no run of {name} breaks anything")
     run = Timeline.along(model, violation.actions)
-    return run, next(lamp.title for lamp in run.lamps() if not lamp.ok)
+    return run, next(verdict.title for verdict in run.verdicts() if not verdict.ok)
 
 
 def _parting(run: Timeline, other: Timeline) -> str | None:
@@ -275,7 +276,7 @@ def _parting(run: Timeline, other: Timeline) -> str | None:
             return f"step {number}, {verb!r}, is refused: {reason}."
         if other.now.say != moment.say:
             return f"step {number}, {verb!r}, does this: {other.now.say}"
-    if any(not lamp.ok for lamp in other.lamps()):
+    if any(not verdict.ok for verdict in other.verdicts()):
         return None
     return f"all {len(run.path()) - 1} steps can be done, and nothing breaks."
 

@@ -14,9 +14,9 @@ from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.lessons.form import form
+from kit.lessons.judgements import Judgement
 from kit.lessons.questions import Asked, changes
 from kit.lessons.stills import timeline_of
-from kit.lessons.verdicts import Verdict
 from kit.views.fragment import Frag, h
 from kit.views.static import static_html
 from kit.widgets.opening import open_named
@@ -32,7 +32,7 @@ class Prediction:
         self.text = asked.question.text
         self.choices = (*asked.question.choices, NONE)
 
-    def answer(self, *chosen: str | int) -> Verdict:
+    def answer(self, *chosen: str | int) -> Judgement:
         """Judge an answer: the choices that the learner takes to be right, all of them.
 
         A wrong answer gets the model's own run for a reply.
@@ -48,9 +48,9 @@ class Prediction:
             raise BadInput("answer", None, one_of("", list(self.choices)))
         because = self.asked.question.because
         if set(given) == set(self.asked.question.right or (NONE,)):
-            return Verdict(True, "Right.", (because,))
+            return Judgement(True, "Right.", (because,))
         told = f"You said: {', '.join(dict.fromkeys(given))}."
-        return Verdict(False, "Not so.", (told, because), self.asked.evidence)
+        return Judgement(False, "Not so.", (told, because), self.asked.evidence)
 
     def draw(self) -> Frag:
         """The question and its choices, without a form."""

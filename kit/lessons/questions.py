@@ -54,11 +54,10 @@ def allowed(timeline: Timeline, *kinds: str) -> Asked:
     """
     model, state = timeline.model, timeline.state
     wanted = kinds or for_model(model).offered or tuple(rule.kind for rule in model.rules)
-    free = [model.label(state, a) for a in model.actions(state) if model.kind(a) in wanted]
+    options = [option for option in model.options(state) if model.kind(option[0]) in wanted]
+    free = [model.label(state, action) for action, why in options if why is None]
     barred = {
-        model.label(state, a): refusal_text(why)
-        for a, why in model.waiting(state)
-        if model.kind(a) in wanted
+        model.label(state, action): refusal_text(why) for action, why in options if why is not None
     }
     if not free and not barred:
         raise KitError("predict: nobody could think of doing anything here")
@@ -88,20 +87,20 @@ def breaks(timeline: Timeline, safeguard: str) -> Asked:
     if safeguard not in known:
         raise BadInput("safeguard", safeguard, one_of(safeguard, list(known)))
     guard = known[safeguard]
-    run = Timeline(build(entry.name, dict(guard.smallest), (guard.name,)))
+    run = Timeline(build(entry.name, guard.smallest, (guard.name,)))
     violation = check(run.model).violation
     if violation is None:
         raise KitError(f"predict: without {guard.id} no run breaks any property")
     for action in violation.actions:
         run.do(action)
-    broken = [lamp for lamp in run.lamps() if not lamp.ok]
+    broken = [verdict for verdict in run.verdicts() if not verdict.ok]
     verbs = listed(run.model.verb(action) for action in violation.actions)
     question = Question(
         f"{guard.id} is off: “{guard.title}”. Which property breaks first?",
-        tuple(lamp.title for lamp in run.lamps()),
-        tuple(lamp.title for lamp in broken),
+        tuple(verdict.title for verdict in run.verdicts()),
+        tuple(verdict.title for verdict in broken),
         f"The shortest run that breaks one: {verbs}. "
-        + " ".join(f"{lamp.title}: {lamp.witness}." for lamp in broken),
+        + " ".join(f"{verdict.title}: {verdict.witness}." for verdict in broken),
     )
     return Asked(question, still(run, *for_model(run.model).evidence, "lamps"))
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kit.engine.model import Model
 from kit.engine.registry import build, entries, scenario_of
@@ -18,17 +18,15 @@ class Ground(Struct, frozen=True):
     """Where a run takes place: a scenario's ring (or a model as it is), budgets, safeguards off."""
 
     scenario: str
-    extra: tuple[tuple[str, Any], ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
     off: tuple[str, ...] = ()
 
     def model(self) -> Model[Any, Any]:
         """The model to replay on."""
         if self.scenario in entries():
-            return build(self.scenario, dict(self.extra), self.off)
+            return build(self.scenario, self.extra, self.off)
         entry, scenario = scenario_of(self.scenario)
-        return build(
-            entry.name, {**dict(scenario.parameters), **dict(self.extra)}, self.off or scenario.off
-        )
+        return build(entry.name, {**scenario.parameters, **self.extra}, self.off or scenario.off)
 
 
 def replay(ground: Ground, verbs: list[str]) -> tuple[Timeline, str | None]:
@@ -36,16 +34,15 @@ def replay(ground: Ground, verbs: list[str]) -> tuple[Timeline, str | None]:
     timeline = Timeline(ground.model())
     model = timeline.model
     for number, verb in enumerate(verbs, start=1):
-        known = [*model.actions(timeline.state), *(a for a, _ in model.waiting(timeline.state))]
-        action = next((one for one in known if model.verb(one) == verb.strip()), None)
-        if action is None:
+        option = model.find(timeline.state, verb.strip())
+        if option is None:
             free = ", ".join(model.verb(one) for one in model.actions(timeline.state))
             return (
                 timeline,
                 f"Step {number}, {verb!r}: nothing like that is there; there is {free}.",
             )
         try:
-            timeline.do(action)
+            timeline.do(option[0])
         except Refused as refused:
             return timeline, f"Step {number}, {verb!r}, is refused: {refused}."
     return timeline, None

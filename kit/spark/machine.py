@@ -10,6 +10,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from kit.edge.limits import limits
+
 GIB = 2**30
 LEAST_HEAP, MOST_HEAP = 1, 4  # GiB
 HEAP_SHARE = 6  # one part in so many of the machine's memory is the JVM's heap
@@ -41,13 +43,7 @@ class Address(Struct, frozen=True):
 
 def memory() -> int:
     """The machine's memory in bytes, as far as this process may use it."""
-    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for limit in ("memory/memory.limit_in_bytes", "memory.max"):
-        try:
-            whole = min(whole, int((Path("/sys/fs/cgroup") / limit).read_text(encoding="ascii")))
-        except (OSError, ValueError):
-            continue
-    return whole
+    return limits().resident
 
 
 def heap(whole: int) -> int:

@@ -176,23 +176,31 @@ def is_remote(spark: Any) -> bool:
 def ended_with_us(spark: Any) -> Iterator[None]:
     """Let no job of Spark's outlive the work it is for: one that is interrupted is cancelled."""
     tag = f"kit-{uuid.uuid4().hex}"
-    spark.addTag(tag)
+    if is_remote(spark):
+        add, remove, cancel = spark.addTag, spark.removeTag, spark.interruptTag
+    else:
+        # Of the context, not of the session: what a session's tag stands for is known to one thread
+        # of Java's alone, and an interrupt may cut the connection to that one.
+        context = spark.sparkContext
+        add, remove = context.addJobTag, context.removeJobTag
+        cancel = context.cancelJobsWithTag
+    add(tag)
     try:
         yield
     except KeyboardInterrupt:
-        _cancel(spark, tag)
+        _cancel(spark, lambda: cancel(tag))
         raise
     finally:
-        spark.removeTag(tag)
+        remove(tag)
 
 
-def _cancel(spark: Any, tag: str) -> None:
-    """Cancel the jobs of a tag, and wait until nothing runs any more."""
+def _cancel(spark: Any, cancel: Callable[[], object]) -> None:
+    """Cancel what is to be cancelled, and wait until nothing runs any more."""
     end = time.monotonic() + LAST_TASKS
     while time.monotonic() < end:
         # The interrupt may have cut a connection to Java in the middle of a word: ask again.
         with suppress(Exception):
-            spark.interruptTag(tag)
+            cancel()
             if is_remote(spark) or not _busy(spark):
                 return
         time.sleep(0.05)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kit.edge.writing import check_new
 from kit.errors import BadInput, KitError
 
 # What the two engines say when a disk is full or a folder may not be written.
@@ -25,7 +26,7 @@ def whole_folder(folder: str | Path) -> Iterator[Path]:
     Raises:
         BadInput: when ``folder`` exists, or cannot be written; then nothing is left behind.
     """
-    with _whole("folder", Path(folder)) as place:
+    with _whole("folder", check_new(folder, "folder")) as place:
         place.mkdir()
         yield place
 
@@ -37,7 +38,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     Raises:
         BadInput: when the file exists, or cannot be written; then nothing is left behind.
     """
-    with _whole("file", Path(path)) as place:
+    with _whole("file", check_new(path, "file")) as place:
         yield place
 
 
@@ -60,8 +61,6 @@ def temporary_room() -> Iterator[None]:
 @contextmanager
 def _whole(field: str, given: Path) -> Iterator[Path]:
     target = given.absolute()
-    if target.exists():
-        raise BadInput(field, str(given), f"a {field} that does not exist yet")
     made = _first_missing(target.parent)
     held: Path | None = None
     try:

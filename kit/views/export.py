@@ -15,9 +15,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from kit.edge.arguments import whole_number
+from kit.edge.writing import check_place, write_whole
 from kit.engine.timeline import Timeline
-from kit.engine.trace import write_atomically
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput, BadType, KitError
 from kit.views.assets import page_module
 from kit.views.fragment import escape
 from kit.views.panel import Panel
@@ -52,16 +53,18 @@ def export_html(
     then the other panels beside the first; the page and the result say which.
 
     Raises:
-        BadInput: when ``path`` is a folder or lies in none, or ``limit`` is no positive number.
+        BadInput: before any work, when ``path`` cannot be written or ``limit`` is no positive
+            number.
         KitError: when not even the least page fits; the message names the biggest parts.
     """
-    target = Path(path)
-    if limit <= 0:
-        raise BadInput("limit", limit, "a positive number of bytes")
-    if target.is_dir() or not target.absolute().parent.is_dir():
-        raise BadInput("path", str(path), "a file in a folder that exists")
+    if not isinstance(timeline, Timeline):
+        raise BadType("timeline", timeline, "a Timeline")
+    whole_number("limit", limit, 1)
+    target = check_place(path, "path")
+    if target.name == ".html":
+        raise BadInput("path", str(path), "a name before .html")
     page, left_out, parts = _fit(timeline, limit)
-    write_atomically(target, page.decode())
+    write_whole(target, page, "path")
     return Exported(target, len(page), left_out, parts)
 
 

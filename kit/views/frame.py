@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from kit.engine.model import Lamp, Model, lamps
+from kit.engine.model import Model, Verdict, verdicts
 from kit.errors import Refusal
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene, section
@@ -86,9 +86,8 @@ def _digest(name: str, action: Any) -> str:
 def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
     """Draw the actions of a state grouped by kind: what may happen, and what must wait and why."""
     model, state = scene.model, scene.state
-    rows: list[tuple[str, Any, Refusal | None]] = []
-    rows += [(model.kind(a), a, None) for a in model.actions(state)]
-    rows += [(model.kind(a), a, refusal) for a, refusal in model.waiting(state)]
+    options = sorted(model.options(state), key=lambda option: option[1] is not None)
+    rows = [(model.kind(action), action, refusal) for action, refusal in options]
     order = {kind: i for i, kind in reversed(list(enumerate(kind for kind, _, _ in rows)))}
     groups = groupby(sorted(rows, key=lambda row: order[row[0]]), key=lambda row: row[0])
     boards = [_group(scene, kind, [(a, r) for _, a, r in items]) for kind, items in groups]
@@ -208,9 +207,9 @@ def _option(word: str, name: str, why: str | None) -> Frag:
     return h("option", word, k=f"act:{name}", value=f"do:{name}", data_refused=why)
 
 
-def scene_lamps(scene: Scene) -> tuple[Lamp, ...]:
+def scene_verdicts(scene: Scene) -> tuple[Verdict, ...]:
     """Judge a scene by the model's properties, and by what its monitors remember."""
-    return lamps(scene.model, scene.state, scene.before, scene.action, scene.memories)
+    return verdicts(scene.model, scene.state, scene.before, scene.action, scene.memories)
 
 
 def draw_lamps(scene: Scene) -> Frag:
@@ -220,13 +219,13 @@ def draw_lamps(scene: Scene) -> Frag:
         [
             h(
                 "li",
-                bulb("✓", "holds") if lamp.ok else bulb("!", "broken"),
-                h("span", lamp.title),
-                None if lamp.ok else h("strong", lamp.witness or "", class_="witness"),
-                k=f"lamp:{lamp.name}",
-                class_="lamp ok" if lamp.ok else "lamp bad",
+                bulb("✓", "holds") if verdict.ok else bulb("!", "broken"),
+                h("span", verdict.title),
+                None if verdict.ok else h("strong", verdict.witness or "", class_="witness"),
+                k=f"lamp:{verdict.name}",
+                class_="lamp ok" if verdict.ok else "lamp bad",
             )
-            for lamp in scene_lamps(scene)
+            for verdict in scene_verdicts(scene)
         ],
         class_="lamps",
     )
@@ -235,8 +234,8 @@ def draw_lamps(scene: Scene) -> Frag:
 def lamps_text(scene: Scene) -> str:
     """Write the lamps, a line each."""
     return "\n".join(
-        f"[ok] {lamp.title}" if lamp.ok else f"[BROKEN] {lamp.title}: {lamp.witness}"
-        for lamp in scene_lamps(scene)
+        f"[ok] {verdict.title}" if verdict.ok else f"[BROKEN] {verdict.title}: {verdict.witness}"
+        for verdict in scene_verdicts(scene)
     )
 
 

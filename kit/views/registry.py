@@ -7,10 +7,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from kit.engine.actors import ActorModel
 from kit.engine.family import families
 from kit.engine.model import Model
 from kit.views.default import STATE
 from kit.views.frame import LAMPS, Macro
+from kit.views.messages import MESSAGES
 from kit.views.panel import Panel, Scene
 from kit.views.question import Question, changed_fields
 
@@ -39,6 +41,8 @@ class Views(Struct, frozen=True):
 
 
 DEFAULT = Views((STATE, LAMPS))
+ON_A_NETWORK = Views((MESSAGES, STATE, LAMPS))
+"""What a model of actors has by default."""
 _VIEWS: dict[str, Views] = {}
 
 
@@ -57,4 +61,4 @@ def for_model(model: Model[Any, Any]) -> Views:
                 views = family.load(family.views[name])
                 assert isinstance(views, Views)
                 return views
-    return DEFAULT
+    return ON_A_NETWORK if isinstance(model, ActorModel) else DEFAULT

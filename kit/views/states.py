@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.model import Model, lamps
+from kit.engine.model import Model, verdicts
 from kit.errors import BadInput
 from kit.views.default import rows_of
 from kit.views.diagrams import drawn, quote, shape_svg
@@ -133,7 +133,7 @@ def _places(model: Model[Any, Any], states: list[Any]) -> tuple[Place, ...]:
     return tuple(
         Place(
             (*line, f"(state {number})") if line in twice else line,
-            tuple(lamp.title for lamp in lamps(model, state) if not lamp.ok),
+            tuple(verdict.title for verdict in verdicts(model, state) if not verdict.ok),
             next(iter(model.actions(state)), None) is None,
         )
         for number, (line, state) in enumerate(zip(lines, states, strict=True))

@@ -26,6 +26,7 @@ WORDS = {
     "menu": "offer every operation",
     "window": "entries ahead of a gap",
     "barrier": "progress barrier",
+    "merge": "merge equal neighbours",
     "requests": "requests (; between)",
     "together": "clients side by side",
     "repair": "read repair",

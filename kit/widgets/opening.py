@@ -45,7 +45,7 @@ def open_named(name: str) -> Opened:
     if name in entries():
         return Opened(Timeline(build(name)), name)
     entry, scenario = scenario_of(name)
-    model = build(entry.name, dict(scenario.parameters), scenario.off)
+    model = build(entry.name, scenario.parameters, scenario.off)
     return Opened(Timeline(model, scenario.script), f"{entry.name}/{scenario.name}")
 
 

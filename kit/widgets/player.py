@@ -14,7 +14,7 @@ from kit.engine import trace as traces
 from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
 from kit.engine.timeline import Moment, Timeline
-from kit.errors import BadInput, KitError, Refused
+from kit.errors import BadInput, KitError, Refusal, Refused
 from kit.views.export import LIMIT, Exported, export_html
 from kit.views.frame import frame_text, mark, narration, refusal_text
 from kit.views.panel import Panel
@@ -321,22 +321,16 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def _find(self, action: Any) -> Any:
         if not isinstance(action, str):
             return action
-        for one in self.model.actions(self.state):
-            if self.model.verb(one) == action:
-                return one
-        for one, why in self.model.waiting(self.state):
-            if self.model.verb(one) == action:
-                raise Refused(refusal_text(why))
-        verbs = ", ".join(self.model.verb(one) for one in self.model.actions(self.state))
-        raise BadInput("action", action, verbs or "nothing: there is no action here")
+        option = self.model.find(self.state, action)
+        if option is None:
+            verbs = ", ".join(map(self.model.verb, self.model.actions(self.state)))
+            raise BadInput("action", action, verbs or "nothing: there is no action here")
+        return _permitted(*option)
 
     def _marked(self, name: str) -> Any:
-        for action in self.model.actions(self.state):
-            if mark(self.model, action) == name:
-                return action
-        for action, why in self.model.waiting(self.state):
-            if mark(self.model, action) == name:
-                raise Refused(refusal_text(why))
+        for option in self.model.options(self.state):
+            if mark(self.model, option[0]) == name:
+                return _permitted(*option)
         raise BadInput("act", name, "an action of the state that is shown")
 
     def _panels(self, model: Model[Any, Any]) -> tuple[Panel, ...] | None:
@@ -347,3 +341,14 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             if name not in known:
                 raise BadInput("panels", name, f"one of {', '.join(known)}")
         return tuple(known[name] for name in self._names)
+
+
+def _permitted(action: Any, refusal: Refusal | None) -> Any:
+    """The action of an option.
+
+    Raises:
+        Refused: when it may not happen now.
+    """
+    if refusal is not None:
+        raise Refused(refusal_text(refusal))
+    return action

@@ -126,7 +126,7 @@ def entry_properties() -> Any:
 def test_smallest_configurations_are_clean_otherwise(word: str) -> None:
     """With the safeguard on, the same configuration is searched whole without violation."""
     guard = next(g for g in entry_of("tcm").safeguards if g.id == word)
-    words = [f"-p{name}={json.dumps(value)}" for name, value in guard.smallest]
+    words = [f"-p{name}={json.dumps(value)}" for name, value in guard.smallest.items()]
     answer, found = checked("tcm", *words)
     assert answer.status == 0
     assert found["complete"]

@@ -51,8 +51,12 @@ class Stopped(TwoPhase):
 def own_models() -> Iterator[None]:
     """Two models of one's own in the registry, for as long as a test runs."""
     before = dict(registry._ENTRIES)
-    register(Entry("rash", "Rash", TwoPhaseParameters, lambda p, off: RashNamed()))
-    register(Entry("stopped", "Stopped", TwoPhaseParameters, lambda p, off: Stopped(p)))
+    builds: dict[str, Any] = {
+        "rash": lambda p, off: RashNamed(),
+        "stopped": lambda p, off: Stopped(p),
+    }
+    for name, builds_it in builds.items():
+        register(Entry(name=name, title=name, parameters=TwoPhaseParameters, build=builds_it))
     yield
     registry._ENTRIES.clear()
     registry._ENTRIES.update(before)
@@ -242,7 +246,7 @@ def test_the_smallest_configuration_is_the_safeguards_own() -> None:
     guard = next(g for g in entry_of("tcm").safeguards if g.id == "S-09")
     assert guard.smallest
     own = call("check", "tcm", "--off", guard.id, "--json").json
-    model = build("tcm", dict(guard.smallest), (guard.name,))
+    model = build("tcm", guard.smallest, (guard.name,))
     assert own["violation"]["trace"][0] in [model.verb(a) for a in model.actions(model.start())]
     other = call("check", "tcm", "--off", guard.id, "-p", "nodes=2", "-p", "rf=1", "--json")
     assert other.json["states"] != own["states"]

@@ -18,7 +18,13 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.errors import BadInput
-from kit.protocols.twophase.model import Decide, GiveUp, Obey, TwoPhase, TwoPhaseParameters
+from kit.protocols.twophase.model import (
+    Decide,
+    GiveUp,
+    ReceiveDecision,
+    TwoPhase,
+    TwoPhaseParameters,
+)
 from tests.engine.toys import Cell, Go, Graph, endless
 
 COUNTS = {3: (288, 761), 5: (8_832, 37_345), 7: (296_448, 1_735_809)}
@@ -72,9 +78,9 @@ def test_a_wrong_property_gets_the_shortest_counterexample(name: str) -> None:
     model.properties = (prop,)
     timeline = Timeline(model)
     for action in result.violation.actions:
-        assert timeline.lamps()[0].ok
+        assert timeline.verdicts()[0].ok
         timeline.do(action)
-    assert not timeline.lamps()[0].ok
+    assert not timeline.verdicts()[0].ok
     again = Timeline.load(loads(dumps(timeline.save())))
     assert again.state == timeline.state
 
@@ -83,15 +89,17 @@ def test_a_wrong_property_gets_the_shortest_counterexample(name: str) -> None:
 def test_a_safeguard_off_gives_a_run_that_opens_in_another_process(name: str) -> None:
     """The counterexample of a switched-off safeguard replays on a model built anew."""
     guard = next(g for g in build("tcm").safeguards if g.name == name)
-    model = build("tcm", dict(guard.smallest), (name,))
+    model = build("tcm", guard.smallest, (name,))
     violation = check(model, max_states=20_000).violation
     assert violation is not None
-    timeline = Timeline(build("tcm", dict(guard.smallest), (name,)))
+    timeline = Timeline(build("tcm", guard.smallest, (name,)))
     for action in violation.actions:
         timeline.do(action)
-    assert violation.property in [lamp.name for lamp in timeline.lamps() if not lamp.ok]
+    assert violation.property in [verdict.name for verdict in timeline.verdicts() if not verdict.ok]
     again = Timeline.load(loads(dumps(timeline.save())))
-    assert [lamp.ok for lamp in again.lamps()] == [lamp.ok for lamp in timeline.lamps()]
+    assert [verdict.ok for verdict in again.verdicts()] == [
+        verdict.ok for verdict in timeline.verdicts()
+    ]
 
 
 class Rash(TwoPhase):
@@ -100,7 +108,7 @@ class Rash(TwoPhase):
     def __init__(self) -> None:
         super().__init__()
         prepare, give_up, hear, decide, obey = self.rules
-        rash = replace(decide, guard=lambda s, a: None if s.heard else decide.guard(s, a))
+        rash = replace(decide, condition=lambda s, a: None if s.heard else decide.condition(s, a))
         self.rules = (prepare, give_up, hear, rash, obey)
 
 
@@ -135,7 +143,7 @@ def test_a_step_property_is_judged_on_every_step() -> None:
     """A rule on steps sees before, action and after; its counterexample ends with that step."""
 
     def obedient(before: Any, action: Any, after: Any) -> str | None:
-        if isinstance(action, Obey) and before.prepared and after.aborted & 1:
+        if isinstance(action, ReceiveDecision) and before.prepared and after.aborted & 1:
             return f"RM{action.rm} obeys"
         return None
 
@@ -143,7 +151,7 @@ def test_a_step_property_is_judged_on_every_step() -> None:
     result = check(TwoPhase(), (prop,))
     assert result.violation is not None
     *way, last = result.violation.actions
-    assert isinstance(last, Obey)
+    assert isinstance(last, ReceiveDecision)
     assert result.violation.witness == f"RM{last.rm} obeys"
     assert len(way) == 2
     assert check(TwoPhase(), (step("fine", "All is well", lambda b, a, n: None),)).complete

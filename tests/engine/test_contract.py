@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit.engine.model import Model, fingerprint, lamps
+from kit.engine.model import Model, fingerprint, verdicts
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import action_from
 from kit.errors import Refused
-from kit.protocols.twophase.model import GiveUp, HearPrepared, Obey, Prepare, TwoPhase
+from kit.protocols.twophase.model import GiveUp, Prepare, ReceiveDecision, ReceivePrepared, TwoPhase
 from tests.engine.toys import Door, Lift, LiftModel, LiftParameters, Up, walk
 
 SCENARIOS = ("bootstrap", "cancel", "crash-and-resume", "gap", "two-datacenters")
@@ -24,7 +24,7 @@ def _models() -> dict[str, Model[Any, Any]]:
     return {
         "twophase": build("twophase"),
         "lift": LiftModel(LiftParameters()),
-        **{name: build("tcm", dict(tcm[name].parameters)) for name in SCENARIOS},
+        **{name: build("tcm", tcm[name].parameters) for name in SCENARIOS},
         "switched off": build("tcm", {}, ("S-05", "S-06")),
     }
 
@@ -135,7 +135,9 @@ def test_what_is_no_action_is_refused(model: Model[Any, Any], foreign: object) -
 
 
 @pytest.mark.parametrize(
-    "action", [Prepare(3), Prepare(-1), GiveUp(10**30), HearPrepared(0), Obey(rm=99)], ids=repr
+    "action",
+    [Prepare(3), Prepare(-1), GiveUp(10**30), ReceivePrepared(0), ReceiveDecision(rm=99)],
+    ids=repr,
 )
 def test_an_action_that_nobody_could_think_of_is_refused(action: Any) -> None:
     """An action of the right type that is no candidate here is refused."""
@@ -148,7 +150,7 @@ def test_a_refusal_names_who_is_missing() -> None:
     """The transaction manager may not commit yet, and says whom it has not heard."""
     model = TwoPhase()
     state = model.act(model.start(), Prepare(1))
-    state = model.act(state, HearPrepared(1))
+    state = model.act(state, ReceivePrepared(1))
     missing = {model.verb(action): refusal.missing for action, refusal in model.waiting(state)}
     assert missing["decide commit"] == ("RM0", "RM2")
 
@@ -190,7 +192,7 @@ def test_the_default_words_come_from_the_action() -> None:
 def test_lamps_tell_invariants_and_steps() -> None:
     """Each *always* and *step* property has a lamp with its witness; *sometimes* has none."""
     model = LiftModel(LiftParameters())
-    (lamp,) = lamps(model, Lift(7))
-    assert (lamp.name, lamp.ok, lamp.witness) == ("inside", False, "it is on floor 7")
-    (lamp,) = lamps(model, Lift(2))
-    assert (lamp.ok, lamp.witness) == (True, None)
+    (verdict,) = verdicts(model, Lift(7))
+    assert (verdict.name, verdict.ok, verdict.witness) == ("inside", False, "it is on floor 7")
+    (verdict,) = verdicts(model, Lift(2))
+    assert (verdict.ok, verdict.witness) == (True, None)

@@ -21,7 +21,14 @@ from kit.engine.shrink import Judges, shrink
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.errors import BadInput, Refused
-from kit.protocols.twophase.model import Decide, GiveUp, Obey, Prepare, TwoPhase, TwoPhaseParameters
+from kit.protocols.twophase.model import (
+    Decide,
+    GiveUp,
+    Prepare,
+    ReceiveDecision,
+    TwoPhase,
+    TwoPhaseParameters,
+)
 from tests.engine.test_check import Rash
 from tests.engine.toys import Go, Graph, LiftModel, LiftParameters
 from tests.house.source import ROOT
@@ -34,7 +41,7 @@ from kit.engine.registry import build, entry_of
 from kit.engine.trace import dumps
 from tests.engine.test_check import Rash
 for name in ("twophase", "tcm"):
-    model = build(name, dict(entry_of(name).fuzzing.parameters))
+    model = build(name, entry_of(name).fuzzing.parameters)
     walker = Walker(model, steps=40)
     for seed in (0, 1, 2**70):
         walk = walker.walk(seed)
@@ -72,13 +79,13 @@ def test_a_walk_is_that_of_its_seed_for_ever() -> None:
 
 PINNED = [
     "prepare RM0",
-    "hear-prepared RM0",
+    "receive-prepared RM0",
     "give-up RM1",
     "prepare RM2",
-    "hear-prepared RM2",
+    "receive-prepared RM2",
     "decide abort",
-    "obey RM2",
-    "obey RM0",
+    "receive-decision RM2",
+    "receive-decision RM0",
 ]
 
 
@@ -96,13 +103,13 @@ def test_seeds_differ() -> None:
 @pytest.mark.parametrize("name", ["twophase", "tcm"])
 def test_a_walk_replays(name: str) -> None:
     """Every walk is a run of the model: each action enabled where it was drawn."""
-    model = build(name, dict(entry_of(name).fuzzing.parameters))
+    model = build(name, entry_of(name).fuzzing.parameters)
     walker = Walker(model, steps=25)
     for seed in range(5):
         walk = walker.walk(seed)
         assert walk.steps == len(Timeline.along(model, walk.actions).moments) - 1
     with pytest.raises(Refused):
-        Timeline.along(TwoPhase(), (Obey(0),))
+        Timeline.along(TwoPhase(), (ReceiveDecision(0),))
 
 
 # -- coverage --------------------------------------------------------------------------------------
@@ -114,7 +121,7 @@ def test_default_seeds_take_every_transition(name: str) -> None:
     everything that may happen sometimes does.
     """
     entry = entry_of(name)
-    found = fuzz(build(name, dict(entry.fuzzing.parameters)))
+    found = fuzz(build(name, entry.fuzzing.parameters))
     assert (found.walks, found.untaken, found.unreached) == (len(SEEDS), (), ())
     assert found.findings == ()
     assert len(found.rows) >= 9
@@ -123,7 +130,7 @@ def test_default_seeds_take_every_transition(name: str) -> None:
 def test_rows_of_tcm_are_those_of_its_diagrams() -> None:
     """In both shapes the rows of tcm are the kinds of action and each row of each diagram."""
     for shape in ("cep", "implementation"):
-        given = {**dict(entry_of("tcm").fuzzing.parameters), "shape": shape}
+        given = {**entry_of("tcm").fuzzing.parameters, "shape": shape}
         names = rows_of(build("tcm", given)).names
         diagrams = [d for d in entry_of("tcm").diagrams if d.name.endswith(shape)]
         rows = {
@@ -140,8 +147,8 @@ def test_what_was_never_taken_is_named() -> None:
     found = fuzz(build("tcm"), range(5))
     assert {"cancel", "crash", "restart"} <= set(found.untaken)
     found = fuzz(TwoPhase(), range(3), steps=1)
-    assert "obey" in found.untaken
-    assert "manager: prepared - obey" in found.untaken
+    assert "receive decision" in found.untaken
+    assert "manager: prepared - receive-decision" in found.untaken
     assert found.unreached == ("all-commit", "all-abort")
 
 
@@ -176,7 +183,7 @@ def test_weights_make_kinds_rare_or_absent() -> None:
 
 def test_a_model_keeps_its_fault_budget() -> None:
     """No walk has more crashes and cancels than the model's parameters allow."""
-    given = {**dict(entry_of("tcm").fuzzing.parameters), "crashes": 2, "cancels": 1}
+    given = {**entry_of("tcm").fuzzing.parameters, "crashes": 2, "cancels": 1}
     model = build("tcm", given)
     walker = Walker(model, steps=60, weights={})
     verbs = [[model.kind(a) for a in walker.walk(seed).actions] for seed in range(6)]
@@ -224,8 +231,8 @@ def test_a_planted_bug_is_found_and_shrunk() -> None:
     walk = Walker(model).walk(finding.seed)
     assert (walk.verdict, walk.steps) == ("consistent", finding.found)
     timeline = finding.timeline(model)
-    (lamp,) = timeline.lamps()
-    assert lamp.witness == finding.witness
+    (verdict,) = timeline.verdicts()
+    assert verdict.witness == finding.witness
     trace = loads(dumps(finding.trace(model)))
     assert Timeline.load(trace, Rash()).state == timeline.state
 
@@ -234,10 +241,10 @@ def test_a_planted_bug_is_found_and_shrunk() -> None:
 def test_a_safeguard_off_is_found_by_chance(name: str) -> None:
     """Walks find what a switched-off safeguard breaks, and the shrunk run opens from its trace."""
     guard = next(g for g in entry_of("tcm").safeguards if g.name == name)
-    model = build("tcm", dict(guard.smallest), (name,))
+    model = build("tcm", guard.smallest, (name,))
     finding = fuzz(model, range(10)).findings[0]
     again = Timeline.load(loads(dumps(finding.trace(model))))
-    assert finding.property in [lamp.name for lamp in again.lamps() if not lamp.ok]
+    assert finding.property in [verdict.name for verdict in again.verdicts() if not verdict.ok]
 
 
 def test_each_kind_of_judge_is_asked_at_each_step() -> None:
@@ -245,15 +252,17 @@ def test_each_kind_of_judge_is_asked_at_each_step() -> None:
     ends the walk.
     """
     no_abort = always("abort", "", lambda s: "aborted" if s.aborted else None)
-    no_obeying = step("obey", "", lambda b, a, n: "obeyed" if isinstance(a, Obey) else None)
+    no_obeying = step(
+        "receive decision", "", lambda b, a, n: "obeyed" if isinstance(a, ReceiveDecision) else None
+    )
     counting = Monitor(
         "count", "", int, lambda m, b, a, n: m + 1, lambda m: "three" if m == 3 else None
     )
     model = TwoPhase()
     found = {f.property: f for f in fuzz(model, properties=(no_abort, no_obeying)).findings}
     assert found["abort"].actions[-1] == GiveUp(found["abort"].actions[-1].rm)
-    assert found["obey"].witness == "obeyed"
-    assert [type(a) for a in found["obey"].actions[-2:]] == [Decide, Obey]
+    assert found["receive decision"].witness == "obeyed"
+    assert [type(a) for a in found["receive decision"].actions[-2:]] == [Decide, ReceiveDecision]
     (finding,) = fuzz(model, properties=(), monitors=(counting,)).findings
     assert len(finding.actions) == 3
     assert fuzz(model, properties=()).findings == ()

@@ -43,17 +43,17 @@ for name, parameters in (("twophase", {}), ("tcm", {}), ("tcm", {"crashes": 1, "
     print(result.states, result.transitions, result.depth, result.unreached, result.unjudged)
 
 guard = next(g for g in build("tcm").safeguards if g.name == "write-before-read")
-model = build("tcm", dict(guard.smallest), ("write-before-read",))
+model = build("tcm", guard.smallest, ("write-before-read",))
 violation = check(model).violation
 print(violation.property, violation.witness, [model.verb(a) for a in violation.actions])
 
 for name in ("bootstrap", "two-datacenters", "cancel", "one-gives-up"):
     entry, scenario = scenario_of(name)
-    timeline = Timeline(build(entry.name, dict(scenario.parameters)), scenario.script)
+    timeline = Timeline(build(entry.name, scenario.parameters), scenario.script)
     while timeline.forward() is not None:
         pass
     print(dumps(timeline.save()))
-    print([(m.say, m.milestone) for m in timeline.moments], timeline.lamps())
+    print([(m.say, m.milestone) for m in timeline.moments], timeline.verdicts())
 """
 
 

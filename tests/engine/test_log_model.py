@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit.engine.compose import Product
-from kit.engine.log import Decide, Deliver, InstantLog, Learn, LogParameters, LogState, Rewrite
-from kit.engine.model import fingerprint, lamps
+from kit.engine.log import Append, Apply, AtomicLog, Deliver, LogParameters, LogState, Rewrite
+from kit.engine.model import fingerprint, verdicts
 from kit.errors import Refused
 from tests.engine.toys import LiftModel, LiftParameters, a_log, learn, walk
 
@@ -20,9 +20,9 @@ def logging_lift(window: int, nodes: tuple[str, ...] = ("A", "B")) -> Product:
     """A lift whose every move is an entry in a log."""
     return Product(
         "logged",
-        {"lift": LiftModel(LiftParameters(4)), "log": InstantLog(LogParameters(nodes, window))},
-        link=lambda s, part, action: (("log", Decide(action)),) if part == "lift" else (),
-        passive=(Decide,),
+        {"lift": LiftModel(LiftParameters(4)), "log": AtomicLog(LogParameters(nodes, window))},
+        link=lambda s, part, action: (("log", Append(action)),) if part == "lift" else (),
+        passive=(Append,),
     )
 
 
@@ -32,7 +32,7 @@ def logging_lift(window: int, nodes: tuple[str, ...] = ("A", "B")) -> Product:
 def test_each_commit_takes_the_next_epoch(choices: list[int], base: int) -> None:
     """Every committed event gets one epoch, one above the last; nothing else moves it."""
     model = logging_lift(3)
-    log = InstantLog(LogParameters(("A", "B"), 3, base))
+    log = AtomicLog(LogParameters(("A", "B"), 3, base))
     epochs = [(base, False)]
     for _, action, after in walk(model, choices):
         epochs.append((log.epoch(len(after.log.entries)), model.part_of(action)[0] == "lift"))
@@ -45,12 +45,12 @@ def test_a_node_applies_one_epoch_after_the_other() -> None:
     """Without early arrivals a node takes entries 1, 2 and 3 in order, then has nothing to do."""
     model, state = a_log(3)
     seen = []
-    while model.refusal(state, Learn("A")) is None:
+    while model.refusal(state, Apply("A")) is None:
         state = learn(model, state, "A")
         seen.append(state.learned)
     assert seen == [(1, 0), (2, 0), (3, 0)]
     with pytest.raises(Refused, match="has applied every committed epoch"):
-        model.act(state, Learn("A"))
+        model.act(state, Apply("A"))
 
 
 @pytest.mark.spec("A-003")
@@ -140,7 +140,7 @@ def test_an_unknown_node_learns_nothing() -> None:
     """A node that is no member of the log is refused."""
     model, state = a_log(1)
     with pytest.raises(Refused, match="no such action here"):
-        model.act(state, Learn("Z"))
+        model.act(state, Apply("Z"))
 
 
 def test_a_log_far_above_sixty_four_entries() -> None:
@@ -159,16 +159,16 @@ def test_a_log_far_above_sixty_four_entries() -> None:
 def test_the_lamp_names_a_node_that_ran_ahead() -> None:
     """A state in which a node has applied more than is decided darkens the lamp, with the node."""
     model, state = a_log(1)
-    (lamp,) = lamps(model, state)
-    assert lamp.ok
+    (verdict,) = verdicts(model, state)
+    assert verdict.ok
     ahead = LogState(state.entries, (1, 2), state.held)
-    (lamp,) = lamps(model, ahead)
-    assert lamp.witness == "node 1 is ahead of the log"
+    (verdict,) = verdicts(model, ahead)
+    assert verdict.witness == "node 1 is ahead of the log"
 
 
 def test_decisions_come_only_by_link() -> None:
     """The log offers no decision of its own: what is submitted belongs to another model."""
     model, state = a_log(2)
     every: list[Any] = [*model.actions(state), *(action for action, _ in model.waiting(state))]
-    assert not [action for action in every if isinstance(action, Decide)]
-    assert model.verb(Decide("x")) == "decide x"
+    assert not [action for action in every if isinstance(action, Append)]
+    assert model.verb(Append("x")) == "append x"

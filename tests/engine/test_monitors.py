@@ -14,7 +14,7 @@ from kit.engine.check import check
 from kit.engine.model import Monitor, always, goal
 from kit.engine.timeline import Timeline
 from kit.errors import Refused
-from kit.protocols.twophase.model import GiveUp, Obey, Prepare, TwoPhase
+from kit.protocols.twophase.model import GiveUp, Prepare, ReceiveDecision, TwoPhase
 from kit.views.frame import LAMPS
 from kit.views.rendered import RenderedTimeline
 from tests.engine.toys import Go, Graph
@@ -112,7 +112,7 @@ def test_a_monitor_sees_the_step() -> None:
         if isinstance(action, Prepare):
             assert after.prepared == before.prepared | 1 << action.rm
             return memory | 1 << action.rm
-        if isinstance(action, Obey) and after.aborted & memory:
+        if isinstance(action, ReceiveDecision) and after.aborted & memory:
             return -1
         return memory
 
@@ -179,14 +179,14 @@ def test_a_monitor_has_a_lamp_on_every_branch() -> None:
     model.monitors = (after_each_other(1, 3),)
     timeline = Timeline(model)
     timeline.run((Go(1), Go(3)))
-    (lamp,) = timeline.lamps()
-    assert (lamp.name, lamp.ok, lamp.witness) == ("order", False, "3 after 1")
+    (verdict,) = timeline.verdicts()
+    assert (verdict.name, verdict.ok, verdict.witness) == ("order", False, "3 after 1")
     timeline.goto(0)
     with pytest.raises(Refused):
         timeline.run((Go(2), Go(1)))
-    assert timeline.lamps()[0].ok
+    assert timeline.verdicts()[0].ok
     timeline.run((Go(2), Go(3)))
-    assert timeline.lamps()[0].ok
+    assert timeline.verdicts()[0].ok
     again = Timeline.load(timeline.save(), model)
     assert [again.memories(moment) for moment in range(5)] == [
         timeline.memories(moment) for moment in range(5)

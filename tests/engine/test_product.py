@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kit.engine.check import check
 from kit.engine.compose import Product
-from kit.engine.log import Decide, InstantLog, Learn, LogParameters
+from kit.engine.log import Append, Apply, AtomicLog, LogParameters
 from kit.engine.model import fingerprint
 from kit.engine.timeline import Timeline, action_from
 from kit.errors import Refusal, Refused
@@ -25,13 +25,13 @@ MOST = 3  # entries of the log, so that the product is finite
 def _link(s: Any, part: str, action: Any) -> tuple[tuple[str, Any], ...]:
     """Moving the left lift up is logged; opening its door opens the right one's, too."""
     if part == "left" and isinstance(action, Up):
-        return (("log", Decide(f"up from {s.left.floor}")),)
+        return (("log", Append(f"up from {s.left.floor}")),)
     if part == "left" and isinstance(action, Door):
-        return (("right", action), ("log", Decide("door")))
+        return (("right", action), ("log", Append("door")))
     return ()
 
 
-def _guard(s: Any, part: str, action: Any) -> Refusal | None:
+def _lets(s: Any, part: str, action: Any) -> Refusal | None:
     """The right lift goes no higher than the left one; the log has room for a few entries."""
     if part == "right" and isinstance(action, Up) and s.right.floor >= s.left.floor:
         return Refusal("the left lift is not above")
@@ -49,11 +49,11 @@ class House(Product):
             {
                 "left": LiftModel(LiftParameters(2)),
                 "right": LiftModel(LiftParameters(3)),
-                "log": InstantLog(LogParameters(("A",))),
+                "log": AtomicLog(LogParameters(("A",))),
             },
             link=_link,
-            guards=(_guard,),
-            passive=(Decide,),
+            conditions=(_lets,),
+            passive=(Append,),
         )
 
 
@@ -125,8 +125,8 @@ def test_a_linked_refusal_refuses_the_whole_step() -> None:
     assert waiting["left"] == "there is no such floor"
 
 
-def test_guards_read_all_parts() -> None:
-    """A guard over the whole state refuses what the part alone would allow."""
+def test_conditions_read_all_parts() -> None:
+    """A condition over the whole state refuses what the part alone would allow."""
     start = HOUSE.start()
     assert reasons(start)["right up"] == "the left lift is not above"
     after = HOUSE.act(start, LEFT(Up()))
@@ -135,7 +135,7 @@ def test_guards_read_all_parts() -> None:
 
 
 def test_all_that_refuse_are_heard() -> None:
-    """Where the part and guards refuse, one refusal gives all reasons, the guards' first."""
+    """Where the part and conditions refuse, one refusal gives all reasons, theirs first."""
 
     def dark(s: Any, part: str, action: Any) -> Refusal | None:
         return Refusal("it is dark", ("lamp: off",), ("lamp", "sun"))
@@ -148,7 +148,7 @@ def test_all_that_refuse_are_heard() -> None:
     assert reasons(state)["right up"] == told
     with pytest.raises(Refused, match=told):
         HOUSE.act(state, RIGHT(Up()))
-    night = Product("night", {"left": LiftModel(LiftParameters(2))}, guards=(dark, late))
+    night = Product("night", {"left": LiftModel(LiftParameters(2))}, conditions=(dark, late))
     up = night.wrap["left"](Up())
     both = Refusal(
         "it is dark; and it is late", ("lamp: off", "clock: 23"), ("lamp", "sun", "host")
@@ -157,11 +157,11 @@ def test_all_that_refuse_are_heard() -> None:
 
 
 def test_what_is_no_action_is_refused_as_such() -> None:
-    """What is nobody's candidate is told so, whatever the guards would say of it."""
+    """What is nobody's candidate is told so, whatever the conditions would say of it."""
     night = Product(
         "night",
         {"left": LiftModel(LiftParameters(2))},
-        guards=(lambda s, part, action: Refusal("it is dark"),),
+        conditions=(lambda s, part, action: Refusal("it is dark"),),
         passive=(Up,),
     )
     refusal = night.refusal(night.start(), night.wrap["left"](Up()))
@@ -170,7 +170,7 @@ def test_what_is_no_action_is_refused_as_such() -> None:
 
 
 def test_the_search_stops_at_the_first_refusal() -> None:
-    """Whoever only walks along enabled actions does not ask the guards that come after one."""
+    """Whoever only walks along enabled actions does not ask the conditions that come after one."""
     asked = []
 
     def refuse(s: Any, part: str, action: Any) -> Refusal | None:
@@ -180,7 +180,7 @@ def test_the_search_stops_at_the_first_refusal() -> None:
         asked.append(action)
         return None
 
-    model = Product("night", {"left": LiftModel(LiftParameters(2))}, guards=(refuse, count))
+    model = Product("night", {"left": LiftModel(LiftParameters(2))}, conditions=(refuse, count))
     assert not [*model.actions(model.start()), *model.successors(model.start())]
     assert not asked
     assert list(model.waiting(model.start()))
@@ -191,9 +191,9 @@ def test_passive_actions_never_happen_alone() -> None:
     """What only comes by a link is neither enabled nor waiting, and is refused when tried."""
     state = HOUSE.act(HOUSE.start(), LEFT(Up()))
     every = [*HOUSE.actions(state), *(action for action, _ in HOUSE.waiting(state))]
-    assert not [action for action in every if isinstance(HOUSE.part_of(action)[1], Decide)]
+    assert not [action for action in every if isinstance(HOUSE.part_of(action)[1], Append)]
     with pytest.raises(Refused, match="no such action here"):
-        HOUSE.act(state, LOG(Decide("forged")))
+        HOUSE.act(state, LOG(Append("forged")))
 
 
 def test_a_passive_action_comes_with_its_link_only() -> None:
@@ -211,7 +211,7 @@ def test_a_passive_action_comes_with_its_link_only() -> None:
     assert (after.lift.floor, after.graph.at) == (2, 2)
 
 
-@pytest.mark.parametrize("foreign", [Up(), Learn("A"), HOUSE.start(), "left", None], ids=repr)
+@pytest.mark.parametrize("foreign", [Up(), Apply("A"), HOUSE.start(), "left", None], ids=repr)
 def test_an_unwrapped_action_is_none_of_the_product(foreign: object) -> None:
     """A part's bare action does not say whose it is, so it is refused."""
     with pytest.raises(Refused, match="no action of house"):
@@ -219,7 +219,7 @@ def test_an_unwrapped_action_is_none_of_the_product(foreign: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "action", [LEFT(Up()), RIGHT(Door(False)), LOG(Learn("A")), LOG(Decide({"a": [1]}))], ids=repr
+    "action", [LEFT(Up()), RIGHT(Door(False)), LOG(Apply("A")), LOG(Append({"a": [1]}))], ids=repr
 )
 def test_wrapped_actions_survive_being_written_down(action: Any) -> None:
     """A wrapped action names its part in JSON, and comes back equal and of the same type."""

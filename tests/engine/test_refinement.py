@@ -9,7 +9,13 @@ from msgspec.structs import replace
 
 from kit.engine.check import Result, check_refinement
 from kit.engine.compose import Refinement
-from kit.protocols.twophase.model import ABORTED, COMMITTED, Obey, TwoPhase, TwoPhaseParameters
+from kit.protocols.twophase.model import (
+    ABORTED,
+    COMMITTED,
+    ReceiveDecision,
+    TwoPhase,
+    TwoPhaseParameters,
+)
 from tests.engine.toys import Cell, Go, Graph
 
 FINE = TwoPhase(TwoPhaseParameters(3))
@@ -62,10 +68,10 @@ def test_a_step_may_be_several_coarse_ones() -> None:
 
 def test_a_wrong_image_is_named_with_its_shortest_run() -> None:
     """A map that forgets the last manager's obedience fails at that very step."""
-    result = refined(image=lambda b, a, n: () if isinstance(a, Obey) else image(b, a, n))
+    result = refined(image=lambda b, a, n: () if isinstance(a, ReceiveDecision) else image(b, a, n))
     assert result.violation is not None
     assert "leads elsewhere than its image" in result.violation.witness
-    assert isinstance(result.violation.actions[-1], Obey)
+    assert isinstance(result.violation.actions[-1], ReceiveDecision)
     assert FINE.verb(result.violation.actions[-1]) in result.violation.witness
 
 

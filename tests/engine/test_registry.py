@@ -49,7 +49,7 @@ def test_a_students_model_gets_timeline_search_and_traces_for_free() -> None:
     register(LIFT)
     assert "lift" in entries()
     entry, scenario = scenario_of("ride")
-    timeline = Timeline(build(entry.name, dict(scenario.parameters)), scenario.script)
+    timeline = Timeline(build(entry.name, scenario.parameters), scenario.script)
     for _ in range(3):
         timeline.forward()
     assert timeline.state.floor == 3
@@ -94,7 +94,7 @@ def test_every_entry_is_what_it_says() -> None:
         assert model.parameters == entry.parameters()
         for scenario in entry.scenarios:
             assert scenario.title
-            assert build(name, dict(scenario.parameters), scenario.off).name == name
+            assert build(name, scenario.parameters, scenario.off).name == name
 
 
 def test_every_model_has_something_it_must_reach() -> None:
@@ -216,7 +216,14 @@ class Strict(Struct, frozen=True, forbid_unknown_fields=True):
 
 def test_a_missing_parameter_is_named() -> None:
     """A model without a default for a parameter says which one is missing."""
-    register(Entry("strict", "Strict", Strict, lambda p, off: LiftModel(LiftParameters(p.floors))))
+    register(
+        Entry(
+            name="strict",
+            title="Strict",
+            parameters=Strict,
+            build=lambda p, off: LiftModel(LiftParameters(p.floors)),
+        )
+    )
     with pytest.raises(BadInput, match="missing required field `floors`"):
         build("strict", {"name": "x"})
     assert build("strict", {"floors": 2}).start() == LiftModel(LiftParameters()).start()
@@ -245,7 +252,7 @@ def test_every_safeguard_has_a_smallest_configuration_that_builds() -> None:
     """The configuration that shows what a safeguard is for is one the model takes."""
     for name, entry in entries().items():
         for guard in entry.safeguards:
-            model = build(name, dict(guard.smallest), (guard.name,))
+            model = build(name, guard.smallest, (guard.name,))
             assert model.off == (guard.name,)
             known = {prop.name for prop in model.properties}
             known |= {judge.invariant for judge in (*model.properties, *model.monitors)}
@@ -286,7 +293,7 @@ def test_every_scripted_scenario_follows_its_script() -> None:
     register(LIFT)
     for entry in entries().values():
         for scenario in entry.scenarios:
-            model = build(entry.name, dict(scenario.parameters), scenario.off)
+            model = build(entry.name, scenario.parameters, scenario.off)
             timeline = Timeline(model, scenario.script)
             while timeline.forward() is not None and len(timeline.moments) < 200:
                 pass

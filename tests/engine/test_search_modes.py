@@ -13,7 +13,13 @@ from kit.engine.check import Mode, Result, check
 from kit.engine.model import Monitor, Property, Rule, always, goal, sometimes, step
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refusal
-from kit.protocols.twophase.model import Obey, Prepare, TwoPhase, TwoPhaseParameters, TwoPhaseState
+from kit.protocols.twophase.model import (
+    Prepare,
+    ReceiveDecision,
+    TwoPhase,
+    TwoPhaseParameters,
+    TwoPhaseState,
+)
 from tests.engine.test_check import COUNTS, WRONG, Rash, distances
 from tests.engine.toys import Cell, Go, Graph
 
@@ -165,7 +171,9 @@ PROPERTIES: dict[str, tuple[Property, ...]] = {
         step(
             "step",
             "Nobody obeys an abort after preparing",
-            lambda b, a, n: f"RM{a.rm}" if isinstance(a, Obey) and n.aborted & b.prepared else None,
+            lambda b, a, n: (
+                f"RM{a.rm}" if isinstance(a, ReceiveDecision) and n.aborted & b.prepared else None
+            ),
         ),
     ),
     "a goal": (goal("goal", "All can still commit", lambda s: s.committed == 0b111),),
@@ -209,7 +217,7 @@ def test_monitors_are_renamed_with_the_state() -> None:
     def watch(memory: int, before: Any, action: Any, after: Any) -> int:
         if isinstance(action, Prepare):
             return memory | 1 << action.rm
-        return -1 if isinstance(action, Obey) and after.aborted & memory else memory
+        return -1 if isinstance(action, ReceiveDecision) and after.aborted & memory else memory
 
     def rename(memory: int, places: tuple[int, ...]) -> int:
         if memory < 0:

@@ -7,19 +7,25 @@ from typing import Any
 
 import pytest
 
-from kit.engine.log import Learn
+from kit.engine.log import Apply
 from kit.engine.model import Model, fingerprint
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import LONGEST_RUN, Timeline
 from kit.errors import BadInput, Refused
-from kit.protocols.twophase.model import GiveUp, HearPrepared, Prepare, TwoPhase, TwoPhaseParameters
+from kit.protocols.twophase.model import (
+    GiveUp,
+    Prepare,
+    ReceivePrepared,
+    TwoPhase,
+    TwoPhaseParameters,
+)
 from tests.engine.toys import Door, LiftModel, LiftParameters, Up, endless
 
 
 def scenario(name: str, *, scripted: bool = False) -> Timeline:
     """A timeline on the model of a scenario."""
     entry, found = scenario_of(name)
-    model = build(entry.name, dict(found.parameters), found.off)
+    model = build(entry.name, found.parameters, found.off)
     return Timeline(model, found.script if scripted else ())
 
 
@@ -110,7 +116,7 @@ def test_a_fork_is_a_tip_of_its_own() -> None:
     assert timeline.fork() is timeline.now
     assert (timeline.tip, timeline.path()) == (4, [0, 1, 2, 3, 4])
     assert timeline.branches() == [last, 4], "the new branch is the last one"
-    timeline.do(HearPrepared(2))
+    timeline.do(ReceivePrepared(2))
     assert timeline.branches() == [last, timeline.tip]
     assert len(timeline.path(last)) == last + 1
 
@@ -154,7 +160,9 @@ def test_repeating_the_action_of_another_branch_goes_over_to_it() -> None:
     assert timeline.tip == door.id
 
 
-@pytest.mark.parametrize("action", [HearPrepared(0), Prepare(9), Learn("A"), None, "x"], ids=repr)
+@pytest.mark.parametrize(
+    "action", [ReceivePrepared(0), Prepare(9), Apply("A"), None, "x"], ids=repr
+)
 def test_a_refused_action_leaves_the_history_as_it_was(action: Any) -> None:
     """Whatever is refused, moments, branches and place stay as they were."""
     timeline = to_the_end(Timeline(TwoPhase(TwoPhaseParameters(2))))
@@ -319,10 +327,10 @@ def test_lines_of_a_script_take_the_place_of_suggestions() -> None:
 
 def test_a_line_waits_until_it_is_enabled() -> None:
     """A line that may not happen yet lets the model's own suggestions go first."""
-    timeline = to_the_end(Timeline(TwoPhase(), ("decide commit", "obey RM2")))
+    timeline = to_the_end(Timeline(TwoPhase(), ("decide commit", "receive-decision RM2")))
     verbs = [timeline.model.verb(moment.action) for moment in timeline.moments[1:]]
     assert verbs.index("decide commit") == 6
-    assert verbs[7] == "obey RM2"
+    assert verbs[7] == "receive-decision RM2"
 
 
 def test_each_branch_follows_the_script_on_its_own() -> None:
@@ -343,16 +351,16 @@ def test_each_branch_follows_the_script_on_its_own() -> None:
 def test_a_script_without_an_end_in_sight_is_no_error() -> None:
     """Lines that never become possible leave the model's schedule as it is."""
     plain = to_the_end(scenario("commit"))
-    odd = to_the_end(Timeline(plain.model, ("no such verb", "obey RM0")))
+    odd = to_the_end(Timeline(plain.model, ("no such verb", "receive-decision RM0")))
     assert [m.state for m in odd.moments] == [m.state for m in plain.moments]
 
 
 def test_lamps_speak_of_the_moment_and_the_step_that_led_to_it() -> None:
     """The lamps of a moment are those of its state and of the step into it."""
     timeline = scenario("bootstrap")
-    assert all(lamp.ok for lamp in timeline.lamps())
+    assert all(verdict.ok for verdict in timeline.verdicts())
     to_the_end(timeline)
-    assert {lamp.name for lamp in timeline.lamps()} == {
+    assert {verdict.name for verdict in timeline.verdicts()} == {
         prop.name for prop in timeline.model.properties if prop.kind in ("always", "step")
     }
 

@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit import __version__
+from kit.edge.writing import write_whole
 from kit.engine import timeline, trace
 from kit.engine.model import fingerprint
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
-from kit.engine.trace import Trace, dumps, loads, read, write, write_atomically
+from kit.engine.trace import Trace, dumps, loads, read, write
 from kit.errors import BadInput, KitError
 from kit.protocols.twophase.model import GiveUp
 from tests.engine.toys import Door, LiftModel, LiftParameters, Up, endless
@@ -29,7 +30,7 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "tcm": ("tcm", {"crashes": 1, "cancels": 1, "window": 3, "rf": 3}, ()),
     "tcm, two switched off": ("tcm", {"nodes": 5, "shape": "implementation"}, ("S-05", "S-54")),
     **{
-        scenario.name: ("tcm", dict(scenario.parameters), scenario.off)
+        scenario.name: ("tcm", scenario.parameters, scenario.off)
         for scenario in entry_of("tcm").scenarios
     },
 }
@@ -122,9 +123,9 @@ def test_a_long_run_comes_back() -> None:
 
 
 TEXTS: dict[str, tuple[str | bytes, str]] = {
-    "empty": ("", "trace: got ''; allowed: a trace in JSON"),
+    "empty": ("", "trace: got 'the end of the text'; allowed: a trace in JSON"),
     "not JSON": ("hello", "trace: got 'hello'; allowed: a trace in JSON"),
-    "not text": (b"\xff\xfe\x00", "allowed: a trace in JSON"),
+    "not text": (b"\xff\xfe\x00", "text in UTF-8; this is UTF-16"),
     "a lone surrogate": ("\ud800", "allowed: a trace in JSON"),
     "a list": ("[1]", "an object with its fields"),
     "null": ("null", "an object with its fields"),
@@ -134,10 +135,10 @@ TEXTS: dict[str, tuple[str | bytes, str]] = {
     "a true format": ('{"format": true}', "format: got True; allowed: 1"),
     "a broken format": ('{"format": 1.0}', "format: got 1.0; allowed: 1"),
     "a huge format": ('{"format": 1' + "0" * 400 + "}", "format: got an integer of 1329 bits"),
-    "an endless number": ('{"format": ' + "9" * 5000 + "}", "out of range"),
-    "a number past all floats": ('{"format": 1e999}', "out of range"),
-    "deep nesting": ("[" * 100_000, "recursion"),
-    "deep objects": ('{"a":' * 100_000, "recursion"),
+    "an endless number": ('{"format": ' + "9" * 5000 + "}", "at most 1000 digits at line 1"),
+    "a number past all floats": ('{"format": 1e999}', "format: got inf; allowed: 1"),
+    "deep nesting": ("[" * 100_000, "nested deeply: at most 64"),
+    "deep objects": ('{"a":' * 100_000, "nested deeply: at most 64"),
     "only a format": ('{"format": 1}', "missing required field `kit`"),
 }
 
@@ -415,7 +416,7 @@ def test_writing_replaces_the_old_file_at_once(tmp_path: Path) -> None:
     """The new text takes the place of the old file, readable by all, with nothing beside it."""
     file = tmp_path / "run.json"
     file.write_text("old", encoding="utf-8")
-    write_atomically(file, "new ✓")
+    write_whole(file, "new ✓")
     assert file.read_text(encoding="utf-8") == "new ✓"
     assert list(tmp_path.iterdir()) == [file]
     assert stat.S_IMODE(file.stat().st_mode) == 0o644
@@ -442,7 +443,7 @@ def test_a_write_that_fails_keeps_the_old_file(
     with monkeypatch.context() as patch:
         patch.setattr(where, fail)
         with pytest.raises(BadInput, match=f"a writable place .{error.strerror}"):
-            write_atomically(file, "new")
+            write_whole(file, "new")
     assert file.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [file]
 
@@ -460,7 +461,7 @@ def test_a_write_that_is_interrupted_keeps_the_old_file(
     with monkeypatch.context() as patch:
         patch.setattr("os.fsync", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            write_atomically(file, "new")
+            write_whole(file, "new")
     assert file.read_text(encoding="utf-8") == "old"
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -470,7 +471,7 @@ def test_text_that_has_no_bytes_is_no_file(tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     file.write_text("old", encoding="utf-8")
     with pytest.raises(BadInput, match="a writable place"):
-        write_atomically(file, "\ud800")
+        write_whole(file, "\ud800")
     assert file.read_text(encoding="utf-8") == "old"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.log import Decide, InstantLog, Learn, LogParameters
+from kit.engine.log import Append, Apply, AtomicLog, LogParameters
 from kit.engine.model import Model, Property, Rule, Safeguard, always, sometimes
 from kit.engine.registry import Entry, Scenario
 from kit.errors import BadInput, Refusal
@@ -52,6 +52,7 @@ class LiftModel(Model[Lift, Any]):
         if not 1 <= parameters.floors <= 50:
             raise BadInput("floors", parameters.floors, "a number from 1 to 50")
         self.parameters: LiftParameters = parameters
+        self.floors = parameters.floors
         self.off = off
         self.rules = (
             Rule(Up, "move", lambda s: (Up(),), self._may_move, self._move(1)),
@@ -71,7 +72,7 @@ class LiftModel(Model[Lift, Any]):
         if s.door and "door" not in self.off:
             return Refusal("the door is open")
         there = s.floor + (1 if isinstance(action, Up) else -1)
-        return None if 0 <= there < self.parameters.floors else Refusal("there is no such floor")
+        return None if 0 <= there < self.floors else Refusal("there is no such floor")
 
     def _move(self, by: int) -> Callable[[Lift, Any], Lift]:
         return lambda s, action: Lift(s.floor + by, s.door)
@@ -80,16 +81,16 @@ class LiftModel(Model[Lift, Any]):
         return Lift(s.floor, action.open)
 
     def _inside(self, s: Lift) -> str | None:
-        return None if 0 <= s.floor < self.parameters.floors else f"it is on floor {s.floor}"
+        return None if 0 <= s.floor < self.floors else f"it is on floor {s.floor}"
 
 
 LIFT = Entry(
-    "lift",
-    LiftModel.title,
-    LiftParameters,
-    LiftModel,
-    (Safeguard("door", "S-90", "Only a closed lift moves", ("moves-closed",)),),
-    (Scenario("ride", "To the top", (("floors", 4),), script=("up", "up", "up")),),
+    name="lift",
+    title=LiftModel.title,
+    parameters=LiftParameters,
+    build=LiftModel,
+    safeguards=(Safeguard("door", "S-90", "Only a closed lift moves", ("moves-closed",)),),
+    scenarios=(Scenario("ride", "To the top", {"floors": 4}, script=("up", "up", "up")),),
 )
 
 
@@ -133,17 +134,17 @@ def endless() -> Graph:
 
 def a_log(events: int, nodes: Sequence[str] = ("A", "B"), window: int = 1) -> tuple[Any, Any]:
     """A log model and a state in which so many events are decided and none is applied."""
-    model = InstantLog(LogParameters(tuple(nodes), window))
+    model = AtomicLog(LogParameters(tuple(nodes), window))
     state = model.start()
     for number in range(events):
-        state = model.apply(state, Decide(f"event {number}"))
+        state = model.apply(state, Append(f"event {number}"))
     return model, state
 
 
-def learn(model: InstantLog, state: Any, *nodes: str) -> Any:
+def learn(model: AtomicLog, state: Any, *nodes: str) -> Any:
     """The state after each of these nodes applied one more entry."""
     for node in nodes:
-        state = model.act(state, Learn(node))
+        state = model.act(state, Apply(node))
     return state
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import sys
 import tomllib
 from functools import cache
 
+import nbformat
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -81,6 +84,32 @@ def test_conda_agrees_with_the_lock() -> None:
     assert {**found, **pinned} == expected
     assert packages.keys() >= CONDA_ONLY
     assert others == ["--editable ."]
+
+
+@pytest.mark.partly("H-002", "no test makes an environment from the file and runs notebooks in it")
+def test_what_notebooks_import_is_there() -> None:
+    """Notebooks import the kit, Python's own modules, and packages of environment.yml."""
+    packages, pinned, _ = conda()
+    known = {"kit", "ipython", *packages, *pinned} | {canonicalize_name(n) for n in CONDA_NAMES}
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        cells = [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
+        for cell in cells:
+            wanted = imported(cell.source)
+            assert wanted <= known, (path.name, wanted - known)
+        assert cells[0].source == "from kit.lessons import versions\n\nprint(versions())"
+
+
+def imported(source: str) -> set[str]:
+    """The packages that a cell imports, without Python's own."""
+    lines = "\n".join(line for line in source.splitlines() if not line.startswith(("%", "!")))
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(lines)):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+    roots = {name.partition(".")[0] for name in names}
+    return {canonicalize_name(root) for root in roots - sys.stdlib_module_names}
 
 
 @pytest.mark.spec("H-002")

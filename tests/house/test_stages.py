@@ -94,3 +94,11 @@ def test_an_unknown_requirement_stops_the_run(tmp_path: Path) -> None:
         "import pytest\n@pytest.mark.spec('Z-999')\ndef test_a(): pass\n"
     )
     assert "unknown requirement id ['Z-999']" in pytest_with_house_rules(tmp_path)
+
+
+def test_a_requirement_shown_in_part_says_what_is_missing(tmp_path: Path) -> None:
+    """A marker for a part that does not say what is missing is an error."""
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n@pytest.mark.partly('A-001')\ndef test_a(): pass\n"
+    )
+    assert "partly(id, what is missing): ('A-001',)" in pytest_with_house_rules(tmp_path)

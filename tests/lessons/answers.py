@@ -131,8 +131,8 @@ def steps(state: list) -> list:  # type: ignore[type-arg]  # runs where nothing 
 
 def prepared_in_vain() -> list[str]:
     """Everybody prepares and is heard; then the decision is to abort."""
-    verbs = [f"{what} RM{i}" for what in ("prepare", "hear-prepared") for i in range(3)]
-    return [*verbs, "decide abort", *(f"obey RM{i}" for i in range(3))]
+    verbs = [f"{what} RM{i}" for what in ("prepare", "receive-prepared") for i in range(3)]
+    return [*verbs, "decide abort", *(f"receive-decision RM{i}" for i in range(3))]
 
 
 def named_hunt() -> Hunt:

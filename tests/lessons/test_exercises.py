@@ -189,7 +189,7 @@ def test_what_is_changed_in_the_notebook_does_not_reach_the_judge(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A run is replayed on a model of a fresh process: what is patched here is whole there."""
-    monkeypatch.setattr("kit.engine.timeline.Timeline.lamps", lambda _self: ())
+    monkeypatch.setattr("kit.engine.timeline.Timeline.verdicts", lambda _self: ())
     monkeypatch.setattr(
         "kit.protocols.tcm.lessons.tasks_runs.breaks_something", lambda _timeline: None
     )

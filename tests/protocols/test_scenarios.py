@@ -71,7 +71,7 @@ def test_lamps_go_out_only_without_a_safeguard(path: Path) -> None:
     dark = False
     for moment in range(len(timeline.moments)):
         timeline.goto(moment)
-        dark = dark or any(not lamp.ok for lamp in timeline.lamps())
+        dark = dark or any(not verdict.ok for verdict in timeline.verdicts())
     assert dark is bool(timeline.model.off)
 
 

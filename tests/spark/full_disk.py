@@ -19,8 +19,10 @@ from typing import Any
 from kit import spark as ks
 from kit.errors import KitError
 from kit.protocols.tcm.spark.histories import History
+from kit.protocols.tcm.spark.jobs import JOBS
 from kit.protocols.tcm.spark.pipelines import Pipeline
 from kit.spark import driver
+from tests.waiting import Gate
 
 LIMIT = 400_000  # bytes: more than a small table or what the workers are sent, less than replicas
 
@@ -48,23 +50,25 @@ def written(job: Pipeline, folder: Path) -> dict[str, Any]:
     return {"line": line, "left": below(folder)}
 
 
-def interrupted(spark: Any, job: Pipeline, folder: Path) -> dict[str, Any]:
-    """The same, with Ctrl-C once tasks are running."""
-    done = threading.Event()
+def interrupted(spark: Any, job: Any, folder: Path) -> dict[str, Any]:
+    """The same, with Ctrl-C while a task runs: it opens one gate, and stands at the other."""
+    with tempfile.TemporaryDirectory() as gates:
+        running, over = (Gate(Path(gates) / name) for name in ("running", "over"))
 
-    def press() -> None:
-        tracker = spark.sparkContext.statusTracker()
-        while not done.wait(0.05):
-            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            if any(stage is not None and stage.numActiveTasks for stage in stages):
-                os.kill(os.getpid(), signal.SIGINT)
-                return
+        def held_up(batches: Any) -> Any:
+            running.open()
+            over.wait()
+            yield from batches
 
-    threading.Thread(target=press, daemon=True).start()
-    try:
+        def press() -> None:
+            running.wait()
+            os.kill(os.getpid(), signal.SIGINT)
+
+        made = job.table
+        job.table = lambda name: made(name).mapInArrow(held_up, JOBS[name].schema.ddl)
+        threading.Thread(target=press, daemon=True).start()
         found = written(job, folder)
-    finally:
-        done.set()
+        over.open()
     return {**found, "running": len(spark.sparkContext.statusTracker().getActiveJobsIds())}
 
 

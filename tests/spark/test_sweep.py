@@ -58,10 +58,10 @@ def test_spark_draws_what_one_process_draws(spark: Any, tmp_path: Path) -> None:
         own = Timeline.along(walker.model, walk.actions)
         assert fingerprint(timeline.state) == fingerprint(own.state)
     failed = read[read["verdict"] != "clean"].iloc[0]
-    assert not all(lamp.ok for lamp in timeline_of(failed).lamps())
+    assert not all(verdict.ok for verdict in timeline_of(failed).verdicts())
     small = timeline_of(failed, small=True)
     assert len(small.moments) <= len(timeline_of(failed).moments)
-    assert failed["verdict"] in [lamp.name for lamp in small.lamps() if not lamp.ok]
+    assert failed["verdict"] in [verdict.name for verdict in small.verdicts() if not verdict.ok]
     assert export_html(small, tmp_path / "run.html").size > 1000
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from kit.spark.streaming import Watch
 from kit.spark.streaming import watch as watch_folder
 from kit.spark.trace_reports import PlainTraces, Traces, drawn_on, read_traces, replayed
 from kit.spark.traces import Tables, as_tables, drawn, schema, schemas, store
+from tests.waiting import PATIENCE
 
 RING = {"nodes": 5, "rf": 3}
 REQUESTS = {"rf": 3, "requests": ["K1 write QUORUM", "K2 read ONE", "K2 read QUORUM"]}
@@ -177,25 +176,26 @@ def test_the_reports_count_steps(runs: list[Tables]) -> None:
 def test_a_growing_folder_updates_a_live_table(
     spark: Any, runs: list[Tables], tmp_path: Path
 ) -> None:
-    """A stream over the folder sees each run that is added, and ends with the table of all."""
+    """A stream over the folder sees each run that is added, and ends with the table of all.
+
+    Each further run is added when the table shows the one before.
+    """
     folder = store(tmp_path, runs[0])
     watch = Watch(spark, folder)
+    further = list(runs[1:])
+    shown: list[int] = []
+
+    def look_and_add(table: Any) -> None:
+        shown.append(int(table["runs"].max()))
+        if further:
+            store(folder, further.pop(0))
+
     try:
-        shown: list[int] = []
-        same(watch.follow(1), PlainTraces(runs[0]).lag())
-
-        def add() -> None:
-            for run in runs[1:]:
-                time.sleep(0.3)
-                store(folder, run)
-
-        adding = threading.Thread(target=add)
-        adding.start()
-        last = watch.follow(4, show=lambda table: shown.append(int(table["runs"].max())))
-        adding.join()
+        same(watch.follow(1, seconds=PATIENCE), PlainTraces(runs[0]).lag())
+        last = watch.follow(4, seconds=PATIENCE, show=look_and_add)
         same(last, PlainTraces(*runs).lag())
-        assert shown == sorted(set(shown))
-        assert shown[-1] == watch.runs == 4
+        assert shown == [1, 2, 3, 4]
+        assert watch.runs == 4
     finally:
         watch.stop()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from kit.spark.looking import Looking
 from kit.spark.memory import Peak, resident
 from kit.spark.progress import Progress, Status, TextBar, WidgetBar
+from tests.waiting import PATIENCE, Gate, until
 from tools.notebooks import LIVE
 
 
@@ -31,24 +32,44 @@ class Noted:
         self.last = title, status
 
 
-def test_the_bar_is_fed_by_spark(spark: Any) -> None:
-    """While a job runs the bar is told of its tasks; at the end it has seen them all."""
+class OpeningGates(Noted):
+    """A bar that opens a gate when it is shown that a task runs, and one when a task is done."""
 
-    def slowly(batches: Any) -> Any:
-        import time
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.running, self.done = Gate(folder / "running"), Gate(folder / "done")
 
+    def show(self, title: str, status: Status) -> None:
+        """Note it, and open what is to be opened."""
+        super().show(title, status)
+        if status.running:
+            self.running.open()
+        if status.done:
+            self.done.open()
+
+
+def test_the_bar_is_fed_by_spark(spark: Any, tmp_path: Path) -> None:
+    """While a job runs the bar is told of its tasks; at the end it has seen them all.
+
+    No task goes on before the bar has seen one run, and the last not before it has seen one done.
+    """
+    bar = OpeningGates(tmp_path)
+    running, done = bar.running, bar.done
+
+    def through_the_gates(batches: Any) -> Any:
         for batch in batches:
-            time.sleep(0.2)
+            running.wait()
+            if 7 in batch.column(0).to_pylist():
+                done.wait()
             yield batch
 
-    bar = Noted()
     with Progress(spark, "numbers", bar, seconds=0.05) as progress:
-        assert spark.range(0, 8, 1, 8).mapInArrow(slowly, "id bigint").count() == 8
+        assert spark.range(0, 8, 1, 8).mapInArrow(through_the_gates, "id bigint").count() == 8
     assert bar.last == ("numbers", progress.status)
     assert progress.status.done == progress.status.total >= 8
     assert progress.status.running == 0
-    done = [status.done for status in bar.shown]
-    assert done == sorted(done)
+    counts = [status.done for status in bar.shown]
+    assert counts == sorted(counts)
     assert any(0 < status.done < 8 for status in bar.shown)
     assert any(status.running for status in bar.shown)
 
@@ -109,18 +130,21 @@ def test_a_look_that_fails_is_the_last_one() -> None:
         raise ZeroDivisionError
 
     with Looking(0.01, look) as looking:
-        time.sleep(0.2)
-    looking.__exit__()
+        looking._thread.join(PATIENCE)
+        assert not looking._thread.is_alive()
     assert looks == [1]
 
 
 def test_the_peak_counts_children() -> None:
     """The memory of a process that we start is in the peak, and stays there when it has ended."""
     held = 200 * 2**20
-    program = f"x = bytearray({held}); import time; time.sleep(1.0)"
+    program = f"x = bytearray({held}); import sys; sys.stdin.read()"
     before = resident()
-    with Peak(seconds=0.05) as peak:
-        subprocess.run([sys.executable, "-c", program], check=True)
-    assert peak.peak - before > held * 0.8
+    with (
+        Peak(seconds=0.05) as peak,
+        subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE) as child,
+    ):
+        until(lambda: peak.peak - before > held * 0.8, "the child's memory is seen")
+        child.communicate()
     assert resident() < peak.peak
     assert repr(peak).startswith("peak of all processes: ")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
 REQUIREMENTS = Path(__file__).with_name("requirements.toml")
+SHOWN, PARTLY, NOT_YET = "shown", "partly", "not yet"
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,14 @@ class Requirements:
 
 @dataclass(frozen=True)
 class Mark:
-    """One id on one test: `where` is `file::name` below tests/."""
+    """One id on one test: `where` is `file::name` below tests/.
+
+    `missing` says which part of the requirement has no test; empty when nothing is missing.
+    """
 
     id: str
     where: str
+    missing: str = ""
 
 
 def read_requirements(path: Path = REQUIREMENTS) -> Requirements:
@@ -39,24 +45,29 @@ def read_requirements(path: Path = REQUIREMENTS) -> Requirements:
 
 
 def marks(tests: Path = TESTS) -> list[Mark]:
-    """Collect every `@pytest.mark.spec(...)` on test functions and classes below `tests`."""
-    found = []
-    for path in sorted(tests.rglob("test_*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                where = f"{path.relative_to(tests).as_posix()}::{node.name}"
-                found += [Mark(name, where) for name in _ids(node)]
-    return found
-
-
-def _ids(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
+    """Collect every `spec(...)` and `partly(...)` marker of test functions and classes."""
     return [
-        str(argument.value) if isinstance(argument, ast.Constant) else ast.unparse(argument)
-        for decorator in node.decorator_list
-        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.spec"
-        for argument in decorator.args
+        mark
+        for path in sorted(tests.rglob("test_*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path)))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        for mark in _marks(node, f"{path.relative_to(tests).as_posix()}::{node.name}")
     ]
+
+
+def _marks(node: ast.FunctionDef | ast.ClassDef, where: str) -> Iterator[Mark]:
+    for decorator in node.decorator_list:
+        if not isinstance(decorator, ast.Call):
+            continue
+        texts = [
+            str(argument.value) if isinstance(argument, ast.Constant) else ast.unparse(argument)
+            for argument in decorator.args
+        ]
+        match ast.unparse(decorator.func), texts:
+            case "pytest.mark.spec", _:
+                yield from (Mark(name, where) for name in texts)
+            case "pytest.mark.partly", [name, missing]:
+                yield Mark(name, where, missing)
 
 
 def unknown(requirements: Requirements, found: list[Mark]) -> list[Mark]:
@@ -65,23 +76,33 @@ def unknown(requirements: Requirements, found: list[Mark]) -> list[Mark]:
 
 
 def missing(requirements: Requirements, found: list[Mark]) -> list[str]:
-    """The ids that are due and that no test shows."""
-    shown = {mark.id for mark in found}
-    return [name for name in requirements.due if name not in shown]
+    """The ids that are due and that no test shows, not even in part."""
+    marked = {mark.id for mark in found}
+    return [name for name in requirements.due if name not in marked]
+
+
+def status(name: str, found: list[Mark]) -> str:
+    """How far an id is shown. One `partly` outweighs every `spec`: something is still missing."""
+    tests = [mark for mark in found if mark.id == name]
+    return NOT_YET if not tests else PARTLY if any(mark.missing for mark in tests) else SHOWN
 
 
 def report(requirements: Requirements, found: list[Mark]) -> str:
-    """The table: id, statement, the tests that show it; then what is missing and what is later."""
+    """The table: status, id, statement, its tests and what is missing; then the totals."""
+    statuses = {name: status(name, found) for name in requirements.statements}
     lines = []
     for name, statement in requirements.statements.items():
-        tests = [mark.where for mark in found if mark.id == name]
-        told = "" if tests else "  (later)" if name in requirements.later else "  *** no test ***"
-        lines.append(f"{name}  {statement}{told}")
-        lines += [f"       {test}" for test in tests]
+        lines.append(f"{statuses[name]:<7}  {name}  {statement}")
+        tests = [mark for mark in found if mark.id == name]
+        lines += [f"         {where}" for where in dict.fromkeys(mark.where for mark in tests)]
+        lines += [f"         missing: {mark.missing}" for mark in tests if mark.missing]
+    lines.append("")
+    for kind in (SHOWN, PARTLY, NOT_YET):
+        names = [name for name in statuses if statuses[name] == kind]
+        listed = f": {' '.join(names)}" if names and kind != SHOWN else ""
+        lines.append(f"{len(names)} {kind}{listed}")
     absent = missing(requirements, found)
-    due = len(requirements.due)
-    lines += ["", f"{due - len(absent)} of {due} due requirements have a test that shows them"]
     if absent:
-        lines.append(f"missing: {' '.join(absent)}")
+        lines.append(f"due, without a test: {' '.join(absent)}")
     lines += [f"unknown id {mark.id} on {mark.where}" for mark in unknown(requirements, found)]
     return "\n".join(lines)

@@ -15,7 +15,7 @@ def walk(name: str, **changes: Any) -> Timeline:
     """A timeline of a scenario, with some of its parameters changed."""
     entry, scenario = scenario_of(name)
     off = changes.pop("off", scenario.off)
-    model = build(entry.name, {**dict(scenario.parameters), **changes}, off)
+    model = build(entry.name, {**scenario.parameters, **changes}, off)
     return Timeline(model, scenario.script)
 
 

@@ -87,7 +87,7 @@ def test_an_impossible_limit_names_the_biggest_parts(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", ["", "no/such/folder/page.html"])
 def test_a_place_that_is_none_is_refused(place: str, tmp_path: Path) -> None:
     """A folder, or a file in a folder that is not there, is named with what is allowed."""
-    with pytest.raises(BadInput, match="a file in a folder that exists"):
+    with pytest.raises(BadInput, match="a writable place"):
         export_html(walk("tcm/bootstrap"), tmp_path / place)
 
 

@@ -92,7 +92,7 @@ def test_the_graph_is_drawn_with_its_text() -> None:
     assert drawn.get("aria-label") == "Two-phase commit: 12 states, 14 steps"
     text = states_text(found)
     assert "  0: transaction manager: undecided; " in text
-    assert "give-up RM0, obey RM0 → 6" in text
+    assert "give-up RM0, receive-decision RM0 → 6" in text
     committed = (diagrams.FOLDERS[0] / "states-twophase-1.svg").read_text(encoding="utf-8")
     assert digest_in(committed) == digest(dot_of(found))
 

@@ -42,7 +42,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A fresh browser context of 1280 by 720, without any network."""
     made = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)
-    made.set_default_timeout(60_000)
+    made.set_default_timeout(180_000)
     yield made
     made.close()
 

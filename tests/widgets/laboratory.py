@@ -1,39 +1,64 @@
-"""A JupyterLab of one's own: a server on a free port, and how a notebook in it is run."""
+"""A JupyterLab of one's own: a server on a free port, and how a notebook in it is run.
+
+The page hands out its application (``window.jupyterapp``), so that what is waited for can be asked:
+whether its parts are there, whether the notebook's kernel is connected, whether a cell has ended.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+import nbformat
 from playwright.sync_api import Page
-from playwright.sync_api import TimeoutError as Late
+
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 180_000
 """How long, in ms, a busy machine may take for what is sure to come."""
-SHORT = 10_000
-"""How long, in ms, before a press is tried again."""
 PLAYER = ".kp-frame"
-IDLE = '.jp-Notebook-ExecutionIndicator[data-status="idle"]'
+
+NOTEBOOK = """(path) => {
+  const panel = window.jupyterapp?.shell.currentWidget;
+  return panel?.context?.path === path ? panel : null;
+}"""
+READY = f"""async (path) => {{
+  const panel = ({NOTEBOOK})(path);
+  for (const promise of [window.jupyterapp.restored, window.jupyterapp.allPluginsActivated,
+    panel.revealed, panel.sessionContext.ready]) await promise;
+}}"""
+CONNECTED = f"""(path) => {{
+  const kernel = ({NOTEBOOK})(path).sessionContext.session?.kernel;
+  return kernel?.connectionStatus === "connected" && kernel.status === "idle";
+}}"""
+RUN_ALL = """() => { window.jupyterapp.commands.execute("notebook:run-all-cells"); }"""
+RUN_CELL = f"""([path, text]) => {{
+  const book = ({NOTEBOOK})(path).content;
+  book.activeCellIndex = book.widgets.findIndex(
+    (cell) => cell.model.type === "code" && cell.model.sharedModel.getSource().includes(text));
+  window.jupyterapp.commands.execute("notebook:run-cell");
+}}"""
+ENDED = f"""(path) => {{
+  const panel = ({NOTEBOOK})(path);
+  return panel.sessionContext.session.kernel.status === "idle"
+    && panel.content.widgets.every((cell) => cell.model.executionState !== "running");
+}}"""
 
 
 @contextmanager
 def server(folder: Path) -> Iterator[str]:
     """Run JupyterLab on ``folder``; give its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    places = {name: str(folder / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "IPYTHONDIR")}
+    kinds = ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+    places = {name: str(folder / name.lower()) for name in kinds}
     environment = {
         **os.environ,
         **places,
@@ -43,7 +68,7 @@ def server(folder: Path) -> Iterator[str]:
     _settle_settings(folder / "jupyter_config_dir" / "labconfig")
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
-        f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=t",
+        "--port=0", "--IdentityProvider.token=t", "--LabApp.expose_app_in_browser=True",
         f"--ServerApp.root_dir={folder}", "--LabApp.news_url=",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]  # fmt: skip
@@ -51,12 +76,10 @@ def server(folder: Path) -> Iterator[str]:
     with log.open("wb") as stream:
         process = subprocess.Popen(command, env=environment, stdout=stream, stderr=stream)
         try:
-            address = f"http://127.0.0.1:{port}"
-            _answering(f"{address}/api/status?token=t", process, log)
-            yield address
+            yield _address(folder / "jupyter_runtime_dir", process, log)
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait()
     shutil.rmtree(folder / ".ipynb_checkpoints", ignore_errors=True)
 
 
@@ -67,72 +90,52 @@ def _settle_settings(folder: Path) -> None:
     (folder / "default_setting_overrides.json").write_text(json.dumps(settings), encoding="utf-8")
 
 
-def _answering(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + PATIENCE / 1000
-    while True:
-        try:
-            with urlopen(address, timeout=5):
-                return
-        except (URLError, OSError):
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=0.1)
-            alive = process.poll() is None
-            assert alive, log.read_text(errors="replace")
-            assert time.monotonic() < end, log.read_text(errors="replace")
+def _address(runtime: Path, process: subprocess.Popen[bytes], log: Path) -> str:
+    """The address at which the server answers; it has written down which port it got."""
+
+    def answering() -> list[str]:
+        assert process.poll() is None, log.read_text(errors="replace")
+        with suppress(URLError, OSError, ValueError, StopIteration):
+            told = json.loads(next(runtime.glob("jpserver-*.json")).read_text(encoding="utf-8"))
+            address = f"http://127.0.0.1:{told['port']}"
+            with urlopen(f"{address}/api/status?token=t", timeout=PATIENCE / 1000):
+                return [address]
+        return []
+
+    until(answering, "JupyterLab answers")
+    return answering()[0]
+
+
+def write_notebook(path: Path, *cells: str) -> None:
+    """Write a notebook of these code cells, which names its kernel so that nobody is asked."""
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    made = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
+    made.cells = [nbformat.v4.new_code_cell(text) for text in cells]
+    nbformat.write(made, path)
 
 
 def run_all(page: Page, address: str, path: str, ready: str = PLAYER) -> None:
-    """Open a notebook and run its cells until ``ready`` can be seen."""
-
-    def press() -> None:
-        page.click("text=Run >> nth=0", timeout=SHORT)
-        page.click("text=Run All Cells", timeout=SHORT)
-
-    _run(page, address, path, ready, press)
+    """Open a notebook and run its cells until they have ended and ``ready`` can be seen."""
+    open_notebook(page, address, path)
+    page.evaluate(RUN_ALL)
+    _ended(page, path, ready)
 
 
 def run_cell(page: Page, address: str, path: str, text: str, ready: str = PLAYER) -> None:
-    """Open a notebook and run its first code cell that has ``text`` until ``ready`` can be seen."""
-
-    def press() -> None:
-        editor = page.locator(".jp-CodeCell .cm-content", has_text=text).first
-        editor.click(timeout=SHORT)
-        page.keyboard.press("Control+Enter")
-
-    _run(page, address, path, ready, press)
+    """Open a notebook and run its first code cell that has ``text``; wait as for all cells."""
+    open_notebook(page, address, path)
+    page.evaluate(RUN_CELL, [path, text])
+    _ended(page, path, ready)
 
 
-def _run(page: Page, address: str, path: str, ready: str, press: Callable[[], None]) -> None:
-    """Open a notebook and press until ``ready`` can be seen and the kernel is done.
-
-    A JupyterLab that was never used before may ask which kernel to start, forget what it was to run
-    before its kernel was connected, or show stored output because its widgets are not loaded yet.
-    """
+def open_notebook(page: Page, address: str, path: str) -> None:
+    """Open a notebook and wait until its kernel is connected and has nothing to do."""
     page.goto(f"{address}/lab/tree/{path}?token=t&reset", timeout=PATIENCE)
-    page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=PATIENCE)
-    page.wait_for_selector(IDLE, timeout=PATIENCE, state="attached")
-    asked = page.locator(".jp-Dialog button.jp-mod-accept")
-    for _ in range(10):
-        with suppress(Late):
-            if asked.count():
-                asked.first.click(timeout=SHORT)
-                asked.first.wait_for(state="detached", timeout=SHORT)
-            _connected(page, address, Path(path).name)
-            press()
-            page.wait_for_selector(f".jp-Dialog button.jp-mod-accept, {ready}", timeout=30_000)
-        if page.locator(ready).count() and not asked.count():
-            # What was pressed twice runs twice, and its second output takes the first one's place.
-            page.wait_for_selector(IDLE, timeout=PATIENCE, state="attached")
-            return
-    raise AssertionError(f"JupyterLab never showed {ready}")
+    page.wait_for_function(NOTEBOOK, arg=path, timeout=PATIENCE, polling=50)
+    page.evaluate(READY, path)
+    page.wait_for_function(CONNECTED, arg=path, timeout=PATIENCE, polling=50)
 
 
-def _connected(page: Page, address: str, name: str) -> None:
-    """Give the kernel of a notebook a while to be there, and the page to hear it."""
-    end = time.monotonic() + SHORT / 1000
-    while time.monotonic() < end:
-        sessions = page.request.get(f"{address}/api/sessions?token=t").json()
-        states = [one["kernel"]["execution_state"] for one in sessions if one["name"] == name]
-        if states == ["idle"] and page.locator(IDLE).count():
-            return
-        page.wait_for_timeout(100)
+def _ended(page: Page, path: str, ready: str) -> None:
+    page.wait_for_selector(ready, timeout=PATIENCE)
+    page.wait_for_function(ENDED, arg=path, timeout=PATIENCE, polling=50)

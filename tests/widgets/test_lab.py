@@ -13,7 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ElementHandle, Error, Page
 from playwright.sync_api import TimeoutError as Late
 
-from tests.widgets.laboratory import ROOT, run_cell
+from tests.widgets.laboratory import PATIENCE, ROOT, run_cell
 
 pytestmark = pytest.mark.browser
 
@@ -66,7 +66,7 @@ def page(browser: Browser, lab: tuple[Path, str]) -> Iterator[Page]:
     folder, address = lab
     shutil.copy(ROOT / "notebooks" / START, folder)  # anew: JupyterLab may have saved it
     context = browser.new_context(viewport={"width": 1280, "height": 720})
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(PATIENCE)
     made = context.new_page()
     run_cell(made, address, START, CELL)
     where(made, "0 / 0")

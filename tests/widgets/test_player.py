@@ -341,10 +341,10 @@ def test_a_safeguard_switched_off_is_gone_from_the_model() -> None:
     player.controls.switches["write-before-read"].value = False
     assert player.model.off == ("write-before-read",)
     while player.timeline.suggest() is not None and all(
-        lamp.ok for lamp in player.timeline.lamps()
+        verdict.ok for verdict in player.timeline.verdicts()
     ):
         player.step()
-    assert not all(lamp.ok for lamp in player.timeline.lamps())
+    assert not all(verdict.ok for verdict in player.timeline.verdicts())
 
 
 def test_the_drop_down_opens_scenarios_and_models() -> None:

@@ -42,7 +42,7 @@ def opened(off: tuple[str, ...] = (), **parameters: Any) -> tuple[Player, Contro
     return player, controls
 
 
-@pytest.mark.spec("H-009")
+@pytest.mark.partly("H-009", "39 of the 57 safeguards: their protocols are not in the kit yet")
 def test_a_safeguard_off_and_a_search_give_the_run_as_a_branch() -> None:
     """Switch one off, press search: the box names the invariant, the run is there to be stepped."""
     player, controls = opened(("progress-barrier",))
@@ -55,9 +55,9 @@ def test_a_safeguard_off_and_a_search_give_the_run_as_a_branch() -> None:
     run = player.timeline.path()
     assert len(run) > 5
     for _ in run[1:]:
-        assert all(lamp.ok for lamp in player.timeline.lamps())
+        assert all(verdict.ok for verdict in player.timeline.verdicts())
         player.step()
-    assert any(not lamp.ok for lamp in player.timeline.lamps())
+    assert any(not verdict.ok for verdict in player.timeline.verdicts())
     assert player.timeline.at == player.timeline.tip
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from kit.edge.json_text import parse_json
 from kit.errors import BadInput
-from kit.operators.importers.jsonfile import parse_json
 from kit.operators.importers.ringfile import LONGEST_NAME
 from kit.ring.replication import Keyspace, parse_replication
 

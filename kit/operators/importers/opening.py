@@ -14,11 +14,11 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from kit.edge.reading import read_text
 from kit.errors import BadInput
 from kit.operators.importers import nodetool_describering, nodetool_ring, nodetool_status
 from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.dumps import parse_csv_rows, parse_json_rows, rows_listing
-from kit.operators.importers.jsonfile import read_text
 from kit.operators.importers.listing import Health, Listing, Seen, bad_line
 from kit.operators.importers.merging import merge
 from kit.operators.importers.nodetool import name_order
@@ -87,7 +87,7 @@ def open_ring(
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     names = [Path(path).name for path in given]
     sources = names if len(set(names)) == len(names) else [str(path) for path in given]
-    texts = [read_text(path, "ring file", LARGEST_FILE, "text") for path in given]
+    texts = [read_text(path, "ring file", LARGEST_FILE) for path in given]
     return import_texts(zip(sources, texts, strict=True), keyspaces)
 
 

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from kit.edge.json_text import parse_json
+from kit.edge.reading import read_text
 from kit.errors import BadInput, shorten
-from kit.operators.importers.jsonfile import parse_json, read_text
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, parse_replication
 from kit.ring.tokens import INT64_HIGH, INT64_LOW, MURMUR3, TokenSpace, small
 from kit.ring.topology import Node, Ring

@@ -16,8 +16,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from kit.edge.json_text import parse_json
+from kit.edge.reading import read_text
 from kit.errors import BadInput
-from kit.operators.importers.jsonfile import parse_json, read_text
 from kit.operators.importers.ringfile import RingFile
 from kit.ring.sizes import Row, Sizes, Stored, sizes_of
 
@@ -46,7 +47,7 @@ def read_stored(path: str | Path, ring_file: RingFile) -> Stored:
     content = parse_json(read_text(path, "sizes file", LARGEST_FILE), "sizes file")
     try:
         given = msgspec.convert(content, SizesFile, strict=True)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         allowed = '{"nodes": {"n1": bytes, …}, "ranges": {"ks": [[left, right, bytes], …]}}'
         raise BadInput("sizes file", str(path), f"{allowed} ({error})") from None
     nodes = checked_nodes(given.nodes, ring_file)

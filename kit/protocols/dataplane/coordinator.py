@@ -6,4 +6,10 @@ from kit.engine.registry import Entry
 from kit.protocols.dataplane.solo import COORDINATORS, CoordinatorParameters, coordinator
 from kit.protocols.storage.solo import Coordinator
 
-ENTRY = Entry("coordinator", Coordinator.title, CoordinatorParameters, coordinator, COORDINATORS)
+ENTRY = Entry(
+    name="coordinator",
+    title=Coordinator.title,
+    parameters=CoordinatorParameters,
+    build=coordinator,
+    safeguards=COORDINATORS,
+)

@@ -6,4 +6,10 @@ from kit.engine.registry import Entry
 from kit.protocols.dataplane.solo import REPLICAS, ReplicaParameters, replica
 from kit.protocols.storage.solo import Replica
 
-ENTRY = Entry("replica", Replica.title, ReplicaParameters, replica, REPLICAS)
+ENTRY = Entry(
+    name="replica",
+    title=Replica.title,
+    parameters=ReplicaParameters,
+    build=replica,
+    safeguards=REPLICAS,
+)

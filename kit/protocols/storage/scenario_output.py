@@ -60,9 +60,9 @@ def log(m: Storage, s: StorageState, _: str) -> str:
     return "\n".join(f"{row.epoch}: {row.title}" for row in rows) or "nothing is committed"
 
 
-TEXTS: tuple[tuple[str, Callable[[Any, Any, str], str]], ...] = (
-    ("replicas", replicas),
-    ("requests", requests),
-    ("views", views),
-    ("log", log),
-)
+OUTPUT: dict[str, Callable[[Any, Any, str], str]] = {
+    "replicas": replicas,
+    "requests": requests,
+    "views": views,
+    "log": log,
+}

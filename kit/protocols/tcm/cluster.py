@@ -1,8 +1,8 @@
 """Transactional Cluster Metadata as one model: the state machine, driven by the log.
 
 A commit is two things in one atomic step: an entry in the log and a change of the metadata. The
-barrier is a guard that reads both parts: how far each node has applied the log, and which replicas
-the next step concerns. Source: CEP-21, "Event Submission Protocol", "Consistency Guarantees".
+barrier is a condition on both parts: how far each node has applied the log, and which replicas the
+next step concerns. Source: CEP-21, "Event Submission Protocol", "Consistency Guarantees".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.compose import Product
-from kit.engine.log import CatchUp, Decide, Deliver, InstantLog, Learn, LogParameters, Rewrite
+from kit.engine.log import Append, Apply, AtomicLog, CatchUp, Deliver, LogParameters, Rewrite
 from kit.errors import Refusal
 from kit.protocols.tcm.hold import Hold, Holding, Release
 from kit.protocols.tcm.model import Crash, Restart, Stream, Tcm
@@ -48,7 +48,7 @@ class Unmet(Struct, frozen=True):
 
 
 class TcmCluster(Product):
-    """The tcm state machine over the instant log."""
+    """The tcm state machine over the atomic log."""
 
     title = "Transactional cluster metadata (CEP-21)"
     safeguards = SAFEGUARDS
@@ -62,7 +62,7 @@ class TcmCluster(Product):
         given = parameters or TcmParameters()
         self.tcm = Tcm(given, off)
         names = self.tcm.names
-        self.log = InstantLog(
+        self.log = AtomicLog(
             LogParameters(names, given.window, given.epoch, given.peers),
             in_order="apply-in-order" not in off,
         )
@@ -72,8 +72,8 @@ class TcmCluster(Product):
             "tcm",
             {"tcm": self.tcm, "log": self.log, **({"test": self.test} if given.holds else {})},
             link=_commit_is_decided,
-            guards=(self._let, self._present, self._past_barrier),
-            passive=(Decide,),
+            conditions=(self._let, self._present, self._past_barrier),
+            passive=(Append,),
         )
         self.parameters: TcmParameters = given
         self.off = off
@@ -98,7 +98,7 @@ class TcmCluster(Product):
     def applied(self, s: Any) -> dict[int, int]:
         """The epoch that each node (by code) has applied."""
         learned, known = self._applied
-        if learned is not s.log.learned:  # every guard of a state asks for the same
+        if learned is not s.log.learned:  # every condition of a state asks for the same
             known = {code: self.parameters.epoch + n for code, n in enumerate(s.log.learned)}
             self._applied = s.log.learned, known
         return known
@@ -124,14 +124,14 @@ class TcmCluster(Product):
             self._enabled = s, tuple(super().actions(s))
         return iter(self._enabled[1])
 
-    # -- guards over both parts -------------------------------------------------------------------
+    # -- conditions over both parts ----------------------------------------------------------------
 
     def _let(self, s: Any, part: str, action: Any) -> Refusal | None:
         """What a test holds back may not happen, if this cluster is one for tests."""
         if not self.parameters.holds:
             return None
         match action:
-            case Learn(node) | Deliver(node) | CatchUp(node):
+            case Apply(node) | Deliver(node) | CatchUp(node):
                 return self.test.refuses(s.test, f"apply {node}")
             case Advance(node):
                 return self.test.refuses(s.test, f"commit {node}")
@@ -140,7 +140,7 @@ class TcmCluster(Product):
 
     def _present(self, s: Any, part: str, action: Any) -> Refusal | None:
         match action:
-            case Learn(node) | Deliver(node):
+            case Apply(node) | Deliver(node):
                 return self._reachable(s, node)
             case CatchUp(node, peer):
                 return self._reachable(s, node) or self._reachable(s, peer)
@@ -241,7 +241,7 @@ class TcmCluster(Product):
 
         Of several operations under way the one goes on that has waited longest.
         """
-        wanted = (Learn, Restart, Stream, Advance, Begin)
+        wanted = (Apply, Restart, Stream, Advance, Begin)
         best: tuple[tuple[int, int], Any] | None = None
         for action in self.actions(s):
             own = action.action
@@ -282,7 +282,7 @@ class TcmCluster(Product):
             case Cancel(node):
                 before_it = self.tcm.sequence(before.tcm, node)
                 return self._committed(after, node, "An operator cancels. ", before_it)
-            case Learn(node):
+            case Apply(node):
                 return f"{node} applies epoch {self.applied(after)[self.codes[node]]}."
             case CatchUp(node, peer):
                 epochs = ", ".join(map(str, self.log.answered(before.log, own)))
@@ -339,5 +339,5 @@ class TcmCluster(Product):
 def _commit_is_decided(s: Any, part: str, action: Any) -> tuple[tuple[str, Any], ...]:
     """Every commit is the log's next entry, in the same atomic step."""
     if isinstance(action, Event):
-        return (("log", Decide(action)),)
+        return (("log", Append(action)),)
     return ()

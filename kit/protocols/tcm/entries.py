@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kit.engine.former import Former
 from kit.engine.registry import Diagram, Entry, Fuzzing, Scenario
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.coverage import rows
@@ -9,7 +10,7 @@ from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.refinement import refinement
 from kit.protocols.tcm.rules.steps import COURSES, SHAPES, transitions
 from kit.protocols.tcm.safeguards import SAFEGUARDS
-from kit.protocols.tcm.scenario_output import TEXTS
+from kit.protocols.tcm.scenario_output import OUTPUT
 from kit.ring.topology import Node
 
 # The ring of CEP-21's worked tables: A, B, C at 100, 200, 300, and X at 150 once it has joined.
@@ -19,76 +20,76 @@ _WITH_X = (
     Node("C", (300,)),
     Node("X", (150,)),
 )
-_WORKED = (("focus", (0, 200)),)
-_TEN = (("nodes", 10), ("rf", 3))
+_WORKED = {"focus": (0, 200)}
+_TEN = {"nodes": 10, "rf": 3}
 
 SCENARIOS = (
     Scenario(
         "bootstrap",
         "X joins at 150 in four epochs (CEP-21, Bootstrap)",
-        (("operations", ("join X --tokens 150",)), *_WORKED),
+        {"operations": ("join X --tokens 150",), **_WORKED},
     ),
     Scenario(
         "decommission",
         "X leaves again in four epochs (CEP-21, Decommission)",
-        (("members", _WITH_X), ("low", 0), ("high", 400), ("operations", ("leave X",)), *_WORKED),
+        {"members": _WITH_X, "low": 0, "high": 400, "operations": ("leave X",), **_WORKED},
     ),
     Scenario(
         "rf3",
         "The range that X gains with RF 3, epochs 100 to 103 (CEP-21, Consistency Guarantees)",
-        (("rf", 3), ("epoch", 99), ("operations", ("join X --tokens 150",)), ("focus", (100, 150))),
+        {"rf": 3, "epoch": 99, "operations": ("join X --tokens 150",), "focus": (100, 150)},
     ),
     Scenario(
         "move",
         "A node gives up one token and takes another, in five epochs",
-        (("nodes", 5), ("operations", ("move B --tokens 450",))),
+        {"nodes": 5, "operations": ("move B --tokens 450",)},
     ),
     Scenario(
         "replace",
         "A new node takes the place of a dead one",
-        (("nodes", 4), ("rf", 3), ("operations", ("replace B Z",))),
+        {"nodes": 4, "rf": 3, "operations": ("replace B Z",)},
     ),
     Scenario(
         "remove",
         "A dead node is removed; a quorum of the others streams",
-        (("nodes", 5), ("rf", 3), ("operations", ("remove B",))),
+        {"nodes": 5, "rf": 3, "operations": ("remove B",)},
     ),
     Scenario(
         "assassinate",
         "A dead node is taken out at once, without streaming",
-        (("nodes", 5), ("rf", 3), ("operations", ("assassinate B",))),
+        {"nodes": 5, "rf": 3, "operations": ("assassinate B",)},
     ),
     Scenario(
         "two-joins",
         "Two joins on disjoint ranges advance side by side; a third has to wait",
-        (
-            *_TEN,
-            ("operations", ("join X --tokens 550", "join Y --tokens 850", "join Z --tokens 750")),
-        ),
+        {
+            **_TEN,
+            "operations": ("join X --tokens 550", "join Y --tokens 850", "join Z --tokens 750"),
+        },
         script=("join X --tokens 550", "join Y --tokens 850"),
     ),
     Scenario(
         "cancel",
         "After the read switch a cancel takes two events, with a barrier between",
-        (("rf", 3), ("cancels", 1), ("operations", ("join X --tokens 150",))),
+        {"rf": 3, "cancels": 1, "operations": ("join X --tokens 150",)},
         script=("join X --tokens 150", "commit X", "commit X", "cancel X", "commit X"),
     ),
     Scenario(
         "crash-and-resume",
         "The joining node crashes between two steps and goes on where it was",
-        (("crashes", 1), ("operations", ("join X --tokens 150",))),
+        {"crashes": 1, "operations": ("join X --tokens 150",)},
         script=("join X --tokens 150", "commit X", "crash X", "restart X"),
     ),
     Scenario(
         "gap",
         "An entry arrives above a gap and is held back until the gap is filled",
-        (("window", 2), ("barrier", False), ("operations", ("join X --tokens 150",))),
+        {"window": 2, "barrier": False, "operations": ("join X --tokens 150",)},
         script=("join X --tokens 150", "apply X", "commit X", "deliver 2 to A", "apply A"),
     ),
     Scenario(
         "two-datacenters",
         "A join with racks in two datacenters and two keyspaces",
-        (("nodes", 8), ("strategy", "network"), ("dcs", 2), ("racks", 2)),
+        {"nodes": 8, "strategy": "network", "dcs": 2, "racks": 2},
     ),
 )
 
@@ -105,35 +106,33 @@ DIAGRAMS = tuple(
 )
 # One operation of each kind, so that walks meet every row of every diagram; faults are rare.
 FUZZING = Fuzzing(
-    (
-        ("nodes", 4),
-        (
-            "operations",
-            (
-                "join X --tokens 150",
-                "leave A",
-                "move B --tokens 250",
-                "replace C Z",
-                "remove D",
-                "assassinate D",
-            ),
+    {
+        "nodes": 4,
+        "operations": (
+            "join X --tokens 150",
+            "leave A",
+            "move B --tokens 250",
+            "replace C Z",
+            "remove D",
+            "assassinate D",
         ),
-        ("window", 2),
-        ("crashes", 1),
-        ("cancels", 4),
-    ),
-    (("begin", 0.1), ("cancel", 0.05), ("crash", 0.05), ("deliver", 0.1)),
+        "window": 2,
+        "crashes": 1,
+        "cancels": 4,
+    },
+    {"begin": 0.1, "cancel": 0.05, "crash": 0.05, "deliver": 0.1},
 )
 ENTRY = Entry(
-    "tcm",
-    TcmCluster.title,
-    TcmParameters,
-    build,
-    SAFEGUARDS,
-    SCENARIOS,
-    DIAGRAMS,
-    TEXTS,
-    rows,
-    FUZZING,
-    refinement,
+    name="tcm",
+    title=TcmCluster.title,
+    parameters=TcmParameters,
+    build=build,
+    safeguards=SAFEGUARDS,
+    scenarios=SCENARIOS,
+    diagrams=DIAGRAMS,
+    scenario_output=OUTPUT,
+    rows=rows,
+    fuzzing=FUZZING,
+    refinement=refinement,
+    former=Former(actions={"learn": "apply"}),
 )

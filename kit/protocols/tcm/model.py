@@ -1,7 +1,7 @@
 """The tcm state machine at the protocol grain: what is committed, copied, down and forgotten.
 
 It is driven by the log (see :mod:`kit.protocols.tcm.cluster`): each commit here is one entry there.
-Who has applied what is the log's business; barriers are a guard over both. Source: CEP-21.
+Who has applied what is the log's business; barriers are a condition over both. Source: CEP-21.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ class Tcm(Model[TcmState, Any]):
         self.parameters: TcmParameters = parameters
         self.off = off
         self.cluster = cluster(parameters)
-        self.switches = Switches(parameters.shape, frozenset(off), parameters.barrier)
+        self.switches = Switches(
+            parameters.shape, frozenset(off), parameters.barrier, parameters.merge
+        )
         self.names = self.cluster.names
         self.computations = 0
         self.snapshot = lru_cache(_MOST_SNAPSHOTS)(self._enacted)

@@ -41,7 +41,8 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     for such actions; ``window`` is how far ahead of a gap an entry may arrive (1: never);
     ``peers`` lets nodes ask one another for the log, ``holds`` a test hold any commit back, and
     the way of events to any node.
-    ``barrier`` False lets steps go on without one. ``focus`` is the part of the line that the
+    ``barrier`` False lets steps go on without one, ``merge`` False leaves equal neighbours as they
+    are at the end of an operation. ``focus`` is the part of the line that the
     worked example shows. ``stored`` tells that this is somebody's own ring, and how many bytes it
     holds as far as that is known.
     """
@@ -66,6 +67,7 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     peers: bool = False
     holds: bool = False
     barrier: bool = True
+    merge: bool = True
     focus: tuple[int, int] | None = None
     stored: Stored | None = None
 

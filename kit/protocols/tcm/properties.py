@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from kit.engine.log import InstantLog, Log, skipped
+from kit.engine.log import AtomicLog, Log, skipped
 from kit.engine.model import Property, always, goal, sometimes, step
 from kit.protocols.tcm.model import Tcm
 from kit.protocols.tcm.rules.history import enact
@@ -30,7 +30,7 @@ _MOST_VERDICTS = 4096
 class Judges:
     """The properties of a cluster: its state machine and its log."""
 
-    def __init__(self, tcm: Tcm, log: InstantLog) -> None:
+    def __init__(self, tcm: Tcm, log: AtomicLog) -> None:
         """Judges of the two parts of one cluster."""
         self.tcm, self.log = tcm, log
         self.codes = {name: code for code, name in enumerate(tcm.names)}

@@ -33,7 +33,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.compose import Refinement
-from kit.engine.log import Learn, Log, LogState
+from kit.engine.log import Apply, Log, LogState
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.history import has_switched
@@ -99,7 +99,7 @@ class _Shapes:
         """The coarser actions of a step; a driver learns each of its events before the next."""
         tcm, learn = self.coarse.wrap["tcm"], self.coarse.wrap["log"]
         known = list(self._learned(before))
-        if isinstance(action.action, Learn):
+        if isinstance(action.action, Apply):
             code = self.fine.codes[action.action.node]
             return (learn(action.action),) * (self._learned(after)[code] - known[code])
         if len(after.tcm.events) == len(before.tcm.events):
@@ -111,7 +111,7 @@ class _Shapes:
             end += 1
             if image.driver is not None:
                 lag = end - known[image.driver]
-                found += [learn(Learn(self.fine.names[image.driver]))] * lag
+                found += [learn(Apply(self.fine.names[image.driver]))] * lag
                 known[image.driver] += lag
             found.append(tcm(event))
         return tuple(found)

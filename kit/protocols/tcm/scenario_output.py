@@ -102,16 +102,16 @@ def nodes(m: TcmCluster, s: Any, _: str) -> str:
     )
 
 
-TEXTS: tuple[tuple[str, Callable[[Any, Any, str], str]], ...] = (
-    ("rows", rows),
-    ("log", log),
-    ("epochs", epochs),
-    ("barrier", barrier),
-    ("streams", streams),
-    ("steps", steps),
-    ("locks", locks),
-    ("nodes", nodes),
-)
+OUTPUT: dict[str, Callable[[Any, Any, str], str]] = {
+    "rows": rows,
+    "log": log,
+    "epochs": epochs,
+    "barrier": barrier,
+    "streams": streams,
+    "steps": steps,
+    "locks": locks,
+    "nodes": nodes,
+}
 
 
 def _operations(m: TcmCluster, s: Any, node: str) -> tuple[facts.OperationRow, ...]:

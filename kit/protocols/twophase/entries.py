@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from kit.engine.former import Former
 from kit.engine.model import Rows
 from kit.engine.registry import Diagram, Entry, Scenario
 from kit.errors import BadInput
 from kit.protocols.twophase.model import (
     GiveUp,
-    Obey,
     Prepare,
+    ReceiveDecision,
     TwoPhase,
     TwoPhaseParameters,
     TwoPhaseState,
@@ -26,8 +27,8 @@ def _build(parameters: TwoPhaseParameters, off: tuple[str, ...]) -> TwoPhase:
 MANAGER = (
     ("working", "prepare", "prepared"),
     ("working", "give-up", "aborted"),
-    ("working", "obey", "committed or aborted"),
-    ("prepared", "obey", "committed or aborted"),
+    ("working", "receive-decision", "committed or aborted"),
+    ("prepared", "receive-decision", "committed or aborted"),
 )
 
 
@@ -38,7 +39,7 @@ def _rows(model: TwoPhase) -> Rows:
 
     def taken(before: TwoPhaseState, action: Any, after: TwoPhaseState) -> tuple[str, ...]:
         kind = kinds[type(action)]
-        if not isinstance(action, Prepare | GiveUp | Obey):
+        if not isinstance(action, Prepare | GiveUp | ReceiveDecision):
             return (kind,)
         state = "prepared" if before.prepared >> action.rm & 1 else "working"
         return kind, names[state, str(action.__struct_config__.tag)]
@@ -47,16 +48,22 @@ def _rows(model: TwoPhase) -> Rows:
 
 
 ENTRY = Entry(
-    "twophase",
-    TwoPhase.title,
-    TwoPhaseParameters,
-    _build,
+    name="twophase",
+    title=TwoPhase.title,
+    parameters=TwoPhaseParameters,
+    build=_build,
     scenarios=(
         Scenario("commit", "Three managers prepare and commit"),
         Scenario(
             "one-gives-up",
             "One manager gives up, so that everybody aborts",
-            script=("give-up RM0", "prepare RM1", "decide abort", "obey RM1", "obey RM2"),
+            script=(
+                "give-up RM0",
+                "prepare RM1",
+                "decide abort",
+                "receive-decision RM1",
+                "receive-decision RM2",
+            ),
         ),
     ),
     diagrams=(
@@ -67,4 +74,8 @@ ENTRY = Entry(
         ),
     ),
     rows=_rows,
+    former=Former(
+        actions={"hear-prepared": "receive-prepared", "obey": "receive-decision"},
+        verbs={"hear-prepared": "receive-prepared", "obey": "receive-decision"},
+    ),
 )

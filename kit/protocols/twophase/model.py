@@ -57,7 +57,7 @@ class GiveUp(Struct, frozen=True, tag="give-up"):
     rm: int
 
 
-class HearPrepared(Struct, frozen=True, tag="hear-prepared"):
+class ReceivePrepared(Struct, frozen=True, tag="receive-prepared"):
     """The transaction manager reads a *prepared* message."""
 
     rm: int
@@ -69,7 +69,7 @@ class Decide(Struct, frozen=True, tag="decide"):
     commit: bool
 
 
-class Obey(Struct, frozen=True, tag="obey"):
+class ReceiveDecision(Struct, frozen=True, tag="receive-decision"):
     """A resource manager reads the decision and carries it out."""
 
     rm: int
@@ -98,11 +98,11 @@ def _gives_up(s: TwoPhaseState, action: GiveUp) -> TwoPhaseState:
     return TwoPhaseState(s.prepared, s.heard, s.committed, aborted, s.tm)
 
 
-def _undecided(s: TwoPhaseState, action: HearPrepared) -> Refusal | None:
+def _undecided(s: TwoPhaseState, action: ReceivePrepared) -> Refusal | None:
     return None if s.tm == UNDECIDED else _ALREADY_DECIDED
 
 
-def _hears(s: TwoPhaseState, action: HearPrepared) -> TwoPhaseState:
+def _hears(s: TwoPhaseState, action: ReceivePrepared) -> TwoPhaseState:
     heard = s.heard | 1 << action.rm
     return TwoPhaseState(s.prepared, heard, s.committed, s.aborted, s.tm)
 
@@ -112,11 +112,11 @@ def _decides(s: TwoPhaseState, action: Decide) -> TwoPhaseState:
     return TwoPhaseState(s.prepared, s.heard, s.committed, s.aborted, decision)
 
 
-def _decided(s: TwoPhaseState, action: Obey) -> Refusal | None:
+def _decided(s: TwoPhaseState, action: ReceiveDecision) -> Refusal | None:
     return _NO_DECISION if s.tm == UNDECIDED else None
 
 
-def _obeys(s: TwoPhaseState, action: Obey) -> TwoPhaseState:
+def _carries_out(s: TwoPhaseState, action: ReceiveDecision) -> TwoPhaseState:
     bit = 1 << action.rm
     if s.tm == COMMITTED:
         return TwoPhaseState(s.prepared, s.heard, s.committed | bit, s.aborted, s.tm)
@@ -165,7 +165,7 @@ class TwoPhase(Model[TwoPhaseState, Any]):
     name = "twophase"
     title = "Two-phase commit"
     State = TwoPhaseState
-    Action = Prepare | GiveUp | HearPrepared | Decide | Obey
+    Action = Prepare | GiveUp | ReceivePrepared | Decide | ReceiveDecision
 
     def __init__(self, parameters: TwoPhaseParameters | None = None) -> None:
         """A model for ``parameters.rms`` managers.
@@ -179,14 +179,26 @@ class TwoPhase(Model[TwoPhaseState, Any]):
             raise BadInput("rms", self.count, f"a number from 1 to {MOST_MANAGERS}")
         self.everybody = (1 << self.count) - 1
         prepare, give_up = for_each(Prepare), for_each(GiveUp)
-        hear, obey = for_each(HearPrepared), for_each(Obey)
+        hear, carry_out = for_each(ReceivePrepared), for_each(ReceiveDecision)
         decide = (Decide(commit=True), Decide(commit=False))
         self.rules = (
             Rule(Prepare, "prepare", lambda s: prepare(self.working(s)), _free, _prepares),
             Rule(GiveUp, "give up", lambda s: give_up(self.unfinished(s)), _unbound, _gives_up),
-            Rule(HearPrepared, "hear", lambda s: hear(s.prepared & ~s.heard), _undecided, _hears),
+            Rule(
+                ReceivePrepared,
+                "receive prepared",
+                lambda s: hear(s.prepared & ~s.heard),
+                _undecided,
+                _hears,
+            ),
             Rule(Decide, "decide", lambda s: decide, self._may_decide, _decides),
-            Rule(Obey, "obey", lambda s: obey(self.unfinished(s)), _decided, _obeys),
+            Rule(
+                ReceiveDecision,
+                "receive decision",
+                lambda s: carry_out(self.unfinished(s)),
+                _decided,
+                _carries_out,
+            ),
         )
         self.properties: tuple[Property, ...] = (
             always("consistent", "Nobody commits while another aborts", consistent),
@@ -254,7 +266,7 @@ class TwoPhase(Model[TwoPhaseState, Any]):
                 return f"RM{rm} is prepared and tells the transaction manager."
             case GiveUp(rm):
                 return f"RM{rm} aborts on its own; it had promised nothing yet."
-            case HearPrepared(rm):
+            case ReceivePrepared(rm):
                 return f"The transaction manager learns that RM{rm} is prepared."
             case Decide(commit):
                 return f"The transaction manager decides to {'commit' if commit else 'abort'}."

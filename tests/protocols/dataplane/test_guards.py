@@ -15,7 +15,7 @@ BARRIER, STREAMS, STEPS, PLAN = (
 )
 EXCHANGE, MODEL = "protocols/storage/rules/exchange.py", "protocols/storage/model.py"
 ADD, SWITCH = '("add-writes", ("add",)),', '("switch-reads", ("switch",)),'
-SMALLEST = {guard.name: dict(guard.smallest) for guard in SAFEGUARDS}
+SMALLEST = {guard.name: guard.smallest for guard in SAFEGUARDS}
 
 # safeguard -> (file, text that is there, text that takes its place) …, and what is found then
 PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {

@@ -102,7 +102,9 @@ def test_without_the_recheck_your_answers_make_it_lie() -> None:
     player, _ = played(
         "coordinator", *ASKED, "B answers ok at epoch 101", "answer the client", off=("S-03",)
     )
-    assert [lamp.name for lamp in player.timeline.lamps() if not lamp.ok] == ["consistency-level"]
+    assert [verdict.name for verdict in player.timeline.verdicts() if not verdict.ok] == [
+        "consistency-level"
+    ]
 
 
 @pytest.mark.spec("B-080", "B-029", "B-031")

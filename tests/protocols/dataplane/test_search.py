@@ -223,8 +223,8 @@ def test_a_write_that_was_seen_may_not_be_unseen() -> None:
         timeline = Timeline(model)
         for verb in SEEN_AND_UNSEEN:
             timeline.do(next(a for a in model.actions(timeline.state) if model.verb(a) == verb))
-        lamp = next(lamp for lamp in timeline.lamps() if lamp.name == "linearizable")
-        assert lamp.ok is repair
+        verdict = next(verdict for verdict in timeline.verdicts() if verdict.name == "linearizable")
+        assert verdict.ok is repair
 
 
 @pytest.mark.spec("B-082")

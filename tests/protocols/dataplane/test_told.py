@@ -30,7 +30,7 @@ def at(timeline: Any, verb: str) -> Any:
 
 def red(timeline: Any) -> list[str]:
     """The lamps that are out."""
-    return [lamp.name for lamp in timeline.lamps() if not lamp.ok]
+    return [verdict.name for verdict in timeline.verdicts() if not verdict.ok]
 
 
 @pytest.mark.spec("B-022")

@@ -8,7 +8,7 @@ from kit.engine.registry import entry_of
 from kit.engine.scenario import parse, run
 from kit.errors import BadInput
 from kit.protocols.dataplane.model import Dataplane
-from kit.protocols.storage.scenario_output import TEXTS, replicas
+from kit.protocols.storage.scenario_output import OUTPUT, replicas
 
 TEXT = """# A plan that goes stale, shown from every side.
 model dataplane
@@ -60,4 +60,4 @@ def test_an_unknown_replica_is_named() -> None:
 
 def test_the_registry_offers_them() -> None:
     """The entry lists the four, so that scenario files may use them."""
-    assert entry_of("dataplane").texts == TEXTS
+    assert entry_of("dataplane").scenario_output == OUTPUT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kit.engine.model import lamps
+from kit.engine.model import verdicts
 from kit.errors import Refusal
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
@@ -115,7 +115,9 @@ class Drive:
     def dark(self) -> list[str]:
         """The witnesses of all lamps that are out."""
         return [
-            f"{lamp.name}: {lamp.witness}" for lamp in lamps(self.model, self.state) if not lamp.ok
+            f"{verdict.name}: {verdict.witness}"
+            for verdict in verdicts(self.model, self.state)
+            if not verdict.ok
         ]
 
     def at_rest(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check
-from kit.engine.log import InstantLog, LogParameters, log_of
+from kit.engine.log import AtomicLog, LogParameters, log_of
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import Refused
@@ -102,7 +102,7 @@ def test_only_who_has_applied_acknowledges() -> None:
 @pytest.mark.spec("B-037", "B-038")
 def test_any_peer_serves_a_part_of_the_one_log() -> None:
     """Asking in any order, with peers that lag, nobody ever has anything but a prefix."""
-    model: Any = InstantLog(LogParameters(("A", "B", "C"), epoch=100, peers=True))
+    model: Any = AtomicLog(LogParameters(("A", "B", "C"), epoch=100, peers=True))
     entries = log_of(f"event {i}" for i in range(4))
     start = model.start()
     start = type(start)(entries, start.learned, start.held)

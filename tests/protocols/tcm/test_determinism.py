@@ -14,7 +14,7 @@ from tests.protocols.tcm.exploring import reachable
 ROOT = Path(__file__).resolve().parents[3]
 TELL = """
 from kit.engine.check import check
-from kit.engine.model import fingerprint, lamps
+from kit.engine.model import fingerprint, verdicts
 from kit.engine.registry import build
 from tests.protocols.tcm.exploring import reachable
 MENU = {"nodes": 6, "strategy": "network", "dcs": 2, "racks": 2, "menu": True, "barrier": False}
@@ -32,7 +32,7 @@ for parameters, off, most in (
     for number, state in zip(range(most // 4), reachable(model)):
         print(fingerprint(state), [model.verb(action) for action in model.actions(state)])
         print([(model.verb(a), r.reason, r.evidence, r.missing) for a, r in model.waiting(state)])
-        print([lamp.witness for lamp in lamps(model, state)], model.suggest(state))
+        print([verdict.witness for verdict in verdicts(model, state)], model.suggest(state))
 """
 
 

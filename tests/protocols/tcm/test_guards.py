@@ -19,7 +19,7 @@ STEPS, PERMIT, PLAN, MODEL, HISTORY, CLUSTER = (
     for name in ("rules/steps", "rules/permit", "rules/plan", "model", "rules/history", "cluster")
 )
 ADD, SWITCH = '("add-writes", ("add",)),', '("switch-reads", ("switch",)),'
-SMALLEST = {guard.name: dict(guard.smallest) for guard in SAFEGUARDS}
+SMALLEST = {guard.name: guard.smallest for guard in SAFEGUARDS}
 
 # what is planted -> parameters, and (file, text that is there, text that takes its place) …
 PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {

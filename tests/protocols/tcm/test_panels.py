@@ -217,7 +217,8 @@ def test_a_committed_entry_cannot_be_edited() -> None:
 def test_pending_steps_are_shown_with_the_metadata() -> None:
     """The panel of operations lists what is done, what is next and what is still to come."""
     scene = milestones(walk("tcm/bootstrap"))[2]
-    steps = [one for one in draw_operations(scene).walk() if ":step:" in (one.key or "")]
+    drawn = draw_operations(scene).walk()
+    steps = [one for one in drawn if one.tag == "li" and ":step:" in (one.key or "")]
     assert [one.get("class") for one in steps] == ["done", "done", "next", "pending"]
 
 
@@ -250,7 +251,7 @@ def test_a_large_table_is_never_cut_in_silence() -> None:
     scene = Scene(timeline.model, timeline.state, timeline.before, timeline.now.action)
     count = len(facts.rows(timeline.model, timeline.state))
     drawn = draw_placements(scene)
-    assert f"{count} ranges" in drawn.text()
+    assert f"{count:,} ranges" in drawn.text()
     listed = [one for one in drawn.walk() if one.tag == "li"]
     assert len(listed) == count
     assert any(one.get("type") == "search" for one in drawn.walk())

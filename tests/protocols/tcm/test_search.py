@@ -80,7 +80,7 @@ BROKEN = {
 def without(name: str, only: str | None = None, **parameters: Any) -> tuple[Result, Any]:
     """A search of the safeguard's smallest configuration with the safeguard off, and its model."""
     guard = next(guard for guard in SAFEGUARDS if guard.name == name)
-    model = build("tcm", {**dict(guard.smallest), **parameters}, (name,))
+    model = build("tcm", {**guard.smallest, **parameters}, (name,))
     chosen = tuple(prop for prop in model.properties if only in (None, prop.name))
     return check(model, chosen), model
 
@@ -104,7 +104,7 @@ def test_each_safeguard_is_needed(name: str) -> None:
 def test_each_safeguard_is_enough(name: str) -> None:
     """Switched on, the same configuration holds in every reachable state."""
     guard = next(guard for guard in SAFEGUARDS if guard.name == name)
-    found = check(build("tcm", dict(guard.smallest)))
+    found = check(build("tcm", guard.smallest))
     assert found.violation is None
     assert found.complete
 

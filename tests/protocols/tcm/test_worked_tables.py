@@ -34,7 +34,7 @@ STEPS = {
 def worked(scenario: str) -> Drive:
     """The scenario of this name at its start."""
     _, found = scenario_of(f"tcm/{scenario}")
-    return Drive(**dict(found.parameters))
+    return Drive(**found.parameters)
 
 
 def shown(drive: Drive, side: str) -> Shown:
@@ -115,6 +115,7 @@ def test_what_the_tables_leave_out() -> None:
     assert drive.table()[-1][2] == ("A", "X")
 
 
+@pytest.mark.spec("H-021")
 def test_fixture_is_complete() -> None:
     """The fixture has both examples at steps 0 to 4 and the three epochs of the third."""
     steps = {(operation, step) for operation, step, _ in WORKED}

@@ -29,13 +29,13 @@ def told(timeline: Timeline, verb: str) -> Asked:
     """
     ahead = copied(timeline)
     model = ahead.model
-    by_verb = {model.verb(action): action for action in model.actions(ahead.state)}
-    if verb not in by_verb:
-        for action, why in model.waiting(ahead.state):
-            if model.verb(action) == verb:
-                raise KitError(f"predict: {verb} has to wait: {refusal_text(why)}")
-        raise BadInput("verb", verb, one_of(verb, list(by_verb)))
-    ahead.do(by_verb[verb])
+    option = model.find(ahead.state, verb)
+    if option is None:
+        raise BadInput("verb", verb, one_of(verb, [*map(model.verb, model.actions(ahead.state))]))
+    action, refusal = option
+    if refusal is not None:
+        raise KitError(f"predict: {verb} has to wait: {refusal_text(refusal)}")
+    ahead.do(action)
     question = for_model(model).question(scene_of(ahead))
     if question is None:
         raise KitError(f"predict: there is nothing to ask about {verb}")

@@ -41,7 +41,7 @@ def _answers(chance: random.Random) -> Arguments:
 
 def misses_a_write(timeline: Timeline) -> str | None:
     """The goal that a read of the run missed a write that had succeeded."""
-    broken = {lamp.name for lamp in timeline.lamps() if not lamp.ok}
+    broken = {verdict.name for verdict in timeline.verdicts() if not verdict.ok}
     if "visible" in broken:
         return None
     return f"After your {len(timeline.path()) - 1} steps no read has missed a write."

@@ -88,7 +88,7 @@ def sends(m: Replica, s: ReplicaState) -> tuple[SendRow, ...]:
 
 def _all(m: Any, s: Any) -> list[tuple[Any, Refusal | None]]:
     """Every action that one could think of, in the order of the model's table, with its refusal."""
-    return [(action, rule.guard(s, action)) for rule in m.rules for action in rule.candidates(s)]
+    return list(m.options(s))
 
 
 def epochs(m: Replica, s: ReplicaState) -> tuple[EpochRow, ...]:

@@ -22,6 +22,7 @@ ACCEPTED, REFUSED = 0, 1
 WITH_VALUE = ("--while", "--shape", "--sizes", "--with", "--keyspace")
 REPEATABLE = ("--while", "--with", "--keyspace")
 OF_OPERATION = ("--tokens", "--dc", "--rack")
+KEYSPACE = 'ks={"class": "SimpleStrategy", "replication_factor": 3}'
 PLAN_HELP = """\
 usage: python -m kit plan RINGFILE OPERATION [--while OPERATION]... [--shape SHAPE] [--force]
                           [--with FILE]... [--keyspace KS={...}]... [--sizes FILE] [--json]
@@ -82,7 +83,7 @@ class PlanWords(Struct):
 
 def plan(argv: list[str]) -> int:
     """Rehearse an operation on a ring file; 0 when it is accepted, 1 when it is refused."""
-    if {"-h", "--help"} & set(argv):
+    if _wants_help(argv):
         put(PLAN_HELP.rstrip())
         return ACCEPTED
     words = plan_words(argv)
@@ -90,6 +91,8 @@ def plan(argv: list[str]) -> int:
     if not words.rest:
         raise BadInput("RINGFILE", None, "a ring file, then an operation (plan --help)")
     given = opened(words.rest[0], words.several["--with"], words.several["--keyspace"])
+    if not given.keyspaces:
+        raise BadInput("keyspaces", None, f"one or more: --keyspace '{KEYSPACE}'")
     operation = operation_from(words.rest[1:])
     in_flight = operations_of(given) + tuple(
         parse_operation(text) for text in words.several["--while"]
@@ -99,6 +102,15 @@ def plan(argv: list[str]) -> int:
     rehearsal = replace(rehearsal, warnings=(*given.warnings, *rehearsal.warnings))
     put(as_json(rehearsal) if words.json else as_text(rehearsal))
     return ACCEPTED if rehearsal.accepted else REFUSED
+
+
+def _wants_help(argv: list[str]) -> bool:
+    """Whether some word asks for help that is not the value of the option before it."""
+    before = [None, *argv]
+    return any(
+        word in ("-h", "--help") and former not in (*WITH_VALUE, *OF_OPERATION)
+        for former, word in zip(before, argv, strict=False)
+    )
 
 
 def _sizes(path: str | None, given: Imported) -> Sizes | None:

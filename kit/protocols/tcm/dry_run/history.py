@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.log import Learn
+from kit.engine.log import Apply
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.operators.importers.opening import Imported
@@ -170,7 +170,7 @@ def _behind(m: TcmCluster, s: Any) -> Iterator[Any]:
     taking_part = {one.node for one in facts.applied(m, s) if one.up}
     for name, learned in zip(m.names, s.log.learned, strict=True):
         if name in taking_part:
-            yield from (m.wrap["log"](Learn(name)) for _ in range(decided - learned))
+            yield from (m.wrap["log"](Apply(name)) for _ in range(decided - learned))
 
 
 def _streams(m: TcmCluster, s: Any) -> Iterator[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from kit.engine.log import Learn
+from kit.engine.log import Apply
 from kit.errors import BadInput, Refusal
 from kit.operators.importers.ringfile import LONGEST_NAME, RingFile
 from kit.protocols.tcm.cluster import TcmCluster
@@ -300,7 +300,7 @@ def _advanced(m: TcmCluster, s: Any, sequence: Sequence) -> Any:
     for name, learned in zip(m.names, s.log.learned, strict=True):
         if name not in s.tcm.down:
             for _ in range(decided - learned):
-                s = m.apply(s, m.wrap["log"](Learn(name)))
+                s = m.apply(s, m.wrap["log"](Apply(name)))
     for task in tasks(sequence) if awaits_streams(sequence) else ():
         displaced = None if task.displaced is None else m.names[task.displaced]
         s = m.apply(s, _action(m, Stream(sequence.node, displaced, m.names[task.target])))

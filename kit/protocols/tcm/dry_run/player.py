@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import ipywidgets
 
+from kit.edge.reading import read_text
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.operators.importers.cql import parse_keyspace
-from kit.operators.importers.jsonfile import read_text
 from kit.operators.importers.opening import Imported, import_texts, open_ring
 from kit.operators.importers.ringfile import LARGEST_FILE, RingFile
 from kit.operators.importers.sizes import checked_nodes, read_stored
@@ -210,7 +210,7 @@ def _read(sources: Any, keyspaces: Sequence[Keyspace]) -> Imported:
         [
             (f"text {i}", str(one))
             if _is_text(one)
-            else (str(one), read_text(one, "ring file", LARGEST_FILE, "text"))
+            else (str(one), read_text(one, "ring file", LARGEST_FILE))
             for i, one in enumerate(given, 1)
         ],
         keyspaces,

@@ -171,8 +171,13 @@ def epoch(m: TcmCluster, s: Any) -> int:
 
 
 def computations(m: TcmCluster) -> int:
-    """How often placements were computed so far: once an epoch, never for a request."""
+    """How often this model has computed placements so far, on all the ways it was taken."""
     return m.tcm.computations
+
+
+def computed(_: TcmCluster, s: Any) -> int:
+    """How often placements are computed on the way to a state: at the start and once an epoch."""
+    return 1 + len(s.tcm.events)
 
 
 def at_rest(m: TcmCluster, s: Any) -> bool:

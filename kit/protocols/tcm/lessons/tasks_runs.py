@@ -41,7 +41,7 @@ def shortest_to(epoch: int) -> Callable[[Timeline], str | None]:
 
 def breaks_something(timeline: Timeline) -> str | None:
     """The goal that some lamp is red at the end of the run."""
-    if any(not lamp.ok for lamp in timeline.lamps()):
+    if any(not verdict.ok for verdict in timeline.verdicts()):
         return None
     return f"After your {len(timeline.path()) - 1} steps every lamp is still green."
 
@@ -132,7 +132,7 @@ TASKS = (
         "build the Player with crashes=1, stop after the epoch that adds write replicas, use "
         "'crash X' and 'restart X', then go on as usual.",
         judged(
-            Ground("bootstrap", (("crashes", 1),)),
+            Ground("bootstrap", {"crashes": 1}),
             (finished, crashed_between_writes_and_reads, as_without_the_crash),
         ),
     ),

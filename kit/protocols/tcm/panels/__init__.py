@@ -7,6 +7,7 @@ from kit.protocols.tcm.panels.epochs import EPOCHS
 from kit.protocols.tcm.panels.line import LINE
 from kit.protocols.tcm.panels.log import LOG
 from kit.protocols.tcm.panels.logical import LOGICAL
+from kit.protocols.tcm.panels.majorities import MAJORITIES
 from kit.protocols.tcm.panels.operation import LOCKS, OPERATION, STREAMS
 from kit.protocols.tcm.panels.placement import PLACEMENTS
 from kit.protocols.tcm.panels.predict import question
@@ -20,7 +21,8 @@ from kit.views.registry import Views
 VIEWS = Views(
     (
         *(STATUS, PLANNED, DEATHS, TRAFFIC),
-        *(PLACEMENTS, RING, LINE, EPOCHS, OPERATION, LOG, LAMPS, STREAMS, LOCKS, LOGICAL),
+        *(PLACEMENTS, MAJORITIES, RING, LINE, EPOCHS, OPERATION),
+        *(LOG, LAMPS, STREAMS, LOCKS, LOGICAL),
     ),
     RUNS,
     question,

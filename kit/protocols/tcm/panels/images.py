@@ -17,7 +17,7 @@ from kit.views.static import standalone_svg
 def pictures() -> Iterator[tuple[str, str]]:
     """Yield (name, SVG) of the pictures the kit draws itself, with nobody's help."""
     entry, scenario = scenario_of("tcm/bootstrap")
-    timeline = Timeline(build(entry.name, dict(scenario.parameters)))
+    timeline = Timeline(build(entry.name, scenario.parameters))
     scenes: dict[int, Scene] = {}
     while True:
         now = timeline.now

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import spread
+from kit.protocols.tcm.panels.circle import share
 from kit.protocols.tcm.panels.ring import (
     FINEST,
     MOST_ARCS,
@@ -13,7 +14,6 @@ from kit.protocols.tcm.panels.ring import (
     locked,
     places,
     ring_words,
-    share,
     tags,
     token_count,
 )

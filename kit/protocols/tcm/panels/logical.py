@@ -10,6 +10,7 @@ from kit.views.parts import heads
 
 LOGICAL_ROWS = 24
 MOST_ROWS = 200
+BOTH = "Nodes joined by “and” are one replica on its way: all of them must answer a write."
 
 
 def draw_logical(scene: Scene) -> Frag:
@@ -26,6 +27,7 @@ def draw_logical(scene: Scene) -> Frag:
             heads("range", "reads", "writes"),
             h("tbody", [_logical_row(name, one) for one in shown]),
         ),
+        h("p", BOTH, class_="soft"),
         h("p", f"{len(found) - len(shown)} ranges as before are not listed.", class_="soft")
         if len(shown) < len(found)
         else None,
@@ -52,11 +54,12 @@ def _logical_row(keyspace: str, one: LogicalRow) -> Frag:
 def logical_text(scene: Scene) -> str:
     """Write each range as a record."""
     name = facts.keyspaces(scene.model)[0]
-    return "\n".join(
+    lines = [
         f"  {one.row.label} reads {', '.join(one.reads)}; "
         f"writes {', '.join('(' + ' and '.join(pair) + ')' for pair in one.writes)}"
         for one in logical(scene.model, scene.state, name, MOST_ROWS)
-    )
+    ]
+    return "\n".join([*lines, f"  {BOTH}"])
 
 
 LOGICAL = Panel(

@@ -8,6 +8,7 @@ from typing import cast
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import OperationRow, StreamRow
+from kit.protocols.tcm.panels.steps import draw_steps, steps_lines
 from kit.protocols.tcm.rules.operations import Kind
 from kit.protocols.tcm.rules.steps import COURSES, SHAPES, transitions
 from kit.views.diagrams import Transitions, diagram_text, draw
@@ -49,26 +50,7 @@ def _operation(scene: Scene, one: OperationRow) -> Frag:
             prefix=f"op:{one.node}:",
             label=f"states of {one.kind}",
         ),
-        h(
-            "ol",
-            [
-                h(
-                    "li",
-                    h(
-                        "span",
-                        {"done": "✓", "next": "→"}.get(step.status, "·"),
-                        class_=f"mark {step.status}",
-                        role="img",
-                        aria_label=step.status,
-                    ),
-                    step.text,
-                    k=f"op:{one.node}:step:{i}:{step.name}",
-                    class_=step.status,
-                )
-                for i, step in enumerate(one.steps)
-            ],
-            class_="steps",
-        ),
+        draw_steps(scene, one),
         k=f"op:{one.node}",
         class_="under-way",
     )
@@ -79,14 +61,10 @@ def operations_text(scene: Scene) -> str:
     parts = []
     for one in facts.operations(scene.model, scene.state):
         parts.append(f"  {one.title}{' (cancelling)' if one.cancelling else ''}")
-        parts += [f"    [{_box(step.status)}] {step.text}" for step in one.steps]
+        parts += steps_lines(scene, one)
         table = transitions(cast(Kind, one.kind), scene.model.parameters.shape)
         parts += [f"    {line}" for line in diagram_text(table, one.state).splitlines()]
     return "\n".join(parts) or "  no operation is under way"
-
-
-def _box(status: str) -> str:
-    return {"done": "x", "next": ">"}.get(status, " ")
 
 
 def all_streams(scene: Scene) -> list[tuple[OperationRow, StreamRow]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.datacenters import datacenters, members
 from kit.protocols.tcm.facts.large import Changes, changes, length
 from kit.protocols.tcm.facts.memo import kept
 from kit.protocols.tcm.facts.moment import RangeRow
@@ -48,6 +49,12 @@ def change(now: Sequence[str], before: Sequence[str] | None) -> Change:
         tuple(name for name in was if name not in now),
         tuple(now),
     )
+
+
+def within(group: Change, names: frozenset[str]) -> Change:
+    """The part of a group that some nodes make up."""
+    parts = (group.stayed, group.added, group.removed, group.order)
+    return Change(*(tuple(name for name in part if name in names) for part in parts))
 
 
 class Lines(Struct, frozen=True):
@@ -138,7 +145,10 @@ def _keyspace(scene: Scene, name: str, *, hidden: bool, several: bool) -> Frag:
     focus = facts.focus(scene.model)
     inside = [one for one in rows if focus is None or _inside(one.row, focus.left, focus.right)]
     outside = [one for one in rows if one not in inside] if focus else []
-    body = _tables(name, inside, "")
+    body = [
+        _tables(f"{name}:{dc}" if dc else name, part, f" in {dc}" if dc else "")
+        for dc, part in by_datacenter(scene, name, inside)
+    ]
     rest = None
     if outside:
         rest = h(
@@ -159,6 +169,20 @@ def _keyspace(scene: Scene, name: str, *, hidden: bool, several: bool) -> Frag:
         data_choice=json.dumps(["keyspace", name]) if several else None,
         hidden=hidden,
     )
+
+
+def by_datacenter(
+    scene: Scene, keyspace: str, rows: Sequence[Lines]
+) -> list[tuple[str, Sequence[Lines]]]:
+    """The rows once for each datacenter with its own factor; once, unnamed, where only one has."""
+    names = datacenters(scene.model, keyspace)
+    if len(names) < 2:
+        return [("", rows)]
+    return [(dc, _part(rows, members(scene.model, dc))) for dc in names]
+
+
+def _part(rows: Sequence[Lines], names: frozenset[str]) -> list[Lines]:
+    return [Lines(one.row, within(one.reads, names), within(one.writes, names)) for one in rows]
 
 
 def _inside(row: RangeRow, left: int, right: int) -> bool:
@@ -279,28 +303,35 @@ def placements_text(scene: Scene) -> str:
     for name in facts.keyspaces(scene.model):
         count = large(scene, name)
         shown = lines(scene, name) if count is None else _changed(scene, name)[1]
-        table = [("range", "reads", "writes", "")]
-        table += [
-            (
-                one.row.label,
-                one.reads.text(),
-                one.writes.text(),
-                f"locked: {one.row.locked_by}" if one.row.locked_by else "",
-            )
-            for one in shown
-        ]
-        widths = [max(len(line[i]) for line in table) for i in range(3)]
         parts.append(f"{name}: {facts.replication(scene.model, name)}")
-        parts += [
-            f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c:<{widths[2]}}  {d}".rstrip()
-            for a, b, c, d in table
-        ]
+        for dc, part in by_datacenter(scene, name, shown):
+            parts += [f"  in {dc}"] * bool(dc) + _table_lines(part)
         if count is not None:
             found = _changed(scene, name)[0]
             rest = f"; {found.either - len(shown)} more did" if found.either > len(shown) else ""
             same = counted(count - found.either, "range")
             parts.append(f"  {same} did not change and are not listed{rest}.")
+        elif scene.before is not None:
+            parts.append(f"  {_difference(scene, shown)}")
     return "\n".join(parts)
+
+
+def _table_lines(rows: Sequence[Lines]) -> list[str]:
+    table = [("range", "reads", "writes", "")]
+    table += [
+        (
+            one.row.label,
+            one.reads.text(),
+            one.writes.text(),
+            f"locked: {one.row.locked_by}" if one.row.locked_by else "",
+        )
+        for one in rows
+    ]
+    widths = [max(len(line[i]) for line in table) for i in range(3)]
+    return [
+        f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c:<{widths[2]}}  {d}".rstrip()
+        for a, b, c, d in table
+    ]
 
 
 PLACEMENTS = Panel("placements", "Placements", "main", draw_placements, placements_text, still=True)

@@ -1,4 +1,7 @@
-"""The ring of tokens: a shape a rack, dashed while a node comes or goes, locked ranges striped."""
+"""The ring of tokens: a shape and a colour a rack, dashed while a node comes or goes.
+
+Locked ranges are striped. Arrows lead from one range to its replicas.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,12 @@ from msgspec import Struct
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import spread
 from kit.protocols.tcm.facts.moment import LockRow, NodeRow
+from kit.protocols.tcm.panels.arrows import arrows, arrows_words
+from kit.protocols.tcm.panels.circle import MIDDLE, RADIUS, SIZE, point, share
 from kit.ring.tokens import TokenSpace
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 
-SIZE = 300
-MIDDLE = SIZE / 2
-RADIUS = 108
 MOST_LABELS = 40
 MOST_NAMES = 128
 MOST_ARCS = 128
@@ -53,11 +55,6 @@ def tags(names: Iterable[str]) -> dict[str, str]:
     if len({name[:3] for name in found}) == len(found):
         return {name: name[:3] for name in found}
     return {name: re.split(r"[.:]", name)[-1][-3:] or name[-3:] for name in found}
-
-
-def share(space: TokenSpace, token: int) -> float:
-    """Return where a token lies on the line, from 0 to 1."""
-    return (token - space.low) / (space.high - space.low)
 
 
 def shapes(scene: Scene) -> dict[str, str]:
@@ -98,6 +95,7 @@ def draw_ring(scene: Scene) -> Frag:
                 class_="soft",
             ),
             h("g", _arcs(space, locked(scene)), k="ring-locks"),
+            None if many else h("g", arrows(scene), k="ring-arrows"),
             _ticks(scene, count) if many else _spots(scene, places(scene), by_rack),
             viewBox=f"-10 16 {SIZE + 20} {SIZE - 30}",
             role="group",
@@ -106,6 +104,7 @@ def draw_ring(scene: Scene) -> Frag:
         ),
         _names(scene) if many else None,
         h("p", _legend(scene, by_rack, count), k="ring-legend", class_="soft"),
+        None if many else h("p", arrows_words(scene), k="ring-arrows-words", class_="soft"),
     )
 
 
@@ -124,7 +123,7 @@ def _spots(scene: Scene, spots: list[Place], by_rack: dict[str, str]) -> Frag:
     return h(
         "g",
         [
-            _spot(spot, by_rack[spot.node.rack], *words[spot.node.name], first=i == 0)
+            _spot(spot, by_rack, *words[spot.node.name], first=i == 0)
             for i, spot in enumerate(spots)
         ],
         k="ring-nodes",
@@ -232,14 +231,8 @@ def _letters(scene: Scene) -> dict[str, str]:
     return {dc: chr(ord("a") + i % 26) for i, dc in enumerate(dcs)} if len(dcs) > 1 else {}
 
 
-def point(part: float, radius: float) -> tuple[float, float]:
-    """Return the point at a share of the turn, clockwise from the top."""
-    angle = 2 * math.pi * part
-    return MIDDLE + radius * math.sin(angle), MIDDLE - radius * math.cos(angle)
-
-
-def _spot(spot: Place, shape: str, short: str, letter: str, *, first: bool) -> Frag:
-    node = spot.node
+def _spot(spot: Place, by_rack: dict[str, str], short: str, letter: str, *, first: bool) -> Frag:
+    node, shape = spot.node, by_rack[spot.node.rack]
     x, y = point(spot.share, RADIUS)
     out, up = point(spot.share, RADIUS + (30 if letter else 24))
     token = str(spot.token)
@@ -258,7 +251,7 @@ def _spot(spot: Place, shape: str, short: str, letter: str, *, first: bool) -> F
             class_="soft",
         ),
         k=f"n:{node.name}:{spot.token}",
-        class_=_classes(node),
+        class_=f"{_classes(node)} {shape}" if len(by_rack) > 1 else _classes(node),
         transform=f"translate({x:.1f} {y:.1f})",
         role="button",
         tabindex="0" if first else "-1",
@@ -352,6 +345,8 @@ def ring_text(scene: Scene) -> str:
         more = f" and {len(node.tokens) - 8} more" if len(node.tokens) > 8 else ""
         down = "" if node.up else ", down"
         found.append(f"  {node.name} ({node.dc} {node.rack}) {node.status}{down}: {tokens}{more}")
+    if token_count(scene) <= MOST_LABELS:
+        found.append(f"  {arrows_words(scene)}")
     return "\n".join(found)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.dry_run import fragile, rehearsed
 from kit.views.fragment import Frag
-from kit.views.frame import scene_lamps
+from kit.views.frame import scene_verdicts
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badges, counted
 
@@ -19,7 +19,7 @@ def resting(scene: Scene) -> bool:
 def draw_status(scene: Scene) -> Frag:
     """Draw three badges, each a word and a shape as well as a colour."""
     rest = resting(scene)
-    broken = [lamp.title for lamp in scene_lamps(scene) if not lamp.ok]
+    broken = [verdict.title for verdict in scene_verdicts(scene) if not verdict.ok]
     return badges(
         facts.epoch(scene.model, scene.state),
         badge("rest", "= at rest: reads equal writes")
@@ -45,7 +45,7 @@ def _fragile(scene: Scene) -> Frag:
 def status_text(scene: Scene) -> str:
     """Write the badges as one line."""
     rest = "at rest" if resting(scene) else "in transition"
-    broken = [lamp.title for lamp in scene_lamps(scene) if not lamp.ok]
+    broken = [verdict.title for verdict in scene_verdicts(scene) if not verdict.ok]
     verdict = f"BROKEN: {'; '.join(broken)}" if broken else "all properties hold"
     return f"epoch {facts.epoch(scene.model, scene.state)}, {rest}, {verdict}"
 

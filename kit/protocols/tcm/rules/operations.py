@@ -176,11 +176,13 @@ def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], operation: Operation) 
     if operation.dc is not None:
         _known_datacenter(ring, keyspaces, operation.dc)
     owned = dict(zip(ring.tokens.tolist(), ring.owners.tolist(), strict=True))
+    earlier: set[int] = set()
     for place, token in enumerate(operation.tokens):
         ring.space.check(token, f"tokens[{place}]")
         owner = ring.nodes[owned[token]].name if token in owned else None
-        if token in operation.tokens[:place]:
+        if token in earlier:
             raise BadInput(f"tokens[{place}]", token, "each token once")
+        earlier.add(token)
         if owner is not None and owner != operation.node:
             raise BadInput(f"tokens[{place}]", token, f"a token that nobody owns; {owner} does")
     if operation.kind == "move":

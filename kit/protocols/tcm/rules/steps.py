@@ -82,11 +82,15 @@ SENTENCES: dict[str, str] = {
 
 
 class Switches(Struct, frozen=True):
-    """How the protocol runs: its shape, the safeguards that are off, barriers kept or not."""
+    """How the protocol runs: its shape, the safeguards that are off, barriers kept or not.
+
+    ``merge`` False leaves the merge of equal neighbours out, which changes no token's replicas.
+    """
 
     shape: Shape = "cep"
     off: frozenset[str] = frozenset()
     barrier: bool = True
+    merge: bool = True
 
 
 ALL_ON = Switches()
@@ -110,6 +114,8 @@ def step_table(kind: Kind, switches: Switches) -> tuple[tuple[str, tuple[Part, .
         parts_of = {name: tuple(p for p in parts if p != "split") for name, parts in table}
     if "old-writer-stays" in switches.off:
         parts_of = {name: _drop_with_switch(parts) for name, parts in parts_of.items()}
+    if not switches.merge:
+        parts_of = {n: tuple(p for p in parts if p != "merge") for n, parts in parts_of.items()}
     return tuple(parts_of.items())
 
 

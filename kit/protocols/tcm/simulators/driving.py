@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.log import Learn
+from kit.engine.log import Apply
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.model import Restart, Stream
 from kit.protocols.tcm.rules.metadata import Advance, Event, Metadata, Sequence
@@ -54,13 +54,13 @@ class Driver:
     def _catch_up(self, name: str) -> None:
         if name in self.state.tcm.down:
             self._do("tcm", Restart(name))
-        if not self._do("log", Learn(name)):
+        if not self._do("log", Apply(name)):
             return
-        learn = self.model.wrap["log"](Learn(name))
+        learn = self.model.wrap["log"](Apply(name))
         rule = self.model.rule_of(learn)
         assert rule is not None
         # One epoch after the other: whether there is another one is all that changes meanwhile.
-        while rule.guard(self.state, learn) is None:
+        while rule.condition(self.state, learn) is None:
             self._apply(learn)
 
     def _do(self, part: str, action: Any) -> bool:

@@ -7,7 +7,6 @@ from typing import Any
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.errors import Refused
 from kit.lessons.functions import Arguments, judged
 from kit.lessons.tasks import Case, Marks, Task
 from kit.protocols.twophase.model import TwoPhase
@@ -27,16 +26,12 @@ def prepared_in_vain(verbs: list[str]) -> Marks:
     model = _two_phase()
     timeline = Timeline(model)
     for number, verb in enumerate(verbs, start=1):
-        enabled = list(model.actions(timeline.state))
-        action = next((one for one in enabled if model.verb(one) == verb.strip()), None)
-        if action is None:
-            free = ", ".join(model.verb(one) for one in enabled) or "nothing"
+        option = model.find(timeline.state, verb.strip())
+        if option is None or option[1] is not None:
+            free = ", ".join(map(model.verb, model.actions(timeline.state))) or "nothing"
             note = f"Step {number}, {verb!r}, cannot be done; possible is {free}."
             return Marks((Case(False, note), Case(False)))
-        try:
-            timeline.do(action)
-        except Refused as refused:
-            return Marks((Case(False, f"Step {number}: {refused}."), Case(False)))
+        timeline.do(option[0])
     state = timeline.state
     heard = state.heard == model.everybody
     aborted = state.aborted == model.everybody

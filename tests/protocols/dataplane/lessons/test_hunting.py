@@ -25,7 +25,7 @@ EVERY = [(model, id_) for model, pool in hunts().items() for id_ in pool.safegua
 def variant_of(model: str, id_: str) -> Variant:
     """The variant that lacks one safeguard."""
     guard = next(g for g in entry_of(model).safeguards if g.id == id_)
-    return Variant(model, {**hunts()[model].budgets, **dict(guard.smallest)}, guard)
+    return Variant(model, {**hunts()[model].budgets, **guard.smallest}, guard)
 
 
 @pytest.mark.parametrize(("model", "id_"), EVERY)

@@ -218,7 +218,6 @@ def test_availability_is_what_the_rows_say(
             assert row.share * 1000 == max(width for _, width in harmful.values())
 
 
-@pytest.mark.spec("H-019")
 def test_thousands_of_nodes_have_the_engines_sizes(spark: Any) -> None:
     """Two thousand nodes, tablets apart: what each node serves, what is streamed, the histogram and
     its words are the same from Spark as from this process.

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from kit.engine.check import check
 from kit.engine.model import Model, Monitor, Rule
-from kit.engine.purity import audit, blame, place
+from kit.engine.purity import blame, check_purity, place
 from kit.engine.registry import build, entries
 from kit.errors import BadInput
 
@@ -142,7 +142,7 @@ def test_a_model_that_breaks_its_word_is_named(name: str, mode: Any) -> None:
     with pytest.raises(BadInput) as caught:
         check(model_of(start, effect), mode=mode)
     message = str(caught.value)
-    for words in (*said, "of test_audit.py"):
+    for words in (*said, "of test_purity.py"):
         assert words in message, message
     assert "\n" not in message
 
@@ -189,7 +189,7 @@ def test_the_kits_own_models_keep_their_word() -> None:
     """Every registered model passes from its start."""
     for name in entries():
         model = build(name)
-        audit(model, model.start())
+        check_purity(model, model.start())
 
 
 class Holder:
@@ -205,7 +205,7 @@ def test_places_are_told_through_wrappers() -> None:
     assert place("it", Holder().method) == place("it", partial(Holder.method, 1)) == here
     assert place("it", cache(Holder.method)) == here
     assert here.startswith("it, line ")
-    assert here.endswith(" of test_audit.py (def method(self, s: Any) -> None:)")
+    assert here.endswith(" of test_purity.py (def method(self, s: Any) -> None:)")
     assert place("it", len) == "it"
     source = compile("def f(s):\n    return s\n", "<ipython-input-1>", "exec")
     names: dict[str, Any] = {}

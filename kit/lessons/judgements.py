@@ -11,7 +11,7 @@ from kit.views.fragment import Frag, h
 from kit.views.static import static_html
 
 
-class Verdict(Struct, frozen=True):
+class Judgement(Struct, frozen=True):
     """What is said of an answer.
 
     ``heading`` is one sentence, ``lines`` are the facts behind it, ``evidence`` is the moment of

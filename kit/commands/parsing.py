@@ -1,0 +1,53 @@
+"""Reading the words of a command: errors are one line, options stand once, none is guessed."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from kit.errors import BadInput, KitError
+
+
+class Once(argparse.Action):
+    """Keeps the value of an option, and refuses a second one."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Set the value, as argparse asks."""
+        given = vars(namespace).setdefault("given", set())
+        if option_string is not None and self.dest in given:
+            raise BadInput(option_string, values, "each option once")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line of this command's own, with the nearest option."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, **options)
+        self.register("action", None, Once)
+        self.register("action", "store", Once)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing the usage."""
+        raise KitError(f"{self.prog}: {message}; {self.prog} --help tells what is allowed")
+
+    def parse_known_args(  # type: ignore[override]  # narrower than argparse's overloads
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """Parse the words; one that nobody knows is refused here, by the command that it is for."""
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            known = [option for action in self._actions for option in action.option_strings]
+            near = get_close_matches(rest[0].partition("=")[0], known, 1)
+            hint = f" (nearest: {near[0]})" if near else ""
+            self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
+        return found, rest

@@ -1,0 +1,118 @@
+"""How much memory this process may take: the machine's, its own limits, its container's."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from kit.errors import BadInput
+
+CGROUPS = Path("/sys/fs/cgroup")
+OWN_CGROUP = Path("/proc/self/cgroup")
+STATM = Path("/proc/self/statm")
+UNLIMITED = 1 << 60  # bytes: what stands for no limit is at least so much
+NEARLY = 0.75  # of a limit
+
+
+class Usage(Struct, frozen=True):
+    """Bytes that the process has now: in memory, as addresses, as data."""
+
+    resident: int
+    addresses: int
+    data: int
+
+
+def usage() -> Usage:
+    """What the process has now; at the most so far, where nothing tells."""
+    try:
+        words = STATM.read_text(encoding="ascii").split()
+    except OSError:
+        unit = 1 if sys.platform == "darwin" else 1024
+        return Usage(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit, 0, 0)
+    pages = os.sysconf("SC_PAGE_SIZE")
+    return Usage(int(words[1]) * pages, int(words[0]) * pages, int(words[5]) * pages)
+
+
+def limits() -> Usage:
+    """The most of each that the process may have."""
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    resident = min([physical, *_of_container()])
+    return Usage(resident, _own(resource.RLIMIT_AS), _own(resource.RLIMIT_DATA))
+
+
+def is_tight(most: Usage) -> bool:
+    """Whether the process nears one of the limits: it has three quarters of it."""
+    now = usage()
+    pairs = ((now.resident, most.resident), (now.addresses, most.addresses), (now.data, most.data))
+    return any(has > limit * NEARLY for has, limit in pairs)
+
+
+def spare() -> int:
+    """The bytes that the process may still take before it nears a limit."""
+    now, most = usage(), limits()
+    pairs = ((now.resident, most.resident), (now.addresses, most.addresses), (now.data, most.data))
+    return max(0, min(int(limit * NEARLY) - has for has, limit in pairs))
+
+
+def check_room(field: str, value: object, estimate: int) -> None:
+    """Refuse work that is estimated to need more memory than there is.
+
+    Raises:
+        BadInput: with the estimate and with what there is, in bytes.
+    """
+    room = spare()
+    if estimate > room:
+        allowed = f"work within {spoken(room)} of memory; this needs about {spoken(estimate)}"
+        raise BadInput(field, value, allowed)
+
+
+def shortage() -> str:
+    """What to say when memory has run out all the same."""
+    return f"memory: no more to be had, with {spoken(usage().resident)} in use"
+
+
+def spoken(number: int) -> str:
+    """``8 kB``, ``32 MB``: rounded to whole units of a thousand."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if number >= size:
+            return f"{round(number / size):,} {unit}"
+    return f"{number:,} bytes"
+
+
+def _own(which: int) -> int:
+    soft, _ = resource.getrlimit(which)
+    return UNLIMITED if soft == resource.RLIM_INFINITY else soft
+
+
+def _of_container() -> Iterator[int]:
+    """The limits of the process's control groups, of both versions, from its own up to the root."""
+    try:
+        lines = OWN_CGROUP.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    for line in ["0::/", "0:memory:/", *lines]:
+        _, kinds, place = [*line.split(":", 2), "", ""][:3]
+        if kinds == "":
+            base, name = CGROUPS, "memory.max"
+        elif "memory" in kinds.split(","):
+            base, name = CGROUPS / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        group = base / place.lstrip("/")
+        while True:
+            yield from _number(group / name)
+            if group in (base, group.parent):
+                break
+            group = group.parent
+
+
+def _number(file: Path) -> Iterator[int]:
+    try:
+        yield int(file.read_text(encoding="ascii"))
+    except (OSError, ValueError):  # there is none; or it says max
+        return

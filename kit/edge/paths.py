@@ -1,0 +1,47 @@
+"""Names of files as they are given, and what kind of thing a file is."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from kit.errors import BadInput, BadType
+
+KINDS = {
+    stat.S_IFREG: "regular file",
+    stat.S_IFDIR: "folder",
+    stat.S_IFLNK: "symbolic link",
+    stat.S_IFIFO: "pipe (FIFO)",
+    stat.S_IFSOCK: "socket",
+    stat.S_IFCHR: "device",
+    stat.S_IFBLK: "device",
+}
+
+
+def path_of(given: object, field: str, allowed: str) -> Path:
+    """A path that was given as text or as a path; `allowed` is what it should name.
+
+    Raises:
+        BadInput: for an empty name or one with a zero byte; BadType for another type.
+    """
+    if not isinstance(given, str | os.PathLike):
+        raise BadType(field, given, f"{allowed}, as text or a path")
+    text = os.fspath(given)
+    try:
+        os.fsencode(text)
+    except UnicodeError:
+        raise BadInput(field, text, f"{allowed} (a name that the system can write)") from None
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise BadInput(field, text, f"{allowed} (a name that is not empty, without zero bytes)")
+    return Path(text)
+
+
+def kind_of(mode: int) -> str:
+    """What a mode of `os.stat` says: `regular file`, `device` and so on."""
+    return KINDS.get(stat.S_IFMT(mode), "file of an unknown kind")
+
+
+def reason_of(error: Exception) -> str:
+    """Why the system refused, in its own words."""
+    return str(getattr(error, "strerror", None) or error)

@@ -1,0 +1,110 @@
+"""Reading files from outside: regular files and pipes, up to a size, within a time.
+
+A pipe is what a shell makes of ``<(nodetool ring)`` or ``| kit ring /dev/stdin``. Devices are
+never opened; a pipe is read as long as its writer does not fall silent.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from stat import S_ISFIFO, S_ISREG
+from time import monotonic
+
+from kit.edge.paths import kind_of, path_of, reason_of
+from kit.errors import BadInput
+
+ALLOWED = "a readable file"
+CHUNK = 1 << 20
+WRITER = 2.0  # seconds until somebody must have opened the other end of a pipe
+SILENCE = 20.0  # seconds that a writer may be silent
+LONGEST = 300.0  # seconds that a pipe may take in all
+
+
+def read_bytes(given: object, field: str, most: int) -> bytes:
+    """The content of a file of at most `most` bytes.
+
+    Raises:
+        BadInput: for what is neither file nor pipe, cannot be read, is too large or too slow.
+    """
+    path = path_of(given, field, ALLOWED)
+    try:
+        mode = path.stat().st_mode
+        if not (S_ISREG(mode) or S_ISFIFO(mode)):
+            raise BadInput(field, str(path), f"{ALLOWED} (this is a {kind_of(mode)})")
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            if os.fstat(handle).st_size > most:
+                raise BadInput(field, str(path), f"at most {most} bytes")
+            content = _pipe(handle, most) if S_ISFIFO(mode) else _file(handle, most)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise BadInput(field, str(path), f"{ALLOWED} ({reason_of(error)})") from None
+    if len(content) > most:
+        raise BadInput(field, str(path), f"at most {most} bytes")
+    return content
+
+
+def read_text(given: object, field: str, most: int) -> str:
+    """As `read_bytes`, as text; a byte order mark is left out.
+
+    Raises:
+        BadInput: also for what is no UTF-8, with the line.
+    """
+    return text_of(read_bytes(given, field, most), field, str(given))
+
+
+def text_of(content: bytes, field: str, value: object) -> str:
+    """Bytes as text, a byte order mark left out.
+
+    Raises:
+        BadInput: naming UTF-16 as such, else the line and the byte that is no UTF-8.
+    """
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in content[:2]:
+        raise BadInput(field, value, "text in UTF-8; this is UTF-16 or no text at all")
+    try:
+        return content.removeprefix(BOM_UTF8).decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        what = f"byte 0x{content[error.start]:02x} in line {line} is none"
+        raise BadInput(field, value, f"text in UTF-8; {what}") from None
+
+
+def _file(handle: int, most: int) -> bytes:
+    parts, size = [], 0
+    while size <= most and (part := os.read(handle, min(CHUNK, most + 1 - size))):
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
+
+
+def _pipe(handle: int, most: int) -> bytes:
+    """What a writer sends until it closes the pipe, or one byte more than `most`."""
+    waiting = select.poll()
+    waiting.register(handle, select.POLLIN | select.POLLHUP)
+    parts, size, end = [], 0, monotonic() + LONGEST
+    opened = False
+    while size <= most:
+        try:
+            part = os.read(handle, min(CHUNK, most + 1 - size))
+            if part:
+                parts.append(part)
+                size += len(part)
+                opened = True
+                if monotonic() > end:
+                    raise TimeoutError(f"the pipe has not ended within {LONGEST:g} s")
+                continue
+            if opened:
+                break
+            # Nothing so far: either nobody has opened the other end yet, or it is closed already.
+            events = waiting.poll(WRITER * 1000)
+            if not events:
+                raise TimeoutError(f"the pipe has no writer within {WRITER:g} s")
+            opened = True
+        except BlockingIOError:
+            if not waiting.poll(SILENCE * 1000):
+                raise TimeoutError(f"nothing came through the pipe for {SILENCE:g} s") from None
+            opened = True
+    return b"".join(parts)

@@ -1,0 +1,376 @@
+"""One message bag: what is on its way between nodes, and what a network may do to it.
+
+A message is *in flight* from its sending until it is received. A fault may lose it, copy it or hold
+it back, or split the nodes in two, so that nothing passes between the sides. Each fault has a
+budget. Whatever the order of messages does not mean, the bag does not keep: a link that keeps no
+order has its messages sorted, so that a search meets equal bags as one.
+
+The kinds of network are those of stateright's actors (in order; each message once; each any number
+of times), with budgets, holding and partitions added.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct, structs
+
+from kit.engine.model import content
+from kit.errors import BadInput, Refusal
+
+M = TypeVar("M")
+
+MOST_SPLIT = 8
+"""Nodes; of more there are too many ways to split them for a list of buttons."""
+
+
+class Envelope(Struct, Generic[M], frozen=True, cache_hash=True):
+    """A message with the node that sends it and the one that it is for."""
+
+    source: str
+    target: str
+    message: M
+
+
+class Budget(Struct, frozen=True, cache_hash=True):
+    """How often each fault may happen (still); None: as often as one likes."""
+
+    drops: int | None = 0
+    duplicates: int | None = 0
+    holds: int | None = 0
+    partitions: int | None = 0
+
+
+class NetworkOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a network does: whether a link keeps its order (``fifo``), and the budget of each fault.
+
+    Where ``duplicates`` is None a message stays in flight for good: it may be received any number
+    of times, and sending it once more changes nothing.
+    """
+
+    fifo: bool = False
+    drops: int | None = 0
+    duplicates: int | None = 0
+    holds: int | None = 0
+    partitions: int | None = 0
+
+    @property
+    def budget(self) -> Budget:
+        """The faults that may happen in a whole run."""
+        return Budget(self.drops, self.duplicates, self.holds, self.partitions)
+
+
+class Network(Struct, frozen=True, cache_hash=True):
+    """The bag: what is in flight and what is held, who is apart, and which faults are left.
+
+    Both tuples are sorted by link; on a link that keeps its order messages stand as they were sent,
+    on others by content. ``apart`` is a bit mask of the nodes on the side of the split without the
+    first node (0: the network is whole).
+    """
+
+    in_flight: tuple[Envelope[Any], ...]
+    held: tuple[Envelope[Any], ...]
+    apart: int
+    left: Budget
+
+
+class DeliverMessage(Struct, Generic[M], frozen=True, tag="deliver"):
+    """A node receives a message."""
+
+    envelope: Envelope[M]
+
+
+class DropMessage(Struct, Generic[M], frozen=True, tag="drop"):
+    """The network loses a message."""
+
+    envelope: Envelope[M]
+
+
+class DuplicateMessage(Struct, Generic[M], frozen=True, tag="duplicate"):
+    """The network makes one more copy of a message."""
+
+    envelope: Envelope[M]
+
+
+class HoldMessage(Struct, Generic[M], frozen=True, tag="hold"):
+    """The network holds a message back until it is released."""
+
+    envelope: Envelope[M]
+
+
+class ReleaseMessage(Struct, Generic[M], frozen=True, tag="release"):
+    """A message that was held back is in flight again."""
+
+    envelope: Envelope[M]
+
+
+class Partition(Struct, frozen=True, tag="partition"):
+    """The network splits: these nodes (without the first of all) on one side, the others on one."""
+
+    nodes: tuple[str, ...]
+
+
+class Heal(Struct, frozen=True, tag="heal"):
+    """The network is whole again."""
+
+
+MESSAGE_ACTIONS: tuple[Any, ...] = (
+    DeliverMessage,
+    DropMessage,
+    DuplicateMessage,
+    HoldMessage,
+    ReleaseMessage,
+)
+FAULTS = ("drop", "duplicate", "hold", "partition")
+"""The kinds of action that a default schedule leaves out."""
+
+_NOT_SPLIT = Refusal("the network is not split")
+_SPLIT = Refusal("the network is split already: it heals first")
+
+
+def words(message: Any) -> str:
+    """A message as people write it: ``ping 1``, from its tag (or class) and its fields."""
+    if isinstance(message, Struct):
+        tag = message.__struct_config__.tag or type(message).__name__.lower()
+        return " ".join([str(tag), *(words(value) for value in structs.astuple(message))])
+    if isinstance(message, tuple):
+        return ",".join(map(words, message)) or "-"
+    return " ".join(str(message).split())
+
+
+def line(envelope: Envelope[Any]) -> str:
+    """``A>B ping 1``, as in a scenario file."""
+    return f"{envelope.source}>{envelope.target} {words(envelope.message)}"
+
+
+# -- refusals, each made once ----------------------------------------------------------------------
+
+
+@lru_cache(1 << 12)
+def _cut(source: str, target: str) -> Refusal:
+    return Refusal(f"the link {source}→{target} is cut")
+
+
+@lru_cache(1 << 12)
+def _held(envelope: Envelope[Any]) -> Refusal:
+    return Refusal(f"{words(envelope.message)} is held")
+
+
+@lru_cache(1 << 12)
+def _behind(first: Envelope[Any], why: str) -> Refusal:
+    link = f"{first.source}→{first.target}"
+    return Refusal(f"the link {link} keeps its order: {words(first.message)} {why}")
+
+
+@lru_cache
+def _spent(name: str) -> Refusal:
+    return Refusal(f"the budget of {name} is spent")
+
+
+# -- order -----------------------------------------------------------------------------------------
+
+
+def _by_link(envelope: Envelope[Any]) -> tuple[str, str]:
+    return envelope.source, envelope.target
+
+
+@lru_cache(1 << 16)
+def by_content(envelope: Envelope[Any]) -> tuple[str, str, bytes]:
+    """Where a message stands in a bag without order: by link, then by content."""
+    return envelope.source, envelope.target, content(envelope.message)
+
+
+@lru_cache(1 << 10)
+def less(left: Budget, fault: str) -> Budget:
+    """The budget after one more fault."""
+    number = getattr(left, fault)
+    return left if number is None else structs.replace(left, **{fault: number - 1})
+
+
+class Carrier:
+    """What carries messages between some nodes: every change of a bag, and why it may not be."""
+
+    def __init__(self, nodes: tuple[str, ...], options: NetworkOptions) -> None:
+        """A network of ``nodes`` with these ``options``.
+
+        Raises:
+            BadInput: for a node that is there twice, a budget below 0, links that keep their order
+                and deliver again and again, or more than 8 nodes to split.
+        """
+        if len(set(nodes)) < len(nodes):
+            raise BadInput("nodes", nodes, "each name once")
+        for field, number in structs.asdict(options.budget).items():
+            if number is not None and number < 0:
+                raise BadInput(field, number, "a number from 0 up, or None for no bound")
+        if options.fifo and options.duplicates is None:
+            raise BadInput("duplicates", None, "a number, where links keep their order")
+        if options.partitions != 0 and len(nodes) > MOST_SPLIT:
+            raise BadInput("partitions", options.partitions, f"0 for more than {MOST_SPLIT} nodes")
+        self.nodes, self.options = nodes, options
+        self.lasting = options.duplicates is None
+        self._fifo = options.fifo
+        self._bits = {name: 1 << i for i, name in enumerate(nodes)}
+        self._key: Callable[[Envelope[Any]], Any] = _by_link if options.fifo else by_content
+        self._heals = (Heal(),) if options.partitions != 0 else ()
+        self._splits = tuple(map(Partition, self._sides())) if options.partitions != 0 else ()
+
+    def empty(self) -> Network:
+        """Nothing is in flight, nothing has gone wrong."""
+        return Network((), (), 0, self.options.budget)
+
+    # -- what may be done --------------------------------------------------------------------------
+
+    def messages(self, n: Network) -> Iterable[Envelope[Any]]:
+        """Every message in flight or held, equal ones once."""
+        if not n.held:
+            return dict.fromkeys(n.in_flight) if len(n.in_flight) > 1 else n.in_flight
+        return dict.fromkeys((*n.in_flight, *n.held))
+
+    def in_flight(self, n: Network) -> Iterable[Envelope[Any]]:
+        """Every message in flight, equal ones once."""
+        return dict.fromkeys(n.in_flight) if len(n.in_flight) > 1 else n.in_flight
+
+    def held(self, n: Network) -> Iterable[Envelope[Any]]:
+        """Every message that is held, equal ones once."""
+        return dict.fromkeys(n.held)
+
+    def partitions(self, n: Network) -> tuple[Partition, ...]:
+        """Every way to split the nodes in two."""
+        return self._splits
+
+    def heals(self, n: Network) -> tuple[Heal, ...]:
+        """The way back, where there are partitions at all."""
+        return self._heals
+
+    def may_deliver(self, n: Network, envelope: Envelope[Any]) -> Refusal | None:
+        """Only over a link that is not cut, and in its turn."""
+        if n.apart and self.cut(n, envelope.source, envelope.target):
+            return _cut(envelope.source, envelope.target)
+        return self._in_turn(n, envelope) if n.held or self._fifo else None
+
+    def may_drop(self, n: Network, envelope: Envelope[Any]) -> Refusal | None:
+        """As long as the budget lasts. On a link that keeps its order only the first message:
+        until it would be received nobody can tell that a message is lost.
+        """
+        return _spent("drops") if n.left.drops == 0 else self._in_turn(n, envelope)
+
+    def may_duplicate(self, n: Network, envelope: Envelope[Any]) -> Refusal | None:
+        """As long as the budget lasts; in order, as for losses."""
+        return _spent("duplicates") if n.left.duplicates == 0 else self._in_turn(n, envelope)
+
+    def may_hold(self, n: Network, envelope: Envelope[Any]) -> Refusal | None:
+        """As long as the budget lasts; in order, as for losses."""
+        return _spent("holds") if n.left.holds == 0 else self._in_turn(n, envelope)
+
+    def may_split(self, n: Network, action: Partition) -> Refusal | None:
+        """Only a whole network can be split."""
+        if n.apart:
+            return _SPLIT
+        return _spent("partitions") if n.left.partitions == 0 else None
+
+    def may_heal(self, n: Network, action: Heal) -> Refusal | None:
+        """Only a split network can heal."""
+        return None if n.apart else _NOT_SPLIT
+
+    def cut(self, n: Network, source: str, target: str) -> bool:
+        """Whether a partition parts these two nodes."""
+        apart, bits = n.apart, self._bits
+        return (apart & bits[source] == 0) is not (apart & bits[target] == 0)
+
+    def _in_turn(self, n: Network, envelope: Envelope[Any]) -> Refusal | None:
+        """Why a message has to wait for another on its link, or to be released."""
+        if not self._fifo:
+            return _held(envelope) if envelope not in n.in_flight else None
+        link = _by_link(envelope)
+        for other in n.held:
+            if _by_link(other) == link:
+                return _held(other) if other == envelope else _behind(other, "is held")
+        first = next(other for other in n.in_flight if _by_link(other) == link)
+        return None if first == envelope else _behind(first, "comes first")
+
+    # -- what it does ------------------------------------------------------------------------------
+
+    def post(self, n: Network, sent: Iterable[Envelope[Any]]) -> Network:
+        """The bag with these messages in flight, too."""
+        return Network(self._added(n.in_flight, sent), n.held, n.apart, n.left)
+
+    def receive(
+        self, n: Network, envelope: Envelope[Any], sent: tuple[Envelope[Any], ...]
+    ) -> Network:
+        """The bag after a message was received and ``sent`` in answer."""
+        in_flight = n.in_flight
+        if not self.lasting:
+            i = in_flight.index(envelope)
+            in_flight = in_flight[:i] + in_flight[i + 1 :]
+        if sent:
+            in_flight = self._added(in_flight, sent)
+        return Network(in_flight, n.held, n.apart, n.left)
+
+    def drop(self, n: Network, envelope: Envelope[Any]) -> Network:
+        """The bag without a message."""
+        in_flight = without(n.in_flight, envelope)
+        return Network(in_flight, n.held, n.apart, less(n.left, "drops"))
+
+    def duplicate(self, n: Network, envelope: Envelope[Any]) -> Network:
+        """The bag with one more copy of a message, right behind it."""
+        i = n.in_flight.index(envelope)
+        in_flight = (*n.in_flight[:i], envelope, *n.in_flight[i:])
+        return Network(in_flight, n.held, n.apart, less(n.left, "duplicates"))
+
+    def hold(self, n: Network, envelope: Envelope[Any]) -> Network:
+        """The bag with a message set aside."""
+        in_flight, held = without(n.in_flight, envelope), self._added(n.held, (envelope,))
+        return Network(in_flight, held, n.apart, less(n.left, "holds"))
+
+    def release(self, n: Network, envelope: Envelope[Any]) -> Network:
+        """The bag with a held message back in flight: before those that wait behind it."""
+        i = bisect_left(n.in_flight, self._key(envelope), key=self._key)
+        in_flight = (*n.in_flight[:i], envelope, *n.in_flight[i:])
+        return Network(in_flight, without(n.held, envelope), n.apart, n.left)
+
+    def split(self, n: Network, action: Partition) -> Network:
+        """The network in two: what is in flight between the sides waits there."""
+        apart = sum(self._bits[name] for name in action.nodes)
+        return Network(n.in_flight, n.held, apart, less(n.left, "partitions"))
+
+    def heal(self, n: Network, action: Heal) -> Network:
+        """The network is whole."""
+        return Network(n.in_flight, n.held, 0, n.left)
+
+    def sides(self, apart: Iterable[str]) -> str:
+        """The two sides of a split as people write them: ``A B | C``."""
+        other = set(apart)
+        here, there = (
+            [n for n in self.nodes if n not in other],
+            [n for n in self.nodes if n in other],
+        )
+        return f"{' '.join(here)} | {' '.join(there)}"
+
+    def apart(self, n: Network) -> tuple[str, ...]:
+        """The names of the nodes apart from the first."""
+        return tuple(name for name in self.nodes if n.apart & self._bits[name])
+
+    def _sides(self) -> Iterable[tuple[str, ...]]:
+        """Every set of nodes that does not hold the first one, smaller ones first."""
+        rest = self.nodes[1:]
+        masks = sorted(range(1, 1 << len(rest)), key=lambda mask: (mask.bit_count(), mask))
+        return (tuple(n for i, n in enumerate(rest) if mask >> i & 1) for mask in masks)
+
+    def _added(
+        self, bag: tuple[Envelope[Any], ...], sent: Iterable[Envelope[Any]]
+    ) -> tuple[Envelope[Any], ...]:
+        key = self._key
+        for envelope in sent:
+            if not self.lasting or envelope not in bag:
+                i = bisect_right(bag, key(envelope), key=key)
+                bag = (*bag[:i], envelope, *bag[i:])
+        return bag
+
+
+def without(bag: tuple[Envelope[Any], ...], envelope: Envelope[Any]) -> tuple[Envelope[Any], ...]:
+    """The bag without one copy of a message, the first."""
+    i = bag.index(envelope)
+    return bag[:i] + bag[i + 1 :]

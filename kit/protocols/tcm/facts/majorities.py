@@ -1,0 +1,54 @@
+"""Whether every read majority of a range meets every write majority: each pair, and who is in both.
+
+Source: CEP-21, "Data Range" (reads and writes of a range have intersecting quorums at each epoch).
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+from msgspec import Struct
+
+from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.facts.moment import RangeRow, rows
+from kit.protocols.tcm.rules.barrier import majority
+
+Group = tuple[str, ...]
+
+
+class Majorities(Struct, frozen=True):
+    """The majorities of a range's two groups; ``shared[i][j]`` are the nodes that are in both."""
+
+    row: RangeRow
+    reads: tuple[Group, ...]
+    writes: tuple[Group, ...]
+    shared: tuple[tuple[Group, ...], ...]
+
+    @property
+    def meet(self) -> bool:
+        """Whether each pair shares at least one node."""
+        return all(both for line in self.shared for both in line)
+
+
+def majorities(m: TcmCluster, s: Any, keyspace: str | None = None) -> tuple[Majorities, ...]:
+    """Every range of a keyspace that has replicas, with all its pairs of majorities.
+
+    Raises:
+        BadInput: for an unknown keyspace.
+    """
+    return tuple(_of(row) for row in rows(m, s, keyspace) if row.reads and row.writes)
+
+
+def _of(row: RangeRow) -> Majorities:
+    reads, writes = (_smallest(group) for group in (row.reads, row.writes))
+    shared = tuple(
+        tuple(tuple(name for name in reading if name in writing) for writing in writes)
+        for reading in reads
+    )
+    return Majorities(row, reads, writes, shared)
+
+
+def _smallest(group: Group) -> tuple[Group, ...]:
+    """The smallest majorities; larger ones meet whatever these meet."""
+    return tuple(combinations(group, majority(len(group))))

@@ -1,0 +1,90 @@
+"""The space-time panel of any model of actors on a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.engine.links import posted
+from kit.engine.network import (
+    MESSAGE_ACTIONS,
+    DeliverMessage,
+    DropMessage,
+    DuplicateMessage,
+    Envelope,
+    HoldMessage,
+    ReleaseMessage,
+    words,
+)
+from kit.views.panel import Panel, Passed, Scene
+from kit.views.spacetime import Arrow, Fate, Mark, Spacetime, draw_spacetime, spacetime_text
+
+
+class Sent(Struct):
+    """A message under way through a run: what the bag calls it, and its arrow so far."""
+
+    envelope: Envelope[Any]
+    arrow: Arrow
+
+
+def run_of(scene: Scene) -> Spacetime:
+    """The messages and marks of the way to a moment."""
+    steps = scene.way()
+    first = steps[0].before if steps else scene.state
+    journal = [_new(envelope, 0) for envelope in first.network.in_flight]
+    journal += [_new(envelope, 0, "held") for envelope in first.network.held]
+    marks = []
+    for number, passed in enumerate(steps, start=1):
+        _write(journal, number, passed)
+        if not isinstance(passed.action, MESSAGE_ACTIONS):
+            marks.append(Mark("", number, scene.model.verb(passed.action)))
+    nodes = tuple(actor.name for actor in scene.model.actors)
+    return Spacetime(nodes, len(steps), tuple(sent.arrow for sent in journal), tuple(marks))
+
+
+def _new(envelope: Envelope[Any], step: int, fate: Fate = "in flight") -> Sent:
+    label = words(envelope.message)
+    return Sent(envelope, Arrow(envelope.source, envelope.target, label, step, fate=fate))
+
+
+FATES: dict[Any, tuple[Fate, Fate]] = {
+    DeliverMessage: ("in flight", "received"),
+    DropMessage: ("in flight", "lost"),
+    HoldMessage: ("in flight", "held"),
+    ReleaseMessage: ("held", "in flight"),
+}
+"""What each action makes of a message: from which fate to which."""
+
+
+def _write(journal: list[Sent], step: int, passed: Passed) -> None:
+    """Enter a step into a journal. Of equal messages the one that was sent first is meant."""
+    action, before, after = passed.action, passed.before.network, passed.after.network
+    if type(action) in FATES:
+        was, fate = FATES[type(action)]
+        sent = _first(journal, action.envelope, was)
+        stays = fate == "received" and before.left.duplicates is None
+        if stays:
+            journal.append(Sent(sent.envelope, replace(sent.arrow, copied_at=step)))
+        ended = step if fate in ("received", "lost") else None
+        sent.arrow = replace(sent.arrow, fate=fate, ended_at=ended)
+    elif isinstance(action, DuplicateMessage):
+        sent = _first(journal, action.envelope, "in flight")
+        journal.append(Sent(sent.envelope, replace(sent.arrow, copied_at=step)))
+    journal += [_new(envelope, step) for envelope in posted(before, action, after)]
+
+
+def _first(journal: list[Sent], envelope: Envelope[Any], fate: Fate) -> Sent:
+    return next(s for s in journal if s.envelope == envelope and s.arrow.fate == fate)
+
+
+def _drawn(draw: Callable[[Spacetime], Any]) -> Callable[[Scene], Any]:
+    return lambda scene: draw(run_of(scene))
+
+
+MESSAGES = Panel(
+    "messages", "Messages in space and time", "main", _drawn(draw_spacetime),
+    _drawn(spacetime_text), still=True,
+)  # fmt: skip

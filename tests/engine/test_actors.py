@@ -1,0 +1,357 @@
+"""Actors on a network: searches over every kind of it, words, schedules, scenarios, determinism."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from kit.engine import registry
+from kit.engine.actors import ActorModel, Post, Turn
+from kit.engine.check import check
+from kit.engine.model import Rule, fingerprint
+from kit.engine.network import Envelope, Heal, NetworkOptions, Partition
+from kit.engine.registry import build, register
+from kit.engine.scenario import rewritten
+from kit.engine.timeline import Timeline
+from kit.engine.trace import dumps, loads
+from kit.errors import BadInput, Refused
+from tests.engine.counting import COUNTING, Add, Done, counting
+from tests.house.source import ROOT
+
+NETWORKS = [
+    dict(zip(("fifo", "drops", "duplicates", "partitions"), values, strict=True))
+    for values in itertools.product((False, True), (0, 1), (0, 1), (0, 1))
+]
+every_network = pytest.mark.parametrize("options", NETWORKS, ids=str)
+
+
+# -- searches --------------------------------------------------------------------------------------
+
+
+@every_network
+def test_with_de_duplication_every_network_counts_once(options: dict[str, Any]) -> None:
+    """Where B remembers all, no network makes it count twice or answer what it did not count."""
+    result = check(counting(**options))
+    assert result.complete
+    assert result.violation is None
+    lost = options["drops"] > 0
+    assert set(result.unreached) <= ({"done"} if lost else set())
+
+
+@every_network
+def test_without_de_duplication_copies_are_counted_twice(options: dict[str, Any]) -> None:
+    """Where B remembers nothing, the search finds the double count wherever there are copies."""
+    model = counting(off=("de-duplication",), **options)
+    violation = check(model).violation
+    if not options["duplicates"]:
+        assert violation is None
+        return
+    assert violation is not None
+    assert (violation.property, violation.witness) == ("counted-once", "3 of 2 are counted")
+    verbs = [model.verb(action) for action in violation.actions]
+    assert sorted(verb.split()[0] for verb in verbs) == ["deliver"] * 3 + ["duplicate"]
+
+
+@every_network
+def test_remembering_the_last_is_enough_in_order_only(options: dict[str, Any]) -> None:
+    """Where B remembers the last addition only, its count is right on links that keep their order,
+    and wrong on others.
+    """
+    violation = check(counting(remembers="last", **options)).violation
+    if options["fifo"]:
+        assert violation is None
+    else:
+        assert violation is not None
+        assert (violation.property, violation.witness) == (
+            "counted-all",
+            "all are answered, 1 counted",
+        )
+
+
+def test_the_smallest_configuration_shows_what_the_safeguard_is_for() -> None:
+    """The safeguard's own smallest parameters give a violation without it, and none with it."""
+    (guard,) = COUNTING.safeguards
+    for off in ((), (guard.name,)):
+        model = COUNTING.build(registry.convert(COUNTING, dict(guard.smallest)), off)
+        violation = check(model).violation
+        assert (violation.property if violation else None) == ("counted-once" if off else None)
+
+
+class Ball(Struct, frozen=True, cache_hash=True, tag="ball"):
+    """The ball goes to and fro with a number."""
+
+    number: int
+
+
+class Player:
+    """Sends the ball back, with the next number at each turn of A, so many times."""
+
+    def __init__(self, name: str, other: str, most: int) -> None:
+        self.name, self.other, self.most = name, other, most
+
+    def begin(self) -> Turn:
+        """A has the ball at first."""
+        return 0, (Post(self.other, Ball(0)),) if self.name == "A" else ()
+
+    def step(self, state: int, event: Any) -> Turn:
+        """The expected ball goes back; any other is left alone."""
+        if event.message.number != state or state >= self.most:
+            return state, ()
+        return state + 1, (Post(self.other, Ball(state + (self.name == "A"))),)
+
+
+def ping_pong(most: int, **options: Any) -> ActorModel:
+    """Two players on a network."""
+    players = (Player("A", "B", most), Player("B", "A", most))
+    return ActorModel("ping-pong", "A ball", players, NetworkOptions(**options), message=Ball)
+
+
+@pytest.mark.parametrize(("most", "states"), [(1, 14), (5, 4094)])
+def test_the_published_counts_of_the_same_model(most: int, states: int) -> None:
+    """Ping-pong on a network that loses messages and delivers them any number of times has as many
+    states as stateright's own tests say of theirs.
+    """
+    assert check(ping_pong(most, drops=None, duplicates=None)).states == states
+
+
+def test_without_faults_there_is_one_way() -> None:
+    """Ping-pong on a network without faults is a line of states, in either order."""
+    for fifo in (False, True):
+        result = check(ping_pong(5, fifo=fifo))
+        assert (result.states, result.transitions, result.depth) == (12, 11, 11)
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+def test_buttons_and_refusals_in_plain_words() -> None:
+    """What may be done and what must wait is told by verbs and reasons that people read."""
+    model = counting(fifo=True, drops=1, duplicates=1, holds=1, partitions=1)
+    state = model.start()
+    assert [model.verb(action) for action in model.actions(state)] == [
+        "deliver A>B add 1", "drop A>B add 1", "duplicate A>B add 1", "hold A>B add 1",
+        "partition A | B",
+    ]  # fmt: skip
+    later = "the link A→B keeps its order: add 1 comes first"
+    assert {model.verb(action): why.reason for action, why in model.waiting(state)} == {
+        **{f"{verb} A>B add 2": later for verb in ("deliver", "drop", "duplicate", "hold")},
+        "heal": "the network is not split",
+    }
+    state = model.act(state, Partition(("B",)))
+    with pytest.raises(Refused, match="the link A→B is cut"):
+        model.act(state, model.suggest(model.start()))
+
+
+def test_faults_without_a_budget_are_no_buttons() -> None:
+    """A network without faults only delivers: nothing else is offered or refused."""
+    model = counting()
+    assert [rule.kind for rule in model.rules] == ["deliver"]
+    assert not list(model.waiting(model.start()))
+
+
+def test_the_schedule_delivers_and_leaves_faults_alone() -> None:
+    """The default schedule receives all; of faults it only undoes those that are there."""
+    timeline = Timeline(counting(drops=1, duplicates=1, holds=1, partitions=1))
+    hold = next(
+        a for a in timeline.model.actions(timeline.state) if "hold" in timeline.model.verb(a)
+    )
+    timeline.do(hold)
+    timeline.do(Partition(("B",)))
+    while timeline.forward() is not None:
+        pass
+    assert [moment.say for moment in timeline.moments[1:]] == [
+        "The network holds add 1 from A to B back.",
+        "The network splits: A | B.",
+        "The network is whole again.",
+        "B receives add 2 from A and sends done 2 to A.",
+        "A receives done 2 from B.",
+        "The network lets add 1 from A to B go.",
+        "B receives add 1 from A and sends done 1 to A.",
+        "A receives done 1 from B.",
+    ]
+    assert [m.milestone for m in timeline.moments if m.milestone] == [
+        "split", "healed", "nothing in flight",
+    ]  # fmt: skip
+
+
+def test_a_message_that_changes_nothing_is_told_so() -> None:
+    """A copy of an answer reaches A, who knew it: the step says that there is nothing to do."""
+    timeline = Timeline(counting(adds=1, duplicates=1), script=("duplicate A>B add 1",))
+    while timeline.forward() is not None:
+        pass
+    assert timeline.moments[-1].say == "A receives done 1 from B and has nothing to do."
+
+
+def test_a_state_is_read_by_its_nodes_and_its_network() -> None:
+    """The default view names each node's state, what is in flight, held and split, and budgets."""
+    model = counting(adds=1, holds=1, partitions=None)
+    state = model.act(model.start(), Partition(("B",)))
+    assert model.readable(state) == {
+        "A": 0, "B": state.nodes[1], "in flight": "A>B add 1", "held": "nothing",
+        "split": "A | B", "holds left": 1,
+    }  # fmt: skip
+
+
+def test_a_message_to_nobody_is_an_error_that_says_so() -> None:
+    """An actor that sends to a name that is no node's is told at once."""
+    with pytest.raises(BadInput, match="A sends to: got 'Z'; allowed: one of A"):
+        ActorModel("x", "x", (Player("A", "Z", 1),), message=Ball).start()
+
+
+# -- what a protocol adds --------------------------------------------------------------------------
+
+
+class Bell(Struct, frozen=True, tag="bell"):
+    """Somebody rings at A."""
+
+
+class Ringing(ActorModel):
+    """Ping-pong in which A begins again whenever a bell rings."""
+
+    def more_rules(self) -> tuple[Rule[Any, Any], ...]:
+        """The bell may ring while no ball is in flight."""
+        return (Rule(Bell, "bell", self._ringers, lambda s, a: None, self._rings),)
+
+    def _ringers(self, s: Any) -> tuple[Bell, ...]:
+        return () if s.network.in_flight else (Bell(),)
+
+    def _rings(self, s: Any, action: Bell) -> Any:
+        return self.advance(s, "A", Envelope("A", "A", Ball(s.nodes[0])))
+
+
+def test_a_protocol_adds_rules_of_its_own() -> None:
+    """A rule of the protocol gives a node an event of its own; it has verbs, traces and searches
+    as those of the network have.
+    """
+    players = (Player("A", "B", 9), Player("B", "A", 9))
+    model = Ringing("ringing", "A bell", players, NetworkOptions(drops=2), message=Ball)
+    state = model.act(model.start(), next(a for a in model.actions(model.start()) if a != Bell()
+                                          and model.kind(a) == "drop"))  # fmt: skip
+    assert model.suggest(state) == Bell()
+    after = model.act(state, Bell())
+    assert (after.nodes, model.verb(Bell())) == ((1, 0), "bell")
+    assert model.describe(state, Bell(), after) == "bell"
+    assert [envelope.message for envelope in after.network.in_flight] == [Ball(1)]
+
+
+# -- traces, scenarios, determinism ----------------------------------------------------------------
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The toy is registered for one test."""
+    monkeypatch.setattr(registry, "_ENTRIES", {})
+    register(COUNTING)
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_trace_opens_again() -> None:
+    """A run with every kind of action is saved as text and opens with equal states."""
+    options = {"drops": 1, "duplicates": 1, "holds": 1, "partitions": 1}
+    timeline = Timeline(build("counting", {"network": options}))
+    for verb in ("duplicate A>B add 1", "hold A>B add 1", "partition A | B", "drop A>B add 2",
+                 "heal", "deliver A>B add 1", "release A>B add 1"):  # fmt: skip
+        model, state = timeline.model, timeline.state
+        timeline.do(next(a for a in model.actions(state) if model.verb(a) == verb))
+    again = Timeline.load(loads(dumps(timeline.save())))
+    assert again.moments == timeline.moments
+    assert again.state.network == timeline.state.network
+
+
+STORY = """\
+# The network makes a copy of an addition; B remembers what it counted, and counts it once.
+model counting
+adds 1
+network {"duplicates": 1, "partitions": 1}
+
+partition A | B
+deliver A>B add 1
+heal
+----
+The network splits: A | B.
+refused: the link A→B is cut
+The network is whole again.
+
+duplicate A>B add 1
+duplicate A>B add 1
+waiting partition
+----
+The network makes one more copy of add 1 from A to B.
+refused: the budget of duplicates is spent
+partition A | B: the budget of partitions is spent
+
+deliver A>B add 1
+deliver A>B add 1
+lamps
+enabled
+----
+B receives add 1 from A and sends done 1 to A.
+B receives add 1 from A and sends done 1 to A.
+all 2 lamps are lit
+deliver B>A done 1
+"""
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_scenario_on_a_network(tmp_path: Path) -> None:
+    """A scenario file drives the network by verbs, and shows what it does and refuses."""
+    path = tmp_path / "copy.txt"
+    path.write_text(STORY, encoding="utf-8")
+    assert rewritten(path) == STORY
+
+
+PROGRAM = """
+from kit.engine.check import check
+from kit.engine.model import fingerprint
+from tests.engine.counting import counting
+for fifo in (False, True):
+    model = counting(fifo=fifo, drops=1, duplicates=1, holds=1, partitions=1)
+    seen, todo = {model.start(): None}, [model.start()]
+    for state in todo:
+        print(fingerprint(state), [model.verb(a) for a in model.actions(state)])
+        for _, after in model.successors(state):
+            if after not in seen:
+                seen[after] = None
+                todo.append(after)
+    print(check(model).states, [(model.verb(a), why.reason) for a, why in model.waiting(state)])
+"""
+
+
+def test_the_hash_seed_changes_nothing() -> None:
+    """States, their order, verbs and refusals are the same whatever seed hashes have."""
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "99")
+    ]
+    assert outputs[0] == outputs[1]
+    assert len(outputs[0]) > 100_000
+
+
+def test_a_state_has_one_fingerprint_however_it_was_reached() -> None:
+    """Two runs that differ only in the order of independent steps end in one state."""
+    model = counting()
+    first, second = (Envelope("A", "B", Add(number)) for number in (1, 2))
+    ends = []
+    for order in ((first, second), (second, first)):
+        state = model.start()
+        for envelope in order:
+            wanted = next(a for a in model.actions(state) if a.envelope == envelope)
+            state = model.act(state, wanted)
+        ends.append(state)
+    assert ends[0] == ends[1]
+    assert fingerprint(ends[0]) == fingerprint(ends[1])
+    assert [e.message for e in ends[0].network.in_flight] == [Done(1), Done(2)]
+    assert Heal() not in list(model.actions(ends[0]))

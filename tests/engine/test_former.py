@@ -1,0 +1,190 @@
+"""Old words: traces, parameters and scenario files of earlier versions still open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from msgspec import Struct
+
+from kit.commands.cli import main
+from kit.engine import registry, trace
+from kit.engine.former import Former
+from kit.engine.model import Safeguard
+from kit.engine.registry import Entry, build, convert, entries, safeguards_off
+from kit.engine.scenario import parse, rewritten, run
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from tests.engine.toys import LiftModel, LiftParameters
+
+FORMER = Former(
+    actions={"climb": "up", "hatch": "door"},
+    fields={"door.wide": "open"},
+    parameters={"storeys": "house.floors", "mood": "music"},
+    values={"music": {"muzak": "quiet"}},
+    safeguards={"hatch": "door"},
+    verbs={"climb": "up", "hatch": "door"},
+    shown={"place": "where"},
+)
+OLD_FILE = """\
+# A lift goes up.
+model former-lift
+storeys 4
+mood muzak
+off hatch
+
+climb
+climb
+place
+----
+
+hatch True
+----
+"""
+
+
+class House(Struct, frozen=True, forbid_unknown_fields=True):
+    """How high the house is."""
+
+    floors: int = 3
+
+
+class HouseParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """The lift's parameters, within those of its house; and what is played in it."""
+
+    house: House = House()
+    music: str = "none"
+
+
+class HouseLift(LiftModel):
+    """The lift of a house."""
+
+    name = "former-lift"
+
+    def __init__(self, parameters: HouseParameters, off: tuple[str, ...] = ()) -> None:
+        super().__init__(LiftParameters(parameters.house.floors), off)
+        self.parameters = parameters  # type: ignore[assignment]  # those of the house
+
+
+ENTRY = Entry(
+    name="former-lift",
+    title="A lift with old words",
+    parameters=HouseParameters,
+    build=HouseLift,
+    safeguards=(Safeguard("door", "S-90", "Only a closed lift moves", ("moves-closed",)),),
+    scenario_output={"where": lambda model, state, rest: f"floor {state.floor}"},
+    former=FORMER,
+)
+
+
+@pytest.fixture(autouse=True)
+def _registered() -> Iterator[None]:
+    """The toy is a model for these tests alone."""
+    registry.register(ENTRY)
+    yield
+    del registry._ENTRIES[ENTRY.name]
+
+
+def test_a_trace_in_old_words_gives_the_history_of_today() -> None:
+    """Actions, their fields, parameters, values and safeguards of an old trace become today's."""
+    model = build("former-lift", {"house": House(4), "music": "quiet"}, ("door",))
+    now = Timeline(model)
+    for action in ({"type": "up"}, {"type": "door", "open": True}):
+        now.do(msgspec.convert(action, model.Action))
+    old = trace.dumps(now.save())
+    for word, former in (
+        ('"type": "up"', '"type": "climb"'),
+        ('"type": "door"', '"type": "hatch"'),
+        ('"open"', '"wide"'),
+        ('"house"', '"storeys"'),
+        ('"quiet"', '"muzak"'),
+        ('"music"', '"mood"'),
+        ('  "door"', '  "hatch"'),
+    ):
+        assert word in old
+        old = old.replace(word, former)
+    plain = msgspec.json.decode(old)
+    plain["parameters"]["storeys"] = 4
+    loaded = Timeline.load(trace.loads(msgspec.json.encode(plain)))
+    assert loaded.save() == now.save()
+
+
+def test_old_parameters_are_converted() -> None:
+    """An old name gives today's parameter, within another one, too; both at once are wrong."""
+    given = {"storeys": 5, "mood": "muzak"}
+    assert convert(ENTRY, given) == HouseParameters(House(5), "quiet")
+    assert convert(ENTRY, {"house.floors": 7}) == HouseParameters(House(7))
+    with pytest.raises(BadInput, match=r"storeys.*house\.floors"):
+        convert(ENTRY, {"storeys": 5, "house.floors": 5})
+    with pytest.raises(BadInput, match="house: got 3"):
+        convert(ENTRY, {"storeys": 5, "house": 3})
+
+
+def test_old_safeguards_are_switched_off() -> None:
+    """An old name of a safeguard switches off today's."""
+    assert safeguards_off(ENTRY, ("hatch", "S-90")) == ("door",)
+
+
+def test_an_old_scenario_file_is_read_with_notes() -> None:
+    """Old verbs, shown words, parameters and safeguards still read; each is noted once."""
+    script = parse(OLD_FILE)
+    assert script.notes == (
+        "line 3: storeys is house.floors today",
+        "line 4: mood muzak is music quiet today",
+        "line 5: off hatch is off door today",
+        "line 7: climb is up today",
+        "line 9: place is where today",
+        "line 12: hatch is door today",
+    )
+    timeline, shown = run(script)
+    assert timeline.state.floor == 2
+    assert timeline.state.door
+    assert timeline.model.parameters == HouseParameters(House(4), "quiet")
+    assert shown[0][-1] == "floor 2"
+
+
+def test_play_shows_the_notes_and_rewriting_says_it_in_todays_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What ``play`` prints begins with the notes; a file that is rewritten needs none."""
+    path = tmp_path / "old.txt"
+    path.write_text(OLD_FILE, encoding="utf-8")
+    assert main(["play", str(path)]) == 0
+    assert capsys.readouterr().out.startswith("line 3: storeys is house.floors today\nline 4:")
+    assert parse(rewritten(path)).notes == ()
+
+
+def test_a_file_without_old_words_has_no_notes() -> None:
+    """A word that only begins like an old one is left alone, and so is a comment."""
+    script = parse("# climb\nmodel former-lift\n\n# climb\nclimbing\n----\n")
+    assert script.notes == ()
+    assert script.steps[0].commands[0].text == "climbing"
+
+
+@pytest.mark.parametrize("name", entries())
+def test_no_word_of_today_is_an_old_one(name: str) -> None:
+    """An old word is never also today's, so that what it means does not depend on the version."""
+    entry = entries()[name]
+    former, model = entry.former, build(name)
+    fields = set(msgspec.structs.asdict(model.parameters))
+    guards = {guard.name for guard in entry.safeguards}
+    assert not fields & set(former.parameters)
+    assert not guards & set(former.safeguards)
+    assert guards >= set(former.safeguards.values())
+    assert not _tags(model.Action) & set(former.actions)
+    assert _tags(model.Action) >= set(former.actions.values())
+    assert not set(entry.scenario_output) & set(former.shown)
+    assert set(entry.scenario_output) >= set(former.shown.values())
+
+
+def _tags(action: Any) -> set[str]:
+    """The tags of a union of actions, those within a product's wrappers among them."""
+    tags: set[str] = set()
+    for kind in get_args(action) or (action,):
+        tags.add(str(kind.__struct_config__.tag))
+        if kind.__struct_config__.tag_field == "part":
+            tags |= _tags(msgspec.structs.fields(kind)[0].type)
+    return tags

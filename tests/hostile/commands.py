@@ -1,0 +1,110 @@
+"""Random command lines: words of the commands, names of models, files good and spoiled."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+
+from tests.commands.calling import call
+from tests.hostile.mutating import EVIL, SIZES, outputs, rings, scenarios, spoiled, traces
+
+COMMANDS = ("models", "show", "play", "check", "fuzz", "ring", "plan", "lab", "chek", "", "-h")
+NAMES = (
+    *("twophase", "tcm", "dataplane", "storage", "bootstrap", "TCM", "tmc", "off-range-locks"),
+    *("twophase/plain", "S-05", "S-99", "rms=2", "rms=1e9", "rms=[", "nodes=3", "rf=nan", "=", "-"),
+)
+OPTIONS = (
+    *("--json", "--symmetry", "--refines", "--off", "-p", "--trace", "--html", "--seeds"),
+    *("--max-states", "--with", "--keyspace", "--while", "--shape", "--force", "--sizes"),
+    *(
+        "--steps",
+        "--dc",
+        "--tokens",
+        "--rack",
+        "--port",
+        "--no-browser",
+        "--help",
+        "--jsn",
+        "--size",
+        "--",
+        "-x",
+    ),
+)
+NUMBERS = ("0", "1", "-1", "2", "0:3", "3:0", "-5:5", "nan", "1e3", "9" * 30, "150", "1,2", "٣")
+OPERATIONS = ("join", "leave", "move", "replace", "remove", "assassinate", "n1", "n2", "n9", "X")
+REPLICATIONS = ('ks={"class": "SimpleStrategy", "replication_factor": 2}', "ks={", "ks", "={}")
+BOUND = ("--max-states", "40")
+
+
+def command_line(chance: Random, folder: Path) -> None:
+    """A command answers as it promises: status, stdout, stderr.
+
+    Raises:
+        AssertionError: when it does not.
+    """
+    words = _words(chance, folder)
+    answer = call(*words)
+    told = f"{words!r:.600} -> {answer.status}, stderr {answer.err!r:.300}"
+    assert answer.status in (0, 1, 2, 130), told
+    lines = answer.err.splitlines()
+    assert all(line.startswith("kit: ") and line.isprintable() for line in lines), told
+    if answer.status == 2 and not answer.out:
+        assert len(lines) == 1, told
+    else:
+        assert answer.out, told
+        assert answer.status != 2 or words[0] in ("check", "fuzz"), told
+        assert answer.out.replace("\n", "").isprintable(), told
+
+
+def _words(chance: Random, folder: Path) -> list[str]:
+    command = chance.choice(COMMANDS)
+    if command == "lab":  # a good one would open JupyterLab
+        return ["lab", "--port", chance.choice(("0", "x", "-1", "99999", ""))]
+    words = [command]
+    count = chance.randrange(6)
+    if command == "plan":
+        words += [_file(chance, folder), *chance.choices(OPERATIONS, k=2)]
+    elif command in ("ring", "play") and chance.random() < 0.8:
+        words.append(_file(chance, folder))
+    elif command in ("show", "check", "fuzz"):
+        words.append(chance.choice(NAMES))
+    for _ in range(count):
+        words.append(_word(chance, folder))
+    if command == "check":
+        words += BOUND
+    if command == "fuzz":
+        words += ["--seeds", "0:2", "--steps", "5"]
+    return words
+
+
+def _word(chance: Random, folder: Path) -> str:
+    kind = chance.randrange(12)
+    if kind < 5:
+        option = chance.choice(OPTIONS)
+        return f"{option}={_value(chance, folder)}" if chance.random() < 0.2 else option
+    return _value(chance, folder) if kind < 11 else chance.choice(EVIL)
+
+
+def _value(chance: Random, folder: Path) -> str:
+    pool = chance.choice((NAMES, NUMBERS, OPERATIONS, REPLICATIONS, ()))
+    return chance.choice(pool) if pool else _file(chance, folder)
+
+
+def _file(chance: Random, folder: Path) -> str:
+    """The path of a file, most of them spoiled; sometimes of none."""
+    kinds = {
+        "ring.json": rings(),
+        "output.txt": outputs(),
+        "sizes.json": (json.dumps(SIZES),),
+        "trace.json": traces(),
+        "scenario.txt": scenarios(),
+    }
+    name = chance.choice([*kinds, "missing", "folder"])
+    if name == "folder":
+        return str(folder)
+    if name in kinds:
+        good = chance.random() < 0.4
+        text = chance.choice(kinds[name]).encode() if good else spoiled(chance, kinds[name])
+        (folder / name).write_bytes(text)
+    return str(folder / name)

@@ -1,0 +1,96 @@
+"""Spoiled files of every format, given to the function that reads them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+
+from kit import Timeline, read_ring
+from kit.engine import trace
+from kit.engine.scenario import open_file, rewritten
+from kit.operators.importers.cql import parse_keyspace
+from kit.operators.importers.opening import open_ring
+from kit.operators.importers.ringfile import parse_ring
+from kit.operators.importers.sizes import read_sizes
+from kit.ring.placements import at_rest
+from kit.ring.replication import LocalStrategy
+from tests.hostile.judging import answered
+from tests.hostile.mutating import (
+    EVIL,
+    RING,
+    SIZES,
+    outputs,
+    rings,
+    scenarios,
+    spoiled,
+    traces,
+)
+
+KEYSPACES = (
+    'ks={"class": "SimpleStrategy", "replication_factor": 3}',
+    "ks={'class': 'NetworkTopologyStrategy', 'dc0': '1', 'dc1': 2}",
+    "CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 3};",
+)
+
+
+def ring_file(chance: Random, folder: Path) -> None:
+    """A ring file, alone or together with what a tool prints; its placements are made."""
+    path = folder / "ring.json"
+    path.write_bytes(spoiled(chance, rings()))
+    given = answered(lambda: read_ring(path))
+    for keyspace in given.keyspaces if given is not None else ():
+        if not isinstance(keyspace.replication, LocalStrategy):
+            answered(lambda one=keyspace: at_rest(given.ring, one.replication).reads)
+
+
+def tool_output(chance: Random, folder: Path) -> None:
+    """The output of a tool or a dump, alone or beside another one."""
+    path, other = folder / "a.txt", folder / "b.txt"
+    path.write_bytes(spoiled(chance, outputs()))
+    paths = [path]
+    if chance.random() < 0.3:
+        other.write_text(chance.choice(outputs()), "utf-8")
+        paths.append(other)
+    text = spoiled(chance, KEYSPACES).decode("utf-8", "surrogateescape")
+    answered(lambda: open_ring(paths, [text] if chance.random() < 0.2 else []))
+
+
+def keyspace(chance: Random, _folder: Path) -> None:
+    """A keyspace and its replication as text."""
+    text = spoiled(chance, KEYSPACES).decode("utf-8", "surrogateescape")
+    answered(lambda: parse_keyspace(text))
+
+
+def sizes_file(chance: Random, folder: Path) -> None:
+    """A sizes file for a good ring."""
+    path = folder / "sizes.json"
+    path.write_bytes(spoiled(chance, (json.dumps(SIZES),)))
+    answered(lambda: read_sizes(path, parse_ring(json.dumps(RING))))
+
+
+def trace_file(chance: Random, folder: Path) -> None:
+    """A trace, replayed when it can be read."""
+    path = folder / "trace.json"
+    path.write_bytes(spoiled(chance, traces()))
+    read = answered(lambda: trace.read(path))
+    if read is not None:
+        answered(lambda: Timeline.load(read))
+
+
+def scenario_file(chance: Random, folder: Path) -> None:
+    """A scenario file, run."""
+    path = folder / "scenario.txt"
+    path.write_bytes(spoiled(chance, scenarios()))
+    answered(lambda: open_file(path) if chance.random() < 0.7 else rewritten(path))
+
+
+def file_name(chance: Random, folder: Path) -> None:
+    """A name that is none, or is too long, to read from and to write to."""
+    name = "".join(chance.choice(EVIL) for _ in range(chance.randrange(4)))
+    path = str(folder / name) if chance.random() < 0.5 else name
+    if "/" in name:
+        return
+    answered(lambda: read_ring(path))
+    answered(lambda: trace.read(path))
+    answered(lambda: Timeline.load(trace.read(path)))

@@ -1,0 +1,36 @@
+"""The harnesses: hostile cases by seed. A quick share each time, all of them in the deep run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.hostile import commands, files
+from tests.hostile.judging import Harness, violations
+
+HARNESSES = (
+    Harness("command lines", commands.command_line, 60, 12_000),
+    Harness("ring files", files.ring_file, 200, 14_000),
+    Harness("outputs of tools", files.tool_output, 200, 14_000),
+    Harness("keyspaces", files.keyspace, 300, 6_000),
+    Harness("sizes files", files.sizes_file, 200, 6_000),
+    Harness("traces", files.trace_file, 100, 8_000),
+    Harness("scenario files", files.scenario_file, 40, 4_000),
+    Harness("names of files", files.file_name, 100, 2_000),
+)
+
+
+@pytest.mark.parametrize("harness", HARNESSES, ids=lambda harness: harness.name)
+def test_some_hostile_cases(harness: Harness, tmp_path: Path) -> None:
+    """Whatever comes, the answer is success or one line; the seeds are in the message."""
+    print(f"{harness.name}: seeds 0 to {harness.quick - 1}")
+    assert not list(violations(harness, harness.quick, tmp_path))
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("harness", HARNESSES, ids=lambda harness: harness.name)
+def test_all_hostile_cases(harness: Harness, tmp_path: Path) -> None:
+    """The same with 100,000 cases over all harnesses."""
+    print(f"{harness.name}: seeds 0 to {harness.deep - 1}")
+    assert not list(violations(harness, harness.deep, tmp_path))

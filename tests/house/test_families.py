@@ -1,0 +1,74 @@
+"""What families declare is there: every place loads, every name is given once, the docs agree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kit.engine.family import Family, families
+from tools import families as document
+
+
+def places(family: Family) -> Iterator[str]:
+    """Every place that a family declares, whatever it is for."""
+    yield from family.models.values()
+    yield from family.views.values()
+    yield from family.trace_tables.values()
+    yield from (place for names in family.public.values() for place in names.values())
+    yield from (place for _, place in family.commands.values())
+    yield from family.tasks
+    yield from family.pipeline_tables
+    yield from filter(None, [family.images])
+
+
+def missing(family: Family) -> Iterator[str]:
+    """A line for each place at which nothing is."""
+    for place in places(family):
+        try:
+            family.load(place)
+        except (ImportError, AttributeError) as error:
+            yield f"{family.name}: {place}: {error}"
+
+
+def test_every_place_of_every_family_loads() -> None:
+    """Each `module:NAME` that a family declares is there."""
+    assert not [line for family in families() for line in missing(family)]
+
+
+def test_a_place_that_is_not_there_is_told() -> None:
+    """A wrong module and a wrong name each give a line with the family and the place."""
+    [family] = [family for family in families() if family.name == "twophase"]
+    wrong = Family(family.name, "", 0, models={"a": "nowhere:ENTRY", "b": "entries:NOTHING"})
+    assert [line.split(": ")[:2] for line in missing(wrong)] == [
+        ["twophase", "nowhere:ENTRY"],
+        ["twophase", "entries:NOTHING"],
+    ]
+
+
+def test_names_are_given_once() -> None:
+    """No two families give the same name to a model, a command, an exercise or a public thing."""
+    names = Counter(
+        (kind, name)
+        for family in families()
+        for kind, given in {
+            "family": [family.name],
+            "model": family.models,
+            "command": family.commands,
+            "task": [task.name for place in family.tasks for task in family.load(place).TASKS],
+            **{f"public of {package}": names for package, names in family.public.items()},
+        }.items()
+        for name in given
+    )
+    assert not [name for name, count in names.items() if count > 1]
+
+
+def test_what_a_family_joins_is_there_and_joins_no_other() -> None:
+    """`composes` names families that stand on their own."""
+    alone = {family.name for family in families() if not family.composes}
+    assert not [family.name for family in families() if not set(family.composes) <= alone]
+
+
+def test_the_table_of_families_is_current() -> None:
+    """ARCHITECTURE.md lists the families as they declare themselves."""
+    text = document.DOCUMENT.read_text(encoding="utf-8")
+    assert text == document.renewed(text)

@@ -1,0 +1,295 @@
+"""Ranges on the screen: majorities, datacenters, racks, arrows, the log with groups, the merge."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.logical import logical
+from kit.protocols.tcm.panels.circle import point, share
+from kit.views.fragment import Frag
+from tests.protocols.tcm.driving import Drive
+from tests.protocols.tcm.seeing import Watched, watched
+from tests.views.frames import classed, part, table
+
+JOIN = "join X --tokens 150"
+
+
+def majorities(names: tuple[str, ...]) -> list[set[str]]:
+    """The smallest majorities of a group."""
+    return [set(some) for some in combinations(names, len(names) // 2 + 1)]
+
+
+@pytest.mark.spec("A-005")
+def test_the_counter_of_computations_moves_with_epochs_only() -> None:
+    """Beside the log stands how often placements were computed: it moves when an event is
+    committed and applied to the metadata, pending ranges included, and with nothing else.
+    """
+    drive = watched("bootstrap")
+    drive.complete(JOIN)
+    for number, state in enumerate(drive.states):
+        seen = Watched(operations=(JOIN,), focus=(0, 200))
+        seen.states = drive.states[: number + 1]
+        events = len(state.tcm.events)
+        words = f"placement computations: {1 + events}, one at the start and one an epoch"
+        assert seen.words("log")[-1].strip() == words
+        assert words in seen.drawn("log").text()
+    assert facts.computations(drive.model) == 1 + len(drive.state.tcm.events)
+
+
+def matrix(drawn: Frag, key: str) -> tuple[list[str], list[list[str]]]:
+    """A matrix of majorities: its heads, and its rows of words."""
+    found = part(drawn, key)
+    assert found is not None
+    rows = [one for one in found.walk() if one.tag == "tr"]
+    cells = [[one.text() for one in row.walk() if one.tag in ("th", "td")] for row in rows]
+    return cells[0][1:], cells[1:]
+
+
+@pytest.mark.spec("A-009")
+@pytest.mark.parametrize("name", ["bootstrap", "decommission", "rf3"])
+def test_a_matrix_of_majorities_stands_under_the_tables(name: str) -> None:
+    """At every epoch, for every range that is shown, each read majority stands against each write
+    majority with the nodes in both: never nobody.
+    """
+    drive = watched(name)
+    operation = "leave X" if name == "decommission" else JOIN
+    places = [one.name for one in drive.panels()]
+    assert places.index("majorities") == places.index("placements") + 1
+    drive.complete(operation)
+    shown = 0
+    for i in range(len(drive.states)):
+        seen = watched(name)
+        seen.states = drive.states[: i + 1]
+        drawn = seen.drawn("majorities")
+        for row in facts.rows(seen.model, seen.state):
+            key = f"meet:ks:{row.left}:{row.right}"
+            if part(drawn, key) is None:
+                continue
+            shown += 1
+            heads, rows = matrix(drawn, key)
+            assert [set(head.split(", ")) for head in heads] == majorities(row.writes)
+            assert [set(line[0].split(", ")) for line in rows] == majorities(row.reads)
+            for reading, line in zip(majorities(row.reads), rows, strict=True):
+                for writing, cell in zip(majorities(row.writes), line[1:], strict=True):
+                    assert set(cell.split(", ")) == reading & writing != set()
+            assert f"ks {row.label}: every read majority meets every write majority" in "\n".join(
+                seen.words("majorities")
+            )
+    assert shown >= 5
+    assert drive.dark() == []
+
+
+@pytest.mark.spec("A-009")
+def test_majorities_that_miss_one_another_are_named() -> None:
+    """With the order of steps switched off, one cell says *nobody*, and the lamp is out."""
+    drive = watched("bootstrap", rf=1, off=("write-before-read",)).act(JOIN).commit("X")
+    assert "nobody" in drive.drawn("majorities").text()
+    assert "! a read majority and a write majority share nobody" in "".join(
+        drive.words("majorities")
+    )
+    assert any(line.startswith("quorums") for line in drive.dark())
+
+
+@pytest.mark.spec("A-011")
+@pytest.mark.parametrize("rf", [1, 2, 3])
+def test_arrows_lead_to_the_nearest_nodes_clockwise(rf: int) -> None:
+    """On the ring at rest, arrows lead from a range to RF nodes: first the one whose token closes
+    the range, then the next ones clockwise.
+    """
+    tokens = {"A": 100, "B": 200, "C": 300, "D": 400}
+    for left, right in ((0, 100), (100, 200), (200, 300), (300, 400)):
+        drive = Watched(nodes=4, rf=rf, focus=(left, right))
+        clockwise = sorted(tokens, key=lambda name: (tokens[name] < right, tokens[name]))[:rf]
+        drawn = [one for one in drive.drawn("ring").walk() if (one.key or "")[:6] == "arrow:"]
+        assert [one.key for one in drawn] == [f"arrow:{name}" for name in clockwise]
+        space = facts.space(drive.model)
+        for name, arrow in zip(clockwise, drawn, strict=True):
+            x, y = map(float, (arrow.get("d") or "").split("M")[1].split("L")[1].split())
+            at = share(space, tokens[name])
+            far = min(at_ring(x, y, share(space, token)) for token in tokens.values())
+            assert at_ring(x, y, at) == far
+        words = f"Arrows: ({left}, {right}] is read from {', '.join(clockwise)}."
+        assert words in drive.drawn("ring").text()
+        assert drive.words("ring")[-1].strip() == words
+
+
+def at_ring(x: float, y: float, part: float) -> float:
+    """How far a point is from a place on the ring, in units of the drawing."""
+    there = point(part, 108)
+    return round(((x - there[0]) ** 2 + (y - there[1]) ** 2) ** 0.5, 3)
+
+
+def two_datacenters() -> Watched:
+    """Eight nodes in two datacenters with two racks each, two replicas in either."""
+    return watched("two-datacenters")
+
+
+@pytest.mark.spec("A-012")
+def test_racks_are_told_apart_on_the_ring() -> None:
+    """Each rack has its shape, and with it its colour, which the legend names; in a datacenter the
+    two replicas of every range are on two racks.
+    """
+    drive = two_datacenters()
+    rack = {row.name: row.rack for row in facts.nodes(drive.model, drive.state)}
+    drawn = drive.drawn("ring")
+    shape = {"r1": "circle", "r2": "square"}
+    for spot in classed(drawn, "spot"):
+        assert shape[rack[spot.get("data-of") or ""]] in (spot.get("class") or "").split()
+    legend = part(drawn, "ring-legend")
+    assert legend is not None
+    assert legend.text().startswith("circle: rack r1; square: rack r2")
+    assert len(set(rack.values())) == 2
+    for row in facts.rows(drive.model, drive.state):
+        for dc in ("dc1", "dc2"):
+            there = [name for name in row.reads if drive.dc(name) == dc]
+            assert sorted(rack[name] for name in there) == ["r1", "r2"]
+
+
+@pytest.mark.spec("A-013")
+def test_each_datacenter_has_its_table() -> None:
+    """A keyspace with a factor a datacenter has a read and a write table for each; together they
+    are the groups, and each has its number of replicas in every row.
+    """
+    drive = two_datacenters().act(JOIN).commit("X")
+    captions = [one.text() for one in drive.drawn("placements").walk() if one.tag == "caption"]
+    assert captions == [
+        *("Read placements in dc1", "Write placements in dc1"),
+        *("Read placements in dc2", "Write placements in dc2"),
+    ]
+    tables = classed(drive.drawn("placements"), "placement")
+    for row in facts.rows(drive.model, drive.state):
+        for i, dc in enumerate(("dc1", "dc2")):
+            for j, (side, group) in enumerate((("reads", row.reads), ("writes", row.writes))):
+                there = [name for name in group if drive.dc(name) == dc]
+                shown = table(tables[2 * i + j], side)[row.label]
+                assert [name.lstrip("+") for name in shown] == there
+                assert len(there) == 2 + (side == "writes" and dc == "dc1" and row.right == 150)
+    words = drive.words("placements")
+    assert [line for line in words if line.startswith("  in ")] == ["  in dc1", "  in dc2"]
+
+
+@pytest.mark.spec("A-021")
+@pytest.mark.parametrize("name", ["bootstrap", "rf3", "two-datacenters"])
+def test_the_difference_after_a_split_is_empty(name: str) -> None:
+    """The tables say, token by token, that the split changed no replicas; no chip has a sign."""
+    drive = watched(name).act(JOIN)
+    assert drive.words("placements")[-1] == "  Token by token: no replicas changed in this step."
+    drawn = drive.drawn("placements")
+    assert "Token by token: no replicas changed in this step." in drawn.text()
+    assert classed(drawn, "added") == classed(drawn, "removed") == []
+    assert len(facts.rows(drive.model, drive.state)) > len(facts.rows(drive.model, drive.states[0]))
+    drive.commit("X")
+    assert "reads changed in 0 ranges" in drive.words("placements")[-1]
+
+
+@pytest.mark.spec("A-035")
+def test_unequal_neighbours_are_greyed_out_at_the_merge() -> None:
+    """Below the merge's button stand the neighbours: equal ones become one range, others are grey
+    and stay apart; the merge then does just that.
+    """
+    drive = watched("decommission").act("leave X").commit("X", 2)
+    step = next(one for one in drive.drawn("operation").walk() if (one.key or "").endswith("merge"))
+    pairs = [one for one in step.walk() if ":pair:" in (one.key or "")]
+    assert [(one.get("aria-disabled"), one.text()) for one in pairs] == [
+        ("true", "(0, 100] and (100, 150] stay apart: their replicas differ"),
+        (None, "(100, 150] and (150, 200] become one range"),
+    ]
+    assert [one.get("class") for one in pairs] == ["soft", None]
+    assert [line.strip() for line in drive.words("operation") if " and " in line] == [
+        one.text() for one in pairs
+    ]
+    by_bounds = {(row.left, row.right): row for row in facts.rows(drive.model, drive.state)}
+    one, other = by_bounds[100, 150], by_bounds[150, 200]
+    assert (one.reads, one.writes) == (other.reads, other.writes)
+    drive.commit("X")
+    assert [row.label for row in facts.rows(drive.model, drive.state)][:2] == [
+        *("(0, 100]", "(100, 200]"),
+    ]
+
+
+@pytest.mark.spec("A-036")
+@pytest.mark.parametrize("operation", ["leave B", "move B --tokens 450", "remove B"])
+@pytest.mark.parametrize("shape", ["cep", "implementation"])
+def test_with_and_without_the_merge_each_token_has_its_replicas(operation: str, shape: str) -> None:
+    """The switch *merge* off leaves a bound and changes no token's replicas; all lamps stay lit."""
+    given = {"nodes": 5, "rf": 3, "operations": (operation,), "shape": shape}
+    merged, kept = (Drive(merge=merge, **given).complete(operation) for merge in (True, False))
+    assert len(kept.table()) == len(merged.table()) + 1
+    for token in range(1, 600):
+        assert kept.groups(token) == merged.groups(token)
+    assert kept.dark() == merged.dark() == []
+    found = check(build("tcm", {**given, "nodes": 4, "rf": 2, "merge": False}))
+    assert found.violation is None
+    assert found.complete
+
+
+@pytest.mark.spec("A-040")
+def test_the_log_shows_both_groups_at_epochs_100_to_103() -> None:
+    """In the RF 3 example each row of the log has the groups of the range that X gains."""
+    drive = watched("rf3").complete(JOIN)
+    rows = [line.strip().split("; ") for line in drive.words("log")[:-1]]
+    seen = {
+        row[0].split()[0]: [
+            "".join(sorted(group.split("reads ")[-1].split("writes ")[-1].split(", ")))
+            for group in row[1:]
+        ]
+        for row in rows
+    }
+    assert seen == {
+        "100": ["ABC", "ABC"],
+        "101": ["ABC", "ABCX"],
+        "102": ["BCX", "ABCX"],
+        "103": ["BCX", "BCX"],
+    }
+    assert all(row[1].startswith("(100, 150]: reads ") for row in rows)
+    for row, entry in zip(reversed(rows), classed(drive.drawn("log"), "entry"), strict=True):
+        assert "; ".join(row[1:]) in entry.text()
+
+
+@pytest.mark.spec("A-041")
+@pytest.mark.parametrize("rf", [1, 2, 3])
+def test_ranges_as_records_of_logical_replicas(rf: int) -> None:
+    """At every epoch each range is a record of its bounds, its readers and its logical writers. Of
+    those there are as many as replicas; one on its way stands for two nodes, the one it leaves and
+    the one it goes to; taken apart they are the write group. The panel says that all must answer.
+    """
+    drive = Watched(rf=rf, operations=(JOIN,)).complete(JOIN)
+    both = 0
+    for i in range(len(drive.states)):
+        seen = Watched(rf=rf, operations=(JOIN,))
+        seen.states = drive.states[: i + 1]
+        for one in logical(seen.model, seen.state, "ks"):
+            assert one.reads == one.row.reads
+            assert len(one.writes) == rf
+            assert {name for pair in one.writes for name in pair} == set(one.row.writes)
+            both += sum(len(pair) == 2 for pair in one.writes)
+            writes = ", ".join(f"({' and '.join(pair)})" for pair in one.writes)
+            line = f"  {one.row.label} reads {', '.join(one.reads)}; writes {writes}"
+            assert line in seen.words("logical")
+        assert "all of them must answer a write" in seen.words("logical")[-1]
+        assert "all of them must answer a write" in seen.drawn("logical").text()
+    assert both
+
+
+@pytest.mark.spec("A-043")
+def test_the_source_stands_on_the_arrow() -> None:
+    """A new replica streams from the one that it displaces; for a dead one, from the others."""
+    drive = watched("bootstrap").act(JOIN).commit("X")
+    lines = [line.strip() for line in drive.words("streams")]
+    assert "[ ] ks (0, 100] B -> X" in lines
+    assert "[ ] ks (100, 150] C -> X" in lines
+    assert "B → X" in drive.drawn("streams").text()
+    dead = Watched(nodes=4, rf=3, operations=("replace B Z",)).act("replace B Z").commit("Z", 0)
+    old = {row.right: row.reads for row in facts.rows(dead.model, dead.states[0])}
+    rows = dead.operation().streams
+    assert rows
+    for row in rows:
+        assert set(row.sources) == set(old[row.right]) - {"B"}
+        assert len(row.sources) >= 2
+        arrow = f"{', '.join(row.sources)} → Z"
+        assert arrow in dead.drawn("streams").text()

@@ -1,0 +1,17 @@
+"""What the rest of the kit may know of this family."""
+
+from kit.engine.family import Family
+
+FAMILY = Family(
+    "toy",
+    "Leases with numbers",
+    order=90,
+    models={
+        "lease": "entries:ENTRY",
+    },
+    trace_tables={
+        "lease": "trace_rows:ROWS",
+    },
+    tasks=("lessons.tasks",),
+    images="panels.images",
+)

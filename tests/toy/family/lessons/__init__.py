@@ -1,0 +1,1 @@
+"""What a lesson on leases asks."""

@@ -1,0 +1,1 @@
+"""What is drawn of leases beside the default view."""

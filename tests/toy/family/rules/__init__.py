@@ -1,0 +1,1 @@
+"""What a lease and its number allow."""

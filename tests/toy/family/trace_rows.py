@@ -1,0 +1,32 @@
+"""The rows of a run of leases: its steps, and who had which number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kit.protocols.toy.model import Lease, LeaseState
+from kit.spark.schemas import table
+from kit.spark.trace_tables import EVENTS, RUN, STEP, Makers, Row, events_with
+
+LEASES = table(
+    "leases",
+    "a client after a step",
+    RUN,
+    STEP,
+    "client string: the client",
+    "number bigint: the number of its newest lease, 0 when it had none",
+)
+
+
+def _newest(model: Lease, state: LeaseState) -> int:
+    return state.newest
+
+
+def _leases(run: str, model: Lease, moments: list[Any]) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        for client, number in enumerate(moment.state.numbers):
+            yield run, step, f"C{client}", number
+
+
+ROWS: Makers = {EVENTS: events_with(_newest), LEASES: _leases}

@@ -1,0 +1,1 @@
+"""The tests of leases: they run in the copy alone."""
