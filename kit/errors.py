@@ -44,7 +44,7 @@ class KitError(Exception):
         return [f"{type(self).__name__}: {self}"]
 
     def __init__(self, message: str) -> None:
-        super().__init__(one_line(message))
+        super().__init__(one_line(str(message)))
 
 
 class BadInput(KitError, ValueError):

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from kit.commands.layout import GAP, columns, listed, put, wrap
+from kit.engine.parameters import parameters_of
 from kit.engine.registry import (
     Diagram,
     Entry,
@@ -27,12 +28,12 @@ FINE = 0
 
 def models(*, as_json: bool) -> int:
     """List every model with its parameters, safeguards and properties."""
-    found = entries().values()
+    known = entries().values()
     if as_json:
-        put(json.dumps([_listed(entry) for entry in found]))
+        put(json.dumps([_listed(entry) for entry in known]))
         return FINE
     lines = []
-    for entry in found:
+    for entry in known:
         rows = [
             ("scenarios", listed((s.name for s in entry.scenarios), "none")),
             ("safeguards", listed((f"{g.id} {g.name}" for g in entry.safeguards), "none")),
@@ -71,13 +72,13 @@ def named(name: str) -> tuple[Entry, Scenario | None]:
     Raises:
         BadInput: for an unknown name, with the nearest ones.
     """
-    found = entries()
-    if name in found:
+    known = entries()
+    if name in known:
         return entry_of(name), None
-    bare = [scenario.name for entry in found.values() for scenario in entry.scenarios]
-    full = [f"{e.name}/{scenario.name}" for e in found.values() for scenario in e.scenarios]
+    bare = [scenario.name for entry in known.values() for scenario in entry.scenarios]
+    full = [f"{e.name}/{scenario.name}" for e in known.values() for scenario in e.scenarios]
     if name not in (*bare, *full):
-        raise BadInput("model", name, one_of(name, [*found, *bare]))
+        raise BadInput("model", name, one_of(name, [*known, *bare]))
     return scenario_of(name)
 
 
@@ -116,15 +117,22 @@ def _parameters(entry: Entry, own: Mapping[str, Any]) -> list[str]:
     lines = [f"parameters{note}"]
     for paragraph in meaning.split("\n\n"):
         lines += wrap(paragraph, GAP, GAP)
-    return [*lines, *columns(rows)]
+    return [*lines, *columns(_meanings(entry)), *columns(rows)]
+
+
+def _meanings(entry: Entry) -> list[tuple[str, str]]:
+    """What each parameter means and may be, as far as its field says so."""
+    rows = []
+    for parameter in parameters_of(entry.parameters):
+        said = "; ".join(filter(None, (parameter.meaning, parameter.allowed)))
+        rows += [(f"  {parameter.name}", said)] if said else []
+    return rows
 
 
 def _properties(entry: Entry) -> list[tuple[str, str, str]]:
     model = build(entry.name)
-    found = [(p.name, str(p.kind), f"{p.title} {p.invariant}".rstrip()) for p in model.properties]
-    return found + [
-        (m.name, "monitor", f"{m.title} {m.invariant}".rstrip()) for m in model.monitors
-    ]
+    rows = [(p.name, str(p.kind), f"{p.title} {p.invariant}".rstrip()) for p in model.properties]
+    return rows + [(m.name, "monitor", f"{m.title} {m.invariant}".rstrip()) for m in model.monitors]
 
 
 def _safeguards(entry: Entry) -> list[tuple[str, str, str]]:

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import inspect
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, wraps
 from operator import index
-from typing import Any, TypeVar
+from pathlib import Path
+from types import FunctionType, NoneType, UnionType
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from kit.errors import BadInput, BadType
 
-T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
 MOST = 2**62
 LONGEST_NAME = 200  # characters
-
-
-def instance(field: str, value: object, kind: type[T], allowed: str) -> T:
-    """The value itself, which is of this type.
-
-    Raises:
-        BadType: when it is not.
-    """
-    if isinstance(value, kind):
-        return value
-    raise BadType(field, value, allowed)
+WORDS: dict[Any, str] = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    bytes: "bytes",
+    None: "None",
+    NoneType: "None",
+    Path: "a path",
+    os.PathLike: "a path",
+    Mapping: "a dict by name",
+    dict: "a dict by name",
+    Callable: "a function",
+    type: "a class",
+}
 
 
 def whole_number(field: str, value: object, least: int = 0, most: int = MOST) -> int:
@@ -30,7 +40,7 @@ def whole_number(field: str, value: object, least: int = 0, most: int = MOST) ->
     Raises:
         BadType: for what is no whole number; BadInput for one out of its limits.
     """
-    allowed = f"a whole number from {least}" + (f" to {most}" if most < MOST else " on")
+    allowed = f"a number from {least}" + (f" to {most}" if most < MOST else " on")
     try:
         if isinstance(value, bool):
             raise TypeError
@@ -56,41 +66,92 @@ def text(field: str, value: object, longest: int = LONGEST_NAME) -> str:
     return value
 
 
-def several(field: str, value: Iterable[T], kind: type[T], allowed: str) -> tuple[T, ...]:
-    """A list, tuple or other finite collection whose members are of one type.
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """A public function that checks its arguments against their annotations, before it begins.
 
-    Raises:
-        BadType: for a single text, for what cannot be gone through, or for another member.
+    What an annotation does not say (limits, names that are known) the function checks itself.
     """
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise BadType(field, value, f"a list or tuple of {allowed}")
-    members = tuple(value)
-    for place, member in enumerate(members):
-        if not isinstance(member, kind):
-            raise BadType(f"{field}[{place}]", member, allowed)
-    return members
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            name = function.__qualname__.removesuffix(".__init__")
+            raise BadType(f"{name}()", "other arguments", f"{name}{signature}: {error}") from None
+        for name, value in given.items():
+            _check(function, signature.parameters[name], value)
+        return function(*args, **kwargs)
+
+    return called
 
 
-def mapping(field: str, value: object) -> Mapping[str, Any]:
-    """A mapping by names.
-
-    Raises:
-        BadType: for another type, or a key that is no text.
-    """
-    if not isinstance(value, Mapping):
-        raise BadType(field, value, "a dict by name")
-    for key in value:
-        if not isinstance(key, str):
-            raise BadType(f"{field}: key", key, "names as texts")
-    return value
+@cache
+def at_edge(value: Any) -> Any:
+    """What a package hands out under a public name: a function checks its arguments first."""
+    return checked(value) if isinstance(value, FunctionType) else value
 
 
-def function(field: str, value: object) -> Callable[..., Any]:
-    """Something that can be called.
+def _check(function: Callable[..., Any], parameter: inspect.Parameter, value: Any) -> None:
+    hint = _hint(function, parameter.name)
+    values = [(parameter.name, value)]
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        values = [(f"{parameter.name}[{place}]", one) for place, one in enumerate(value)]
+    elif parameter.kind is parameter.VAR_KEYWORD:
+        values = list(value.items())
+    for field, one in values:
+        if not _fits(one, hint):
+            raise BadType(field, one, _spoken(hint))
 
-    Raises:
-        BadType: when it cannot.
-    """
-    if callable(value):
-        return value
-    raise BadType(field, value, "a function")
+
+@cache
+def _hint(function: Callable[..., Any], name: str) -> Any:
+    """The annotation of a parameter; Any where its names are known to type checkers only."""
+    hint = getattr(function, "__annotations__", {}).get(name, Any)
+    if not isinstance(hint, str):
+        return hint
+    try:
+        return eval(hint, getattr(function, "__globals__", {}))  # our own source
+    except (NameError, AttributeError, TypeError):
+        return Any
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is what an annotation says, as far as one can see without using it up."""
+    kind, inside = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        return any(_fits(value, one) for one in inside)
+    if kind is Literal:
+        return any(type(value) is type(one) and value == one for one in inside)
+    if kind is None or kind is NoneType:
+        return value is None
+    if kind in (int, float):
+        whole = hasattr(value, "__index__") and not isinstance(value, bool)
+        return whole or (kind is float and isinstance(value, float))
+    if kind is Any or not isinstance(kind, type):  # or a type variable
+        return True
+    if kind is tuple and isinstance(value, list):  # as good, whatever asks for a tuple
+        kind = list
+    if not isinstance(value, kind) or (issubclass(Iterable, kind) and isinstance(value, bytes)):
+        return False
+    if isinstance(value, str | bytes):
+        return kind is str or not inside
+    if kind in (tuple, list, Sequence) and inside and isinstance(value, Sequence):
+        return all(_fits(one, inside[0]) for one in value)
+    if isinstance(value, Mapping) and len(inside) == 2:
+        return all(_fits(key, inside[0]) and _fits(value[key], inside[1]) for key in value)
+    return True
+
+
+def _spoken(hint: Any) -> str:
+    """An annotation in words."""
+    kind, inside = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        return " or ".join(dict.fromkeys(_spoken(one) for one in inside))
+    if kind is Literal:
+        return "one of " + ", ".join(map(str, inside))
+    if kind in WORDS:
+        return WORDS[kind]
+    name = getattr(kind, "__name__", str(kind))
+    return f"a {name}" if kind not in (tuple, list, Sequence, Iterable) else "a list or tuple"

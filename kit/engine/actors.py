@@ -92,9 +92,9 @@ class ActorModel(Model[ActorState, Any]):
         """
         self.name, self.title = name, title
         self.actors = actors
-        self.options = options or NetworkOptions()
-        self.parameters = self.options
-        self.carrier = Carrier(tuple(actor.name for actor in actors), self.options)
+        self.network_options = options or NetworkOptions()
+        self.parameters = self.network_options
+        self.carrier = Carrier(tuple(actor.name for actor in actors), self.network_options)
         self.index = {actor.name: i for i, actor in enumerate(actors)}
         # Far fewer nodes than states differ, so that most turns of a search were taken before.
         self._turns = lru_cache(None)(self._turn)
@@ -112,7 +112,7 @@ class ActorModel(Model[ActorState, Any]):
 
     def _network_rules(self) -> tuple[Rule[ActorState, Any], ...]:
         """What the network does by itself, as far as there is a budget for it."""
-        do, of = self.carrier, self.options
+        do, of = self.carrier, self.network_options
         table: tuple[tuple[Any, str, Any, Any, Any, Any], ...] = (
             (Heal, "heal", do.heals, do.may_heal, do.heal, of.partitions),
             (ReleaseMessage, "release", do.held, lambda n, e: None, do.release, of.holds),
@@ -218,13 +218,13 @@ class ActorModel(Model[ActorState, Any]):
         names = (actor.name for actor in self.actors)
         whole: dict[str, Any] = dict(zip(names, s.nodes, strict=True))
         whole["in flight"] = ", ".join(map(line, n.in_flight)) or "nothing"
-        if self.options.holds != 0:
+        if self.network_options.holds != 0:
             whole["held"] = ", ".join(map(line, n.held)) or "nothing"
-        if self.options.partitions != 0:
+        if self.network_options.partitions != 0:
             apart = self.carrier.apart(n)
             whole["split"] = self.carrier.sides(apart) if apart else "whole"
         for fault, number in structs.asdict(n.left).items():
-            if getattr(self.options, fault):
+            if getattr(self.network_options, fault):
                 whole[f"{fault} left"] = number
         return whole
 
@@ -268,7 +268,7 @@ def _network_rule(
     kind: Any,
     name: str,
     candidates: Callable[[Network], Any],
-    guard: Callable[[Network, Any], Refusal | None],
+    condition: Callable[[Network, Any], Refusal | None],
     effect: Callable[[Network, Any], Network],
 ) -> Rule[ActorState, Any]:
     """A rule on the network of a state; one on messages takes them out of their actions."""
@@ -277,13 +277,13 @@ def _network_rule(
             kind,
             name,
             lambda s: candidates(s.network),
-            lambda s, a: guard(s.network, a),
+            lambda s, a: condition(s.network, a),
             lambda s, a: ActorState(s.nodes, effect(s.network, a)),
         )
     return Rule(
         kind,
         name,
         lambda s: [kind(envelope) for envelope in candidates(s.network)],
-        lambda s, a: guard(s.network, a.envelope),
+        lambda s, a: condition(s.network, a.envelope),
         lambda s, a: ActorState(s.nodes, effect(s.network, a.envelope)),
     )

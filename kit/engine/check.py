@@ -12,8 +12,10 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
+from kit.edge.arguments import checked
 from kit.edge.limits import is_tight, limits
 from kit.engine.compose import Refinement
+from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import blame
@@ -51,6 +53,7 @@ class Result(Struct, frozen=True):
     interrupted: bool = False
 
 
+@checked
 def check(
     model: Model[Any, Any],
     properties: tuple[Property, ...] | None = None,
@@ -86,6 +89,7 @@ def check(
             raise BadInput(field, bound, "a number from 1 up, or None for no bound")
     if mode not in get_args(Mode):
         raise BadInput("mode", mode, "one of " + ", ".join(get_args(Mode)))
+    check_contract(model, properties, monitors)
     watching = monitors
     if watching is None:
         watching = model.monitors if properties is None else ()
@@ -103,15 +107,15 @@ def check(
         return _timed(search, mode, _within_memory(search, told))
 
 
-def _within_memory(search: Search, told: Progress | None) -> Progress:
+def _within_memory(search: Search, progress: Progress | None) -> Progress:
     """Bound the search at what it has seen when it nears a limit on memory."""
     most = limits()
 
     def report(seen: int, looked_at: int) -> None:
         if is_tight(most):
             search.most = min(search.most, seen)
-        if told is not None:
-            told(seen, looked_at)
+        if progress is not None:
+            progress(seen, looked_at)
 
     return report
 
@@ -129,10 +133,10 @@ def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:
     except MemoryError:  # a table that doubled went past the limit at once
         search.complete = False
     except (TypeError, AttributeError) as error:
-        found = blame(model, search.monitors, search.under_way(), error)
-        if found is None:
+        blamed = blame(model, search.monitors, search.under_way(), error)
+        if blamed is None:
             raise
-        raise found from None
+        raise blamed from None
     finally:
         if collecting:
             gc.enable()
@@ -165,6 +169,7 @@ def _has_symmetry(model: Model[Any, Any], monitors: tuple[Monitor, ...]) -> None
             raise BadInput("symmetry", monitor.name, "monitors that can rename what they remember")
 
 
+@checked
 def check_refinement(
     refinement: Refinement,
     *,

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from random import Random
 from time import perf_counter
 from typing import Any
 
 from msgspec import Struct
 
+from kit.edge.arguments import checked
+from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress, shown
-from kit.engine.purity import blame, check_purity
+from kit.engine.purity import blame, check_purity, rules_of
 from kit.engine.registry import one_of, rows_of, weights_of
-from kit.engine.shrink import Judges, shrink
+from kit.engine.shrink import PropertyJudges, shrink
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
 from kit.errors import BadInput
@@ -30,6 +33,7 @@ STEPS = 100
 MOST_STEPS = 100_000
 AUDITED = 8  # walks whose last states are looked at closely
 MOST_SEEDS = 10_000_000
+MOST_LISTED = 1_000_000  # seeds that are no range
 MOST_WEIGHT = 1_000_000
 
 
@@ -56,7 +60,7 @@ class Walk(Struct, frozen=True):
 class Finding(Struct, frozen=True):
     """Something that breaks: by which seed it was found first, and the shrunk run.
 
-    ``found`` is the length of the run before it was shrunk, ``times`` the number of walks that
+    ``unshrunk`` is the length of the run before it was shrunk, ``times`` the number of walks that
     broke it.
     """
 
@@ -64,13 +68,15 @@ class Finding(Struct, frozen=True):
     witness: str
     seed: int
     actions: tuple[Any, ...]
-    found: int
+    unshrunk: int
     times: int
 
+    @checked
     def timeline(self, model: Model[Any, Any]) -> Timeline:
         """The run as a history, at its last step: what the player shows."""
         return Timeline.along(model, self.actions)
 
+    @checked
     def trace(self, model: Model[Any, Any]) -> Trace:
         """The run as data."""
         return self.timeline(model).save()
@@ -102,6 +108,7 @@ class Walker:
     of its kind, then one of its actions.
     """
 
+    @checked
     def __init__(
         self,
         model: Model[Any, Any],
@@ -124,9 +131,10 @@ class Walker:
         """
         if not 1 <= steps <= MOST_STEPS:
             raise BadInput("steps", steps, f"a number from 1 to {MOST_STEPS}")
+        check_contract(model, properties, monitors)
         self.model = model
         self.steps = steps
-        self.judges = Judges.of(model, properties, monitors)
+        self.judges = PropertyJudges.of(model, properties, monitors)
         self.rows = rows_of(model)
         self._table = _weighted(model, weights_of(model) if weights is None else dict(weights))
         self.check_purity(Walk(0, ()))
@@ -195,6 +203,7 @@ class Walker:
         )
 
 
+@checked
 def fuzz(
     model: Model[Any, Any],
     seeds: Iterable[int] = SEEDS,
@@ -305,16 +314,18 @@ def _weighted(model: Model[Any, Any], weights: Mapping[str, float]) -> tuple[Any
             raise BadInput(f"weights[{kind}]", weight, f"a number from 0 to {MOST_WEIGHT}")
     return tuple(
         (float(weights.get(rule.kind, 1)), rule.candidates, rule.condition, rule.effect)
-        for rule in model.rules
+        for rule in rules_of(model)
         if weights.get(rule.kind, 1)
     )
 
 
 def _seeds(seeds: Iterable[int]) -> tuple[int, ...] | range:
-    found = seeds if isinstance(seeds, range) else tuple(seeds)
-    if len(found) > MOST_SEEDS:
-        raise BadInput("seeds", len(found), f"at most {MOST_SEEDS} of them")
-    for seed in found if isinstance(found, tuple) else found[:1]:
+    numbers = seeds if isinstance(seeds, range) else tuple(islice(seeds, MOST_LISTED + 1))
+    most = MOST_SEEDS if isinstance(numbers, range) else MOST_LISTED
+    if len(numbers) > most:
+        allowed = f"at most {MOST_SEEDS} as a range, {MOST_LISTED} else"
+        raise BadInput("seeds", len(numbers), allowed)
+    for seed in numbers if isinstance(numbers, tuple) else numbers[:1]:
         if type(seed) is not int or seed < 0:
             raise BadInput("seeds", seed, "whole numbers from 0 on")
-    return found
+    return numbers

@@ -8,40 +8,154 @@ understand; so it is looked for, and told in one line with the place in the code
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
+from math import isnan
 from pathlib import Path
 from types import CodeType, MethodType
 from typing import Any
 
-from kit.engine.model import Model, Monitor, content
-from kit.errors import BadInput
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.engine.model import Model, Monitor, Rule, content
+from kit.errors import BadInput, KitError, Refusal
 
 _KIT = str(Path(__file__).parent.parent)
 _LASTING = "values that never change: numbers, text, tuples, frozen structs"
+_NO_CHANCE = "the same each time: no chance, no clock in a model"
+MOST_CANDIDATES = 100_000  # of one rule in one state
+LONGEST_NUMBER = 10_000  # bits
 _NEW = "a new state, the old one left as it was (msgspec.structs.replace makes one)"
 
 
+def is_own(model: Model[Any, Any]) -> bool:
+    """Whether all rules of a model are the kit's own, which tests have looked at."""
+    functions = [f for rule in model.rules for f in (rule.candidates, rule.condition, rule.effect)]
+    codes = [_code(function) for function in functions]
+    known = all(code is not None and code.co_filename.startswith(_KIT) for code in codes)
+    return known and all(map(is_own, getattr(model, "parts", {}).values()))
+
+
+def careful(model: Model[Any, Any], rule: Rule[Any, Any]) -> Rule[Any, Any]:
+    """A rule that looks, whenever it is used, whether its functions keep their word.
+
+    They raise BadInput, naming the function and its line, when they do not.
+    """
+
+    def candidates(s: Any) -> Iterator[Any]:
+        given = rule.candidates(s)
+        where = partial(place, "candidates", rule.candidates)
+        if not isinstance(given, Iterable):
+            raise BadInput(where(), given, f"actions of type {rule.action.__name__}, in a tuple")
+        for number, action in enumerate(given):
+            if number >= MOST_CANDIDATES:
+                raise BadInput(where(), "no end of them", f"at most {MOST_CANDIDATES} actions")
+            if type(action) is not rule.action:
+                raise BadInput(where(), action, f"actions of type {rule.action.__name__}")
+            _stands(action, "candidates", rule.candidates)
+            yield action
+
+    def condition(s: Any, action: Any) -> Refusal | None:
+        before = content(s)
+        refusal = rule.condition(s, action)
+        where = partial(place, f"condition of {rule.kind}", rule.condition)
+        if refusal is not None and not isinstance(refusal, Refusal):
+            raise BadInput(where(), refusal, "a Refusal with its reason, or None: it may happen")
+        if content(s) != before:
+            raise BadInput(where(), "a changed state", "no change: it only looks")
+        if rule.condition(s, action) != refusal:
+            raise BadInput(where(), "another answer each time", _NO_CHANCE)
+        return refusal
+
+    def effect(s: Any, action: Any) -> Any:
+        before = content(s)
+        after = rule.effect(s, action)
+        if content(s) != before:
+            raise BadInput(place(_effect(model, action), rule.effect), "a changed state", _NEW)
+        if after is None:
+            raise BadInput(place(_effect(model, action), rule.effect), None, _NEW)
+        _stands(after, partial(_effect, model, action), rule.effect)
+        if rule.effect(s, action) != after:
+            what = "another state each time"
+            raise BadInput(place(_effect(model, action), rule.effect), what, _NO_CHANCE)
+        return after
+
+    return replace(rule, candidates=candidates, condition=condition, effect=effect)
+
+
+def _effect(model: Model[Any, Any], action: Any) -> str:
+    """``effect of add 1``; of what the model cannot tell, the name of its class."""
+    try:
+        return f"effect of {model.verb(action)}"
+    except Exception:  # what is told here is another fault of the same model
+        return f"effect of {type(action).__name__}"
+
+
+def rules_of(model: Model[Any, Any]) -> tuple[Rule[Any, Any], ...]:
+    """The rules of a model; careful ones when they are not the kit's own."""
+    return model.rules if is_own(model) else tuple(careful(model, rule) for rule in model.rules)
+
+
+def steps_of(model: Model[Any, Any]) -> Callable[[Any], Iterator[tuple[Any, Any]]]:
+    """What a search walks along: the model's own way, or a careful one."""
+    if is_own(model) or type(model).successors is not Model.successors:
+        return model.successors
+    rules = rules_of(model)
+
+    def steps(s: Any) -> Iterator[tuple[Any, Any]]:
+        for rule in rules:
+            for action in rule.candidates(s):
+                if rule.condition(s, action) is None:
+                    yield action, rule.effect(s, action)
+
+    return steps
+
+
 def check_purity(model: Model[Any, Any], state: Any) -> None:
-    """Take every step from one state, and see that the state is as it was before.
+    """Take every step from one state, and see that all functions of the model keep their word.
 
     Raises:
-        BadInput: naming the function of the model that does not keep its word, and its line.
+        BadInput: naming the function that does not, and its line.
     """
-    before = _stands(state, "start", model.start)
-    for rule in model.rules:
+    _stands(state, "start", model.start)
+    for prop in model.properties:
+        if prop.kind == "always":
+            witness_of(prop.name, prop.check, prop.check(state))
+    for rule in (careful(model, rule) for rule in model.rules):
         for action in rule.candidates(state):
-            _stands(action, "candidates", rule.candidates)
             if rule.condition(state, action) is None:
                 after = rule.effect(state, action)
-                if content(state) != before:
-                    verb = model.verb(action)
-                    raise BadInput(place(f"effect of {verb}", rule.effect), "a changed state", _NEW)
-                if after is None:
-                    raise BadInput(
-                        place(f"effect of {model.verb(action)}", rule.effect), None, _NEW
-                    )
-                _stands(after, f"effect of {model.verb(action)}", rule.effect)
+                for prop in model.properties:
+                    if prop.kind == "step" and (not prop.on or type(action) in prop.on):
+                        witness_of(prop.name, prop.check, prop.check(state, action, after))
+
+
+def check_seen(model: Model[Any, Any], state: Any) -> None:
+    """As `check_purity`, for a state that is looked at: what a step raises is left to that step.
+
+    Raises:
+        BadInput: as `check_purity`.
+    """
+    try:
+        check_purity(model, state)
+    except KitError:
+        raise
+    except Exception:  # an error of the model's own, seen by whoever takes the step
+        return
+
+
+def witness_of(name: str, judge: Callable[..., Any], witness: Any) -> Any:
+    """What a property or monitor says of a violation, which is a text.
+
+    Raises:
+        BadInput: naming the function when it says something else, such as False.
+    """
+    if witness is None or isinstance(witness, str):
+        return witness
+    allowed = "a text that says what is wrong, or None when all is well"
+    raise BadInput(place(f"property {name}", judge), witness, allowed)
 
 
 def blame_states(model: Model[Any, Any], states: Iterable[Any]) -> None:
@@ -71,9 +185,25 @@ def blame(
                 check_purity(model, node[0] if monitors else node)
                 for place_of, monitor in enumerate(monitors, start=1):
                     _check_memory(model, monitor, node[0], node[place_of])
-            except BadInput as found:
-                return found
+            except BadInput as impure:
+                return impure
     return None
+
+
+@contextmanager
+def blaming(model: Model[Any, Any]) -> Iterator[None]:
+    """Say in one line what a model did wrong where it raises an error that we know.
+
+    Raises:
+        BadInput: naming the line that wrote to a state.
+    """
+    try:
+        yield
+    except (TypeError, AttributeError) as error:
+        found = blame(model, (), [], error)
+        if found is None:
+            raise
+        raise found from None
 
 
 def _check_memory(model: Model[Any, Any], monitor: Monitor, state: Any, memory: Any) -> None:
@@ -89,13 +219,39 @@ def place(what: str, function: Callable[..., Any]) -> str:
     return what if code is None else f"{what}, {_line(code.co_filename, code.co_firstlineno)}"
 
 
-def _stands(value: Any, what: str, function: Callable[..., Any]) -> bytes:
-    """The content of a value that can be hashed and written down."""
+def _stands(value: Any, what: str | Callable[[], str], function: Callable[..., Any]) -> None:
+    """See that a value can be hashed, written down and compared; `what` made it.
+
+    Raises:
+        BadInput: naming the function that made it.
+    """
     try:
         hash(value)
-        return content(value)
-    except TypeError as error:
-        raise BadInput(place(what, function), value, f"{_LASTING} ({error})") from None
+        content(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        name = what if isinstance(what, str) else what()
+        raise BadInput(place(name, function), value, f"{_LASTING} ({error})") from None
+    for number in _numbers(value):
+        is_nan = isinstance(number, float) and isnan(number)
+        if is_nan or (isinstance(number, int) and number.bit_length() > LONGEST_NUMBER):
+            name = what if isinstance(what, str) else what()
+            allowed = f"numbers that equal themselves, integers of at most {LONGEST_NUMBER} bits"
+            raise BadInput(place(name, function), number, allowed)
+
+
+def _numbers(value: Any) -> Iterator[int | float]:
+    """Every number in a value."""
+    todo = [value]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, int | float):
+            yield one
+        elif isinstance(one, Struct):
+            todo += [getattr(one, name) for name in one.__struct_fields__]
+        elif isinstance(one, tuple | list | frozenset):
+            todo += one
+        elif isinstance(one, dict):
+            todo += [*one, *one.values()]
 
 
 def _code(function: Any) -> CodeType | None:
@@ -114,13 +270,13 @@ def _code(function: Any) -> CodeType | None:
 
 def _raised(error: Exception) -> str:
     """The line that raised an error: the last one that is not the kit's own."""
-    found, link = "model", error.__traceback__
+    where, link = "model", error.__traceback__
     while link is not None:
         name = link.tb_frame.f_code.co_filename
         if not name.startswith(_KIT) and link.tb_frame.f_code.co_name != "__setattr__":
-            found = f"{link.tb_frame.f_code.co_name}, {_line(name, link.tb_lineno)}"
+            where = f"{link.tb_frame.f_code.co_name}, {_line(name, link.tb_lineno)}"
         link = link.tb_next
-    return found
+    return where
 
 
 def _line(filename: str, number: int) -> str:

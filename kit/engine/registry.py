@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from operator import index
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
+from kit.edge.arguments import checked
 from kit.engine.compose import Refinement
 from kit.engine.family import model_places
 from kit.engine.former import Former
-from kit.engine.model import Model, Rows, Safeguard, rule_rows
+from kit.engine.model import Model, Safeguard, TransitionRows, rule_rows
+from kit.engine.parameters import is_within, parameters_of
 from kit.errors import BadInput, misfit, shorten
 
 MOST_NAMED = 40
@@ -71,7 +73,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     scenarios: tuple[Scenario, ...] = ()
     diagrams: tuple[Diagram, ...] = ()
     scenario_output: Mapping[str, Output] = field(default_factory=dict)
-    rows: Callable[[Any], Rows] | None = None
+    rows: Callable[[Any], TransitionRows] | None = None
     fuzzing: Fuzzing = Fuzzing()
     refinement: Callable[[Any], Refinement] | None = None
     former: Former = Former()
@@ -80,6 +82,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 _ENTRIES: dict[str, Entry] = {}
 
 
+@checked
 def register(entry: Entry) -> None:
     """Add a model (a student's own, say); a later one of the same name takes its place."""
     _ENTRIES[entry.name] = entry
@@ -90,6 +93,7 @@ def entries() -> dict[str, Entry]:
     return {name: entry_of(name) for name in [*model_places(), *_ENTRIES]}
 
 
+@checked
 def entry_of(name: str) -> Entry:
     """The entry of one model.
 
@@ -105,6 +109,7 @@ def entry_of(name: str) -> Entry:
     return _ENTRIES[name]
 
 
+@checked
 def build(
     name: str, parameters: Mapping[str, Any] | None = None, off: tuple[str, ...] = ()
 ) -> Model[Any, Any]:
@@ -117,6 +122,7 @@ def build(
     return entry.build(convert(entry, dict(parameters or {})), safeguards_off(entry, off))
 
 
+@checked
 def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
     """The parameters of ``entry`` from plain values (or the structs they describe), strictly.
 
@@ -126,6 +132,7 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
         BadInput: naming the first parameter that is unknown or of a wrong type, or is missing.
     """
     known = {each.name: each.type for each in msgspec.structs.fields(entry.parameters)}
+    limits = {each.name: each for each in parameters_of(entry.parameters)}
     allowed = f"as {entry.name} takes it"
     plain: dict[str, Any] = {}
     for name, value in nested(entry.former.parameters_today(given)).items():
@@ -138,9 +145,11 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
         try:
             msgspec.convert(plain[name], known[name], strict=True)
         except (msgspec.ValidationError, UnicodeError) as error:
-            choices = get_args(known[name]) if get_origin(known[name]) is Literal else ()
-            if choices:
-                raise BadInput(name, plain[name], one_of(plain[name], [*choices])) from None
+            if limits[name].choices:
+                choices = [str(choice) for choice in limits[name].choices]
+                raise BadInput(name, plain[name], one_of(plain[name], choices)) from None
+            if not is_within(limits[name], plain[name]):
+                raise BadInput(name, plain[name], limits[name].allowed) from None
             raise misfit(name, plain[name], error, allowed) from None
     try:
         return msgspec.convert(plain, entry.parameters, strict=True)
@@ -170,18 +179,21 @@ def _number(value: Any) -> int:
     return index(value)
 
 
-def rows_of(model: Model[Any, Any]) -> Rows:
+@checked
+def rows_of(model: Model[Any, Any]) -> TransitionRows:
     """The transitions of a model's tables: as its entry tells them, else one a rule."""
     entry = _entry_if_known(model.name)
     return rule_rows(model) if entry is None or entry.rows is None else entry.rows(model)
 
 
+@checked
 def weights_of(model: Model[Any, Any]) -> Mapping[str, float]:
     """The weights of random walks over a model by kind of action, as its entry tells them."""
     entry = _entry_if_known(model.name)
     return {} if entry is None else entry.fuzzing.weights
 
 
+@checked
 def former_of(name: str) -> Former:
     """The words that a model had in earlier versions; none for a model that is not known."""
     entry = _entry_if_known(name)
@@ -192,6 +204,7 @@ def _entry_if_known(name: str) -> Entry | None:
     return entry_of(name) if name in _ENTRIES or name in model_places() else None
 
 
+@checked
 def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
     """The names of the safeguards to switch off, given as names (former ones, too) or ids.
 
@@ -206,6 +219,7 @@ def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted({by_word[word] for word in today}))
 
 
+@checked
 def scenario_of(name: str) -> tuple[Entry, Scenario]:
     """A scenario of any model, by name: ``model/scenario``, or bare.
 
@@ -220,10 +234,13 @@ def scenario_of(name: str) -> tuple[Entry, Scenario]:
     if name in bare or name in full:
         return bare[name] if name in bare else full[name]
     # Each is named once, the way in which it was asked for: in full when that says its model.
-    hidden = [text for text, (_, one) in full.items() if bare[one.name][1] is not one]
+    hidden = [
+        text for text, (_, scenario) in full.items() if bare[scenario.name][1] is not scenario
+    ]
     raise BadInput("scenario", name, one_of(name, list(full if "/" in name else [*bare, *hidden])))
 
 
+@checked
 def one_of(word: object, allowed: list[str]) -> str:
     """What is allowed, the nearest words first; a long list is cut."""
     near = get_close_matches(word if isinstance(word, str) else shorten(word), allowed, n=3)

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress
-from kit.engine.purity import blame_states, check_purity
+from kit.engine.purity import blame_states, check_purity, steps_of, witness_of
 from kit.errors import KitError
 
 Mode = Literal["breadth", "depth"]
@@ -78,7 +78,8 @@ class Search:
         self.transitions = 0
         self.depth = 0
         self.complete = True
-        self.successors = self._watched if monitors else model.successors
+        self.model_steps = steps_of(model)
+        self.successors = self._watched if monitors else self.model_steps
         self.canonical = self._canonical() if symmetry else None
 
     def run(self, mode: Mode, progress: Progress | None) -> Violation | None:
@@ -114,7 +115,7 @@ class Search:
     def _watched(self, node: Any) -> Iterator[tuple[Any, Any]]:
         """Every step from a watched node: the monitors see it, too."""
         before, *memories = node
-        for action, after in self.model.successors(before):
+        for action, after in self.model_steps(before):
             kind = type(action)
             if kind not in self.watching_on:
                 self.watching_on[kind] = tuple(not m.on or kind in m.on for m in self.monitors)
@@ -155,7 +156,7 @@ class Search:
 
     def under_way(self) -> list[Any]:
         """The nodes whose steps are being taken."""
-        return [one.node for one in self.stack] or self.frontier
+        return [opened.node for opened in self.stack] or self.frontier
 
     def state_of(self, node: Any) -> Any:
         """The model's state in a node."""
@@ -168,20 +169,20 @@ class Search:
         level = 0
         while self.frontier and self.complete:
             check_purity(self.model, self.state_of(self.frontier[0]))
-            found: list[Any] = []
+            reached: list[Any] = []
             keys: list[Any] = []
-            violation = self._level(found, keys, level >= self.deepest, progress)
+            violation = self._level(reached, keys, level >= self.deepest, progress)
             level += 1
-            self.depth += bool(found) or violation is not None
+            self.depth += bool(reached) or violation is not None
             if violation is not None:
                 return violation
-            self.frontier, self.keys = found, keys
+            self.frontier, self.keys = reached, keys
         return None
 
     def _level(
-        self, found: list[Any], keys: list[Any], closed: bool, progress: Progress | None
+        self, reached: list[Any], keys: list[Any], closed: bool, progress: Progress | None
     ) -> Violation | None:
-        """Take every enabled step from a level's nodes; what is new goes to ``found`` and ``keys``.
+        """Take every enabled step of a level's nodes; what is new goes to ``reached`` and ``keys``.
 
         A ``closed`` level takes no new nodes: what would be one is beyond the bound on depth. The
         time of a search is spent here, so names are looked up once, outside the loops.
@@ -212,7 +213,7 @@ class Search:
                             return violation
                     if fresh:
                         parents[key] = own
-                        found.append(after)
+                        reached.append(after)
                         keys.append(key)
                         violation = judge(after, key)
                         if violation is not None:
@@ -283,9 +284,9 @@ class Search:
             if key not in self.parents:
                 self.complete = False
                 continue
-            for one in steps:
+            for step in steps:
                 self.transitions += 1
-                violation = self._look(*one)
+                violation = self._look(*step)
                 if violation is not None:
                     return violation
         return None
@@ -298,13 +299,14 @@ class Search:
             self.sources.setdefault(key, []).append(own)
         kind = type(action)
         if kind not in self.steps_on:
-            asked = (prop for prop in self.steps if not prop.on or kind in prop.on)
-            self.steps_on[kind] = tuple((prop, prop.check) for prop in asked)
+            judging = (prop for prop in self.steps if not prop.on or kind in prop.on)
+            self.steps_on[kind] = tuple((prop, prop.check) for prop in judging)
         if self.steps_on[kind]:
             before, now = self.state_of(node), self.state_of(after)
             for prop, allows in self.steps_on[kind]:
                 witness = allows(before, action, now)
                 if witness is not None:
+                    witness_of(prop.name, allows, witness)
                     return self._broken_step(prop, own, Violation(prop.name, witness, (action,)))
         return None
 
@@ -314,6 +316,7 @@ class Search:
         for prop in self.always:
             witness = prop.check(state)
             if witness is not None:
+                witness_of(prop.name, prop.check, witness)
                 actions, end = self.run_to(key)
                 return Violation(prop.name, prop.check(self.state_of(end)) or witness, actions)
         for prop in self.awaited:
@@ -322,6 +325,7 @@ class Search:
         for place, monitor in enumerate(self.monitors, start=1):
             witness = monitor.verdict(node[place])
             if witness is not None:
+                witness_of(monitor.name, monitor.verdict, witness)
                 actions, end = self.run_to(key)
                 return Violation(monitor.name, monitor.verdict(end[place]) or witness, actions)
         return None

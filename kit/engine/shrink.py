@@ -13,13 +13,14 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from kit.engine.model import Model, Monitor, Property
+from kit.engine.purity import witness_of
 
 Memories = tuple[Any, ...]
 Broken = tuple[str, str]
 T = TypeVar("T")
 
 
-class Judges(Struct, frozen=True):
+class PropertyJudges(Struct, frozen=True):
     """What is judged at each step of a run, and what is awaited of some state."""
 
     always: tuple[Property, ...]
@@ -33,7 +34,7 @@ class Judges(Struct, frozen=True):
         model: Model[Any, Any],
         properties: tuple[Property, ...] | None = None,
         monitors: tuple[Monitor, ...] | None = None,
-    ) -> Judges:
+    ) -> PropertyJudges:
         """The model's own, or those given; ``properties`` leave out the model's monitors."""
         judged = model.properties if properties is None else properties
         if monitors is None:
@@ -60,29 +61,29 @@ class Judges(Struct, frozen=True):
         for prop in self.always:
             witness = prop.check(after)
             if witness is not None:
-                return prop.name, witness
+                return prop.name, witness_of(prop.name, prop.check, witness)
         if self.steps and action is not None:
             for prop in self.steps:
                 witness = prop.check(before, action, after)
                 if witness is not None:
-                    return prop.name, witness
+                    return prop.name, witness_of(prop.name, prop.check, witness)
         if self.monitors:
             for monitor, memory in zip(self.monitors, memories, strict=True):
                 witness = monitor.verdict(memory)
                 if witness is not None:
-                    return monitor.name, witness
+                    return monitor.name, witness_of(monitor.name, monitor.verdict, witness)
         return None
 
 
 def shrink(
-    model: Model[Any, Any], actions: Sequence[Any], name: str, judges: Judges | None = None
+    model: Model[Any, Any], actions: Sequence[Any], name: str, judges: PropertyJudges | None = None
 ) -> tuple[tuple[Any, ...], str]:
     """A shorter run that breaks the property ``name`` as this one does, and its witness.
 
     Leaving out any one action of it, no run remains that does. A run that does not break it at all
     is given back as it is, with an empty witness.
     """
-    trial = _Trial(model, name, judges or Judges.of(model))
+    trial = _Trial(model, name, judges or PropertyJudges.of(model))
     kept = trial.run(actions)
     if kept is None:
         return tuple(actions), ""
@@ -117,17 +118,17 @@ def least(
 class _Trial:
     """Replays of parts of a run, in search of one violation."""
 
-    def __init__(self, model: Model[Any, Any], name: str, judges: Judges) -> None:
+    def __init__(self, model: Model[Any, Any], name: str, judges: PropertyJudges) -> None:
         self.model, self.name, self.judges = model, name, judges
         self.tried: dict[tuple[Any, ...], tuple[Any, ...] | None] = {}
         self.witnesses: dict[tuple[Any, ...], str] = {}
 
     def run(self, actions: Sequence[Any]) -> tuple[Any, ...] | None:
         """The actions that were taken up to the violation; None when there is none of its name."""
-        asked = tuple(actions)
-        if asked not in self.tried:
-            self.tried[asked] = self._replay(asked)
-        return self.tried[asked]
+        proposed = tuple(actions)
+        if proposed not in self.tried:
+            self.tried[proposed] = self._replay(proposed)
+        return self.tried[proposed]
 
     def witness(self, actions: tuple[Any, ...]) -> str:
         """Why a run that failed did."""

@@ -10,9 +10,12 @@ import msgspec
 from msgspec import Struct
 
 from kit import __version__
+from kit.edge.arguments import checked, whole_number
+from kit.engine.contract import check_contract
 from kit.engine.model import Model, Verdict, fingerprint, verdicts
+from kit.engine.purity import blaming, check_seen, is_own
 from kit.engine.registry import former_of
-from kit.engine.trace import Step, Trace, model_of, trace_of
+from kit.engine.trace import RecordedStep, Trace, model_of, trace_of
 from kit.errors import BadInput, Refused, misfit, shorten
 
 LONGEST_RUN = 10_000
@@ -52,14 +55,20 @@ class Timeline:
     same however long the history is.
     """
 
+    @checked
     def __init__(self, model: Model[Any, Any], script: Iterable[str] = ()) -> None:
         """A history that holds only the model's first state.
 
         ``script`` holds verbs; each takes the place of the model's suggestion as soon as it is
         enabled, in order.
         """
+        check_contract(model)
         self.model = model
-        self.moments = [Moment(0, -1, None, model.start(), f"{model.title}: the start.")]
+        self._check_state = None if is_own(model) else check_seen
+        start = model.start()
+        if self._check_state is not None:
+            self._check_state(model, start)
+        self.moments = [Moment(0, -1, None, start, f"{model.title}: the start.")]
         self.children: list[list[int]] = [[]]
         self.at = 0
         self.tip = 0
@@ -70,6 +79,7 @@ class Timeline:
         self._folds = 0
 
     @classmethod
+    @checked
     def along(cls, model: Model[Any, Any], actions: Iterable[Any]) -> Timeline:
         """The history of one run (a counterexample, say), at its last step.
 
@@ -114,7 +124,10 @@ class Timeline:
                 self._enter(child)
                 return self.now
         before = self.state
-        after = self.model.act(before, action)
+        with blaming(self.model):
+            after = self.model.act(before, action)
+        if self._check_state is not None:
+            self._check_state(self.model, after)
         moment = Moment(
             len(self.moments),
             self.at,
@@ -143,7 +156,10 @@ class Timeline:
 
     def memories(self, moment: int | None = None) -> tuple[Any, ...]:
         """What each monitor of the model remembers at a moment (the current one when None)."""
-        return self._memories[self.at if moment is None else moment]
+        if moment is None:
+            return self._memories[self.at]
+        self._known(moment)
+        return self._memories[moment]
 
     def _placed(self, moment: Moment) -> _Place:
         parent = self._places[moment.parent]
@@ -198,6 +214,7 @@ class Timeline:
         self._enter(moment)
         return self.now
 
+    @checked
     def run(self, actions: Iterable[Any]) -> Moment:
         """Several ordinary actions, folded into one step of the picture (a macro).
 
@@ -239,11 +256,11 @@ class Timeline:
         if tip is None or tip == self.tip:
             return list(self._branch())
         self._known(tip)
-        found, moment = [], tip
+        moments, moment = [], tip
         while moment >= 0:
-            found.append(moment)
+            moments.append(moment)
             moment = self.moments[moment].parent
-        return found[::-1]
+        return moments[::-1]
 
     def branches(self) -> list[int]:
         """The tip of every branch, in the order in which they were begun.
@@ -272,7 +289,7 @@ class Timeline:
     def save(self) -> Trace:
         """The whole tree as data."""
         steps = tuple(
-            Step(
+            RecordedStep(
                 m.parent,
                 self.model.verb(m.action),
                 _plain(m.action),
@@ -284,6 +301,7 @@ class Timeline:
         return trace_of(self.model, steps, at=self.at, tip=self.tip)
 
     @classmethod
+    @checked
     def load(cls, trace: Trace, model: Model[Any, Any] | None = None) -> Timeline:
         """Build a history again by replaying every step.
 
@@ -310,7 +328,7 @@ class Timeline:
         timeline.at = trace.at
         return timeline
 
-    def _replay(self, recorded: Step, number: int, steps: int) -> None:
+    def _replay(self, recorded: RecordedStep, number: int, steps: int) -> None:
         """Do the recorded step ``number`` (from 0) again, and compare where it leads."""
         field = f"steps[{number}]"
         _within(f"{field}.parent", recorded.parent, number)
@@ -323,9 +341,9 @@ class Timeline:
             raise BadInput(field, recorded.verb, f"an enabled action ({refused})") from None
         if len(self.moments) != number + 2:
             raise BadInput(field, recorded.verb, "a step that its parent does not have already")
-        found = fingerprint(self.state)
-        if found != recorded.fingerprint:
-            raise BadInput(f"{field}.fingerprint", recorded.fingerprint, f"{found} by replay")
+        replayed = fingerprint(self.state)
+        if replayed != recorded.fingerprint:
+            raise BadInput(f"{field}.fingerprint", recorded.fingerprint, f"{replayed} by replay")
 
     def _known(self, moment: int) -> None:
         _within("moment", moment, len(self.moments) - 1)
@@ -372,8 +390,7 @@ def action_from(model: Model[Any, Any], plain: Any, field: str) -> Any:
 
 
 def _within(field: str, value: Any, most: int) -> None:
-    if not isinstance(value, int) or not 0 <= value <= most:
-        raise BadInput(field, value, f"a number from 0 to {most}")
+    whole_number(field, value, 0, most)
 
 
 def _plain(action: Any) -> Any:

@@ -9,12 +9,13 @@ import msgspec
 from msgspec import Struct
 
 from kit import __version__
+from kit.edge.arguments import checked
 from kit.edge.json_text import parse_json
 from kit.edge.reading import read_bytes, text_of
 from kit.edge.writing import write_whole
 from kit.engine.model import Model
 from kit.engine.registry import build
-from kit.errors import BadInput, BadType, misfit
+from kit.errors import BadInput, misfit
 
 FORMAT = 1
 MOST_STEPS = 100_000
@@ -22,7 +23,7 @@ MOST_BYTES = 64_000_000
 LONGEST_INTEGER = 1000  # digits
 
 
-class Step(Struct, frozen=True, forbid_unknown_fields=True):
+class RecordedStep(Struct, frozen=True, forbid_unknown_fields=True):
     """One step: which moment it starts from, its verb, the action itself, where it leads.
 
     ``verb`` is for people who read the file; the action is what counts, and the ``fingerprint`` of
@@ -44,17 +45,21 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=False
     model: str
     parameters: dict[str, Any]
     off: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[RecordedStep, ...]
     at: int = 0
     tip: int = 0
 
 
-def trace_of(model: Model[Any, Any], steps: tuple[Step, ...], *, at: int, tip: int) -> Trace:
+@checked
+def trace_of(
+    model: Model[Any, Any], steps: tuple[RecordedStep, ...], *, at: int, tip: int
+) -> Trace:
     """The trace of a model's run."""
     parameters = msgspec.to_builtins(model.parameters)
     return Trace(FORMAT, __version__, model.name, parameters, tuple(model.off), steps, at, tip)
 
 
+@checked
 def model_of(trace: Trace) -> Model[Any, Any]:
     """The model a trace was made with, from the registry.
 
@@ -64,19 +69,19 @@ def model_of(trace: Trace) -> Model[Any, Any]:
     return build(trace.model, trace.parameters, trace.off)
 
 
+@checked
 def dumps(trace: Trace) -> str:
     """A trace as indented JSON."""
     return msgspec.json.format(msgspec.json.encode(trace), indent=1).decode()
 
 
+@checked
 def loads(text: str | bytes, name: str = "trace") -> Trace:
     """A trace from JSON, strictly.
 
     Raises:
         BadInput: for malformed JSON, an unknown format number, unknown or missing fields.
     """
-    if not isinstance(text, str | bytes):
-        raise BadType(name, text, "a trace in JSON, as text or bytes")
     if len(text) > MOST_BYTES:
         raise BadInput(name, f"{len(text)} bytes", f"at most {MOST_BYTES} bytes")
     if isinstance(text, bytes):
@@ -99,6 +104,7 @@ def loads(text: str | bytes, name: str = "trace") -> Trace:
     return trace
 
 
+@checked
 def read(path: str | os.PathLike[str]) -> Trace:
     """The trace in a file.
 
@@ -108,12 +114,11 @@ def read(path: str | os.PathLike[str]) -> Trace:
     return loads(read_bytes(path, "file", MOST_BYTES), str(path))
 
 
+@checked
 def write(trace: Trace, path: str | os.PathLike[str]) -> None:
     """Write a trace so that the file is always whole: the old one or the new one.
 
     Raises:
         BadInput: when the place cannot be written; BadType for what is no trace.
     """
-    if not isinstance(trace, Trace):
-        raise BadType("trace", trace, "a trace, such as Timeline.save() gives")
     write_whole(path, dumps(trace))

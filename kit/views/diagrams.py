@@ -31,7 +31,7 @@ _DIGEST = re.compile(r"<!-- dot ([0-9a-f]{16}) -->")
 
 def dot_source(transitions: Transitions) -> str:
     """Write a transition table as DOT. Labels are quoted, so that any text is only text."""
-    states = dict.fromkeys(state for one, _, two in transitions for state in (one, two))
+    states = dict.fromkeys(state for before, _, after in transitions for state in (before, after))
     lines = [
         "digraph {",
         "  rankdir=LR; nodesep=0.2; ranksep=0.3; bgcolor=white;",
@@ -40,9 +40,9 @@ def dot_source(transitions: Transitions) -> str:
     ]
     lines += [f"  {quote(state)};" for state in states]
     lines += [
-        f"  {quote(one)} -> {quote(two)} [label={quote(event)}"
+        f"  {quote(before)} -> {quote(after)} [label={quote(event)}"
         f"{', style=dashed' if event.startswith('cancel') else ''}];"
-        for one, event, two in transitions
+        for before, event, after in transitions
     ]
     return "\n".join([*lines, "}", ""])
 
@@ -69,8 +69,8 @@ def render(source: str) -> str | None:
 
 def digest_in(svg: str) -> str | None:
     """Return the digest an SVG says it was drawn from."""
-    found = _DIGEST.search(svg)
-    return found[1] if found else None
+    digest = _DIGEST.search(svg)
+    return digest[1] if digest else None
 
 
 @cache
@@ -131,7 +131,8 @@ def shape_svg(svg: str, *, lit: Collection[str], prefix: str, label: str) -> Fra
 def diagram_text(transitions: Transitions, at: str | None) -> str:
     """Write a diagram as text, a line a transition; the lines that start at ``at`` are marked."""
     return "\n".join(
-        f"{'>' if one == at else ' '} {one} --{event}--> {two}" for one, event, two in transitions
+        f"{'>' if before == at else ' '} {before} --{event}--> {after}"
+        for before, event, after in transitions
     )
 
 
@@ -159,8 +160,8 @@ def _parts(
             look = "state lit" if title in lit_nodes else "state"
             groups.append(h("g", shapes, k=f"{prefix}state:{title}", class_=look))
         else:
-            one, _, two = title.partition("->")
-            walked = "edge taken" if (one, two) in taken else "edge"
+            before, _, after = title.partition("->")
+            walked = "edge taken" if (before, after) in taken else "edge"
             groups.append(h("g", shapes, k=f"{prefix}edge:{i}", class_=walked))
     yield h("g", groups, transform=move)
 
@@ -192,11 +193,11 @@ def _as_list(transitions: Transitions, at: str | None, prefix: str, label: str) 
             [
                 h(
                     "li",
-                    f"{one} → {two}: {event}",
+                    f"{before} → {after}: {event}",
                     k=f"{prefix}line:{i}",
-                    class_="here" if one == at else None,
+                    class_="here" if before == at else None,
                 )
-                for i, (one, event, two) in enumerate(transitions)
+                for i, (before, event, after) in enumerate(transitions)
             ],
         ),
     )

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from kit.edge.arguments import whole_number
+from kit.edge.arguments import checked, whole_number
 from kit.edge.writing import check_place, write_whole
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, BadType, KitError
+from kit.errors import BadInput, KitError
 from kit.views.assets import page_module
 from kit.views.fragment import escape
 from kit.views.panel import Panel
@@ -44,6 +44,7 @@ class Exported(Struct, frozen=True):
     biggest: tuple[tuple[str, int], ...]
 
 
+@checked
 def export_html(
     timeline: Timeline, path: str | os.PathLike[str], *, limit: int = LIMIT
 ) -> Exported:
@@ -57,8 +58,6 @@ def export_html(
             number.
         KitError: when not even the least page fits; the message names the biggest parts.
     """
-    if not isinstance(timeline, Timeline):
-        raise BadType("timeline", timeline, "a Timeline")
     whole_number("limit", limit, 1)
     target = check_place(path, "path")
     if target.name == ".html":

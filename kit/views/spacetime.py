@@ -162,9 +162,15 @@ def draw_spacetime(run: Spacetime) -> Frag:
             viewBox=f"0 {run.top} {run.width} {height}",
             role="img",
             aria_label=_alternative(run),
-            class_="spacetime-drawing down-the-page",
+            width=run.width,
+            height=height,
+            class_="lifelines",
         ),
         h("p", " · ".join(LEGEND), class_="soft legend"),
+        class_="scroll tall",
+        tabindex=0,
+        role="region",
+        aria_label="messages in space and time",
     )
 
 
@@ -193,7 +199,7 @@ def _arrow(run: Spacetime, drawn: Drawn) -> Frag:
     x1 = aside + (target - aside) * (REACH if copied else 0)
     x2 = target if came else aside + (target - aside) * REACH
     y1, y2 = y(arrow.sent_at if arrow.copied_at is None else arrow.copied_at), y(drawn.end)
-    path = head(x1, y1, x2, y2) if came else f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
+    path = arrow_path(x1, y1, x2, y2) if came else f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
     out = f"M{source:.1f} {y1:.1f}H{aside:.1f}" if source == target and not copied else ""
     kind = ("copy" if copied else "message") + DASHES.get(arrow.fate, "")
     far = 0.7 if came else 1.0
@@ -223,7 +229,7 @@ def _mark(run: Spacetime, mark: Mark, number: int) -> Frag:
     return h("g", parts, k=f"mark:{mark.at}:{number}")
 
 
-def head(x1: float, y1: float, x2: float, y2: float) -> str:
+def arrow_path(x1: float, y1: float, x2: float, y2: float) -> str:
     """The path of a line with an open head at its second end."""
     far = hypot(x2 - x1, y2 - y1) or 1.0
     ux, uy = (x2 - x1) / far, (y2 - y1) / far
@@ -246,7 +252,7 @@ def dot(at: float, y: float) -> Frag:
 
 
 def _bars(at: float, y: float) -> Frag:
-    return h("path", d=f"M{at - 3} {y}v10M{at + 3} {y}v10", class_="ticks")
+    return h("path", d=f"M{at - 3} {y}v10M{at + 3} {y}v10", class_="bars")
 
 
 def cross(at: float, y: float) -> Frag:

@@ -87,7 +87,7 @@ def reached(model: Model[Any, Any], most: int = MOST_COUNTED) -> States:
     tallies: dict[str, list[int]] = {rule.kind: [0, 0, 0] for rule in model.rules}
     edges: dict[tuple[int, int], list[str]] = {}
     while frontier:
-        found = []
+        reached_next = []
         for state in frontier:
             kinds = set()
             for action, after in model.successors(state):
@@ -98,7 +98,7 @@ def reached(model: Model[Any, Any], most: int = MOST_COUNTED) -> States:
                     continue
                 if fresh:
                     numbers[after] = len(numbers)
-                    found.append(after)
+                    reached_next.append(after)
                 tally = tallies.setdefault(kind, [0, 0, 0])
                 tally[0] += kind not in kinds
                 tally[1] += 1
@@ -107,8 +107,8 @@ def reached(model: Model[Any, Any], most: int = MOST_COUNTED) -> States:
                 if len(numbers) <= MOST_DRAWN:
                     pair = numbers[state], numbers[after]
                     edges.setdefault(pair, []).append(model.verb(action))
-        levels += [len(found)] * bool(found)
-        frontier = found
+        levels += [len(reached_next)] * bool(reached_next)
+        frontier = reached_next
     few = len(numbers) <= MOST_DRAWN
     return States(
         model.title,
@@ -116,7 +116,7 @@ def reached(model: Model[Any, Any], most: int = MOST_COUNTED) -> States:
         tuple(Count(kind, *tally) for kind, tally in tallies.items() if tally[1]),
         complete,
         _places(model, list(numbers)) if few else (),
-        tuple((one, two, tuple(verbs)) for (one, two), verbs in edges.items()) if few else (),
+        tuple((*pair, tuple(verbs)) for pair, verbs in edges.items()) if few else (),
     )
 
 
@@ -127,8 +127,10 @@ def _places(model: Model[Any, Any], states: list[Any]) -> tuple[Place, ...]:
     cut = {name: _shared([table.get(name, "") for table in tables]) for name in varying}
     lines = []
     for number, table in enumerate(tables):
-        told = [n for n in varying if number == 0 or table.get(n) != tables[0].get(n)]
-        lines.append(tuple(_line(n, table.get(n), cut[n]) for n in told) or (f"state {number}",))
+        differing = [n for n in varying if number == 0 or table.get(n) != tables[0].get(n)]
+        lines.append(
+            tuple(_line(n, table.get(n), cut[n]) for n in differing) or (f"state {number}",)
+        )
     twice = {line for line in lines if lines.count(line) > 1}
     return tuple(
         Place(
@@ -170,16 +172,16 @@ def dot_of(states: States) -> str:
         '  edge [fontname="Helvetica", fontsize=12, arrowsize=0.6];',
     ]
     for number, place in enumerate(states.places):
-        text = "\\n".join(quote(line)[1:-1] for line in _told(place))
+        text = "\\n".join(quote(line)[1:-1] for line in _label(place))
         ends = ", peripheries=2" if place.rests else ""
         lines.append(f'  s{number} [label="{text}"{ends}];')
-    for one, two, verbs in states.edges:
+    for source, target, verbs in states.edges:
         text = "\\n".join(quote(verb)[1:-1] for verb in verbs)
-        lines.append(f'  s{one} -> s{two} [label="{text}"];')
+        lines.append(f'  s{source} -> s{target} [label="{text}"];')
     return "\n".join([*lines, "}", ""])
 
 
-def _told(place: Place) -> tuple[str, ...]:
+def _label(place: Place) -> tuple[str, ...]:
     return (*place.lines, *(f"BROKEN: {title}" for title in place.broken))
 
 
@@ -254,10 +256,10 @@ def states_text(states: States) -> str:
 def _lines(states: States) -> Iterator[str]:
     for number, place in enumerate(states.places):
         ends = " (nothing can happen here)" if place.rests else ""
-        yield f"{number}: {'; '.join(_told(place))}{ends}"
-        for one, two, verbs in states.edges:
-            if one == number:
-                yield f"   {', '.join(verbs)} → {two}"
+        yield f"{number}: {'; '.join(_label(place))}{ends}"
+        for source, target, verbs in states.edges:
+            if source == number:
+                yield f"   {', '.join(verbs)} → {target}"
 
 
 def _by_distance(states: States) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 import msgspec
 
+from kit.engine.parameters import Parameter, parameters_of
 from kit.engine.registry import Entry, build, entries, entry_of
 from kit.engine.timeline import Timeline
 from kit.errors import KitError
@@ -18,33 +19,9 @@ from kit.widgets.searching import SearchBoard
 if TYPE_CHECKING:
     from kit.widgets.player import Player
 
-WORDS = {
-    "rf": "replication factor",
-    "tokens": "tokens a node",
-    "dcs": "datacenters",
-    "racks": "racks a datacenter",
-    "menu": "offer every operation",
-    "window": "entries ahead of a gap",
-    "barrier": "progress barrier",
-    "merge": "merge equal neighbours",
-    "requests": "requests (; between)",
-    "together": "clients side by side",
-    "repair": "read repair",
-    "retry": "retry a stale plan",
-    "timeouts": "timeouts at any moment",
-    "exchange": "epochs in messages",
-    "reading": "pending replicas",
-    "ring_delay": "ticks of RING_DELAY",
-    "cleaning": "clean-up",
-    "collecting": "collect tombstones",
-}
-WRITTEN = ("requests", "request")
-"""Fields that a person writes as text; several lines with a semicolon between."""
-CHOICES = {"strategy": ("simple", "network", "everywhere")}
-HIDDEN = frozenset({"epoch", "low", "high"})
-RING = ("nodes", "tokens", "rf", "strategy", "dcs", "racks")
-"""Fields that describe a generated ring; touching one leaves the scenario's own ring."""
-OWN_RING = ("members", "keyspaces", "operations", "focus", "low", "high")
+MOST = 1000
+"""The end of every number's control: a number that its model does not allow says so, in place."""
+GENERATED = ("generated", "replicas")
 
 
 class Controls:
@@ -74,16 +51,16 @@ class Controls:
         self._settle()
 
     def _source(self) -> ipywidgets.Dropdown:
-        found: list[tuple[str, str | None]] = [("this model", None)] if self.name is None else []
+        choices: list[tuple[str, str | None]] = [("this model", None)] if self.name is None else []
         for entry in entries().values():
-            found.append((f"{entry.name}: {entry.title}", entry.name))
-            found += [
+            choices.append((f"{entry.name}: {entry.title}", entry.name))
+            choices += [
                 (f"{entry.name} / {one.name}: {one.title}", f"{entry.name}/{one.name}")
                 for one in entry.scenarios
             ]
-        names = [value for _, value in found]
+        names = [value for _, value in choices]
         box = ipywidgets.Dropdown(
-            options=found,
+            options=choices,
             value=self.name if self.name in names else names[0],
             description="Scenario",
             layout=ipywidgets.Layout(width="420px"),
@@ -118,7 +95,7 @@ class Controls:
             "Files": self._files(),
         }
         self.pages = {title: page for title, page in pages.items() if page.children}
-        former = next((title for title, one in self.openers.items() if one.value), None)
+        former = next((title for title, opener in self.openers.items() if opener.value), None)
         self.openers = {title: _opener(title, title == former) for title in self.pages}
         for opener in self.openers.values():
             opener.observe(self._turn_to, "value")
@@ -165,7 +142,9 @@ class Controls:
             return
         with self._told():
             owner = change["owner"]
-            given = self._given(next((n for n, w in self.fields.items() if w is owner), ""))
+            given = self._given(
+                entry.parameters, next((n for n, w in self.fields.items() if w is owner), "")
+            )
             off = tuple(name for name, switch in self.switches.items() if not switch.value)
             script = self.player.timeline.script if given == self.parameters else ()
             timeline = Timeline(build(entry.name, given, off), script)
@@ -186,25 +165,34 @@ class Controls:
         if known is not None:
             self.player.show(known)
             return f"Back to the history of these switches: {len(known.moments) - 1} steps."
-        told = ""
+        message = ""
         if switched and old.at:
             done, of = _repeat(old, anew), len(old.path(old.at)) - 1
-            told = f"The run so far, repeated: {done} of {of} steps. The other history is kept."
+            message = f"The run so far, repeated: {done} of {of} steps. The other history is kept."
         self.player.show(anew)
-        return told
+        return message
 
-    def _given(self, touched: str) -> dict[str, Any]:
+    def _given(self, kind: type[msgspec.Struct], touched: str) -> dict[str, Any]:
+        """The parameters after one was touched (none: the empty text).
+
+        Touching what a ring is generated from leaves a ring that was given, and the operations on
+        it; another number of replicas fits the operations on a generated ring.
+        """
         given = dict(self.parameters)
-        if touched in RING and given.get("members"):
-            for name in OWN_RING:
-                given.pop(name, None)
-            for name in RING:
-                given[name] = self.fields[name].value
-        if touched:
-            value = self.fields[touched].value
-            given[touched] = _lines(value) if touched == "requests" else value
-            if touched in RING and given.get("operations") and touched != "rf":
-                given.pop("operations")
+        if not touched:
+            return given
+        value, parts = self.fields[touched].value, {each.name: each for each in parameters_of(kind)}
+        several = parts[touched].flags.get("written") and not isinstance(given[touched], str)
+        ring = {name: each.flags["ring"] for name, each in parts.items() if "ring" in each.flags}
+        if ring.get(touched) in GENERATED and given.get("members"):
+            for name, part in ring.items():
+                if part in GENERATED:
+                    given[name] = self.fields[name].value
+                else:
+                    given.pop(name, None)
+        given[touched] = _lines(value) if several else value
+        if ring.get(touched) == "generated":
+            given.pop("operations", None)
         return given
 
     def _put(self, timeline: Timeline) -> None:
@@ -291,33 +279,27 @@ def _shown(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fields(own: type[msgspec.Struct], values: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """A widget for every parameter that is a number, a choice or a switch."""
-    info = msgspec.inspect.type_info(own)
-    assert isinstance(info, msgspec.inspect.StructType)
-    found = []
-    for field in info.fields:
-        widget = None if field.name in HIDDEN else _widget(field, values.get(field.name))
-        if widget is not None:
-            found.append((field.name, widget))
-    return found
+    """A widget for every parameter that is a number, a choice, a switch or written as text."""
+    pairs = (
+        (parameter.name, _widget(parameter, values.get(parameter.name)))
+        for parameter in parameters_of(own)
+        if not parameter.flags.get("hidden")
+    )
+    return [(name, widget) for name, widget in pairs if widget is not None]
 
 
-def _widget(field: Any, value: Any) -> Any:
-    word = WORDS.get(field.name, field.name)
+def _widget(parameter: Parameter, value: Any) -> Any:
     wide = {"style": {"description_width": "150px"}, "layout": ipywidgets.Layout(width="270px")}
-    kind = field.type
-    if isinstance(kind, msgspec.inspect.BoolType):
-        return ipywidgets.Checkbox(value=value, description=word, indent=False)
-    if field.name in WRITTEN:
+    said = {"description": parameter.title, "tooltip": parameter.meaning}
+    if isinstance(parameter.type, msgspec.inspect.BoolType):
+        return ipywidgets.Checkbox(value=value, indent=False, **said)
+    if parameter.flags.get("written"):
         text = value if isinstance(value, str) else "; ".join(value)
-        return ipywidgets.Text(value=text, description=word, continuous_update=False, **wide)
-    if isinstance(kind, msgspec.inspect.IntType):
-        return ipywidgets.BoundedIntText(value=value, min=0, max=1000, description=word, **wide)
-    options: tuple[str, ...] | None = CHOICES.get(field.name)
-    if isinstance(kind, msgspec.inspect.LiteralType):
-        options = tuple(str(one) for one in kind.values)
-    if options is not None:
-        return ipywidgets.Dropdown(options=options, value=value, description=word, **wide)
+        return ipywidgets.Text(value=text, continuous_update=False, **said, **wide)
+    if isinstance(parameter.type, msgspec.inspect.IntType):
+        return ipywidgets.BoundedIntText(value=value, min=0, max=MOST, **said, **wide)
+    if parameter.choices:
+        return ipywidgets.Dropdown(options=parameter.choices, value=value, **said, **wide)
     return None
 
 

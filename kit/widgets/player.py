@@ -10,6 +10,7 @@ from typing import Any
 import ipywidgets
 import msgspec
 
+from kit.edge.arguments import checked
 from kit.engine import trace as traces
 from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
@@ -38,6 +39,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     button shows in place.
     """
 
+    @checked
     def __init__(
         self,
         source: Source = None,
@@ -89,6 +91,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         """
         return self._change(self._to_milestone)
 
+    @checked
     def act(self, action: Any) -> Moment:
         """Do an action, given as itself or by its verb (``"apply B"``). In the past this forks.
 
@@ -98,6 +101,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         """
         return self._change(lambda: self.timeline.do(self._find(action)))
 
+    @checked
     def run(self, macro: str) -> Moment:
         """Do the ordinary actions of a macro (``"catch-up"``, ``"barrier"``) as one folded step.
 
@@ -111,6 +115,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         """Begin a new branch at the moment that is shown."""
         return self._change(self.timeline.fork)
 
+    @checked
     def branch(self, actions: Iterable[Any]) -> Moment:
         """Make a run a branch of the history, and look at its start; steps done before are shared.
 
@@ -119,6 +124,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         """
         return self._change(lambda: self._along(tuple(actions)))
 
+    @checked
     def search(
         self, *, max_states: int | None = None, progress: Progress | bool | None = True
     ) -> Result:
@@ -132,6 +138,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             self.branch(result.violation.actions)
         return result
 
+    @checked
     def goto(self, moment: int) -> Moment:
         """Look at any moment of any branch. Raises BadInput when there is no such moment."""
         return self._change(lambda: self.timeline.goto(moment))
@@ -141,6 +148,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         self.show(Timeline(self.model, self.timeline.script))
         return self.timeline.now
 
+    @checked
     def show(self, timeline: Timeline) -> None:
         """Put another timeline on the stage."""
         panels, session = self._panels(timeline.model), self.rendered.number + 1
@@ -148,6 +156,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         self.rendered = RenderedTimeline(timeline, panels=panels, session=session)
         self._repack()
 
+    @checked
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the whole history as a trace file."""
         traces.write(self.timeline.save(), Path(path))
@@ -161,6 +170,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         """
         self.show(Timeline.load(traces.read(Path(path))))
 
+    @checked
     def export(self, path: str | os.PathLike[str], *, limit: int = LIMIT) -> Exported:
         """Write one HTML page of at most ``limit`` bytes that needs neither kernel nor network."""
         return export_html(self.timeline, path, limit=limit)

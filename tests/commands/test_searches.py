@@ -77,10 +77,9 @@ def test_symmetry() -> None:
 
 
 def test_seven_at_the_command_line() -> None:
-    """Seven interchangeable managers take less than a tenth of a second of search."""
-    runs = [call("check", "twophase", "-p", "rms=7", "--symmetry", "--json") for _ in range(3)]
-    assert min(run.json["seconds"] for run in runs) < 0.1
-    assert runs[0].json["states"] == 920
+    """Of seven interchangeable managers 920 of 296,448 states stand for all of them."""
+    run = call("check", "twophase", "-p", "rms=7", "--symmetry", "--json")
+    assert run.json["states"] == 920
 
 
 def test_refines() -> None:

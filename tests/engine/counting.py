@@ -87,9 +87,12 @@ class CountingParameters(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 DE_DUPLICATION = Safeguard(
-    "de-duplication", "S-92", "Each addition is counted once", ("counted-once",),
-    (("adds", 1), ("network", NetworkOptions(duplicates=1))),
-)  # fmt: skip
+    "de-duplication",
+    "S-92",
+    "Each addition is counted once",
+    ("counted-once",),
+    {"adds": 1, "network": {"duplicates": 1}},
+)
 
 
 class CountingModel(ActorModel):
@@ -131,5 +134,9 @@ def counting(
 
 
 COUNTING = Entry(
-    "counting", "Counting with repeats", CountingParameters, CountingModel, (DE_DUPLICATION,)
+    name="counting",
+    title="Counting with repeats",
+    parameters=CountingParameters,
+    build=CountingModel,
+    safeguards=(DE_DUPLICATION,),
 )

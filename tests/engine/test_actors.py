@@ -289,7 +289,7 @@ partition A | B: the budget of partitions is spent
 
 deliver A>B add 1
 deliver A>B add 1
-lamps
+verdicts
 enabled
 ----
 B receives add 1 from A and sends done 1 to A.

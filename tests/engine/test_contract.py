@@ -14,6 +14,7 @@ from kit.engine.registry import build, entry_of
 from kit.engine.timeline import action_from
 from kit.errors import Refused
 from kit.protocols.twophase.model import GiveUp, Prepare, ReceiveDecision, ReceivePrepared, TwoPhase
+from tests.engine.counting import counting
 from tests.engine.toys import Door, Lift, LiftModel, LiftParameters, Up, walk
 
 SCENARIOS = ("bootstrap", "cancel", "crash-and-resume", "gap", "two-datacenters")
@@ -26,6 +27,8 @@ def _models() -> dict[str, Model[Any, Any]]:
         "lift": LiftModel(LiftParameters()),
         **{name: build("tcm", tcm[name].parameters) for name in SCENARIOS},
         "switched off": build("tcm", {}, ("S-05", "S-06")),
+        "network": counting(drops=1, duplicates=1, holds=1, partitions=1),
+        "network in order": counting(fifo=True, drops=1, duplicates=1, holds=1, partitions=None),
     }
 
 

@@ -42,7 +42,7 @@ def test_a_promise_holds_exactly_where_it_is_given(options: dict[str, Any]) -> N
         for monitor in (in_order(start), at_most_once(start), at_least_once(start))
         if check(model, (), monitors=(monitor,)).violation is not None
     }
-    given = {monitor.name for monitor in link_monitors(model.options, start)}
+    given = {monitor.name for monitor in link_monitors(model.carrier.options, start)}
     assert broken == {"in-order", "at-most-once", "at-least-once"} - given
 
 
@@ -76,8 +76,8 @@ def test_a_broken_promise_says_whose_message(
     timeline = Timeline.along(model, violation.actions)
     while timeline.forward() is not None:
         pass
-    lamp = timeline.lamps()[-1]
-    assert (lamp.ok, lamp.witness) == (False, witness)
+    verdict = timeline.verdicts()[-1]
+    assert (verdict.ok, verdict.witness) == (False, witness)
 
 
 def test_a_copy_that_is_lost_loses_nothing() -> None:
@@ -87,7 +87,7 @@ def test_a_copy_that_is_lost_loses_nothing() -> None:
     timeline = Timeline(model, script=("duplicate A>B add 1", "drop A>B add 1"))
     while timeline.forward() is not None:
         pass
-    assert all(lamp.ok for lamp in timeline.lamps())
+    assert all(verdict.ok for verdict in timeline.verdicts())
 
 
 def test_what_a_step_sent() -> None:
@@ -138,7 +138,7 @@ def test_a_network_that_breaks_its_word_is_found(
     """A network with a planted bug breaks the property that speaks of it, with its witness."""
     model = counting(drops=1, partitions=1)
     model.rules = tuple(
-        Rule(rule.action, rule.kind, rule.candidates, rule.guard, effect)
+        Rule(rule.action, rule.kind, rule.candidates, rule.condition, effect)
         if rule.action is kind
         else rule
         for rule in model.rules
@@ -150,11 +150,11 @@ def test_a_network_that_breaks_its_word_is_found(
 
 def test_a_link_that_is_not_really_cut_is_found() -> None:
     """A network that delivers over a cut link, or loses more than it may, is found."""
-    for guarded, name in ((DeliverMessage, "cut"), (DropMessage, "budgets")):
+    for kind, name in ((DeliverMessage, "cut"), (DropMessage, "budgets")):
         model = counting(drops=1, partitions=1)
         model.rules = tuple(
             Rule(rule.action, rule.kind, rule.candidates, lambda s, a: None, rule.effect)
-            if rule.action is guarded
+            if rule.action is kind
             else rule
             for rule in model.rules
         )

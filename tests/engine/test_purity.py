@@ -14,7 +14,7 @@ from kit.engine.check import check
 from kit.engine.model import Model, Monitor, Rule
 from kit.engine.purity import blame, check_purity, place
 from kit.engine.registry import build, entries
-from kit.errors import BadInput
+from kit.errors import BadInput, Refusal
 
 
 class Add(Struct, frozen=True, tag="add"):
@@ -75,7 +75,7 @@ def model_of(
     return model
 
 
-WAIT: Any = "full"
+WAIT = Refusal("full")
 
 
 def writes(s: Any, action: Any) -> Any:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from kit.edge.limits import UNLIMITED, Usage
 from kit.engine.check import Mode, Result, check
 from kit.engine.model import Monitor, Property, Rule, always, goal, sometimes, step
 from kit.engine.timeline import Timeline
@@ -358,7 +359,7 @@ def test_a_deadlock_names_what_is_refused() -> None:
 
 def test_a_search_stops_before_memory_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the machine's memory nearly used up a search is bounded, and keeps what it has found."""
-    monkeypatch.setattr("kit.engine.check.room", lambda: 0)
+    monkeypatch.setattr("kit.engine.check.limits", lambda: Usage(0, UNLIMITED, UNLIMITED))
     found = check(committing(7))
     assert not found.complete
     assert found.violation is None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile import commands, files
+from tests.hostile import actions, calls, commands, files, students
 from tests.hostile.judging import Harness, violations
 
 HARNESSES = (
@@ -18,6 +18,11 @@ HARNESSES = (
     Harness("traces", files.trace_file, 100, 8_000),
     Harness("scenario files", files.scenario_file, 40, 4_000),
     Harness("names of files", files.file_name, 100, 2_000),
+    Harness("calls", calls.any_call, 150, 14_000),
+    Harness("methods", calls.any_method, 40, 3_000),
+    Harness("actions", actions.random_action, 60, 10_000),
+    Harness("plain actions", actions.plain_action, 100, 4_000),
+    Harness("students' models", students.student_model, 80, 3_000),
 )
 
 

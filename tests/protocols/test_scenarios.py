@@ -28,8 +28,8 @@ CLAIMS = """
 """
 REQUESTS = """
     ahead-and-member anomaly-invisible-write anomaly-lost-write barrier-refuses behind-catches-up
-    deleted-data-returns deleted-data-stays-away late-message leftover-data no-longer-a-member
-    plan-judged-anew plan-retried
+    deleted-data-returns deleted-data-stays-away data-not-owned late-message no-longer-a-member
+    plan-revalidated plan-retried
 """
 
 

@@ -91,7 +91,7 @@ def test_everything_has_its_lifeline_row_and_shape() -> None:
         "received": ["message", "dot"],
         "lost": ["message", "cross"],
         "in-flight": ["message away", "tag"],
-        "held": ["message dashed", "ticks"],
+        "held": ["message dashed", "bars"],
     }
 
 
@@ -205,7 +205,7 @@ def test_a_scene_without_its_past_shows_its_last_step() -> None:
 
 
 def test_a_model_of_actors_has_the_panel_at_once() -> None:
-    """Nobody registered views for the toy; its player draws its messages, state and lamps."""
+    """Nobody registered views for the toy; its player draws its messages, state and verdicts."""
     panels = for_model(counting()).panels
     assert [panel.name for panel in panels] == ["messages", "state", "lamps"]
     timeline = walked(VERBS[:4])

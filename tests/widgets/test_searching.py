@@ -120,16 +120,16 @@ def test_switching_keeps_every_history() -> None:
     for _ in range(4):
         player.step()
     before = player.timeline
-    controls.switches["plan-recheck"].value = False
+    controls.switches["plan-revalidation"].value = False
     assert player.timeline is not before
     assert player.timeline.at == 4
     assert "repeated: 4 of 4 steps" in controls.message.value
     player.step()
     other = player.timeline
-    controls.switches["plan-recheck"].value = True
+    controls.switches["plan-revalidation"].value = True
     assert player.timeline is before
     assert "Back to the history" in controls.message.value
-    controls.switches["plan-recheck"].value = False
+    controls.switches["plan-revalidation"].value = False
     assert player.timeline is other
 
 

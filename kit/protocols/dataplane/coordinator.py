@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kit.engine.registry import Entry
+from kit.protocols.dataplane.former import FORMER
 from kit.protocols.dataplane.solo import COORDINATORS, CoordinatorParameters, coordinator
 from kit.protocols.storage.solo import Coordinator
 
@@ -12,4 +13,5 @@ ENTRY = Entry(
     parameters=CoordinatorParameters,
     build=coordinator,
     safeguards=COORDINATORS,
+    former=FORMER,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kit.engine.registry import Entry, Fuzzing, Scenario
+from kit.protocols.dataplane.former import FORMER
 from kit.protocols.dataplane.model import Dataplane
 from kit.protocols.dataplane.parameters import DataplaneParameters
 from kit.protocols.dataplane.safeguards import SAFEGUARDS
@@ -32,7 +33,7 @@ SCENARIOS = (
     Scenario(
         "local-quorums-kept",
         "Local quorums, and the barrier that counts each datacenter",
-        {**_TWO, "shape": "implementation"},
+        {**_TWO, "variant": "implementation"},
     ),
     Scenario("gossip", "Gossip: no order, no barrier, only waiting", {"mode": "gossip"}),
 )
@@ -60,4 +61,5 @@ ENTRY = Entry(
     scenarios=SCENARIOS,
     scenario_output=OUTPUT,
     fuzzing=Fuzzing(parameters=FUZZED),
+    former=FORMER,
 )

@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family, Hunt
+from kit.engine.family import Family, HuntGround
 
 FAMILY = Family(
     "dataplane",
@@ -24,13 +24,13 @@ FAMILY = Family(
             "crossed": "lessons.questions_quorums:crossed",
             "enough_answers": "lessons.questions:enough_answers",
             "holders": "lessons.questions:holders",
-            "leftovers": "lessons.questions:leftovers",
+            "not_owned": "lessons.questions:not_owned",
             "told": "lessons.questions:told",
         },
     },
     # Where the metadata can show it too, requests do.
     hunts={
-        "dataplane": Hunt(
+        "dataplane": HuntGround(
             "requests: a write and a read while the range moves",
             ("S-01", "S-02", "S-03", "S-04", "S-05", "S-06", "S-07", "S-08", "S-18"),
             {"cancels": 1},

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from kit.errors import BadInput
 from kit.protocols.dataplane.parameters import DataplaneParameters, of_the_cluster
 from kit.protocols.dataplane.projection import busiest, project
@@ -15,22 +17,22 @@ from kit.protocols.storage.actions import (
     Finish,
     Land,
     Learn,
+    RequestOptions,
     Serve,
     Start,
     StorageState,
-    Terms,
     Tick,
 )
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.properties import monitors, properties
 from kit.protocols.storage.rules.exchange import Switches
-from kit.protocols.storage.rules.history import Course
-from kit.protocols.storage.rules.requests import Ask, parse_asks
+from kit.protocols.storage.rules.history import RangeHistory
+from kit.protocols.storage.rules.requests import ClientRequest, parse_workload
 from kit.protocols.tcm.model import Tcm
 from kit.ring.replication import LocalStrategy
 
 # What a cluster lacks whose nodes only gossip about who owns what.
-UNKNOWN_TO_GOSSIP = ("epoch-exchange", "membership-check", "plan-recheck", "progress-barrier")
+UNKNOWN_TO_GOSSIP = ("epoch-exchange", "membership-check", "plan-revalidation", "progress-barrier")
 
 
 class Dataplane(Storage):
@@ -51,14 +53,16 @@ class Dataplane(Storage):
         given = parameters or DataplaneParameters()
         absent = off if given.mode == "log" else tuple(sorted({*off, *UNKNOWN_TO_GOSSIP}))
         self.tcm = Tcm(of_the_cluster(given), absent)
-        asks = parse_asks(given.requests)
+        workload = parse_workload(given.requests)
         first = next(iter(self.tcm.cluster.keyspaces))
         if isinstance(first.replication, LocalStrategy):
             raise BadInput("keyspaces", first.name, "a first keyspace that is replicated")
         token = busiest(self.tcm) if given.token is None else given.token
-        course = project(self.tcm, token)
-        _check_coordinators(asks, course)
-        super().__init__(course, asks, _terms(given, absent))
+        history = replace(
+            project(self.tcm, token, given.lag), acknowledgement=given.acknowledgement
+        )
+        _check_coordinators(workload, history)
+        super().__init__(history, workload, _request_options(given, absent))
         self.parameters, self.off = given, off
         # Where another safeguard is off, the harm to show is the lost write, not its first sign.
         self.properties = properties(self, streaming=not off or bool(STREAMING & {*off}))
@@ -66,9 +70,7 @@ class Dataplane(Storage):
 
     def suggest(self, s: StorageState) -> Any | None:
         """Ask, then carry the operation out, then ask again: each request is answered first."""
-        last = len(self.moment(s).path) > 1 and not any(
-            not step.verb.startswith("cancel") for step in self.moment(s).steps
-        )
+        last = s.at > 0 and all(edge.verb.startswith("cancel") for edge in self.newest(s).edges)
         wanted = (Serve, Finish, Start, Learn, Land, Fetch, Commit, Tick)
         best: tuple[int, Any] | None = None
         for action in self.actions(s):
@@ -84,7 +86,7 @@ class Dataplane(Storage):
     def milestone(self, before: StorageState, action: Any, after: StorageState) -> str | None:
         """Each committed epoch, each answered request."""
         if isinstance(action, Commit):
-            return f"epoch {self.moment(after).epoch}"
+            return f"epoch {self.newest(after).epoch}"
         if isinstance(action, Finish):
             return f"{self.title_of(action.request)} is answered"
         return None
@@ -106,20 +108,19 @@ def _is_cancel(action: Any) -> bool:
     return isinstance(action, Commit) and action.verb.startswith("cancel")
 
 
-def _check_coordinators(asks: tuple[Ask, ...], course: Course) -> None:
-    known = sorted(set(course.dcs))
-    for ask in asks:
-        if ask.coordinator in course.replicas:
-            allowed = "a coordinator that is no replica: not one of " + ", ".join(course.replicas)
+def _check_coordinators(workload: tuple[ClientRequest, ...], history: RangeHistory) -> None:
+    known = sorted(set(history.dcs))
+    for ask in workload:
+        if ask.coordinator in history.replicas:
+            allowed = "a coordinator that is no replica: not one of " + ", ".join(history.replicas)
             raise BadInput("requests", ask.coordinator, allowed)
         if ask.dc is not None and ask.dc not in known:
             raise BadInput("requests", ask.dc, "a datacenter of the range: " + ", ".join(known))
 
 
-def _terms(given: DataplaneParameters, off: tuple[str, ...]) -> Terms:
-    return Terms(
+def _request_options(given: DataplaneParameters, off: tuple[str, ...]) -> RequestOptions:
+    return RequestOptions(
         Switches.of(given.exchange, off),
-        given.reading,
         given.together,
         given.timeouts,
         given.repair,

@@ -2,68 +2,134 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import asdict, fields
 
-from kit.errors import BadInput
-from kit.protocols.storage.rules.exchange import EXCHANGES, Exchange
-from kit.protocols.storage.rules.levels import READINGS, Reading
+from kit.engine.parameters import check_limits
+from kit.protocols.storage.rules.exchange import Exchange
+from kit.protocols.storage.rules.view import Acknowledgement
+from kit.protocols.tcm.parameter_types import (
+    Cancels,
+    DatacenterCount,
+    Factor,
+    FirstEpoch,
+    Keyspaces,
+    LineEnd,
+    LineStart,
+    Members,
+    NodeCount,
+    Operations,
+    RackCount,
+    StrategyName,
+    TokenCount,
+    VariantName,
+)
 from kit.protocols.tcm.parameters import TcmParameters
-from kit.protocols.tcm.rules.steps import Shape
-from kit.ring.replication import Keyspace
-from kit.ring.topology import Node
 
 Mode = Literal["log", "gossip"]
-MODES: tuple[Mode, ...] = ("log", "gossip")
+ExchangeName = Annotated[
+    Exchange, Meta(title="epochs in messages", description="how epochs travel with messages")
+]
+AcknowledgementName = Annotated[
+    Acknowledgement,
+    Meta(title="pending replicas", description="how new replicas count in a quorum"),
+]
+Retry = Annotated[
+    bool,
+    Meta(title="retry a stale plan", description="a request whose plan went stale is sent again"),
+]
 MOST_CRASHES = 8
 MOST_TICKS = 100
+MOST_LAG = 100
 
 
 class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The parameters of a dataplane model.
+    """A cluster and its operations, and the requests of clients on one of its ranges.
 
-    The cluster's are those of the tcm model. ``token`` picks the data range (None: the one with
-    the most replicas old and new). ``requests`` are lines such as ``K1 write QUORUM`` or
-    ``K2@dc2 read LOCAL_QUORUM``, each begun when the ones before it are answered; ``together``
-    True: only each coordinator waits for its own. ``exchange`` says how epochs travel (``epoch``,
-    ``relevant``, ``row-version``, ``background``), ``reading`` how pending replicas count
-    (``whole-group``, ``both-sets``). ``timeouts``: a request may time out at any moment.
-    ``repair``: reads write back what they found. ``retry``: a request whose plan went stale is
-    sent anew. ``mode`` is ``log``, or ``gossip``: no epochs are compared, no plan is judged anew,
-    no step waits for who knows the last one, only for ``ring_delay`` ticks. ``crashes`` is a
-    budget; ``cleaning`` and ``collecting`` let replicas clean up after a move, and collect
-    tombstones.
+    In mode ``gossip`` no epochs are compared, no plan is validated again and no step waits for who
+    knows the last one, only for ``ring_delay`` ticks.
     """
 
-    nodes: int = 3
-    tokens: int = 1
-    rf: int = 3
-    strategy: str = "simple"
-    dcs: int = 1
-    racks: int = 1
-    members: tuple[Node, ...] = ()
-    keyspaces: tuple[Keyspace, ...] = ()
-    low: int | None = None
-    high: int | None = None
-    operations: tuple[str, ...] = ()
-    shape: Shape = "cep"
-    epoch: int = 99
-    cancels: int = 0
-    token: int | None = None
-    requests: tuple[str, ...] = ("K1 write QUORUM", "K2 read QUORUM")
-    exchange: Exchange = "epoch"
-    reading: Reading = "whole-group"
-    together: bool = False
-    timeouts: bool = False
-    repair: bool = False
-    retry: bool = False
-    mode: Mode = "log"
-    ring_delay: int = 1
-    crashes: int = 0
-    cleaning: bool = False
-    collecting: bool = False
+    nodes: NodeCount = 3
+    tokens: TokenCount = 1
+    rf: Factor = 3
+    strategy: StrategyName = "simple"
+    dcs: DatacenterCount = 1
+    racks: RackCount = 1
+    members: Members = ()
+    keyspaces: Keyspaces = ()
+    low: LineStart = None
+    high: LineEnd = None
+    operations: Operations = ()
+    variant: VariantName = "cep"
+    epoch: FirstEpoch = 99
+    cancels: Cancels = 0
+    token: Annotated[
+        int | None,
+        Meta(description="picks the range (null: that with the most replicas old and new)"),
+    ] = None
+    lag: (
+        Annotated[
+            int,
+            Meta(
+                title="epochs of lag",
+                description="how far nodes and messages may lag (null: any number)",
+                ge=1,
+                le=MOST_LAG,
+            ),
+        ]
+        | None
+    ) = None
+    requests: Annotated[
+        tuple[str, ...],
+        Meta(
+            title="requests (; between)",
+            description="lines such as `K2@dc2 read LOCAL_QUORUM`; each begins when those before "
+            "it are answered",
+            extra_json_schema={"written": True},
+        ),
+    ] = ("K1 write QUORUM", "K2 read QUORUM")
+    exchange: ExchangeName = "epoch"
+    acknowledgement: AcknowledgementName = "union"
+    together: Annotated[
+        bool,
+        Meta(
+            title="clients side by side",
+            description="a request waits for those of its own coordinator only",
+        ),
+    ] = False
+    timeouts: Annotated[
+        bool,
+        Meta(
+            title="timeouts at any moment",
+            description="a request may time out although it is not stuck",
+        ),
+    ] = False
+    repair: Annotated[
+        bool, Meta(title="read repair", description="a read writes back what it found")
+    ] = False
+    retry: Retry = False
+    mode: Annotated[Mode, Meta(description="how nodes hear of changes")] = "log"
+    ring_delay: Annotated[
+        int,
+        Meta(
+            title="ticks of RING_DELAY",
+            description="so long a step waits in mode gossip",
+            ge=1,
+            le=MOST_TICKS,
+        ),
+    ] = 1
+    crashes: Annotated[
+        int, Meta(description="how many replicas may crash", ge=0, le=MOST_CRASHES)
+    ] = 0
+    cleaning: Annotated[
+        bool, Meta(title="clean-up", description="replicas may clean up after a move")
+    ] = False
+    collecting: Annotated[
+        bool, Meta(title="collect tombstones", description="replicas may forget deletions")
+    ] = False
 
 
 def of_the_cluster(given: DataplaneParameters) -> TcmParameters:
@@ -72,15 +138,6 @@ def of_the_cluster(given: DataplaneParameters) -> TcmParameters:
     Raises:
         BadInput: naming a parameter of the requests that is out of its limits.
     """
-    if given.exchange not in EXCHANGES:
-        raise BadInput("exchange", given.exchange, "one of " + ", ".join(EXCHANGES))
-    if given.reading not in READINGS:
-        raise BadInput("reading", given.reading, "one of " + ", ".join(READINGS))
-    if given.mode not in MODES:
-        raise BadInput("mode", given.mode, "one of " + ", ".join(MODES))
-    if not 1 <= given.ring_delay <= MOST_TICKS:
-        raise BadInput("ring_delay", given.ring_delay, f"a number from 1 to {MOST_TICKS}")
-    if not 0 <= given.crashes <= MOST_CRASHES:
-        raise BadInput("crashes", given.crashes, f"a number from 0 to {MOST_CRASHES}")
+    check_limits(given)
     shared = {field.name for field in fields(TcmParameters)} - {"crashes"}
     return TcmParameters(**{name: value for name, value in asdict(given).items() if name in shared})

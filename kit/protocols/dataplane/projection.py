@@ -1,10 +1,13 @@
-"""One data range of a real plan: what each of its events means for that range alone.
+"""One data range of a real plan as a history: what each of its events means for that range alone.
 
 The metadata model itself says which events may follow which (:mod:`kit.protocols.tcm.model`), its
 rules what each must wait for (:mod:`kit.protocols.tcm.rules.barrier`,
 :mod:`kit.protocols.tcm.rules.streams`). Here their answers are narrowed to one range. Barriers of
 other ranges are left out, so whatever the whole cluster can do, the projection can do: a search of
 it that finds no harm speaks for the cluster.
+
+Where nobody's lag is bounded the whole past counts, and every run of events has a node of its own.
+With a bound, runs that lead to the same metadata, whatever its epoch, lead to the same node.
 """
 
 from __future__ import annotations
@@ -13,29 +16,24 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.protocols.storage.rules.history import Copy, Course, Gate, Moment, Step, View
+from kit.protocols.storage.rules.conditions import MajorityKnows
+from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
+from kit.protocols.storage.rules.masks import mask_of
+from kit.protocols.storage.rules.view import View
 from kit.protocols.tcm.model import Tcm, TcmState
 from kit.protocols.tcm.rules.barrier import Barrier, barriers
-from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Event, Sequence, Snapshot
-from kit.protocols.tcm.rules.steps import COURSES, SENTENCES
+from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Sequence, Snapshot
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS
 from kit.protocols.tcm.rules.streams import awaits_streams, must_stream, sources, stream_barriers
 from kit.protocols.tcm.rules.streams import tasks as streaming_tasks
 from kit.ring.natural import replicas
 from kit.ring.ranges import Range
 from kit.ring.topology import Ring
 
-MOST_MOMENTS = 400
-
-
-class Known(Struct, frozen=True):
-    """A metadata state on the way, and the moments that lead to it."""
-
-    state: TcmState
-    path: tuple[int, ...]
+MOST_EPOCHS = 400
 
 
 def busiest(tcm: Tcm) -> int:
@@ -64,8 +62,10 @@ def busiest(tcm: Tcm) -> int:
     return min(found)[-1]
 
 
-def project(tcm: Tcm, token: int) -> Course:
-    """The course of the first keyspace's range that holds ``token``, through all its futures.
+def project(tcm: Tcm, token: int, lag: int | None = None) -> RangeHistory:
+    """The history of the first keyspace's range that holds ``token``, through all its futures.
+
+    Nobody is more than ``lag`` epochs behind (None: any number).
 
     Raises:
         BadInput: when the token is none of the ring's, or there are more futures than can be shown.
@@ -73,42 +73,65 @@ def project(tcm: Tcm, token: int) -> Course:
     space = tcm.cluster.ring.space
     if not space.low < token <= space.high:
         raise BadInput("token", token, f"a token above {space.low} and up to {space.high}")
-    return _Projection(tcm, token).course()
+    return _Projection(tcm, token, lag).history()
 
 
 class _Projection:
-    """The moments found so far; nodes are still codes of the ring."""
+    """The metadata states met so far, each a node, and the events between; nodes are ring codes."""
 
-    def __init__(self, tcm: Tcm, token: int) -> None:
-        self.tcm, self.token, self.group = tcm, token, 0
-        self.known = [Known(tcm.start(), (0,))]
-        self.edges: list[tuple[tuple[Event, int], ...]] = []
-        while len(self.edges) < len(self.known):
-            self.edges.append(tuple(self._follow(len(self.edges))))
-        self.views = [self._view(known) for known in self.known]
+    def __init__(self, tcm: Tcm, token: int, lag: int | None) -> None:
+        self.tcm, self.token, self.lag, self.group = tcm, token, lag, 0
+        self.states: list[TcmState] = []
+        self.numbers: dict[Any, int] = {}
+        self._number(tcm.start())
+        self.edges: list[tuple[tuple[Event, TcmState, int], ...]] = []
+        for state in self.states:  # grows while it is walked along
+            self.edges.append(tuple(self._follow(state)))
+        self.views = [self._view(state) for state in self.states]
         self.local = {code: i for i, code in enumerate(self._codes())}
 
-    def _follow(self, at: int) -> Iterator[tuple[Event, int]]:
+    def _follow(self, state: TcmState) -> Iterator[tuple[Event, TcmState, int]]:
         """The events that the model allows here, with everything streamed."""
-        found = self.known[at]
-        for action, after in self.tcm.successors(_all_streamed(self.tcm, found.state)):
+        for action, after in self.tcm.successors(_all_streamed(self.tcm, state)):
             if isinstance(action, Event):
-                if len(self.known) >= MOST_MOMENTS:
-                    allowed = f"together at most {MOST_MOMENTS} futures"
-                    raise BadInput("operations, cancels", f"more than {MOST_MOMENTS}", allowed)
-                path = (*found.path, len(self.known))
-                self.known.append(Known(replace(after, streamed=()), path))
-                yield action, len(self.known) - 1
+                bare = replace(after, streamed=())
+                yield action, bare, self._number(bare)
 
-    def snapshot(self, known: Known) -> Snapshot:
-        """The metadata and placements of a moment."""
-        return self.tcm.snapshot(known.state.events)
+    def _number(self, state: TcmState) -> int:
+        """The node of a state: one that means the same, if the lag is bounded, else a new one."""
+        meaning = len(self.states) if self.lag is None else self._meaning(state)
+        if meaning not in self.numbers:
+            if len(self.states) >= MOST_EPOCHS:
+                allowed = f"together at most {MOST_EPOCHS} futures"
+                if self.lag is None:
+                    allowed += ", or a bounded lag, by which runs that end alike are one"
+                raise BadInput("operations, cancels", f"more than {MOST_EPOCHS}", allowed)
+            self.numbers[meaning] = len(self.states)
+            self.states.append(state)
+        return self.numbers[meaning]
 
-    # -- a moment's view, in codes ----------------------------------------------------------------
+    def _meaning(self, state: TcmState) -> Any:
+        """All that decides what can happen from here on: the metadata but for its epoch."""
+        snapshot = self.snapshot(state)
+        metadata = snapshot.metadata
+        under_way = tuple(
+            (
+                (x.plan.operation, x.done, bool(x.undoing), metadata.epoch - x.epoch),
+                tuple((moved.before, moved.after) for moved in x.plan.movements),
+            )
+            for x in metadata.sequences
+        )
+        return metadata.ring, under_way, metadata.cancels, snapshot.placements, state.down
 
-    def _view(self, known: Known) -> tuple[tuple[int, ...], ...]:
+    def snapshot(self, state: TcmState) -> Snapshot:
+        """The metadata and placements of a state."""
+        return self.tcm.snapshot(state.events)
+
+    # -- an epoch's view, in codes ----------------------------------------------------------------
+
+    def _view(self, state: TcmState) -> tuple[tuple[int, ...], ...]:
         """Reads, writes, owners before and owners after, each as codes."""
-        snapshot = self.snapshot(known)
+        snapshot = self.snapshot(state)
         placement = snapshot.placements[self.group]
         reads = _together(placement.reads.groups_of(self.token))
         writes = _together(placement.writes.groups_of(self.token))
@@ -119,146 +142,127 @@ class _Projection:
         return reads, writes, reads, reads
 
     def _owners(self, ring: Ring) -> tuple[int, ...]:
-        replication = self.snapshot(self.known[0]).metadata.groups[self.group]
+        replication = self.snapshot(self.states[0]).metadata.groups[self.group]
         row = replicas(ring, replication, np.array([self.token], dtype=np.int64))[0]
         return tuple(int(code) for code in row if code >= 0)
 
     def _codes(self) -> tuple[int, ...]:
         found = {code for view in self.views for group in view for code in group}
-        for known in self.known:
-            for sequence in self.snapshot(known).metadata.sequences:
-                found |= {c for b in self._barriers(known, sequence) for c in b.replicas}
+        for state in self.states:
+            for sequence in self.snapshot(state).metadata.sequences:
+                found |= {c for b in self._barriers(state, sequence) for c in b.replicas}
         return tuple(sorted(found))
 
-    # -- the course, in the range's own numbers ---------------------------------------------------
+    # -- the history, in the range's own numbers --------------------------------------------------
 
-    def course(self) -> Course:
-        """All moments."""
-        nodes = self.snapshot(self.known[-1]).metadata.ring.nodes
+    def history(self) -> RangeHistory:
+        """All epochs."""
+        nodes = max((self.snapshot(s).metadata.ring.nodes for s in self.states), key=len)
         named = [next(n for n in nodes if n.name == self.tcm.names[code]) for code in self.local]
-        moments: list[Moment] = []
-        for at in range(len(self.known)):
-            moments.append(self._moment(at, moments))
         narrow = self._range()
-        return Course(
+        return RangeHistory(
             narrow.label(self.tcm.cluster.ring.space),
             narrow.left,
             narrow.right,
             tuple(node.name for node in named),
             tuple(node.dc for node in named),
-            tuple(moments),
+            tuple(self._epoch(at) for at in range(len(self.states))),
+            lag=self.lag,
         )
 
     def _range(self) -> Range:
-        """The narrowest range around the token that any moment has."""
+        """The narrowest range around the token that any epoch has."""
         found = []
-        for known in self.known:
-            rows = self.snapshot(known).placements[self.group].reads
+        for state in self.states:
+            rows = self.snapshot(state).placements[self.group].reads
             found += [
                 Range(int(rows.lefts[at]), int(rows.rights[at])) for at in rows.rows_of(self.token)
             ]
         return min(found, key=lambda r: r.right - r.left)
 
-    def _moment(self, at: int, earlier: list[Moment]) -> Moment:
-        known, codes = self.known[at], self.views[at]
-        reads, writes, olds, news = (self._mask(group) for group in codes)
-        version = 0
-        if at:
-            before = earlier[known.path[-2]].view
-            same = (before.reads, before.writes) == (reads, writes)
-            version = before.version if same else len(known.path) - 1
-        snapshot = self.snapshot(known)
-        return Moment(
-            snapshot.metadata.epoch,
-            self._title(known),
-            known.path,
-            View(reads, writes, olds, news, version),
-            tuple(self._step(at, event, to) for event, to in self.edges[at]),
-            tuple(self._copies(known)),
-            self._mask(self.tcm.cluster.ring.code(name) for name in known.state.down),
+    def _epoch(self, at: int) -> RangeEpoch:
+        state = self.states[at]
+        return RangeEpoch(
+            self.snapshot(state).metadata.epoch,
+            self._title(state),
+            View(*(self._mask(group) for group in self.views[at])),
+            tuple(self._edge(at, *edge) for edge in self.edges[at]),
+            tuple(self._copies(state)),
+            self._mask(self.tcm.cluster.ring.code(name) for name in state.down),
         )
 
     def _mask(self, codes: Any) -> int:
-        found = 0
-        for code in codes:
-            if code in self.local:
-                found |= 1 << self.local[code]
-        return found
+        return mask_of(self.local[code] for code in codes if code in self.local)
 
-    def _step(self, at: int, event: Event, to: int) -> Step:
-        known = self.known[at]
+    def _edge(self, at: int, event: Event, after: TcmState, to: int) -> Edge:
+        state = self.states[at]
         now, then = self.views[at], self.views[to]
-        gains = self._mask(set(then[1]) - set(now[1]))
-        gates: tuple[Gate, ...] = ()
+        conditions: tuple[MajorityKnows, ...] = ()
         streamed = False
         if isinstance(event, Advance):
-            sequence = self.snapshot(known).metadata.sequence(event.node)
+            sequence = self.snapshot(state).metadata.sequence(event.node)
             assert sequence is not None
-            gates = (*self._driver(sequence), *self._gates(self._barriers(known, sequence)))
+            barriers = self._conditions(state, self._barriers(state, sequence))
+            conditions = (*self._driver(state, sequence), *barriers)
             streamed = must_stream(sequence, self.tcm.switches)
-        return Step(
+        return Edge(
             self.tcm.verb(event),
-            self._title(self.known[to]),
+            self._title(after),
             to,
-            gates,
+            conditions,
             streamed,
-            now[0] != then[0],
-            gains,
+            switches=now[0] != then[0],
+            regains=self._mask(set(then[1]) - set(now[1])),
         )
 
-    def _barriers(self, known: Known, sequence: Sequence) -> tuple[Barrier, ...]:
-        found = barriers(self.snapshot(known), sequence, self.tcm.switches)
+    def _barriers(self, state: TcmState, sequence: Sequence) -> tuple[Barrier, ...]:
+        found = barriers(self.snapshot(state), sequence, self.tcm.switches)
         return tuple(barrier for barrier in found if self._here(barrier))
 
     def _here(self, barrier: Barrier) -> bool:
         return barrier.group == self.group and barrier.range.contains(self.token)
 
-    def _gates(self, found: tuple[Barrier, ...]) -> tuple[Gate, ...]:
-        return tuple(Gate(self._mask(b.replicas), b.needed, self._depth(b.epoch)) for b in found)
+    def _conditions(self, state: TcmState, found: tuple[Barrier, ...]) -> tuple[MajorityKnows, ...]:
+        return tuple(
+            MajorityKnows(self._mask(b.replicas), b.needed, self._age(state, b.epoch))
+            for b in found
+        )
 
-    def _depth(self, epoch: int) -> int:
-        return epoch - self.snapshot(self.known[0]).metadata.epoch
+    def _age(self, state: TcmState, epoch: int) -> int:
+        return self.snapshot(state).metadata.epoch - epoch
 
-    def _driver(self, sequence: Sequence) -> tuple[Gate, ...]:
+    def _driver(self, state: TcmState, sequence: Sequence) -> tuple[MajorityKnows, ...]:
         """A node that drives its operation has applied its own last step."""
         operation = sequence.plan.operation
-        if COURSES[operation.kind].driver != "node" or sequence.undoing:
+        if OPERATION_SPECS[operation.kind].driver != "node" or sequence.undoing:
             return ()
         mask = self._mask([self.tcm.cluster.ring.code(operation.node)])
-        return (Gate(mask, 1, self._depth(sequence.epoch)),) if mask else ()
+        return (MajorityKnows(mask, 1, self._age(state, sequence.epoch)),) if mask else ()
 
-    def _copies(self, known: Known) -> Iterator[Copy]:
+    def _copies(self, state: TcmState) -> Iterator[CopyTask]:
         """What must be streamed for this range while the metadata is as it is."""
-        snapshot = self.snapshot(known)
+        snapshot = self.snapshot(state)
         for sequence in snapshot.metadata.sequences:
             if not awaits_streams(sequence):
                 continue
-            _, dead = self.tcm.absent(known.state, sequence.plan.operation)
+            _, dead = self.tcm.absent(state, sequence.plan.operation)
             switches = self.tcm.switches
             for transfer in sequence.plan.transfers:
                 if transfer.group == self.group and transfer.range.contains(self.token):
                     found = stream_barriers(snapshot, sequence, (transfer,), dead, switches)
-                    gates = self._gates(tuple(b for b in found if self._here(b)))
+                    waits = self._conditions(state, tuple(b for b in found if self._here(b)))
                     for code in sources(transfer, dead, switches):
-                        yield Copy(self.local[code], self.local[transfer.target], gates)
+                        yield CopyTask(self.local[code], self.local[transfer.target], waits)
 
-    def _title(self, known: Known) -> str:
+    def _title(self, state: TcmState) -> str:
         """What the newest event did."""
-        events = known.state.events
+        events = state.events
         if not len(events):
             return "at rest"
-        last = events[len(events) - 1]
-        node = last.operation.node if isinstance(last, Begin) else last.node
-        now = self.snapshot(known).metadata.sequence(node)
-        before = self.tcm.snapshot(events.shorter()).metadata.sequence(node)
-        if now is not None:
-            return f"{SENTENCES[now.steps[now.done - 1].name]} ({now.plan.operation.title})"
-        if isinstance(last, Cancel):
-            return f"{SENTENCES['cancel']} ({node})"
-        assert before is not None or isinstance(last, Begin)
-        if before is None:
-            return f"{last.operation.title}, all at once"
-        return f"{SENTENCES[before.steps[-1].name]} ({before.plan.operation.title})"
+        event = self.tcm.committed(events)
+        if event.before is None and event.after is None:
+            return f"{event.operation.title}, all at once"
+        return f"{event.text} ({event.operation.title})"
 
 
 def _together(groups: Any) -> tuple[int, ...]:

@@ -2,9 +2,9 @@
 
 A plan is carried out in all its ways; at every moment it is asked which epochs live nodes may still
 be working by. A quorum at an older epoch is in use as long as all its members may know nothing
-newer: whoever knows an epoch tells it, and the coordinator judges anew. The barriers of the plan
-say how many must know, and so whom such a quorum can still consist of. For every such pair of
-epochs each read quorum must share a replica with each write quorum. Nothing is sampled.
+newer: whoever knows an epoch tells it, and the coordinator validates its plan again. The barriers
+of the plan say how many must know, and so whom such a quorum can still consist of. For every such
+pair of epochs each read quorum must share a replica with each write quorum. Nothing is sampled.
 
 Quorums are enumerated as the smallest sets that are enough; a larger one holds a smaller one.
 Source: CEP-21, "Consistency Guarantees", "Test Plan".
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -24,16 +24,19 @@ from numpy.typing import NDArray
 from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.protocols.dataplane.projection import project
-from kit.protocols.storage.rules.history import Course, Gate, View, members
+from kit.protocols.storage.rules.conditions import MajorityKnows
+from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.levels import (
+    ACKNOWLEDGEMENTS,
     LEVELS,
-    READINGS,
     Level,
     Quota,
-    Reading,
     read_quotas,
     write_quotas,
 )
+from kit.protocols.storage.rules.masks import members
+from kit.protocols.storage.rules.trails import Trail, trails
+from kit.protocols.storage.rules.view import Acknowledgement, View
 from kit.protocols.tcm.model import Tcm
 from kit.protocols.tcm.rules.metadata import Begin
 from kit.views.report import BROKEN, HOLDS, Sheet
@@ -83,9 +86,11 @@ class Crossing(Struct, frozen=True):
 
 
 class Crossings(Struct, frozen=True):
-    """All pairs of epochs of all ranges that were asked for. ``reading`` is how pendings count."""
+    """All pairs of epochs of all ranges that were asked for. ``acknowledgement`` says how pendings
+    count.
+    """
 
-    reading: Reading
+    acknowledgement: Acknowledgement
     rows: tuple[Crossing, ...]
 
     @property
@@ -119,7 +124,7 @@ class Crossings(Struct, frozen=True):
         if len(rows) > most:
             notes.append(f"Shown: {most} of {len(rows)} pairs of epochs.")
         return Sheet(
-            f"Quorums, pending replicas counted by {self.reading}",
+            f"Quorums, pending replicas counted by {self.acknowledgement}",
             HEADINGS,
             tuple(_cells(row) for row in rows[:most]),
             tuple(notes),
@@ -186,7 +191,7 @@ def told(row: Crossing) -> str:
 def quorums(
     model: Any,
     *,
-    reading: Reading = "whole-group",
+    acknowledgement: Acknowledgement = "union",
     levels: Iterable[tuple[Level, Level]] | None = None,
 ) -> Crossings:
     """Every pair of epochs that may be in use at once, on every range that a plan changes.
@@ -196,26 +201,28 @@ def quorums(
     ones too.
 
     Raises:
-        BadInput: for a model without such a plan, an unknown level or reading, or a range with too
-            many replicas.
+        BadInput: for a model without such a plan, an unknown level or acknowledgement, or a range
+            with too many replicas.
     """
-    if reading not in READINGS:
-        raise BadInput("reading", reading, one_of(reading, list(READINGS)))
+    if acknowledgement not in ACKNOWLEDGEMENTS:
+        raise BadInput(
+            "acknowledgement", acknowledgement, one_of(acknowledgement, list(ACKNOWLEDGEMENTS))
+        )
     tcm = model if isinstance(model, Tcm) else getattr(model, "tcm", None)
     if not isinstance(tcm, Tcm):
         raise BadInput("model", getattr(model, "name", model), "tcm or dataplane")
     rows: list[Crossing] = []
-    for course in courses(tcm):
-        asked = PAIRS[: 3 if len(set(course.dcs)) > 1 else 1] if levels is None else tuple(levels)
+    for history in histories(tcm):
+        asked = PAIRS[: 3 if len(set(history.dcs)) > 1 else 1] if levels is None else tuple(levels)
         for write, read in asked:
             for level in (write, read):
                 if level not in LEVELS:
                     raise BadInput("levels", level, one_of(level, list(LEVELS)))
-            rows += crossings(course, write, read, reading)
-    return Crossings(reading, tuple(rows))
+            rows += crossings(history, write, read, acknowledgement)
+    return Crossings(acknowledgement, tuple(rows))
 
 
-def courses(tcm: Tcm) -> tuple[Course, ...]:
+def histories(tcm: Tcm) -> tuple[RangeHistory, ...]:
     """Every range whose replicas some operation changes, through all its futures."""
     tokens: set[int] = set()
     start = tcm.start()
@@ -224,31 +231,34 @@ def courses(tcm: Tcm) -> tuple[Course, ...]:
             for sequence in tcm.snapshot(after.events).metadata.sequences:
                 tokens |= {stream.range.right for stream in sequence.plan.movements[0].streams}
     found = [project(tcm, token) for token in sorted(tokens)]
-    return tuple({course.label: course for course in found}.values())
+    return tuple({history.label: history for history in found}.values())
 
 
-def crossings(course: Course, write: Level, read: Level, reading: Reading) -> Iterator[Crossing]:
+def crossings(
+    history: RangeHistory, write: Level, read: Level, acknowledgement: Acknowledgement
+) -> Iterator[Crossing]:
     """Every pair of epochs of one range, in the order in which the newer one is committed."""
-    if len(course.replicas) > MOST_REPLICAS:
+    if len(history.replicas) > MOST_REPLICAS:
         allowed = f"a range with at most {MOST_REPLICAS} old and new replicas"
-        raise BadInput("replicas", len(course.replicas), allowed)
-    masks = _datacenters(course)
+        raise BadInput("replicas", len(history.replicas), allowed)
+    masks = _datacenters(history)
     seen: set[Any] = set()
-    for newest, moment in enumerate(course.moments):
-        views = course.views(newest)
-        gates = _passed(course, newest)
-        last = len(views) - 1
+    ways = trails(history)
+    passed = _passed(ways)
+    for newest, trail in enumerate(ways):
+        last = len(trail.views) - 1
         for older in range(last, -1, -1):
-            told_by = gates if older < last else ()
+            told_by = passed[newest] if older < last else ()
             pairs = ((older, last), (last, older))[: 1 if older == last else 2]
-            for home in _homes(write, read, course, moment.view, masks):
+            for home in _homes(write, read, history, trail.newest.view, masks):
                 for reader, writer in pairs:
                     row = _crossing(
-                        course,
-                        (write, read, reading),
+                        history,
+                        trail,
+                        (write, read, acknowledgement),
                         masks,
                         home,
-                        (newest, reader, writer),
+                        (reader, writer),
                         told_by,
                         older,
                     )
@@ -257,13 +267,13 @@ def crossings(course: Course, write: Level, read: Level, reading: Reading) -> It
                         yield row
 
 
-def _datacenters(course: Course) -> tuple[int, ...]:
-    names = dict.fromkeys(course.dcs)
-    return tuple(sum(1 << i for i, dc in enumerate(course.dcs) if dc == name) for name in names)
+def _datacenters(history: RangeHistory) -> tuple[int, ...]:
+    names = dict.fromkeys(history.dcs)
+    return tuple(sum(1 << i for i, dc in enumerate(history.dcs) if dc == name) for name in names)
 
 
 def _homes(
-    write: Level, read: Level, course: Course, view: View, masks: tuple[int, ...]
+    write: Level, read: Level, history: RangeHistory, view: View, masks: tuple[int, ...]
 ) -> tuple[int, ...]:
     """The datacenters to count in: each that has replicas, for local levels; else just one."""
     if "LOCAL_QUORUM" not in (write, read):
@@ -271,49 +281,63 @@ def _homes(
     return tuple(home for home, mask in enumerate(masks) if mask & view.reads)
 
 
-def _passed(course: Course, newest: int) -> tuple[Gate, ...]:
-    """What had to be known, and by how many, for all the events up to this moment."""
-    path = course.moments[newest].path
-    found: list[Gate] = []
-    for at, to in pairwise(path):
-        step = next(step for step in course.moments[at].steps if step.to == to)
-        found += step.gates
-    return tuple(found)
+class Passed(Struct, frozen=True):
+    """``needed`` of ``replicas`` (a mask) know the epoch at ``index``."""
+
+    replicas: int
+    needed: int
+    index: int
+
+
+def _passed(ways: tuple[Trail, ...]) -> list[tuple[Passed, ...]]:
+    """What had to be known, and by how many, for all the events up to each trail.
+
+    Nobody's lag is bounded here: each trail has one way to it, and comes after that one.
+    """
+    passed: list[tuple[Passed, ...]] = [()] * len(ways)
+    for at, trail in enumerate(ways):
+        newest = len(trail.nodes) - 1
+        for edge, to in zip(trail.newest.edges, trail.leads, strict=True):
+            passed[to] = passed[at] + tuple(
+                Passed(condition.replicas, condition.needed, newest - condition.age)
+                for condition in edge.conditions
+                if isinstance(condition, MajorityKnows)
+            )
+    return passed
 
 
 def _crossing(
-    course: Course,
-    levels: tuple[Level, Level, Reading],
+    history: RangeHistory,
+    trail: Trail,
+    levels: tuple[Level, Level, Acknowledgement],
     masks: tuple[int, ...],
     home: int,
-    at: tuple[int, int, int],
-    gates: tuple[Gate, ...],
+    at: tuple[int, int],
+    told_by: tuple[Passed, ...],
     older: int,
 ) -> Crossing:
-    write, read, reading = levels
-    newest, reader, writer = at
-    views = course.views(newest)
-    live = ~course.moments[newest].down
+    write, read, acknowledgement = levels
+    reader, writer = at
+    views, live = trail.views, ~trail.newest.dead
     all_reads = smallest(read_quotas(read, views[reader], masks, home), live)
-    all_writes = smallest(write_quotas(write, views[writer], masks, home, reading), live)
-    reads = in_use(all_reads, gates, older) if reader == older else all_reads
-    writes = in_use(all_writes, gates, older) if writer == older else all_writes
+    all_writes = smallest(write_quotas(write, views[writer], masks, home, acknowledgement), live)
+    reads = in_use(all_reads, told_by, older) if reader == older else all_reads
+    writes = in_use(all_writes, told_by, older) if writer == older else all_writes
     missed, first = apart(reads, writes)
-    epochs = [course.moments[i].epoch for i in course.moments[newest].path]
     local = "LOCAL_QUORUM" in (write, read)
     return Crossing(
-        course.label,
+        history.label,
         write,
         read,
-        tuple(dict.fromkeys(course.dcs))[home] if local else "",
-        epochs[reader],
-        epochs[writer],
+        tuple(dict.fromkeys(history.dcs))[home] if local else "",
+        trail.first + reader,
+        trail.first + writer,
         len(reads),
         len(all_reads),
         len(writes),
         len(all_writes),
         missed,
-        None if first is None else (course.names(first[0]), course.names(first[1])),
+        None if first is None else (history.names(first[0]), history.names(first[1])),
     )
 
 
@@ -342,17 +366,17 @@ def _fewest(sets: Iterable[int]) -> set[int]:
     return set(kept)
 
 
-def in_use(quorums: tuple[int, ...], gates: tuple[Gate, ...], depth: int) -> tuple[int, ...]:
-    """The quorums whose members may all know nothing that came after ``depth``.
+def in_use(quorums: tuple[int, ...], told_by: tuple[Passed, ...], index: int) -> tuple[int, ...]:
+    """The quorums whose members may all know nothing that came after the epoch at ``index``.
 
-    A gate that was passed says that so many of its replicas know an epoch; where that is a later
-    one, enough of them must be outside the quorum.
+    A condition that held says that so many replicas know an epoch; where that is a later one,
+    enough of them must be outside the quorum.
     """
-    newer = [gate for gate in gates if gate.depth > depth]
+    newer = [told for told in told_by if told.index > index]
     return tuple(
         quorum
         for quorum in quorums
-        if all((gate.replicas & ~quorum).bit_count() >= gate.needed for gate in newer)
+        if all((told.replicas & ~quorum).bit_count() >= told.needed for told in newer)
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kit.engine.registry import Entry
+from kit.protocols.dataplane.former import FORMER
 from kit.protocols.dataplane.solo import REPLICAS, ReplicaParameters, replica
 from kit.protocols.storage.solo import Replica
 
@@ -12,4 +13,5 @@ ENTRY = Entry(
     parameters=ReplicaParameters,
     build=replica,
     safeguards=REPLICAS,
+    former=FORMER,
 )

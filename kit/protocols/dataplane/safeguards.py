@@ -1,10 +1,10 @@
 """The safeguards that only requests can judge, each with the smallest case that needs it.
 
 Ids, invariants and minimal traces are those of the project's requirements; where each one acts:
-*progress-barrier* in ``tcm.rules_barrier``, *epoch-exchange*, *membership-check* and
-*plan-recheck* in ``storage.rules_exchange``, *write-before-read* and *old-writer-stays* in the step
-table, *streams-before-switch*, *known-before-streams* and *stream-from-displaced* in
-``tcm.rules_streams``, *two-event-cancel* in ``tcm.rules_plan``.
+*progress-barrier* in ``tcm.rules.barrier``, *epoch-exchange*, *membership-check* and
+*plan-revalidation* in ``storage.rules.exchange``, *write-before-read* and *old-writer-stays* in the
+step table, *streams-before-switch*, *known-before-streams* and *stream-from-displaced* in
+``tcm.rules.streams``, *two-event-cancel* in ``tcm.rules.plan``.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         {"rf": 1},
     ),
     Safeguard(
-        "plan-recheck",
+        "plan-revalidation",
         "S-03",
-        "A plan is judged anew before success is answered",
+        "A plan is validated again before success is answered",
         ("INV-CL", "INV-VISIBLE"),
         {"rf": 1},
     ),

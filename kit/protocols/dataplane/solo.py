@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated
 
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from kit.engine.parameters import check_limits
 from kit.errors import BadInput
+from kit.protocols.dataplane.parameters import AcknowledgementName, ExchangeName, Retry
 from kit.protocols.dataplane.projection import busiest, project
 from kit.protocols.dataplane.safeguards import SAFEGUARDS
-from kit.protocols.storage.actions import Terms
-from kit.protocols.storage.rules.exchange import Exchange, Switches
-from kit.protocols.storage.rules.history import Course
-from kit.protocols.storage.rules.levels import Reading
-from kit.protocols.storage.rules.requests import parse_ask
+from kit.protocols.storage.actions import RequestOptions
+from kit.protocols.storage.rules.exchange import Switches
+from kit.protocols.storage.rules.history import RangeHistory
+from kit.protocols.storage.rules.requests import parse_request
 from kit.protocols.storage.solo import Coordinator, Replica
 from kit.protocols.tcm.model import Tcm
+from kit.protocols.tcm.parameter_types import Factor, FirstEpoch, NodeCount, Operations
 from kit.protocols.tcm.parameters import TcmParameters
 
 MOST_MESSAGES = 8
@@ -26,36 +31,41 @@ class SoloParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     Both models take them; they are those of the dataplane model.
     """
 
-    nodes: int = 3
-    rf: int = 3
-    operations: tuple[str, ...] = ()
-    epoch: int = 99
-    exchange: Exchange = "epoch"
+    nodes: NodeCount = 3
+    rf: Factor = 3
+    operations: Operations = ()
+    epoch: FirstEpoch = 99
+    exchange: ExchangeName = "epoch"
 
 
 class CoordinatorParameters(SoloParameters, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """``request`` is what the coordinator is asked, such as ``K1 write QUORUM``.
+    """The coordinator's request; the others are those of the dataplane model."""
 
-    The others are those of the dataplane model.
-    """
-
-    request: str = "K1 write QUORUM"
-    reading: Reading = "whole-group"
-    retry: bool = False
+    request: Annotated[
+        str,
+        Meta(
+            title="request",
+            description="what the coordinator is asked, such as `K1 write QUORUM`",
+            extra_json_schema={"written": True},
+        ),
+    ] = "K1 write QUORUM"
+    acknowledgement: AcknowledgementName = "union"
+    retry: Retry = False
 
 
 class ReplicaParameters(SoloParameters, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """``replica`` is the real replica's name; ``messages`` how many writes it may get.
+    """The real replica and its messages; the others are those of the dataplane model."""
 
-    None stands for the first that loses the range, else the first. The others are those of the
-    dataplane model.
-    """
+    replica: Annotated[
+        str | None,
+        Meta(description="the real one (null: the first that loses the range, else the first)"),
+    ] = None
+    messages: Annotated[
+        int, Meta(description="how many writes it may get", ge=1, le=MOST_MESSAGES)
+    ] = 3
 
-    replica: str | None = None
-    messages: int = 3
 
-
-def _course(given: SoloParameters) -> Course:
+def _history(given: SoloParameters) -> RangeHistory:
     tcm = Tcm(
         TcmParameters(
             nodes=given.nodes, rf=given.rf, operations=given.operations, epoch=given.epoch
@@ -70,12 +80,13 @@ def coordinator(given: CoordinatorParameters, off: tuple[str, ...] = ()) -> Coor
     Raises:
         BadInput: naming the parameter that is out of its limits.
     """
-    terms = Terms(Switches.of(given.exchange, off), given.reading, retry=given.retry)
-    course, ask = _course(given), parse_ask(given.request)
-    if ask.coordinator in course.replicas:
-        names = ", ".join(course.replicas)
-        raise BadInput("request", ask.coordinator, f"a coordinator that is none of {names}")
-    model = Coordinator(course, ask, terms)
+    options = RequestOptions(Switches.of(given.exchange, off), retry=given.retry)
+    history = replace(_history(given), acknowledgement=given.acknowledgement)
+    request = parse_request(given.request)
+    if request.coordinator in history.replicas:
+        names = ", ".join(history.replicas)
+        raise BadInput("request", request.coordinator, f"a coordinator that is none of {names}")
+    model = Coordinator(history, request, options)
     model.parameters, model.off = given, off
     model.safeguards = COORDINATORS
     return model
@@ -87,19 +98,18 @@ def replica(given: ReplicaParameters, off: tuple[str, ...] = ()) -> Replica:
     Raises:
         BadInput: naming the parameter that is out of its limits.
     """
-    course = _course(given)
-    if not 1 <= given.messages <= MOST_MESSAGES:
-        raise BadInput("messages", given.messages, f"a number from 1 to {MOST_MESSAGES}")
-    last = course.moments[-1].view.writes
-    losers = [name for i, name in enumerate(course.replicas) if not last >> i & 1]
-    name = given.replica or (losers or list(course.replicas))[0]
-    if name not in course.replicas:
-        raise BadInput("replica", name, "one of " + ", ".join(course.replicas))
-    model = Replica(course, name, Switches.of(given.exchange, off), given.messages)
+    history = _history(given)
+    check_limits(given)
+    last = history.epochs[-1].view.writes
+    losers = [name for i, name in enumerate(history.replicas) if not last >> i & 1]
+    name = given.replica or (losers or list(history.replicas))[0]
+    if name not in history.replicas:
+        raise BadInput("replica", name, "one of " + ", ".join(history.replicas))
+    model = Replica(history, name, Switches.of(given.exchange, off), given.messages)
     model.parameters, model.off = given, off
     model.safeguards = REPLICAS
     return model
 
 
-COORDINATORS = (_OWN["plan-recheck"],)
+COORDINATORS = (_OWN["plan-revalidation"],)
 REPLICAS = (_OWN["membership-check"],)

@@ -29,7 +29,7 @@ def _known(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
 
 def _groups(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
     keyspace = m.tcm.cluster.keyspaces[0].name
-    place = keyspace, m.course.left, m.course.right
+    place = keyspace, m.history.left, m.history.right
     for row in facts.epochs(m, moments[-1].state):
         yield run, row.epoch, *place, row.reads, row.writes
 

@@ -5,25 +5,23 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kit.protocols.storage.rules.exchange import Switches
-from kit.protocols.storage.rules.levels import Reading
 from kit.protocols.storage.rules.requests import Request
 
 NOT_COPIED, COPIED = -2, -1
 
 
-class Terms(Struct, frozen=True):
+class RequestOptions(Struct, frozen=True):
     """How requests are served.
 
     ``together``: clients do not wait for one another, only each coordinator for itself.
     ``timeouts``: a request may time out at any moment, not only when it is stuck. ``repair``: a
     read writes what it found to the replicas it asked. ``retry``: a request whose plan went stale
-    is sent anew. ``ring_delay``: how many ticks an event waits after the one before it, where
+    is sent again. ``ring_delay``: how many ticks an event waits after the one before it, where
     nothing but that wait guards it (0: no clock). ``crashes`` is a budget; ``cleaning`` and
     ``collecting`` add those actions.
     """
 
     switches: Switches = Switches()
-    reading: Reading = "whole-group"
     together: bool = False
     timeouts: bool = False
     repair: bool = False
@@ -37,10 +35,10 @@ class Terms(Struct, frozen=True):
 class StorageState(Struct, frozen=True, cache_hash=True):
     """What is committed, who knows it, who holds what, and where each request stands.
 
-    ``at`` is the moment of the course that is committed; ``known`` the depth each replica has
-    applied, then each coordinator's; ``cells`` a cell a replica. ``copies`` holds, for each copy
-    of the present moment, -2 (not begun), -1 (landed) or the cell on its way. ``down`` and
-    ``cleaned`` are masks of replicas; ``waited`` counts the ticks since the last event.
+    ``at`` is the number of the trail that is committed; ``known`` the index of the epoch that each
+    replica has applied, then each coordinator's; ``cells`` a cell per replica. ``copies`` holds,
+    for each copy of the present epoch, -2 (not begun), -1 (landed) or the cell on its way. ``down``
+    and ``cleaned`` are masks of replicas; ``waited`` counts the ticks since the last event.
     """
 
     at: int
@@ -55,7 +53,7 @@ class StorageState(Struct, frozen=True, cache_hash=True):
 
 
 class Commit(Struct, frozen=True, tag="commit"):
-    """The next event of the course is committed; ``verb`` names it."""
+    """The next event of the history is committed; ``verb`` names it."""
 
     verb: str
 
@@ -95,7 +93,7 @@ class Serve(Struct, frozen=True, tag="serve"):
 
 
 class Finish(Struct, frozen=True, tag="finish"):
-    """The coordinator has enough answers, judges its plan anew, and answers the client."""
+    """The coordinator has enough answers, validates its plan again, and answers the client."""
 
     request: int
 
@@ -116,13 +114,13 @@ class Tick(Struct, frozen=True, tag="tick"):
     """Some time passes."""
 
 
-class Clean(Struct, frozen=True, tag="clean"):
+class Cleanup(Struct, frozen=True, tag="cleanup"):
     """A replica that lost the range removes what is left of it on its disk."""
 
     replica: str
 
 
-class Collect(Struct, frozen=True, tag="collect"):
+class CollectTombstones(Struct, frozen=True, tag="collect-tombstones"):
     """A replica forgets a tombstone whose time is over."""
 
     replica: str

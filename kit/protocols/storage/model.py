@@ -1,4 +1,4 @@
-"""Requests on one data range: plan, send, answer, judge anew, answer the client.
+"""Requests on one data range: plan, send, answer, validate the plan again, answer the client.
 
 Grain: a message reaches a replica and its answer the coordinator in one step; what was sent stays
 on its way until it arrives, also after the client has its answer. A coordinator may know any epoch
@@ -17,30 +17,32 @@ from kit.engine.model import Rule
 from kit.errors import Refusal
 from kit.protocols.storage.actions import (
     NOT_COPIED,
-    Clean,
-    Collect,
+    Cleanup,
+    CollectTombstones,
     Commit,
     Crash,
     Fetch,
     Finish,
     Land,
     Learn,
+    RequestOptions,
     Serve,
     Start,
     StorageState,
-    Terms,
     Tick,
     TimeOut,
 )
-from kit.protocols.storage.range_model import Stage, down, put
+from kit.protocols.storage.range_model import RangeModel, down, put
+from kit.protocols.storage.rules.admission import admits
 from kit.protocols.storage.rules.cells import NOTHING, newest, tombstone, written
-from kit.protocols.storage.rules.exchange import Answer, counted, heard, lapses, receive, sent
-from kit.protocols.storage.rules.history import Course, View
+from kit.protocols.storage.rules.exchange import Answer, counted, heard, invalidates, receive, sent
+from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.levels import Quota, enough, read_quotas, write_quotas
-from kit.protocols.storage.rules.requests import DONE, FAILED, OPEN, WAITING, Ask, Request
+from kit.protocols.storage.rules.requests import DONE, FAILED, OPEN, WAITING, ClientRequest, Request
+from kit.protocols.storage.rules.view import View
 
 
-class Storage(Stage):
+class Storage(RangeModel):
     """Requests on one data range."""
 
     name = "storage"
@@ -56,19 +58,26 @@ class Storage(Stage):
         | TimeOut
         | Tick
         | Crash
-        | Clean
-        | Collect
+        | Cleanup
+        | CollectTombstones
     )
 
-    def __init__(self, course: Course, asks: tuple[Ask, ...], terms: Terms) -> None:
-        """Requests ``asks`` on the range of ``course``, served on these ``terms``."""
-        super().__init__(course, asks, terms)
-        self.datacenters = tuple(dict.fromkeys(course.dcs))
+    def __init__(
+        self, history: RangeHistory, workload: tuple[ClientRequest, ...], options: RequestOptions
+    ) -> None:
+        """The requests of ``workload`` on the range of ``history``, served with these options.
+
+        Raises:
+            BadInput: when the history has too many ways.
+        """
+        super().__init__(history, workload, options)
+        self.datacenters = tuple(dict.fromkeys(history.dcs))
         self.dcs = tuple(
-            sum(1 << i for i, dc in enumerate(course.dcs) if dc == name)
+            sum(1 << i for i, dc in enumerate(history.dcs) if dc == name)
             for name in self.datacenters
         )
-        first = self.course.moments[0].view.reads
+        self._revalidates = options.switches.revalidation and history.admission == "epoch-exchange"
+        first = history.epochs[0].view.reads
         self.factors = tuple((first & dc).bit_count() for dc in self.dcs if first & dc)
         self._wanted = lru_cache(None)(self._quotas)
         self._short = lru_cache(None)(self._too_few)
@@ -77,7 +86,7 @@ class Storage(Stage):
             Rule(Serve, "message", self._messages, self._may_serve, self._serve),
             Rule(Finish, "request", self._finishing, self._may_finish, self._finish),
             Rule(TimeOut, "request", self._failing, self._may_time_out, self._time_out),
-            Rule(Commit, "commit", self._steps, self._may_commit, self._commit),
+            Rule(Commit, "commit", self._events, self._may_commit, self._commit),
             Rule(Learn, "apply", self._laggards, self._may_learn, self._learn),
             Rule(Fetch, "stream", self._unread, self._may_fetch, self._fetch),
             Rule(Land, "stream", self._on_the_way, self._may_land, self._land),
@@ -85,52 +94,53 @@ class Storage(Stage):
         )
 
     def _rare(self) -> Iterator[tuple[Rule[StorageState, Any], bool]]:
-        """What happens only where the terms have it."""
+        """What happens only where the options have it."""
+        options = self.request_options
         crash = Rule(Crash, "crash", self._upright, self._may_crash, self._crash)
-        clean = Rule(Clean, "clean", self._left_over, self._may_clean, self._clean)
-        marks = Rule(Collect, "clean", self._marks, self._may_collect, self._collect)
-        yield Rule(Tick, "time", self._ticks, self._may_tick, self._tick), self.terms.ring_delay > 0
-        yield crash, self.terms.crashes > 0
-        yield clean, self.terms.cleaning
-        yield marks, self.terms.collecting
+        clean = Rule(Cleanup, "clean", self._left_over, self._may_clean, self._clean)
+        marks = Rule(CollectTombstones, "clean", self._marks, self._may_collect, self._collect)
+        yield Rule(Tick, "time", self._ticks, self._may_tick, self._tick), options.ring_delay > 0
+        yield crash, options.crashes > 0
+        yield clean, options.cleaning
+        yield marks, options.collecting
 
     def start(self) -> StorageState:
         """The range at rest, nothing stored, nothing asked."""
-        first = self.course.moments[0]
+        first = self.history.epochs[0]
         return StorageState(
             0,
             (0,) * len(self.nodes),
             (NOTHING,) * self.replicas,
             (NOT_COPIED,) * len(first.copies),
-            (Request(),) * len(self.asks),
-            first.down,
-            ~first.view.writes & ((1 << self.replicas) - 1) if self.terms.cleaning else 0,
+            (Request(),) * len(self.workload),
+            first.dead,
+            ~first.view.writes & ((1 << self.replicas) - 1) if self.request_options.cleaning else 0,
         )
 
     # -- what a request needs ---------------------------------------------------------------------
 
     def _quotas(self, number: int, view: View) -> tuple[Quota, ...]:
-        ask = self.asks[number]
+        ask = self.workload[number]
         home = self.home(number)
         if ask.writes:
-            return write_quotas(ask.level, view, self.dcs, home, self.terms.reading)
+            return write_quotas(ask.level, view, self.dcs, home, self.history.acknowledgement)
         return read_quotas(ask.level, view, self.dcs, home)
 
     def home(self, number: int) -> int:
         """The datacenter of a request's coordinator, by number."""
-        dc = self.asks[number].dc
+        dc = self.workload[number].dc
         return 0 if dc is None else self.datacenters.index(dc)
 
     def title_of(self, number: int) -> str:
         """A request as people speak of it: ``write 1``, the second of all ``read 2``."""
-        return f"{self.asks[number].kind} {number + 1}"
+        return f"{self.workload[number].kind} {number + 1}"
 
-    def wanted(self, s: StorageState, number: int, depth: int) -> tuple[Quota, ...]:
-        """What a request's level needs by the metadata at ``depth``."""
-        return self._wanted(number, self._views[s.at][depth])
+    def wanted(self, s: StorageState, number: int, index: int) -> tuple[Quota, ...]:
+        """What a request's level needs by the metadata at ``index``."""
+        return self._wanted(number, self._views[s.at][index])
 
     def _knows(self, s: StorageState, number: int) -> int:
-        return s.known[self.code[self.asks[number].coordinator]]
+        return s.known[self.code[self.workload[number].coordinator]]
 
     # -- requests ---------------------------------------------------------------------------------
 
@@ -138,36 +148,36 @@ class Storage(Stage):
         for number, request in enumerate(s.requests):
             if request.phase == WAITING:
                 if self._turn(s, number):
-                    for depth in range(self._knows(s, number), len(self._views[s.at])):
-                        yield Start(number, self.epoch(depth))
-                if not self.terms.together:
+                    for index in range(self._knows(s, number), len(self._views[s.at])):
+                        yield Start(number, self.epoch(s, index))
+                if not self.request_options.together:
                     return
 
     def _turn(self, s: StorageState, number: int) -> bool:
         """Whether everything that this request waits for is answered."""
-        own = self.asks[number].coordinator
+        own = self.workload[number].coordinator
         return all(
             request.phase in (DONE, FAILED)
             for earlier, request in enumerate(s.requests[:number])
-            if not self.terms.together or self.asks[earlier].coordinator == own
+            if not self.request_options.together or self.workload[earlier].coordinator == own
         )
 
     def _may_start(self, s: StorageState, action: Start) -> Refusal | None:
         return None
 
     def _start(self, s: StorageState, action: Start) -> StorageState:
-        depth = action.epoch - self.epoch(0)
-        write = self.asks[action.request].writes
-        group = self._views[s.at][depth].group(write)
-        stamp = 1 + sum(request.stamp > 0 for request in s.requests) if write else 0
-        return self._with(s, action.request, Request(OPEN, depth, depth, group, stamp=stamp))
+        index = self.index(s, action.epoch)
+        write = self.workload[action.request].writes
+        group = self._views[s.at][index].group(write)
+        mark = 1 + sum(request.timestamp > 0 for request in s.requests) if write else 0
+        return self._with(s, action.request, Request(OPEN, index, index, group, timestamp=mark))
 
     def _messages(self, s: StorageState) -> Iterator[Serve]:
-        names = self.course.replicas
+        names = self.history.replicas
         for number, request in enumerate(s.requests):
-            if request.asked:
+            if request.in_flight:
                 for i in range(self.replicas):
-                    if request.asked >> i & 1:
+                    if request.in_flight >> i & 1:
                         yield Serve(number, names[i])
 
     def _may_serve(self, s: StorageState, action: Serve) -> Refusal | None:
@@ -178,19 +188,22 @@ class Storage(Stage):
     def answer(self, s: StorageState, action: Serve) -> Answer:
         """What the replica makes of the message."""
         i, number = self.code[action.replica], action.request
-        views = self._views[s.at]
-        epoch = sent(views, s.requests[number].epoch, self.terms.switches)
-        write = self.asks[number].writes
-        return receive(views, i, s.known[i], epoch, write, self.terms.switches)
+        views, request = self._views[s.at], s.requests[number]
+        if self.history.admission != "epoch-exchange":
+            ok = admits(self.history.admission, views, s.known[i], request.epoch)
+            return Answer("ok" if ok else "stale", s.known[i])
+        epoch = sent(views, request.epoch, self.request_options.switches)
+        write = self.workload[number].writes
+        return receive(views, i, s.known[i], epoch, write, self.request_options.switches)
 
     def _serve(self, s: StorageState, action: Serve) -> StorageState:
         i, number = self.code[action.replica], action.request
         answer = self.answer(s, action)
         request, cells = s.requests[number], s.cells
         ok = answer.verdict == "ok"
-        if ok and self.asks[number].writes:
+        if ok and self.workload[number].writes:
             cells = put(cells, i, newest(cells[i], self.mutation(s, number)))
-        seen = cells[i] if ok and not self.asks[number].writes else NOTHING
+        seen = cells[i] if ok and not self.workload[number].writes else NOTHING
         request = self.answered(s, number, i, answer, seen)
         s = replace(s, cells=cells, requests=put(s.requests, number, request))
         return s if answer.known == s.known[i] else self.learned(s, i, answer.known)
@@ -201,42 +214,46 @@ class Storage(Stage):
         When the client has its answer already, nobody listens any more.
         """
         request = s.requests[number]
-        asked = request.asked & ~(1 << i)
+        in_flight = request.in_flight & ~(1 << i)
         if request.phase != OPEN:
-            return replace(request, asked=asked)
-        request = self.informed(s, number, heard(request.now, answer, self.terms.switches))
-        own, lapsed = (answer.verdict == "ok") << i, request.lapsed
-        if own and request.now > answer.known:
-            since = range(answer.known, request.now + 1)
-            lapsed |= lapses(self._views[s.at], since, own, self.asks[number].writes)
+            return replace(request, in_flight=in_flight)
+        now = heard(request.coordinator_epoch, answer, self.request_options.switches)
+        request = self.informed(s, number, now)
+        own, gone = (answer.verdict == "ok") << i, request.invalidated
+        if own and now > answer.known:
+            since = range(answer.known, now + 1)
+            gone |= invalidates(self._views[s.at], since, own, self.workload[number].writes)
         return replace(
             request,
-            asked=asked,
+            in_flight=in_flight,
             acked=request.acked | own,
-            best=newest(request.best, seen),
-            lapsed=lapsed,
+            newest_seen=newest(request.newest_seen, seen),
+            invalidated=gone,
         )
 
     def mutation(self, s: StorageState, number: int) -> int:
         """The cell that a write or deletion leaves."""
-        stamp = s.requests[number].stamp
-        return tombstone(stamp) if self.asks[number].kind == "delete" else written(stamp)
+        mark = s.requests[number].timestamp
+        return tombstone(mark) if self.workload[number].kind == "delete" else written(mark)
 
     def _open(self, s: StorageState) -> Iterator[int]:
         return (n for n, request in enumerate(s.requests) if request.phase == OPEN)
 
     def valid(self, s: StorageState, number: int) -> int:
-        """The answers that count when the plan is judged anew (a mask)."""
+        """The answers that count when the plan is validated again (a mask)."""
         request = s.requests[number]
-        if not self.terms.switches.recheck:
+        if not self._revalidates:
             return request.acked
-        write = self.asks[number].writes
-        return counted(self._views[s.at], request.now, request.acked, write) & ~request.lapsed
+        write = self.workload[number].writes
+        return (
+            counted(self._views[s.at], request.coordinator_epoch, request.acked, write)
+            & ~request.invalidated
+        )
 
-    def plan_depth(self, s: StorageState, number: int) -> int:
-        """The epoch, as a depth, by which a request's answers are judged."""
+    def judged_by(self, s: StorageState, number: int) -> int:
+        """The index of the epoch by which a request's answers are judged."""
         request = s.requests[number]
-        return request.now if self.terms.switches.recheck else request.epoch
+        return request.coordinator_epoch if self._revalidates else request.epoch
 
     def satisfied(self, s: StorageState, number: int) -> bool:
         """Whether the plan, as it was sent, has its answers."""
@@ -251,31 +268,37 @@ class Storage(Stage):
             return None
         request = s.requests[action.request]
         wanted = self.wanted(s, action.request, request.epoch)
-        return self._short(action.request, wanted, request.acked, request.asked)
+        return self._short(action.request, wanted, request.acked, request.in_flight)
 
-    def _too_few(self, number: int, wanted: tuple[Quota, ...], acked: int, asked: int) -> Refusal:
+    def _too_few(
+        self, number: int, wanted: tuple[Quota, ...], acked: int, in_flight: int
+    ) -> Refusal:
         return Refusal(
-            f"too few answers for {self.asks[number].level}",
+            f"too few answers for {self.workload[number].level}",
             tuple(self._quota_text(quota, acked) for quota in wanted),
-            self.course.names(asked),
+            self.history.names(in_flight),
         )
 
     def _quota_text(self, quota: Quota, acked: int) -> str:
-        group = ", ".join(self.course.names(quota.replicas))
-        has = ", ".join(self.course.names(quota.replicas & acked)) or "nobody"
+        group = ", ".join(self.history.names(quota.replicas))
+        has = ", ".join(self.history.names(quota.replicas & acked)) or "nobody"
         return f"{quota.needed} of {group}; answered: {has}"
 
     def success(self, s: StorageState, number: int) -> bool:
         """Whether the plan still holds by the metadata that the coordinator knows now."""
-        wanted = self.wanted(s, number, self.plan_depth(s, number))
+        wanted = self.wanted(s, number, self.judged_by(s, number))
         return enough(wanted, self.valid(s, number))
 
     def _finish(self, s: StorageState, action: Finish) -> StorageState:
         number = action.request
         request = s.requests[number]
         if not self.success(s, number):
-            return self._retried(s, number) if self.terms.retry else self._closed(s, number, FAILED)
-        if self.terms.repair and not self.asks[number].writes:
+            return (
+                self._retried(s, number)
+                if self.request_options.retry
+                else self._closed(s, number, FAILED)
+            )
+        if self.request_options.repair and not self.workload[number].writes:
             s = replace(s, cells=self._repaired(s, request))
         return self._closed(s, number, DONE)
 
@@ -283,19 +306,25 @@ class Storage(Stage):
         """What was found is written to those that answered, as far as they still take writes."""
         views = self._views[s.at]
         return tuple(
-            newest(cell, request.best)
+            newest(cell, request.newest_seen)
             if (request.acked & views[s.known[i]].writes & ~s.down) >> i & 1
             else cell
             for i, cell in enumerate(s.cells)
         )
 
     def _retried(self, s: StorageState, number: int) -> StorageState:
-        """The plan is made anew, by what is known now, and sent to those who have not done it."""
+        """The plan is made again, by what is known now, and sent to those who have not done it."""
         request = s.requests[number]
-        group = self._views[s.at][request.now].group(self.asks[number].writes)
+        group = self._views[s.at][request.coordinator_epoch].group(self.workload[number].writes)
         kept = self.valid(s, number) & group
-        anew = replace(request, epoch=request.now, asked=group & ~kept, acked=kept, lapsed=0)
-        return self._with(s, number, anew)
+        again = replace(
+            request,
+            epoch=request.coordinator_epoch,
+            in_flight=group & ~kept,
+            acked=kept,
+            invalidated=0,
+        )
+        return self._with(s, number, again)
 
     def _failing(self, s: StorageState) -> Iterator[TimeOut]:
         return (TimeOut(number) for number in self._open(s))
@@ -303,7 +332,7 @@ class Storage(Stage):
     def _may_time_out(self, s: StorageState, action: TimeOut) -> Refusal | None:
         if self.satisfied(s, action.request):
             return Refusal("it has its answers")
-        if self.terms.timeouts or not s.requests[action.request].asked & ~s.down:
+        if self.request_options.timeouts or not s.requests[action.request].in_flight & ~s.down:
             return None
         return Refusal("answers are still on their way")
 
@@ -312,16 +341,16 @@ class Storage(Stage):
 
     def _closed(self, s: StorageState, number: int, phase: int) -> StorageState:
         """The client has its answer; messages of a mutation that are on their way stay so."""
-        request, ask = s.requests[number], self.asks[number]
-        left = request.asked if ask.writes else 0
-        best = request.best if phase == DONE else NOTHING
+        request, ask = s.requests[number], self.workload[number]
+        left = request.in_flight if ask.writes else 0
+        seen = request.newest_seen if phase == DONE else NOTHING
         # Whatever nobody will ask for again is forgotten, so that a search need not tell it apart.
         epoch = request.epoch if left else 0
-        closed = Request(phase, epoch, 0, left, 0, best, request.stamp)
-        later = any(other.coordinator == ask.coordinator for other in self.asks[number + 1 :])
+        closed = Request(phase, epoch, 0, left, 0, seen, request.timestamp)
+        later = any(other.coordinator == ask.coordinator for other in self.workload[number + 1 :])
         if later:
             code = self.code[ask.coordinator]
-            s = replace(s, known=put(s.known, code, request.now))
+            s = replace(s, known=put(s.known, code, request.coordinator_epoch))
         return self._with(s, number, closed)
 
     def _with(self, s: StorageState, number: int, request: Request) -> StorageState:

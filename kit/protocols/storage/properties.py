@@ -17,8 +17,8 @@ from kit.protocols.storage.linearizability import NEVER, Operation, linearizable
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, timestamp, value
 from kit.protocols.storage.rules.exchange import counted
-from kit.protocols.storage.rules.history import mask_of
 from kit.protocols.storage.rules.levels import enough, promised, read_quotas
+from kit.protocols.storage.rules.masks import mask_of
 from kit.protocols.storage.rules.requests import DONE, OPEN
 
 Memory = tuple[tuple[int, ...], str]
@@ -31,6 +31,7 @@ def properties(model: Storage, *, streaming: bool = True) -> tuple[Property, ...
     Without ``streaming``, what the new group holds is not judged at the switch: a search then goes
     on until a client misses something.
     """
+    exchanged = model.history.admission == "epoch-exchange"
     return (
         step(
             "consistency-level",
@@ -39,6 +40,16 @@ def properties(model: Storage, *, streaming: bool = True) -> tuple[Property, ...
             "INV-CL",
             on=(Finish,),
         ),
+        *(_of_members(model) * exchanged),
+        *((_of_streaming(model),) * streaming),
+        sometimes("answered", "A request succeeds", _answered),
+        sometimes("moved", "Reads have moved", partial(_moved, model)),
+    )
+
+
+def _of_members(model: Storage) -> tuple[Property, ...]:
+    """Where epochs are exchanged, members alone serve; other rules admit by the epoch alone."""
+    return (
         step(
             "owners-store",
             "Only a write replica stores a write",
@@ -53,20 +64,16 @@ def properties(model: Storage, *, streaming: bool = True) -> tuple[Property, ...
             "INV-OWN",
             on=(Serve,),
         ),
-        *(
-            (
-                step(
-                    "streamed",
-                    "At the read switch the new group holds every acknowledged write",
-                    partial(_streamed, model),
-                    "INV-STREAM",
-                    on=(Commit,),
-                ),
-            )
-            * streaming
-        ),
-        sometimes("answered", "A request succeeds", _answered),
-        sometimes("moved", "Reads have moved", partial(_moved, model)),
+    )
+
+
+def _of_streaming(model: Storage) -> Property:
+    return step(
+        "streamed",
+        "At the read switch the new group holds every acknowledged write",
+        partial(_streamed, model),
+        "INV-STREAM",
+        on=(Commit,),
     )
 
 
@@ -81,13 +88,13 @@ def monitors(model: Storage) -> tuple[Monitor, ...]:
             deleted=False,
         )
     ]
-    if any(ask.kind == "delete" for ask in model.asks):
+    if any(ask.kind == "delete" for ask in model.workload):
         found.append(
             promises.monitor(
                 "no-resurrection", "What was deleted does not come back", "INV-NORES", deleted=True
             )
         )
-    if model.terms.together:
+    if model.request_options.together:
         found.append(_Order(model).monitor())
     return tuple(found)
 
@@ -103,14 +110,17 @@ def level_kept(
         return None
     number = action.request
     request = before.requests[number]
-    ask = model.asks[number]
-    valid = counted(model.views(before), request.now, request.acked, ask.writes)
-    if enough(model.wanted(before, number, request.now), valid):
+    ask = model.workload[number]
+    # Where replicas do not exchange epochs, a plan holds as long as they admit it.
+    exchanged = model.history.admission == "epoch-exchange"
+    index = request.coordinator_epoch if exchanged else request.epoch
+    valid = counted(model.views(before), index, request.acked, ask.writes)
+    if enough(model.wanted(before, number, index), valid):
         return None
-    counted_now = ", ".join(model.course.names(valid)) or "nobody"
+    counted_now = ", ".join(model.history.names(valid)) or "nobody"
     return (
-        f"{model.title_of(number)} succeeds with {', '.join(model.course.names(request.acked))}, "
-        f"but {ask.coordinator} knows epoch {model.epoch(request.now)}, "
+        f"{model.title_of(number)} succeeds with {', '.join(model.history.names(request.acked))}, "
+        f"but {ask.coordinator} knows epoch {model.epoch(before, request.coordinator_epoch)}, "
         f"by which {counted_now} is not {ask.level}"
     )
 
@@ -121,12 +131,12 @@ def _owner_stores(
     """Whoever stores a write is a write replica at its own epoch, or at a later one."""
     if not isinstance(action, Serve | Finish) or before.cells == after.cells:
         return None
-    for i, name in enumerate(model.course.replicas):
+    for i, name in enumerate(model.history.replicas):
         if before.cells[i] == after.cells[i]:
             continue
         if not any(view.writes >> i & 1 for view in model.views(before)[after.known[i] :]):
             return (
-                f"{name}, at epoch {model.epoch(after.known[i])}, stores what "
+                f"{name}, at epoch {model.epoch(after, after.known[i])}, stores what "
                 f"{model.title_of(action.request)} brings but is no write replica any more"
             )
     return None
@@ -136,7 +146,7 @@ def _owner_serves(
     model: Storage, before: StorageState, action: Any, after: StorageState
 ) -> str | None:
     """Whoever serves a read is a read replica at its own epoch, or at a later one."""
-    if not isinstance(action, Serve) or model.asks[action.request].writes:
+    if not isinstance(action, Serve) or model.workload[action.request].writes:
         return None
     i, number = model.code[action.replica], action.request
     if not (after.requests[number].acked & ~before.requests[number].acked) >> i & 1:
@@ -144,41 +154,41 @@ def _owner_serves(
     if any(view.reads >> i & 1 for view in model.views(before)[after.known[i] :]):
         return None
     return (
-        f"{action.replica}, at epoch {model.epoch(after.known[i])}, serves "
+        f"{action.replica}, at epoch {model.epoch(after, after.known[i])}, serves "
         f"{model.title_of(number)} but is no read replica any more"
     )
 
 
 def _streamed(model: Storage, before: StorageState, action: Any, after: StorageState) -> str | None:
     """No read set of the new group can miss what a client was promised."""
-    if not isinstance(action, Commit) or not model.step(before, action).switches:
+    if not isinstance(action, Commit) or not model.edge(before, action).switches:
         return None
     view = model.views(after)[-1]
-    for number, ask in enumerate(model.asks):
+    for number, ask in enumerate(model.workload):
         request = before.requests[number]
         if not ask.writes or request.phase != DONE or not _promises_quorum(model, number):
             continue
-        collected = _deleted_since(model, before, request.stamp)
+        collected = _deleted_since(model, before, request.timestamp)
         lacking = mask_of(
             i
             for i, cell in enumerate(before.cells)
-            if timestamp(cell) < request.stamp and not (collected and cell == NOTHING)
+            if timestamp(cell) < request.timestamp and not (collected and cell == NOTHING)
         )
         if enough(read_quotas("QUORUM", view, model.dcs, 0), lacking):
-            names = ", ".join(model.course.names(lacking & view.reads))
+            names = ", ".join(model.history.names(lacking & view.reads))
             return f"reads go to replicas without {model.title_of(number)}: {names}"
     return None
 
 
 def _promises_quorum(model: Storage, number: int) -> bool:
-    return promised(model.asks[number].level, "QUORUM", True, model.factors)
+    return promised(model.workload[number].level, "QUORUM", True, model.factors)
 
 
-def _deleted_since(model: Storage, s: StorageState, stamp: int) -> bool:
+def _deleted_since(model: Storage, s: StorageState, mark: int) -> bool:
     """Whether nothing may be what is left of a mutation: it deletes, or is deleted later."""
     return any(
-        ask.kind == "delete" and request.stamp >= stamp
-        for ask, request in zip(model.asks, s.requests, strict=True)
+        ask.kind == "delete" and request.timestamp >= mark
+        for ask, request in zip(model.workload, s.requests, strict=True)
     )
 
 
@@ -188,7 +198,7 @@ def _answered(s: StorageState) -> bool:
 
 def _moved(model: Storage, s: StorageState) -> bool:
     views = model.views(s)
-    return views[-1].reads != views[0].reads
+    return views[-1].reads != model.history.epochs[0].view.reads
 
 
 # -- monitors -------------------------------------------------------------------------------------
@@ -200,13 +210,13 @@ class _Promises:
     def __init__(self, model: Storage) -> None:
         self.model = model
         self.kept = tuple(
-            tuple(self._kept(write, read) for write in range(len(model.asks)))
-            for read in range(len(model.asks))
+            tuple(self._kept(write, read) for write in range(len(model.workload)))
+            for read in range(len(model.workload))
         )
 
     def _kept(self, write: int, read: int) -> bool:
         """Whether the levels of the two requests promise that the read sees the write."""
-        ours, theirs = self.model.asks[write], self.model.asks[read]
+        ours, theirs = self.model.workload[write], self.model.workload[read]
         if not ours.writes or theirs.writes:
             return False
         same = self.model.home(write) == self.model.home(read)
@@ -226,13 +236,13 @@ class _Promises:
 
     def begin(self) -> Memory:
         """Nothing is promised yet."""
-        return (0,) * len(self.model.asks), ""
+        return (0,) * len(self.model.workload), ""
 
     def step(
         self, deleted: bool, memory: Memory, before: StorageState, action: Any, after: StorageState
     ) -> Memory:
         """A read that starts is promised what is acknowledged by now; one that ends is judged."""
-        if not isinstance(action, Start | Finish) or self.model.asks[action.request].writes:
+        if not isinstance(action, Start | Finish) or self.model.workload[action.request].writes:
             return memory
         number, (masks, witness) = action.request, memory
         if isinstance(action, Start):
@@ -251,19 +261,19 @@ class _Promises:
         owed = [n for n in range(len(requests)) if mask >> n & 1 and self.kept[read][n]]
         if not owed:
             return ""
-        newest = max(owed, key=lambda n: requests[n].stamp)
-        best, stamp = requests[read].best, requests[newest].stamp
-        if (model.asks[newest].kind == "delete") != deleted:
+        newest = max(owed, key=lambda n: requests[n].timestamp)
+        seen, mark = requests[read].newest_seen, requests[newest].timestamp
+        if (model.workload[newest].kind == "delete") != deleted:
             return ""
         if deleted:
-            bad = value(best) != NOTHING and timestamp(best) < stamp
+            bad = value(seen) != NOTHING and timestamp(seen) < mark
         else:
-            gone = best == NOTHING and _deleted_since(model, before, stamp)
-            bad = timestamp(best) < stamp and not gone
+            gone = seen == NOTHING and _deleted_since(model, before, mark)
+            bad = timestamp(seen) < mark and not gone
         if not bad:
             return ""
-        asked = ", ".join(model.course.names(requests[read].acked))
-        epoch = model.epoch(requests[read].now)
+        asked = ", ".join(model.history.names(requests[read].acked))
+        epoch = model.epoch(before, requests[read].coordinator_epoch)
         harm = "still finds what" if deleted else "misses"
         return (
             f"{model.title_of(read)}, answered by {asked} and judged at epoch {epoch}, {harm} "
@@ -276,7 +286,7 @@ class _Order:
 
     def __init__(self, model: Storage) -> None:
         self.model = model
-        self.judged = len({ask.level for ask in model.asks} - {"QUORUM", "ALL"}) == 0
+        self.judged = len({ask.level for ask in model.workload} - {"QUORUM", "ALL"}) == 0
 
     def monitor(self) -> Monitor:
         """The monitor for one order of all requests."""
@@ -304,8 +314,8 @@ class _Order:
             return memory
         if request.phase != DONE:  # a read that failed promises nothing, a write may still happen
             return events, witness
-        mutation = self.model.asks[number].writes
-        events = (*events, (False, number, 0 if mutation else value(request.best)))
+        mutation = self.model.workload[number].writes
+        events = (*events, (False, number, 0 if mutation else value(request.newest_seen)))
         if not mutation and not linearizable(self._operations(events, after)):
             witness = f"{self.model.title_of(number)} fits into no order with what others saw"
         return events, witness
@@ -319,7 +329,7 @@ class _Order:
         }
         found = []
         for number, at in began.items():
-            ask = self.model.asks[number]
+            ask = self.model.workload[number]
             end, seen = ended.get(number, (NEVER, 0))
             if ask.writes:
                 cell = self.model.mutation(s, number)

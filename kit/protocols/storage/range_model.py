@@ -17,113 +17,177 @@ from kit.errors import Refusal
 from kit.protocols.storage.actions import (
     COPIED,
     NOT_COPIED,
-    Clean,
-    Collect,
+    Cleanup,
+    CollectTombstones,
     Commit,
     Crash,
     Fetch,
     Land,
     Learn,
+    RequestOptions,
     StorageState,
-    Terms,
     Tick,
 )
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, newest, timestamp
-from kit.protocols.storage.rules.exchange import counted, lapses
-from kit.protocols.storage.rules.history import Copy, Course, Gate, Moment, Step, View, members
-from kit.protocols.storage.rules.requests import OPEN, Ask, Request
+from kit.protocols.storage.rules.conditions import AllKnow, Condition, NothingBelow, SessionClosed
+from kit.protocols.storage.rules.exchange import counted, invalidates
+from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
+from kit.protocols.storage.rules.masks import members
+from kit.protocols.storage.rules.requests import OPEN, ClientRequest, Request
+from kit.protocols.storage.rules.trails import trails
+from kit.protocols.storage.rules.view import View
 
 
-class Stage(Model[StorageState, Any]):
-    """A data range on its way through a course, and the nodes that take part."""
+class RangeModel(Model[StorageState, Any]):
+    """A data range on its way through a history, and the nodes that take part."""
 
     State = StorageState
 
-    def __init__(self, course: Course, asks: tuple[Ask, ...], terms: Terms) -> None:
-        """The range of ``course``, with the coordinators of ``asks``."""
-        self.course, self.asks, self.terms = course, asks, terms
-        self.coordinators = tuple(dict.fromkeys(ask.coordinator for ask in asks))
-        self.nodes = (*course.replicas, *self.coordinators)
-        self.code = {name: i for i, name in enumerate(self.nodes)}
-        self.replicas = len(course.replicas)
-        self._blocked = lru_cache(None)(self._at_the_barrier)
-        self._views = tuple(course.views(at) for at in range(len(course.moments)))
+    def __init__(
+        self, history: RangeHistory, workload: tuple[ClientRequest, ...], options: RequestOptions
+    ) -> None:
+        """The range of ``history``, with the coordinators of ``workload``.
 
-    def moment(self, s: StorageState) -> Moment:
+        Raises:
+            BadInput: when the history has too many ways.
+        """
+        self.history, self.workload, self.request_options = history, workload, options
+        self.coordinators = tuple(dict.fromkeys(client.coordinator for client in workload))
+        self.nodes = (*history.replicas, *self.coordinators)
+        self.code = {name: i for i, name in enumerate(self.nodes)}
+        self.replicas = len(history.replicas)
+        self._blocked = lru_cache(None)(self._waits_for)
+        self.trails = trails(history)
+        self._views = tuple(trail.views for trail in self.trails)
+        self._first = tuple(trail.first for trail in self.trails)
+
+    def newest(self, s: StorageState) -> RangeEpoch:
         """The committed metadata."""
-        return self.course.moments[s.at]
+        return self.trails[s.at].newest
 
     def views(self, s: StorageState) -> tuple[View, ...]:
-        """The range's view at each committed epoch, by depth."""
+        """The range's view at each epoch that somebody may still know, by index."""
         return self._views[s.at]
 
-    def epoch(self, depth: int) -> int:
-        """The epoch at a depth."""
-        return self.course.moments[0].epoch + depth
+    def epoch(self, s: StorageState, index: int) -> int:
+        """The number of the epoch at an index."""
+        return self._first[s.at] + index
 
-    def learned(self, s: StorageState, i: int, depth: int) -> StorageState:
-        """Replica ``i`` has applied the epoch at ``depth``; a member again has cleaning to do."""
-        again = s.cleaned >> i & 1 and self._views[s.at][depth].writes >> i & 1
+    def index(self, s: StorageState, epoch: int) -> int:
+        """The index of the epoch of that number."""
+        return epoch - self._first[s.at]
+
+    def learned(self, s: StorageState, i: int, index: int) -> StorageState:
+        """Replica ``i`` has applied the epoch ``index``; a member again has cleaning to do."""
+        again = s.cleaned >> i & 1 and self._views[s.at][index].writes >> i & 1
         cleaned = s.cleaned & ~(1 << i) if again else s.cleaned
-        return replace(s, known=put(s.known, i, depth), cleaned=cleaned)
+        return replace(s, known=put(s.known, i, index), cleaned=cleaned)
 
     # -- metadata ---------------------------------------------------------------------------------
 
-    def _steps(self, s: StorageState) -> Iterator[Commit]:
-        return (Commit(step.verb) for step in self.moment(s).steps)
+    def _events(self, s: StorageState) -> Iterator[Commit]:
+        return (Commit(edge.verb) for edge in self.newest(s).edges)
 
-    def step(self, s: StorageState, action: Commit) -> Step:
+    def edge(self, s: StorageState, action: Commit) -> Edge:
         """The event that a commit stands for."""
-        return next(step for step in self.moment(s).steps if step.verb == action.verb)
+        return self.trails[s.at].edge(action.verb)[0]
 
     def _may_commit(self, s: StorageState, action: Commit) -> Refusal | None:
-        step = self.step(s, action)
-        if s.at and s.waited < self.terms.ring_delay:
-            return Refusal(f"RING_DELAY: {s.waited} of {self.terms.ring_delay} ticks have passed")
-        unmet = self._unmet(s, step.gates)
+        edge, delay = self.edge(s, action), self.request_options.ring_delay
+        if s.at and s.waited < delay:
+            return Refusal(f"RING_DELAY: {s.waited} of {delay} ticks have passed")
+        unmet = self._unmet(s, edge.conditions)
         if unmet is not None:
             return unmet
-        if step.streamed and any(copied != COPIED for copied in s.copies):
+        if edge.streamed and any(copied != COPIED for copied in s.copies):
             return Refusal(
                 f"streaming is not complete: {s.copies.count(COPIED)} of {len(s.copies)} done",
                 missing=tuple(
-                    self.course.replicas[copy.target]
-                    for copy, done in zip(self.moment(s).copies, s.copies, strict=True)
+                    self.history.replicas[copy.target]
+                    for copy, done in zip(self.newest(s).copies, s.copies, strict=True)
                     if done != COPIED
                 ),
             )
-        uncleaned = step.regains & ~s.cleaned if self.terms.cleaning else 0
+        uncleaned = edge.regains & ~s.cleaned if self.request_options.cleaning else 0
         if uncleaned:
-            names = self.course.names(uncleaned)
-            return Refusal(f"{', '.join(names)} may hold leftovers of the range", missing=names)
+            names = self.history.names(uncleaned)
+            return Refusal(f"{', '.join(names)} may hold data not owned", missing=names)
+        return self._too_far_behind(s) if self.trails[s.at].full else None
+
+    def _unmet(self, s: StorageState, conditions: tuple[Condition, ...]) -> Refusal | None:
+        newest = len(self._views[s.at]) - 1
+        for condition in conditions:
+            if not condition.holds(s, newest):
+                epoch = self.epoch(s, newest) - getattr(condition, "age", 0)
+                return self._blocked(condition, epoch, condition.missing(s, newest))
         return None
 
-    def _unmet(self, s: StorageState, gates: tuple[Gate, ...]) -> Refusal | None:
-        unmet = next((gate for gate in gates if not gate.met(s.known)), None)
-        return None if unmet is None else self._blocked(unmet, unmet.missing(s.known))
-
-    def _at_the_barrier(self, gate: Gate, lacking: tuple[int, ...]) -> Refusal:
-        group = gate.replicas.bit_count()
+    def _waits_for(self, condition: Condition, epoch: int, lacking: tuple[int, ...]) -> Refusal:
+        missing = tuple(self.history.replicas[i] for i in lacking)
+        match condition:
+            case NothingBelow():
+                return Refusal(f"requests planned before epoch {epoch} are still in flight")
+            case SessionClosed():
+                return Refusal("the session is open: a copy is on its way")
+            case AllKnow() if not lacking:
+                return Refusal(f"a coordinator at work does not know epoch {epoch}")
+            case AllKnow(replicas):
+                needed = replicas.bit_count()
+            case _:
+                needed = condition.needed
+        group = condition.replicas.bit_count()
         return Refusal(
-            f"waiting at the barrier: epoch {self.epoch(gate.depth)} is applied by "
-            f"{group - len(lacking)} of {group} replicas, {gate.needed} are needed",
-            missing=tuple(self.course.replicas[i] for i in lacking),
+            f"waiting at the barrier: epoch {epoch} is applied by "
+            f"{group - len(lacking)} of {group} replicas, {needed} are needed",
+            missing=missing,
         )
 
+    def _too_far_behind(self, s: StorageState) -> Refusal | None:
+        """The oldest epoch of the trail is about to drop out: nobody may still work by it."""
+        late = any(
+            request.epoch == 0 or (request.phase == OPEN and request.coordinator_epoch == 0)
+            for request in s.requests
+            if request.phase == OPEN or request.in_flight & ~s.down
+        )
+        behind = tuple(i for i in range(self.replicas) if s.known[i] == 0 and not s.down >> i & 1)
+        if not (late or behind):
+            return None
+        missing = tuple(self.history.replicas[i] for i in behind)
+        return Refusal(f"nobody may be more than {self.history.lag} epochs behind", missing=missing)
+
     def _commit(self, s: StorageState, action: Commit) -> StorageState:
-        before, to = self.moment(s), self.step(s, action).to
-        after = self.course.moments[to]
-        copies = s.copies if after.copies == before.copies else (NOT_COPIED,) * len(after.copies)
-        return replace(s, at=to, copies=copies, down=s.down | after.down, waited=0)
+        trail = self.trails[s.at]
+        edge, to = trail.edge(action.verb)
+        before, after = trail.newest.copies, self.trails[to].newest
+        copies = s.copies if _ends(after.copies) == _ends(before) else ()
+        s = replace(
+            s,
+            at=to,
+            known=self._told(s, edge.conditions),
+            copies=copies or (NOT_COPIED,) * len(after.copies),
+            down=s.down | after.dead,
+            waited=0,
+        )
+        return _one_epoch_less(s) if trail.full else s
+
+    def _told(self, s: StorageState, conditions: tuple[Condition, ...]) -> tuple[int, ...]:
+        """Where all had to know an epoch, coordinators plan by no earlier one any more."""
+        known = s.known
+        for condition in conditions:
+            if isinstance(condition, AllKnow):
+                least = len(self._views[s.at]) - 1 - condition.age
+                told = tuple(max(index, least) for index in known[self.replicas :])
+                known = (*known[: self.replicas], *told)
+        return known
 
     def _laggards(self, s: StorageState) -> Iterator[Learn]:
-        newest_depth = len(self._views[s.at]) - 1
+        latest = len(self._views[s.at]) - 1
         for i in range(self.replicas):
-            if s.known[i] < newest_depth:
+            if s.known[i] < latest:
                 yield Learn(self.nodes[i])
         for number, request in enumerate(s.requests):
-            if request.phase == OPEN and request.now < newest_depth:
-                yield Learn(self.asks[number].coordinator)
+            if request.phase == OPEN and request.coordinator_epoch < latest:
+                yield Learn(self.workload[number].coordinator)
 
     def _may_learn(self, s: StorageState, action: Learn) -> Refusal | None:
         i = self.code[action.node]
@@ -136,34 +200,35 @@ class Stage(Model[StorageState, Any]):
         if i < self.replicas:
             return self.learned(s, i, s.known[i] + 1)
         number = self.serving(s, action.node)
-        request = self.informed(s, number, s.requests[number].now + 1)
+        request = self.informed(s, number, s.requests[number].coordinator_epoch + 1)
         return replace(s, requests=put(s.requests, number, request))
 
     def informed(self, s: StorageState, number: int, now: int) -> Request:
-        """A request whose coordinator knows the epoch at ``now``; some answers may have lapsed."""
+        """A request whose coordinator knows the epoch ``now``; some answers may count no more."""
         request = s.requests[number]
-        if now == request.now:
+        if now == request.coordinator_epoch:
             return request
-        views, write = self._views[s.at], self.asks[number].writes
-        lapsed = lapses(views, range(request.now, now + 1), request.acked, write)
-        lapsed |= counted(views, now, request.lapsed, write)
-        return replace(request, now=now, lapsed=lapsed)
+        views, write = self._views[s.at], self.workload[number].writes
+        since = range(request.coordinator_epoch, now + 1)
+        gone = invalidates(views, since, request.acked, write)
+        gone |= counted(views, now, request.invalidated, write)
+        return replace(request, coordinator_epoch=now, invalidated=gone)
 
     def serving(self, s: StorageState, coordinator: str) -> int:
         """The number of the request that a coordinator has open."""
         return next(
             number
             for number, request in enumerate(s.requests)
-            if request.phase == OPEN and self.asks[number].coordinator == coordinator
+            if request.phase == OPEN and self.workload[number].coordinator == coordinator
         )
 
     # -- streaming --------------------------------------------------------------------------------
 
-    def _copies(self, s: StorageState) -> Iterator[tuple[int, Copy]]:
-        return zip(s.copies, self.moment(s).copies, strict=True)
+    def _copies(self, s: StorageState) -> Iterator[tuple[int, CopyTask]]:
+        return zip(s.copies, self.newest(s).copies, strict=True)
 
-    def _pair(self, copy: Copy) -> tuple[str, str]:
-        return self.course.replicas[copy.source], self.course.replicas[copy.target]
+    def _pair(self, copy: CopyTask) -> tuple[str, str]:
+        return self.history.replicas[copy.source], self.history.replicas[copy.target]
 
     def _unread(self, s: StorageState) -> Iterator[Fetch]:
         return (Fetch(*self._pair(c)) for done, c in self._copies(s) if done == NOT_COPIED)
@@ -171,7 +236,7 @@ class Stage(Model[StorageState, Any]):
     def _on_the_way(self, s: StorageState) -> Iterator[Land]:
         return (Land(*self._pair(c)) for done, c in self._copies(s) if done >= NOTHING)
 
-    def _index(self, s: StorageState, action: Fetch | Land) -> int:
+    def _place(self, s: StorageState, action: Fetch | Land) -> int:
         wanted = (action.source, action.target)
         return next(i for i, (_, c) in enumerate(self._copies(s)) if self._pair(c) == wanted)
 
@@ -179,24 +244,25 @@ class Stage(Model[StorageState, Any]):
         for name in (action.source, action.target):
             if s.down >> self.code[name] & 1:
                 return down(name)
-        return self._unmet(s, self.moment(s).copies[self._index(s, action)].gates)
+        return self._unmet(s, self.newest(s).copies[self._place(s, action)].conditions)
 
     def _fetch(self, s: StorageState, action: Fetch) -> StorageState:
-        cell = s.cells[self.code[action.source]]
-        return replace(s, copies=put(s.copies, self._index(s, action), cell))
+        cell, place = s.cells[self.code[action.source]], self._place(s, action)
+        known = self._told(s, self.newest(s).copies[place].conditions)
+        return replace(s, known=known, copies=put(s.copies, place, cell))
 
     def _may_land(self, s: StorageState, action: Land) -> Refusal | None:
         return down(action.target) if s.down >> self.code[action.target] & 1 else None
 
     def _land(self, s: StorageState, action: Land) -> StorageState:
-        i, target = self._index(s, action), self.code[action.target]
+        i, target = self._place(s, action), self.code[action.target]
         cell = newest(s.cells[target], s.copies[i])
         return replace(s, copies=put(s.copies, i, COPIED), cells=put(s.cells, target, cell))
 
     # -- failures, cleaning and collection --------------------------------------------------------
 
     def _ticks(self, s: StorageState) -> Iterator[Tick]:
-        return iter((Tick(),) * (s.at > 0 and s.waited < self.terms.ring_delay))
+        return iter((Tick(),) * (s.at > 0 and s.waited < self.request_options.ring_delay))
 
     def _may_tick(self, s: StorageState, action: Tick) -> Refusal | None:
         return None
@@ -205,42 +271,42 @@ class Stage(Model[StorageState, Any]):
         return replace(s, waited=s.waited + 1)
 
     def _upright(self, s: StorageState) -> Iterator[Crash]:
-        names = self.course.replicas
+        names = self.history.replicas
         return (Crash(names[i]) for i in range(self.replicas) if not s.down >> i & 1)
 
     def _may_crash(self, s: StorageState, action: Crash) -> Refusal | None:
-        if s.crashes < self.terms.crashes:
+        if s.crashes < self.request_options.crashes:
             return None
         return Refusal("the run's budget of crashes is used up")
 
     def _crash(self, s: StorageState, action: Crash) -> StorageState:
         return replace(s, down=s.down | 1 << self.code[action.replica], crashes=s.crashes + 1)
 
-    def _left_over(self, s: StorageState) -> Iterator[Clean]:
+    def _left_over(self, s: StorageState) -> Iterator[Cleanup]:
         """Those that know that the range is no longer theirs, and have not cleaned up since."""
-        for i, name in enumerate(self.course.replicas):
+        for i, name in enumerate(self.history.replicas):
             if not (self._views[s.at][s.known[i]].writes | s.cleaned | s.down) >> i & 1:
-                yield Clean(name)
+                yield Cleanup(name)
 
-    def _may_clean(self, s: StorageState, action: Clean) -> Refusal | None:
+    def _may_clean(self, s: StorageState, action: Cleanup) -> Refusal | None:
         if self.views(s)[-1].writes >> self.code[action.replica] & 1:
             return Refusal(f"{action.replica} is about to get the range")
         return None
 
-    def _clean(self, s: StorageState, action: Clean) -> StorageState:
+    def _clean(self, s: StorageState, action: Cleanup) -> StorageState:
         i = self.code[action.replica]
         return replace(s, cells=put(s.cells, i, NOTHING), cleaned=s.cleaned | 1 << i)
 
-    def _marks(self, s: StorageState) -> Iterator[Collect]:
+    def _marks(self, s: StorageState) -> Iterator[CollectTombstones]:
         return (
-            Collect(name)
-            for name, cell in zip(self.course.replicas, s.cells, strict=True)
+            CollectTombstones(name)
+            for name, cell in zip(self.history.replicas, s.cells, strict=True)
             if is_tombstone(cell)
         )
 
-    def _may_collect(self, s: StorageState, action: Collect) -> Refusal | None:
+    def _may_collect(self, s: StorageState, action: CollectTombstones) -> Refusal | None:
         """A tombstone outlives every message, and the repair that brings it to all replicas."""
-        if any(request.phase == OPEN or request.asked for request in s.requests):
+        if any(request.phase == OPEN or request.in_flight for request in s.requests):
             return Refusal("messages are still on their way: a tombstone outlives them")
         if any(copied >= NOTHING for copied in s.copies):
             return Refusal("a copy is still on its way: a tombstone outlives it")
@@ -248,17 +314,34 @@ class Stage(Model[StorageState, Any]):
         owners = members(self.views(s)[-1].writes)
         older = tuple(i for i in owners if NOTHING < timestamp(s.cells[i]) < mark)
         if older:
-            lacking = tuple(self.course.replicas[i] for i in older)
+            lacking = tuple(self.history.replicas[i] for i in older)
             return Refusal("no repair has brought the tombstone to every replica", missing=lacking)
         return None
 
-    def _collect(self, s: StorageState, action: Collect) -> StorageState:
+    def _collect(self, s: StorageState, action: CollectTombstones) -> StorageState:
         return replace(s, cells=put(s.cells, self.code[action.replica], NOTHING))
 
 
 def down(name: str) -> Refusal:
     """The refusal of whatever a node that is down would have to do."""
     return Refusal(f"{name} is down", missing=(name,))
+
+
+def _ends(copies: tuple[CopyTask, ...]) -> list[tuple[int, int]]:
+    return [(copy.source, copy.target) for copy in copies]
+
+
+def _one_epoch_less(s: StorageState) -> StorageState:
+    """The state after the oldest epoch dropped out: every index goes down by one."""
+    requests = tuple(
+        replace(
+            request,
+            epoch=max(request.epoch - 1, 0),
+            coordinator_epoch=max(request.coordinator_epoch - 1, 0),
+        )
+        for request in s.requests
+    )
+    return replace(s, known=tuple(max(index - 1, 0) for index in s.known), requests=requests)
 
 
 def put(values: tuple[Any, ...], i: int, value: Any) -> tuple[Any, ...]:

@@ -14,12 +14,12 @@ from kit.protocols.storage.model import Storage
 
 def replicas(m: Storage, s: StorageState, name: str) -> str:
     """What each replica knows, does and holds (one of them, when it is named)."""
-    if name and name not in m.course.replicas:
-        raise BadInput("replica", name, "one of " + ", ".join(m.course.replicas))
+    if name and name not in m.history.replicas:
+        raise BadInput("replica", name, "one of " + ", ".join(m.history.replicas))
     lines = []
     for row in facts.replicas(m, s):
         notes = [row.role, f"holds {row.cell}"]
-        notes += ["leftover data: nothing cleans it up by itself"] * row.leftover
+        notes += ["data not owned: nothing cleans it up by itself"] * row.not_owned
         notes += ["down"] * (not row.up)
         if name in ("", row.name):
             lines.append(f"{row.name} at epoch {row.epoch}: {', '.join(notes)}")

@@ -12,18 +12,26 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kit.engine.model import Model, Rule, sometimes, step
 from kit.errors import Refusal
-from kit.protocols.storage.actions import Finish, Learn, Start, StorageState, Terms, TimeOut
+from kit.protocols.storage.actions import (
+    Finish,
+    Learn,
+    RequestOptions,
+    Start,
+    StorageState,
+    TimeOut,
+)
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.properties import level_kept
 from kit.protocols.storage.rules.cells import NOTHING, newest, written
 from kit.protocols.storage.rules.exchange import Answer, Switches, Verdict, receive, sent
-from kit.protocols.storage.rules.history import Course
-from kit.protocols.storage.rules.requests import DONE, FAILED, Ask
+from kit.protocols.storage.rules.history import RangeHistory
+from kit.protocols.storage.rules.requests import DONE, FAILED, ClientRequest
+from kit.protocols.storage.rules.trails import Trail, trails
 
 
 class Reply(Struct, frozen=True, tag="reply"):
@@ -39,16 +47,18 @@ class Reply(Struct, frozen=True, tag="reply"):
 
 
 class Coordinator(Storage):
-    """A coordinator with one request. All events of the course are committed; it may know any."""
+    """A coordinator with one request. All events of the history are committed; it may know any."""
 
     name = "coordinator"
     title = "One real coordinator; you are the replicas (CEP-21)"
     Action = Start | Reply | Finish | TimeOut
 
-    def __init__(self, course: Course, ask: Ask, terms: Terms) -> None:
-        """A coordinator of ``course``'s range, with one request."""
-        super().__init__(course, (ask,), terms)
-        self.last = _last(course)
+    def __init__(
+        self, history: RangeHistory, request: ClientRequest, options: RequestOptions
+    ) -> None:
+        """A coordinator of the range of ``history``, with one request."""
+        super().__init__(history, (request,), options)
+        self.last = _last(self.trails)
         self.rules = (
             Rule(Start, "request", self._startable, self._may_start, self._start),
             Rule(Reply, "reply", self._replies, self._may_reply, self._reply),
@@ -71,25 +81,27 @@ class Coordinator(Storage):
         return replace(super().start(), at=self.last, copies=())
 
     def _replies(self, s: StorageState) -> Iterator[Reply]:
-        ask, (request,) = self.asks[0], s.requests
-        for i, name in enumerate(self.course.replicas):
-            if not request.asked >> i & 1 or request.phase in (DONE, FAILED):
+        ask, (request,) = self.workload[0], s.requests
+        for i, name in enumerate(self.history.replicas):
+            if not request.in_flight >> i & 1 or request.phase in (DONE, FAILED):
                 continue
-            for depth in range(len(self.views(s))):
-                yield Reply(name, "ok", self.epoch(depth))
+            for index in range(len(self.views(s))):
+                yield Reply(name, "ok", self.epoch(s, index))
                 if not ask.writes:
-                    yield Reply(name, "ok", self.epoch(depth), found=True)
-                yield Reply(name, "not-a-member", self.epoch(depth))
+                    yield Reply(name, "ok", self.epoch(s, index), found=True)
+                yield Reply(name, "not-a-member", self.epoch(s, index))
 
     def _may_reply(self, s: StorageState, action: Reply) -> Refusal | None:
         """Whoever is behind catches up before it answers: no answer is older than its message."""
-        least = self.epoch(sent(self.views(s), s.requests[0].epoch, self.terms.switches))
-        if action.epoch >= least or not self.terms.switches.epochs:
+        switches = self.request_options.switches
+        message = sent(self.views(s), s.requests[0].epoch, switches)
+        least = self.epoch(s, message)
+        if action.epoch >= least or not switches.epochs:
             return None
         return Refusal(f"a replica that is behind epoch {least} catches up before it answers")
 
     def _reply(self, s: StorageState, action: Reply) -> StorageState:
-        answer = Answer(action.verdict, action.epoch - self.epoch(0))
+        answer = Answer(action.verdict, self.index(s, action.epoch))
         seen = written(1) if action.found else NOTHING
         request = self.answered(s, 0, self.code[action.replica], answer, seen)
         return replace(s, requests=(request,))
@@ -111,17 +123,18 @@ class Coordinator(Storage):
 
     def describe(self, before: StorageState, action: Any, after: StorageState) -> str:
         """What the coordinator makes of it."""
-        who, request, now = self.asks[0].coordinator, before.requests[0], after.requests[0]
+        who, request, now = self.workload[0].coordinator, before.requests[0], after.requests[0]
         match action:
             case Start(_, epoch):
-                asked = ", ".join(self.course.names(now.asked))
+                asked = ", ".join(self.history.names(now.in_flight))
                 return f"{who}, at epoch {epoch}, sends {self.title_of(0)} to {asked}."
             case Reply():
-                learns = f"; {who} catches up with it" if now.now > request.now else ""
+                caught_up = now.coordinator_epoch > request.coordinator_epoch
+                learns = f"; {who} catches up with it" if caught_up else ""
                 return f"{self.verb(action)}{learns}."
             case Finish():
-                kept = ", ".join(self.course.names(self.valid(before, 0))) or "nobody"
-                known = self.epoch(request.now)
+                kept = ", ".join(self.history.names(self.valid(before, 0))) or "nobody"
+                known = self.epoch(before, request.coordinator_epoch)
                 if now.phase == DONE:
                     return f"{who}, at epoch {known}, counts {kept}: success."
                 return f"{who}, at epoch {known}, counts only {kept} of its new plan: failure."
@@ -133,7 +146,7 @@ class ReplicaState(Struct, frozen=True, cache_hash=True):
 
     known: int = 0
     cell: int = NOTHING
-    stamp: int = 0
+    timestamp: int = field(default=0, name="stamp")
     last: Answer | None = None
 
 
@@ -145,19 +158,23 @@ class Send(Struct, frozen=True, tag="send"):
 
 
 class Replica(Model[ReplicaState, Any]):
-    """A replica of one range. All events of the course are committed; it may know any."""
+    """A replica of one range. All events of the history are committed; it may know any."""
 
     name = "replica"
     title = "One real replica; you are the coordinators (CEP-21)"
     State = ReplicaState
     Action = Send | Learn
 
-    def __init__(self, course: Course, replica: str, switches: Switches, messages: int = 3) -> None:
+    def __init__(
+        self, history: RangeHistory, replica: str, switches: Switches, messages: int = 3
+    ) -> None:
         """The replica of that name; you may send so many writes and learn by any message."""
-        self.course, self.replica, self.switches = course, replica, switches
+        self.history, self.replica, self.switches = history, replica, switches
         self.messages = messages
-        self.index = course.replicas.index(replica)
-        self.seen = course.views(_last(course))
+        self.index = history.replicas.index(replica)
+        ways = trails(history)
+        self.trail = ways[_last(ways)]
+        self.seen = self.trail.views
         self.rules = (
             Rule(Send, "message", self._messages, self._may_send, self._send),
             Rule(Learn, "apply", self._epochs, self._behind, self._learn),
@@ -172,34 +189,34 @@ class Replica(Model[ReplicaState, Any]):
         """It knows the first epoch and holds nothing."""
         return ReplicaState()
 
-    def epoch(self, depth: int) -> int:
-        """The epoch at a depth."""
-        return self.course.moments[0].epoch + depth
+    def epoch(self, index: int) -> int:
+        """The number of the epoch at an index."""
+        return self.trail.first + index
 
     def _messages(self, s: ReplicaState) -> Iterator[Send]:
         for write in (True, False):
-            yield from (Send(write, self.epoch(depth)) for depth in range(len(self.seen)))
+            yield from (Send(write, self.epoch(index)) for index in range(len(self.seen)))
 
     def _may_send(self, s: ReplicaState, action: Send) -> Refusal | None:
         """Its coordinator counted it a member: else it would not have asked."""
-        view = self.seen[action.epoch - self.epoch(0)]
+        view = self.seen[action.epoch - self.trail.first]
         if not view.group(action.write) >> self.index & 1:
             return Refusal(f"by epoch {action.epoch} nobody asks {self.replica} for that")
-        if action.write and s.stamp >= self.messages:
+        if action.write and s.timestamp >= self.messages:
             return Refusal("the run's budget of writes is used up")
         return None
 
     def answer(self, s: ReplicaState, action: Send) -> Answer:
         """What it makes of the message."""
-        message = sent(self.seen, action.epoch - self.epoch(0), self.switches)
+        message = sent(self.seen, action.epoch - self.trail.first, self.switches)
         return receive(self.seen, self.index, s.known, message, action.write, self.switches)
 
     def _send(self, s: ReplicaState, action: Send) -> ReplicaState:
         answer = self.answer(s, action)
-        stamp = s.stamp + action.write
+        latest = s.timestamp + action.write
         takes = action.write and answer.verdict == "ok"
-        cell = newest(s.cell, written(stamp)) if takes else s.cell
-        return ReplicaState(answer.known, cell, stamp, answer)
+        cell = newest(s.cell, written(latest)) if takes else s.cell
+        return ReplicaState(answer.known, cell, latest, answer)
 
     def _epochs(self, s: ReplicaState) -> Iterator[Learn]:
         return iter((Learn(self.replica),))
@@ -239,11 +256,11 @@ class Replica(Model[ReplicaState, Any]):
         return f"{text}, and answers {after.last.verdict} with epoch {self.epoch(after.known)}."
 
 
-def _last(course: Course) -> int:
-    """The moment in which the first operation is done: every step taken, nothing cancelled."""
+def _last(ways: tuple[Trail, ...]) -> int:
+    """The trail on which the first operation is done: every step taken, nothing cancelled."""
     at = 0
-    while course.moments[at].steps:
-        at = course.moments[at].steps[0].to
+    while ways[at].leads:
+        at = ways[at].leads[0]
     return at
 
 

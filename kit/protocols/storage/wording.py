@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kit.protocols.storage.actions import (
-    Clean,
-    Collect,
+    Cleanup,
+    CollectTombstones,
     Commit,
     Crash,
     Fetch,
@@ -45,7 +45,7 @@ def verb(model: Storage, action: Any) -> str:
             return f"land {source} to {target}"
         case Tick():
             return "tick"
-        case Crash(replica) | Clean(replica) | Collect(replica):
+        case Crash(replica) | Cleanup(replica) | CollectTombstones(replica):
             return f"{type(action).__struct_config__.tag} {replica}"
     raise AssertionError(action)
 
@@ -54,13 +54,13 @@ def label(model: Storage, s: StorageState, action: Any) -> str:
     """The text of the action's button."""
     match action:
         case Start(number, epoch):
-            ask = model.asks[number]
+            ask = model.workload[number]
             return f"{ask.coordinator} sends {model.title_of(number)} by epoch {epoch}"
         case Commit(_):
-            step = model.step(s, action)
-            return f"{model.epoch(len(model.views(s)))}: {step.title}"
+            edge = model.edge(s, action)
+            return f"{model.epoch(s, len(model.views(s)))}: {edge.title}"
         case Learn(node):
-            return f"{node} applies epoch {model.epoch(_knows(model, s, node) + 1)}"
+            return f"{node} applies epoch {model.epoch(s, _knows(model, s, node) + 1)}"
     return verb(model, action)
 
 
@@ -68,7 +68,7 @@ def _knows(model: Storage, s: StorageState, node: str) -> int:
     i = model.code[node]
     if i < model.replicas:
         return s.known[i]
-    return s.requests[model.serving(s, node)].now
+    return s.requests[model.serving(s, node)].coordinator_epoch
 
 
 def cell_text(model: Storage, s: StorageState, cell: int) -> str:
@@ -76,7 +76,7 @@ def cell_text(model: Storage, s: StorageState, cell: int) -> str:
     if cell == NOTHING:
         return "nothing"
     number = next(
-        (n for n, request in enumerate(s.requests) if request.stamp == timestamp(cell)), None
+        (n for n, request in enumerate(s.requests) if request.timestamp == timestamp(cell)), None
     )
     assert number is not None, f"no request has written {cell}"
     return model.title_of(number)
@@ -92,12 +92,12 @@ def describe(model: Storage, before: StorageState, action: Any, after: StorageSt
         case Finish(number):
             return _finished(model, before, number, after)
         case TimeOut(number):
-            return f"{model.asks[number].coordinator} gives {model.title_of(number)} up."
+            return f"{model.workload[number].coordinator} gives {model.title_of(number)} up."
         case Commit(_):
-            step = model.step(before, action)
-            return f"Epoch {model.moment(after).epoch}: {step.title}."
+            edge = model.edge(before, action)
+            return f"Epoch {model.newest(after).epoch}: {edge.title}."
         case Learn(node):
-            return f"{node} applies epoch {model.epoch(_knows(model, before, node) + 1)}."
+            return f"{node} applies epoch {model.epoch(before, _knows(model, before, node) + 1)}."
         case Fetch(source, target):
             held = cell_text(model, before, before.cells[model.code[source]])
             return f"{source} is read for {target}: it holds {held}."
@@ -105,12 +105,13 @@ def describe(model: Storage, before: StorageState, action: Any, after: StorageSt
             held = cell_text(model, after, after.cells[model.code[target]])
             return f"The copy arrives: {target} holds {held}."
         case Tick():
-            return f"Time passes: {after.waited} of {model.terms.ring_delay} ticks of RING_DELAY."
+            delay = model.request_options.ring_delay
+            return f"Time passes: {after.waited} of {delay} ticks of RING_DELAY."
         case Crash(replica):
             return f"{replica} fails, and what it holds is out of reach."
-        case Clean(replica):
+        case Cleanup(replica):
             return f"{replica} cleans up: nothing of the range is left on its disk."
-        case Collect(replica):
+        case CollectTombstones(replica):
             return f"{replica} collects the tombstone: it no longer knows of the deletion."
     return verb(model, action)
 
@@ -120,8 +121,8 @@ def _names(names: tuple[str, ...]) -> str:
 
 
 def _started(model: Storage, after: StorageState, number: int, epoch: int) -> str:
-    ask, asked = model.asks[number], model.course.names(after.requests[number].asked)
-    latest = model.moment(after).epoch
+    ask, asked = model.workload[number], model.history.names(after.requests[number].in_flight)
+    latest = model.newest(after).epoch
     behind = "" if epoch == latest else f"; epoch {latest} is committed, it has not heard of it"
     return (
         f"{ask.coordinator}, at epoch {epoch}{behind}, sends {model.title_of(number)} "
@@ -131,15 +132,17 @@ def _started(model: Storage, after: StorageState, number: int, epoch: int) -> st
 
 def _served(model: Storage, before: StorageState, action: Serve, after: StorageState) -> str:
     number, replica = action.request, action.replica
-    ask, request = model.asks[number], before.requests[number]
+    ask, request = model.workload[number], before.requests[number]
     i = model.code[replica]
     answer = model.answer(before, action)
-    message = model.epoch(request.epoch)
-    at = f"{replica}, at epoch {model.epoch(before.known[i])},"
+    message = model.epoch(before, request.epoch)
+    at = f"{replica}, at epoch {model.epoch(before, before.known[i])},"
     if answer.known > before.known[i]:
         at += f" meets a message of epoch {message}, catches up and"
     if answer.verdict == "not-a-member":
         did = f"is no {'write' if ask.writes else 'read'} replica of the range: it answers an error"
+    elif answer.verdict == "stale":
+        did = f"does not admit a request planned by epoch {message}: it answers an error"
     elif answer.verdict == "coordinator-behind":
         did = f"knows newer replicas of the range than epoch {message} has: it answers an error"
     elif ask.writes:
@@ -149,29 +152,31 @@ def _served(model: Storage, before: StorageState, action: Serve, after: StorageS
         did = f"returns {cell_text(model, before, before.cells[i])}"
     if request.phase != OPEN:
         return f"{at} {did}; the client has its answer already."
-    now = after.requests[number].now
-    if now > request.now:
-        did += f"; {ask.coordinator} hears of epoch {model.epoch(now)} and catches up"
+    now = after.requests[number].coordinator_epoch
+    if now > request.coordinator_epoch:
+        did += f"; {ask.coordinator} hears of epoch {model.epoch(after, now)} and catches up"
     return f"{at} {did}."
 
 
 def _finished(model: Storage, before: StorageState, number: int, after: StorageState) -> str:
-    ask, request = model.asks[number], before.requests[number]
-    answered = _names(model.course.names(request.acked))
-    who = f"{ask.coordinator}, at epoch {model.epoch(request.now)},"
+    ask, request = model.workload[number], before.requests[number]
+    answered = _names(model.history.names(request.acked))
+    who = f"{ask.coordinator}, at epoch {model.epoch(before, request.coordinator_epoch)},"
     done = after.requests[number]
     if done.phase == DONE:
         if ask.writes:
             return f"{who} has {answered} and tells its client: {model.title_of(number)} is done."
-        found = cell_text(model, after, done.best)
-        gone = " (deleted)" if is_tombstone(done.best) else ""
+        found = cell_text(model, after, done.newest_seen)
+        gone = " (deleted)" if is_tombstone(done.newest_seen) else ""
         return f"{who} has {answered} and returns {found}{gone}."
-    valid = _names(model.course.names(model.valid(before, number)))
+    valid = _names(model.history.names(model.valid(before, number)))
     wanted = "; ".join(
-        f"{quota.needed} of {_names(model.course.names(quota.replicas))}"
-        for quota in model.wanted(before, number, model.plan_depth(before, number))
+        f"{quota.needed} of {_names(model.history.names(quota.replicas))}"
+        for quota in model.wanted(before, number, model.judged_by(before, number))
     )
-    judged = f"{who} judges its plan anew: of {answered} count {valid}, {ask.level} is {wanted}."
+    judged = (
+        f"{who} validates its plan again: of {answered} count {valid}, {ask.level} is {wanted}."
+    )
     if done.phase == OPEN:
         return f"{judged} It sends {model.title_of(number)} to those who have not answered."
     return f"{judged} The request fails."

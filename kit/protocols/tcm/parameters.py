@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated
 
+from msgspec import Meta, Struct
+
+from kit.engine.parameters import check_limits
 from kit.errors import BadInput
-from kit.protocols.tcm.rules.operations import Operation, parse_operation, register, validate
-from kit.protocols.tcm.rules.steps import SHAPES, Shape
+from kit.protocols.tcm.parameter_types import (
+    Cancels,
+    Crashes,
+    DatacenterCount,
+    Factor,
+    FirstEpoch,
+    Keyspaces,
+    LineEnd,
+    LineStart,
+    Members,
+    NodeCount,
+    Operations,
+    RackCount,
+    StrategyName,
+    TokenCount,
+    VariantName,
+)
+from kit.protocols.tcm.rules.operations import Operation, register, validate
+from kit.protocols.tcm.words import parse_operation
 from kit.ring.ranges import Range
 from kit.ring.replication import (
     LARGEST_FACTOR,
@@ -21,55 +41,65 @@ from kit.ring.tokens import MURMUR3, TokenSpace, small
 from kit.ring.topology import Node, Ring
 
 STEP = 100
-MOST_NODES = 1000
-MOST_TOKENS = 256
-STRATEGIES = ("simple", "network", "everywhere")
 BRINGS = ("join", "replace")
 
 
 class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The parameters of a tcm model.
+    """A ring with its keyspaces, the operations at hand, and how the protocol is played."""
 
-    A generated ring has ``nodes`` nodes with ``tokens`` evenly spread tokens each (100, 200, …),
-    dealt round robin to ``dcs`` datacenters of ``racks`` racks, and one keyspace ``ks`` with
-    ``rf`` replicas (a datacenter, for strategy ``network``). ``members`` and ``keyspaces`` give
-    another ring instead; then ``low`` and ``high`` are the ends of its token space (None:
-    Murmur3's). ``operations`` are lines such as ``join X --tokens 150``; none means one join into
-    the middle of the second range; they may also be about nodes that others of them bring.
-    ``menu`` adds what else one may try. ``shape`` is ``cep`` or ``implementation``; ``epoch`` that
-    of the first state; ``crashes`` and ``cancels`` are budgets
-    for such actions; ``window`` is how far ahead of a gap an entry may arrive (1: never);
-    ``peers`` lets nodes ask one another for the log, ``holds`` a test hold any commit back, and
-    the way of events to any node.
-    ``barrier`` False lets steps go on without one, ``merge`` False leaves equal neighbours as they
-    are at the end of an operation. ``focus`` is the part of the line that the
-    worked example shows. ``stored`` tells that this is somebody's own ring, and how many bytes it
-    holds as far as that is known.
-    """
-
-    nodes: int = 3
-    tokens: int = 1
-    rf: int = 2
-    strategy: str = "simple"
-    dcs: int = 1
-    racks: int = 1
-    members: tuple[Node, ...] = ()
-    keyspaces: tuple[Keyspace, ...] = ()
-    low: int | None = None
-    high: int | None = None
-    operations: tuple[str, ...] = ()
-    menu: bool = False
-    shape: Shape = "cep"
-    epoch: int = 0
-    crashes: int = 0
-    cancels: int = 0
-    window: int = 1
-    peers: bool = False
-    holds: bool = False
-    barrier: bool = True
-    merge: bool = True
-    focus: tuple[int, int] | None = None
-    stored: Stored | None = None
+    nodes: NodeCount = 3
+    tokens: TokenCount = 1
+    rf: Factor = 2
+    strategy: StrategyName = "simple"
+    dcs: DatacenterCount = 1
+    racks: RackCount = 1
+    members: Members = ()
+    keyspaces: Keyspaces = ()
+    low: LineStart = None
+    high: LineEnd = None
+    operations: Operations = ()
+    menu: Annotated[
+        bool,
+        Meta(title="offer every operation", description="beside those given, all that one may try"),
+    ] = False
+    variant: VariantName = "cep"
+    epoch: FirstEpoch = 0
+    crashes: Crashes = 0
+    cancels: Cancels = 0
+    window: Annotated[
+        int,
+        Meta(
+            title="entries ahead of a gap",
+            description="how far ahead of a gap an entry of the log may arrive (1: never)",
+            ge=1,
+            le=64,
+        ),
+    ] = 1
+    peers: Annotated[bool, Meta(description="nodes may ask one another for the log")] = False
+    holds: Annotated[
+        bool, Meta(description="a test may hold back any commit, and any node's way to the log")
+    ] = False
+    barrier: Annotated[
+        bool, Meta(title="progress barrier", description="without it no step waits for others")
+    ] = True
+    merge: Annotated[
+        bool,
+        Meta(
+            title="merge equal neighbours",
+            description="without it ranges stay cut at the end of an operation",
+        ),
+    ] = True
+    focus: Annotated[
+        tuple[int, int] | None,
+        Meta(
+            description="the part of the line that the worked example shows",
+            extra_json_schema={"ring": "own"},
+        ),
+    ] = None
+    stored: Annotated[
+        Stored | None,
+        Meta(description="the bytes that somebody's own ring holds, as far as known"),
+    ] = None
 
 
 class Cluster(Struct, frozen=True):
@@ -122,24 +152,9 @@ def _about(operation: Operation) -> str | None:
 
 
 def _check_limits(given: TcmParameters) -> None:
-    limits = {
-        "nodes": (given.nodes, 1, MOST_NODES),
-        "tokens": (given.tokens, 1, MOST_TOKENS),
-        "rf": (given.rf, 1, MOST_NODES),
-        "dcs": (given.dcs, 1, given.nodes),
-        "racks": (given.racks, 1, MOST_NODES),
-        "crashes": (given.crashes, 0, 1000),
-        "cancels": (given.cancels, 0, 1000),
-        "window": (given.window, 1, 64),
-        "epoch": (given.epoch, -(2**62), 2**63 - 1),
-    }
-    for field, (value, least, most) in limits.items():
-        if not least <= value <= most:
-            raise BadInput(field, value, f"a number from {least} to {most}")
-    if given.strategy not in STRATEGIES:
-        raise BadInput("strategy", given.strategy, "one of " + ", ".join(STRATEGIES))
-    if given.shape not in SHAPES:
-        raise BadInput("shape", given.shape, "one of " + ", ".join(SHAPES))
+    check_limits(given)
+    if given.dcs > given.nodes:
+        raise BadInput("dcs", given.dcs, f"a number from 1 to {given.nodes}")
     for field, end in (("low", given.low), ("high", given.high)):
         if end is not None and not given.members:
             raise BadInput(field, end, "an end of the line only together with members")

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from kit.engine.model import Model, Property, Rule, always, sometimes
-from kit.errors import BadInput, Refusal
+from kit.engine.parameters import check_limits
+from kit.errors import Refusal
 
 UNDECIDED, COMMITTED, ABORTED = 0, 1, 2
 MOST_MANAGERS = 16
@@ -23,9 +24,16 @@ A = TypeVar("A")
 
 
 class TwoPhaseParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """``rms``: how many resource managers take part (1 to 16)."""
+    """Who takes part."""
 
-    rms: int = 3
+    rms: Annotated[
+        int,
+        Meta(
+            description="how many resource managers take part",
+            ge=1,
+            le=MOST_MANAGERS,
+        ),
+    ] = 3
 
 
 class TwoPhaseState(Struct, frozen=True):
@@ -175,8 +183,7 @@ class TwoPhase(Model[TwoPhaseState, Any]):
         """
         self.parameters: TwoPhaseParameters = parameters or TwoPhaseParameters()
         self.count = self.parameters.rms
-        if not 1 <= self.count <= MOST_MANAGERS:
-            raise BadInput("rms", self.count, f"a number from 1 to {MOST_MANAGERS}")
+        check_limits(self.parameters)
         self.everybody = (1 << self.count) - 1
         prepare, give_up = for_each(Prepare), for_each(GiveUp)
         hear, carry_out = for_each(ReceivePrepared), for_each(ReceiveDecision)

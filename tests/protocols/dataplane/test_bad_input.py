@@ -24,9 +24,9 @@ from kit.errors import BadInput
         ({"mode": "rumour"}, "mode: got 'rumour'; allowed: one of gossip, log"),
         ({"ring_delay": 0}, "ring_delay: got 0; allowed: a number from 1 to 100"),
         ({"exchange": "epochs"}, "exchange: got 'epochs'; allowed: one of epoch, "),
-        ({"reading": "both"}, "reading: got 'both'; allowed: one of both-sets, "),
+        ({"acknowledgement": "both"}, "acknowledgement: got 'both'; allowed: one of joint, "),
         ({"rf": 0}, "rf: got 0; allowed: a number from 1 to"),
-        ({"shape": "cpe"}, "shape: got 'cpe'; allowed: one of cep, implementation"),
+        ({"variant": "cpe"}, "variant: got 'cpe'; allowed: one of cep, implementation"),
         ({"repair": "yes"}, "repair: got 'yes'; allowed: as dataplane takes it"),
     ],
 )

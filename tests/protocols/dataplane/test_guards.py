@@ -34,7 +34,7 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         ],
         "streamed",
     ),
-    "plan-recheck": (
+    "plan-revalidation": (
         [(MODEL, "if not self.success(s, number):", "if False:")],
         "consistency-level",
     ),

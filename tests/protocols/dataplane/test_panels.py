@@ -93,7 +93,7 @@ def test_catching_up_is_marked_where_it_happens() -> None:
     behind = last("behind-catches-up")
     assert "catches up" in spacetime_text(behind)
     assert any(word.startswith("↑") for word in words(draw_spacetime(behind)))
-    told_back = last("plan-judged-anew")
+    told_back = last("plan-revalidated")
     assert "K1 catches up to 101" in spacetime_text(told_back)
 
 
@@ -111,7 +111,7 @@ def test_an_error_is_dashed_crossed_and_said() -> None:
 @pytest.mark.spec("B-034")
 def test_a_plan_that_went_stale_says_so() -> None:
     """With enough answers by its own plan a request shows that they no longer count."""
-    scene = after("plan-judged-anew", "write 1 reaches B")
+    scene = after("plan-revalidated", "write 1 reaches B")
     [row] = facts.requests(scene.model, scene.state)[:1]
     assert row.enough
     assert not row.valid
@@ -124,14 +124,14 @@ def test_leftover_data_is_said_on_the_card() -> None:
     """A former replica's card says that its data stays, and that nothing removes it by itself."""
     scene = next(
         one
-        for one in scenes(told("leftover-data"))
-        if any(row.leftover for row in facts.replicas(one.model, one.state))
+        for one in scenes(told("data-not-owned"))
+        if any(row.not_owned for row in facts.replicas(one.model, one.state))
     )
-    name = next(row.name for row in facts.replicas(scene.model, scene.state) if row.leftover)
+    name = next(row.name for row in facts.replicas(scene.model, scene.state) if row.not_owned)
     card = part(draw_replicas(scene), f"card:{name}")
     assert card is not None
-    assert "leftover data: no replica any more" in card.text()
-    assert "leftover" in replicas_text(scene)
+    assert "data not owned: no replica any more" in card.text()
+    assert "data not owned" in replicas_text(scene)
 
 
 def test_rows_are_marked_where_they_changed_and_tell_who_knows_them() -> None:

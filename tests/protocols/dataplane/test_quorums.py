@@ -14,14 +14,14 @@ from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.dataplane.quorums import (
     Crossing,
+    Passed,
     apart,
-    courses,
+    histories,
     in_use,
     quorums,
     smallest,
     told,
 )
-from kit.protocols.storage.rules.history import Gate
 from kit.protocols.storage.rules.levels import Quota, majority
 from kit.protocols.tcm.rules.quorums import majorities_meet
 from kit.ring.placements import Table
@@ -31,7 +31,7 @@ PLANS: tuple[dict[str, Any], ...] = (
     WORKED,
     {"rf": 2},
     {"nodes": 7, "rf": 3, "operations": ("move B --tokens 650",)},
-    {"nodes": 6, "rf": 3, "operations": ("leave B",), "shape": "implementation"},
+    {"nodes": 6, "rf": 3, "operations": ("leave B",), "variant": "implementation"},
     {"nodes": 5, "rf": 3, "operations": ("replace B Z",), "cancels": 1},
     {"nodes": 6, "rf": 4, "operations": ("remove B",)},
     {"nodes": 8, "rf": 2, "strategy": "network", "dcs": 2, "racks": 2},
@@ -43,16 +43,20 @@ DATACENTERS = {
 
 
 @pytest.mark.spec("B-077")
-@pytest.mark.parametrize("reading", ["whole-group", "both-sets"])
+@pytest.mark.parametrize("acknowledgement", ["union", "joint"])
 @pytest.mark.parametrize("plan", PLANS, ids=str)
-def test_with_the_barrier_all_quorums_in_use_meet(plan: dict[str, Any], reading: Any) -> None:
+def test_with_the_barrier_all_quorums_in_use_meet(
+    plan: dict[str, Any], acknowledgement: Any
+) -> None:
     """Whatever the operation, and however pending replicas count: of all pairs of epochs that can
     be in use at once, every read quorum shares a replica with every write quorum.
     """
-    found = quorums(build("tcm", plan), reading=reading, levels=[("QUORUM", "QUORUM")])
+    found = quorums(
+        build("tcm", plan), acknowledgement=acknowledgement, levels=[("QUORUM", "QUORUM")]
+    )
     assert found.ok
     assert found.pairs > 30
-    assert {row.range for row in found.rows} == {c.label for c in courses(build("tcm", plan).tcm)}
+    assert {row.range for row in found.rows} == {c.label for c in histories(build("tcm", plan).tcm)}
 
 
 @pytest.mark.spec("B-077", "B-022", "B-023")
@@ -91,12 +95,12 @@ def test_every_row_is_as_the_columns_count_it(plan: dict[str, Any]) -> None:
     tcm: Any = model.tcm
     found = quorums(model, levels=[("QUORUM", "QUORUM")])
     compared = 0
-    for course in courses(tcm):
-        token = int(course.label.strip("(]").split(", ")[1])
+    for history in histories(tcm):
+        token = int(history.label.strip("(]").split(", ")[1])
         tables = tables_by_epoch(tcm, token)
         for row in found.rows:
             whole = row.reads == row.of_reads and row.writes == row.of_writes
-            if row.range == course.label and whole:
+            if row.range == history.label and whole:
                 met = {
                     counted(reads[0], writes[1], gone | dead)
                     for reads, gone in tables[row.read_epoch]
@@ -170,10 +174,10 @@ def test_smallest_quorums_are_all_of_them(asked: list[tuple[int, int]]) -> None:
 def test_who_knows_is_in_no_quorum_of_an_older_epoch() -> None:
     """Where three of four know an epoch, no two can be found that do not; where two do, two can."""
     pairs = tuple(sum(1 << i for i in pick) for pick in combinations(range(4), 2))
-    assert in_use(pairs, (Gate(0b1111, 3, 2),), 1) == ()
-    assert in_use(pairs, (Gate(0b1111, 2, 2),), 1) == pairs
-    assert in_use(pairs, (Gate(0b1111, 3, 2),), 2) == pairs
-    assert in_use(pairs, (Gate(0b0011, 2, 2),), 1) == (0b1100,)
+    assert in_use(pairs, (Passed(0b1111, 3, 2),), 1) == ()
+    assert in_use(pairs, (Passed(0b1111, 2, 2),), 1) == pairs
+    assert in_use(pairs, (Passed(0b1111, 3, 2),), 2) == pairs
+    assert in_use(pairs, (Passed(0b0011, 2, 2),), 1) == (0b1100,)
 
 
 @pytest.mark.spec("B-077")
@@ -189,7 +193,7 @@ def test_local_quorums_need_a_barrier_in_each_datacenter() -> None:
         ("LOCAL_QUORUM", "dc1"),
         ("EACH_QUORUM", "dc1"),
     }
-    each = quorums(build("tcm", {**DATACENTERS, "shape": "implementation"}))
+    each = quorums(build("tcm", {**DATACENTERS, "variant": "implementation"}))
     assert each.ok
     assert each.pairs > 10_000
 
@@ -213,7 +217,7 @@ def test_the_table_gives_counts_and_the_first_counterexample() -> None:
     assert held.ok
     assert repr(held).splitlines()[-2].endswith("every read quorum meets every write quorum.")
     odd = Crossing("<b>", "QUORUM", "QUORUM", "", 1, 3, 1, 1, 1, 1, 1, (("&",), ("<i>",)))
-    text = type(found)("whole-group", (odd,))._repr_mimebundle_()["text/html"]
+    text = type(found)("union", (odd,))._repr_mimebundle_()["text/html"]
     assert "<b>" not in text
     assert "<i>" not in text
 
@@ -221,7 +225,7 @@ def test_the_table_gives_counts_and_the_first_counterexample() -> None:
 @pytest.mark.parametrize(
     ("given_", "said"),
     [
-        ({"reading": "both"}, "reading: got 'both'; allowed: one of both-sets"),
+        ({"acknowledgement": "both"}, "acknowledgement: got 'both'; allowed: one of joint"),
         ({"levels": [("QORUM", "QUORUM")]}, "levels: got 'QORUM'; allowed: one of QUORUM"),
     ],
     ids=str,

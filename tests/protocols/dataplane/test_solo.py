@@ -23,7 +23,7 @@ def play(timeline: Timeline, *verbs: str) -> None:
 
 @pytest.mark.spec("B-080")
 @pytest.mark.parametrize("kind", ["write", "read"])
-@pytest.mark.parametrize("given", [{}, {"rf": 2}, {"reading": "both-sets"}, {"retry": True}])
+@pytest.mark.parametrize("given", [{}, {"rf": 2}, {"acknowledgement": "joint"}, {"retry": True}])
 def test_no_answers_make_a_coordinator_lie(kind: str, given: dict[str, Any]) -> None:
     """Whatever the replicas are made to say, success means enough members of the newest plan."""
     found = check(build("coordinator", {"request": f"K1 {kind} QUORUM", **given}))
@@ -35,7 +35,7 @@ def test_no_answers_make_a_coordinator_lie(kind: str, given: dict[str, Any]) -> 
 @pytest.mark.spec("B-080", "B-034")
 def test_without_judging_anew_it_does() -> None:
     """Two answers that tell of epoch 101 are counted by the plan of epoch 100 all the same."""
-    found = check(build("coordinator", {}, ("plan-recheck",)))
+    found = check(build("coordinator", {}, ("plan-revalidation",)))
     assert found.violation is not None
     assert found.violation.property == "consistency-level"
     assert len(found.violation.actions) == 4

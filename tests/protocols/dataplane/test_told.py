@@ -38,14 +38,14 @@ def test_the_invisible_write() -> None:
     """Coordinators at 101 and 103 both succeed, one with A and B, the other with C and X."""
     timeline = told("anomaly-invisible-write")
     state = at(timeline, "write 1 reaches X")
-    assert timeline.model.epoch(state.requests[0].epoch) == 103
-    assert timeline.model.course.names(state.requests[0].acked) == ("C", "X")
+    assert timeline.model.epoch(state, state.requests[0].epoch) == 103
+    assert timeline.model.history.names(state.requests[0].acked) == ("C", "X")
     state = at(timeline, "read 2 reaches B")
-    assert timeline.model.epoch(state.requests[1].epoch) == 101
-    assert timeline.model.course.names(state.requests[1].acked) == ("A", "B")
+    assert timeline.model.epoch(state, state.requests[1].epoch) == 101
+    assert timeline.model.history.names(state.requests[1].acked) == ("A", "B")
     state = at(timeline, "answer read 2")
     assert [request.phase for request in state.requests] == [DONE, DONE]
-    assert value(state.requests[1].best) == NOTHING
+    assert value(state.requests[1].newest_seen) == NOTHING
     assert red(timeline) == ["visible"]
 
 
@@ -54,11 +54,11 @@ def test_the_lost_write() -> None:
     """A write by 100 to A and B, reads by 102 from C and X; when B fails, it is lost for good."""
     timeline = told("anomaly-lost-write")
     state = at(timeline, "write 1 reaches B")
-    assert timeline.model.epoch(state.requests[0].epoch) == 100
-    assert timeline.model.course.names(state.requests[0].acked) == ("A", "B")
+    assert timeline.model.epoch(state, state.requests[0].epoch) == 100
+    assert timeline.model.history.names(state.requests[0].acked) == ("A", "B")
     state = at(timeline, "read 2 reaches X")
-    assert timeline.model.epoch(state.requests[1].epoch) == 102
-    assert timeline.model.course.names(state.requests[1].acked) == ("C", "X")
+    assert timeline.model.epoch(state, state.requests[1].epoch) == 102
+    assert timeline.model.history.names(state.requests[1].acked) == ("C", "X")
     state = at(timeline, "answer read 3")
     assert state.requests[2].phase == DONE
     code = timeline.model.code
@@ -108,19 +108,19 @@ def test_who_is_ahead_tells_of_it() -> None:
     """A, at 100, takes a write of epoch 99, and the coordinator learns of 100 from its answer."""
     timeline = told("ahead-and-member")
     state = at(timeline, "write 1 reaches A")
-    assert state.requests[0].now == 1
-    assert timeline.model.course.names(state.requests[0].acked) == ("A",)
+    assert state.requests[0].coordinator_epoch == 1
+    assert timeline.model.history.names(state.requests[0].acked) == ("A",)
 
 
 @pytest.mark.spec("B-034", "B-035")
 def test_a_plan_is_judged_anew() -> None:
     """Two of three are too few by epoch 101: the request fails, or is sent anew if so wished."""
-    assert told("plan-judged-anew").state.requests[0].phase == FAILED
+    assert told("plan-revalidated").state.requests[0].phase == FAILED
     timeline = told("plan-retried")
     answers = [m for m in timeline.moments if m.id and "answer" in timeline.model.verb(m.action)]
     assert [moment.state.requests[0].phase for moment in answers] == [OPEN, DONE]
     plain: Any = build("dataplane")
-    assert plain.terms.retry is False
+    assert plain.request_options.retry is False
 
 
 @pytest.mark.spec("B-031")
@@ -128,27 +128,27 @@ def test_who_is_no_member_answers_an_error() -> None:
     """A, at 102, serves no read of epoch 101; two others are enough."""
     timeline = told("no-longer-a-member")
     state = at(timeline, "read 1 reaches C")
-    assert timeline.model.course.names(state.requests[0].acked) == ("B", "C")
+    assert timeline.model.history.names(state.requests[0].acked) == ("B", "C")
 
 
 @pytest.mark.spec("A-027")
 def test_leftovers_stay_until_somebody_cleans() -> None:
     """After the bootstrap A is no replica any more, and holds the write; nothing removes it."""
-    timeline = told("leftover-data")
+    timeline = told("data-not-owned")
     model, code = timeline.model, timeline.model.code["A"]
     state = at(timeline, "commit X")
     assert not model.views(state)[-1].writes >> code & 1
     assert value(state.cells[code]) == 1
-    assert value(at(timeline, "clean A").cells[code]) == NOTHING
+    assert value(at(timeline, "cleanup A").cells[code]) == NOTHING
 
 
 def test_deleted_data_returns_without_the_membership_check() -> None:
     """D stored a slow write that was none of its business; it gets the range back and serves it."""
     timeline = told("deleted-data-returns")
-    assert value(timeline.state.requests[2].best) == 1
+    assert value(timeline.state.requests[2].newest_seen) == 1
     assert "no-resurrection" in red(timeline)
     timeline = told("deleted-data-stays-away")
-    assert value(timeline.state.requests[2].best) == NOTHING
+    assert value(timeline.state.requests[2].newest_seen) == NOTHING
     assert red(timeline) == []
 
 
@@ -167,4 +167,4 @@ def test_an_action_is_enabled_or_waits(given: dict[str, Any]) -> None:
         assert all(refusal.reason for refusal in waiting.values())
         state = model.act(state, action)
     assert all(request.phase == DONE for request in state.requests)
-    assert not model.moment(state).steps
+    assert not model.newest(state).edges

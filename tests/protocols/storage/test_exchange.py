@@ -11,7 +11,7 @@ from kit.protocols.storage.rules.exchange import (
     Switches,
     counted,
     heard,
-    lapses,
+    invalidates,
     receive,
     sent,
 )
@@ -54,7 +54,7 @@ def test_without_epochs_nobody_catches_up() -> None:
 
 def test_the_finer_rule_compares_the_row() -> None:
     """B refuses a write whose epoch is below its row's version, though it is still a member."""
-    by_row = Switches("row-version")
+    by_row = Switches("last-modified")
     assert receive(VIEWS, 1, 3, 0, True, by_row) == Answer("coordinator-behind", 3)
     assert receive(VIEWS, 1, 3, 0, False, by_row) == Answer("ok", 3)
     assert receive(VIEWS, 1, 3, 3, True, by_row) == Answer("ok", 3)
@@ -94,6 +94,6 @@ def test_the_last_relevant_epoch_decides_the_same() -> None:
 def test_an_answer_lapses_with_its_members_absence() -> None:
     """Who gave the range up and got it back has to be asked anew; who stayed need not."""
     gone_and_back = (*VIEWS, VIEWS[0])
-    assert lapses(gone_and_back, range(1, 5), A | B, False) == A
-    assert lapses(gone_and_back, range(1, 2), A | B, False) == 0
-    assert lapses(VIEWS, range(4), A | B, True) == 0  # who is no member any more counts no more
+    assert invalidates(gone_and_back, range(1, 5), A | B, False) == A
+    assert invalidates(gone_and_back, range(1, 2), A | B, False) == 0
+    assert invalidates(VIEWS, range(4), A | B, True) == 0  # no member, no answer

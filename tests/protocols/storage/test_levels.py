@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.protocols.storage.rules.history import View
 from kit.protocols.storage.rules.levels import (
     LEVELS,
     Level,
@@ -19,6 +18,7 @@ from kit.protocols.storage.rules.levels import (
     read_quotas,
     write_quotas,
 )
+from kit.protocols.storage.rules.view import View
 from tests.protocols.storage.views import NEW, OLD, VIEWS, A, B, C, X
 
 ONE_DC = (A | B | C | X,)
@@ -31,12 +31,12 @@ MASKS = st.integers(0, 15)
 )
 def test_a_level_counts_over_the_whole_write_group(level: Level, wanted: int) -> None:
     """While X is pending, four replicas are written to; a quorum is three of them."""
-    assert write_quotas(level, VIEWS[1], ONE_DC, 0, "whole-group") == (Quota(15, wanted),)
+    assert write_quotas(level, VIEWS[1], ONE_DC, 0, "union") == (Quota(15, wanted),)
 
 
 def test_both_sets_wants_the_level_in_each_for_itself() -> None:
     """In the other reading two of the old and two of the new owners are needed."""
-    wanted = write_quotas("QUORUM", VIEWS[1], ONE_DC, 0, "both-sets")
+    wanted = write_quotas("QUORUM", VIEWS[1], ONE_DC, 0, "joint")
     assert wanted == (Quota(OLD, 2), Quota(NEW, 2))
     assert enough(wanted, B | C)
     assert not enough(wanted, A | B)
@@ -46,7 +46,7 @@ def test_both_sets_wants_the_level_in_each_for_itself() -> None:
 def test_the_readings_are_one_at_rest() -> None:
     """With nothing pending there is one set."""
     for view in (VIEWS[0], VIEWS[3]):
-        sets = [write_quotas("QUORUM", view, ONE_DC, 0, r) for r in ("whole-group", "both-sets")]
+        sets = [write_quotas("QUORUM", view, ONE_DC, 0, r) for r in ("union", "joint")]
         assert sets[0] == sets[1] == (Quota(view.writes, 2),)
 
 
@@ -68,12 +68,12 @@ def test_levels_of_datacenters() -> None:
 def test_more_answers_are_never_worse(some: int, more: int, level: Level, group: int) -> None:
     """What is enough stays enough when further replicas answer."""
     view = View(group, group, group, group)
-    wanted = write_quotas(level, view, ONE_DC, 0, "whole-group")
+    wanted = write_quotas(level, view, ONE_DC, 0, "union")
     if enough(wanted, some):
         assert enough(wanted, some | more)
 
 
-@given(st.sampled_from(("whole-group", "both-sets")), st.sampled_from((0, 1, 2)))
+@given(st.sampled_from(("union", "joint")), st.sampled_from((0, 1, 2)))
 def test_majorities_of_adjacent_epochs_meet(reading: str, depth: int) -> None:
     """A read by an epoch and a write by it or the next, or the other way round, share a node."""
     for reader, writer in ((depth, depth), (depth, depth + 1), (depth + 1, depth)):
@@ -88,7 +88,7 @@ def test_majorities_of_adjacent_epochs_meet(reading: str, depth: int) -> None:
 
 def test_majorities_two_epochs_apart_need_not_meet() -> None:
     """A write by epoch 100 to A and B, a read by epoch 102 from C and X: nothing in common."""
-    assert enough(write_quotas("QUORUM", VIEWS[0], ONE_DC, 0, "whole-group"), A | B)
+    assert enough(write_quotas("QUORUM", VIEWS[0], ONE_DC, 0, "union"), A | B)
     assert enough(read_quotas("QUORUM", VIEWS[2], ONE_DC, 0), C | X)
 
 

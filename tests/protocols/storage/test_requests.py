@@ -6,14 +6,16 @@ import pytest
 
 from kit.errors import BadInput
 from kit.protocols.storage.rules.cells import newest, timestamp, tombstone, value, written
-from kit.protocols.storage.rules.requests import Ask, parse_ask, parse_asks
+from kit.protocols.storage.rules.requests import ClientRequest, parse_request, parse_workload
 
 
 def test_a_line_is_a_request() -> None:
     """Coordinator, kind, level; QUORUM when none is said; a datacenter behind @."""
-    assert parse_ask("K1 write ALL") == Ask("K1", "write", "ALL")
-    assert parse_ask("K1 read") == Ask("K1", "read", "QUORUM")
-    assert parse_ask("K2@dc2 delete LOCAL_QUORUM") == Ask("K2", "delete", "LOCAL_QUORUM", "dc2")
+    assert parse_request("K1 write ALL") == ClientRequest("K1", "write", "ALL")
+    assert parse_request("K1 read") == ClientRequest("K1", "read", "QUORUM")
+    assert parse_request("K2@dc2 delete LOCAL_QUORUM") == ClientRequest(
+        "K2", "delete", "LOCAL_QUORUM", "dc2"
+    )
 
 
 @pytest.mark.parametrize(
@@ -31,7 +33,7 @@ def test_a_line_is_a_request() -> None:
 def test_other_lines_are_refused(lines: tuple[str, ...], said: str) -> None:
     """One clear error names the field, the value and what is allowed."""
     with pytest.raises(BadInput) as error:
-        parse_asks(lines)
+        parse_workload(lines)
     assert said in str(error.value)
 
 

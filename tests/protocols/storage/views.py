@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.protocols.storage.rules.history import View
+from kit.protocols.storage.rules.view import View
 
 A, B, C, X = 1, 2, 4, 8
 OLD, NEW = A | B | C, B | C | X

@@ -6,20 +6,23 @@ that holds it does not notice: the client may still write.
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from kit.engine.model import Model, Rule, Safeguard, sometimes, step
-from kit.errors import BadInput, Refusal
+from kit.engine.parameters import check_limits
+from kit.errors import Refusal
 from kit.protocols.toy.rules.fence import NOTHING, refusal
 
 MOST = 9
 
 
 class LeaseParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """``clients``: how many there are; ``leases``: how many are given (1 to 9 of both)."""
+    """Who wants the lease, and how often it is given."""
 
-    clients: int = 2
-    leases: int = 2
+    clients: Annotated[int, Meta(description="how many there are", ge=1, le=MOST)] = 2
+    leases: Annotated[int, Meta(description="how many are given", ge=1, le=MOST)] = 2
 
 
 class LeaseState(Struct, frozen=True):
@@ -85,10 +88,7 @@ class Lease(Model[LeaseState, Take | Lapse | Write]):
         """
         self.parameters: LeaseParameters = parameters or LeaseParameters()
         self.off = off
-        for name in ("clients", "leases"):
-            number = getattr(self.parameters, name)
-            if not 1 <= number <= MOST:
-                raise BadInput(name, number, f"a number from 1 to {MOST}")
+        check_limits(self.parameters)
         clients = range(self.parameters.clients)
         self.rules = (
             Rule(Take, "take", lambda s: tuple(map(Take, clients)), self._may_take, _takes),

@@ -11,8 +11,8 @@ from kit.lessons.questions import Asked, copied
 from kit.lessons.stills import scene_of, still
 from kit.protocols.dataplane.model import Dataplane
 from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.rules.history import mask_of
 from kit.protocols.storage.rules.levels import enough
+from kit.protocols.storage.rules.masks import mask_of
 from kit.views.frame import refusal_text
 from kit.views.question import MOST, Question
 from kit.views.registry import for_model
@@ -63,7 +63,7 @@ def holders(timeline: Timeline, cell: str) -> Asked:
     return Asked(question, still(timeline, "replicas"))
 
 
-def leftovers(timeline: Timeline) -> Asked:
+def not_owned(timeline: Timeline) -> Asked:
     """When all is done, whose disk holds data of the range although it is no replica any more?"""
     ahead = copied(timeline)
     while ahead.forward() is not None:
@@ -73,7 +73,7 @@ def leftovers(timeline: Timeline) -> Asked:
     question = Question(
         "Everything is carried out to its end. Who holds data of the range and is no replica?",
         tuple(row.name for row in rows),
-        tuple(row.name for row in rows if row.leftover),
+        tuple(row.name for row in rows if row.not_owned),
         "; ".join(f"{row.name} holds {row.cell}, {row.role}" for row in rows) + ".",
     )
     return Asked(question, still(ahead, "replicas"))

@@ -104,7 +104,7 @@ TASKS = (
     ),
     Task(
         "still-quorum",
-        "judge the plan anew",
+        "validate the plan again",
         "Write still_quorum(answered, group): who has answered, and the group by the newest epoch "
         "that the coordinator knows. True when the answers are still a quorum.",
         "function",

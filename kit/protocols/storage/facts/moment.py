@@ -14,9 +14,11 @@ from msgspec import Struct
 from kit.protocols.storage.actions import COPIED, NOT_COPIED, StorageState
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone
-from kit.protocols.storage.rules.history import Course, View
+from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.levels import Quota
 from kit.protocols.storage.rules.requests import DONE, FAILED, OPEN, WAITING, Request
+from kit.protocols.storage.rules.trails import Trail
+from kit.protocols.storage.rules.view import View
 from kit.protocols.storage.solo import Coordinator
 from kit.protocols.storage.wording import cell_text
 
@@ -54,7 +56,7 @@ class ReplicaRow(Struct, frozen=True):
     """A node that replicates the range at some epoch.
 
     ``role`` is its part by the newest committed epoch, ``own_role`` by the epoch that it knows;
-    ``leftover`` says that it holds something of a range that is no longer its own.
+    ``not_owned`` says that it holds something of a range that is no longer its own.
     """
 
     name: str
@@ -65,7 +67,7 @@ class ReplicaRow(Struct, frozen=True):
     own_role: Role
     cell: str
     held: Held
-    leftover: bool
+    not_owned: bool
     up: bool
     copies: tuple[CopyRow, ...]
 
@@ -122,17 +124,17 @@ _PHASES: dict[int, Phase] = {WAITING: "waiting", OPEN: "open", DONE: "done", FAI
 
 def label(m: Storage) -> str:
     """The data range, as in ``(100, 150]``."""
-    return m.course.label
+    return m.history.label
 
 
 def first_epoch(m: Storage) -> int:
     """The epoch at the start."""
-    return m.epoch(0)
+    return m.history.epochs[0].epoch
 
 
 def epoch(m: Storage, s: StorageState) -> int:
     """The newest committed epoch."""
-    return m.moment(s).epoch
+    return m.newest(s).epoch
 
 
 def at_rest(m: Storage, s: StorageState) -> bool:
@@ -143,33 +145,35 @@ def at_rest(m: Storage, s: StorageState) -> bool:
 
 def epochs(m: Storage, s: StorageState) -> tuple[EpochRow, ...]:
     """Every committed epoch, oldest first."""
-    return epoch_rows(m.course, s.at, _known(m, s))
+    return epoch_rows(m.history, m.trails[s.at], _known(m, s))
 
 
-def epoch_rows(course: Course, at: int, known: Iterable[tuple[str, int]]) -> tuple[EpochRow, ...]:
-    """The epochs up to a moment of a course, for nodes that know the given depths."""
-    views, path, knowing = course.views(at), course.moments[at].path, tuple(known)
-    found = []
-    for depth, view in enumerate(views):
-        before = views[depth - 1] if depth else view
-        found.append(
+def epoch_rows(
+    history: RangeHistory, trail: Trail, known: Iterable[tuple[str, int]]
+) -> tuple[EpochRow, ...]:
+    """The epochs along a trail, for nodes that know those at the given indices."""
+    views, knowing = trail.views, tuple(known)
+    rows = []
+    for index, view in enumerate(views):
+        before = views[index - 1] if index else view
+        rows.append(
             EpochRow(
-                course.moments[0].epoch + depth,
-                course.moments[path[depth]].title,
-                course.names(view.reads),
-                course.names(view.writes),
+                trail.first + index,
+                history.epochs[trail.nodes[index]].title,
+                history.names(view.reads),
+                history.names(view.writes),
                 (before.reads, before.writes) != (view.reads, view.writes),
-                tuple(name for name, newest in knowing if newest == depth),
+                tuple(name for name, newest in knowing if newest == index),
             )
         )
-    return tuple(found)
+    return tuple(rows)
 
 
 def _known(m: Storage, s: StorageState) -> tuple[tuple[str, int], ...]:
-    """Who knows which depth: replicas, unless you play them, and coordinators at work."""
-    replicas = () if isinstance(m, Coordinator) else zip(m.course.replicas, s.known, strict=False)
+    """Who knows which epoch, by index: replicas, unless you play them, coordinators at work."""
+    replicas = () if isinstance(m, Coordinator) else zip(m.history.replicas, s.known, strict=False)
     at_work = (
-        (m.asks[n].coordinator, request.now)
+        (m.workload[n].coordinator, request.coordinator_epoch)
         for n, request in enumerate(s.requests)
         if request.phase == OPEN
     )
@@ -181,14 +185,14 @@ def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
     views, ways = m.views(s), copies(m, s)
     latest = len(views) - 1
     found = []
-    for i, name in enumerate(m.course.replicas):
+    for i, name in enumerate(m.history.replicas):
         cell = s.cells[i]
         part = role(views[latest], i)
         found.append(
             ReplicaRow(
                 name,
-                m.course.dcs[i],
-                m.epoch(s.known[i]),
+                m.history.dcs[i],
+                m.epoch(s, s.known[i]),
                 latest - s.known[i],
                 part,
                 role(views[s.known[i]], i),
@@ -218,9 +222,9 @@ def role(view: View, i: int) -> Role:
 
 
 def copies(m: Storage, s: StorageState) -> tuple[CopyRow, ...]:
-    """The copies of the present moment, as far as they have got."""
-    names, found = m.course.replicas, []
-    for copy, done in zip(m.moment(s).copies, s.copies, strict=True):
+    """The copies of the present epoch, as far as they have got."""
+    names, found = m.history.replicas, []
+    for copy, done in zip(m.newest(s).copies, s.copies, strict=True):
         status: CopyStatus = (
             "not begun" if done == NOT_COPIED else "arrived" if done == COPIED else "on its way"
         )
@@ -235,14 +239,14 @@ def requests(m: Storage, s: StorageState) -> tuple[RequestRow, ...]:
 
 
 def _request(m: Storage, s: StorageState, number: int, request: Request) -> RequestRow:
-    ask, phase = m.asks[number], _PHASES[request.phase]
+    ask, phase = m.workload[number], _PHASES[request.phase]
     opened = request.phase == OPEN
     plan: tuple[QuotaRow, ...] = ()
     judged: tuple[QuotaRow, ...] = ()
     if opened:
         plan = _quotas(m, m.wanted(s, number, request.epoch), request.acked)
-        depth = m.plan_depth(s, number)
-        judged = _quotas(m, m.wanted(s, number, depth), m.valid(s, number))
+        wanted = m.wanted(s, number, m.judged_by(s, number))
+        judged = _quotas(m, wanted, m.valid(s, number))
     return RequestRow(
         number,
         m.title_of(number),
@@ -250,10 +254,10 @@ def _request(m: Storage, s: StorageState, number: int, request: Request) -> Requ
         ask.dc,
         ask.level,
         phase,
-        m.epoch(request.epoch) if opened else None,
-        m.epoch(request.now) if opened else None,
-        m.course.names(request.asked),
-        m.course.names(request.acked),
+        m.epoch(s, request.epoch) if opened else None,
+        m.epoch(s, request.coordinator_epoch) if opened else None,
+        m.history.names(request.in_flight),
+        m.history.names(request.acked),
         plan,
         judged,
         _result(m, s, number, request),
@@ -263,9 +267,9 @@ def _request(m: Storage, s: StorageState, number: int, request: Request) -> Requ
 def _quotas(m: Storage, quotas: tuple[Quota, ...], answered: int) -> tuple[QuotaRow, ...]:
     return tuple(
         QuotaRow(
-            m.course.names(quota.replicas),
+            m.history.names(quota.replicas),
             quota.needed,
-            m.course.names(quota.replicas & answered),
+            m.history.names(quota.replicas & answered),
         )
         for quota in quotas
     )
@@ -277,7 +281,7 @@ def _result(m: Storage, s: StorageState, number: int, request: Request) -> str:
         return "failed"
     if request.phase != DONE:
         return ""
-    if m.asks[number].writes:
+    if m.workload[number].writes:
         return "done"
-    gone = " (deleted)" if is_tombstone(request.best) else ""
-    return f"returned {cell_text(m, s, request.best)}{gone}"
+    gone = " (deleted)" if is_tombstone(request.newest_seen) else ""
+    return f"returned {cell_text(m, s, request.newest_seen)}{gone}"

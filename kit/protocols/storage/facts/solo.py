@@ -13,7 +13,7 @@ from msgspec import Struct
 from kit.errors import Refusal
 from kit.protocols.storage.actions import Learn, StorageState
 from kit.protocols.storage.facts.moment import EpochRow, Held, Role, epoch_rows, held, role
-from kit.protocols.storage.facts.steps import Applied, Happened, Met
+from kit.protocols.storage.facts.steps import Applied, Delivered, Happened
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, timestamp
 from kit.protocols.storage.rules.exchange import Verdict, sent
@@ -64,14 +64,16 @@ class RealReplica(Struct, frozen=True):
 
 def answers(m: Coordinator, s: StorageState) -> tuple[AnswerRow, ...]:
     """Every replica that you play, with what it may answer now."""
-    found: dict[str, list[Choice]] = {name: [] for name in m.course.replicas}
+    found: dict[str, list[Choice]] = {name: [] for name in m.history.replicas}
     for action, why in _all(m, s):
         if isinstance(action, Reply):
             word = "error" if action.verdict != "ok" else "ok, has it" if action.found else "ok"
             found[action.replica].append(Choice(action, action.epoch, word, why))
     request = s.requests[0]
     return tuple(
-        AnswerRow(name, bool(request.asked >> i & 1), bool(request.acked >> i & 1), tuple(choices))
+        AnswerRow(
+            name, bool(request.in_flight >> i & 1), bool(request.acked >> i & 1), tuple(choices)
+        )
         for i, (name, choices) in enumerate(found.items())
     )
 
@@ -93,12 +95,7 @@ def _all(m: Any, s: Any) -> list[tuple[Any, Refusal | None]]:
 
 def epochs(m: Replica, s: ReplicaState) -> tuple[EpochRow, ...]:
     """Every committed epoch, and which of them the replica knows as its newest."""
-    at = next(
-        i
-        for i, moment in enumerate(m.course.moments)
-        if not moment.steps and m.course.views(i) == m.seen
-    )
-    return epoch_rows(m.course, at, ((m.replica, s.known),))
+    return epoch_rows(m.history, m.trail, ((m.replica, s.known),))
 
 
 def real(m: Replica, s: ReplicaState) -> RealReplica:
@@ -118,13 +115,13 @@ def cell_text(cell: int) -> str:
     return "nothing" if cell == NOTHING else f"write {timestamp(cell)}"
 
 
-def replied(m: Coordinator, before: StorageState, action: Reply, after: StorageState) -> Met:
+def replied(m: Coordinator, before: StorageState, action: Reply, after: StorageState) -> Delivered:
     """Your answer for a replica, as a step; what the replica knew before is your affair."""
-    told = after.requests[0].now > before.requests[0].now
-    return Met(
+    told = after.requests[0].coordinator_epoch > before.requests[0].coordinator_epoch
+    return Delivered(
         0,
         m.title_of(0),
-        m.asks[0].coordinator,
+        m.workload[0].coordinator,
         action.replica,
         _carried(m, before),
         action.epoch,
@@ -132,22 +129,22 @@ def replied(m: Coordinator, before: StorageState, action: Reply, after: StorageS
         ERRORS[action.verdict],
         _reply(m, action),
         False,
-        m.epoch(after.requests[0].now) if told else None,
+        m.epoch(after, after.requests[0].coordinator_epoch) if told else None,
     )
 
 
 def _reply(m: Storage, action: Reply) -> str:
     if action.verdict != "ok":
         return "answers an error"
-    if m.asks[0].writes:
+    if m.workload[0].writes:
         return f"takes {m.title_of(0)}"
     return "returns write 1" if action.found else "returns nothing"
 
 
 def _carried(m: Storage, s: StorageState) -> int | None:
-    if not m.terms.switches.epochs:
+    if not m.request_options.switches.epochs:
         return None
-    return m.epoch(sent(m.views(s), s.requests[0].epoch, m.terms.switches))
+    return m.epoch(s, sent(m.views(s), s.requests[0].epoch, m.request_options.switches))
 
 
 def happened(
@@ -158,15 +155,15 @@ def happened(
         return (Applied(m.replica, m.epoch(after.known)),)
     assert isinstance(action, Send)
     answer = m.answer(before, action)
-    carried = m.epoch(sent(m.seen, action.epoch - m.epoch(0), m.switches))
-    number = after.stamp if action.write else before.stamp
+    carried = m.epoch(sent(m.seen, action.epoch - m.trail.first, m.switches))
+    number = after.timestamp if action.write else before.timestamp
     title = f"write {number}" if action.write else "read"
     error = ERRORS[answer.verdict]
     did = "answers an error"
     if not error:
         did = f"takes {title}" if action.write else f"returns {cell_text(before.cell)}"
     return (
-        Met(
+        Delivered(
             number,
             title,
             "you",

@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct
 
 from kit.protocols.storage.actions import (
-    Clean,
-    Collect,
+    Cleanup,
+    CollectTombstones,
     Commit,
     Crash,
     Fetch,
@@ -33,7 +33,7 @@ from kit.protocols.storage.wording import cell_text
 class Sent(Struct, frozen=True):
     """A coordinator, at ``epoch``, sends a request to its replicas; ``carries`` is in the message.
 
-    ``anew``: a plan that went stale was made again.
+    ``again``: a plan that went stale was made again.
     """
 
     request: int
@@ -43,10 +43,10 @@ class Sent(Struct, frozen=True):
     epoch: int
     carries: int | None
     targets: tuple[str, ...]
-    anew: bool = False
+    again: bool = False
 
 
-class Met(Struct, frozen=True):
+class Delivered(Struct, frozen=True):
     """A message reaches a replica, and the answer its coordinator.
 
     ``epoch`` is the message's, ``had`` what the replica knew before and ``knows`` afterwards, which
@@ -78,7 +78,7 @@ class Met(Struct, frozen=True):
         return None if self.epoch is None else self.knows
 
 
-class Ended(Struct, frozen=True):
+class Completed(Struct, frozen=True):
     """A request is answered; ``result`` is what its client is told."""
 
     request: int
@@ -112,20 +112,20 @@ class Copied(Struct, frozen=True):
     landed: bool
 
 
-class Lost(Struct, frozen=True):
+class DiskEvent(Struct, frozen=True):
     """Something happened on a replica's disk: ``what`` is *fails*, *cleans up* or *collects*."""
 
     replica: str
     what: str
 
 
-Happened = Sent | Met | Ended | Committed | Applied | Copied | Lost
+Happened = Sent | Delivered | Completed | Committed | Applied | Copied | DiskEvent
 
 
 def happened(
     m: Storage, before: StorageState, action: Any, after: StorageState
 ) -> tuple[Happened, ...]:
-    """What a step was; one that answers by sending anew is two things."""
+    """What a step was; one that answers by sending again is two things."""
     match action:
         case Start(number, _):
             return (_sent(m, after, number),)
@@ -133,102 +133,107 @@ def happened(
             return (_met(m, before, action, after),)
         case Finish(number) | TimeOut(number):
             if after.requests[number].phase == OPEN:
-                return (_sent(m, after, number, anew=True),)
+                return (_sent(m, after, number, again=True),)
             return (_ended(m, before, number, after),)
         case Commit():
-            return (Committed(m.moment(after).epoch, m.moment(after).title),)
+            return (Committed(m.newest(after).epoch, m.newest(after).title),)
         case Learn(node):
             return (_applied(m, after, node),)
         case Fetch(source, target) | Land(source, target):
             landed = isinstance(action, Land)
             way = next(
                 i
-                for i, copy in enumerate(m.moment(before).copies)
-                if (m.course.replicas[copy.source], m.course.replicas[copy.target])
+                for i, copy in enumerate(m.newest(before).copies)
+                if (m.history.replicas[copy.source], m.history.replicas[copy.target])
                 == (source, target)
             )
             cell = (before if landed else after).copies[way]
             return (Copied(source, target, cell_text(m, before, cell), landed),)
         case Crash(replica):
-            return (Lost(replica, "fails"),)
-        case Clean(replica):
-            return (Lost(replica, "cleans up"),)
-        case Collect(replica):
-            return (Lost(replica, "collects the tombstone"),)
+            return (DiskEvent(replica, "fails"),)
+        case Cleanup(replica):
+            return (DiskEvent(replica, "cleans up"),)
+        case CollectTombstones(replica):
+            return (DiskEvent(replica, "collects the tombstone"),)
     return ()
 
 
-def _sent(m: Storage, after: StorageState, number: int, *, anew: bool = False) -> Sent:
-    request, ask = after.requests[number], m.asks[number]
+def _sent(m: Storage, after: StorageState, number: int, *, again: bool = False) -> Sent:
+    request, ask = after.requests[number], m.workload[number]
     return Sent(
         number,
         m.title_of(number),
         ask.coordinator,
         ask.level,
-        m.epoch(request.epoch),
+        m.epoch(after, request.epoch),
         _carried(m, after, number),
-        m.course.names(request.asked),
-        anew,
+        m.history.names(request.in_flight),
+        again,
     )
 
 
 def _carried(m: Storage, s: StorageState, number: int) -> int | None:
     """The epoch in a request's messages; None when messages carry none."""
-    if not m.terms.switches.epochs:
+    if not m.request_options.switches.epochs:
         return None
-    return m.epoch(sent(m.views(s), s.requests[number].epoch, m.terms.switches))
+    return m.epoch(s, sent(m.views(s), s.requests[number].epoch, m.request_options.switches))
 
 
-def _met(m: Storage, before: StorageState, action: Serve, after: StorageState) -> Met:
+def _met(m: Storage, before: StorageState, action: Serve, after: StorageState) -> Delivered:
     number, i = action.request, m.code[action.replica]
-    request, ask = before.requests[number], m.asks[number]
+    request, ask = before.requests[number], m.workload[number]
     answer = m.answer(before, action)
     late = request.phase != OPEN
-    now = after.requests[number].now
+    now = after.requests[number].coordinator_epoch
     error = {
         "ok": "",
         "not-a-member": f"no {'write' if ask.writes else 'read'} replica",
         "coordinator-behind": "coordinator is behind",
+        "stale": "the request is stale",
     }[answer.verdict]
     did = "answers an error" if error else _did(m, before, after, action)
-    return Met(
+    return Delivered(
         number,
         m.title_of(number),
         ask.coordinator,
         action.replica,
         _carried(m, before, number),
-        m.epoch(before.known[i]),
-        m.epoch(answer.known),
+        m.epoch(before, before.known[i]),
+        m.epoch(before, answer.known),
         error,
         did,
         late,
-        m.epoch(now) if not late and now > request.now else None,
+        m.epoch(after, now) if not late and now > request.coordinator_epoch else None,
     )
 
 
 def _did(m: Storage, before: StorageState, after: StorageState, action: Serve) -> str:
     i = m.code[action.replica]
-    if not m.asks[action.request].writes:
+    if not m.workload[action.request].writes:
         return f"returns {cell_text(m, before, before.cells[i])}"
     if after.cells == before.cells:
         return f"keeps {cell_text(m, after, after.cells[i])}, which is newer"
     return f"takes {m.title_of(action.request)}"
 
 
-def _ended(m: Storage, before: StorageState, number: int, after: StorageState) -> Ended:
-    request, ask = after.requests[number], m.asks[number]
+def _ended(m: Storage, before: StorageState, number: int, after: StorageState) -> Completed:
+    request, ask = after.requests[number], m.workload[number]
     ok = request.phase == DONE
     if not ok:
         result = "failed"
     elif ask.writes:
         result = "done"
     else:
-        result = f"returned {cell_text(m, after, request.best)}"
-    epoch = m.epoch(before.requests[number].now)
-    return Ended(number, m.title_of(number), ask.coordinator, epoch, ok, result)
+        result = f"returned {cell_text(m, after, request.newest_seen)}"
+    epoch = m.epoch(before, before.requests[number].coordinator_epoch)
+    return Completed(number, m.title_of(number), ask.coordinator, epoch, ok, result)
 
 
 def _applied(m: Storage, after: StorageState, node: str) -> Applied:
     i = m.code[node]
-    known = after.known[i] if i < m.replicas else after.requests[m.serving(after, node)].now
-    return Applied(node, m.epoch(known))
+    known = (
+        after.known[i]
+        if i < m.replicas
+        else after.requests[m.serving(after, node)].coordinator_epoch
+    )
+    return Applied(node, m.epoch(after, known))

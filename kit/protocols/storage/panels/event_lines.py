@@ -9,11 +9,11 @@ from kit.protocols.storage.facts import solo as facts_solo
 from kit.protocols.storage.facts.steps import (
     Applied,
     Committed,
+    Completed,
     Copied,
-    Ended,
+    Delivered,
+    DiskEvent,
     Happened,
-    Lost,
-    Met,
     Sent,
     happened,
 )
@@ -46,12 +46,12 @@ def line(event: Happened) -> str:
     """Write one step, short enough for a list."""
     match event:
         case Sent():
-            again = " again" if event.anew else ""
+            again = " again" if event.again else ""
             names = ", ".join(event.targets) or "nobody"
             return f"{event.coordinator} sends {event.title}{again} {at(event.carries)} to {names}"
-        case Met():
+        case Delivered():
             return _met(event)
-        case Ended():
+        case Completed():
             sign = "✓" if event.ok else "✗"
             return f"{event.coordinator} at {event.epoch} {sign} {event.title}: {event.result}"
         case Committed():
@@ -61,11 +61,11 @@ def line(event: Happened) -> str:
         case Copied():
             word = "arrives from" if event.landed else "is read at"
             return f"copy for {event.target} {word} {event.source}: {event.cell}"
-        case Lost():
+        case DiskEvent():
             return f"{event.replica} {event.what}"
 
 
-def _met(event: Met) -> str:
+def _met(event: Delivered) -> str:
     """A message, what its replica made of it, and what the coordinator learned."""
     caught = f", catches up {event.had}→{event.knows}" if event.caught_up else ""
     knew = f" (at {event.had}{caught})"

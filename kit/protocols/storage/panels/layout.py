@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kit.protocols.storage.facts.steps import Applied, Copied, Ended, Happened, Met, Sent
+from kit.protocols.storage.facts.steps import Applied, Completed, Copied, Delivered, Happened, Sent
 from kit.protocols.storage.panels.event_lines import events
 from kit.protocols.storage.solo import Replica
 from kit.views.panel import Scene
@@ -103,7 +103,7 @@ def layout(scene: Scene) -> Layout:
     last = placed[-1].column if placed else -1
     real_replica = isinstance(model, Replica)
     return Layout(
-        ("you", model.replica) if real_replica else (*model.coordinators, *model.course.replicas),
+        ("you", model.replica) if real_replica else (*model.coordinators, *model.history.replicas),
         placed,
         _messages(placed),
         _spans(placed),
@@ -128,10 +128,12 @@ def _columns(scene: Scene) -> tuple[Placed, ...]:
 
 def _close(one: Happened, other: Happened) -> bool:
     """Whether the numbers of two steps would stand on one another: both on one lifeline."""
-    if not isinstance(one, Met | Applied) or not isinstance(other, Met | Applied):
+    if not isinstance(one, Delivered | Applied) or not isinstance(other, Delivered | Applied):
         return False
-    places = [event.replica if isinstance(event, Met) else event.node for event in (one, other)]
-    return places[0] == places[1] and (isinstance(one, Met) or isinstance(other, Met))
+    places = [
+        event.replica if isinstance(event, Delivered) else event.node for event in (one, other)
+    ]
+    return places[0] == places[1] and (isinstance(one, Delivered) or isinstance(other, Delivered))
 
 
 def _messages(placed: tuple[Placed, ...]) -> tuple[Message, ...]:
@@ -141,10 +143,10 @@ def _messages(placed: tuple[Placed, ...]) -> tuple[Message, ...]:
         event = one.event
         if isinstance(event, Sent):
             away |= {(event.request, name): one for name in event.targets}
-        elif isinstance(event, Met):
+        elif isinstance(event, Delivered):
             begun = away.pop((event.request, event.replica), one)
             found.append(Message(begun, event.request, event.replica, one))
-        elif isinstance(event, Ended) and not event.title.startswith(("write", "delete")):
+        elif isinstance(event, Completed) and not event.title.startswith(("write", "delete")):
             away = {key: sent for key, sent in away.items() if key[0] != event.request}
     found += [Message(sent, number, name, None) for (number, name), sent in away.items()]
     return tuple(found)
@@ -155,9 +157,9 @@ def _spans(placed: tuple[Placed, ...]) -> tuple[Span, ...]:
     opened: dict[int, Placed] = {}
     for one in placed:
         event = one.event
-        if isinstance(event, Sent) and not event.anew:
+        if isinstance(event, Sent) and not event.again:
             opened[event.request] = one
-        elif isinstance(event, Ended):
+        elif isinstance(event, Completed):
             found.append(Span(opened.pop(event.request, one), one))
     return (*found, *(Span(begin, None) for begin in opened.values()))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kit.protocols.storage.facts.steps import Committed, Ended, Sent
+from kit.protocols.storage.facts.steps import Committed, Completed, Sent
 from kit.protocols.storage.panels.broken import Broken, broken
 from kit.protocols.storage.panels.event_lines import events
 from kit.views.fragment import Frag, h
@@ -31,11 +31,11 @@ def operations(scene: Scene) -> tuple[Operation, ...]:
     wrong = {one.request: one for one in broken(scene) if one.request is not None}
     found: dict[int, Operation] = {}
     for step, event in events(scene):
-        if isinstance(event, Sent) and not event.anew:
+        if isinstance(event, Sent) and not event.again:
             found[event.request] = Operation(
                 event.request, event.title, event.coordinator, step + 1, None, False, "", None
             )
-        elif isinstance(event, Ended):
+        elif isinstance(event, Completed):
             begun = found.get(event.request)
             found[event.request] = Operation(
                 event.request,

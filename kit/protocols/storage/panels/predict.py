@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.facts.steps import Committed, Ended, Met, happened
+from kit.protocols.storage.facts.steps import Committed, Completed, Delivered, happened
 from kit.views.panel import Scene
 from kit.views.question import Question
 
 
 def question(scene: Scene) -> Question | None:
-    """Ask what a client is told, and which groups a committed epoch changes."""
+    """ClientRequest what a client is told, and which groups a committed epoch changes."""
     if scene.action is None:
         return None
     [*_, event] = happened(scene.model, scene.before, scene.action, scene.state) or (None,)
-    if isinstance(event, Ended):
+    if isinstance(event, Completed):
         return _answer(scene, event)
-    if isinstance(event, Met) and event.epoch not in (None, event.had):
+    if isinstance(event, Delivered) and event.epoch not in (None, event.had):
         return meeting(event, scene.say)
     return _groups(scene, event) if isinstance(event, Committed) else None
 
 
-def meeting(met: Met, because: str) -> Question:
+def meeting(met: Delivered, because: str) -> Question:
     """What a replica makes of a message of another epoch than its own."""
     choices = ("it catches up first", "it does what it is asked", "it answers an error")
     does = choices[2] if met.error else choices[1]
@@ -34,11 +34,11 @@ def meeting(met: Met, because: str) -> Question:
     )
 
 
-def _answer(scene: Scene, event: Ended) -> Question:
+def _answer(scene: Scene, event: Completed) -> Question:
     """What the client is told; every value that anybody holds is offered."""
     model, before = scene.model, scene.before
     offered = ["done", "failed"]
-    if not model.asks[event.request].writes:
+    if not model.workload[event.request].writes:
         held = sorted({row.cell for row in facts.replicas(model, before)} | {"nothing"})
         offered = [*(f"returned {cell}" for cell in held), "failed"]
     if event.result not in offered:

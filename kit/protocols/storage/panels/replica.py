@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.protocols.storage.facts.steps import Met
+from kit.protocols.storage.facts.steps import Delivered
 from kit.protocols.storage.panels.event_lines import events
 from kit.protocols.storage.panels.groups import VIEWS as GROUPS
 from kit.protocols.storage.panels.predict import meeting
@@ -15,9 +15,9 @@ from kit.views.registry import Views
 
 
 def question(scene: Scene) -> Question | None:
-    """Ask what the replica makes of a message: does it catch up, do it, or refuse?"""
+    """ClientRequest what the replica makes of a message: does it catch up, do it, or refuse?"""
     found = [event for i, event in events(scene) if i == len(scene.way()) - 1]
-    if not found or not isinstance(found[-1], Met):
+    if not found or not isinstance(found[-1], Delivered):
         return None
     return meeting(found[-1], scene.say)
 

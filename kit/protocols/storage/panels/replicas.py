@@ -10,8 +10,8 @@ from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 
 SIGNS = {"nothing": "–", "value": "●", "tombstone": "✝"}
-LEFTOVER = "leftover data: no replica any more, nothing cleans it up by itself"
-TO_CLEAN = "leftover data: no replica any more, and not cleaned up yet"
+NOT_OWNED = "data not owned: no replica any more, nothing cleans it up by itself"
+TO_CLEAN = "data not owned: no replica any more, and not cleaned up yet"
 
 
 def short(text: str) -> str:
@@ -58,7 +58,7 @@ def _card(scene: Scene, row: ReplicaRow, then: ReplicaRow | None) -> Frag:
                 class_=f"cellar {row.held}{' changed' if changed else ''}",
             ),
         ),
-        [h("div", words, class_="leftover" if words.startswith("leftover") else None)
+        [h("div", words, class_="leftover" if words.startswith("data not owned") else None)
          for words in _notes(scene, row)],
         [
             h("div", words, k=f"card:{row.name}:copy:{way.source}:{way.target}")
@@ -75,8 +75,8 @@ def _notes(scene: Scene, row: ReplicaRow) -> Iterator[str]:
     yield row.role
     if row.own_role != row.role:
         yield f"by its own epoch: {row.own_role}"
-    if row.leftover:
-        yield TO_CLEAN if scene.model.terms.cleaning else LEFTOVER
+    if row.not_owned:
+        yield TO_CLEAN if scene.model.request_options.cleaning else NOT_OWNED
 
 
 def _ways(row: ReplicaRow) -> Iterator[tuple[CopyRow, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.facts import solo as facts_solo
 from kit.protocols.storage.facts.solo import Choice
-from kit.protocols.storage.facts.steps import Met
+from kit.protocols.storage.facts.steps import Delivered
 from kit.protocols.storage.panels.event_lines import events, line
 from kit.protocols.storage.panels.replicas import SIGNS
 from kit.views.fragment import Frag, h
@@ -73,7 +73,7 @@ def _answer_rows(scene: Scene) -> list[tuple[str, str, Sequence[Choice]]]:
     said = {
         event.replica: line(event).partition(": ")[2]
         for _, event in events(scene)
-        if isinstance(event, Met)
+        if isinstance(event, Delivered)
     }
     rows: list[tuple[str, str, Sequence[Choice]]] = []
     for one in facts_solo.answers(scene.model, scene.state):

@@ -8,9 +8,16 @@ dotted ones are copies. An upward arrow beside a number is a node that catches u
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import hypot
 
-from kit.protocols.storage.facts.steps import Applied, Committed, Copied, Ended, Lost, Met, Sent
+from kit.protocols.storage.facts.steps import (
+    Applied,
+    Committed,
+    Completed,
+    Copied,
+    Delivered,
+    DiskEvent,
+    Sent,
+)
 from kit.protocols.storage.panels.broken import broken
 from kit.protocols.storage.panels.event_lines import line
 from kit.protocols.storage.panels.layout import (
@@ -29,8 +36,11 @@ from kit.protocols.storage.panels.layout import (
 from kit.protocols.storage.panels.replicas import short
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
+from kit.views.spacetime import arrow_path as _arrow
+from kit.views.spacetime import cross as _cross
+from kit.views.spacetime import dot as _dot
+from kit.views.spacetime import tag as _text
 
-HEAD = 7
 BESIDE = 38
 LEGEND = (
     "message @ its epoch",
@@ -89,22 +99,6 @@ def spacetime_text(scene: Scene) -> str:
 # -- lines ----------------------------------------------------------------------------------------
 
 
-def _arrow(x1: float, y1: float, x2: float, y2: float) -> str:
-    """The path of a line with an open head at its second end."""
-    far = hypot(x2 - x1, y2 - y1) or 1.0
-    ux, uy = (x2 - x1) / far, (y2 - y1) / far
-    left = x2 - HEAD * ux + HEAD * uy / 2, y2 - HEAD * uy - HEAD * ux / 2
-    right = x2 - HEAD * ux - HEAD * uy / 2, y2 - HEAD * uy + HEAD * ux / 2
-    return (
-        f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
-        f"M{left[0]:.1f} {left[1]:.1f}L{x2:.1f} {y2:.1f}L{right[0]:.1f} {right[1]:.1f}"
-    )
-
-
-def _text(words: str, at: float, y: float, kind: str = "tag", anchor: str = "middle") -> Frag:
-    return h("text", words, x=round(at, 1), y=round(y, 1), text_anchor=anchor, class_=kind)
-
-
 def _life(found: Layout, node: str) -> Frag:
     y, right = found.y(node), found.left + found.width
     return h("path", d=f"M{found.left} {y}H{right}", k=f"life:{node}", class_="life")
@@ -138,14 +132,14 @@ def _epochs(found: Layout) -> list[Frag]:
 def _span(found: Layout, one: Span, wrong: set[int | None]) -> Frag:
     """The time that a request takes, as a bar on its coordinator's lifeline."""
     begin = one.begin.event
-    assert isinstance(begin, Sent | Ended)
+    assert isinstance(begin, Sent | Completed)
     y, left = found.y(begin.coordinator), x(one.begin.column)
     right = x(found.last) + STEP * AFTER if one.end is None else x(one.end.column)
     end = one.end.event if one.end is not None else None
     parts: list[Frag] = [
         h("rect", x=left, y=y - 5, width=max(right - left, 4), height=10, rx=3, class_="bar"),
     ]
-    if isinstance(end, Ended):
+    if isinstance(end, Completed):
         bad = end.request in wrong
         sign = "!" if bad else "✓" if end.ok else "✗"
         kind = "stop fails" if bad else "stop holds" if end.ok else "stop"
@@ -183,7 +177,7 @@ def _way(found: Layout, one: Way) -> Frag:
 def _message(found: Layout, one: Message) -> Frag:
     """A message and its answer; one that is on its way ends in the open."""
     sent = one.sent.event
-    assert isinstance(sent, Sent | Met)
+    assert isinstance(sent, Sent | Delivered)
     x1, y1, y2 = x(one.sent.column), found.y(sent.coordinator), found.y(one.replica)
     key = f"msg:{one.number}:{one.replica}:{one.sent.step}"
     if one.met is None:
@@ -192,7 +186,7 @@ def _message(found: Layout, one: Message) -> Frag:
         parts = [h("path", d=f"M{x1:.1f} {y1}L{right:.1f} {high:.1f}", class_="message away")]
         return h("g", parts, k=key, class_="transit")
     met = one.met.event
-    assert isinstance(met, Met)
+    assert isinstance(met, Delivered)
     x2 = x(one.met.column)
     parts = [h("path", d=_arrow(x1, y1, x2, y2), class_="message"), h("title", line(met))]
     if not met.late:
@@ -210,24 +204,24 @@ def _points(found: Layout) -> Iterator[Frag]:
         if not found.there(one):
             continue
         event, key = one.event, f"at:{one.step}"
-        if isinstance(event, Met):
+        if isinstance(event, Delivered):
             yield h("g", _met(found, one, event), k=key)
         elif isinstance(event, Applied):
             at, y = x(one.column), found.y(event.node)
             yield h("g", _dot(at, y), _text(f"↑{event.epoch}", at, y - 9), k=f"{key}:{event.node}")
         elif isinstance(event, Sent):
             at, y = x(one.column), found.y(event.coordinator)
-            again = " again" if event.anew else ""
+            again = " again" if event.again else ""
             words = [_text(f"{short(event.title) if again else event.title}{again}", at, y - 24,
                            "tag strong"), _text(_at(event.carries), at, y - 12)]  # fmt: skip
             yield h("g", words, k=f"{key}:sent")
-        elif isinstance(event, Lost):
+        elif isinstance(event, DiskEvent):
             at, y = x(one.column), found.y(event.replica)
             sign = "✗" if event.what == "fails" else "∅"
             yield h("g", _cross(at, y), _text(f"{sign} {event.what}", at, y + 18), k=key)
 
 
-def _met(found: Layout, one: Placed, event: Met) -> list[Frag]:
+def _met(found: Layout, one: Placed, event: Delivered) -> list[Frag]:
     """The message's epoch left of the point, the answer's to the right; below, what it did."""
     at, y = x(one.column), found.y(event.replica)
     parts = [_cross(at, y) if event.error else _dot(at, y)]
@@ -247,7 +241,7 @@ def _met(found: Layout, one: Placed, event: Met) -> list[Frag]:
     return parts
 
 
-def _done(event: Met) -> str:
+def _done(event: Delivered) -> str:
     """What the replica holds of it: the write that it took, the cell that it returned."""
     word, _, rest = event.did.partition(" ")
     return short(rest) if word == "returns" else short(event.title) if word == "takes" else "older"
@@ -255,14 +249,6 @@ def _done(event: Met) -> str:
 
 def _at(epoch: int | None) -> str:
     return "–" if epoch is None else f"@{epoch}"
-
-
-def _dot(at: float, y: float) -> Frag:
-    return h("circle", cx=at, cy=y, r=3.5, class_="dot")
-
-
-def _cross(at: float, y: float) -> Frag:
-    return h("path", d=f"M{at - 5} {y - 5}l10 10M{at - 5} {y + 5}l10 -10", class_="cross")
 
 
 def _alarms(scene: Scene, found: Layout) -> list[Frag]:

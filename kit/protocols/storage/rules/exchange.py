@@ -3,20 +3,20 @@
 Every message carries its sender's epoch. A replica that is behind catches up first; one that is
 ahead and still a member goes on, one that is not answers with an error. Every answer carries the
 replica's epoch, and the coordinator catches up when it is the higher one. With enough answers it
-judges its plan anew by what it knows then. Source: CEP-21, "Read/Write Path Integration".
+validates its plan again by what it knows then. Source: CEP-21, "Read/Write Path Integration".
 
 Four forms of it, as a switch:
 
 - ``epoch``: messages carry the sender's newest epoch;
 - ``relevant``: they carry the last epoch that changed this range's replicas, which gives the same
   verdicts (B-028);
-- ``row-version``: the finer rule of the published code. A replica refuses a write whose epoch is
+- ``last-modified``: the finer rule of the published code. A replica refuses a write whose epoch is
   below its own row's version, whether or not it is still a member; reads are not compared;
 - ``background``: the same, and a coordinator that hears of a higher epoch in an answer that is no
   error catches up some time later, as that code was read. A search then finds a read that misses
   a write: two replicas of three, one of them behind, answer a coordinator that is further behind.
 
-Depths stand for epochs: 0 is the first of the course.
+Epochs are told by their index on a trail.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from kit.protocols.storage.rules.history import View
+from kit.protocols.storage.rules.view import View
 
-Exchange = Literal["epoch", "relevant", "row-version", "background"]
-EXCHANGES: tuple[Exchange, ...] = ("epoch", "relevant", "row-version", "background")
-_BY_ROW = ("row-version", "background")
-Verdict = Literal["ok", "not-a-member", "coordinator-behind"]
+Exchange = Literal["epoch", "relevant", "last-modified", "background"]
+EXCHANGES: tuple[Exchange, ...] = ("epoch", "relevant", "last-modified", "background")
+_BY_ROW = ("last-modified", "background")
+Verdict = Literal["ok", "not-a-member", "coordinator-behind", "stale"]
 
 
 class Switches(Struct, frozen=True):
@@ -39,7 +39,7 @@ class Switches(Struct, frozen=True):
     exchange: Exchange = "epoch"
     epochs: bool = True
     membership: bool = True
-    recheck: bool = True
+    revalidation: bool = True
 
     @classmethod
     def of(cls, exchange: Exchange, off: tuple[str, ...]) -> Switches:
@@ -48,7 +48,7 @@ class Switches(Struct, frozen=True):
             exchange,
             epochs="epoch-exchange" not in off,
             membership="membership-check" not in off,
-            recheck="plan-recheck" not in off,
+            revalidation="plan-revalidation" not in off,
         )
 
 
@@ -61,7 +61,7 @@ class Answer(Struct, frozen=True):
 
 def sent(views: tuple[View, ...], epoch: int, switches: Switches) -> int:
     """The epoch that a coordinator at ``epoch`` puts into its messages."""
-    return views[epoch].version if switches.exchange == "relevant" else epoch
+    return views[epoch].last_modified if switches.exchange == "relevant" else epoch
 
 
 def receive(
@@ -86,7 +86,7 @@ def receive(
     member = view.group(write) >> replica & 1
     if not member and not (ahead and not switches.membership):
         return Answer("not-a-member", known)
-    if by_row and write and view.version > message:
+    if by_row and write and view.last_modified > message:
         return Answer("coordinator-behind", known)
     return Answer("ok", known)
 
@@ -106,7 +106,7 @@ def counted(views: tuple[View, ...], now: int, answered: int, write: bool) -> in
     return answered & views[now].group(write)
 
 
-def lapses(views: tuple[View, ...], epochs: range, answered: int, write: bool) -> int:
+def invalidates(views: tuple[View, ...], epochs: range, answered: int, write: bool) -> int:
     """The answers of today's members that were no members at some of the epochs (a mask).
 
     A replica that gave a range up and got it back is not what it was: what it answered before is no

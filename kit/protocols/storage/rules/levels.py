@@ -1,10 +1,12 @@
 """Consistency levels: which answers are enough.
 
-A level is a list of quotas, each so many of a set of replicas. While a range has more write
-replicas than it will have, there are two readings of what a write needs, and both are kept:
-``whole-group`` counts the level over the whole write group (3 of {A, B, C, X}), ``both-sets``
-wants it among the old owners and among the new ones, each for itself. Source: CEP-21,
-"Consistency Guarantees", for the first; the topology document's reading for the second.
+A level is a list of quotas, each so many of a set of replicas. While a range has pending replicas,
+three rules say what acknowledges a write, and all are kept: ``union`` counts the level over old and
+pending replicas together (3 of {A, B, C, X}), ``joint`` wants it among the old replicas and among
+the new ones, each for itself, ``quorum-plus-pending`` wants as many as the level says of the old
+ones, and one more for each pending replica, of all together. Source: CEP-21, "Consistency
+Guarantees", for the first; the document of topology changes for the second; the published code's
+count for the third.
 """
 
 from __future__ import annotations
@@ -13,14 +15,13 @@ from typing import Literal
 
 from msgspec import Struct
 
-from kit.protocols.storage.rules.history import View
+from kit.protocols.storage.rules.view import Acknowledgement, AnyAcknowledgement, View
 
 Level = Literal["ONE", "TWO", "THREE", "QUORUM", "LOCAL_QUORUM", "EACH_QUORUM", "ALL"]
 LEVELS: tuple[Level, ...] = (
     "ONE", "TWO", "THREE", "QUORUM", "LOCAL_QUORUM", "EACH_QUORUM", "ALL",
 )  # fmt: skip
-Reading = Literal["whole-group", "both-sets"]
-READINGS: tuple[Reading, ...] = ("whole-group", "both-sets")
+ACKNOWLEDGEMENTS: tuple[Acknowledgement, ...] = ("union", "joint", "quorum-plus-pending")
 _COUNTS = {"ONE": 1, "TWO": 2, "THREE": 3}
 
 
@@ -64,12 +65,26 @@ def read_quotas(level: Level, view: View, dcs: tuple[int, ...], home: int) -> tu
 
 
 def write_quotas(
-    level: Level, view: View, dcs: tuple[int, ...], home: int, reading: Reading
+    level: Level, view: View, dcs: tuple[int, ...], home: int, acknowledgement: AnyAcknowledgement
 ) -> tuple[Quota, ...]:
-    """What a write needs, in one of the two readings."""
-    if reading == "both-sets" and view.writes == view.olds | view.news != view.olds:
-        return quotas(level, view.olds, dcs, home) + quotas(level, view.news, dcs, home)
-    return quotas(level, view.writes, dcs, home)
+    """What a write needs, by one of the three rules, or with none for pending replicas."""
+    old, new = view.old_replicas, view.new_replicas
+    if acknowledgement == "union" or not view.writes == old | new != old:
+        return quotas(level, view.writes, dcs, home)
+    if acknowledgement == "natural":
+        return quotas(level, old, dcs, home)
+    if acknowledgement == "joint":
+        return quotas(level, old, dcs, home) + quotas(level, new, dcs, home)
+    return tuple(
+        _with_pending(level, quota.replicas & old, quota)
+        for quota in quotas(level, view.writes, dcs, home)
+    )
+
+
+def _with_pending(level: Level, old: int, both: Quota) -> Quota:
+    """What the level wants of the old replicas, and one answer more for each pending one."""
+    (needed,) = quotas(level, old, (old,), 0) or (Quota(0, 0),)
+    return Quota(both.replicas, needed.needed + (both.replicas & ~old).bit_count())
 
 
 def enough(wanted: tuple[Quota, ...], answered: int) -> bool:
@@ -92,7 +107,7 @@ def promised(write: Level, read: Level, same_datacenter: bool, factors: tuple[in
     whole = sum(groups)
     view = View(whole, whole, whole, whole)
     homes = (0, 0) if same_datacenter or len(groups) < 2 else (0, 1)
-    ours = write_quotas(write, view, groups, homes[0], "whole-group")
+    ours = write_quotas(write, view, groups, homes[0], "union")
     theirs = read_quotas(read, view, groups, homes[1])
     return not any(
         enough(ours, acks) and enough(theirs, whole & ~acks) for acks in range(whole + 1)
@@ -101,8 +116,8 @@ def promised(write: Level, read: Level, same_datacenter: bool, factors: tuple[in
 
 def _dense(factors: tuple[int, ...]) -> list[int]:
     """Masks of so many replicas each, side by side."""
-    found, first = [], 0
+    masks, first = [], 0
     for factor in factors:
-        found.append(((1 << factor) - 1) << first)
+        masks.append(((1 << factor) - 1) << first)
         first += factor
-    return found
+    return masks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kit.errors import BadInput
 from kit.protocols.storage.rules.levels import LEVELS, Level
@@ -21,7 +21,7 @@ _LINE = re.compile(
 WAITING, OPEN, DONE, FAILED = range(4)
 
 
-class Ask(Struct, frozen=True):
+class ClientRequest(Struct, frozen=True):
     """One request of the workload; ``dc`` None means the first datacenter."""
 
     coordinator: str
@@ -38,24 +38,24 @@ class Ask(Struct, frozen=True):
 class Request(Struct, frozen=True):
     """Where a request stands.
 
-    ``epoch`` is the depth of the plan it was sent by, ``now`` what its coordinator knows by now;
-    ``asked`` are replicas whose message is still on its way, ``acked`` those that did it,
-    ``best`` the newest cell that a read has seen (masks and a cell). ``stamp`` is the timestamp of
-    a mutation: the how many-th it was to start. ``lapsed`` are answers of members that were none
-    for a while since they answered: those count no more.
+    ``epoch`` is the index of the epoch it was planned by, ``coordinator_epoch`` what its
+    coordinator knows by now; ``in_flight`` are replicas whose message is still on its way,
+    ``acked`` those that did it, ``newest_seen`` the newest cell that a read has seen (masks and a
+    cell). ``timestamp`` is that of a mutation: the how many-th it was to start. ``invalidated``
+    are answers of members that were none for a while since they answered: those count no more.
     """
 
     phase: int = WAITING
     epoch: int = 0
-    now: int = 0
-    asked: int = 0
+    coordinator_epoch: int = field(default=0, name="now")
+    in_flight: int = field(default=0, name="asked")
     acked: int = 0
-    best: int = 0
-    stamp: int = 0
-    lapsed: int = 0
+    newest_seen: int = field(default=0, name="best")
+    timestamp: int = field(default=0, name="stamp")
+    invalidated: int = field(default=0, name="lapsed")
 
 
-def parse_ask(text: str) -> Ask:
+def parse_request(text: str) -> ClientRequest:
     """A request from a line such as ``K1 write QUORUM``.
 
     Raises:
@@ -69,10 +69,10 @@ def parse_ask(text: str) -> Ask:
         raise BadInput("requests", kind, "one of " + ", ".join(KINDS))
     if level not in LEVELS:
         raise BadInput("requests", level, "one of " + ", ".join(LEVELS))
-    return Ask(found["coordinator"], kind, level, found["dc"])
+    return ClientRequest(found["coordinator"], kind, level, found["dc"])
 
 
-def parse_asks(lines: tuple[str, ...]) -> tuple[Ask, ...]:
+def parse_workload(lines: tuple[str, ...]) -> tuple[ClientRequest, ...]:
     """A workload: one request a line, in the order of their timestamps.
 
     Raises:
@@ -80,7 +80,7 @@ def parse_asks(lines: tuple[str, ...]) -> tuple[Ask, ...]:
     """
     if not 1 <= len(lines) <= MOST_REQUESTS:
         raise BadInput("requests", len(lines), f"1 to {MOST_REQUESTS} lines")
-    asks = tuple(parse_ask(line) for line in lines)
+    asks = tuple(parse_request(line) for line in lines)
     homes: dict[str, str | None] = {}
     for ask in asks:
         if homes.setdefault(ask.coordinator, ask.dc) != ask.dc:

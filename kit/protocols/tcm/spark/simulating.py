@@ -93,9 +93,10 @@ def replay(row: Any) -> Simulation:
     try:
         seed, size, off = int(row["seed"]), row["size"], tuple(row["off"])
         told = row["verdict"], row["fingerprint"]
-        asked = size_of(msgspec.json.decode(size, type=dict[str, Any]))
+        fields = msgspec.json.decode(size, type=dict[str, Any])
     except (KeyError, ValueError, TypeError, msgspec.MsgspecError):
         raise BadInput("row", row, "a row of simulations, with its seed and size") from None
+    asked = size_of(fields)
     found = simulate(seed, asked, off=off)
     if (found.verdict, _last(found)) != told:
         raise KitError(

@@ -1,0 +1,94 @@
+"""What the parameters of a model are called, mean and may be, as their own fields say.
+
+A field is ``Annotated[int, Meta(title=…, description=…, ge=…, le=…)]``. Controls, the command line
+and the errors are made from that. Flags stand in its ``extra_json_schema``: *hidden* (no control
+for it), *written* (a person writes it as text; several lines with a semicolon between), *ring*
+(``generated`` and ``replicas``: it describes a ring that the model makes, or how many replicas that
+has; ``own``: a ring that is given).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+from msgspec import inspect as schema
+
+from kit.errors import BadInput
+
+Choice = str | int | None
+
+
+class Parameter(Struct, frozen=True, kw_only=True):
+    """One parameter: how it is labelled, what it means, and what it may be.
+
+    ``type`` is msgspec's; ``least`` and ``most`` are the ends of a whole number, ``choices`` are
+    all values that there are, where there are so few.
+    """
+
+    name: str
+    title: str
+    meaning: str
+    type: schema.Type
+    flags: Mapping[str, Any]
+    least: int | None = None
+    most: int | None = None
+    choices: tuple[Choice, ...] = ()
+
+    @property
+    def allowed(self) -> str:
+        """What it may be, in words; the empty text where only its type says so."""
+        if self.choices:
+            return "one of " + ", ".join(map(str, self.choices))
+        if self.least is not None and self.most is not None:
+            return f"a number from {self.least} to {self.most}"
+        return "" if self.least is None else f"a number from {self.least} on"
+
+
+@cache
+def parameters_of(kind: type[Struct]) -> tuple[Parameter, ...]:
+    """The parameters that a model takes, in order."""
+    info = schema.type_info(kind)
+    assert isinstance(info, schema.StructType)
+    return tuple(_parameter(field.name, field.type) for field in info.fields)
+
+
+def check_limits(given: Struct) -> None:
+    """Check each parameter against what its own field allows.
+
+    Raises:
+        BadInput: naming the first one that is out of its limits.
+    """
+    for parameter in parameters_of(type(given)):
+        value = getattr(given, parameter.name)
+        if not is_within(parameter, value):
+            raise BadInput(parameter.name, value, parameter.allowed)
+
+
+def is_within(parameter: Parameter, value: Any) -> bool:
+    """Whether a value of the right type is one of the choices, or between the ends."""
+    if parameter.choices:
+        return value in parameter.choices
+    if value is None or isinstance(value, bool) or not isinstance(value, int):
+        return True
+    least, most = parameter.least, parameter.most
+    return (least is None or least <= value) and (most is None or value <= most)
+
+
+def _parameter(name: str, kind: schema.Type) -> Parameter:
+    said: Mapping[str, Any] = {}
+    if isinstance(kind, schema.Metadata):
+        said, kind = kind.extra_json_schema or {}, kind.type
+    number = kind if isinstance(kind, schema.IntType) else None
+    return Parameter(
+        name=name,
+        title=said.get("title", name.replace("_", " ")),
+        meaning=said.get("description", ""),
+        type=kind,
+        flags=said,
+        least=number.ge if number else None,
+        most=number.le if number else None,
+        choices=tuple(kind.values) if isinstance(kind, schema.LiteralType) else (),
+    )

@@ -1,0 +1,17 @@
+"""What earlier versions called the things of this family: old traces and scenario files say it."""
+
+from __future__ import annotations
+
+from kit.engine.former import Former
+
+_WORDS = {"clean": "cleanup", "collect": "collect-tombstones"}
+FORMER = Former(
+    actions=_WORDS,
+    verbs=_WORDS,
+    parameters={"reading": "acknowledgement", "shape": "variant"},
+    values={
+        "acknowledgement": {"whole-group": "union", "both-sets": "joint"},
+        "exchange": {"row-version": "last-modified"},
+    },
+    safeguards={"plan-recheck": "plan-revalidation"},
+)

@@ -1,0 +1,115 @@
+"""What an event waits for: conditions on who knows what, and on what is still under way.
+
+Each looks at a few facts of a moment and at the index of the newest epoch there. ``age`` says which
+epoch is meant: so many before the newest one, so that a condition means the same on every way that
+leads to it. A condition about an epoch that is older than all that anybody may still know holds.
+Source: CEP-21, "Progress Barrier"; the barriers of topology changes and tablets over Raft.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from kit.protocols.storage.rules.cells import NOTHING
+from kit.protocols.storage.rules.requests import OPEN, Request
+
+
+class RangeFacts(Protocol):
+    """What conditions look at: a part of the state."""
+
+    @property
+    def known(self) -> tuple[int, ...]:
+        """The index of the epoch that each replica has applied, then each coordinator's."""
+
+    @property
+    def copies(self) -> tuple[int, ...]:
+        """How far each copy is."""
+
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        """Where each request stands."""
+
+    @property
+    def down(self) -> int:
+        """The replicas that are down (a mask)."""
+
+
+class MajorityKnows(Struct, frozen=True):
+    """Enough of ``replicas`` (a mask) know the epoch: ``needed`` of them. The progress barrier."""
+
+    replicas: int
+    needed: int
+    age: int = 0
+
+    def holds(self, facts: RangeFacts, newest: int) -> bool:
+        """Whether enough of them know it."""
+        least = newest - self.age
+        return self.needed <= sum(
+            1 for i, index in enumerate(facts.known) if self.replicas >> i & 1 and index >= least
+        )
+
+    def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
+        """The replicas that do not know it yet."""
+        least = newest - self.age
+        return tuple(
+            i for i, index in enumerate(facts.known) if self.replicas >> i & 1 and index < least
+        )
+
+
+class AllKnow(Struct, frozen=True):
+    """All of ``replicas`` (a mask: those that are not ignored) know the epoch, and coordinators.
+
+    A coordinator without an open request can be told at any time: it never keeps anybody waiting.
+    """
+
+    replicas: int
+    age: int = 0
+
+    def holds(self, facts: RangeFacts, newest: int) -> bool:
+        """Whether nobody is missing, and no open request's coordinator knows less."""
+        least = newest - self.age
+        return not self.missing(facts, newest) and all(
+            request.coordinator_epoch >= least
+            for request in facts.requests
+            if request.phase == OPEN
+        )
+
+    def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
+        """The replicas that do not know it yet."""
+        return MajorityKnows(self.replicas, 0, self.age).missing(facts, newest)
+
+
+class NothingBelow(Struct, frozen=True):
+    """No request that was planned by an earlier epoch is open or has a message on its way."""
+
+    age: int = 0
+
+    def holds(self, facts: RangeFacts, newest: int) -> bool:
+        """Whether all of them are over."""
+        least = newest - self.age
+        return all(
+            request.epoch >= least
+            for request in facts.requests
+            if request.phase == OPEN or request.in_flight & ~facts.down
+        )
+
+    def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
+        """No replica: requests are what it waits for."""
+        return ()
+
+
+class SessionClosed(Struct, frozen=True):
+    """No copy is on its way: all that streams belongs to a session, and that one is closed."""
+
+    def holds(self, facts: RangeFacts, newest: int) -> bool:
+        """Whether none is."""
+        return all(copied < NOTHING for copied in facts.copies)
+
+    def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
+        """No replica: copies are what it waits for."""
+        return ()
+
+
+Condition = MajorityKnows | AllKnow | NothingBelow | SessionClosed

@@ -1,0 +1,75 @@
+"""Parameters say on their own fields what they are called, mean and may be."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import pytest
+from msgspec import Meta, Struct
+
+from kit.engine.parameters import check_limits, is_within, parameters_of
+from kit.engine.registry import Entry, convert, entries
+from kit.errors import BadInput
+from tests.engine.toys import LiftModel
+
+
+class OfAKettle(Struct, frozen=True, forbid_unknown_fields=True):
+    """A kettle's parameters."""
+
+    litres: Annotated[int, Meta(title="size", description="what it holds", ge=1, le=5)] = 2
+    lid: Literal["shut", "open"] = "shut"
+    spare_keys: Annotated[int | None, Meta(extra_json_schema={"hidden": True})] = None
+    heat: Annotated[int, Meta(ge=0)] = 0
+
+
+KETTLE = Entry(name="kettle", title="A kettle", parameters=OfAKettle, build=LiftModel)
+
+
+def test_a_field_says_what_its_parameter_is() -> None:
+    """Title, meaning, ends, choices and flags are the field's; else its name is the title."""
+    litres, lid, spare_keys, heat = parameters_of(OfAKettle)
+    assert (litres.title, litres.meaning) == ("size", "what it holds")
+    assert litres.allowed == "a number from 1 to 5"
+    assert (lid.title, set(lid.choices)) == ("lid", {"shut", "open"})
+    assert (spare_keys.title, spare_keys.flags["hidden"]) == ("spare keys", True)
+    assert spare_keys.allowed == ""
+    assert heat.allowed == "a number from 0 on"
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"litres": 6}, "litres: got 6; allowed: a number from 1 to 5"),
+        ({"litres": 0}, "litres: got 0; allowed: a number from 1 to 5"),
+        ({"litres": 2**70}, "litres: got 1180591620717411303424; allowed: a number from 1 to 5"),
+        ({"heat": -1}, "heat: got -1; allowed: a number from 0 on"),
+        ({"lid": "ajar"}, "lid: got 'ajar'; allowed: one of open, shut"),
+        ({"litres": "two"}, "litres: got 'two'; allowed: as kettle takes it"),
+    ],
+)
+def test_the_error_says_what_the_field_allows(given: dict[str, Any], error: str) -> None:
+    """A value out of its limits is refused in the words of its field, a wrong type as such."""
+    with pytest.raises(BadInput) as refused:
+        convert(KETTLE, given)
+    assert str(refused.value).startswith(error)
+
+
+def test_a_struct_made_by_hand_is_checked_as_well() -> None:
+    """What was not converted is held against the same fields."""
+    check_limits(OfAKettle(litres=5, spare_keys=99))
+    with pytest.raises(BadInput, match="litres: got 9; allowed: a number from 1 to 5"):
+        check_limits(OfAKettle(litres=9))
+    with pytest.raises(BadInput, match="lid: got 'ajar'; allowed: one of"):
+        check_limits(OfAKettle(lid="ajar"))  # type: ignore[arg-type]  # that is the point
+
+
+@pytest.mark.parametrize("name", entries())
+def test_every_parameter_is_described(name: str) -> None:
+    """Each parameter of the kit's models says what it means, or names its choices; none by itself
+    is out of its own limits.
+    """
+    entry = entries()[name]
+    check_limits(entry.parameters())
+    for parameter in parameters_of(entry.parameters):
+        assert parameter.meaning, parameter.name
+        assert is_within(parameter, getattr(entry.parameters(), parameter.name))
