@@ -24,9 +24,9 @@ class Views(Struct, frozen=True):
 
     ``question`` asks about the step of a scene before it is shown; None where nothing is worth
     asking. ``runs`` are the macros with the generator of their ordinary actions.
-    ``picture`` and ``table`` name the panels of the Player's two main slots: what one looks at, and
-    the table that explains it. ``evidence`` names the panels that settle a question of a lesson (none: those that stay), and
-    ``offered`` the kinds of action that such questions choose from (none: all).
+    ``evidence`` names the panels that settle a question of a lesson (none: those that stay), and
+    ``offered`` the kinds of action that such questions choose from (none: all). ``picture`` and
+    ``table`` name the panels of the Player's two main slots: what one looks at, what explains it.
     """
 
     panels: tuple[Panel, ...]
