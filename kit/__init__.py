@@ -6,8 +6,6 @@ The names below are loaded when they are first used, so that ``import kit`` stay
 from importlib import import_module
 from typing import Any
 
-from kit.edge.arguments import at_edge
-
 __version__ = "0.1.0"
 _PLACES = {
     "Player": "kit.widgets.player",
@@ -23,7 +21,7 @@ __all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of
 def __getattr__(name: str) -> Any:
     """Load a public name on first use: the package's own, or one that a protocol family adds."""
     if name in _PLACES:
-        return at_edge(getattr(import_module(_PLACES[name]), name))
+        return getattr(import_module(_PLACES[name]), name)
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return at_edge(import_module("kit.engine.family").public_name("", name))
+    return import_module("kit.engine.family").public_name("", name)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kit.commands.layout import columns, counted, listed, put
 from kit.errors import one_line
 from kit.operators.importers.opening import Imported, open_ring
-from kit.operators.importers.ringfile import RingFile, read_ring
+from kit.operators.importers.ringfile import RingFile, nowhere, read_ring
+from kit.operators.workload import PLACEMENTS, check_work
 from kit.ring.placements import at_rest
 from kit.ring.ranges import Line, bounds, label
 from kit.ring.replication import Keyspace, LocalStrategy
@@ -21,18 +22,26 @@ def opened(path: str, others: Sequence[str], keyspaces: Sequence[str]) -> Import
     """A ring from a ring file, or from what a cluster's own tools print."""
     if path.endswith(".json") and not others and not keyspaces:
         given = read_ring(path)
-        return Imported(given.epoch, given.ring, given.keyspaces)
+        warnings = nowhere(given.ring, given.keyspaces)
+        return Imported(given.epoch, given.ring, given.keyspaces, warnings=warnings)
     return open_ring([path, *others], keyspaces)
 
 
 def ring(path: str, others: Sequence[str], keyspaces: Sequence[str], *, as_text: bool) -> int:
     """Print the placements of a ring at rest: (left, right, replicas in walk order)."""
     given = opened(path, others, keyspaces)
+    check_work(given, PLACEMENTS)
     for warning in given.warnings:
         print(f"kit: {one_line(warning)}", file=sys.stderr)
-    rows = {keyspace.name: _lines(given, keyspace) for keyspace in given.keyspaces}
+    alike = {one.replication: _lines(given, one) for one in _distinct(given.keyspaces)}
+    rows = {keyspace.name: alike[keyspace.replication] for keyspace in given.keyspaces}
     put(_ring_text(given, rows) if as_text else json.dumps({"keyspaces": rows}))
     return ACCEPTED
+
+
+def _distinct(keyspaces: Sequence[Keyspace]) -> Iterable[Keyspace]:
+    """One keyspace of each replication."""
+    return {one.replication: one for one in keyspaces}.values()
 
 
 def _lines(given: RingFile, keyspace: Keyspace) -> list[Line]:

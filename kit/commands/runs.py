@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from kit.commands.layout import WIDTH, counted, put, wrap
@@ -10,6 +11,7 @@ from kit.engine import trace
 from kit.engine.model import verdicts
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
+from kit.errors import one_line
 
 FINE = 0
 MOST_PLAYED = 10_000
@@ -47,9 +49,11 @@ def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
         BadInput: when it is none of these.
     """
     if what.endswith(".txt"):
-        from kit.engine.scenario import open_script, parse, read
+        from kit.engine.scenario import differences, open_script, parse, read
 
         script = parse(read(what), what)
+        for line in differences(script):
+            print(f"kit: {one_line(line)}", file=sys.stderr)
         return open_script(script), script.notes
     if what.endswith(".json") or _exists(what):
         return Timeline.load(trace.read(what)), ()

@@ -9,7 +9,7 @@ from functools import cache, wraps
 from operator import index
 from pathlib import Path
 from types import FunctionType, NoneType, UnionType
-from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from kit.errors import BadInput, BadType
 
@@ -120,6 +120,8 @@ def _hint(function: Callable[..., Any], name: str) -> Any:
 def _fits(value: Any, hint: Any) -> bool:
     """Whether a value is what an annotation says, as far as one can see without using it up."""
     kind, inside = get_origin(hint) or hint, get_args(hint)
+    if kind is Annotated:  # Any for type checkers, yet with a class to look for
+        return isinstance(value, hint.__metadata__[0])
     if kind in (Union, UnionType):
         return any(_fits(value, one) for one in inside)
     if kind is Literal:
@@ -149,6 +151,8 @@ def _spoken(hint: Any) -> str:
     kind, inside = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
         return " or ".join(dict.fromkeys(_spoken(one) for one in inside))
+    if kind is Annotated:
+        return f"a {hint.__metadata__[0].__name__}"
     if kind is Literal:
         return "one of " + ", ".join(map(str, inside))
     if kind in WORDS:

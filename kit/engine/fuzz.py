@@ -325,7 +325,7 @@ def _seeds(seeds: Iterable[int]) -> tuple[int, ...] | range:
     if len(numbers) > most:
         allowed = f"at most {MOST_SEEDS} as a range, {MOST_LISTED} else"
         raise BadInput("seeds", len(numbers), allowed)
-    for seed in numbers if isinstance(numbers, tuple) else numbers[:1]:
+    for seed in numbers if isinstance(numbers, tuple) else (*numbers[:1], *numbers[-1:]):
         if type(seed) is not int or seed < 0:
             raise BadInput("seeds", seed, "whole numbers from 0 on")
     return numbers

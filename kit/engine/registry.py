@@ -19,6 +19,7 @@ from kit.engine.parameters import is_within, parameters_of
 from kit.errors import BadInput, misfit, shorten
 
 MOST_NAMED = 40
+LONGEST_WORD = 200  # characters that are compared with known names
 Output = Callable[[Any, Any, str], str]
 
 
@@ -243,7 +244,9 @@ def scenario_of(name: str) -> tuple[Entry, Scenario]:
 @checked
 def one_of(word: object, allowed: list[str]) -> str:
     """What is allowed, the nearest words first; a long list is cut."""
-    near = get_close_matches(word if isinstance(word, str) else shorten(word), allowed, n=3)
+    given = word if isinstance(word, str) else shorten(word)
+    same = [one for one in allowed if one.casefold() == given.casefold()]
+    near = [*same, *get_close_matches(given[:LONGEST_WORD], allowed, n=3)]
     names = list(dict.fromkeys([*near, *sorted(allowed)]))
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return "one of " + ", ".join(names[:MOST_NAMED]) + more if names else "none: there are none"

@@ -26,6 +26,7 @@ today's, and noted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,19 @@ def open_script(script: Script) -> Timeline:
     timeline, _ = run(script)
     timeline.goto(0)
     return timeline
+
+
+def differences(script: Script) -> tuple[str, ...]:
+    """A line for each step that shows something else than the file says below its rule.
+
+    A file that says nothing there claims nothing.
+    """
+    _, shown = run(script)
+    return tuple(
+        f"{script.name}:{step.below[0].number}: this step shows something else now: {texts[:1]}"
+        for step, texts in zip(script.steps, shown, strict=True)
+        if step.below and tuple(line.text for line in step.below) != texts
+    )
 
 
 @checked
@@ -323,6 +337,8 @@ class _Player:
         return self._act(line)
 
     def _show(self, line: ScriptLine, word: str, rest: str) -> list[str]:
+        if rest and list(signature(self.output[word]).parameters)[-1] == "_":
+            raise _wrong(self.script.name, line, f"{word} alone, without words behind it")
         try:
             shown = self.output[word](self.timeline.model, self.timeline.state, rest)
         except BadInput as error:

@@ -24,6 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from kit.errors import BadInput, KitError
+from kit.spark.given import Spark
 from kit.spark.java import find_java, spark_environment
 from kit.spark.machine import LOOPBACK, Address, address, answers, settings
 from kit.spark.shipping import ship
@@ -143,7 +144,7 @@ def session_or_none(master: str | None = None, *, say: Callable[[str], None] = p
         return None
 
 
-def stop(spark: Any | None) -> None:
+def stop(spark: Spark | None) -> None:
     """End a session, and the Java that was started for it; nothing for None."""
     if spark is None:
         return
@@ -158,7 +159,7 @@ def stop(spark: Any | None) -> None:
         _Running.scratch = None  # and with it goes the folder
 
 
-def about(spark: Any | None) -> About:
+def about(spark: Spark | None) -> About:
     """What to show of a session: version, master, and the link to its pages."""
     if spark is None:
         return About("", "", None, "the plain engine, in this process")
@@ -167,7 +168,7 @@ def about(spark: Any | None) -> About:
     return About(master, str(spark.version), link)
 
 
-def is_remote(spark: Any) -> bool:
+def is_remote(spark: Spark) -> bool:
     """Whether a session goes over Spark Connect, which has no context to talk to."""
     return ".connect." in type(spark).__module__
 

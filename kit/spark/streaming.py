@@ -16,7 +16,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kit.edge.arguments import checked
 from kit.errors import KitError
+from kit.spark.given import Spark
 from kit.spark.progress import display_widget, in_notebook
 from kit.spark.trace_reports import LAG, PlainTraces, lag_of
 from kit.spark.trace_tables import EPOCHS
@@ -68,7 +70,8 @@ class Watching(ABC):
 class Watch(Watching):
     """A stream of Spark's over the folder; Spark looks for new files by itself."""
 
-    def __init__(self, spark: Any, folder: str | Path, *, files_at_once: int = 4) -> None:
+    @checked
+    def __init__(self, spark: Spark, folder: str | Path, *, files_at_once: int = 4) -> None:
         """The folder may still be empty; it need not exist yet."""
         self._spark = spark
         self._name = f"lag_{uuid.uuid4().hex}"
@@ -97,6 +100,7 @@ class Watch(Watching):
 class PlainWatch(Watching):
     """The same without Spark: at each look the files that are there are read."""
 
+    @checked
     def __init__(self, folder: str | Path) -> None:
         """The folder may still be empty; it need not exist yet."""
         self._place = _epochs_below(folder)
@@ -112,7 +116,7 @@ class PlainWatch(Watching):
         """There is nothing to end."""
 
 
-def watch(spark: Any | None, folder: str | Path) -> Watching:
+def watch(spark: Spark | None, folder: str | Path) -> Watching:
     """Watch a folder of traces: by a stream on a session, or with None in this process."""
     return PlainWatch(folder) if spark is None else Watch(spark, folder)
 

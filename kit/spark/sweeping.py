@@ -20,6 +20,7 @@ from msgspec import Struct
 from kit.engine.fuzz import STEPS, Walk, Walker
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
+from kit.spark.given import Spark
 from kit.spark.schemas import table
 from kit.spark.seeding import seeded
 from kit.spark.storing import whole_folder
@@ -59,7 +60,7 @@ class Sweep(Struct, frozen=True):
 
 
 def sweep(
-    spark: Any,
+    spark: Spark,
     model: str,
     seeds: Sequence[int],
     *,

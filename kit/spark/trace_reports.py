@@ -13,8 +13,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kit.edge.arguments import checked
 from kit.engine.trace import loads
 from kit.errors import BadInput, KitError
+from kit.spark.given import Spark
 from kit.spark.schemas import Schema
 from kit.spark.trace_tables import BARRIERS, EPOCHS, OPERATIONS, REQUESTS, RUNS
 from kit.spark.traces import Tables, as_tables, drawn, schemas
@@ -68,7 +70,8 @@ class Traces(Reports):
 
     engine = "Spark"
 
-    def __init__(self, spark: Any, folder: str | Path) -> None:
+    @checked
+    def __init__(self, spark: Spark, folder: str | Path) -> None:
         """Nothing is read before it is asked for.
 
         Raises:
@@ -222,7 +225,7 @@ class PlainTraces(Reports):
         )
 
 
-def read_traces(spark: Any | None, folder: str | Path) -> Reports:
+def read_traces(spark: Spark | None, folder: str | Path) -> Reports:
     """The reports on a folder of traces: on a session, or with None in this process.
 
     Raises:
@@ -237,7 +240,7 @@ def _spread_of(per_run: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     )
 
 
-def replayed(spark: Any, folder: str | Path, name: str) -> Any:
+def replayed(spark: Spark, folder: str | Path, name: str) -> Any:
     """One table of every trace file (`*.json`) in a folder, replayed by Spark's workers.
 
     A file that does not replay has a row in the table `runs` only, which says why.
@@ -262,7 +265,7 @@ def _replay(name: str, given: Iterable[pa.RecordBatch]) -> Batches:
             yield from tables[name].to_batches()
 
 
-def drawn_on(spark: Any, seeds: int, name: str, **parameters: Any) -> Any:
+def drawn_on(spark: Spark, seeds: int, name: str, **parameters: Any) -> Any:
     """One table of as many drawn runs, each walked by one of Spark's workers (seeds from 0)."""
     walk: Callable[[Iterable[pa.RecordBatch]], Batches] = partial(_walk, name, parameters)
     return spark.range(0, seeds, 1, min(seeds, TASKS)).mapInArrow(walk, schemas()[name].ddl)

@@ -240,16 +240,12 @@ RF = {"class": "NetworkTopologyStrategy"}
         (changed(nodes=[]), "nodes: got []; allowed: a list of at least 1"),
         (changed(more=1), "ring file: unknown key: got 'more'; allowed: nodes, keyspaces, epoch"),
         (
-            ring_of(TEN, {"ks": {**RF, "dc9": 3}}),
-            "keyspaces[0].replication: got 'dc9'; allowed: a da",
-        ),
-        (
             ring_of(TEN, {"ks": {**RF, "dc\n1": -1}}),
             "keyspaces[0].replication.dc 1: got -1; allowed: ",
         ),
         (
             ring_of(TEN, {"ks": {**RF, "dc\n1": 1}}),
-            "keyspaces[0].replication: got 'dc\\n1'; allowed: ",
+            "keyspaces[0].replication: datacenter: got 'dc\\n1'; allowed: ",
         ),
     ],
 )

@@ -88,7 +88,7 @@ def test_a_new_place_is_new(tmp_path: Path) -> None:
 
 def test_what_is_no_trace_is_not_written(tmp_path: Path) -> None:
     """Nothing else than a trace becomes a trace file."""
-    with pytest.raises(BadType, match="a trace, such as"):
+    with pytest.raises(BadType, match="a Trace"):
         trace.write(None, tmp_path / "t.json")  # type: ignore[arg-type]  # that is what is refused
     assert not list(tmp_path.iterdir())
 

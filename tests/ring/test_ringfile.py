@@ -106,7 +106,7 @@ def changed(path: str, value: object) -> str:
         ("keyspaces.1.name", "ks", "keyspaces[1].name: got 'ks'"),
         ("keyspaces.0.replication", {}, "keyspaces[0].replication.class"),
         ("keyspaces.0.replication.replication_factor", 0, "replication_factor: got 0"),
-        ("keyspaces.1.replication.west", 1, "keyspaces[1].replication: got 'west'"),
+        ("keyspaces.1.replication.we\nst", 1, "keyspaces[1].replication: datacenter: got 'we"),
     ],
 )
 def test_bad_values(path: str, value: object, said: str) -> None:

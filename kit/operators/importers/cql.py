@@ -18,6 +18,7 @@ _WORD = re.compile(
     r"\s*(?:(?P<mark>[{}:,])|'(?P<text>(?:[^']|'')*)'|(?P<number>-?[0-9]{1,19})(?![\w.']))"
 )
 FORM = """ks={"class": "NetworkTopologyStrategy", "dc1": 3} or, as in CQL, ks={'class': …}"""
+WORDS = re.compile(r"[\s'\";]")  # no name has these; a whole statement has
 SET, MAP = "a set as in CQL: {'-9', '5'}", "a map as in CQL: {'class': 'SimpleStrategy', …}"
 
 
@@ -106,8 +107,9 @@ def parse_keyspace(text: str, field: str = "--keyspace") -> Keyspace:
     name, options = name.strip(), options.strip()
     if not equals or not options.startswith("{"):
         raise BadInput(field, text, FORM)
-    if not (0 < len(name) <= LONGEST_NAME and name.isprintable()):
-        raise BadInput(field, name, f"a name of 1 to {LONGEST_NAME} printable characters before =")
+    if not (0 < len(name) <= LONGEST_NAME and name.isprintable() and not WORDS.search(name)):
+        allowed = f"a keyspace's name alone before =, of 1 to {LONGEST_NAME} printable characters"
+        raise BadInput(field, name, f"{allowed}: {FORM}")
     field = f"{field} {name}"
     in_json = options[1:].lstrip()[:1] in ('"', "}")
     given = parse_json(options, field) if in_json else parse_map(options, field)

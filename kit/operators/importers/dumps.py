@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 from kit.edge.json_text import parse_json
 from kit.errors import BadInput
@@ -192,10 +193,11 @@ def _tokens(given: object, field: str) -> tuple[int, ...]:
         if token is None:
             raise BadInput(field, member, "signed 64-bit integers")
         found.append(token)
-    if len(set(found)) != len(found):
-        twice = next(token for token in found if found.count(token) > 1)
-        raise BadInput(field, twice, "each token once")
-    return tuple(sorted(found))
+    found.sort()
+    for one, other in pairwise(found):
+        if one == other:
+            raise BadInput(field, one, "each token once")
+    return tuple(found)
 
 
 def _keyspace(row: Row, where: str, warnings: list[str]) -> Keyspace | None:

@@ -57,12 +57,14 @@ def parse_ring_text(text: str, source: str) -> Listing:
         raise BadInput(source, "no datacenter", "the text of nodetool ring, from its first line")
     line_of: dict[int, int] = {}
     seen: dict[str, Seen] = {}
+    places: set[str] = set()
     warnings: list[str] = []
     for begin, end in pairwise([*begins, len(lines)]):
         dc = lines[begin].partition(":")[2].strip()
-        if not dc or any(node.dc == dc for node in seen.values()):
+        if not dc or dc in places:
             allowed = "Datacenter: and a name, each once, of one output"
             raise bad_line(source, begin + 1, lines[begin], allowed)
+        places.add(dc)
         nodes = _block(lines, begin, end, source, dc, line_of, warnings)
         for node in nodes:
             if node.name in seen:

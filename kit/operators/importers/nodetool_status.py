@@ -48,16 +48,17 @@ def parse_status_text(text: str, source: str) -> Listing:
     """
     lines = [line.strip() for line in text.split("\n")]
     nodes: dict[str, Seen] = {}
+    places: set[str] = set()
     dc: str | None = None
     at = 0
     single = False
     while at < len(lines):
         line = lines[at]
         if line.startswith(HEADING):
-            if dc is not None and not any(node.dc == dc for node in nodes.values()):
+            if dc is not None and dc not in places:
                 raise BadInput(f"{source} line {at}", dc, "a datacenter with rows")
             dc, single = _head(lines, at, source)
-            if any(node.dc == dc for node in nodes.values()):
+            if dc in places:
                 raise bad_line(source, at + 1, line, "each datacenter once, of one output")
             at += 5
             continue
@@ -70,7 +71,8 @@ def parse_status_text(text: str, source: str) -> Listing:
         if node.name in nodes:
             raise bad_line(source, at, line, f"each node once; {node.name} is there already")
         nodes[node.name] = node
-    if dc is None or not any(node.dc == dc for node in nodes.values()):
+        places.add(dc)
+    if dc is None or dc not in places:
         where = "no datacenter" if dc is None else dc
         raise BadInput(source, where, "datacenters with rows of nodes; is it cut short?")
     return Listing(source, "status", tuple(nodes.values()))

@@ -23,8 +23,14 @@ from kit.operators.importers.listing import Health, Listing, Seen, bad_line
 from kit.operators.importers.merging import merge
 from kit.operators.importers.nodetool import name_order
 from kit.operators.importers.replicas import differences
-from kit.operators.importers.ringfile import LARGEST_FILE, RingFile, parse_ring
-from kit.ring.replication import Keyspace, NetworkTopologyStrategy
+from kit.operators.importers.ringfile import (
+    LARGEST_FILE,
+    RingFile,
+    check_keyspaces,
+    nowhere,
+    parse_ring,
+)
+from kit.ring.replication import Keyspace
 from kit.ring.tokens import MURMUR3
 from kit.ring.topology import Node, Ring
 
@@ -33,6 +39,7 @@ FORMS = (
     "rows of system.local, system.peers or system_schema.keyspaces as JSON, or as CSV with a header"
 )
 FIRST_LINES = 40  # a file shows its form in these
+MOST_LINES = 5_000_000
 KNOWN_COLUMNS = {"peer", "broadcast_address", "data_center", "keyspace_name"}
 COLUMN = re.compile(rf'"(?:{"|".join(sorted(KNOWN_COLUMNS))})"\s*:')
 
@@ -102,12 +109,13 @@ def import_texts(
         raise BadInput("ring files", ", ".join(sources) or "none", "one or more, each once")
     merged = merge(listings, asked)
     ring = _ring(merged.nodes.values(), listings)
-    _check_datacenters(merged.keyspaces, ring)
+    check_keyspaces(merged.keyspaces)
     everyone = tuple(merged.nodes.values())
     in_flight = tuple(found for node in everyone if (found := _in_flight(node)) is not None)
     warnings = (*merged.warnings, *_left_out(everyone), *_doubtful(in_flight))
     if not merged.keyspaces and all(one.form != "ring file" for one in listings):
         warnings += ("no keyspace is known: name each with --keyspace 'ks={\"class\": …}'",)
+    warnings += nowhere(ring, merged.keyspaces)
     warnings += differences(ring, merged.keyspaces, listings)
     return Imported(
         max((one.epoch for one in listings if one.epoch is not None), default=0),
@@ -127,6 +135,8 @@ def listing_of(text: str, source: str) -> Listing:
     Raises:
         BadInput: for a text of no known form, or one that is not well formed.
     """
+    if text.count("\n") > MOST_LINES:
+        raise BadInput(source, "more lines", f"at most {MOST_LINES} lines")
     lines = [line.strip() for line in text.split("\n", FIRST_LINES)[:FIRST_LINES]]
     number, first = next(((at, line) for at, line in enumerate(lines, 1) if line), (1, ""))
     if first.startswith("[") or (first.startswith("{") and COLUMN.search(first)):
@@ -173,16 +183,6 @@ def _ring(nodes: Iterable[Seen], listings: Sequence[Listing]) -> Ring:
             raise BadInput(f"datacenter and rack of {node.name}", None, "one file that has them")
         placed.append(Node(node.name, node.tokens or (), node.dc, node.rack))
     return Ring.of(placed, MURMUR3 if given is None else given.space)
-
-
-def _check_datacenters(keyspaces: Iterable[Keyspace], ring: Ring) -> None:
-    known = sorted({node.dc for node in ring.nodes})
-    for keyspace in keyspaces:
-        if isinstance(keyspace.replication, NetworkTopologyStrategy):
-            for dc, _ in keyspace.replication.factors:
-                if dc not in known:
-                    allowed = "a datacenter with a node: " + ", ".join(known)
-                    raise BadInput(f"keyspace {keyspace.name}", dc, allowed)
 
 
 def _in_flight(node: Seen) -> InFlight | None:

@@ -25,6 +25,7 @@ from kit.ring.topology import Node, Ring
 
 LARGEST_FILE = 256 * 2**20
 LONGEST_NAME = 200
+MOST_KEYSPACES = 1000
 MOST_EPOCH = 2**62  # with room for the epochs of a rehearsal
 
 
@@ -52,13 +53,12 @@ def parse_ring(text: str) -> RingFile:
     nodes = tuple(_node(node, space, f"nodes[{at}]") for at, node in enumerate(given))
     _once("nodes", "name", [node.name for node in nodes])
     _tokens_once(nodes)
-    datacenters = {node.dc for node in nodes}
     spaces = tuple(
-        _keyspace(one, datacenters, f"keyspaces[{at}]")
+        _keyspace(one, f"keyspaces[{at}]")
         for at, one in enumerate(_list(top["keyspaces"], "keyspaces", 0))
     )
     _once("keyspaces", "name", [keyspace.name for keyspace in spaces])
-    return RingFile(epoch, Ring.of(nodes, space), spaces)
+    return RingFile(epoch, Ring.of(nodes, space), check_keyspaces(spaces))
 
 
 def _fields(
@@ -123,16 +123,38 @@ def _token(value: object, space: TokenSpace, field: str) -> int:
     return space.check(value, field)
 
 
-def _keyspace(value: object, datacenters: set[str], field: str) -> Keyspace:
+def _keyspace(value: object, field: str) -> Keyspace:
     given = _fields(value, field, ("name", "replication"), ())
     name = _text(given["name"], f"{field}.name")
     replication = parse_replication(given["replication"], f"{field}.replication")
-    if isinstance(replication, NetworkTopologyStrategy):
-        for dc, _ in replication.factors:
-            if dc not in datacenters:
-                allowed = "a datacenter with a node: " + ", ".join(sorted(datacenters))
-                raise BadInput(f"{field}.replication", dc, allowed)
+    for dc, _ in getattr(replication, "factors", ()):
+        _text(dc, f"{field}.replication: datacenter")
     return Keyspace(name, replication)
+
+
+def check_keyspaces(keyspaces: tuple[Keyspace, ...]) -> tuple[Keyspace, ...]:
+    """The keyspaces of a cluster, of which there may not be too many.
+
+    Raises:
+        BadInput: when there are.
+    """
+    if len(keyspaces) > MOST_KEYSPACES:
+        raise BadInput("keyspaces", len(keyspaces), f"at most {MOST_KEYSPACES}")
+    return keyspaces
+
+
+def nowhere(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> tuple[str, ...]:
+    """A line for each datacenter that a keyspace names and that has no node (any more)."""
+    known = {node.dc for node in ring.nodes}
+    near = {dc.casefold(): dc for dc in known}
+    return tuple(
+        f"keyspace {keyspace.name} names datacenter {dc}, in which no node is"
+        + (f"; did you mean {near[dc.casefold()]}?" if dc.casefold() in near else "")
+        for keyspace in keyspaces
+        if isinstance(keyspace.replication, NetworkTopologyStrategy)
+        for dc, _ in keyspace.replication.factors
+        if dc not in known
+    )
 
 
 def _once(list_name: str, key: str, names: list[str]) -> None:

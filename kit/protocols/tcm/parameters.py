@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from kit.edge.arguments import text
 from kit.engine.parameters import check_limits
 from kit.errors import BadInput
 from kit.protocols.tcm.parameter_types import (
@@ -124,7 +126,7 @@ def cluster(given: TcmParameters) -> Cluster:
     _check_limits(given)
     ring = Ring.of(given.members, _space(given)) if given.members else _generated(given)
     keyspaces = given.keyspaces or (Keyspace("ks", _replication(given)),)
-    _check_keyspaces(ring, keyspaces)
+    _check_keyspaces(keyspaces)
     operations = tuple(parse_operation(text) for text in given.operations)
     if not operations:
         operations = (_newcomer(ring),)
@@ -155,6 +157,11 @@ def _check_limits(given: TcmParameters) -> None:
     check_limits(given)
     if given.dcs > given.nodes:
         raise BadInput("dcs", given.dcs, f"a number from 1 to {given.nodes}")
+    for place, node in enumerate(given.members):
+        for part, name in (("name", node.name), ("dc", node.dc), ("rack", node.rack)):
+            text(f"members[{place}].{part}", name)
+        if not node.tokens:
+            raise BadInput(f"members[{place}].tokens", (), "at least one token")
     for field, end in (("low", given.low), ("high", given.high)):
         if end is not None and not given.members:
             raise BadInput(field, end, "an end of the line only together with members")
@@ -162,18 +169,14 @@ def _check_limits(given: TcmParameters) -> None:
         raise BadInput("focus", given.focus, "a left bound below a right bound")
 
 
-def _check_keyspaces(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> None:
+def _check_keyspaces(keyspaces: tuple[Keyspace, ...]) -> None:
     names = [keyspace.name for keyspace in keyspaces]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         raise BadInput("keyspaces", twice, "each keyspace once")
-    known = sorted({node.dc for node in ring.nodes if node.tokens})
     for keyspace in keyspaces:
+        text("keyspace", keyspace.name)
         _check_factors(keyspace)
-        if isinstance(keyspace.replication, NetworkTopologyStrategy):
-            for dc, _ in keyspace.replication.factors:
-                if dc not in known:
-                    raise BadInput(f"keyspace {keyspace.name}", dc, "one of " + ", ".join(known))
 
 
 def _check_factors(keyspace: Keyspace) -> None:

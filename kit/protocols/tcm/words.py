@@ -14,6 +14,7 @@ from kit.errors import BadInput
 from kit.protocols.tcm.rules.operations import Kind, Operation
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
+LONGEST_LINE = 100_000  # characters of an operation
 TAKES_TOKENS = ("join", "move")
 TAKES_PLACE = ("join", "replace")
 ALSO: dict[str, Kind] = {"bootstrap": "join", "decommission": "leave", "removenode": "remove"}
@@ -98,6 +99,8 @@ def parse_operation(text: str, *, force: bool = False) -> Operation:
     Raises:
         BadInput: naming the word that is wrong.
     """
+    if len(text) > LONGEST_LINE:
+        raise BadInput("operation", text, f"a line of at most {LONGEST_LINE} characters")
     try:
         words = shlex.split(text)
     except ValueError as error:

@@ -13,6 +13,7 @@ from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.sizes import read_sizes, sizes_of_nodes
+from kit.operators.workload import DRY_RUN, check_work
 from kit.protocols.tcm.commands.plan_text import as_text
 from kit.protocols.tcm.dry_run.in_flight import operations_of
 from kit.protocols.tcm.dry_run.plan import as_json, rehearse
@@ -94,6 +95,9 @@ def plan(argv: list[str]) -> int:
     if not given.words:
         _without_a_ring(given)
     ring = opened(given.words[0], getattr(given, "with"), given.keyspace)
+    if not ring.keyspaces:
+        raise BadInput("keyspaces", None, f"one or more: --keyspace '{KEYSPACE}'")
+    check_work(ring, DRY_RUN)
     operation = operation_of(given.words[1:], given)
     in_flight = operations_of(ring) + tuple(map(parse_operation, getattr(given, "while")))
     sizes = _sizes(given.sizes, ring)

@@ -16,6 +16,7 @@ from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.opening import Imported, import_texts, open_ring
 from kit.operators.importers.ringfile import LARGEST_FILE, RingFile
 from kit.operators.importers.sizes import checked_nodes, read_stored
+from kit.operators.workload import PLAYER, check_work
 from kit.protocols.tcm.dry_run.history import (
     StepSummary,
     opening_state,
@@ -128,7 +129,7 @@ def rehearse(
     ring: RingSource,
     operations: Operations,
     *,
-    keyspaces: Iterable[str | Keyspace] = (),
+    keyspaces: str | Keyspace | Iterable[str | Keyspace] = (),
     sizes: SizesSource = None,
     in_flight: Operations = (),
     variant: Variant = "cep",
@@ -149,6 +150,7 @@ def rehearse(
     """
     given = opened(ring, keyspaces)
     planned = _lines("operations", operations)
+    check_work(given, PLAYER)
     if not planned:
         raise BadInput("operations", operations, f"one line or several: {FORM}")
     if variant not in VARIANTS:
@@ -163,7 +165,7 @@ def rehearse(
     return Rehearsed(given, timeline, controls=controls)
 
 
-def opened(ring: RingSource, keyspaces: Iterable[str | Keyspace] = ()) -> Imported:
+def opened(ring: RingSource, keyspaces: str | Keyspace | Iterable[str | Keyspace] = ()) -> Imported:
     """A ring from whatever holds one.
 
     Raises:

@@ -37,10 +37,6 @@ CASES: dict[str, tuple[list[str], str]] = {
         [lines(RING, slice(4))],
         "{ring} line 2: got 'east'; allowed: a datacenter with rows; is it cut short?",
     ),
-    "a datacenter cut away": (
-        [lines(RING, slice(15))],
-        "keyspace shop: got 'west'; allowed: a datacenter with a node: east",
-    ),
     "status cut inside a row": (
         [RING, STATUS[:700]],
         "{status} line 12: got 'UN 10.20.0.7 446.29 Gi'; allowed: a row of nodetool status",
