@@ -251,7 +251,7 @@ def test_a_large_table_is_never_cut_in_silence() -> None:
     scene = Scene(timeline.model, timeline.state, timeline.before, timeline.now.action)
     count = len(facts.rows(timeline.model, timeline.state))
     drawn = draw_placements(scene)
-    assert f"{count} ranges" in drawn.text()
+    assert f"{count:,} ranges" in drawn.text()
     listed = [one for one in drawn.walk() if one.tag == "li"]
     assert len(listed) == count
     assert any(one.get("type") == "search" for one in drawn.walk())

@@ -27,5 +27,7 @@ VIEWS = Views(
     RUNS,
     question,
     evidence=("placements",),
+    picture="ring",
+    table="placements",
     offered=("begin", "stream", "commit", "cancel"),
 )
