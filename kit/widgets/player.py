@@ -10,11 +10,11 @@ from typing import Any
 import ipywidgets
 import msgspec
 
-from kit.edge.arguments import checked
+from kit.edge.arguments import checked, finite
 from kit.engine import trace as traces
 from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
-from kit.engine.timeline import Moment, Timeline
+from kit.engine.timeline import LONGEST_RUN, Moment, Timeline
 from kit.errors import BadInput, KitError, Refusal, Refused
 from kit.views.export import LIMIT, Exported, export_html
 from kit.views.frame import frame_text, mark, narration, refusal_text
@@ -122,7 +122,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         Raises:
             Refused: when one of the actions is not enabled.
         """
-        return self._change(lambda: self._along(tuple(actions)))
+        return self._change(lambda: self._along(finite("actions", actions, LONGEST_RUN)))
 
     @checked
     def search(
