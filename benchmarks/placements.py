@@ -1,24 +1,17 @@
 """Placements of whole rings against a published driver, and one join against doing all again.
 
 Every figure is a ratio of two times measured side by side in this run; the best of some rounds.
-What is not called compiled runs as without the extra `fast`.
 """
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 
 from cassandra import metadata as driver
 
 from benchmarks.figures import HEAD, Figure, spoken
-from kit.ring import natural
-from kit.ring.compiled import Readiness, load
 from kit.ring.natural import replicas
 from kit.ring.nearby import changes
 from kit.ring.placements import at_rest
@@ -28,18 +21,7 @@ from kit.ring.topology import Node, Ring
 SIZES = ((10, 16), (10, 256), (100, 16), (100, 256), (1000, 16), (1000, 256))
 NETWORK = NetworkTopologyStrategy((("dc1", 3), ("dc2", 3)))
 AIM_WHOLE = 20
-AIM_COMPILED = 50
 AIM_JOIN = 100
-WITHOUT = Readiness(sys.maxsize)
-AT_ONCE = Readiness(0)
-# Seconds until the compiled sweep is there, in a process that has numpy.
-LOADING = """
-import time, kit.ring.natural
-from kit.ring.compiled import load
-began = time.perf_counter()
-load()
-print(time.perf_counter() - began)
-"""
 
 
 class Host:
@@ -82,8 +64,8 @@ def theirs(replication: Replication) -> driver.ReplicationStrategy:
     return driver.NetworkTopologyStrategy({dc: str(rf) for dc, rf in replication.factors})
 
 
-def against_the_driver(ring: Ring, tokens: int, replication: Replication) -> Iterator[Figure]:
-    """Times of the driver, of numpy and, where it is there, compiled; all sets must be equal."""
+def against_the_driver(ring: Ring, tokens: int, replication: Replication) -> Figure:
+    """Times of the driver and of the kit; all sets must be equal."""
     hosts = [Host(code, node) for code, node in enumerate(ring.nodes)]
     line = ring.tokens.tolist()
     owner = {t: hosts[code] for t, code in zip(line, ring.owners.tolist(), strict=True)}
@@ -91,49 +73,19 @@ def against_the_driver(ring: Ring, tokens: int, replication: Replication) -> Ite
     large = len(line) > 100_000
     slow = best(3 if large else 5, lambda: strategy.make_token_replica_map(owner, line))
     found = strategy.make_token_replica_map(owner, line)
-    for way, readiness, aim in (("", WITHOUT, AIM_WHOLE), (" compiled", AT_ONCE, AIM_COMPILED)):
-        if way and load() is None:
-            continue
-        natural.READINESS = readiness
-        fast = best(5 if large else 20, lambda: replicas(ring, replication))
-        ours = replicas(ring, replication)[: len(line)].tolist()
-        natural.READINESS = WITHOUT
-        assert all(
-            {host.code for host in found[token]} == {code for code in codes if code >= 0}
-            for token, codes in zip(line, ours, strict=True)
-        )
-        yield Figure(
-            f"placements{way}, {len(ring.nodes):,} x {tokens} tokens, {strategy_name(replication)}",
-            spoken(fast),
-            f"driver {spoken(slow)}",
-            slow / fast,
-            f"at least {aim}" if large else "",
-            slow / fast >= aim if large else None,
-        )
-
-
-def loading() -> Iterator[Figure]:
-    """What the compiled sweep costs before its first row: compiled now, or kept from before."""
-    if load() is None:
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        command, variables = [sys.executable, "-c", LOADING], {"NUMBA_CACHE_DIR": folder}
-        first, later = (
-            float(
-                subprocess.run(
-                    command,
-                    env={**os.environ, **variables},
-                    capture_output=True,
-                    text=True,
-                    check=True,
-                ).stdout
-            )
-            for _ in range(2)
-        )
-    yield Figure(
-        "compiled placements, load in a new process",
-        spoken(later),
-        f"compiled anew {spoken(first)}",
+    fast = best(5 if large else 20, lambda: replicas(ring, replication))
+    ours = replicas(ring, replication)[: len(line)].tolist()
+    assert all(
+        {host.code for host in found[token]} == {code for code in codes if code >= 0}
+        for token, codes in zip(line, ours, strict=True)
+    )
+    return Figure(
+        f"placements, {len(ring.nodes):,} x {tokens} tokens, {strategy_name(replication)}",
+        spoken(fast),
+        f"driver {spoken(slow)}",
+        slow / fast,
+        f"at least {AIM_WHOLE}" if large else "",
+        slow / fast >= AIM_WHOLE if large else None,
     )
 
 
@@ -166,12 +118,10 @@ def after_one_join(ring: Ring, count: int, replication: Replication) -> Figure:
 
 def figures() -> Iterator[Figure]:
     """Every ratio, in less than a minute; the last ring, the largest, is the one that is joined."""
-    natural.READINESS = WITHOUT
     for nodes, tokens in SIZES:
         ring = a_ring(nodes, tokens)
         for replication in (SimpleStrategy(3), NETWORK):
-            yield from against_the_driver(ring, tokens, replication)
-    yield from loading()
+            yield against_the_driver(ring, tokens, replication)
     for replication in (SimpleStrategy(3), NETWORK):
         for count in (1, 16, 256):
             yield after_one_join(ring, count, replication)

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 .venv/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13'
 # Without --upgrade the versions already in the file are kept where they still fit.
 .venv/bin/python -m uv pip compile pyproject.toml \
-    --extra test --extra fast --extra build \
+    --extra test --extra build \
     --universal --python-version 3.11 --generate-hashes --fork-strategy fewest \
     --no-header --output-file requirements.lock --quiet "$@"
 # Every package is for both systems (tool.uv.environments); only narrower markers are worth reading.

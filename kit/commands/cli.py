@@ -92,17 +92,17 @@ def _run(words: list[str]) -> int:
             return runs.play(options.what, options.html)
     from kit.commands import searches
 
-    asked = searches.Asked(options.model, options.parameter, options.off)
+    configuration = searches.Configuration(options.model, options.parameter, options.off)
     if options.command == "fuzz":
         return searches.fuzzed(
-            asked,
+            configuration,
             seeds=_seeds(options.seeds),
             steps=_count("--steps", options.steps),
             trace_file=options.trace,
             as_json=options.json,
         )
     return searches.checked(
-        asked,
+        configuration,
         symmetry=options.symmetry,
         refines=options.refines,
         most=None if options.max_states is None else _count("--max-states", options.max_states),

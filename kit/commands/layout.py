@@ -35,7 +35,7 @@ def put(text: str) -> None:
 def wrap(text: str, first: str = "", rest: str | None = None) -> list[str]:
     """A paragraph, its first line after ``first``, the others after ``rest`` (blanks if None)."""
     hanging = " " * len(first) if rest is None else rest
-    found = textwrap.wrap(
+    wrapped = textwrap.wrap(
         text,
         max(WIDTH, len(first) + 20),
         initial_indent=first,
@@ -43,17 +43,17 @@ def wrap(text: str, first: str = "", rest: str | None = None) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
-    return [line.replace(UNBROKEN, " ") for line in found] or [first.rstrip()]
+    return [line.replace(UNBROKEN, " ") for line in wrapped] or [first.rstrip()]
 
 
 def columns(rows: Sequence[Sequence[str]], indent: str = GAP) -> list[str]:
     """Rows of cells as aligned columns; the last column is wrapped where it is too wide."""
     widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)][:-1]
-    found: list[str] = []
+    lines: list[str] = []
     for *cells, last in rows:
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
-        found += wrap(last, indent + "".join(cell + GAP for cell in padded))
-    return [line.rstrip() for line in found]
+        lines += wrap(last, indent + "".join(cell + GAP for cell in padded))
+    return [line.rstrip() for line in lines]
 
 
 def width_of(rows: Sequence[Sequence[str]]) -> int:

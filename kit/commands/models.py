@@ -28,12 +28,12 @@ FINE = 0
 
 def models(*, as_json: bool) -> int:
     """List every model with its parameters, safeguards and properties."""
-    found = entries().values()
+    known = entries().values()
     if as_json:
-        put(json.dumps([_listed(entry) for entry in found]))
+        put(json.dumps([_listed(entry) for entry in known]))
         return FINE
     lines = []
-    for entry in found:
+    for entry in known:
         rows = [
             ("scenarios", listed((s.name for s in entry.scenarios), "none")),
             ("safeguards", listed((f"{g.id} {g.name}" for g in entry.safeguards), "none")),
@@ -72,13 +72,13 @@ def named(name: str) -> tuple[Entry, Scenario | None]:
     Raises:
         BadInput: for an unknown name, with the nearest ones.
     """
-    found = entries()
-    if name in found:
+    known = entries()
+    if name in known:
         return entry_of(name), None
-    bare = [scenario.name for entry in found.values() for scenario in entry.scenarios]
-    full = [f"{e.name}/{scenario.name}" for e in found.values() for scenario in e.scenarios]
+    bare = [scenario.name for entry in known.values() for scenario in entry.scenarios]
+    full = [f"{e.name}/{scenario.name}" for e in known.values() for scenario in e.scenarios]
     if name not in (*bare, *full):
-        raise BadInput("model", name, one_of(name, [*found, *bare]))
+        raise BadInput("model", name, one_of(name, [*known, *bare]))
     return scenario_of(name)
 
 
@@ -131,10 +131,8 @@ def _meanings(entry: Entry) -> list[tuple[str, str]]:
 
 def _properties(entry: Entry) -> list[tuple[str, str, str]]:
     model = build(entry.name)
-    found = [(p.name, str(p.kind), f"{p.title} {p.invariant}".rstrip()) for p in model.properties]
-    return found + [
-        (m.name, "monitor", f"{m.title} {m.invariant}".rstrip()) for m in model.monitors
-    ]
+    rows = [(p.name, str(p.kind), f"{p.title} {p.invariant}".rstrip()) for p in model.properties]
+    return rows + [(m.name, "monitor", f"{m.title} {m.invariant}".rstrip()) for m in model.monitors]
 
 
 def _safeguards(entry: Entry) -> list[tuple[str, str, str]]:

@@ -44,10 +44,10 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
         """Parse the words; one that nobody knows is refused here, by the command that it is for."""
-        found, rest = super().parse_known_args(args, namespace)
+        known_words, rest = super().parse_known_args(args, namespace)
         if rest:
             known = [option for action in self._actions for option in action.option_strings]
             near = get_close_matches(rest[0].partition("=")[0], known, 1)
             hint = f" (nearest: {near[0]})" if near else ""
             self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
-        return found, rest
+        return known_words, rest

@@ -34,8 +34,8 @@ def ring(path: str, others: Sequence[str], keyspaces: Sequence[str], *, as_text:
     for warning in given.warnings:
         print(f"kit: {one_line(warning)}", file=sys.stderr)
     alike = {one.replication: _lines(given, one) for one in _distinct(given.keyspaces)}
-    found = {keyspace.name: alike[keyspace.replication] for keyspace in given.keyspaces}
-    put(_ring_text(given, found) if as_text else json.dumps({"keyspaces": found}))
+    rows = {keyspace.name: alike[keyspace.replication] for keyspace in given.keyspaces}
+    put(_ring_text(given, rows) if as_text else json.dumps({"keyspaces": rows}))
     return ACCEPTED
 
 
@@ -53,11 +53,11 @@ def _lines(given: RingFile, keyspace: Keyspace) -> list[Line]:
     return [(*bounds(space, r.left, r.right), r.replicas) for r in table.rows(given.ring.names)]
 
 
-def _ring_text(given: RingFile, found: dict[str, list[Line]]) -> str:
+def _ring_text(given: RingFile, rows_of: dict[str, list[Line]]) -> str:
     nodes, tokens = len(given.ring.nodes), len(given.ring.tokens)
     lines = [f"epoch {given.epoch}, {counted(nodes, 'node')}, {counted(tokens, 'token')}"]
     for keyspace in given.keyspaces:
-        rows = found[keyspace.name]
+        rows = rows_of[keyspace.name]
         size = counted(len(rows), "range") if rows else "each node keeps its own data"
         lines += ["", f"{keyspace.name}: {keyspace.replication.label}, {size}"]
         lines += columns([(label((left, right)), listed(who)) for left, right, who in rows])

@@ -25,7 +25,7 @@ CLEAN, VIOLATED, BOUNDED = 0, 1, 2
 Actions = tuple[Any, ...]
 
 
-class Asked(Struct, frozen=True):
+class Configuration(Struct, frozen=True):
     """What model a command is about: its name, ``key=value`` words, safeguards to do without."""
 
     name: str
@@ -34,7 +34,7 @@ class Asked(Struct, frozen=True):
 
 
 def checked(
-    asked: Asked,
+    configuration: Configuration,
     *,
     symmetry: bool,
     refines: bool,
@@ -48,11 +48,11 @@ def checked(
     if refines:
         if symmetry:
             raise BadInput("--symmetry", "--refines", "one of the two: every fine step is compared")
-        refinement = _refinement(asked)
+        refinement = _refinement(configuration)
         model = refinement.fine
         result = check_refinement(refinement, max_states=most, progress=True)
     else:
-        model = _model(asked, {})
+        model = _model(configuration, {})
         result = check(model, max_states=most, symmetry=symmetry, progress=True)
     violation = result.violation
     if violation is not None:
@@ -63,12 +63,14 @@ def checked(
     return CLEAN if result.complete else BOUNDED
 
 
-def fuzzed(asked: Asked, *, seeds: range, steps: int, trace_file: str | None, as_json: bool) -> int:
+def fuzzed(
+    configuration: Configuration, *, seeds: range, steps: int, trace_file: str | None, as_json: bool
+) -> int:
     """Walk a model at random; 0 clean, 1 a violation was found, 2 interrupted before one was."""
     if trace_file is not None:
         check_place(trace_file)
-    entry, _ = named(asked.name)
-    model = _model(asked, entry.fuzzing.parameters)
+    entry, _ = named(configuration.name)
+    model = _model(configuration, entry.fuzzing.parameters)
     result = fuzz(model, seeds, steps=steps, progress=True)
     first = min(result.findings, key=lambda finding: finding.seed, default=None)
     if first is not None:
@@ -87,48 +89,48 @@ def _write(model: Model[Any, Any], actions: Actions, trace_file: str | None) -> 
 # -- which model -----------------------------------------------------------------------------------
 
 
-def _model(asked: Asked, otherwise: Mapping[str, Any]) -> Model[Any, Any]:
+def _model(configuration: Configuration, otherwise: Mapping[str, Any]) -> Model[Any, Any]:
     """A model or scenario by name, with parameters ``key=value`` and safeguards switched off.
 
     A safeguard brings its smallest configuration along, unless parameters are given; ``otherwise``
     holds where nothing else does.
     """
-    entry, scenario = named(asked.name)
+    entry, scenario = named(configuration.name)
     parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
-    switched = (*(scenario.off if scenario else ()), *asked.off)
-    if not asked.given and not parameters:
-        off = safeguards_off(entry, tuple(asked.off))
+    switched = (*(scenario.off if scenario else ()), *configuration.off)
+    if not configuration.given and not parameters:
+        off = safeguards_off(entry, tuple(configuration.off))
         smallest = [guard.smallest for guard in entry.safeguards if guard.name in off]
         parameters = {} if smallest else dict(otherwise)
-        for configuration in smallest:
-            parameters |= configuration
-    parameters.update(entry.former.parameters_today(_given(asked)))
+        for case in smallest:
+            parameters |= case
+    parameters.update(entry.former.parameters_today(_given(configuration)))
     convert(entry, parameters)
     return build(entry.name, parameters, switched)
 
 
-def _refinement(asked: Asked) -> Refinement:
+def _refinement(configuration: Configuration) -> Refinement:
     """The map from a model to the coarser one that it refines."""
-    entry, scenario = named(asked.name)
+    entry, scenario = named(configuration.name)
     if entry.refinement is None:
-        able = listed((one.name for one in entries().values() if one.refinement), "none")
+        able = listed((other.name for other in entries().values() if other.refinement), "none")
         raise BadInput("--refines", entry.name, f"a model that refines another one: {able}")
-    if asked.off:
-        raise BadInput("--off", asked.off[0], "no safeguard switched off with --refines")
+    if configuration.off:
+        raise BadInput("--off", configuration.off[0], "no safeguard switched off with --refines")
     parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
-    parameters.update(entry.former.parameters_today(_given(asked)))
+    parameters.update(entry.former.parameters_today(_given(configuration)))
     return entry.refinement(convert(entry, parameters))
 
 
-def _given(asked: Asked) -> dict[str, Any]:
+def _given(configuration: Configuration) -> dict[str, Any]:
     """The parameters of the command line."""
-    found: dict[str, Any] = {}
-    for text in asked.given:
+    given: dict[str, Any] = {}
+    for text in configuration.given:
         field, equals, value = text.partition("=")
         if not equals or not _is_text(text):
             raise BadInput("-p", text, "parameter=value")
-        found[field] = _value(value)
-    return found
+        given[field] = _value(value)
+    return given
 
 
 def _is_text(word: str) -> bool:
@@ -150,7 +152,7 @@ def _value(text: str) -> Any:
 def _result_as_plain(model: Model[Any, Any], result: Result) -> dict[str, Any]:
     """The result as data; ``unreached`` and ``interrupted`` only where there is such a thing."""
     violation = result.violation
-    found: dict[str, Any] = {
+    plain: dict[str, Any] = {
         "model": result.model,
         "states": result.states,
         "transitions": result.transitions,
@@ -166,30 +168,30 @@ def _result_as_plain(model: Model[Any, Any], result: Result) -> dict[str, Any]:
         "seconds": round(result.seconds, 3),
     }
     if result.unreached and violation is None:
-        found["unreached"] = list(result.unreached)
+        plain["unreached"] = list(result.unreached)
     if result.interrupted:
-        found["interrupted"] = True
-    return found
+        plain["interrupted"] = True
+    return plain
 
 
 def _fuzzed_as_plain(model: Model[Any, Any], result: Fuzzed, seeds: range) -> dict[str, Any]:
     """The walks as data: ``violation`` is that of the lowest seed, ``also`` what else broke."""
-    found = sorted(result.findings, key=lambda finding: finding.seed)
-    told: dict[str, Any] = {
+    findings = sorted(result.findings, key=lambda finding: finding.seed)
+    plain: dict[str, Any] = {
         "model": result.model,
         "seeds": f"{seeds.start}:{seeds.stop}",
         "walks": result.walks,
         "steps": result.steps,
-        "violation": _finding_as_plain(model, found[0]) if found else None,
+        "violation": _finding_as_plain(model, findings[0]) if findings else None,
         "untaken": list(result.untaken),
         "unreached": list(result.unreached),
         "seconds": round(result.seconds, 3),
     }
-    if found[1:]:
-        told["also"] = [_finding_as_plain(model, finding) for finding in found[1:]]
+    if findings[1:]:
+        plain["also"] = [_finding_as_plain(model, finding) for finding in findings[1:]]
     if result.interrupted:
-        told["interrupted"] = True
-    return told
+        plain["interrupted"] = True
+    return plain
 
 
 def _finding_as_plain(model: Model[Any, Any], finding: Finding) -> dict[str, Any]:
@@ -232,7 +234,7 @@ def _walks(model: Model[Any, Any], result: Fuzzed) -> str:
     lines = [f"{result.model}: {counts}, {result.seconds:.2f} s"]
     for finding in sorted(result.findings, key=lambda finding: finding.seed):
         lines += wrap(finding.witness, f"violated: {finding.property}: ", GAP)
-        shrunk = f"shrunk from {counted(finding.found, 'step')} to {len(finding.actions)}"
+        shrunk = f"shrunk from {counted(finding.unshrunk, 'step')} to {len(finding.actions)}"
         lines.append(f"first by seed {finding.seed}, in {finding.times} of the walks; {shrunk}")
         lines += _told(model, finding.actions)
     if not result.findings:

@@ -107,15 +107,15 @@ def check(
         return _timed(search, mode, _within_memory(search, told))
 
 
-def _within_memory(search: Search, told: Progress | None) -> Progress:
+def _within_memory(search: Search, progress: Progress | None) -> Progress:
     """Bound the search at what it has seen when it nears a limit on memory."""
     most = limits()
 
     def report(seen: int, looked_at: int) -> None:
         if is_tight(most):
             search.most = min(search.most, seen)
-        if told is not None:
-            told(seen, looked_at)
+        if progress is not None:
+            progress(seen, looked_at)
 
     return report
 
@@ -133,10 +133,10 @@ def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:
     except MemoryError:  # a table that doubled went past the limit at once
         search.complete = False
     except (TypeError, AttributeError) as error:
-        found = blame(model, search.monitors, search.under_way(), error)
-        if found is None:
+        blamed = blame(model, search.monitors, search.under_way(), error)
+        if blamed is None:
             raise
-        raise found from None
+        raise blamed from None
     finally:
         if collecting:
             gc.enable()

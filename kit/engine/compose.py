@@ -116,10 +116,18 @@ class Product(Model[Any, Any]):
 
     def refusal(self, s: Any, action: Any) -> Refusal | None:
         """Why ``action`` may not happen in ``s``, with all reasons; None when it may."""
-        refusal, rule = super().refusal(s, action), self.rule_of(action)
-        if refusal is None or rule is None or action not in rule.candidates(s):
-            return refusal
-        return self._complete(s, action, refusal)
+        rule = self.rule_of(action)
+        if rule is None or not self._offered(s, action):
+            return super().refusal(s, action)
+        refusal = rule.condition(s, action)
+        return None if refusal is None else self._complete(s, action, refusal)
+
+    def _offered(self, s: Any, action: Any) -> bool:
+        """Whether a person could think of it; asked of the part, which needs no wrapping."""
+        part, own = self.part_of(action)
+        inner = self.parts[part].rule_of(own)
+        assert inner is not None
+        return inner.action not in self._passive and own in inner.candidates(getattr(s, part))
 
     def _complete(self, s: Any, action: Any, first: Refusal) -> Refusal:
         """All that the conditions say of an action that the first of them refuses."""

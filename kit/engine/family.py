@@ -19,7 +19,7 @@ from msgspec import Struct, field
 PROTOCOLS = Path(__file__).resolve().parent.parent / "protocols"
 
 
-class Hunt(Struct, frozen=True):
+class HuntGround(Struct, frozen=True):
     """What lessons hide in the variants of a model: one of these safeguards is missing in each.
 
     ``safeguards`` are ids, ``about`` says what a variant is about, ``budgets`` are parameters that
@@ -53,7 +53,7 @@ class Family(Struct, frozen=True):
     views: Mapping[str, str] = field(default_factory=dict)
     public: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     tasks: tuple[str, ...] = ()
-    hunts: Mapping[str, Hunt] = field(default_factory=dict)
+    hunts: Mapping[str, HuntGround] = field(default_factory=dict)
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     images: str = ""
     trace_tables: Mapping[str, str] = field(default_factory=dict)
@@ -77,8 +77,8 @@ class Family(Struct, frozen=True):
 def families() -> tuple[Family, ...]:
     """Every family below ``kit/protocols``, in the order in which lists show them."""
     names = sorted(path.parent.name for path in PROTOCOLS.glob("*/family.py"))
-    found = [import_module(f"kit.protocols.{name}.family").FAMILY for name in names]
-    return tuple(sorted(found, key=lambda family: (family.order, family.name)))
+    scanned = [import_module(f"kit.protocols.{name}.family").FAMILY for name in names]
+    return tuple(sorted(scanned, key=lambda family: (family.order, family.name)))
 
 
 def model_places() -> dict[str, tuple[Family, str]]:

@@ -22,7 +22,7 @@ from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import blame, check_purity, rules_of
 from kit.engine.registry import one_of, rows_of, weights_of
-from kit.engine.shrink import Judges, shrink
+from kit.engine.shrink import PropertyJudges, shrink
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
 from kit.errors import BadInput
@@ -60,7 +60,7 @@ class Walk(Struct, frozen=True):
 class Finding(Struct, frozen=True):
     """Something that breaks: by which seed it was found first, and the shrunk run.
 
-    ``found`` is the length of the run before it was shrunk, ``times`` the number of walks that
+    ``unshrunk`` is the length of the run before it was shrunk, ``times`` the number of walks that
     broke it.
     """
 
@@ -68,7 +68,7 @@ class Finding(Struct, frozen=True):
     witness: str
     seed: int
     actions: tuple[Any, ...]
-    found: int
+    unshrunk: int
     times: int
 
     @checked
@@ -134,7 +134,7 @@ class Walker:
         check_contract(model, properties, monitors)
         self.model = model
         self.steps = steps
-        self.judges = Judges.of(model, properties, monitors)
+        self.judges = PropertyJudges.of(model, properties, monitors)
         self.rows = rows_of(model)
         self._table = _weighted(model, weights_of(model) if weights is None else dict(weights))
         self.check_purity(Walk(0, ()))
@@ -320,11 +320,12 @@ def _weighted(model: Model[Any, Any], weights: Mapping[str, float]) -> tuple[Any
 
 
 def _seeds(seeds: Iterable[int]) -> tuple[int, ...] | range:
-    found = seeds if isinstance(seeds, range) else tuple(islice(seeds, MOST_LISTED + 1))
-    most = MOST_SEEDS if isinstance(found, range) else MOST_LISTED
-    if len(found) > most:
-        raise BadInput("seeds", len(found), f"at most {MOST_SEEDS} as a range, {MOST_LISTED} else")
-    for seed in found if isinstance(found, tuple) else (*found[:1], *found[-1:]):
+    numbers = seeds if isinstance(seeds, range) else tuple(islice(seeds, MOST_LISTED + 1))
+    most = MOST_SEEDS if isinstance(numbers, range) else MOST_LISTED
+    if len(numbers) > most:
+        allowed = f"at most {MOST_SEEDS} as a range, {MOST_LISTED} else"
+        raise BadInput("seeds", len(numbers), allowed)
+    for seed in numbers if isinstance(numbers, tuple) else (*numbers[:1], *numbers[-1:]):
         if type(seed) is not int or seed < 0:
             raise BadInput("seeds", seed, "whole numbers from 0 on")
-    return found
+    return numbers

@@ -171,6 +171,7 @@ class AtomicLog(Model[LogState, Any]):
         self.parameters: LogParameters = parameters or LogParameters()
         self.in_order = in_order
         self.index = {name: i for i, name in enumerate(self.parameters.nodes)}
+        self._every_apply = tuple(Apply(name) for name in self.parameters.nodes)
         self.rules = (
             Rule(Apply, "apply", self._lagging, self._behind, self._applied),
             Rule(Deliver, "deliver", self._early, self._fresh, self._hold),
@@ -194,8 +195,8 @@ class AtomicLog(Model[LogState, Any]):
         """The epoch of a log prefix of ``count`` entries."""
         return self.parameters.epoch + count
 
-    def _lagging(self, s: LogState) -> Iterator[Apply]:
-        return (Apply(name) for name in self.parameters.nodes)
+    def _lagging(self, s: LogState) -> tuple[Apply, ...]:
+        return self._every_apply
 
     def _behind(self, s: LogState, action: Apply) -> Refusal | None:
         if s.learned[self.index[action.node]] < len(s.entries):
@@ -282,7 +283,7 @@ class AtomicLog(Model[LogState, Any]):
 
 
 def _put(values: tuple[int, ...], i: int, value: int) -> tuple[int, ...]:
-    return (*values[:i], value, *values[i + 1 :])
+    return values if values[i] == value else (*values[:i], value, *values[i + 1 :])
 
 
 def _still(held: int, s: LogState, i: int, learned: int) -> int:

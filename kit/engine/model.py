@@ -100,7 +100,7 @@ class Rule(Struct, Generic[S, A], frozen=True):
     effect: Callable[[S, A], S]
 
 
-class Rows(Struct, frozen=True):
+class TransitionRows(Struct, frozen=True):
     """The transitions of a model's tables by name, and which of them a step takes.
 
     ``taken(before, action, after)`` gives names; those that are not among ``names`` do not count.
@@ -270,7 +270,7 @@ def verdicts(
 
     With the ``memories`` that the model's monitors have here, every monitor's verdict, too.
     """
-    found = []
+    judged = []
     for prop in model.properties:
         if prop.kind == "always":
             witness = prop.check(s)
@@ -278,21 +278,23 @@ def verdicts(
             witness = prop.check(before, action, s) if action is not None else None
         else:
             continue
-        found.append(Verdict(prop.name, prop.title, witness is None, witness))
+        judged.append(Verdict(prop.name, prop.title, witness is None, witness))
     for monitor, memory in zip(model.monitors, memories, strict=False):
         witness = monitor.verdict(memory)
-        found.append(Verdict(monitor.name, monitor.title, witness is None, witness))
-    return tuple(found)
+        judged.append(Verdict(monitor.name, monitor.title, witness is None, witness))
+    return tuple(judged)
 
 
-def rule_rows(model: Model[Any, Any]) -> Rows:
+def rule_rows(model: Model[Any, Any]) -> TransitionRows:
     """A row for each rule of a model's table: its kind, with the action where kinds are shared."""
     kinds = [rule.kind for rule in model.rules]
     names = {
         rule.action: kind if kinds.count(kind) == 1 else f"{kind}: {rule.action.__name__.lower()}"
         for kind, rule in zip(kinds, model.rules, strict=True)
     }
-    return Rows(tuple(names.values()), lambda before, action, after: (names[type(action)],))
+    return TransitionRows(
+        tuple(names.values()), lambda before, action, after: (names[type(action)],)
+    )
 
 
 def _digestible(value: Any) -> Any:

@@ -75,7 +75,7 @@ class Cell:
             self._handle.update(self._display.HTML(""))
 
 
-class Bar:
+class ProgressBar:
     """Counts on paper: call it with what is done, and what is under way."""
 
     def __init__(
@@ -119,7 +119,7 @@ def shown(
     elif not progress:
         yield None
     else:
-        bar = Bar(words, total)
+        bar = ProgressBar(words, total)
         try:
             yield bar
         finally:

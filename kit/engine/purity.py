@@ -185,8 +185,8 @@ def blame(
                 check_purity(model, node[0] if monitors else node)
                 for place_of, monitor in enumerate(monitors, start=1):
                     _check_memory(model, monitor, node[0], node[place_of])
-            except BadInput as found:
-                return found
+            except BadInput as impure:
+                return impure
     return None
 
 
@@ -275,13 +275,13 @@ def told(error: Exception) -> str:
 
 def _raised(error: Exception) -> str:
     """The line that raised an error: the last one that is not the kit's own."""
-    found, link = "model", error.__traceback__
+    where, link = "model", error.__traceback__
     while link is not None:
         name = link.tb_frame.f_code.co_filename
         if not name.startswith(_KIT) and link.tb_frame.f_code.co_name != "__setattr__":
-            found = f"{link.tb_frame.f_code.co_name}, {_line(name, link.tb_lineno)}"
+            where = f"{link.tb_frame.f_code.co_name}, {_line(name, link.tb_lineno)}"
         link = link.tb_next
-    return found
+    return where
 
 
 def _line(filename: str, number: int) -> str:

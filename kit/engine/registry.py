@@ -14,7 +14,7 @@ from kit.edge.arguments import checked
 from kit.engine.compose import Refinement
 from kit.engine.family import model_places
 from kit.engine.former import Former
-from kit.engine.model import Model, Rows, Safeguard, rule_rows
+from kit.engine.model import Model, Safeguard, TransitionRows, rule_rows
 from kit.engine.parameters import is_within, parameters_of
 from kit.errors import BadInput, misfit, shorten
 
@@ -74,7 +74,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     scenarios: tuple[Scenario, ...] = ()
     diagrams: tuple[Diagram, ...] = ()
     scenario_output: Mapping[str, Output] = field(default_factory=dict)
-    rows: Callable[[Any], Rows] | None = None
+    rows: Callable[[Any], TransitionRows] | None = None
     fuzzing: Fuzzing = Fuzzing()
     refinement: Callable[[Any], Refinement] | None = None
     former: Former = Former()
@@ -181,7 +181,7 @@ def _number(value: Any) -> int:
 
 
 @checked
-def rows_of(model: Model[Any, Any]) -> Rows:
+def rows_of(model: Model[Any, Any]) -> TransitionRows:
     """The transitions of a model's tables: as its entry tells them, else one a rule."""
     entry = _entry_if_known(model.name)
     return rule_rows(model) if entry is None or entry.rows is None else entry.rows(model)
@@ -235,7 +235,9 @@ def scenario_of(name: str) -> tuple[Entry, Scenario]:
     if name in bare or name in full:
         return bare[name] if name in bare else full[name]
     # Each is named once, the way in which it was asked for: in full when that says its model.
-    hidden = [text for text, (_, one) in full.items() if bare[one.name][1] is not one]
+    hidden = [
+        text for text, (_, scenario) in full.items() if bare[scenario.name][1] is not scenario
+    ]
     raise BadInput("scenario", name, one_of(name, list(full if "/" in name else [*bare, *hidden])))
 
 

@@ -39,6 +39,7 @@ from kit.engine.family import families
 from kit.engine.former import Former, beginning_today
 from kit.engine.model import Model
 from kit.engine.registry import build, entry_of, former_of, one_of
+from kit.engine.runs import catch_up
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 
@@ -49,21 +50,21 @@ FORMER_COMMANDS = {"lamps": "verdicts"}
 """Words of earlier versions that every model's files may have."""
 
 
-class Line(Struct, frozen=True):
+class ScriptLine(Struct, frozen=True):
     """A line of a file with its number, from 1."""
 
     number: int
     text: str
 
 
-class Step(Struct, frozen=True):
+class ScriptStep(Struct, frozen=True):
     """The lines above a rule: comments and commands; and those below it, what is shown."""
 
-    above: tuple[Line, ...]
-    below: tuple[Line, ...]
+    above: tuple[ScriptLine, ...]
+    below: tuple[ScriptLine, ...]
 
     @property
-    def commands(self) -> tuple[Line, ...]:
+    def commands(self) -> tuple[ScriptLine, ...]:
         """The verbs and what to show, in order."""
         return tuple(line for line in self.above if not line.text.startswith("#"))
 
@@ -76,8 +77,8 @@ class Script(Struct, frozen=True):
 
     name: str
     why: str
-    header: tuple[Line, ...]
-    steps: tuple[Step, ...]
+    header: tuple[ScriptLine, ...]
+    steps: tuple[ScriptStep, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -167,7 +168,7 @@ def parse(text: str, name: str = "scenario") -> Script:
     """
     blocks = list(_blocks(text))
     if not blocks or not blocks[0][0].text.startswith("#"):
-        first = blocks[0][0] if blocks else Line(1, "")
+        first = blocks[0][0] if blocks else ScriptLine(1, "")
         raise _wrong(name, first, "a comment that says why, then `model NAME`")
     header, *rest = blocks
     comments = [line.text.lstrip("# ") for line in header if line.text.startswith("#")]
@@ -175,23 +176,23 @@ def parse(text: str, name: str = "scenario") -> Script:
     return _in_todays_words(Script(name, " ".join(comments), header, steps))
 
 
-def _blocks(text: str) -> Iterator[tuple[Line, ...]]:
+def _blocks(text: str) -> Iterator[tuple[ScriptLine, ...]]:
     """Runs of lines that are not blank."""
-    block: list[Line] = []
+    block: list[ScriptLine] = []
     for number, line in enumerate([*text.splitlines(), ""], start=1):
         if line.strip():
-            block.append(Line(number, line.rstrip()))
+            block.append(ScriptLine(number, line.rstrip()))
         elif block:
             yield tuple(block)
             block = []
 
 
-def _step(name: str, block: tuple[Line, ...]) -> Step:
+def _step(name: str, block: tuple[ScriptLine, ...]) -> ScriptStep:
     texts = [line.text for line in block]
     if RULE not in texts:
         raise _wrong(name, block[-1], f"a line {RULE} behind the commands")
     at = texts.index(RULE)
-    step = Step(block[:at], block[at + 1 :])
+    step = ScriptStep(block[:at], block[at + 1 :])
     if not step.commands:
         raise _wrong(name, block[at], f"a command above {RULE}")
     return step
@@ -203,15 +204,15 @@ def _in_todays_words(script: Script) -> Script:
     former = former_of(model.removeprefix("model ").strip())
     renamed: dict[tuple[str, str], int] = {}
 
-    def today(line: Line, say: Callable[[Former, str], str]) -> Line:
+    def today(line: ScriptLine, say: Callable[[Former, str], str]) -> ScriptLine:
         text = line.text if line.text.startswith("#") else say(former, line.text)
         if text != line.text:
             renamed.setdefault(_changed(line.text, text), line.number)
-        return Line(line.number, text)
+        return ScriptLine(line.number, text)
 
     header = tuple(today(line, _header_today) for line in script.header)
     steps = tuple(
-        Step(tuple(today(line, _command_today) for line in step.above), step.below)
+        ScriptStep(tuple(today(line, _command_today) for line in step.above), step.below)
         for step in script.steps
     )
     notes = [f"line {at}: {old} is {new} today" for (old, new), at in renamed.items()]
@@ -240,7 +241,7 @@ def _changed(old: str, new: str) -> tuple[str, str]:
     return " ".join(words), " ".join(others)
 
 
-def _wrong(name: str, line: Line, allowed: str) -> BadInput:
+def _wrong(name: str, line: ScriptLine, allowed: str) -> BadInput:
     return BadInput(f"{name}:{line.number}", line.text, allowed)
 
 
@@ -273,7 +274,7 @@ def model_for(script: Script) -> Model[Any, Any]:
         raise BadInput(place, error.value, error.allowed) from None
 
 
-def _blamed(header: list[Line], error: BadInput) -> Line:
+def _blamed(header: list[ScriptLine], error: BadInput) -> ScriptLine:
     """The line of a header that an error of the model speaks of; the model's own when unsure."""
     for line in header:
         if {error.field, str(error.value)} & set(line.text.split()):
@@ -315,7 +316,7 @@ class _Player:
             "back": self.timeline.back,
         }
 
-    def do(self, line: Line) -> list[str]:
+    def do(self, line: ScriptLine) -> list[str]:
         """Do or show what a line says."""
         command = line.text
         word, _, rest = command.partition(" ")
@@ -335,7 +336,7 @@ class _Player:
             return self._show(line, word, rest.strip())
         return self._act(line)
 
-    def _show(self, line: Line, word: str, rest: str) -> list[str]:
+    def _show(self, line: ScriptLine, word: str, rest: str) -> list[str]:
         if rest and list(signature(self.output[word]).parameters)[-1] == "_":
             raise _wrong(self.script.name, line, f"{word} alone, without words behind it")
         try:
@@ -344,7 +345,7 @@ class _Player:
             raise _wrong(self.script.name, line, error.allowed) from None
         return [text for text in shown.splitlines() if text]
 
-    def _act(self, line: Line) -> list[str]:
+    def _act(self, line: ScriptLine) -> list[str]:
         model, state = self.timeline.model, self.timeline.state
         option = model.find(state, line.text)
         if option is None:
@@ -356,14 +357,8 @@ class _Player:
 
     def _catch_up(self) -> list[str]:
         """Every node applies all that it can, as one step of the picture."""
-        model, state = self.timeline.model, self.timeline.state
-        done: list[Any] = []
-        while True:
-            ready = [action for action in model.actions(state) if model.kind(action) == "apply"]
-            if not ready:
-                break
-            state = model.apply(state, ready[0])
-            done.append(ready[0])
+        model = self.timeline.model
+        done = list(catch_up(model, self.timeline.state))
         self.timeline.run(done)
         verbs = list(dict.fromkeys(map(model.verb, done)))
         if len(verbs) <= MOST_NAMED:

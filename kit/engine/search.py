@@ -156,7 +156,7 @@ class Search:
 
     def under_way(self) -> list[Any]:
         """The nodes whose steps are being taken."""
-        return [one.node for one in self.stack] or self.frontier
+        return [opened.node for opened in self.stack] or self.frontier
 
     def state_of(self, node: Any) -> Any:
         """The model's state in a node."""
@@ -169,20 +169,20 @@ class Search:
         level = 0
         while self.frontier and self.complete:
             check_purity(self.model, self.state_of(self.frontier[0]))
-            found: list[Any] = []
+            reached: list[Any] = []
             keys: list[Any] = []
-            violation = self._level(found, keys, level >= self.deepest, progress)
+            violation = self._level(reached, keys, level >= self.deepest, progress)
             level += 1
-            self.depth += bool(found) or violation is not None
+            self.depth += bool(reached) or violation is not None
             if violation is not None:
                 return violation
-            self.frontier, self.keys = found, keys
+            self.frontier, self.keys = reached, keys
         return None
 
     def _level(
-        self, found: list[Any], keys: list[Any], closed: bool, progress: Progress | None
+        self, reached: list[Any], keys: list[Any], closed: bool, progress: Progress | None
     ) -> Violation | None:
-        """Take every enabled step from a level's nodes; what is new goes to ``found`` and ``keys``.
+        """Take every enabled step of a level's nodes; what is new goes to ``reached`` and ``keys``.
 
         A ``closed`` level takes no new nodes: what would be one is beyond the bound on depth. The
         time of a search is spent here, so names are looked up once, outside the loops.
@@ -213,7 +213,7 @@ class Search:
                             return violation
                     if fresh:
                         parents[key] = own
-                        found.append(after)
+                        reached.append(after)
                         keys.append(key)
                         violation = judge(after, key)
                         if violation is not None:
@@ -284,9 +284,9 @@ class Search:
             if key not in self.parents:
                 self.complete = False
                 continue
-            for one in steps:
+            for step in steps:
                 self.transitions += 1
-                violation = self._look(*one)
+                violation = self._look(*step)
                 if violation is not None:
                     return violation
         return None
@@ -299,8 +299,8 @@ class Search:
             self.sources.setdefault(key, []).append(own)
         kind = type(action)
         if kind not in self.steps_on:
-            asked = (prop for prop in self.steps if not prop.on or kind in prop.on)
-            self.steps_on[kind] = tuple((prop, prop.check) for prop in asked)
+            judging = (prop for prop in self.steps if not prop.on or kind in prop.on)
+            self.steps_on[kind] = tuple((prop, prop.check) for prop in judging)
         if self.steps_on[kind]:
             before, now = self.state_of(node), self.state_of(after)
             for prop, allows in self.steps_on[kind]:

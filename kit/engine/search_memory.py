@@ -35,15 +35,15 @@ def _size(value: Any, known: set[int]) -> int:
     """The bytes of a value and of all that it holds, without what is in ``known``."""
     total, todo = 0, [value]
     while todo:
-        one = todo.pop()
-        if id(one) in known or isinstance(one, type):
+        item = todo.pop()
+        if id(item) in known or isinstance(item, type):
             continue
-        known.add(id(one))
-        total += sys.getsizeof(one)
-        if isinstance(one, Struct):
-            todo += [getattr(one, name) for name in one.__struct_fields__]
-        elif isinstance(one, tuple | list | frozenset):
-            todo += one
-        elif isinstance(one, dict):
-            todo += [*one, *one.values()]
+        known.add(id(item))
+        total += sys.getsizeof(item)
+        if isinstance(item, Struct):
+            todo += [getattr(item, name) for name in item.__struct_fields__]
+        elif isinstance(item, tuple | list | frozenset):
+            todo += item
+        elif isinstance(item, dict):
+            todo += [*item, *item.values()]
     return total

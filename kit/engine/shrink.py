@@ -20,7 +20,7 @@ Broken = tuple[str, str]
 T = TypeVar("T")
 
 
-class Judges(Struct, frozen=True):
+class PropertyJudges(Struct, frozen=True):
     """What is judged at each step of a run, and what is awaited of some state."""
 
     always: tuple[Property, ...]
@@ -34,7 +34,7 @@ class Judges(Struct, frozen=True):
         model: Model[Any, Any],
         properties: tuple[Property, ...] | None = None,
         monitors: tuple[Monitor, ...] | None = None,
-    ) -> Judges:
+    ) -> PropertyJudges:
         """The model's own, or those given; ``properties`` leave out the model's monitors."""
         judged = model.properties if properties is None else properties
         if monitors is None:
@@ -76,14 +76,14 @@ class Judges(Struct, frozen=True):
 
 
 def shrink(
-    model: Model[Any, Any], actions: Sequence[Any], name: str, judges: Judges | None = None
+    model: Model[Any, Any], actions: Sequence[Any], name: str, judges: PropertyJudges | None = None
 ) -> tuple[tuple[Any, ...], str]:
     """A shorter run that breaks the property ``name`` as this one does, and its witness.
 
     Leaving out any one action of it, no run remains that does. A run that does not break it at all
     is given back as it is, with an empty witness.
     """
-    trial = _Trial(model, name, judges or Judges.of(model))
+    trial = _Trial(model, name, judges or PropertyJudges.of(model))
     kept = trial.run(actions)
     if kept is None:
         return tuple(actions), ""
@@ -118,17 +118,17 @@ def least(
 class _Trial:
     """Replays of parts of a run, in search of one violation."""
 
-    def __init__(self, model: Model[Any, Any], name: str, judges: Judges) -> None:
+    def __init__(self, model: Model[Any, Any], name: str, judges: PropertyJudges) -> None:
         self.model, self.name, self.judges = model, name, judges
         self.tried: dict[tuple[Any, ...], tuple[Any, ...] | None] = {}
         self.witnesses: dict[tuple[Any, ...], str] = {}
 
     def run(self, actions: Sequence[Any]) -> tuple[Any, ...] | None:
         """The actions that were taken up to the violation; None when there is none of its name."""
-        asked = tuple(actions)
-        if asked not in self.tried:
-            self.tried[asked] = self._replay(asked)
-        return self.tried[asked]
+        proposed = tuple(actions)
+        if proposed not in self.tried:
+            self.tried[proposed] = self._replay(proposed)
+        return self.tried[proposed]
 
     def witness(self, actions: tuple[Any, ...]) -> str:
         """Why a run that failed did."""

@@ -15,7 +15,7 @@ from kit.engine.contract import check_contract
 from kit.engine.model import Model, Verdict, fingerprint, verdicts
 from kit.engine.purity import blaming, check_seen, is_own
 from kit.engine.registry import former_of
-from kit.engine.trace import Step, Trace, model_of, trace_of
+from kit.engine.trace import RecordedStep, Trace, model_of, trace_of
 from kit.errors import BadInput, Refused, misfit, shorten
 
 LONGEST_RUN = 10_000
@@ -256,11 +256,11 @@ class Timeline:
         if tip is None or tip == self.tip:
             return list(self._branch())
         self._known(tip)
-        found, moment = [], tip
+        moments, moment = [], tip
         while moment >= 0:
-            found.append(moment)
+            moments.append(moment)
             moment = self.moments[moment].parent
-        return found[::-1]
+        return moments[::-1]
 
     def branches(self) -> list[int]:
         """The tip of every branch, in the order in which they were begun.
@@ -289,7 +289,7 @@ class Timeline:
     def save(self) -> Trace:
         """The whole tree as data."""
         steps = tuple(
-            Step(
+            RecordedStep(
                 m.parent,
                 self.model.verb(m.action),
                 _plain(m.action),
@@ -328,7 +328,7 @@ class Timeline:
         timeline.at = trace.at
         return timeline
 
-    def _replay(self, recorded: Step, number: int, steps: int) -> None:
+    def _replay(self, recorded: RecordedStep, number: int, steps: int) -> None:
         """Do the recorded step ``number`` (from 0) again, and compare where it leads."""
         field = f"steps[{number}]"
         _within(f"{field}.parent", recorded.parent, number)
@@ -341,9 +341,9 @@ class Timeline:
             raise BadInput(field, recorded.verb, f"an enabled action ({refused})") from None
         if len(self.moments) != number + 2:
             raise BadInput(field, recorded.verb, "a step that its parent does not have already")
-        found = fingerprint(self.state)
-        if found != recorded.fingerprint:
-            raise BadInput(f"{field}.fingerprint", recorded.fingerprint, f"{found} by replay")
+        replayed = fingerprint(self.state)
+        if replayed != recorded.fingerprint:
+            raise BadInput(f"{field}.fingerprint", recorded.fingerprint, f"{replayed} by replay")
 
     def _known(self, moment: int) -> None:
         _within("moment", moment, len(self.moments) - 1)

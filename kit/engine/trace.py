@@ -23,7 +23,7 @@ MOST_BYTES = 64_000_000
 LONGEST_INTEGER = 1000  # digits
 
 
-class Step(Struct, frozen=True, forbid_unknown_fields=True):
+class RecordedStep(Struct, frozen=True, forbid_unknown_fields=True):
     """One step: which moment it starts from, its verb, the action itself, where it leads.
 
     ``verb`` is for people who read the file; the action is what counts, and the ``fingerprint`` of
@@ -45,13 +45,15 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=False
     model: str
     parameters: dict[str, Any]
     off: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[RecordedStep, ...]
     at: int = 0
     tip: int = 0
 
 
 @checked
-def trace_of(model: Model[Any, Any], steps: tuple[Step, ...], *, at: int, tip: int) -> Trace:
+def trace_of(
+    model: Model[Any, Any], steps: tuple[RecordedStep, ...], *, at: int, tip: int
+) -> Trace:
     """The trace of a model's run."""
     parameters = msgspec.to_builtins(model.parameters)
     return Trace(FORMAT, __version__, model.name, parameters, tuple(model.off), steps, at, tip)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kit.errors import shorten
-from kit.lessons.judge import Result, results_of
+from kit.lessons.judge import CallOutcome, results_of
 from kit.lessons.tasks import SEED, Case, Marks
 
 HIDDEN = 8
@@ -37,12 +37,12 @@ def judged(
     return judge
 
 
-def _same(expected: Any, got: Result) -> bool:
+def _same(expected: Any, got: CallOutcome) -> bool:
     """Equal as data, and of equal kind: True is not 1 here."""
     return got.error is None and json.dumps(expected) == json.dumps(got.value)
 
 
-def _case(name: str, case: Arguments, truth: Callable[..., Any], got: Result) -> Case:
+def _case(name: str, case: Arguments, truth: Callable[..., Any], got: CallOutcome) -> Case:
     expected = truth(*case)
     if _same(expected, got):
         return Case(True)

@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from kit.engine.chance import Chance
 from kit.engine.check import Result, check
-from kit.engine.family import Hunt as Pool
-from kit.engine.family import families
+from kit.engine.family import HuntGround, families
 from kit.engine.model import Model, Safeguard
 from kit.engine.registry import build, entry_of, one_of
 from kit.engine.timeline import Timeline
@@ -168,7 +167,7 @@ def hunt(seed: int) -> Hunt:
 
 
 @cache
-def hunts() -> dict[str, Pool]:
+def hunts() -> dict[str, HuntGround]:
     """What the families hide in variants, by the model's name."""
     return {model: pool for family in families() for model, pool in family.hunts.items()}
 

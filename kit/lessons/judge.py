@@ -27,7 +27,7 @@ LONGEST_RESULT = 1_000_000  # bytes
 SOLO = Path(__file__).with_name("solo.py")
 
 
-class Result(Struct, frozen=True):
+class CallOutcome(Struct, frozen=True):
     """What a learner's function gave for one case: a value, or the error that it ended with."""
 
     value: Any = None
@@ -47,7 +47,7 @@ def main() -> None:
 
 def results_of(
     answer: dict[str, str], cases: list[list[Any]], seconds: float = SECONDS
-) -> list[Result]:
+) -> list[CallOutcome]:
     """Run a learner's function on the arguments of every case, in a process of its own.
 
     The results come in the order of the cases. Where the process was stopped or ended early, the
@@ -72,7 +72,7 @@ def results_of(
             ended = f"it was stopped after {seconds:g} seconds"
         _stop(process)
         found = _read(told)[: len(cases)]
-    return found + [Result(error=ended)] * (len(cases) - len(found))
+    return found + [CallOutcome(error=ended)] * (len(cases) - len(found))
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -84,9 +84,9 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _read(told: Path) -> list[Result]:
+def _read(told: Path) -> list[CallOutcome]:
     """The results that were written, up to the first line that is none."""
-    found: list[Result] = []
+    found: list[CallOutcome] = []
     try:
         if told.stat().st_size > LONGEST_RESULT:
             return found
@@ -95,7 +95,7 @@ def _read(told: Path) -> list[Result]:
         return found
     for line in lines:
         try:
-            found.append(msgspec.json.decode(line, type=Result))
+            found.append(msgspec.json.decode(line, type=CallOutcome))
         except (msgspec.DecodeError, RecursionError):
             break
     return found

@@ -7,8 +7,7 @@ the order of the published Python driver of Cassandra; the server takes the same
 the early repetitions of a rack where it meets them.
 
 The walk of all ranges is done together, step by step; each step extends only the unfinished rows.
-Where the extra `fast` is installed, whole rings are swept by `kit.ring.compiled` in its place. The
-readable form of the same rules is in `kit.ring.reference`.
+The readable form of the same rules is in `kit.ring.reference`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from kit.ring.compiled import FIRST_SPAN, READINESS, Sweep
 from kit.ring.replication import (
     EverywhereStrategy,
     LocalStrategy,
@@ -106,9 +104,6 @@ def clockwise(owners: Codes, starts: Index, walks: tuple[Quota, ...]) -> Codes:
     is a late one, the slot and the code, so that one sort of integers a row does it.
     """
     slots = sum(quota.wanted for quota in walks)
-    sweep = READINESS.sweep(len(starts), len(owners), slots)
-    if sweep is not None:
-        return swept(sweep, owners, starts, walks)
     if len(walks) == 1 and _in_step(walks[0]) and bool(walks[0].members[owners].all()):
         return walk(owners, starts, walks[0])[0].T
     slot_bits, code_bits = slots.bit_length(), int(owners.max()).bit_length()
@@ -119,22 +114,6 @@ def clockwise(owners: Codes, starts: Index, walks: tuple[Quota, ...]) -> Codes:
     for slot, key in enumerate(sorted_columns(keys)):
         np.bitwise_and(key, (1 << code_bits) - 1, out=found[slot], casting="unsafe")
     return found.T
-
-
-def swept(sweep: Sweep, owners: Codes, starts: Index, walks: tuple[Quota, ...]) -> Codes:
-    """What `clockwise` gives, from a sweep over the whole line."""
-    known = len(walks[0].members)
-    walk_of, rack_of = np.full(known, -1, np.int32), np.full(known + 1, -1, np.int32)
-    for number, quota in enumerate(walks):
-        walk_of[quota.members] = number
-        rack_of[:-1][quota.members] = quota.rack_of[quota.members]
-    wanted = np.array([quota.wanted for quota in walks], np.int64)
-    racks = np.minimum(wanted, [quota.racks for quota in walks])
-    found, span = np.empty((wanted.sum(), len(owners)), np.int32), FIRST_SPAN
-    while not sweep(owners, walk_of, rack_of, wanted, racks, min(span, len(owners)), found):
-        span *= 2
-    rows: Codes = np.take(found, starts, axis=1).T
-    return rows
 
 
 def _in_step(quota: Quota) -> bool:

@@ -252,7 +252,7 @@ def dot(at: float, y: float) -> Frag:
 
 
 def _bars(at: float, y: float) -> Frag:
-    return h("path", d=f"M{at - 3} {y}v10M{at + 3} {y}v10", class_="ticks")
+    return h("path", d=f"M{at - 3} {y}v10M{at + 3} {y}v10", class_="bars")
 
 
 def cross(at: float, y: float) -> Frag:

@@ -51,16 +51,16 @@ class Controls:
         self._settle()
 
     def _source(self) -> ipywidgets.Dropdown:
-        found: list[tuple[str, str | None]] = [("this model", None)] if self.name is None else []
+        choices: list[tuple[str, str | None]] = [("this model", None)] if self.name is None else []
         for entry in entries().values():
-            found.append((f"{entry.name}: {entry.title}", entry.name))
-            found += [
+            choices.append((f"{entry.name}: {entry.title}", entry.name))
+            choices += [
                 (f"{entry.name} / {one.name}: {one.title}", f"{entry.name}/{one.name}")
                 for one in entry.scenarios
             ]
-        names = [value for _, value in found]
+        names = [value for _, value in choices]
         box = ipywidgets.Dropdown(
-            options=found,
+            options=choices,
             value=self.name if self.name in names else names[0],
             description="Scenario",
             layout=ipywidgets.Layout(width="420px"),
@@ -95,7 +95,7 @@ class Controls:
             "Files": self._files(),
         }
         self.pages = {title: page for title, page in pages.items() if page.children}
-        former = next((title for title, one in self.openers.items() if one.value), None)
+        former = next((title for title, opener in self.openers.items() if opener.value), None)
         self.openers = {title: _opener(title, title == former) for title in self.pages}
         for opener in self.openers.values():
             opener.observe(self._turn_to, "value")
@@ -165,12 +165,12 @@ class Controls:
         if known is not None:
             self.player.show(known)
             return f"Back to the history of these switches: {len(known.moments) - 1} steps."
-        told = ""
+        message = ""
         if switched and old.at:
             done, of = _repeat(old, anew), len(old.path(old.at)) - 1
-            told = f"The run so far, repeated: {done} of {of} steps. The other history is kept."
+            message = f"The run so far, repeated: {done} of {of} steps. The other history is kept."
         self.player.show(anew)
-        return told
+        return message
 
     def _given(self, kind: type[msgspec.Struct], touched: str) -> dict[str, Any]:
         """The parameters after one was touched (none: the empty text).

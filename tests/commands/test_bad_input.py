@@ -48,7 +48,7 @@ def ten(tmp_path: Path) -> str:
             ["check", "tcm", "-p", "nodes=\udcff"],
             "-p: got 'nodes=\\udcff'; allowed: parameter=value",
         ),
-        (["check", "tcm", "-p", "shape=none"], "shape: got 'none'; allowed: "),
+        (["check", "tcm", "-p", "variant=none"], "variant: got 'none'; allowed: "),
         (
             ["check", "tcm", "-p", 'operations=["join X"]'],
             "--tokens: got None; allowed: join needs",
@@ -115,17 +115,17 @@ def test_words(words: list[str], said: str) -> None:
         (["leave", "n99"], "node: got 'n99'; allowed: one of n1, n2"),
         (["leave", "n1", "--tokens", "5"], "--tokens: got '5'; allowed: leave takes no --tokens"),
         (["leave", "n1", "--dc", "dc1"], "--dc: got 'dc1'; allowed: only with join and replace"),
-        (["leave", "n1", "--json=1"], "option: got '--json'; allowed: "),
+        (["leave", "n1", "--json=1"], "--json: got '1'; allowed: no value"),
         (["leave", "n1", "--jso"], "option: got '--jso'; allowed: "),
         (["leave", "--", "n1"], "option: got '--'; allowed: "),
         (["leave", "n1", "--force", "--force"], "option: got '--force'; allowed: each option once"),
         (["leave", "n1", "--force=yes"], "--force: got 'yes'; allowed: no value"),
-        (["leave", "n1", "--shape", "ceps"], "--shape: got 'ceps'; allowed: one of cep"),
-        (["leave", "n1", "--shape"], "--shape: got None; allowed: a value"),
-        (["leave", "n1", "--shape="], "--shape: got ''; allowed: a value"),
+        (["leave", "n1", "--variant", "ceps"], "--variant: got 'ceps'; allowed: one of cep"),
+        (["leave", "n1", "--variant"], "--variant: got None; allowed: a value"),
+        (["leave", "n1", "--variant="], "--variant: got ''; allowed: a value"),
         (
-            ["leave", "n1", "--shape", "cep", "--shape", "cep"],
-            "option: got '--shape'; allowed: each",
+            ["leave", "n1", "--variant", "cep", "--variant", "cep"],
+            "option: got '--variant'; allowed: each",
         ),
         (["leave", "n1", "--while"], "--while: got None; allowed: a value"),
         (["leave", "n1", "--while", "leave 'n"], 'operation: got "leave \'n"; allowed: '),
@@ -192,7 +192,7 @@ def test_operations(ten: str, words: list[str], said: str) -> None:
     assert (
         bad("plan", ten, *words, "--json").startswith(said)
         or words[-1] == "--while"
-        or (words and words[-1] in ("--shape", "--sizes", "--tokens"))
+        or (words and words[-1] in ("--variant", "--sizes", "--tokens"))
     )
 
 

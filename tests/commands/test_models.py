@@ -10,7 +10,7 @@ import pytest
 
 from kit.commands.layout import WIDTH
 from kit.engine.registry import entries, entry_of
-from kit.protocols.tcm.rules.steps import COURSES, SHAPES, transitions
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS, VARIANTS, transitions
 from tests.commands.calling import Answer, call
 
 SAFEGUARDS = {guard.id: guard.name for guard in entry_of("tcm").safeguards}
@@ -50,10 +50,10 @@ def test_show_prints_the_diagrams() -> None:
     answer = call("show", "tcm")
     assert (answer.status, answer.err) == (0, "")
     lines = [" ".join(line.split()) for line in answer.out.splitlines()]
-    for kind in COURSES:
-        for shape in SHAPES:
-            assert f"{kind}, shape {shape}" in lines
-            for state, event, after in transitions(kind, shape):
+    for kind in OPERATION_SPECS:
+        for variant in VARIANTS:
+            assert f"{kind}, variant {variant}" in lines
+            for state, event, after in transitions(kind, variant):
                 assert f"{state} ─ {event} → {after}" in lines
     assert max(map(len, answer.out.splitlines())) <= WIDTH
 

@@ -65,20 +65,20 @@ CEP = {
 
 @pytest.mark.spec("A-017", "A-028", "A-039")
 @pytest.mark.parametrize("kind", list(CEP))
-@pytest.mark.parametrize("shape", ["cep", "implementation"])
-def test_names_of_the_steps(ten: str, kind: str, shape: str) -> None:
-    """Each operation has the events of its shape, in commit order; epochs count on."""
-    found = plan(ten, *OPERATIONS[kind], "--shape", shape)
+@pytest.mark.parametrize("variant", ["cep", "implementation"])
+def test_names_of_the_steps(ten: str, kind: str, variant: str) -> None:
+    """Each operation has the events of its variant, in commit order; epochs count on."""
+    found = plan(ten, *OPERATIONS[kind], "--variant", variant)
     expected = CEP[kind]
-    if shape == "implementation" and kind != "assassinate":
+    if variant == "implementation" and kind != "assassinate":
         expected = ["prepare", "start", "mid", "finish"]
     assert names(found) == expected
     assert [step["epoch"] for step in found["steps"]] == [41 + i for i in range(len(expected))]
 
 
-def test_cep_is_the_default_shape(ten: str) -> None:
-    """Without --shape it is that of the CEP."""
-    assert plan(ten, "leave", "n3") == plan(ten, "leave", "n3", "--shape=cep")
+def test_cep_is_the_default_variant(ten: str) -> None:
+    """Without --variant it is that of the CEP."""
+    assert plan(ten, "leave", "n3") == plan(ten, "leave", "n3", "--variant=cep")
 
 
 @pytest.mark.parametrize("kind", list(CEP))
@@ -198,11 +198,11 @@ def test_worked_tables(tmp_path: Path, example: str) -> None:
     assert len(found["steps"]) == 4
 
 
-@pytest.mark.parametrize("shape", ["cep", "implementation"])
-def test_ends_like_the_ring_of_the_future(tmp_path: Path, shape: str) -> None:
+@pytest.mark.parametrize("variant", ["cep", "implementation"])
+def test_ends_like_the_ring_of_the_future(tmp_path: Path, variant: str) -> None:
     """The last tables are what ``ring`` prints for the ring that the operation leads to."""
     path = written(tmp_path, ring_of())
-    last = plan(path, "join", "x", "--tokens", "550", "--shape", shape)["steps"][-1]
+    last = plan(path, "join", "x", "--tokens", "550", "--variant", variant)["steps"][-1]
     future = written(tmp_path, ring_of([*TEN, {"name": "x", "tokens": [550]}]), "future.json")
     rows = call("ring", future, "--json").json["keyspaces"]["ks"]
     assert table(last, "reads") == table(last, "writes") == rows
@@ -246,7 +246,7 @@ def test_two_in_flight(tmp_path: Path) -> None:
     found = plan(path, "join", "x", "--tokens", "1850", *both)
     assert [step["epoch"] for step in found["steps"]] == [3, 4, 5, 6]
     writes = table(found["steps"][-1], "writes")
-    # The leave's first event in this shape gives write replicas already.
+    # The leave's first event in this variant gives write replicas already.
     assert [1100, 1200, ["n12", "n13", "n14", "n15"]] in writes
     clash = call("plan", path, "leave", "n19", *both, "--while", "leave n13")
     assert (clash.status, clash.out) == (2, "")
@@ -289,13 +289,13 @@ def test_what_goes_side_by_side(ten: str, words: list[str], other: str) -> None:
 def test_ends_of_the_line_meet_in_the_implementation(ten: str) -> None:
     """There two ranges that touch an end of the line conflict, without a token in common."""
     words = ["join", "x", "--tokens", "50", "--while", "join y --tokens 1050"]
-    assert call("plan", ten, *words, "--shape", "cep").status == 1
+    assert call("plan", ten, *words, "--variant", "cep").status == 1
     one = {"ks": {"class": "SimpleStrategy", "replication_factor": 1}}
     folder = Path(ten).parent
     nodes = [{"name": "a", "tokens": ["-9223372036854775808"]}, *TEN]
     path = written(folder, ring_of(nodes, one), "min.json")
-    assert call("plan", path, *words, "--shape", "cep").status == 0
-    assert call("plan", path, *words, "--shape", "implementation").status == 1
+    assert call("plan", path, *words, "--variant", "cep").status == 0
+    assert call("plan", path, *words, "--variant", "implementation").status == 1
 
 
 def test_several_keyspaces(tmp_path: Path) -> None:
@@ -358,7 +358,7 @@ def test_datacenter_and_rack(tmp_path: Path) -> None:
     ]
     network = {"class": "NetworkTopologyStrategy", "dc1": 2, "dc2": "1"}
     path = written(tmp_path, ring_of(nodes, {"ks": network}))
-    found = plan(path, "replace", "n3", "x", "--shape", "implementation")
+    found = plan(path, "replace", "n3", "x", "--variant", "implementation")
     before = call("ring", path, "--json").json["keyspaces"]["ks"]
     after = [[a, b, ["x" if n == "n3" else n for n in who]] for a, b, who in before]
     assert table(found["steps"][-1], "reads") == after
@@ -427,3 +427,11 @@ def test_odd_names(tmp_path: Path) -> None:
     assert answer.out.isascii()
     assert answer.json["operation"] == "join 'ø x' --tokens -7 --rack '𝄞'"
     assert any("ø x" in row[2] for row in table(answer.json["steps"][-1], "reads", "k ö"))
+
+
+def test_the_former_word_for_a_variant(ten: str) -> None:
+    """What users have written down still reads: --shape means --variant."""
+    words = ["leave", "n3", "implementation"]
+    assert plan(ten, *words[:2], "--shape", words[2]) == plan(
+        ten, *words[:2], "--variant", words[2]
+    )

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from kit.engine.fuzz import CLEAN, SEEDS, Finding, Walker, fuzz
 from kit.engine.model import Model, Monitor, Property, Rule, always, rule_rows, sometimes, step
 from kit.engine.registry import build, entry_of, rows_of
-from kit.engine.shrink import Judges, shrink
+from kit.engine.shrink import PropertyJudges, shrink
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.errors import BadInput, Refused
@@ -128,11 +128,11 @@ def test_default_seeds_take_every_transition(name: str) -> None:
 
 
 def test_rows_of_tcm_are_those_of_its_diagrams() -> None:
-    """In both shapes the rows of tcm are the kinds of action and each row of each diagram."""
-    for shape in ("cep", "implementation"):
-        given = {**entry_of("tcm").fuzzing.parameters, "shape": shape}
+    """In both variants the rows of tcm are the kinds of action and each row of each diagram."""
+    for variant in ("cep", "implementation"):
+        given = {**entry_of("tcm").fuzzing.parameters, "variant": variant}
         names = rows_of(build("tcm", given)).names
-        diagrams = [d for d in entry_of("tcm").diagrams if d.name.endswith(shape)]
+        diagrams = [d for d in entry_of("tcm").diagrams if d.name.endswith(variant)]
         rows = {
             f"{diagram.name.split('-')[1]}: {state} - {event}"
             for diagram in diagrams
@@ -226,10 +226,10 @@ def test_a_planted_bug_is_found_and_shrunk() -> None:
     found = fuzz(model, range(30))
     (finding,) = found.findings
     assert finding.property == "consistent"
-    assert len(finding.actions) == 5 <= finding.found
+    assert len(finding.actions) == 5 <= finding.unshrunk
     assert finding.times > 1
     walk = Walker(model).walk(finding.seed)
-    assert (walk.verdict, walk.steps) == ("consistent", finding.found)
+    assert (walk.verdict, walk.steps) == ("consistent", finding.unshrunk)
     timeline = finding.timeline(model)
     (verdict,) = timeline.verdicts()
     assert verdict.witness == finding.witness
@@ -274,7 +274,7 @@ def test_a_start_that_is_wrong_needs_no_step() -> None:
     """What breaks at the start is found by the empty walk."""
     wrong = always("wrong", "", lambda s: "from the start")
     (finding,) = fuzz(TwoPhase(), range(3), properties=(wrong,)).findings
-    assert (finding.actions, finding.found, finding.times) == ((), 0, 3)
+    assert (finding.actions, finding.unshrunk, finding.times) == ((), 0, 3)
 
 
 def test_what_is_awaited_is_told() -> None:
@@ -377,7 +377,7 @@ def test_another_failure_is_not_the_same() -> None:
     model = Graph({0: (1, 3), 3: (2,), 1: (2,)}, *properties)
     assert shrink(model, (Go(3), Go(2)), "second") == ((Go(3), Go(2)), "2")
     assert shrink(model, (Go(3),), "second") == ((Go(3),), "")
-    assert shrink(model, (Go(1), Go(2)), "second", Judges.of(model, properties[1:])) == (
+    assert shrink(model, (Go(1), Go(2)), "second", PropertyJudges.of(model, properties[1:])) == (
         (Go(1), Go(2)),
         "2",
     )

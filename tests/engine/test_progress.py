@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check
-from kit.engine.progress import Bar, Cell, Terminal, shown
+from kit.engine.progress import Cell, ProgressBar, Terminal, shown
 from kit.protocols.twophase.model import TwoPhase
 
 WORDS = "{done:,} states, {now:,} now"
@@ -30,7 +30,7 @@ def test_nothing_is_shown_of_what_is_quick() -> None:
     """Before half a second has passed nothing is written, and nothing taken away at the end."""
     said: list[str] = []
     clock = Clock()
-    bar = Bar(WORDS, paper=Terminal(said.append), clock=clock)
+    bar = ProgressBar(WORDS, paper=Terminal(said.append), clock=clock)
     clock.now = 0.4
     bar(10, 1)
     bar.end()
@@ -41,7 +41,7 @@ def test_a_line_is_written_over_and_taken_away() -> None:
     """A line at most ten times a second, over the last one; at the end blanks as wide."""
     said: list[str] = []
     clock = Clock()
-    bar = Bar(WORDS, 2000, paper=Terminal(said.append), clock=clock)
+    bar = ProgressBar(WORDS, 2000, paper=Terminal(said.append), clock=clock)
     for moment, done in ((0.6, 1000), (0.65, 1100), (0.8, 1200), (2.0, 9000)):
         clock.now = moment
         bar(done, 7)
@@ -101,12 +101,12 @@ def test_a_notebook_is_known_by_its_kernel(monkeypatch: pytest.MonkeyPatch) -> N
     kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=1))
     monkeypatch.setitem(sys.modules, "IPython", kernel)
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace())
-    assert isinstance(Bar("")._paper, Cell)
+    assert isinstance(ProgressBar("")._paper, Cell)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
     monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: True, write=str))
-    assert isinstance(Bar("")._paper, Terminal)
+    assert isinstance(ProgressBar("")._paper, Terminal)
     monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: False, write=str))
-    assert Bar("")._paper is None
+    assert ProgressBar("")._paper is None
 
 
 def test_a_callback_a_bar_or_nothing() -> None:
@@ -121,5 +121,5 @@ def test_a_callback_a_bar_or_nothing() -> None:
         with shown(nothing, WORDS) as told:
             assert told is None
     with shown(True, WORDS) as told:
-        assert isinstance(told, Bar)
+        assert isinstance(told, ProgressBar)
     assert check(TwoPhase(), progress=True).complete

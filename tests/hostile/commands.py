@@ -16,7 +16,7 @@ NAMES = (
 )
 OPTIONS = (
     *("--json", "--symmetry", "--refines", "--off", "-p", "--trace", "--html", "--seeds"),
-    *("--max-states", "--with", "--keyspace", "--while", "--shape", "--force", "--sizes"),
+    *("--max-states", "--with", "--keyspace", "--while", "--variant", "--force", "--sizes"),
     *(
         "--steps",
         "--dc",

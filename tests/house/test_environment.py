@@ -19,7 +19,7 @@ from tests.house.source import ROOT
 # What conda calls differently; what only conda needs, since elsewhere it comes from the system.
 CONDA_NAMES = {"graphviz": "python-graphviz"}
 CONDA_ONLY = {"graphviz", "openjdk", "pip", "python"}
-LOCKED = ("kit", "fast", "test", "build")
+LOCKED = ("kit", "test", "build")
 
 
 @cache
@@ -77,7 +77,7 @@ def test_conda_agrees_with_the_lock() -> None:
     packages, pinned, others = conda()
     expected = {
         CONDA_NAMES.get(name, name): locked()[name]
-        for requirement in [*declared()["kit"], *declared()["fast"], *declared()["test"]]
+        for requirement in [*declared()["kit"], *declared()["test"]]
         for name in [canonicalize_name(requirement.name)]
     }
     found = {name: version for name, version in packages.items() if name not in CONDA_ONLY}

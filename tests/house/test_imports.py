@@ -13,7 +13,6 @@ from tests.house.test_tidy import is_pure
 
 FRONT = {"IPython", "anywidget", "graphviz", "ipywidgets", "jupyterlab", "matplotlib", "nbformat"}
 DATA = {"pandas", "pyarrow", "pyspark"}
-EXTRA = {"llvmlite", "numba"}
 
 
 def loaded_by(*modules: str) -> set[str]:
@@ -30,16 +29,16 @@ def loaded_by(*modules: str) -> set[str]:
 
 
 def test_import_kit_is_light() -> None:
-    """`import kit` loads no data frames, Spark, plots or widgets, and no optional extra."""
-    assert not loaded_by("kit") & (FRONT | DATA | EXTRA)
+    """`import kit` loads no data frames, Spark, plots or widgets."""
+    assert not loaded_by("kit") & (FRONT | DATA)
 
 
 @pytest.mark.spec("H-003")
 def test_the_engine_loads_no_front_end() -> None:
-    """All rules and models together load no widget, plot, data frame, Spark or compiler."""
+    """All rules and models together load no widget, plot, data frame or Spark."""
     engine = [module_name(path) for path in python_files("kit") if is_pure(path)]
     assert "kit.engine.model" in engine
-    assert not loaded_by(*engine) & (FRONT | DATA | EXTRA)
+    assert not loaded_by(*engine) & (FRONT | DATA)
 
 
 @pytest.mark.spec("H-003")
@@ -57,4 +56,4 @@ def test_the_kit_is_python() -> None:
 
 def test_opening_the_lab_needs_no_java_and_no_dot() -> None:
     """`kit.commands.lab` loads neither Spark nor graphviz, so that it starts on a bare machine."""
-    assert not loaded_by("kit.commands.lab") & (FRONT | DATA | EXTRA)
+    assert not loaded_by("kit.commands.lab") & (FRONT | DATA)

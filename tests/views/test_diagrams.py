@@ -10,12 +10,12 @@ import pytest
 
 from kit.errors import KitError
 from kit.protocols.tcm.panels.operation import diagrams as all_diagrams
-from kit.protocols.tcm.rules.steps import COURSES, SHAPES, transitions
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS, VARIANTS, transitions
 from kit.views import diagrams, images
 from kit.views.diagrams import digest, digest_in, dot_source, draw, drawn
 from tests.views.frames import classed
 
-SHAPES_DRAWN = {
+VARIANTS_DRAWN = {
     f"{{http://www.w3.org/2000/svg}}{tag}" for tag in ("polygon", "rect", "path", "circle")
 }
 TABLE = (("idle", "start", "busy"), ("busy", "cancel", "idle"))
@@ -46,7 +46,7 @@ def test_pictures_are_shown_and_have_a_ground() -> None:
     assert linked == {path.name for path in folder.iterdir()}
     for path in folder.glob("*.svg"):
         root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
-        first = next(one for one in root.iter() if one.tag in SHAPES_DRAWN)
+        first = next(one for one in root.iter() if one.tag in VARIANTS_DRAWN)
         white = first.get("fill") == "white" or first.get("class") == "paper"
         assert white, path.name
 
@@ -54,10 +54,10 @@ def test_pictures_are_shown_and_have_a_ground() -> None:
 @pytest.mark.spec("H-007")
 def test_every_operation_has_a_diagram_of_its_table() -> None:
     """States and events of the drawing are those of the transition table, no more and no less."""
-    for shape in SHAPES:
-        for kind in COURSES:
-            table = transitions(kind, shape)
-            made = draw(f"state-{kind}-{shape}", table, at=table[0][0], prefix="d:", label=kind)
+    for variant in VARIANTS:
+        for kind in OPERATION_SPECS:
+            table = transitions(kind, variant)
+            made = draw(f"state-{kind}-{variant}", table, at=table[0][0], prefix="d:", label=kind)
             states = {one.text() for one in classed(made, "state")}
             assert states == {state for one, _, two in table for state in (one, two)}
             assert len(classed(made, "edge")) == len({(one, two) for one, _, two in table})

@@ -91,7 +91,7 @@ def test_everything_has_its_lifeline_row_and_shape() -> None:
         "received": ["message", "dot"],
         "lost": ["message", "cross"],
         "in-flight": ["message away", "tag"],
-        "held": ["message dashed", "ticks"],
+        "held": ["message dashed", "bars"],
     }
 
 

@@ -303,8 +303,8 @@ def test_controls_build_the_model_anew() -> None:
     player.controls.fields["rf"].value = 3
     assert player.model.parameters.rf == 3
     assert player.model.parameters.nodes == 6
-    player.controls.fields["shape"].value = "implementation"
-    assert player.model.parameters.shape == "implementation"
+    player.controls.fields["variant"].value = "implementation"
+    assert player.model.parameters.variant == "implementation"
 
 
 def test_changing_the_rf_changes_the_prediction() -> None:

@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family, Hunt
+from kit.engine.family import Family, HuntGround
 
 FAMILY = Family(
     "dataplane",
@@ -30,7 +30,7 @@ FAMILY = Family(
     },
     # Where the metadata can show it too, requests do.
     hunts={
-        "dataplane": Hunt(
+        "dataplane": HuntGround(
             "requests: a write and a read while the range moves",
             ("S-01", "S-02", "S-03", "S-04", "S-05", "S-06", "S-07", "S-08", "S-18"),
             {"cancels": 1},

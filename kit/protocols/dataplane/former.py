@@ -8,7 +8,7 @@ _WORDS = {"clean": "cleanup", "collect": "collect-tombstones"}
 FORMER = Former(
     actions=_WORDS,
     verbs=_WORDS,
-    parameters={"reading": "acknowledgement"},
+    parameters={"reading": "acknowledgement", "shape": "variant"},
     values={
         "acknowledgement": {"whole-group": "union", "both-sets": "joint"},
         "exchange": {"row-version": "last-modified"},

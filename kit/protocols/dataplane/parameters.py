@@ -22,9 +22,9 @@ from kit.protocols.tcm.parameter_types import (
     NodeCount,
     Operations,
     RackCount,
-    ShapeName,
     StrategyName,
     TokenCount,
+    VariantName,
 )
 from kit.protocols.tcm.parameters import TcmParameters
 
@@ -63,7 +63,7 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
     low: LineStart = None
     high: LineEnd = None
     operations: Operations = ()
-    shape: ShapeName = "cep"
+    variant: VariantName = "cep"
     epoch: FirstEpoch = 99
     cancels: Cancels = 0
     token: Annotated[

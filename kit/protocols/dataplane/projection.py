@@ -25,8 +25,8 @@ from kit.protocols.storage.rules.masks import mask_of
 from kit.protocols.storage.rules.view import View
 from kit.protocols.tcm.model import Tcm, TcmState
 from kit.protocols.tcm.rules.barrier import Barrier, barriers
-from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Event, Sequence, Snapshot
-from kit.protocols.tcm.rules.steps import COURSES, SENTENCES
+from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Sequence, Snapshot
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS
 from kit.protocols.tcm.rules.streams import awaits_streams, must_stream, sources, stream_barriers
 from kit.protocols.tcm.rules.streams import tasks as streaming_tasks
 from kit.ring.natural import replicas
@@ -234,7 +234,7 @@ class _Projection:
     def _driver(self, state: TcmState, sequence: Sequence) -> tuple[MajorityKnows, ...]:
         """A node that drives its operation has applied its own last step."""
         operation = sequence.plan.operation
-        if COURSES[operation.kind].driver != "node" or sequence.undoing:
+        if OPERATION_SPECS[operation.kind].driver != "node" or sequence.undoing:
             return ()
         mask = self._mask([self.tcm.cluster.ring.code(operation.node)])
         return (MajorityKnows(mask, 1, self._age(state, sequence.epoch)),) if mask else ()
@@ -259,18 +259,10 @@ class _Projection:
         events = state.events
         if not len(events):
             return "at rest"
-        last = events[len(events) - 1]
-        node = last.operation.node if isinstance(last, Begin) else last.node
-        now = self.snapshot(state).metadata.sequence(node)
-        before = self.tcm.snapshot(events.shorter()).metadata.sequence(node)
-        if now is not None:
-            return f"{SENTENCES[now.steps[now.done - 1].name]} ({now.plan.operation.title})"
-        if isinstance(last, Cancel):
-            return f"{SENTENCES['cancel']} ({node})"
-        assert before is not None or isinstance(last, Begin)
-        if before is None:
-            return f"{last.operation.title}, all at once"
-        return f"{SENTENCES[before.steps[-1].name]} ({before.plan.operation.title})"
+        event = self.tcm.committed(events)
+        if event.before is None and event.after is None:
+            return f"{event.operation.title}, all at once"
+        return f"{event.text} ({event.operation.title})"
 
 
 def _together(groups: Any) -> tuple[int, ...]:

@@ -31,6 +31,7 @@ def properties(model: Storage, *, streaming: bool = True) -> tuple[Property, ...
     Without ``streaming``, what the new group holds is not judged at the switch: a search then goes
     on until a client misses something.
     """
+    exchanged = model.history.admission == "epoch-exchange"
     return (
         step(
             "consistency-level",
@@ -39,6 +40,16 @@ def properties(model: Storage, *, streaming: bool = True) -> tuple[Property, ...
             "INV-CL",
             on=(Finish,),
         ),
+        *(_of_members(model) * exchanged),
+        *((_of_streaming(model),) * streaming),
+        sometimes("answered", "A request succeeds", _answered),
+        sometimes("moved", "Reads have moved", partial(_moved, model)),
+    )
+
+
+def _of_members(model: Storage) -> tuple[Property, ...]:
+    """Where epochs are exchanged, members alone serve; other rules admit by the epoch alone."""
+    return (
         step(
             "owners-store",
             "Only a write replica stores a write",
@@ -53,20 +64,16 @@ def properties(model: Storage, *, streaming: bool = True) -> tuple[Property, ...
             "INV-OWN",
             on=(Serve,),
         ),
-        *(
-            (
-                step(
-                    "streamed",
-                    "At the read switch the new group holds every acknowledged write",
-                    partial(_streamed, model),
-                    "INV-STREAM",
-                    on=(Commit,),
-                ),
-            )
-            * streaming
-        ),
-        sometimes("answered", "A request succeeds", _answered),
-        sometimes("moved", "Reads have moved", partial(_moved, model)),
+    )
+
+
+def _of_streaming(model: Storage) -> Property:
+    return step(
+        "streamed",
+        "At the read switch the new group holds every acknowledged write",
+        partial(_streamed, model),
+        "INV-STREAM",
+        on=(Commit,),
     )
 
 
@@ -104,8 +111,11 @@ def level_kept(
     number = action.request
     request = before.requests[number]
     ask = model.workload[number]
-    valid = counted(model.views(before), request.coordinator_epoch, request.acked, ask.writes)
-    if enough(model.wanted(before, number, request.coordinator_epoch), valid):
+    # Where replicas do not exchange epochs, a plan holds as long as they admit it.
+    exchanged = model.history.admission == "epoch-exchange"
+    index = request.coordinator_epoch if exchanged else request.epoch
+    valid = counted(model.views(before), index, request.acked, ask.writes)
+    if enough(model.wanted(before, number, index), valid):
         return None
     counted_now = ", ".join(model.history.names(valid)) or "nobody"
     return (

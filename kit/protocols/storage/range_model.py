@@ -247,8 +247,9 @@ class RangeModel(Model[StorageState, Any]):
         return self._unmet(s, self.newest(s).copies[self._place(s, action)].conditions)
 
     def _fetch(self, s: StorageState, action: Fetch) -> StorageState:
-        cell = s.cells[self.code[action.source]]
-        return replace(s, copies=put(s.copies, self._place(s, action), cell))
+        cell, place = s.cells[self.code[action.source]], self._place(s, action)
+        known = self._told(s, self.newest(s).copies[place].conditions)
+        return replace(s, known=known, copies=put(s.copies, place, cell))
 
     def _may_land(self, s: StorageState, action: Land) -> Refusal | None:
         return down(action.target) if s.down >> self.code[action.target] & 1 else None

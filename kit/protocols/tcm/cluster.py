@@ -7,21 +7,30 @@ next step concerns. Source: CEP-21, "Event Submission Protocol", "Consistency Gu
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Sequence as Several
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
 
 from kit.engine.compose import Product
-from kit.engine.log import Append, Apply, AtomicLog, CatchUp, Deliver, LogParameters, Rewrite
+from kit.engine.log import (
+    Append,
+    Apply,
+    AtomicLog,
+    CatchUp,
+    Deliver,
+    Log,
+    LogParameters,
+    Rewrite,
+)
 from kit.errors import Refusal
-from kit.protocols.tcm.hold import Hold, Holding, Release
+from kit.protocols.tcm import schedule
+from kit.protocols.tcm.hold import Hold, PauseInjection, Release
 from kit.protocols.tcm.model import Crash, Restart, Stream, Tcm
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.properties import Judges
 from kit.protocols.tcm.rules.barrier import Barrier, barriers
-from kit.protocols.tcm.rules.history import finished_step
 from kit.protocols.tcm.rules.metadata import (
     Advance,
     Begin,
@@ -32,11 +41,11 @@ from kit.protocols.tcm.rules.metadata import (
     Snapshot,
 )
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import COURSES, SENTENCES
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS, SENTENCES
 from kit.protocols.tcm.rules.streams import end_barriers, known_first
 from kit.protocols.tcm.safeguards import SAFEGUARDS
 
-MOST_GATES = 4096
+MOST_KEPT = 4096
 
 
 class Unmet(Struct, frozen=True):
@@ -67,7 +76,7 @@ class TcmCluster(Product):
             in_order="apply-in-order" not in off,
         )
         commits = dict.fromkeys(f"commit {one.node}" for one in self.tcm.cluster.operations)
-        self.test = Holding((*commits, *(f"apply {name}" for name in names)))
+        self.test = PauseInjection((*commits, *(f"apply {name}" for name in names)))
         super().__init__(
             "tcm",
             {"tcm": self.tcm, "log": self.log, **({"test": self.test} if given.holds else {})},
@@ -79,10 +88,8 @@ class TcmCluster(Product):
         self.off = off
         self.names = names
         self.codes = {name: code for code, name in enumerate(names)}
-        self._applied: tuple[Any, dict[int, int]] = (None, {})
-        self._enabled: tuple[Any, tuple[Any, ...]] = (None, ())
-        self._asked: tuple[Any, dict[str, tuple[Unmet, Refusal | None]]] = (None, {})
-        self._gates: OrderedDict[tuple[Any, str], tuple[Barrier, ...]] = OrderedDict()
+        self._barriers = lru_cache(MOST_KEPT)(self._barriers_of)
+        self._of_operation = lru_cache(MOST_KEPT)(self._unmet_of)
         self.properties = Judges(self.tcm, self.log).properties()
 
     # -- what both parts know together ------------------------------------------------------------
@@ -95,34 +102,33 @@ class TcmCluster(Product):
             events = events.shorter()
         return self.tcm.snapshot(events)
 
-    def applied(self, s: Any) -> dict[int, int]:
+    def applied(self, s: Any) -> tuple[int, ...]:
         """The epoch that each node (by code) has applied."""
-        learned, known = self._applied
-        if learned is not s.log.learned:  # every condition of a state asks for the same
-            known = {code: self.parameters.epoch + n for code, n in enumerate(s.log.learned)}
-            self._applied = s.log.learned, known
-        return known
+        return self._epochs(s.log.learned)
+
+    def _epochs(self, learned: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(self.parameters.epoch + count for count in learned)
+
+    def applied_by(self, s: Any, node: str) -> int:
+        """The epoch that one node has applied."""
+        learned: tuple[int, ...] = s.log.learned
+        return self.parameters.epoch + learned[self.codes[node]]
 
     def barriers(self, s: Any, sequence: Sequence) -> tuple[Barrier, ...]:
         """What must hold before the sequence's next step."""
-        key = s.tcm.events, sequence.node
-        if key not in self._gates:
-            if len(self._gates) >= MOST_GATES:
-                self._gates.popitem(last=False)
-            self._gates[key] = barriers(self.snapshot(s), sequence, self.tcm.switches)
-        return self._gates[key]
+        return self._barriers(s.tcm.events, sequence.node)
+
+    def _barriers_of(self, events: Log, node: str) -> tuple[Barrier, ...]:
+        snapshot = self.tcm.snapshot(events)
+        sequence = snapshot.metadata.sequence(node)
+        assert sequence is not None
+        return barriers(snapshot, sequence, self.tcm.switches)
 
     def _end_barriers(self, s: Any, action: Stream) -> tuple[Barrier, ...]:
         """What must hold before a streaming task, beside the barriers of the operation."""
         sequence, task = self.tcm.task(s.tcm, action)
         down, _ = self.tcm.absent(s.tcm, sequence.plan.operation)
         return end_barriers(sequence, task.transfers, down, self.tcm.switches)
-
-    def actions(self, s: Any) -> Iterator[Any]:
-        """What is enabled now; a frame and its suggestion ask for the same state's."""
-        if self._enabled[0] is not s:
-            self._enabled = s, tuple(super().actions(s))
-        return iter(self._enabled[1])
 
     # -- conditions over both parts ----------------------------------------------------------------
 
@@ -176,8 +182,9 @@ class TcmCluster(Product):
         """A driver reads in the metadata what comes next, so it must have applied its last step."""
         sequence = self.tcm.sequence(s.tcm, node)
         assert sequence is not None
-        driven = COURSES[sequence.plan.operation.kind].driver == "node" and not sequence.undoing
-        if not driven or self.applied(s)[self.codes[node]] >= sequence.epoch:
+        spec = OPERATION_SPECS[sequence.plan.operation.kind]
+        driven = spec.driver == "node" and not sequence.undoing
+        if not driven or self.applied_by(s, node) >= sequence.epoch:
             return None
         return Refusal(
             f"{node} drives the operation, and has not applied epoch {sequence.epoch} itself",
@@ -188,28 +195,33 @@ class TcmCluster(Product):
         """The progress barrier: a majority of everyone concerned must know the last step."""
         sequence = self.tcm.sequence(s.tcm, node)
         assert sequence is not None
-        whole, waiting = self._of_operation(s, sequence)
-        own = self._unmet(ends, self.applied(s))
+        whole, waiting = self._of_operation(s.tcm.events, s.log.learned, node)
+        if not ends:
+            return waiting
+        applied = self.applied(s)
+        own = self._unmet(ends, applied)
         if not own.barriers:
             return waiting
         missing = tuple(dict.fromkeys(whole.missing + own.missing))
         unmet = Unmet(whole.barriers + own.barriers, whole.evidence + own.evidence, missing)
-        return self._at_the_barrier(s, sequence, unmet)
+        return self._at_the_barrier(sequence, unmet, applied)
 
-    def _of_operation(self, s: Any, sequence: Sequence) -> tuple[Unmet, Refusal | None]:
+    def _unmet_of(
+        self, events: Log, learned: tuple[int, ...], node: str
+    ) -> tuple[Unmet, Refusal | None]:
         """The unmet barriers of an operation; all its streaming tasks ask for the same ones."""
-        if self._asked[0] is not s:
-            self._asked = s, {}
-        known = self._asked[1]
-        if sequence.node not in known:
-            unmet = self._unmet(self.barriers(s, sequence), self.applied(s))
-            known[sequence.node] = unmet, self._at_the_barrier(s, sequence, unmet)
-        return known[sequence.node]
+        sequence = self.tcm.snapshot(events).metadata.sequence(node)
+        assert sequence is not None
+        applied = self._epochs(learned)
+        unmet = self._unmet(self._barriers(events, node), applied)
+        return unmet, self._at_the_barrier(sequence, unmet, applied)
 
-    def _at_the_barrier(self, s: Any, sequence: Sequence, unmet: Unmet) -> Refusal | None:
+    def _at_the_barrier(
+        self, sequence: Sequence, unmet: Unmet, applied: Several[int]
+    ) -> Refusal | None:
         if not unmet.barriers:
             return None
-        first, applied = unmet.barriers[0], self.applied(s)
+        first = unmet.barriers[0]
         return Refusal(
             f"waiting at the barrier: epoch {sequence.epoch} is applied by "
             f"{len(first.acked(applied))} of {len(first.replicas)} replicas of "
@@ -218,7 +230,7 @@ class TcmCluster(Product):
             unmet.missing,
         )
 
-    def _unmet(self, asked: tuple[Barrier, ...], applied: dict[int, int]) -> Unmet:
+    def _unmet(self, asked: tuple[Barrier, ...], applied: Several[int]) -> Unmet:
         unmet = tuple(b for b in asked if not b.met(applied))
         missing = dict.fromkeys(
             self.names[code] for b in unmet for code in b.replicas if applied[code] < b.epoch
@@ -226,7 +238,7 @@ class TcmCluster(Product):
         evidence = tuple(self._evidence(b, applied) for b in unmet)
         return Unmet(unmet, evidence, tuple(missing))
 
-    def _evidence(self, barrier: Barrier, applied: dict[int, int]) -> str:
+    def _evidence(self, barrier: Barrier, applied: Several[int]) -> str:
         acked = barrier.acked(applied)
         label = barrier.range.label(self.tcm.cluster.ring.space)
         where = f"{label} in {barrier.dc}" if barrier.dc else label
@@ -234,29 +246,11 @@ class TcmCluster(Product):
         lacks = ", ".join(self.names[code] for code in barrier.replicas if code not in acked)
         return f"{where}: needs {barrier.needed}; applied by {has}; missing {lacks}"
 
-    # -- the default schedule ---------------------------------------------------------------------
+    # -- what a history shows ----------------------------------------------------------------------
 
     def suggest(self, s: Any) -> Any | None:
-        """Bring everybody up to date, stream, commit; then begin what is next on the list.
-
-        Of several operations under way the one goes on that has waited longest.
-        """
-        wanted = (Apply, Restart, Stream, Advance, Begin)
-        best: tuple[tuple[int, int], Any] | None = None
-        for action in self.actions(s):
-            own = action.action
-            if type(own) not in wanted or (isinstance(own, Begin) and self._tried(s, own)):
-                continue
-            under_way = self.tcm.sequence(s.tcm, own.node) if isinstance(own, Advance) else None
-            rank = (wanted.index(type(own)), under_way.epoch if under_way else 0)
-            if best is None or rank < best[0]:
-                best = (rank, action)
-        return best[1] if best else None
-
-    def _tried(self, s: Any, begin: Begin) -> bool:
-        """Whether the operation was begun before, or is only on the menu."""
-        listed = self.parameters.operations or (self.tcm.cluster.operations[0].text,)
-        return begin in tuple(s.tcm.events) or begin.operation.text not in listed
+        """The next action of the schedule."""
+        return schedule.suggestion(self, s)
 
     def milestone(self, before: Any, action: Any, after: Any) -> str | None:
         """Each committed epoch."""
@@ -272,18 +266,16 @@ class TcmCluster(Product):
         match own:
             case Begin(operation):
                 title = operation.title
-                opening = f"{title[0].upper()}{title[1:]} begins. "
-                return self._committed(after, operation.node, opening)
-            case Advance(node):
-                return self._committed(after, node, "", self.tcm.sequence(before.tcm, node))
+                return self._committed(after, f"{title[0].upper()}{title[1:]} begins. ")
+            case Advance():
+                return self._committed(after)
             case GiveUp(node, by):
                 opening = f"{by} has lost sight of {node} and gives the operation up. "
-                return self._committed(after, node, opening, self.tcm.sequence(before.tcm, node))
-            case Cancel(node):
-                before_it = self.tcm.sequence(before.tcm, node)
-                return self._committed(after, node, "An operator cancels. ", before_it)
+                return self._committed(after, opening)
+            case Cancel():
+                return self._committed(after, "An operator cancels. ")
             case Apply(node):
-                return f"{node} applies epoch {self.applied(after)[self.codes[node]]}."
+                return f"{node} applies epoch {self.applied_by(after, node)}."
             case CatchUp(node, peer):
                 epochs = ", ".join(map(str, self.log.answered(before.log, own)))
                 return f"{node} asks {peer} for what is above its own epoch and applies {epochs}."
@@ -302,31 +294,18 @@ class TcmCluster(Product):
                 return "Nothing changed."
         return self.verb(action)
 
-    def _committed(
-        self, after: Any, node: str, opening: str, before: Sequence | None = None
-    ) -> str:
-        """``Epoch 101: add write replicas (join X at 150). …``."""
-        epoch = self.snapshot(after).metadata.epoch
-        now = self.snapshot(after).metadata.sequence(node)
-        if now is not None:
-            step, title = finished_step(now), now.plan.operation.title
-            rest = f"Next: {SENTENCES[now.next.name]}."
-        elif before is not None:
-            cancelled = before.undoing or node in self._cancelled_at_once(after, node)
-            title = before.plan.operation.title
-            step = before.steps[-1]
-            rest = (
-                "All is as before." if cancelled else "The operation is done; locks are released."
-            )
-            if cancelled and not before.undoing:
-                return f"{opening}Epoch {epoch}: {SENTENCES['cancel']} ({title}). {rest}"
+    def _committed(self, after: Any, opening: str = "") -> str:
+        """``Epoch 101: add write replicas (join X at 150). Next: …``."""
+        event = self.tcm.committed(after.tcm.events)
+        if event.after is not None:
+            rest = f"Next: {SENTENCES[event.after.next.name]}."
+        elif event.before is None:
+            return f"{opening}Epoch {event.epoch} does all of it, without streaming."
+        elif event.cancelled:
+            rest = "All is as before."
         else:
-            return f"{opening}Epoch {epoch} does all of it, without streaming."
-        return f"{opening}Epoch {epoch}: {SENTENCES[step.name]} ({title}). {rest}"
-
-    def _cancelled_at_once(self, after: Any, node: str) -> tuple[str, ...]:
-        last = after.tcm.events[len(after.tcm.events) - 1]
-        return (node,) if isinstance(last, Cancel) else ()
+            rest = "The operation is done; locks are released."
+        return f"{opening}Epoch {event.epoch}: {event.text} ({event.operation.title}). {rest}"
 
     def _crashed(self, after: Any, node: str) -> str:
         if node in after.tcm.forgotten:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.model import Rows
+from kit.engine.model import TransitionRows
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.rules.history import finished_step
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Sequence
@@ -14,13 +14,13 @@ from kit.protocols.tcm.rules.steps import BEFORE, transitions
 KINDS = ("begin", "stream", "commit", "cancel", "crash", "restart", "apply", "deliver")
 
 
-def rows(model: TcmCluster) -> Rows:
+def rows(model: TcmCluster) -> TransitionRows:
     """The kinds of action, and the diagrams of the kinds of operation that the model can begin."""
     kinds = dict.fromkeys(operation.kind for operation in model.tcm.cluster.operations)
     drawn = {
         (kind, state, event): f"{kind}: {state} - {event}"
         for kind in kinds
-        for state, event, _ in transitions(kind, model.parameters.shape)
+        for state, event, _ in transitions(kind, model.parameters.variant)
     }
 
     def taken(before: Any, action: Any, after: Any) -> tuple[str, ...]:
@@ -28,26 +28,17 @@ def rows(model: TcmCluster) -> Rows:
         kind = model.kind(action)
         if not isinstance(own, Begin | Advance | Cancel):
             return (kind,)
-        row = drawn.get(_row(model, before, own, after))
+        row = drawn.get(_row(model, after))
         return (kind,) if row is None else (kind, row)
 
-    return Rows((*KINDS, *drawn.values()), taken)
+    return TransitionRows((*KINDS, *drawn.values()), taken)
 
 
-def _row(
-    model: TcmCluster, before: Any, event: Begin | Advance | Cancel, after: Any
-) -> tuple[Kind, str, str]:
-    """The kind of operation, its state before the event, and the step that the event does."""
-    node = event.operation.node if isinstance(event, Begin) else event.node
-    former, now = (model.snapshot(s).metadata.sequence(node) for s in (before, after))
-    if isinstance(event, Begin):
-        kind = event.operation.kind
-        return kind, BEFORE[kind], finished_step(now).name if now is not None else kind
-    assert former is not None, f"{node} has nothing under way"
-    kind = former.plan.operation.kind
-    if isinstance(event, Advance):
-        return kind, _state(former), former.next.name
-    return kind, _state(former), "cancel" if now is None else finished_step(now).name
+def _row(model: TcmCluster, after: Any) -> tuple[Kind, str, str]:
+    """The kind of operation, its state before the last event, and the step that the event does."""
+    event = model.tcm.committed(after.tcm.events)
+    kind = event.operation.kind
+    return kind, BEFORE[kind] if event.before is None else _state(event.before), event.step
 
 
 def _state(sequence: Sequence) -> str:

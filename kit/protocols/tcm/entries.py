@@ -8,7 +8,7 @@ from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.coverage import rows
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.refinement import refinement
-from kit.protocols.tcm.rules.steps import COURSES, SHAPES, transitions
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS, VARIANTS, transitions
 from kit.protocols.tcm.safeguards import SAFEGUARDS
 from kit.protocols.tcm.scenario_output import OUTPUT
 from kit.ring.topology import Node
@@ -100,9 +100,9 @@ def build(parameters: TcmParameters, off: tuple[str, ...] = ()) -> TcmCluster:
 
 
 DIAGRAMS = tuple(
-    Diagram(f"tcm-{kind}-{shape}", f"{kind}, shape {shape}", transitions(kind, shape))
-    for kind in COURSES
-    for shape in SHAPES
+    Diagram(f"tcm-{kind}-{variant}", f"{kind}, variant {variant}", transitions(kind, variant))
+    for kind in OPERATION_SPECS
+    for variant in VARIANTS
 )
 # One operation of each kind, so that walks meet every row of every diagram; faults are rare.
 FUZZING = Fuzzing(
@@ -134,5 +134,5 @@ ENTRY = Entry(
     rows=rows,
     fuzzing=FUZZING,
     refinement=refinement,
-    former=Former(actions={"learn": "apply"}),
+    former=Former(actions={"learn": "apply"}, parameters={"shape": "variant"}),
 )

@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family, Hunt
+from kit.engine.family import Family, HuntGround
 
 FAMILY = Family(
     "tcm",
@@ -49,7 +49,7 @@ FAMILY = Family(
         },
     },
     hunts={
-        "tcm": Hunt(
+        "tcm": HuntGround(
             "metadata: steps, barriers, locks, crashes, cancels",
             ("S-09", "S-10", "S-11", "S-16", "S-17", "S-53", "S-54", "S-55"),
             {"cancels": 1, "crashes": 1, "window": 2},

@@ -15,7 +15,7 @@ from kit.engine.model import Model, Rule
 from kit.errors import Refusal
 
 
-class HoldingState(Struct, frozen=True, cache_hash=True):
+class PauseState(Struct, frozen=True, cache_hash=True):
     """What is held back: sorted verbs, ``apply B`` or ``commit X``."""
 
     held: tuple[str, ...] = ()
@@ -33,12 +33,12 @@ class Release(Struct, frozen=True, tag="release"):
     what: str
 
 
-class Holding(Model[HoldingState, Any]):
+class PauseInjection(Model[PauseState, Any]):
     """What a tester holds back; it stands beside the metadata and its log."""
 
     name = "test"
     title = "What the test holds back"
-    State = HoldingState
+    State = PauseState
     Action = Hold | Release
 
     def __init__(self, whats: tuple[str, ...]) -> None:
@@ -49,27 +49,27 @@ class Holding(Model[HoldingState, Any]):
             Rule(Release, "hold", self._held, lambda s, a: None, self._release),
         )
 
-    def start(self) -> HoldingState:
+    def start(self) -> PauseState:
         """Nothing is held."""
-        return HoldingState()
+        return PauseState()
 
-    def refuses(self, s: HoldingState, what: str) -> Refusal | None:
+    def refuses(self, s: PauseState, what: str) -> Refusal | None:
         """Why a verb may not happen now; None when it is not held."""
         return Refusal(f"the test holds it back: {what}") if what in s.held else None
 
-    def _free(self, s: HoldingState) -> Iterator[Hold]:
+    def _free(self, s: PauseState) -> Iterator[Hold]:
         return (Hold(what) for what in self.whats if what not in s.held)
 
-    def _held(self, s: HoldingState) -> Iterator[Release]:
+    def _held(self, s: PauseState) -> Iterator[Release]:
         return (Release(what) for what in s.held)
 
-    def _hold(self, s: HoldingState, action: Hold) -> HoldingState:
-        return HoldingState(tuple(sorted({*s.held, action.what})))
+    def _hold(self, s: PauseState, action: Hold) -> PauseState:
+        return PauseState(tuple(sorted({*s.held, action.what})))
 
-    def _release(self, s: HoldingState, action: Release) -> HoldingState:
-        return HoldingState(tuple(what for what in s.held if what != action.what))
+    def _release(self, s: PauseState, action: Release) -> PauseState:
+        return PauseState(tuple(what for what in s.held if what != action.what))
 
-    def describe(self, before: HoldingState, action: Any, after: HoldingState) -> str:
+    def describe(self, before: PauseState, action: Any, after: PauseState) -> str:
         """What the test does."""
         if isinstance(action, Hold):
             return f"The test holds back: {action.what}."

@@ -17,7 +17,7 @@ from kit.engine.log import Log
 from kit.engine.model import Model, Rule
 from kit.errors import BadInput, Refusal
 from kit.protocols.tcm.parameters import TcmParameters, cluster
-from kit.protocols.tcm.rules.history import enact, initial
+from kit.protocols.tcm.rules.history import Committed, committed, enact, initial
 from kit.protocols.tcm.rules.metadata import (
     Advance,
     Begin,
@@ -32,7 +32,7 @@ from kit.protocols.tcm.rules.metadata import (
 from kit.protocols.tcm.rules.operations import Operation, validate
 from kit.protocols.tcm.rules.permit import permit
 from kit.protocols.tcm.rules.plan import plan
-from kit.protocols.tcm.rules.steps import COURSES, SENTENCES, Switches
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS, SENTENCES, Switches
 from kit.protocols.tcm.rules.streams import (
     awaits_streams,
     enough,
@@ -96,7 +96,7 @@ class Tcm(Model[TcmState, Any]):
         self.off = off
         self.cluster = cluster(parameters)
         self.switches = Switches(
-            parameters.shape, frozenset(off), parameters.barrier, parameters.merge
+            parameters.variant, frozenset(off), parameters.barrier, parameters.merge
         )
         self.names = self.cluster.names
         self.computations = 0
@@ -124,6 +124,11 @@ class Tcm(Model[TcmState, Any]):
         if not len(events):
             return initial(self.cluster.ring, self.cluster.keyspaces, self.parameters.epoch)
         return enact(self.snapshot(events.shorter()), events[len(events) - 1], self.switches)
+
+    def committed(self, events: Log) -> Committed:
+        """What the last event of a log prefix did."""
+        before, after = (self.snapshot(log).metadata for log in (events.shorter(), events))
+        return committed(before, events[len(events) - 1], after, self.switches)
 
     def sequences(self, s: TcmState) -> tuple[Sequence, ...]:
         """The operations under way that somebody remembers."""
@@ -179,9 +184,10 @@ class Tcm(Model[TcmState, Any]):
             if awaits_streams(sequence):
                 todo = tasks(sequence)
                 for i in pending(sequence, self.streamed(s, sequence.node)):
-                    yield self._as_action(sequence, todo[i])
+                    yield self.stream_of(sequence, todo[i])
 
-    def _as_action(self, sequence: Sequence, task: Task) -> Stream:
+    def stream_of(self, sequence: Sequence, task: Task) -> Stream:
+        """The action that does one task of an operation."""
         target, displaced = self._ends(task)
         return Stream(sequence.node, displaced, target)
 
@@ -246,7 +252,7 @@ class Tcm(Model[TcmState, Any]):
         sequence = self.sequence(s, action.node)
         assert sequence is not None
         operation = sequence.plan.operation
-        driven = COURSES[operation.kind].driver == "node" and not sequence.undoing
+        driven = OPERATION_SPECS[operation.kind].driver == "node" and not sequence.undoing
         if driven and operation.node in s.down:
             return self._idle(operation)
         if not must_stream(sequence, self.switches):
@@ -327,7 +333,9 @@ class Tcm(Model[TcmState, Any]):
         """Pending steps are in the metadata; without that safeguard they die with the driver."""
         forgotten = set(s.forgotten)
         sequence = self.sequence(s, action.node)
-        driven = sequence is not None and COURSES[sequence.plan.operation.kind].driver == "node"
+        driven = (
+            sequence is not None and OPERATION_SPECS[sequence.plan.operation.kind].driver == "node"
+        )
         if driven and "pending-in-metadata" in self.off:
             forgotten.add(action.node)
         return replace(

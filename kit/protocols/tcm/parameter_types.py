@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from kit.protocols.tcm.rules.steps import Shape
+from kit.protocols.tcm.rules.steps import Variant
 from kit.ring.replication import Keyspace
 from kit.ring.topology import Node
 
@@ -107,9 +107,9 @@ Operations = Annotated[
         extra_json_schema=_OWN,
     ),
 ]
-ShapeName = Annotated[
-    Shape,
-    Meta(title="shape", description="which steps of an operation share an epoch"),
+VariantName = Annotated[
+    Variant,
+    Meta(title="variant", description="which steps of an operation share an epoch"),
 ]
 FirstEpoch = Annotated[
     int,

@@ -23,11 +23,12 @@ from kit.protocols.tcm.parameter_types import (
     NodeCount,
     Operations,
     RackCount,
-    ShapeName,
     StrategyName,
     TokenCount,
+    VariantName,
 )
-from kit.protocols.tcm.rules.operations import Operation, parse_operation, register, validate
+from kit.protocols.tcm.rules.operations import Operation, register, validate
+from kit.protocols.tcm.words import parse_operation
 from kit.ring.ranges import Range
 from kit.ring.replication import (
     LARGEST_FACTOR,
@@ -63,7 +64,7 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         bool,
         Meta(title="offer every operation", description="beside those given, all that one may try"),
     ] = False
-    shape: ShapeName = "cep"
+    variant: VariantName = "cep"
     epoch: FirstEpoch = 0
     crashes: Crashes = 0
     cancels: Cancels = 0

@@ -227,5 +227,5 @@ class Judges:
 
 
 def tcm_keeps_barriers(tcm: Tcm) -> bool:
-    """Whether steps wait for majorities of old and new: in the text's shape, unless left out."""
-    return tcm.parameters.barrier and tcm.parameters.shape == "cep"
+    """Whether steps wait for majorities of old and new: in the text's variant, unless left out."""
+    return tcm.parameters.barrier and tcm.parameters.variant == "cep"

@@ -1,7 +1,7 @@
-"""How the two shapes of an operation belong together: the text's refines the implementation's.
+"""How the two variants of an operation belong together: the text's refines the implementation's.
 
-Shape ``cep`` gives each part of a plan an epoch of its own and leaves out what changes no row; in
-shape ``implementation`` every operation has the same four epochs. So an event of the first is no,
+Variant ``cep`` gives each part of a plan an epoch of its own and leaves out what changes no row; in
+variant ``implementation`` every operation has the same four epochs. So an event of the first is no,
 one or several events of the second:
 
 =============  =====================================================================
@@ -17,7 +17,7 @@ merge          finish
 and the last event of an operation brings it to its end there too.
 
 What differs is left aside openly. The coarser model keeps no barriers: where they stand (a leave's
-start waits for prepare), and that they count datacenters, is where the two shapes part. Entries
+start waits for prepare), and that they count datacenters, is where the two variants part. Entries
 arrive in order (``window`` 1), for what is ahead of a gap in one log need not be so in the other.
 Where one event is several, the node that drives the operation must know each but the last: in the
 coarser state it has applied them, whether or not it has applied anything in the finer one. Two
@@ -36,14 +36,14 @@ from kit.engine.compose import Refinement
 from kit.engine.log import Apply, Log, LogState
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.parameters import TcmParameters
-from kit.protocols.tcm.rules.history import has_switched
+from kit.protocols.tcm.rules.history import has_switched, node_of
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Event, Sequence
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import COURSES, SHAPES
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS, VARIANTS
 
 _MOST_LOGS = 4096
-_PART = {name: parts[0] for name, parts in SHAPES["cep"] if parts}
-_FOUR = tuple(parts for _, parts in SHAPES["implementation"])
+_PART = {name: parts[0] for name, parts in VARIANTS["cep"] if parts}
+_FOUR = tuple(parts for _, parts in VARIANTS["implementation"])
 
 
 class Image(Struct, frozen=True):
@@ -69,21 +69,21 @@ class Reading(Struct, frozen=True):
 
 
 def refinement(parameters: TcmParameters, *, barrier: bool = False) -> Refinement:
-    """The map for one configuration, whose ``shape`` and ``window`` are set here.
+    """The map for one configuration, whose ``variant`` and ``window`` are set here.
 
     With ``barrier`` the coarser model keeps its own barriers, to see where they differ.
     """
-    shapes = _Shapes(parameters, barrier)
-    return Refinement(shapes.fine, shapes.coarse, shapes.project, shapes.image)
+    variants = _Variants(parameters, barrier)
+    return Refinement(variants.fine, variants.coarse, variants.project, variants.image)
 
 
-class _Shapes:
+class _Variants:
     """Both models of a configuration, and the map from the finer to the coarser one."""
 
     def __init__(self, parameters: TcmParameters, barrier: bool) -> None:
-        self.fine = TcmCluster(replace(parameters, shape="cep", window=1))
+        self.fine = TcmCluster(replace(parameters, variant="cep", window=1))
         self.coarse = TcmCluster(
-            replace(parameters, shape="implementation", window=1, barrier=barrier)
+            replace(parameters, variant="implementation", window=1, barrier=barrier)
         )
         self.image_of = lru_cache(_MOST_LOGS)(self._image_of)
         self.reading = lru_cache(_MOST_LOGS)(self._reading)
@@ -138,11 +138,11 @@ class _Shapes:
     def _image_of(self, events: Log) -> Image:
         """The coarser events of the last event of a log."""
         last = events[len(events) - 1]
-        node = last.operation.node if isinstance(last, Begin) else last.node
+        node = node_of(last)
         before = self.fine.tcm.snapshot(events.shorter()).metadata.sequence(node)
         after = self.fine.tcm.snapshot(events).metadata.sequence(node)
         if isinstance(last, Begin):
-            steps = 1 if not COURSES[last.operation.kind].streams else _steps_done(after)
+            steps = 1 if not OPERATION_SPECS[last.operation.kind].streams else _steps_done(after)
             driver = self._driver(last.operation)
             return Image((last, *(Advance(node),) * (steps - 1)), driver)
         assert before is not None, f"{node} has nothing under way"
@@ -156,7 +156,7 @@ class _Shapes:
         return Image((last,) * steps, self._driver(before.plan.operation))
 
     def _driver(self, operation: Operation) -> int | None:
-        driven = COURSES[operation.kind].driver == "node"
+        driven = OPERATION_SPECS[operation.kind].driver == "node"
         return self.fine.codes[operation.node] if driven else None
 
 

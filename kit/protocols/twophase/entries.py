@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kit.engine.former import Former
-from kit.engine.model import Rows
+from kit.engine.model import TransitionRows
 from kit.engine.registry import Diagram, Entry, Scenario
 from kit.errors import BadInput
 from kit.protocols.twophase.model import (
@@ -32,7 +32,7 @@ MANAGER = (
 )
 
 
-def _rows(model: TwoPhase) -> Rows:
+def _rows(model: TwoPhase) -> TransitionRows:
     """The rules, and the rows of the managers' diagram that a manager's own action takes."""
     kinds = {rule.action: rule.kind for rule in model.rules}
     names = {(state, event): f"manager: {state} - {event}" for state, event, _ in MANAGER}
@@ -44,7 +44,7 @@ def _rows(model: TwoPhase) -> Rows:
         state = "prepared" if before.prepared >> action.rm & 1 else "working"
         return kind, names[state, str(action.__struct_config__.tag)]
 
-    return Rows((*kinds.values(), *names.values()), taken)
+    return TransitionRows((*kinds.values(), *names.values()), taken)
 
 
 ENTRY = Entry(

@@ -29,12 +29,12 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "cancel, RF 1": ({"rf": 1, "cancels": 1}, 27063, 44),
     "cancel of a replacement, RF 3": (REPLACEMENT, 550264, 50),
     "two datacenters": (TWO, 29005, 27),
-    "two datacenters, local": ({**TWO, "shape": "implementation", "requests": LOCAL}, 21230, 27),
-    "two datacenters, each": ({**TWO, "shape": "implementation", "requests": EACH}, 5993, 27),
-    "implementation, RF 2": ({"rf": 2, "shape": "implementation"}, 29072, 27),
-    "both sets, RF 2": ({"rf": 2, "acknowledgement": "joint"}, 11867, 26),
+    "two datacenters, local": ({**TWO, "variant": "implementation", "requests": LOCAL}, 21230, 27),
+    "two datacenters, each": ({**TWO, "variant": "implementation", "requests": EACH}, 5993, 27),
+    "implementation, RF 2": ({"rf": 2, "variant": "implementation"}, 29072, 27),
+    "joint, RF 2": ({"rf": 2, "acknowledgement": "joint"}, 11867, 26),
     "last relevant epoch, RF 2": ({"rf": 2, "exchange": "relevant"}, 29530, 27),
-    "row version, RF 2": ({"rf": 2, "exchange": "last-modified"}, 40457, 28),
+    "last-modified epoch, RF 2": ({"rf": 2, "exchange": "last-modified"}, 40457, 28),
     "delete and read": ({"rf": 2, "requests": ("K1 delete QUORUM", "K2 read QUORUM")}, 29005, 27),
     "write, delete and read": ({"rf": 1, "requests": DELETED}, 5500, 25),
     "time-outs": ({"rf": 2, "timeouts": True}, 108236, 27),
@@ -46,14 +46,24 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
         26,
     ),
 }
+# What leads back is searched whole where nobody is more than so many epochs behind.
+JOIN_LEAVE = {"operations": ("join X --tokens 150", "leave X")}
+REJOIN = {"rf": 1, "operations": ("join X --tokens 150",), "cancels": 2}
+CLEAN |= {
+    "join and leave again, RF 1": ({**JOIN_LEAVE, "rf": 1, "lag": 8}, 52275, 76),
+    "join and leave again, RF 2": ({**JOIN_LEAVE, "rf": 2, "lag": 2}, 42949, 59),
+    "cancel and join again": ({**REJOIN, "lag": 4}, 50465, 46),
+}
 # what only `make test-deep` searches
 LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
-    "both sets, RF 3": ({"rf": 3, "acknowledgement": "joint"}, 382786, 32),
+    "joint, RF 3": ({"rf": 3, "acknowledgement": "joint"}, 382786, 32),
     "cancel of a removal, RF 3": (REMOVAL, 972843, 55),
-    "implementation, RF 3": ({"rf": 3, "shape": "implementation"}, 415444, 33),
+    "implementation, RF 3": ({"rf": 3, "variant": "implementation"}, 415444, 33),
     "last relevant epoch, RF 3": ({"rf": 3, "exchange": "relevant"}, 466695, 32),
-    "row version, RF 3": ({"rf": 3, "exchange": "last-modified"}, 495685, 33),
+    "last-modified epoch, RF 3": ({"rf": 3, "exchange": "last-modified"}, 495685, 33),
     "clients side by side, RF 2": ({"rf": 2, "together": True}, 570656, 28),
+    "join and leave again, lag 4, RF 2": ({**JOIN_LEAVE, "rf": 2, "lag": 4}, 379414, 67),
+    "cancel and join again, lag 8": ({**REJOIN, "lag": 8}, 193774, 54),
 }
 
 # safeguard -> what its smallest configuration breaks first, and in how many steps

@@ -26,7 +26,7 @@ from kit.errors import BadInput
         ({"exchange": "epochs"}, "exchange: got 'epochs'; allowed: one of epoch, "),
         ({"acknowledgement": "both"}, "acknowledgement: got 'both'; allowed: one of joint, "),
         ({"rf": 0}, "rf: got 0; allowed: a number from 1 to"),
-        ({"shape": "cpe"}, "shape: got 'cpe'; allowed: one of cep, implementation"),
+        ({"variant": "cpe"}, "variant: got 'cpe'; allowed: one of cep, implementation"),
         ({"repair": "yes"}, "repair: got 'yes'; allowed: as dataplane takes it"),
     ],
 )

@@ -31,7 +31,7 @@ PLANS: tuple[dict[str, Any], ...] = (
     WORKED,
     {"rf": 2},
     {"nodes": 7, "rf": 3, "operations": ("move B --tokens 650",)},
-    {"nodes": 6, "rf": 3, "operations": ("leave B",), "shape": "implementation"},
+    {"nodes": 6, "rf": 3, "operations": ("leave B",), "variant": "implementation"},
     {"nodes": 5, "rf": 3, "operations": ("replace B Z",), "cancels": 1},
     {"nodes": 6, "rf": 4, "operations": ("remove B",)},
     {"nodes": 8, "rf": 2, "strategy": "network", "dcs": 2, "racks": 2},
@@ -193,7 +193,7 @@ def test_local_quorums_need_a_barrier_in_each_datacenter() -> None:
         ("LOCAL_QUORUM", "dc1"),
         ("EACH_QUORUM", "dc1"),
     }
-    each = quorums(build("tcm", {**DATACENTERS, "shape": "implementation"}))
+    each = quorums(build("tcm", {**DATACENTERS, "variant": "implementation"}))
     assert each.ok
     assert each.pairs > 10_000
 

@@ -11,9 +11,10 @@ from kit.engine.fuzz import fuzz
 from kit.engine.model import Monitor
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
+from kit.errors import BadInput
 from kit.protocols.dataplane.safeguards import SAFEGUARDS
 from kit.protocols.storage.actions import Start
-from tests.protocols.dataplane.runs import BROKEN, CLEAN, LARGE, search, smallest
+from tests.protocols.dataplane.runs import BROKEN, CLEAN, JOIN_LEAVE, LARGE, search, smallest
 
 MOST_STATES = 1_000_000
 
@@ -176,7 +177,7 @@ def test_a_majority_of_all_datacenters_does_not_protect_local_quorums() -> None:
     found, _ = search(parameters)
     assert found.violation is not None
     assert found.violation.property == "visible"
-    found, _ = search({**parameters, "shape": "implementation"})
+    found, _ = search({**parameters, "variant": "implementation"})
     assert found.violation is None
     assert found.complete
 
@@ -199,6 +200,22 @@ def test_gossip_loses_writes_whatever_it_waits() -> None:
         found, _ = search({"rf": 1, "mode": "gossip", "ring_delay": delay}, lost=True)
         assert found.violation is not None
         assert found.violation.property == "visible"
+
+
+def test_a_bound_that_nobody_reaches_changes_nothing() -> None:
+    """With a lag as long as the longest way, the graph has the states that the tree has."""
+    parameters, states, depth = CLEAN["cancel, RF 1"]
+    found, _ = search({**parameters, "lag": 50})
+    assert (found.states, found.depth) == (states, depth)
+
+
+def test_what_leads_back_is_searched_with_a_bounded_lag() -> None:
+    """Without a bound it is refused, and the error says what to do; rules are needed as ever."""
+    with pytest.raises(BadInput, match="or a bounded lag"):
+        build("dataplane", {**JOIN_LEAVE, "rf": 1})
+    found, _ = search({**JOIN_LEAVE, "rf": 1, "lag": 4}, "progress-barrier")
+    assert found.violation is not None
+    assert found.violation.property == "visible"
 
 
 SEEN_AND_UNSEEN = (

@@ -48,7 +48,7 @@ class Plain:
         nodes: tuple[Node, ...],
         keyspaces: tuple[Keyspace, ...],
         space: TokenSpace,
-        shape: str,
+        variant: str,
     ) -> None:
         self.members: Members = {node.name: node for node in nodes if node.tokens}
         self.places = {node.name: node for node in nodes}
@@ -56,7 +56,7 @@ class Plain:
             k.name: k.replication for k in keyspaces if not isinstance(k.replication, LocalStrategy)
         }
         self.space = space
-        self.shape = shape
+        self.variant = variant
         self.flights: dict[str, Flight] = {}
         self.tables = {name: self.rest(name) for name in self.replications}
 
@@ -116,10 +116,10 @@ class Plain:
         return [n for n in self.natural(flight.before, replication, right) if n not in new]
 
     def steps(self, flight: Flight) -> list[str]:
-        """The events of an operation; the text's shape leaves out those that change no row."""
+        """The events of an operation; the text's variant leaves out those that change no row."""
         if flight.operation.kind == "assassinate":
             return ["assassinate"]
-        if self.shape == "implementation":
+        if self.variant == "implementation":
             return ["prepare", "start", "mid", "finish"]
         old, new = self.bounds(flight.before), self.bounds(flight.after)
         rows = [(k, right) for k in self.replications for right in {*old, *new}]

@@ -125,17 +125,17 @@ DATACENTERS: dict[str, Any] = {
 def test_majorities_of_each_datacenter_in_the_implementation() -> None:
     """The implementation asks for a majority in every datacenter, the text for one over all."""
     both = {}
-    for shape in ("cep", "implementation"):
-        drive = Drive(shape=shape, **DATACENTERS).act("join X --tokens 120 --dc dc1")
+    for variant in ("cep", "implementation"):
+        drive = Drive(variant=variant, **DATACENTERS).act("join X --tokens 120 --dc dc1")
         drive.commit("X")
-        both[shape] = [
+        both[variant] = [
             (row.dc, row.needed, len(row.replicas))
             for row in drive.operation().barriers
             if row.right == 120
         ]
         drive.act("apply X", "apply a1", "apply a2", "apply a3")
-        assert barrier(drive, 120, "dc2" if shape == "implementation" else None).met is (
-            shape == "cep"
+        assert barrier(drive, 120, "dc2" if variant == "implementation" else None).met is (
+            variant == "cep"
         )
     assert both == {"cep": [(None, 4, 7)], "implementation": [("dc1", 3, 4), ("dc2", 2, 3)]}
 
@@ -152,7 +152,7 @@ def test_majorities_of_each_datacenter_in_the_implementation() -> None:
 )
 def test_between_prepare_and_start(text: str, waits: bool) -> None:
     """In the implementation only leave and remove wait for prepare; the driver must know it."""
-    drive = Drive(nodes=5, shape="implementation", operations=(text,)).act(text)
+    drive = Drive(nodes=5, variant="implementation", operations=(text,)).act(text)
     node = drive.operation().node
     assert bool(drive.operation().barriers) is waits
     if node != "B" or text != "remove B":
@@ -161,11 +161,11 @@ def test_between_prepare_and_start(text: str, waits: bool) -> None:
     drive.repeat("apply ").act(f"commit {node}")
 
 
-@pytest.mark.parametrize("shape", ["cep", "implementation"])
-def test_barriers_are_made_of_rows_that_exist(shape: str) -> None:
+@pytest.mark.parametrize("variant", ["cep", "implementation"])
+def test_barriers_are_made_of_rows_that_exist(variant: str) -> None:
     """At every step of every operation each barrier has replicas and can be met by them."""
     for text in ("leave B", "move B --tokens 450", "remove B", "replace B Z"):
-        drive = Drive(nodes=5, rf=3, shape=shape, operations=(text,)).act(text)
+        drive = Drive(nodes=5, rf=3, variant=variant, operations=(text,)).act(text)
         node = drive.operation().node
         while drive.metadata.sequence(node) is not None:
             rows = drive.operation().barriers

@@ -12,7 +12,7 @@ from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
 
-SHAPES = ("cep", "implementation")
+VARIANTS = ("cep", "implementation")
 LINE = {
     "members": (Node("A", (0,)), Node("B", (100,)), Node("C", (200,)), Node("D", (400,))),
     "low": 0,
@@ -31,9 +31,9 @@ RACKS = {
 }
 
 
-def played(text: str, shape: str, **given: Any) -> Drive:
+def played(text: str, variant: str, **given: Any) -> Drive:
     """The operation to its end; lamps are looked at after every event."""
-    drive = Drive(operations=(text,), shape=shape, **given)
+    drive = Drive(operations=(text,), variant=variant, **given)
     drive.complete(text)
     for state in drive.states:
         drive.states.append(state)
@@ -44,14 +44,14 @@ def played(text: str, shape: str, **given: Any) -> Drive:
 
 
 @pytest.mark.spec("A-042")
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("rf", [1, 2, 3])
 @pytest.mark.parametrize(
     "text", ["leave A", "leave D", "move A --tokens 300", "move D --tokens 50"]
 )
-def test_owners_of_the_ends(text: str, rf: int, shape: str) -> None:
+def test_owners_of_the_ends(text: str, rf: int, variant: str) -> None:
     """The owners of the first and of the last token of the line come and go like any other."""
-    drive = played(text, shape, rf=rf, **LINE)
+    drive = played(text, variant, rf=rf, **LINE)
     for state in drive.states:
         rows = facts.rows(drive.model, state)
         assert (rows[0].left, rows[-1].right) == (0, 400)
@@ -59,12 +59,12 @@ def test_owners_of_the_ends(text: str, rf: int, shape: str) -> None:
 
 
 @pytest.mark.spec("A-042")
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("token", [0, 400])
-def test_a_joiner_at_an_end(token: int, shape: str) -> None:
+def test_a_joiner_at_an_end(token: int, variant: str) -> None:
     """A joiner may own the first token, which closes no row of its own, or the last one."""
     members = (Node("A", (100,)), Node("B", (200,)), Node("C", (300,)))
-    drive = played(f"join X --tokens {token}", shape, members=members, low=0, high=400, rf=2)
+    drive = played(f"join X --tokens {token}", variant, members=members, low=0, high=400, rf=2)
     assert drive.table()[-1] == (300, 400, ("X", "A"), ("X", "A"))
     assert [right for _, right, _, _ in drive.table()] == [100, 200, 300, 400]
 
@@ -80,12 +80,12 @@ def test_the_owner_of_min_at_the_epochs() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("token", [150, 250, 299, 101])
 @pytest.mark.parametrize("rf", [1, 2, 3])
-def test_a_move_next_door(token: int, rf: int, shape: str) -> None:
+def test_a_move_next_door(token: int, rf: int, variant: str) -> None:
     """A node may move within its own neighbourhood, where it is old and new replica at once."""
-    drive = played(f"move B --tokens {token}", shape, nodes=4, rf=rf)
+    drive = played(f"move B --tokens {token}", variant, nodes=4, rf=rf)
     assert token in {right for _, right, _, _ in drive.table()}
     assert 200 not in {right for _, right, _, _ in drive.table()}
     for state in drive.states:
@@ -93,42 +93,42 @@ def test_a_move_next_door(token: int, rf: int, shape: str) -> None:
             assert rf <= len(row.writes) <= rf + 1
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("rack", ["r1", "r2", "r9"])
-def test_a_replacement_in_another_rack(rack: str, shape: str) -> None:
+def test_a_replacement_in_another_rack(rack: str, variant: str) -> None:
     """In another rack a replacement may gain and lose ranges beside those it takes over."""
-    drive = played(f"replace B Z --rack {rack}", shape, **RACKS)
+    drive = played(f"replace B Z --rack {rack}", variant, **RACKS)
     place = {node.name: node.rack for node in facts.nodes(drive.model, drive.state)}
     assert place["Z"] == rack
     for _, _, reads, _ in drive.table():
         assert len({place[name] for name in reads}) == 2
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_a_ring_of_one(shape: str) -> None:
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_ring_of_one(variant: str) -> None:
     """One node owns the line; another may join it, or take its place, but it may not just go."""
-    drive = played("join X --tokens 150", shape, nodes=1, rf=1)
+    drive = played("join X --tokens 150", variant, nodes=1, rf=1)
     assert len(drive.table()) == 3
-    replaced = played("replace A Z", shape, nodes=1, rf=1)
+    replaced = played("replace A Z", variant, nodes=1, rf=1)
     assert replaced.table() == ((0, 100, ("Z",), ("Z",)), (100, 200, ("Z",), ("Z",)))
     for text in ("leave A", "remove A", "assassinate A", "leave A --force"):
-        lonely = Drive(nodes=1, rf=1, operations=(text,), shape=shape)
+        lonely = Drive(nodes=1, rf=1, operations=(text,), variant=variant)
         assert "last node" in lonely.refusal(text).reason
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("rf", [1, 2])
-def test_removing_with_few_replicas(rf: int, shape: str) -> None:
+def test_removing_with_few_replicas(rf: int, variant: str) -> None:
     """With RF 1 or 2 a removal ends as any other; there is just nobody, or one, to stream."""
-    drive = played("remove B", shape, nodes=4, rf=rf)
+    drive = played("remove B", variant, nodes=4, rf=rf)
     assert all("B" not in reads for _, _, reads, _ in drive.table())
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_murmur3(shape: str) -> None:
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_murmur3(variant: str) -> None:
     """On Murmur3's line tokens are signed, and its ends are called min and max."""
     members = (Node("A", (-(2**62),)), Node("B", (0,)), Node("C", (2**62,)))
-    drive = played("join X --tokens 1", shape, members=members, rf=2)
+    drive = played("join X --tokens 1", variant, members=members, rf=2)
     rows = facts.rows(drive.model, drive.state)
     assert (rows[0].left_label, rows[-1].right_label) == ("min", "max")
     assert rows[2].label == "(0, 1]"

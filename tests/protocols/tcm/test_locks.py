@@ -11,7 +11,7 @@ from kit.ring.replication import Keyspace, SimpleStrategy
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
 
-SHAPES = ("cep", "implementation")
+VARIANTS = ("cep", "implementation")
 
 
 def ten(*operations: str, **parameters: Any) -> Drive:
@@ -22,54 +22,54 @@ def ten(*operations: str, **parameters: Any) -> Drive:
 
 
 @pytest.mark.spec("B-008")
-@pytest.mark.parametrize("shape", SHAPES)
-def test_joins_that_are_far_apart_go_together(shape: str) -> None:
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_joins_that_are_far_apart_go_together(variant: str) -> None:
     """On ten nodes with RF 3, joins at 550 and 850 pass; one at 750 collides with either."""
     joins = ("join X --tokens 550", "join Y --tokens 850", "join Z --tokens 750")
-    drive = ten(*joins, shape=shape).act(*joins[:2])
+    drive = ten(*joins, variant=variant).act(*joins[:2])
     assert {row.node for row in map(drive.operation, "XY")} == {"X", "Y"}
     refusal = drive.refusal(joins[2])
     assert "join X at 550" in refusal.reason
     assert "(500, 600]" in refusal.reason
     assert set(refusal.missing) == {"X", "Y"}
     assert drive.dark() == []
-    alone = ten(joins[0], joins[2], shape=shape).act(joins[0])
+    alone = ten(joins[0], joins[2], variant=variant).act(joins[0])
     assert "join X at 550" in alone.refusal(joins[2]).reason
 
 
 @pytest.mark.spec("B-007")
-@pytest.mark.parametrize("shape", SHAPES)
-def test_leaves_collide_in_the_range_that_will_be_merged(shape: str) -> None:
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_leaves_collide_in_the_range_that_will_be_merged(variant: str) -> None:
     """Leaves of n3 and n6 share one range only: the one that grows when n3's token is given up."""
-    drive = ten("leave n3", "leave n6", shape=shape).act("leave n3")
+    drive = ten("leave n3", "leave n6", variant=variant).act("leave n3")
     refusal = drive.refusal("leave n6")
     assert refusal.evidence == ("ks (300, 400] is locked by leave n3",)
     assert refusal.missing == ("n3",)
-    far = ten("leave n3", "leave n7", shape=shape).act("leave n3", "leave n7")
+    far = ten("leave n3", "leave n7", variant=variant).act("leave n3", "leave n7")
     assert far.dark() == []
 
 
 def test_ends_of_the_line_are_neighbours_in_the_implementation() -> None:
-    """Ranges at the two ends share no token, yet clash in the shape whose ring wraps at MIN."""
+    """Ranges at the two ends share no token, yet clash in the variant whose ring wraps at MIN."""
     members = (Node("n0", (0,)), *(Node(f"n{i}", (i * 100,)) for i in range(1, 11)))
     ends = ("join X --tokens 1500", "join Y --tokens 50")
     given: dict[str, Any] = {
         "members": members, "low": 0, "high": 2000, "rf": 1, "operations": ends,
     }  # fmt: skip
     Drive(**given).act(*ends)
-    wrapped = Drive(shape="implementation", **given).act(ends[0])
+    wrapped = Drive(variant="implementation", **given).act(ends[0])
     refusal = wrapped.refusal(ends[1])
     assert refusal.evidence == ("ks (0, 50] is locked by join X at 1500",)
     middle = ("join X --tokens 550", ends[1])
-    Drive(shape="implementation", **{**given, "operations": middle}).act(*middle)
+    Drive(variant="implementation", **{**given, "operations": middle}).act(*middle)
 
 
 @pytest.mark.spec("B-009")
-@pytest.mark.parametrize("shape", SHAPES)
-def test_locks_are_released_by_the_last_step(shape: str) -> None:
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_locks_are_released_by_the_last_step(variant: str) -> None:
     """What collides must wait for the whole of the other operation, and may begin right after."""
     joins = ("join X --tokens 550", "join Z --tokens 750")
-    drive = ten(*joins, shape=shape).act(joins[0])
+    drive = ten(*joins, variant=variant).act(joins[0])
     while drive.metadata.sequence("X") is not None:
         assert drive.refusal(joins[1]).missing == ("X",)
         drive.commit("X")
@@ -87,13 +87,13 @@ def test_a_cancel_releases_locks_with_its_last_event() -> None:
     assert drive.dark() == []
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_a_node_takes_part_in_one_operation(shape: str) -> None:
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_node_takes_part_in_one_operation(variant: str) -> None:
     """A node that leaves cannot be replaced meanwhile, whatever ranges are concerned."""
-    drive = ten("leave n3", "replace n3 Z", shape=shape).act("leave n3")
+    drive = ten("leave n3", "replace n3 Z", variant=variant).act("leave n3")
     reason = drive.refusal("replace n3 Z").reason
     assert reason == "n3 already takes part in an operation: leave n3"
-    other = ten("replace n3 Z", "remove n3", "replace n8 Z", shape=shape).act("replace n3 Z")
+    other = ten("replace n3 Z", "remove n3", "replace n8 Z", variant=variant).act("replace n3 Z")
     assert "n3 already takes part" in other.refusal("remove n3").reason
 
 
@@ -129,15 +129,15 @@ def test_a_token_is_promised_to_one_node() -> None:
         )
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize(("other", "high"), [("n1", 1000), ("n5", 500)])
-def test_giving_up_the_first_token_of_the_line(shape: str, other: str, high: int) -> None:
+def test_giving_up_the_first_token_of_the_line(variant: str, other: str, high: int) -> None:
     """On the circle MIN has neighbours: its owner may not leave together with the one behind it,
     or with the owner of the line's last token, though no range of the line shows that.
     """
     members = tuple(Node(f"n{i}", (i * 100,)) for i in range(6))
     both = (f"leave {other}", "leave n0")
-    drive = Drive(members=members, low=0, high=high, rf=1, operations=both, shape=shape)
+    drive = Drive(members=members, low=0, high=high, rf=1, operations=both, variant=variant)
     drive.act(both[0])
     assert drive.refusal(both[1]).missing == (other,)
     drive.finish(other).complete(both[1])

@@ -17,7 +17,7 @@ from kit.errors import BadInput
         ({"nodes": 0}, "nodes: got 0; allowed: a number from 1 to 1000"),
         ({"dcs": 4}, "dcs: got 4; allowed: a number from 1 to 3"),
         ({"focus": (3, 3)}, "focus: got (3, 3); allowed: a left bound below a right bound"),
-        ({"shape": "round"}, "shape: got 'round'; allowed: "),
+        ({"variant": "round"}, "variant: got 'round'; allowed: "),
         ({"epoch": 2**63}, "epoch: got 9223372036854775808; allowed: "),
     ],
 )

@@ -85,7 +85,7 @@ def configurations(draw: st.DrawFn) -> dict[str, Any]:
         "high": HIGH,
         "keyspaces": keyspaces,
         "operations": tuple(dict.fromkeys(operations)),
-        "shape": draw(st.sampled_from(("cep", "implementation"))),
+        "variant": draw(st.sampled_from(("cep", "implementation"))),
         "crashes": draw(st.integers(0, 1)),
         "cancels": draw(st.integers(0, 1)),
         "epoch": draw(st.sampled_from((0, 7))),
@@ -157,7 +157,7 @@ def test_tables_are_those_of_the_plain_model(
     """After every event of any run all tables of all keyspaces are the plain model's, in order."""
     model = TcmCluster(TcmParameters(**parameters))
     ring = model.tcm.cluster.ring
-    plain = Plain(ring.nodes, parameters["keyspaces"], ring.space, parameters["shape"])
+    plain = Plain(ring.nodes, parameters["keyspaces"], ring.space, parameters["variant"])
     compare(plain, model, model.start())
     for action, state in walked(model, model.start(), choices):
         if follow(plain, action):
@@ -239,7 +239,7 @@ def test_groups_keep_their_bounds(
 def test_random_runs_are_refined(
     parameters: dict[str, Any], choices: list[tuple[int, int]]
 ) -> None:
-    """Every step of a random run of the text's shape is its image in the implementation's."""
+    """Every step of a random run of the text's variant is its image in the implementation's."""
     both = refinement(TcmParameters(**{**parameters, "window": 1}))
     state = both.fine.start()
     for kind, which in choices:

@@ -214,10 +214,12 @@ def test_unequal_neighbours_are_greyed_out_at_the_merge() -> None:
 
 @pytest.mark.spec("A-036")
 @pytest.mark.parametrize("operation", ["leave B", "move B --tokens 450", "remove B"])
-@pytest.mark.parametrize("shape", ["cep", "implementation"])
-def test_with_and_without_the_merge_each_token_has_its_replicas(operation: str, shape: str) -> None:
+@pytest.mark.parametrize("variant", ["cep", "implementation"])
+def test_with_and_without_the_merge_each_token_has_its_replicas(
+    operation: str, variant: str
+) -> None:
     """The switch *merge* off leaves a bound and changes no token's replicas; all lamps stay lit."""
-    given = {"nodes": 5, "rf": 3, "operations": (operation,), "shape": shape}
+    given = {"nodes": 5, "rf": 3, "operations": (operation,), "variant": variant}
     merged, kept = (Drive(merge=merge, **given).complete(operation) for merge in (True, False))
     assert len(kept.table()) == len(merged.table()) + 1
     for token in range(1, 600):

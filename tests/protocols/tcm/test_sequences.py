@@ -1,4 +1,4 @@
-"""Every operation is a sequence of steps, run by one runner, in two shapes."""
+"""Every operation is a sequence of steps, run by one runner, in two variants."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ IMPLEMENTATION = {
     text: ["prepare", "start", "mid", "finish"] if steps[1:] else steps
     for text, steps in CEP.items()
 }
-SHAPES = {"cep": CEP, "implementation": IMPLEMENTATION}
-CASES = [(shape, text) for shape, steps in SHAPES.items() for text in steps]
+VARIANTS = {"cep": CEP, "implementation": IMPLEMENTATION}
+CASES = [(variant, text) for variant, steps in VARIANTS.items() for text in steps]
 STATUS = {
     "join": ("joining", "joined"),
     "leave": ("leaving", "left"),
@@ -34,9 +34,9 @@ STATUS = {
 }
 
 
-def started(text: str, shape: str = "cep", **parameters: Any) -> tuple[Drive, str]:
+def started(text: str, variant: str = "cep", **parameters: Any) -> tuple[Drive, str]:
     """Five nodes, RF 2, with the operation's first event committed; and the node it names."""
-    drive = Drive(**{"nodes": 5, "operations": (text,), "shape": shape, **parameters})
+    drive = Drive(**{"nodes": 5, "operations": (text,), "variant": variant, **parameters})
     operation = drive.model.tcm.cluster.operations[0]
     return drive.act(text), operation.node
 
@@ -53,22 +53,22 @@ def committed(drive: Drive, node: str) -> list[str]:
 
 
 @pytest.mark.spec("A-017", "A-028", "A-039")
-@pytest.mark.parametrize(("shape", "text"), CASES)
-def test_steps_of_every_operation(shape: str, text: str) -> None:
-    """Each kind of operation, in each shape, commits its own steps in order, an epoch each."""
-    drive, node = started(text, shape)
+@pytest.mark.parametrize(("variant", "text"), CASES)
+def test_steps_of_every_operation(variant: str, text: str) -> None:
+    """Each kind of operation, in each variant, commits its own steps in order, an epoch each."""
+    drive, node = started(text, variant)
     names = committed(drive, node) or [drive.model.tcm.cluster.operations[0].kind]
-    assert names == SHAPES[shape][text]
+    assert names == VARIANTS[variant][text]
     assert facts.epoch(drive.model, drive.state) == len(names)
     assert drive.at_rest()
     assert drive.dark() == []
 
 
 @pytest.mark.spec("A-039")
-@pytest.mark.parametrize(("shape", "text"), CASES)
-def test_both_shapes_end_alike(shape: str, text: str) -> None:
-    """The last placements depend on the operation only: the future ring's, whatever the shape."""
-    drive, node = started(text, shape)
+@pytest.mark.parametrize(("variant", "text"), CASES)
+def test_both_variants_end_alike(variant: str, text: str) -> None:
+    """The last placements depend on the operation only: the future ring's, whatever the variant."""
+    drive, node = started(text, variant)
     drive.finish(node)
     owners = {row.name: row.tokens for row in facts.nodes(drive.model, drive.state)}
     kind = text.split(maxsplit=1)[0]
@@ -78,10 +78,10 @@ def test_both_shapes_end_alike(shape: str, text: str) -> None:
     assert facts.at_rest(drive.model, drive.state)
 
 
-@pytest.mark.parametrize(("shape", "text"), CASES)
-def test_a_node_says_what_it_is_doing(shape: str, text: str) -> None:
+@pytest.mark.parametrize(("variant", "text"), CASES)
+def test_a_node_says_what_it_is_doing(variant: str, text: str) -> None:
     """A node's state goes with its operation: joining, leaving, moving, replacing, then the end."""
-    drive, node = started(text, shape)
+    drive, node = started(text, variant)
     doing, done = STATUS[text.split(maxsplit=1)[0]]
 
     def state() -> str:
@@ -116,12 +116,12 @@ def test_a_plan_is_made_once() -> None:
         drive.commit("B")
 
 
-@pytest.mark.parametrize(("shape", "text"), CASES)
-def test_the_diagram_is_the_run(shape: str, text: str) -> None:
+@pytest.mark.parametrize(("variant", "text"), CASES)
+def test_the_diagram_is_the_run(variant: str, text: str) -> None:
     """The transition table of the diagram names exactly the states and events that are run."""
     kind = text.split(maxsplit=1)[0]
-    table = transitions(kind, shape)  # type: ignore[arg-type]  # plain texts of the parameters
-    drive = Drive(nodes=5, operations=(text,), shape=shape)
+    table = transitions(kind, variant)  # type: ignore[arg-type]  # plain texts of the parameters
+    drive = Drive(nodes=5, operations=(text,), variant=variant)
     node = drive.model.tcm.cluster.operations[0].node
     state = {name: start for start, name, _ in table}
     at = table[0][0]
@@ -129,7 +129,7 @@ def test_the_diagram_is_the_run(shape: str, text: str) -> None:
     drive.act(text)
     while True:
         now = drive.metadata.sequence(node)
-        name = SHAPES[shape][text][len(walked)]
+        name = VARIANTS[variant][text][len(walked)]
         after = next(end for start, event, end in table if (start, event) == (at, name))
         walked.append((at, name, after))
         at = after
@@ -139,15 +139,15 @@ def test_the_diagram_is_the_run(shape: str, text: str) -> None:
         drive.commit(node)
     assert at == STATUS[kind][1]
     assert set(walked) <= set(table)
-    assert [name for _, name, _ in walked] == SHAPES[shape][text]
-    assert set(SHAPES[shape][text]) <= set(state)
+    assert [name for _, name, _ in walked] == VARIANTS[variant][text]
+    assert set(VARIANTS[variant][text]) <= set(state)
 
 
 @pytest.mark.spec("A-021")
-@pytest.mark.parametrize("shape", SHAPES)
-def test_split_changes_no_owner(shape: str) -> None:
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_split_changes_no_owner(variant: str) -> None:
     """Cutting ranges leaves the groups of every single token as they were."""
-    drive, _ = started("join X --tokens 150", shape)
+    drive, _ = started("join X --tokens 150", variant)
     before = Drive(nodes=5)
     for token in range(1, 600):
         assert drive.groups(token) == before.groups(token)
@@ -169,11 +169,11 @@ def test_merging_changes_no_owner() -> None:
 
 @pytest.mark.spec("A-018", "A-019")
 @pytest.mark.parametrize(
-    ("shape", "text"), [case for case in CASES if "assassinate" not in case[1]]
+    ("variant", "text"), [case for case in CASES if "assassinate" not in case[1]]
 )
-def test_write_groups_grow_before_reads_switch_and_shrink_after(shape: str, text: str) -> None:
+def test_write_groups_grow_before_reads_switch_and_shrink_after(variant: str, text: str) -> None:
     """In each range new writers come first, then reads switch in one epoch, then old writers go."""
-    drive, node = started(text, shape)
+    drive, node = started(text, variant)
     while drive.metadata.sequence(node) is not None:
         drive.commit(node)
     snapshots = [
@@ -202,11 +202,11 @@ def test_assassinate_is_one_event_without_streams() -> None:
     assert drive.dark() == []
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_prepare_takes_locks_even_where_nothing_changes(shape: str) -> None:
-    """A leave cuts nothing: shape cep begins with the new writers, the other with locks alone."""
-    drive, _ = started("leave B", shape)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_prepare_takes_locks_even_where_nothing_changes(variant: str) -> None:
+    """A leave cuts nothing: variant cep begins with the new writers, the other with locks alone."""
+    drive, _ = started("leave B", variant)
     row = drive.operation()
     assert row.locks
     changed = drive.table() != Drive(nodes=5).table()
-    assert changed == (shape == "cep")
+    assert changed == (variant == "cep")

@@ -82,15 +82,15 @@ def test_nobody_is_left_to_stream() -> None:
 
 
 @pytest.mark.spec("A-020", "A-029")
-@pytest.mark.parametrize("shape", ["cep", "implementation"])
+@pytest.mark.parametrize("variant", ["cep", "implementation"])
 @pytest.mark.parametrize(
     "text", ["join X --tokens 150", "leave B", "move B --tokens 450", "replace B Z", "remove B"]
 )
-def test_reads_switch_only_when_all_is_streamed(shape: str, text: str) -> None:
+def test_reads_switch_only_when_all_is_streamed(variant: str, text: str) -> None:
     """The read switch is refused, with what is missing, until the last stream is complete."""
-    drive = Drive(nodes=5, rf=3, shape=shape, operations=(text,)).act(text)
+    drive = Drive(nodes=5, rf=3, variant=variant, operations=(text,)).act(text)
     node = drive.operation().node
-    before_switch = {"cep": "switch-reads", "implementation": "mid"}[shape]
+    before_switch = {"cep": "switch-reads", "implementation": "mid"}[variant]
     while drive.metadata.sequence(node).next.name != before_switch:
         assert not any(verb.startswith("stream") for verb in drive.verbs())
         drive.commit(node)

@@ -22,7 +22,7 @@ from msgspec import Struct
 from kit.protocols.storage.rules.admission import Admission
 from kit.protocols.storage.rules.conditions import Condition
 from kit.protocols.storage.rules.masks import names_of
-from kit.protocols.storage.rules.view import Acknowledgement, View
+from kit.protocols.storage.rules.view import AnyAcknowledgement, View
 
 
 class CopyTask(Struct, frozen=True):
@@ -85,7 +85,7 @@ class RangeHistory(Struct, frozen=True):
     dcs: tuple[str, ...]
     epochs: tuple[RangeEpoch, ...]
     admission: Admission = "epoch-exchange"
-    acknowledgement: Acknowledgement = "union"
+    acknowledgement: AnyAcknowledgement = "union"
     lag: int | None = None
 
     def names(self, mask: int) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from kit.protocols.storage.rules.view import Acknowledgement, View
+from kit.protocols.storage.rules.view import Acknowledgement, AnyAcknowledgement, View
 
 Level = Literal["ONE", "TWO", "THREE", "QUORUM", "LOCAL_QUORUM", "EACH_QUORUM", "ALL"]
 LEVELS: tuple[Level, ...] = (
@@ -65,12 +65,14 @@ def read_quotas(level: Level, view: View, dcs: tuple[int, ...], home: int) -> tu
 
 
 def write_quotas(
-    level: Level, view: View, dcs: tuple[int, ...], home: int, acknowledgement: Acknowledgement
+    level: Level, view: View, dcs: tuple[int, ...], home: int, acknowledgement: AnyAcknowledgement
 ) -> tuple[Quota, ...]:
-    """What a write needs, by one of the three rules."""
+    """What a write needs, by one of the three rules, or with none for pending replicas."""
     old, new = view.old_replicas, view.new_replicas
     if acknowledgement == "union" or not view.writes == old | new != old:
         return quotas(level, view.writes, dcs, home)
+    if acknowledgement == "natural":
+        return quotas(level, old, dcs, home)
     if acknowledgement == "joint":
         return quotas(level, old, dcs, home) + quotas(level, new, dcs, home)
     return tuple(

@@ -7,6 +7,8 @@ from typing import Literal
 from msgspec import Struct
 
 Acknowledgement = Literal["union", "joint", "quorum-plus-pending"]
+AnyAcknowledgement = Acknowledgement | Literal["natural"]
+"""With ``natural``: pending replicas are not waited for, which no protocol here does."""
 
 
 class View(Struct, frozen=True):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from argparse import Namespace
+from typing import NoReturn
+
 from msgspec.structs import replace
 
 from kit.commands.layout import put
@@ -15,17 +17,14 @@ from kit.operators.workload import DRY_RUN, check_work
 from kit.protocols.tcm.commands.plan_text import as_text
 from kit.protocols.tcm.dry_run.in_flight import operations_of
 from kit.protocols.tcm.dry_run.plan import as_json, rehearse
-from kit.protocols.tcm.rules.operations import operation_from, parse_operation
-from kit.protocols.tcm.rules.steps import SHAPES, Shape
+from kit.protocols.tcm.rules.steps import VARIANTS, Variant
+from kit.protocols.tcm.words import Each, Once, OperationWords, operation_of, parse_operation
 from kit.ring.sizes import Sizes
 
 ACCEPTED, REFUSED = 0, 1
-WITH_VALUE = ("--while", "--shape", "--sizes", "--with", "--keyspace")
-REPEATABLE = ("--while", "--with", "--keyspace")
-OF_OPERATION = ("--tokens", "--dc", "--rack")
 KEYSPACE = 'ks={"class": "SimpleStrategy", "replication_factor": 3}'
 PLAN_HELP = """\
-usage: python -m kit plan RINGFILE OPERATION [--while OPERATION]... [--shape SHAPE] [--force]
+usage: python -m kit plan RINGFILE OPERATION [--while OPERATION]... [--variant VARIANT] [--force]
                           [--with FILE]... [--keyspace KS={...}]... [--sizes FILE] [--json]
 
 Rehearse an operation on a ring: every event it commits with the read and write tables after it,
@@ -46,7 +45,7 @@ options
                        replaced node was
   --while OPERATION    an operation that is prepared already and still in flight, in quotes;
                        may be given several times
-  --shape SHAPE        cep (the default): every part of the plan is an event of its own;
+  --variant VARIANT    cep (the default): every part of the plan is an event of its own;
                        implementation: prepare, start, mid, finish, majorities a datacenter
   --force              leave even where too few nodes stay for some keyspace
   --with FILE          another file of the same cluster, such as the text of nodetool status;
@@ -73,46 +72,48 @@ examples
 """
 
 
-class PlanWords(Struct):
-    """What the words of a ``plan`` command say."""
+class PlanWords(OperationWords):
+    """The words of a ``plan`` command: its own options beside those of the operation."""
 
-    rest: list[str]
-    several: dict[str, list[str]]
-    values: dict[str, str]
-    json: bool = False
+    def __init__(self) -> None:
+        super().__init__()
+        for option in ("--while", "--with", "--keyspace"):
+            self.add_argument(option, action=Each, default=[])
+        self.add_argument("--variant", "--shape", action=Once)
+        self.add_argument("--sizes", action=Once)
+        self.add_argument("--json", action="store_true")
+        self.add_argument("-h", "--help", action="store_true")
 
 
 def plan(argv: list[str]) -> int:
     """Rehearse an operation on a ring file; 0 when it is accepted, 1 when it is refused."""
-    if _wants_help(argv):
+    given = PlanWords().read(argv)
+    if given.help:
         put(PLAN_HELP.rstrip())
         return ACCEPTED
-    words = plan_words(argv)
-    shape = _shape(words.values.get("--shape", "cep"))
-    if not words.rest:
-        raise BadInput("RINGFILE", None, "a ring file, then an operation (plan --help)")
-    given = opened(words.rest[0], words.several["--with"], words.several["--keyspace"])
-    if not given.keyspaces:
+    variant = _variant(given.variant or "cep")
+    if not given.words:
+        _without_a_ring(given)
+    ring = opened(given.words[0], getattr(given, "with"), given.keyspace)
+    if not ring.keyspaces:
         raise BadInput("keyspaces", None, f"one or more: --keyspace '{KEYSPACE}'")
-    check_work(given, DRY_RUN)
-    operation = operation_from(words.rest[1:])
-    in_flight = operations_of(given) + tuple(
-        parse_operation(text) for text in words.several["--while"]
-    )
-    sizes = _sizes(words.values.get("--sizes"), given)
-    rehearsal = rehearse(given, operation, in_flight=in_flight, shape=shape, sizes=sizes)
-    rehearsal = replace(rehearsal, warnings=(*given.warnings, *rehearsal.warnings))
-    put(as_json(rehearsal) if words.json else as_text(rehearsal))
+    check_work(ring, DRY_RUN)
+    operation = operation_of(given.words[1:], given)
+    in_flight = operations_of(ring) + tuple(map(parse_operation, getattr(given, "while")))
+    sizes = _sizes(given.sizes, ring)
+    rehearsal = rehearse(ring, operation, in_flight=in_flight, variant=variant, sizes=sizes)
+    rehearsal = replace(rehearsal, warnings=(*ring.warnings, *rehearsal.warnings))
+    put(as_json(rehearsal) if given.json else as_text(rehearsal))
     return ACCEPTED if rehearsal.accepted else REFUSED
 
 
-def _wants_help(argv: list[str]) -> bool:
-    """Whether some word asks for help that is not the value of the option before it."""
-    before = [None, *argv]
-    return any(
-        word in ("-h", "--help") and former not in (*WITH_VALUE, *OF_OPERATION)
-        for former, word in zip(before, argv, strict=False)
-    )
+def _without_a_ring(given: Namespace) -> NoReturn:
+    """Nothing can be planned: an option of an operation is named where there is one."""
+    for option in ("tokens", "dc", "rack", "force"):
+        if getattr(given, option) is not None:
+            allowed = "a ring file and an operation as well (plan --help)"
+            raise BadInput("option", f"--{option}", allowed)
+    raise BadInput("RINGFILE", None, "a ring file, then an operation (plan --help)")
 
 
 def _sizes(path: str | None, given: Imported) -> Sizes | None:
@@ -123,44 +124,8 @@ def _sizes(path: str | None, given: Imported) -> Sizes | None:
     return sizes_of_nodes(loads, given) if loads else None
 
 
-def _shape(text: str) -> Shape:
-    found = next((shape for shape in SHAPES if shape == text), None)
+def _variant(text: str) -> Variant:
+    found = next((variant for variant in VARIANTS if variant == text), None)
     if found is None:
-        raise BadInput("--shape", text, one_of(text, list(SHAPES)))
-    return found
-
-
-def plan_words(argv: list[str]) -> PlanWords:
-    """Sort the words of a ``plan`` command: its own options, and those of the operation.
-
-    Written by hand because values such as ``-5,7`` begin with a dash.
-    """
-    found = PlanWords([], {option: [] for option in REPEATABLE}, {})
-    options: list[str] = []
-    rest = iter(argv)
-    for word in rest:
-        option, equals, value = word.partition("=")
-        if word == "--json":
-            found.json = True
-        elif option in WITH_VALUE:
-            given = value if equals else next(rest, None)
-            if not given:
-                raise BadInput(option, given, "a value")
-            if option in REPEATABLE:
-                found.several[option].append(given)
-            elif option in found.values:
-                allowed = f"each option once, but {', '.join(REPEATABLE)}"
-                raise BadInput("option", option, allowed)
-            else:
-                found.values[option] = given
-        elif option.startswith("--"):
-            options.append(word)
-            if option in OF_OPERATION and not equals:
-                options += [value for value in (next(rest, None),) if value is not None]
-        else:
-            found.rest.append(word)
-    # Options may stand anywhere; behind the plain words they are read as the operation's.
-    found.rest += options if found.rest else []
-    if options and not found.rest:
-        raise BadInput("option", options[0], "a ring file and an operation as well (plan --help)")
+        raise BadInput("--variant", text, one_of(text, list(VARIANTS)))
     return found

@@ -13,21 +13,20 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.log import Apply
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.operators.importers.opening import Imported
+from kit.protocols.tcm import schedule
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.in_flight import operations_of
-from kit.protocols.tcm.dry_run.plan import model_for
+from kit.protocols.tcm.dry_run.running import begin_in_flight, in_turn, model_for, turn
 from kit.protocols.tcm.facts import dry_run as facts_rehearsal
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.dry_run import Loss, Planned
-from kit.protocols.tcm.model import Crash, Stream
-from kit.protocols.tcm.rules.metadata import Advance, Begin
+from kit.protocols.tcm.model import Crash
+from kit.protocols.tcm.rules.metadata import Advance
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import Shape
-from kit.protocols.tcm.rules.streams import awaits_streams, pending, tasks
+from kit.protocols.tcm.rules.steps import Variant
 from kit.ring.sizes import Stored
 
 MOST_TO_CHOOSE = 128
@@ -57,7 +56,7 @@ def rehearsal_of(
     operations: tuple[Operation, ...],
     *,
     in_flight: tuple[Operation, ...] = (),
-    shape: Shape = "cep",
+    variant: Variant = "cep",
     stored: Stored | None = None,
 ) -> Timeline:
     """Rehearse operations to the end, or as far as they go; the history stands where they begin.
@@ -81,20 +80,29 @@ def rehearsal_of(
     m = model_for(
         given,
         everything,
-        shape,
+        variant,
         begun=len(begun),
         crashes=len(given.down) + spare,
         stored=stored or Stored(tuple(_loads(given))),
     )
     timeline = Timeline(m)
-    _as_found(timeline, m, begun, given.down)
-    start = timeline.at
-    _begin(timeline, m)
+    _as_the_tools_show(timeline, begun, given.down)
+    in_turn(timeline, schedule.begin(m, timeline.state))
     first = timeline.at
-    while _round(timeline, m):
+    while turn(timeline) | in_turn(timeline, schedule.begin(m, timeline.state)):
         pass
-    timeline.goto(first if first != start else start)
+    timeline.goto(first)
     return timeline
+
+
+def _as_the_tools_show(timeline: Timeline, begun: Iterable[Operation], down: Iterable[str]) -> None:
+    """Operations in flight, then nodes that are down, as one folded step."""
+    m: Any = timeline.model
+    seen = Timeline(m)
+    begin_in_flight(seen, begun)
+    in_turn(seen, [m.wrap["tcm"](Crash(name)) for name in down])
+    if seen.at:
+        timeline.run(seen.moments[moment].action for moment in seen.path()[1:])
 
 
 def _loads(given: Imported) -> Iterator[tuple[str, int]]:
@@ -110,80 +118,6 @@ def opening_state(timeline: Timeline) -> Any:
         if one.action is not None and one.fold == 0 and timeline.model.verb(one.action) in begins:
             return timeline.moments[one.parent].state
     return timeline.state
-
-
-def _as_found(
-    timeline: Timeline, m: TcmCluster, begun: Iterable[Operation], down: Iterable[str]
-) -> None:
-    """What the tools show already: operations in flight, then nodes that are down."""
-    found = []
-    s = timeline.state
-    for operation in begun:
-        action = m.wrap["tcm"](Begin(operation))
-        refusal = m.refusal(s, action)
-        if refusal is not None:
-            allowed = f"one that may begin ({refusal.reason})"
-            raise BadInput("operation in flight", operation.text, allowed)
-        found.append(action)
-        s = m.apply(s, action)
-    for name in down:
-        action = m.wrap["tcm"](Crash(name))
-        if m.refusal(s, action) is None:
-            found.append(action)
-            s = m.apply(s, action)
-    if found:
-        timeline.run(found)
-
-
-def _begin(timeline: Timeline, m: TcmCluster) -> bool:
-    """Begin every operation that has not begun and may; whether any did."""
-    moved = False
-    for one in facts_rehearsal.planned(m, timeline.state):
-        action = m.wrap["tcm"](Begin(one.operation))
-        if one.status == "planned" and m.refusal(timeline.state, action) is None:
-            timeline.do(action)
-            moved = True
-    return moved
-
-
-def _round(timeline: Timeline, m: TcmCluster) -> bool:
-    """Everybody follows, data is streamed, each operation goes one step on; whether any did."""
-    _together(timeline, list(_behind(m, timeline.state)))
-    _together(timeline, list(_streams(m, timeline.state)))
-    moved = False
-    for sequence in m.tcm.sequences(timeline.state.tcm):
-        action = m.wrap["tcm"](Advance(sequence.node))
-        if m.refusal(timeline.state, action) is None:
-            timeline.do(action)
-            moved = True
-    return _begin(timeline, m) or moved
-
-
-def _together(timeline: Timeline, actions: list[Any]) -> None:
-    """Several actions as one folded step."""
-    if actions:
-        timeline.run(actions)
-
-
-def _behind(m: TcmCluster, s: Any) -> Iterator[Any]:
-    decided = len(s.log.entries)
-    taking_part = {one.node for one in facts.applied(m, s) if one.up}
-    for name, learned in zip(m.names, s.log.learned, strict=True):
-        if name in taking_part:
-            yield from (m.wrap["log"](Apply(name)) for _ in range(decided - learned))
-
-
-def _streams(m: TcmCluster, s: Any) -> Iterator[Any]:
-    for sequence in m.tcm.sequences(s.tcm):
-        if not awaits_streams(sequence):
-            continue
-        todo = tasks(sequence)
-        for i in pending(sequence, m.tcm.streamed(s.tcm, sequence.node)):
-            code = todo[i].displaced
-            displaced = None if code is None else m.names[code]
-            action = m.wrap["tcm"](Stream(sequence.node, displaced, m.names[todo[i].target]))
-            if m.refusal(s, action) is None:
-                yield action
 
 
 # -- what it comes to -----------------------------------------------------------------------------

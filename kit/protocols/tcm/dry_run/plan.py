@@ -11,24 +11,22 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from kit.engine.log import Apply
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal
-from kit.operators.importers.ringfile import LONGEST_NAME, RingFile
+from kit.operators.importers.ringfile import RingFile
 from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.dry_run.running import begin_in_flight, model_for, turn
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.model import Stream
-from kit.protocols.tcm.parameters import TcmParameters
-from kit.protocols.tcm.rules.metadata import Advance, Begin, Metadata, Plan, Sequence
+from kit.protocols.tcm.rules.metadata import Begin, Metadata, Plan, Sequence
 from kit.protocols.tcm.rules.operations import Operation, register, ring_after
 from kit.protocols.tcm.rules.permit import conflicts, nodes, under_replicated
 from kit.protocols.tcm.rules.plan import plan
-from kit.protocols.tcm.rules.steps import Shape
-from kit.protocols.tcm.rules.streams import awaits_streams, sources, tasks
+from kit.protocols.tcm.rules.steps import Variant
+from kit.protocols.tcm.rules.streams import awaits_streams, sources
 from kit.ring.placements import Table
 from kit.ring.ranges import Bounds, Line, bounds, label
 from kit.ring.replication import LocalStrategy
-from kit.ring.sizes import Sizes, Stored
-from kit.ring.tokens import MURMUR3
+from kit.ring.sizes import Sizes
 
 
 class Tables(Struct, frozen=True):
@@ -93,54 +91,12 @@ class Rehearsal(Struct, frozen=True):
     before: dict[str, Tables]
 
 
-def model_for(
-    ring_file: RingFile,
-    operations: tuple[Operation, ...],
-    shape: Shape = "cep",
-    *,
-    begun: int | None = None,
-    crashes: int = 0,
-    stored: Stored | None = None,
-) -> TcmCluster:
-    """The tcm model of somebody's own ring; the first ``begun`` operations (None: all but the last)
-    are in flight already. ``stored`` is how much it holds, to show in a player.
-
-    Raises:
-        BadInput: when an operation does not speak of this ring.
-    """
-    space = ring_file.ring.space
-    ends = (None, None) if space == MURMUR3 else (space.low, space.high)
-    for operation in operations:
-        _check_names(operation)
-    return TcmCluster(
-        TcmParameters(
-            members=ring_file.ring.nodes,
-            keyspaces=ring_file.keyspaces,
-            low=ends[0],
-            high=ends[1],
-            operations=tuple(operation.text for operation in operations),
-            shape=shape,
-            epoch=ring_file.epoch - (len(operations) - 1 if begun is None else begun),
-            crashes=crashes,
-            stored=stored,
-        )
-    )
-
-
-def _check_names(operation: Operation) -> None:
-    """New names are as strict as those of a ring file: they are shown, stored and compared."""
-    for field in ("node", "dc", "rack"):
-        name = getattr(operation, field)
-        if name is not None and not (0 < len(name) <= LONGEST_NAME and name.isprintable()):
-            raise BadInput(field, name, f"a text of 1 to {LONGEST_NAME} printable characters")
-
-
 def rehearse(
     ring_file: RingFile,
     operation: Operation,
     *,
     in_flight: tuple[Operation, ...] = (),
-    shape: Shape = "cep",
+    variant: Variant = "cep",
     sizes: Sizes | None = None,
 ) -> Rehearsal:
     """Run an operation on a ring through all its steps, everybody following.
@@ -153,36 +109,58 @@ def rehearse(
             other.
     """
     half_in = _subject(operation) in {other.node for other in in_flight if _comes_in(other)}
-    m = model_for(ring_file, in_flight if half_in else (*in_flight, operation), shape)
-    s = m.start()
-    for other in in_flight:
-        s = _begun(m, s, other)
+    m = model_for(ring_file, in_flight if half_in else (*in_flight, operation), variant)
+    timeline = Timeline(m)
+    begin_in_flight(timeline, in_flight)
+    _check_in_flight(m, timeline.state, in_flight)
+    opening = timeline.state
     busy = _busy(operation, in_flight)
     if half_in and busy is not None:
-        return Rehearsal(operation.text, False, busy.reason, (), {}, (), (), tables(m, s))
-    begin = _action(m, Begin(operation))
-    refusal = busy or m.refusal(s, begin)
+        return Rehearsal(operation.text, False, busy.reason, (), {}, (), (), tables(m, opening))
+    begin = m.wrap["tcm"](Begin(operation))
+    refusal = busy or m.refusal(opening, begin)
     if refusal is not None:
-        return _refused(m, s, operation, refusal)
-    before, metadata = tables(m, s), m.snapshot(s).metadata
-    s = m.apply(s, begin)
-    sequence = m.tcm.sequence(s.tcm, operation.node)
-    planned = sequence.plan if sequence else plan(metadata, operation, m.tcm.switches)
-    steps = [RehearsedStep(planned.steps[0].name, facts.epoch(m, s), tables(m, s), (), ())]
-    warnings = _warnings(metadata, operation)
-    while sequence is not None:
-        copies, waits = _copies(m, s, sequence, sizes), _waits(m, s, sequence)
-        s, name = _advanced(m, s, sequence), sequence.next.name
-        steps.append(RehearsedStep(name, facts.epoch(m, s), tables(m, s), copies, waits))
-        sequence = m.tcm.sequence(s.tcm, operation.node)
-    warnings += tuple(
+        return _refused(m, opening, operation, refusal)
+    timeline.do(begin)
+    while m.tcm.sequence(timeline.state.tcm, operation.node) is not None:
+        turn(timeline, operation.node)
+    return _accepted(timeline, operation, len(in_flight), sizes)
+
+
+def _accepted(
+    timeline: Timeline, operation: Operation, opening: int, sizes: Sizes | None
+) -> Rehearsal:
+    """What a run to the end comes to; ``opening`` is the moment before the operation began."""
+    m: Any = timeline.model
+    before = timeline.moments[opening].state
+    metadata = m.snapshot(before).metadata
+    planned = plan(metadata, operation, m.tcm.switches)
+    steps = tuple(
+        _step(m, timeline.moments[moment.parent].state, moment.state, operation.node, sizes)
+        for moment in timeline.moments[opening + 1 :]
+        if moment.milestone is not None
+    )
+    warnings = _warnings(metadata, operation) + tuple(
         f"nobody who is alive holds {copy.keyspace} {label(copy.range)}: its data is lost"
         for step in steps
         for copy in step.streams
         if not copy.sources
     )
     locks = _locks(m, metadata, planned)
-    return Rehearsal(operation.text, True, None, warnings, locks, (), tuple(steps), before)
+    return Rehearsal(operation.text, True, None, warnings, locks, (), steps, tables(m, before))
+
+
+def _step(m: TcmCluster, before: Any, after: Any, node: str, sizes: Sizes | None) -> RehearsedStep:
+    """One committed event, with what had to be done before it."""
+    sequence = m.tcm.sequence(before.tcm, node)
+    event = m.tcm.committed(after.tcm.events)
+    return RehearsedStep(
+        event.step,
+        event.epoch,
+        tables(m, after),
+        _copies(m, before, sequence, sizes) if sequence else (),
+        _waits(m, before, sequence) if sequence else (),
+    )
 
 
 def tables(m: TcmCluster, s: Any) -> dict[str, Tables]:
@@ -201,10 +179,6 @@ def tables(m: TcmCluster, s: Any) -> dict[str, Tables]:
 def _lines(m: TcmCluster, table: Table) -> tuple[Line, ...]:
     space = facts.space(m)
     return tuple((*bounds(space, row.left, row.right), row.replicas) for row in table.rows(m.names))
-
-
-def _action(m: TcmCluster, own: Any) -> Any:
-    return m.wrap["tcm"](own)
 
 
 def _comes_in(operation: Operation) -> bool:
@@ -227,17 +201,12 @@ def _busy(operation: Operation, in_flight: tuple[Operation, ...]) -> Refusal | N
     return None
 
 
-def _begun(m: TcmCluster, s: Any, operation: Operation) -> Any:
-    action = _action(m, Begin(operation))
-    field = "operation in flight"
-    refusal = m.refusal(s, action)
-    if refusal is not None:
-        raise BadInput(field, operation.text, f"one that may begin ({refusal.reason})")
-    s = m.apply(s, action)
-    if m.tcm.sequence(s.tcm, operation.node) is None:
-        allowed = "one of several events (this one is done in one and never in flight)"
-        raise BadInput(field, operation.text, allowed)
-    return s
+def _check_in_flight(m: TcmCluster, s: Any, in_flight: tuple[Operation, ...]) -> None:
+    """What is done in one event was never in flight."""
+    for operation in in_flight:
+        if m.tcm.sequence(s.tcm, operation.node) is None:
+            allowed = "one of several events (this one is done in one and never in flight)"
+            raise BadInput("operation in flight", operation.text, allowed)
 
 
 def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> Rehearsal:
@@ -292,19 +261,6 @@ def _copies(m: TcmCluster, s: Any, sequence: Sequence, sizes: Sizes | None) -> t
             copy = Copy(name, bounds(space, left, right), givers, m.names[t.target], size)
             found.append((order[name], left, right, t.target, copy))
     return tuple(row[-1] for row in sorted(found, key=lambda row: row[:4]))
-
-
-def _advanced(m: TcmCluster, s: Any, sequence: Sequence) -> Any:
-    """Everybody catches up, data is streamed, the next step is committed."""
-    decided = len(s.log.entries)
-    for name, learned in zip(m.names, s.log.learned, strict=True):
-        if name not in s.tcm.down:
-            for _ in range(decided - learned):
-                s = m.apply(s, m.wrap["log"](Apply(name)))
-    for task in tasks(sequence) if awaits_streams(sequence) else ():
-        displaced = None if task.displaced is None else m.names[task.displaced]
-        s = m.apply(s, _action(m, Stream(sequence.node, displaced, m.names[task.target])))
-    return m.act(s, _action(m, Advance(sequence.node)))
 
 
 def _locks(m: TcmCluster, metadata: Metadata, planned: Plan) -> dict[str, tuple[Bounds, ...]]:

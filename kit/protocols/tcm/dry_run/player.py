@@ -28,8 +28,9 @@ from kit.protocols.tcm.dry_run.history import (
 from kit.protocols.tcm.facts import dry_run as facts_rehearsal
 from kit.protocols.tcm.facts.dry_run import Load, Pair, Planned
 from kit.protocols.tcm.panels.dry_run import MOST_NODES
-from kit.protocols.tcm.rules.operations import FORM, Operation, parse_operation
-from kit.protocols.tcm.rules.steps import SHAPES, Shape
+from kit.protocols.tcm.rules.operations import Operation
+from kit.protocols.tcm.rules.steps import VARIANTS, Variant
+from kit.protocols.tcm.words import FORM, parse_operation
 from kit.ring.replication import Keyspace
 from kit.ring.sizes import Stored
 from kit.views.fragment import Frag, h
@@ -131,7 +132,7 @@ def rehearse(
     keyspaces: str | Keyspace | Iterable[str | Keyspace] = (),
     sizes: SizesSource = None,
     in_flight: Operations = (),
-    shape: Shape = "cep",
+    variant: Variant = "cep",
     controls: bool = False,
 ) -> Rehearsed:
     """Rehearse operations on a ring of one's own, and open a player on it.
@@ -152,13 +153,13 @@ def rehearse(
     check_work(given, PLAYER)
     if not planned:
         raise BadInput("operations", operations, f"one line or several: {FORM}")
-    if shape not in SHAPES:
-        raise BadInput("shape", shape, one_of(str(shape), list(SHAPES)))
+    if variant not in VARIANTS:
+        raise BadInput("variant", variant, one_of(str(variant), list(VARIANTS)))
     timeline = rehearsal_of(
         given,
         planned,
         in_flight=_lines("in_flight", in_flight),
-        shape=shape,
+        variant=variant,
         stored=_stored(sizes, given),
     )
     return Rehearsed(given, timeline, controls=controls)

@@ -6,6 +6,7 @@ Every function takes the model and a state and is pure. Epochs are absolute.
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Several
 from typing import Any
 
 from msgspec import Struct
@@ -16,9 +17,8 @@ from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts.dry_run import sizes, sources
 from kit.protocols.tcm.facts.memo import kept
 from kit.protocols.tcm.rules.barrier import Barrier
-from kit.protocols.tcm.rules.metadata import Begin, Cancel, Sequence, Snapshot, locks
-from kit.protocols.tcm.rules.plan import plan
-from kit.protocols.tcm.rules.steps import BEFORE, COURSES, SENTENCES
+from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, locks
+from kit.protocols.tcm.rules.steps import BEFORE, OPERATION_SPECS, SENTENCES
 from kit.protocols.tcm.rules.streams import tasks
 from kit.ring.ranges import Range
 from kit.ring.tokens import TokenSpace
@@ -235,27 +235,13 @@ def owners(m: TcmCluster, s: Any, token: int, keyspace: str | None = None) -> Ra
 
 def log(m: TcmCluster, s: Any) -> tuple[LogLine, ...]:
     """Every committed epoch, oldest first."""
-    return tuple(
-        _line(m, s, m.parameters.epoch + i + 1, event) for i, event in enumerate(s.tcm.events)
-    )
-
-
-def _line(m: TcmCluster, s: Any, at: int, event: Any) -> LogLine:
-    node = event.operation.node if isinstance(event, Begin) else event.node
-    before = m.snapshot(s, at - 1).metadata.sequence(node)
-    after = m.snapshot(s, at).metadata.sequence(node)
-    if after is not None:
-        return _worded(at, after, after.steps[after.done - 1].name)
-    if isinstance(event, Begin):
-        only = plan(m.snapshot(s, at - 1).metadata, event.operation, m.tcm.switches).steps[0]
-        return LogLine(at, SENTENCES[only.name], event.operation.title)
-    assert before is not None
-    name = "cancel" if isinstance(event, Cancel) else before.next.name
-    return _worded(at, before, name)
-
-
-def _worded(at: int, sequence: Sequence, name: str) -> LogLine:
-    return LogLine(at, SENTENCES[name], sequence.plan.operation.title)
+    lines = []
+    events = s.tcm.events
+    while len(events):
+        event = m.tcm.committed(events)
+        lines.append(LogLine(event.epoch, event.text, event.operation.title))
+        events = events.shorter()
+    return tuple(reversed(lines))
 
 
 def applied(m: TcmCluster, s: Any) -> tuple[Applied, ...]:
@@ -279,7 +265,7 @@ def nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
 def _nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
     metadata = m.snapshot(s).metadata
     status = {
-        sequence.node: COURSES[sequence.plan.operation.kind].status
+        sequence.node: OPERATION_SPECS[sequence.plan.operation.kind].status
         for sequence in metadata.sequences
     }
     first = m.tcm.cluster.ring
@@ -361,7 +347,7 @@ def barriers(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[BarrierRow, ...
     )
 
 
-def _barrier(m: TcmCluster, keyspace: str, barrier: Barrier, known: dict[int, int]) -> BarrierRow:
+def _barrier(m: TcmCluster, keyspace: str, barrier: Barrier, known: Several[int]) -> BarrierRow:
     acked = barrier.acked(known)
     missing = (code for code in barrier.replicas if code not in acked)
     return BarrierRow(

@@ -11,7 +11,7 @@ from kit.lessons.stills import still
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.lessons.clusters import cluster_of
-from kit.protocols.tcm.rules.steps import SENTENCES, SHAPES
+from kit.protocols.tcm.rules.steps import SENTENCES, VARIANTS
 from kit.views.question import Question
 
 
@@ -86,7 +86,7 @@ def events(timeline: Timeline) -> Asked:
     if not log:
         raise KitError("predict: no operation comes next here")
     ours = [line for line in log if line.operation == log[0].operation]
-    offered = [SENTENCES[name] for name, _ in SHAPES[m.parameters.shape]]
+    offered = [SENTENCES[name] for name, _ in VARIANTS[m.parameters.variant]]
     texts = tuple(line.text for line in ours)
     question = Question(
         f"The operation: {log[0].operation}. Which of these steps will it commit?",

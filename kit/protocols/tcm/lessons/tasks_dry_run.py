@@ -12,7 +12,7 @@ from kit.lessons.tasks import Case, Marks, Task
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import RingFile, parse_ring
 from kit.protocols.tcm.dry_run.history import outcome, rehearsal_of
-from kit.protocols.tcm.dry_run.plan import model_for
+from kit.protocols.tcm.dry_run.running import model_for
 from kit.protocols.tcm.facts import dry_run as facts_rehearsal
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.quorums import levels

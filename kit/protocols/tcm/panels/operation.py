@@ -10,7 +10,7 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import OperationRow, StreamRow
 from kit.protocols.tcm.panels.steps import draw_steps, steps_lines
 from kit.protocols.tcm.rules.operations import Kind
-from kit.protocols.tcm.rules.steps import COURSES, SHAPES, transitions
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS, VARIANTS, transitions
 from kit.views.diagrams import Transitions, diagram_text, draw
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
@@ -20,10 +20,10 @@ MOST = 40
 
 
 def diagrams() -> Iterator[tuple[str, Transitions]]:
-    """Yield the name and the transition table of every operation's diagram, in both shapes."""
-    for shape in SHAPES:
-        for kind in COURSES:
-            yield f"state-{kind}-{shape}", transitions(kind, shape)
+    """Yield the name and the transition table of every operation's diagram, in both variants."""
+    for variant in VARIANTS:
+        for kind in OPERATION_SPECS:
+            yield f"state-{kind}-{variant}", transitions(kind, variant)
 
 
 def draw_operations(scene: Scene) -> Frag:
@@ -35,15 +35,15 @@ def draw_operations(scene: Scene) -> Frag:
 
 
 def _operation(scene: Scene, one: OperationRow) -> Frag:
-    shape = scene.model.parameters.shape
-    table = transitions(cast(Kind, one.kind), shape)
+    variant = scene.model.parameters.variant
+    table = transitions(cast(Kind, one.kind), variant)
     states = [table[0][0], *(step.name for step in one.steps if step.status == "done")]
     note = " (cancelling)" if one.cancelling else ""
     return h(
         "div",
         h("p", h("b", one.title), note),
         draw(
-            f"state-{one.kind}-{shape}",
+            f"state-{one.kind}-{variant}",
             table,
             at=one.state,
             taken=list(pairwise(states)),
@@ -62,7 +62,7 @@ def operations_text(scene: Scene) -> str:
     for one in facts.operations(scene.model, scene.state):
         parts.append(f"  {one.title}{' (cancelling)' if one.cancelling else ''}")
         parts += steps_lines(scene, one)
-        table = transitions(cast(Kind, one.kind), scene.model.parameters.shape)
+        table = transitions(cast(Kind, one.kind), scene.model.parameters.variant)
         parts += [f"    {line}" for line in diagram_text(table, one.state).splitlines()]
     return "\n".join(parts) or "  no operation is under way"
 

@@ -1,4 +1,4 @@
-"""Macros over ordinary actions: catch up all, run to the barrier."""
+"""The runs of the Player's buttons: catch up all, run to the barrier."""
 
 from __future__ import annotations
 
@@ -6,29 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from kit.engine.model import Model
+from kit.engine.runs import catch_up, suggested
 from kit.views.frame import Macro
-
-MOST = 10_000
-
-
-def catch_up(model: Model[Any, Any], state: Any) -> Iterator[Any]:
-    """Yield every ``apply`` that is possible, until nobody lags who can be reached."""
-    for _ in range(MOST):
-        action = next((one for one in model.actions(state) if model.kind(one) == "apply"), None)
-        if action is None:
-            return
-        yield action
-        state = model.apply(state, action)
 
 
 def to_barrier(model: Model[Any, Any], state: Any) -> Iterator[Any]:
     """Yield what the model suggests until the next thing to do is a commit, or nothing is."""
-    for _ in range(MOST):
-        action = model.suggest(state)
-        if action is None or model.kind(action) in ("commit", "begin"):
-            return
-        yield action
-        state = model.apply(state, action)
+    return suggested(model, state, lambda action: model.kind(action) in ("commit", "begin"))
 
 
 RUNS = (

@@ -8,13 +8,12 @@ Source: CEP-21, "Consistency Guarantees".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from collections.abc import Sequence as Several
 
 from msgspec import Struct
 
 from kit.protocols.tcm.rules.metadata import Metadata, Sequence, Snapshot, node_codes
-from kit.protocols.tcm.rules.steps import COURSES, Switches
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS, Switches
 from kit.ring.placements import Placement
 from kit.ring.ranges import Range
 
@@ -32,11 +31,11 @@ class Barrier(Struct, frozen=True):
     needed: int
     epoch: int
 
-    def acked(self, applied: Mapping[int, int]) -> tuple[int, ...]:
+    def acked(self, applied: Several[int]) -> tuple[int, ...]:
         """The replicas that have applied the epoch; only what is applied counts."""
         return tuple(code for code in self.replicas if applied[code] >= self.epoch)
 
-    def met(self, applied: Mapping[int, int]) -> bool:
+    def met(self, applied: Several[int]) -> bool:
         """Whether enough of them have."""
         return sum(applied[code] >= self.epoch for code in self.replicas) >= self.needed
 
@@ -53,10 +52,10 @@ def barriers(snapshot: Snapshot, sequence: Sequence, switches: Switches) -> tupl
     """
     if sequence.done == 0 or not switches.barrier or "progress-barrier" in switches.off:
         return ()
-    course = COURSES[sequence.plan.operation.kind]
-    if switches.shape == "implementation":
+    spec = OPERATION_SPECS[sequence.plan.operation.kind]
+    if switches.variant == "implementation":
         # Between prepare and start owners are the same; only leave and remove wait there.
-        if sequence.done == 1 and not sequence.undoing and not course.waits_for_prepare:
+        if sequence.done == 1 and not sequence.undoing and not spec.waits_for_prepare:
             return ()
         return _by_datacenter(snapshot, sequence)
     return _by_range(snapshot.metadata, sequence)
@@ -68,7 +67,7 @@ def _gone(metadata: Metadata, sequence: Sequence) -> frozenset[int]:
 
 
 def _by_range(metadata: Metadata, sequence: Sequence) -> tuple[Barrier, ...]:
-    """Shape ``cep``: a majority of the old and new replicas of each locked range."""
+    """Variant ``cep``: a majority of the old and new replicas of each locked range."""
     gone = _gone(metadata, sequence)
     found = []
     for group, moved in enumerate(sequence.plan.movements):
@@ -81,7 +80,7 @@ def _by_range(metadata: Metadata, sequence: Sequence) -> tuple[Barrier, ...]:
 
 
 def _by_datacenter(snapshot: Snapshot, sequence: Sequence) -> tuple[Barrier, ...]:
-    """Shape ``implementation``: a majority, in each datacenter, of today's replicas."""
+    """Variant ``implementation``: a majority, in each datacenter, of today's replicas."""
     metadata = snapshot.metadata
     gone = _gone(metadata, sequence)
     nodes = metadata.ring.nodes

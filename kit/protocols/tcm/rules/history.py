@@ -7,20 +7,22 @@ Source: CEP-21, "Node Level Changes".
 
 from __future__ import annotations
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.protocols.tcm.rules.metadata import (
     Advance,
     Begin,
+    Cancel,
     Event,
     Metadata,
     PlannedStep,
     Sequence,
     Snapshot,
 )
-from kit.protocols.tcm.rules.operations import register, ring_after
+from kit.protocols.tcm.rules.operations import Operation, register, ring_after
 from kit.protocols.tcm.rules.plan import compensation, plan
-from kit.protocols.tcm.rules.steps import Switches
+from kit.protocols.tcm.rules.steps import SENTENCES, Switches
 from kit.ring.applying import apply, settle
 from kit.ring.placements import at_rest
 from kit.ring.replication import Keyspace
@@ -98,3 +100,47 @@ def has_switched(sequence: Sequence) -> bool:
 def finished_step(sequence: Sequence) -> PlannedStep:
     """The step that the sequence did last."""
     return sequence.steps[sequence.done - 1]
+
+
+class Committed(Struct, frozen=True):
+    """What one event did: it committed ``step`` of ``operation``, as ``epoch``.
+
+    ``before`` and ``after`` are the operation under way before and after it: None before it began,
+    and None once it is over. ``step`` is a name of :data:`kit.protocols.tcm.rules.steps.SENTENCES`.
+    """
+
+    epoch: int
+    operation: Operation
+    step: str
+    before: Sequence | None
+    after: Sequence | None
+    cancelled: bool
+    """Whether the operation ended here by being undone."""
+
+    @property
+    def text(self) -> str:
+        """``add write replicas``."""
+        return SENTENCES[self.step]
+
+
+def committed(before: Metadata, event: Event, after: Metadata, switches: Switches) -> Committed:
+    """What an event did, between the metadata of two epochs."""
+    node = node_of(event)
+    former, now = before.sequence(node), after.sequence(node)
+    undone = isinstance(event, Cancel) or (former is not None and bool(former.undoing))
+    if isinstance(event, Begin):
+        operation = event.operation
+        done = now.plan if now else plan(before, operation, switches)
+        step = done.steps[0].name
+    else:
+        assert former is not None, f"{node} has nothing under way"
+        operation = former.plan.operation
+        step = former.next.name
+        if isinstance(event, Cancel):
+            step = finished_step(now).name if now else "cancel"
+    return Committed(after.epoch, operation, step, former, now, undone and now is None)
+
+
+def node_of(event: Event) -> str:
+    """The node whose operation an event belongs to."""
+    return event.operation.node if isinstance(event, Begin) else event.node

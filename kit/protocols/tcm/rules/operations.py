@@ -6,7 +6,6 @@ operators already use, so each is also one line of text: ``join X --tokens 150``
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import Literal
 
@@ -17,16 +16,7 @@ from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node, Ring
 
 Kind = Literal["join", "leave", "move", "replace", "remove", "assassinate"]
-KINDS: tuple[Kind, ...] = ("join", "leave", "move", "replace", "remove", "assassinate")
-LONGEST_LINE = 100_000  # characters of an operation
 MOST_NAMED = 4  # tokens in a title
-TAKES_TOKENS = ("join", "move")
-ALSO = {"bootstrap": "join", "decommission": "leave", "removenode": "remove"}
-"""What the tools of running clusters call the same operations."""
-FORM = (
-    "join NODE --tokens T,… [--dc DC --rack RACK], leave NODE, move NODE --tokens T,…, "
-    "replace OLD NEW [--dc DC --rack RACK], remove NODE or assassinate NODE, each with --force"
-)
 
 
 class Operation(Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,7 +36,7 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def text(self) -> str:
-        """The operation as a line that :func:`parse_operation` reads."""
+        """The operation as a line that :func:`kit.protocols.tcm.words.parse_operation` reads."""
         names = [self.target, self.node] if self.target is not None else [self.node]
         words = [self.kind, *(shlex.quote(name) for name in names)]
         if self.tokens:
@@ -80,86 +70,6 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True):
     def involved(self) -> tuple[str, ...]:
         """The nodes that may take part in no other operation meanwhile."""
         return (self.node,) if self.target is None else (self.node, self.target)
-
-
-def parse_operation(text: str, *, force: bool = False) -> Operation:
-    """An operation from one line, strictly.
-
-    Raises:
-        BadInput: naming the word that is wrong.
-    """
-    if len(text) > LONGEST_LINE:
-        raise BadInput("operation", text, f"a line of at most {LONGEST_LINE} characters")
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise BadInput("operation", text, f"{FORM} ({error})") from None
-    return operation_from(words, force=force)
-
-
-def operation_from(words: list[str], *, force: bool = False) -> Operation:
-    """An operation from words; negative tokens are no options (``--tokens -5,7``).
-
-    Raises:
-        BadInput: naming the word that is wrong.
-    """
-    names, options = _split(words)
-    kind, *nodes = names or [""]
-    kind = ALSO.get(kind, kind)
-    if kind not in KINDS:
-        raise BadInput("operation", " ".join(words), FORM)
-    wanted = 2 if kind == "replace" else 1
-    if len(nodes) != wanted or not all(nodes):
-        how_many = "1 node name" if wanted == 1 else "2 node names"
-        raise BadInput("operation", " ".join(words), f"{kind} with {how_many}: {FORM}")
-    if ("--tokens" in options) != (kind in TAKES_TOKENS):
-        needed = "needs --tokens" if kind in TAKES_TOKENS else "takes no --tokens"
-        raise BadInput("--tokens", options.get("--tokens"), f"{kind} {needed}")
-    for option in ("--dc", "--rack"):
-        if option in options and kind not in ("join", "replace"):
-            raise BadInput(option, options[option], "only with join and replace")
-    return Operation(
-        kind,
-        nodes[-1],
-        _tokens(options["--tokens"]) if "--tokens" in options else (),
-        nodes[0] if kind == "replace" else None,
-        options.get("--dc"),
-        options.get("--rack"),
-        force or "--force" in options,
-    )
-
-
-def _split(words: list[str]) -> tuple[list[str], dict[str, str]]:
-    """The plain words, and the options with their values."""
-    names: list[str] = []
-    options: dict[str, str] = {}
-    rest = iter(words)
-    for word in rest:
-        if not word.startswith("--"):
-            names.append(word)
-            continue
-        option, equals, value = word.partition("=")
-        if option not in ("--tokens", "--dc", "--rack", "--force"):
-            raise BadInput("option", option, "--tokens, --dc, --rack or --force")
-        if option in options:
-            raise BadInput("option", option, "each option once")
-        if option == "--force" and not equals:
-            options[option] = ""
-            continue
-        given = value if equals else next(rest, None)
-        if not given or option == "--force":
-            raise BadInput(option, given, "no value" if option == "--force" else "a value")
-        options[option] = given
-    return names, options
-
-
-def _tokens(text: str) -> tuple[int, ...]:
-    found = []
-    for word in text.split(","):
-        if not re.fullmatch(r"\s*[+-]?[0-9]{1,40}\s*", word, re.ASCII):
-            raise BadInput("--tokens", text, "whole numbers with commas between them")
-        found.append(int(word))
-    return tuple(found)
 
 
 def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], operation: Operation) -> None:

@@ -183,12 +183,12 @@ def conflicts(metadata: Metadata, planned: Plan, switches: Switches) -> tuple[Co
 def _clash(metadata: Metadata, ours: Range, theirs: Range, switches: Switches) -> bool:
     """Ranges clash when they share a token.
 
-    In shape ``implementation`` two ranges that both touch an end of the line clash too: they are
+    In variant ``implementation`` two ranges that both touch an end of the line clash too: they are
     neighbours on the wrapped ring of the published code.
     """
     if ours.overlaps(theirs):
         return True
-    if switches.shape != "implementation":
+    if switches.variant != "implementation":
         return False
     ends = (metadata.ring.space.low, metadata.ring.space.high)
     return all(r.left == ends[0] or r.right == ends[1] for r in (ours, theirs))

@@ -13,7 +13,7 @@ import numpy as np
 
 from kit.protocols.tcm.rules.metadata import Metadata, Plan, PlannedStep, Sequence, Transfer
 from kit.protocols.tcm.rules.operations import Operation, register, ring_after
-from kit.protocols.tcm.rules.steps import COURSES, Part, Switches, step_table, usual_steps
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS, Part, Switches, step_table, usual_steps
 from kit.ring.deltas import Delta, invert, merge
 from kit.ring.movement import Movement, movement
 from kit.ring.natural import replicas
@@ -34,12 +34,12 @@ def plan(metadata: Metadata, operation: Operation, switches: Switches) -> Plan:
         )
         for name, parts in step_table(operation.kind, switches)
     )
-    if switches.shape == "cep":
+    if switches.variant == "cep":
         # An event that would change no row is left out; one is kept, to commit the membership.
         changing = tuple(
             step for step in steps if any(delta != Delta.empty for delta in step.deltas)
         )
-        last = usual_steps(operation.kind, switches.shape)[-1]
+        last = usual_steps(operation.kind, switches.variant)[-1]
         steps = changing or tuple(step for step in steps if step.name == last)
     return Plan(operation, steps, movements, _transfers(metadata, before, movements, operation))
 
@@ -71,7 +71,7 @@ def _transfers(
     metadata: Metadata, before: Ring, movements: tuple[Movement, ...], operation: Operation
 ) -> tuple[Transfer, ...]:
     """Every range that some node must receive, with the replica whose place it takes there."""
-    if not COURSES[operation.kind].streams:
+    if not OPERATION_SPECS[operation.kind].streams:
         return ()
     found = []
     for group, (replication, moved) in enumerate(zip(metadata.groups, movements, strict=True)):

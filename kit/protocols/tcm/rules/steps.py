@@ -2,10 +2,10 @@
 
 A plan has five parts, each a delta of the placements: *split* cuts ranges at new tokens, *add*
 gives write replicas, *switch* changes the read replicas, *drop* takes write replicas away, *merge*
-joins ranges at given-up tokens. A *shape* says which parts share an epoch: in ``cep`` each has its
-own, in ``implementation`` the split belongs to prepare and the merge to finish.
+joins ranges at given-up tokens. A *variant* says which parts share an epoch: in ``cep`` each has
+its own, in ``implementation`` the split belongs to prepare and the merge to finish.
 
-Source: CEP-21, "Bootstrap" and "Decommission"; the second shape is that of the published code.
+Source: CEP-21, "Bootstrap" and "Decommission"; the second variant is that of the published code.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from msgspec import Struct
 from kit.protocols.tcm.rules.operations import Kind
 
 Part = Literal["split", "add", "switch", "drop", "merge"]
-Shape = Literal["cep", "implementation"]
+Variant = Literal["cep", "implementation"]
 PARTS: tuple[Part, ...] = ("split", "add", "switch", "drop", "merge")
-SHAPES: dict[Shape, tuple[tuple[str, tuple[Part, ...]], ...]] = {
+VARIANTS: dict[Variant, tuple[tuple[str, tuple[Part, ...]], ...]] = {
     "cep": (
         ("split", ("split",)),
         ("add-writes", ("add",)),
@@ -36,12 +36,12 @@ SHAPES: dict[Shape, tuple[tuple[str, tuple[Part, ...]], ...]] = {
 }
 
 
-class Course(Struct, frozen=True):
+class OperationSpec(Struct, frozen=True):
     """What sets one kind of operation apart.
 
     ``status`` is the node's state while it is under way, ``done`` afterwards. ``driver`` says who
     carries the steps out: the node itself, or any other (``operator``). ``waits_for_prepare``:
-    in shape ``implementation`` the step after prepare waits for prepare's epoch. ``streams`` is
+    in variant ``implementation`` the step after prepare waits for prepare's epoch. ``streams`` is
     False, and all parts are one event, for the one operation that copies nothing.
     """
 
@@ -52,16 +52,16 @@ class Course(Struct, frozen=True):
     streams: bool = True
 
 
-COURSES: dict[Kind, Course] = {
-    "join": Course("joining", "joined", "node"),
-    "leave": Course("leaving", "left", "node", waits_for_prepare=True),
-    "move": Course("moving", "joined", "node"),
-    "replace": Course("replacing", "joined", "node"),
-    "remove": Course("leaving", "left", "operator", waits_for_prepare=True),
-    "assassinate": Course("leaving", "left", "operator", streams=False),
+OPERATION_SPECS: dict[Kind, OperationSpec] = {
+    "join": OperationSpec("joining", "joined", "node"),
+    "leave": OperationSpec("leaving", "left", "node", waits_for_prepare=True),
+    "move": OperationSpec("moving", "joined", "node"),
+    "replace": OperationSpec("replacing", "joined", "node"),
+    "remove": OperationSpec("leaving", "left", "operator", waits_for_prepare=True),
+    "assassinate": OperationSpec("leaving", "left", "operator", streams=False),
 }
 BEFORE: dict[Kind, str] = {
-    kind: "registered" if kind in ("join", "replace") else "joined" for kind in COURSES
+    kind: "registered" if kind in ("join", "replace") else "joined" for kind in OPERATION_SPECS
 }
 
 SENTENCES: dict[str, str] = {
@@ -82,12 +82,12 @@ SENTENCES: dict[str, str] = {
 
 
 class Switches(Struct, frozen=True):
-    """How the protocol runs: its shape, the safeguards that are off, barriers kept or not.
+    """How the protocol runs: its variant, the safeguards that are off, barriers kept or not.
 
     ``merge`` False leaves the merge of equal neighbours out, which changes no token's replicas.
     """
 
-    shape: Shape = "cep"
+    variant: Variant = "cep"
     off: frozenset[str] = frozenset()
     barrier: bool = True
     merge: bool = True
@@ -103,9 +103,9 @@ def step_table(kind: Kind, switches: Switches) -> tuple[tuple[str, tuple[Part, .
     *write-before-read* the read switch comes before the new writers, without *old-writer-stays*
     the old replica stops writing in the epoch of the read switch.
     """
-    if not COURSES[kind].streams:
+    if not OPERATION_SPECS[kind].streams:
         return ((kind, PARTS),)
-    table = SHAPES[switches.shape]
+    table = VARIANTS[switches.variant]
     if "write-before-read" in switches.off:
         first, second, third, *rest = table
         table = (first, third, second, *rest)
@@ -125,29 +125,29 @@ def _drop_with_switch(parts: tuple[Part, ...]) -> tuple[Part, ...]:
     return tuple(part for part in parts if part != "drop")
 
 
-def usual_steps(kind: Kind, shape: Shape) -> tuple[str, ...]:
+def usual_steps(kind: Kind, variant: Variant) -> tuple[str, ...]:
     """The names of the steps that a plain operation of this kind has, for the diagrams."""
-    if not COURSES[kind].streams:
+    if not OPERATION_SPECS[kind].streams:
         return (kind,)
-    names = tuple(name for name, _ in SHAPES[shape])
-    if shape == "implementation" or kind == "move":
+    names = tuple(name for name, _ in VARIANTS[variant])
+    if variant == "implementation" or kind == "move":
         return names
     empty = {"join": ("merge",), "replace": ("split", "merge")}.get(kind, ("split",))
     return tuple(name for name in names if name not in empty)
 
 
-def transitions(kind: Kind, shape: Shape) -> tuple[tuple[str, str, str], ...]:
+def transitions(kind: Kind, variant: Variant) -> tuple[tuple[str, str, str], ...]:
     """The operation's state diagram as data: (state, event, next state).
 
     States are named by the last committed step; cancelling leads back to the first state, in one
     event before the read switch and in two after it. There is none once writes were dropped.
     """
-    course, names = COURSES[kind], usual_steps(kind, shape)
-    states = (BEFORE[kind], *names[:-1], course.done)
+    spec, names = OPERATION_SPECS[kind], usual_steps(kind, variant)
+    states = (BEFORE[kind], *names[:-1], spec.done)
     found = [(states[i], name, states[i + 1]) for i, name in enumerate(names)]
-    if not course.streams:
+    if not spec.streams:
         return tuple(found)
-    switched = names.index("mid" if shape == "implementation" else "switch-reads")
+    switched = names.index("mid" if variant == "implementation" else "switch-reads")
     found += [(name, "cancel", BEFORE[kind]) for name in names[:switched]]
     back = ("reads back", "cancel-writes", BEFORE[kind])
     found += [(names[switched], "cancel-reads", "reads back"), back]

@@ -108,7 +108,7 @@ class Columns:
             {node.name: (node.dc, node.rack) for node in members},
             {str(number): factors for number, _, factors in self.groups},
             (ring.space.low, ring.space.high),
-            self.model.parameters.shape,
+            self.model.parameters.variant,
         )
 
     # -- one look ---------------------------------------------------------------------------------

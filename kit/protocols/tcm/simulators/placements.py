@@ -21,10 +21,8 @@ from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
 from kit.errors import BadInput
 from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.rules.history import finished_step
-from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Event, Metadata
+from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Event
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import SENTENCES
 from kit.protocols.tcm.simulators.columns import COLUMNS, Columns, Looked
 from kit.protocols.tcm.simulators.drawing import Drawn, Size, checked, draw, size_of
 from kit.protocols.tcm.simulators.driving import Driver
@@ -253,30 +251,19 @@ class _Run:
 
     def _did(self, event: Event) -> bool:
         """An event, when it may happen; then the columns are filled in."""
-        before = self.driver.metadata
         if not self.driver.bring_about(event):
             return False
-        metadata = self.driver.metadata
-        looked = self.columns.looked(self.driver.state.tcm.events)
-        self.turns.append(Turn(metadata.epoch, event_text(before, event, metadata), looked))
+        metadata, events = self.driver.metadata, self.driver.state.tcm.events
+        looked = self.columns.looked(events)
+        done = self.model.tcm.committed(events)
+        text = f"{done.operation.title}: {done.text}"
+        self.turns.append(Turn(metadata.epoch, text, looked))
         self.at_once = max(self.at_once, looked.under_way)
         members = sum(bool(node.tokens) for node in metadata.ring.nodes)
         self.most_nodes = max(self.most_nodes, members)
         if looked.faults:
             self.failed = next((c, w) for c in COLUMNS if (w := looked.fault(c)) is not None)
         return True
-
-
-def event_text(before: Metadata, event: Event, after: Metadata) -> str:
-    """``join X at 150: add write replicas``."""
-    node = event.operation.node if isinstance(event, Begin) else event.node
-    then, now = before.sequence(node), after.sequence(node)
-    if now is not None:
-        return f"{now.plan.operation.title}: {SENTENCES[finished_step(now).name]}"
-    if then is None:
-        return event.operation.title if isinstance(event, Begin) else node
-    name = then.next.name if isinstance(event, Advance) else "cancel"
-    return f"{then.plan.operation.title}: {SENTENCES[name]}"
 
 
 def _text(value: Any) -> str:

@@ -88,7 +88,7 @@ class Plain:
     factors: Mapping[str, Factors]
     low: int
     high: int
-    shape: str = "cep"
+    variant: str = "cep"
     flights: Mapping[str, Flight] = field(default_factory=dict)
     tables: Mapping[str, Rows] = field(default_factory=dict)
 
@@ -124,11 +124,11 @@ class Plain:
         return replace(now, flights=flights).advance(change.node)
 
     def events(self, flight: Flight, kind: str) -> tuple[tuple[str, ...], ...]:
-        """The parts that each event does. In shape ``cep`` an event that changes no row is none."""
+        """The parts that each event does. Variant ``cep`` has no event that changes no row."""
         if kind == "assassinate":
             return (PARTS,)
-        if self.shape != "cep":
-            return EVENTS[self.shape]
+        if self.variant != "cep":
+            return EVENTS[self.variant]
         old, new = self.bounds(flight.before), self.bounds(flight.after)
         moved = [self.moved(flight, k, bound) for k in self.factors for bound in old | new]
         gains, losses = any(gain for gain, _ in moved), any(loss for _, loss in moved)
@@ -191,10 +191,10 @@ def at_rest(
     places: Mapping[str, Place],
     factors: Mapping[str, Factors],
     ends: tuple[int, int],
-    shape: str = "cep",
+    variant: str = "cep",
 ) -> Plain:
     """A cluster in which nothing is under way; ``ends`` are those of the line."""
-    now = Plain(tuple(sorted(line)), dict(places), dict(factors), *ends, shape)
+    now = Plain(tuple(sorted(line)), dict(places), dict(factors), *ends, variant)
     return replace(now, tables=now.settled())
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kit.engine.shrink import Judges, least, shrink
+from kit.engine.shrink import PropertyJudges, least, shrink
 from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.rules.history import node_of
 from kit.protocols.tcm.rules.metadata import Begin, Event
 from kit.protocols.tcm.simulators.columns import Columns
 from kit.protocols.tcm.simulators.driving import Driver
@@ -47,12 +48,7 @@ def smaller(model: TcmCluster, actions: Sequence[Any], column: str) -> tuple[Any
     if len(kept) > MANY:
         return kept
     judged = tuple(p for p in columns.properties() if p.name == column)
-    return shrink(model, kept, column, Judges(judged, (), (), ()))[0]
-
-
-def node_of(event: Event) -> str:
-    """The node whose operation an event belongs to."""
-    return event.operation.node if isinstance(event, Begin) else event.node
+    return shrink(model, kept, column, PropertyJudges(judged, (), (), ()))[0]
 
 
 def _fails(columns: Columns, events: tuple[Event, ...], column: str) -> tuple[Any, ...] | None:

@@ -22,11 +22,12 @@ from kit.protocols.tcm.rules.metadata import (
     locks,
     node_codes,
 )
-from kit.protocols.tcm.rules.operations import Operation, parse_operation, register, validate
+from kit.protocols.tcm.rules.operations import Operation, register, validate
 from kit.protocols.tcm.rules.permit import permit
 from kit.protocols.tcm.rules.plan import plan
-from kit.protocols.tcm.rules.steps import SENTENCES, Shape, Switches
+from kit.protocols.tcm.rules.steps import SENTENCES, Switches, Variant
 from kit.protocols.tcm.rules.streams import sources
+from kit.protocols.tcm.words import parse_operation
 from kit.ring.applying import Spans
 from kit.ring.deltas import Delta
 from kit.ring.natural import quotas
@@ -101,7 +102,7 @@ def history(
     keyspaces: Iterable[Keyspace],
     operations: Iterable[str | Operation] = (),
     *,
-    shape: Shape = "cep",
+    variant: Variant = "cep",
     off: Iterable[str] = (),
     epoch: int = 0,
 ) -> History:
@@ -126,7 +127,7 @@ def history(
     metadata = Metadata(epoch, validated, given)
     if not metadata.groups:
         raise BadInput("keyspaces", [k.name for k in given], "one at least that is replicated")
-    planner = _Planner(metadata, Switches(shape, without))
+    planner = _Planner(metadata, Switches(variant, without))
     for operation in asked:
         planner.run(operation)
     replicated = (k for k in given if not isinstance(k.replication, LocalStrategy))

@@ -59,15 +59,15 @@ def steps(state: list[Any]) -> list[list[Any]]:
     still has the epoch that it saw.
     """
     epoch, seen, done = state
-    found = []
+    reached = []
     for client in range(len(seen)):
         if done[client]:
             continue
         if seen[client] != epoch:
-            found.append([epoch, _put(seen, client, epoch), done])
+            reached.append([epoch, _put(seen, client, epoch), done])
         else:
-            found.append([epoch + 1, seen, _put(done, client, True)])
-    return sorted(found)
+            reached.append([epoch + 1, seen, _put(done, client, True)])
+    return sorted(reached)
 
 
 def _put(items: list[Any], at: int, value: Any) -> list[Any]:

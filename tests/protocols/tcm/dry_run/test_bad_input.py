@@ -132,14 +132,14 @@ def bare() -> RingFile:
         (lambda: kit.rehearse(cluster(), 7), "operations: got 7; allowed: one line or several"),
         (lambda: kit.rehearse(cluster(), [7]), "operations: got 7; allowed: a line of text"),
         (lambda: kit.rehearse(cluster(), "dance n1"), "operation: got 'dance n1'; allowed: join"),
-        (lambda: kit.rehearse(cluster(), LEAVE, shape="odd"), "shape: got 'odd'; allowed:"),
+        (lambda: kit.rehearse(cluster(), LEAVE, variant="odd"), "variant: got 'odd'; allowed:"),
         (lambda: kit.rehearse(cluster(), LEAVE, sizes={"n1": 1}), "nodes: got 'n1'; allowed:"),
         (lambda: kit.rehearse(cluster(), LEAVE, sizes={"10.20.0.2": -1}), "nodes.10.20.0.2: got"),
         (lambda: kit.rehearse(cluster(), LEAVE, sizes="no.json"), "sizes file: got 'no.json'"),
     ],
 )
 def test_what_else_may_be_wrong(call: Callable[[], Any], said: str) -> None:
-    """A ring, keyspace, operation, shape or size that is none is named, with what is allowed."""
+    """A ring, keyspace, operation, variant or size that is none is named, with what is allowed."""
     with pytest.raises(BadInput) as caught:
         call()
     assert str(caught.value).startswith(said), str(caught.value)

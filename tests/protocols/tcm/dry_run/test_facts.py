@@ -14,7 +14,7 @@ from kit.protocols.tcm.dry_run.history import opening_state, outcome, steps
 from kit.protocols.tcm.dry_run.plan import rehearse
 from kit.protocols.tcm.facts import dry_run as facts_rehearsal
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.rules.operations import parse_operation
+from kit.protocols.tcm.words import parse_operation
 from kit.ring.sizes import Stored
 from tests.protocols.tcm.dry_run.samples import JOIN, cluster, hosts, printed, rehearsed
 
@@ -156,14 +156,14 @@ def test_pairs_are_what_plan_refuses_beside_the_first() -> None:
     assert {pair.refusal is None for pair in pairs} == {True, False}
 
 
-@pytest.mark.parametrize("shape", ["cep", "implementation"])
-def test_operations_stand_as_they_do(shape: str) -> None:
+@pytest.mark.parametrize("variant", ["cep", "implementation"])
+def test_operations_stand_as_they_do(variant: str) -> None:
     """First both that may begin are under way, the third waits and says for whom; in the end all
     are done.
     """
     given = cluster()
     timeline = rehearsed(
-        given, "decommission 10.20.0.2", JOIN, "decommission 10.20.0.4", shape=shape
+        given, "decommission 10.20.0.2", JOIN, "decommission 10.20.0.4", variant=variant
     )
     m: Any = timeline.model
     first, second, third = facts_rehearsal.planned(m, timeline.state)

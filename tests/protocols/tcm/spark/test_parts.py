@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from kit.errors import BadInput, Refused
 from kit.protocols.tcm.rules.history import enact, initial
 from kit.protocols.tcm.rules.metadata import Advance, Begin
-from kit.protocols.tcm.rules.operations import Operation, parse_operation
+from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.steps import Switches
 from kit.protocols.tcm.spark.histories import History, history, sample
 from kit.protocols.tcm.spark.parts import cut_at, cut_evenly
 from kit.protocols.tcm.spark.pipelines import Plain
+from kit.protocols.tcm.words import parse_operation
 from kit.ring.replication import Keyspace, Replication
 from kit.ring.tokens import MURMUR3
 from kit.ring.topology import Ring

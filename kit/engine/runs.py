@@ -1,0 +1,38 @@
+"""Runs: ordinary actions in a row, as one button or one line of a scenario file does them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kit.engine.model import Model
+
+MOST_ACTIONS = 10_000
+
+
+def every(model: Model[Any, Any], state: Any, kind: str) -> Iterator[Any]:
+    """Yield the first enabled action of a kind, again and again, until none is enabled."""
+    for _ in range(MOST_ACTIONS):
+        enabled = (action for action in model.actions(state) if model.kind(action) == kind)
+        action = next(enabled, None)
+        if action is None:
+            return
+        yield action
+        state = model.apply(state, action)
+
+
+def catch_up(model: Model[Any, Any], state: Any) -> Iterator[Any]:
+    """Every node that can be reached applies all that it lacks."""
+    return every(model, state, "apply")
+
+
+def suggested(
+    model: Model[Any, Any], state: Any, stop: Callable[[Any], bool] = lambda action: False
+) -> Iterator[Any]:
+    """Yield what the model suggests until it suggests nothing, or what ``stop`` holds back."""
+    for _ in range(MOST_ACTIONS):
+        action = model.suggest(state)
+        if action is None or stop(action):
+            return
+        yield action
+        state = model.apply(state, action)

@@ -1,0 +1,130 @@
+"""The schedule that drives a cluster forward: follow, stream, commit, begin.
+
+Every function is pure: it takes the model and a state, and gives ordinary actions of the model.
+Whoever plays them decides how far to go: the Player takes one suggestion after the other, a dry
+run the whole cluster at once, a simulation only the nodes that a commit waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from kit.engine.log import Apply
+from kit.protocols.tcm.model import Restart, Stream
+from kit.protocols.tcm.rules.metadata import Advance, Begin
+from kit.protocols.tcm.rules.streams import awaits_streams, pending, tasks
+
+if TYPE_CHECKING:
+    from kit.protocols.tcm.cluster import TcmCluster
+
+# -- all of a kind at once ------------------------------------------------------------------------
+
+
+def follow(m: TcmCluster, s: Any, names: Iterable[str] | None = None) -> Iterator[Any]:
+    """Each of these nodes applies all that it lacks. None: all that are up and have a part."""
+    if names is None:
+        names = (name for name in m.tcm.present(s.tcm) if name not in s.tcm.down)
+    chosen = set(names)
+    for name, learned, held in zip(m.names, s.log.learned, s.log.held, strict=True):
+        if name in chosen:
+            lacking = len(s.log.entries) - learned - (held >> learned).bit_count()
+            yield from (m.wrap["log"](Apply(name)) for _ in range(lacking))
+
+
+def stream(m: TcmCluster, s: Any, node: str | None = None) -> Iterator[Any]:
+    """Every streaming task that is still to be done (of one operation), permitted now or not."""
+    for sequence in m.tcm.sequences(s.tcm):
+        if node in (None, sequence.node) and awaits_streams(sequence):
+            todo = tasks(sequence)
+            for i in pending(sequence, m.tcm.streamed(s.tcm, sequence.node)):
+                yield m.wrap["tcm"](m.tcm.stream_of(sequence, todo[i]))
+
+
+def commit(m: TcmCluster, s: Any, node: str | None = None) -> Iterator[Any]:
+    """The next step of every operation under way (or of one), permitted now or not."""
+    for sequence in m.tcm.sequences(s.tcm):
+        if node in (None, sequence.node):
+            yield m.wrap["tcm"](Advance(sequence.node))
+
+
+def begin(m: TcmCluster, s: Any) -> Iterator[Any]:
+    """Every operation on the list that has not begun yet, permitted now or not."""
+    begun = {event.operation for event in s.tcm.events if isinstance(event, Begin)}
+    listed = m.parameters.operations or (m.tcm.cluster.operations[0].text,)
+    for operation in m.tcm.cluster.operations:
+        if operation not in begun and operation.text in listed:
+            yield m.wrap["tcm"](Begin(operation))
+
+
+# -- one action -----------------------------------------------------------------------------------
+
+
+def suggestion(m: TcmCluster, s: Any) -> Any | None:
+    """Bring everybody up to date, restart, stream, commit; then begin what is next on the list.
+
+    Of several operations under way the one goes on that has waited longest. None: nothing is left.
+    """
+    for part, kind in (("log", Apply), ("tcm", Restart), ("tcm", Stream)):
+        action = next(_enabled(m, s, part, kind), None)
+        if action is not None:
+            return action
+    epochs = {sequence.node: sequence.epoch for sequence in m.tcm.sequences(s.tcm)}
+    commits = _enabled(m, s, "tcm", Advance)
+    first = min(commits, key=lambda action: epochs[action.action.node], default=None)
+    if first is not None:
+        return first
+    wanted = set(begin(m, s))
+    return next((action for action in _enabled(m, s, "tcm", Begin) if action in wanted), None)
+
+
+def _enabled(m: TcmCluster, s: Any, part: str, kind: type[Any]) -> Iterator[Any]:
+    """The enabled actions of one type, in the model's order."""
+    inner = next(rule for rule in m.parts[part].rules if rule.action is kind)
+    for own in inner.candidates(getattr(s, part)):
+        action = m.wrap[part](own)
+        rule = m.rule_of(action)
+        if rule is not None and rule.condition(s, action) is None:
+            yield action
+
+
+# -- what a commit waits for ----------------------------------------------------------------------
+
+
+def bring_about(m: TcmCluster, s: Any, event: Any) -> Iterator[Any]:
+    """Yield what leads to the commit of an event, and the commit itself, last, if it may happen.
+
+    A step of an operation comes after its streaming; whoever is waited for comes back and follows.
+    """
+    action = m.wrap["tcm"](event)
+    if not isinstance(event, Advance):
+        if m.refusal(s, action) is None:
+            yield action
+        return
+    for wanted in (*stream(m, s, event.node), action):
+        for done in _once_ready(m, s, wanted):
+            yield done
+            s = m.apply(s, done)
+
+
+def _once_ready(m: TcmCluster, s: Any, action: Any) -> Iterator[Any]:
+    """The action, after those who are missing have come back and followed; nothing when in vain."""
+    while (refusal := m.refusal(s, action)) is not None:
+        moved = False
+        for name in refusal.missing:
+            for done in _return(m, s, name):
+                yield done
+                s, moved = m.apply(s, done), True
+        if not moved:
+            return
+    yield action
+
+
+def _return(m: TcmCluster, s: Any, name: str) -> Iterator[Any]:
+    """A node comes back, if it may, and applies all that it lacks."""
+    restart = m.wrap["tcm"](Restart(name))
+    if name in s.tcm.down:
+        if m.refusal(s, restart) is not None:
+            return
+        yield restart
+    yield from follow(m, s, (name,))

@@ -1,0 +1,148 @@
+"""The edge: words that a person typed become an operation here, once.
+
+Rules and models get the struct; nobody behind this looks a word up again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from typing import Any, get_args
+
+from kit.errors import BadInput
+from kit.protocols.tcm.rules.operations import Kind, Operation
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+LONGEST_LINE = 100_000  # characters of an operation
+TAKES_TOKENS = ("join", "move")
+TAKES_PLACE = ("join", "replace")
+ALSO: dict[str, Kind] = {"bootstrap": "join", "decommission": "leave", "removenode": "remove"}
+"""What the tools of running clusters call the same operations."""
+FORM = (
+    "join NODE --tokens T,… [--dc DC --rack RACK], leave NODE, move NODE --tokens T,…, "
+    "replace OLD NEW [--dc DC --rack RACK], remove NODE or assassinate NODE, each with --force"
+)
+
+
+class Once(argparse.Action):
+    """An option that may be given once, with a value that is not empty (or a flag)."""
+
+    def __call__(
+        self, parser: Any, namespace: Any, values: Any, option_string: str | None = None
+    ) -> None:
+        """Keep the value.
+
+        Raises:
+            BadInput: when it is empty, or the option was given before.
+        """
+        if values == "":
+            raise BadInput(str(option_string), values, "a value")
+        if getattr(namespace, self.dest) is not None:
+            raise BadInput("option", option_string, "each option once")
+        setattr(namespace, self.dest, True if self.nargs == 0 else values)
+
+
+class Each(argparse.Action):
+    """An option that may be given several times, with values that are not empty."""
+
+    def __call__(
+        self, parser: Any, namespace: Any, values: Any, option_string: str | None = None
+    ) -> None:
+        """Keep one more value.
+
+        Raises:
+            BadInput: when it is empty.
+        """
+        if not values:
+            raise BadInput(str(option_string), values, "a value")
+        setattr(namespace, self.dest, [*getattr(namespace, self.dest), values])
+
+
+class OperationWords(argparse.ArgumentParser):
+    """Reads plain words and the options of an operation, in any order."""
+
+    def __init__(self) -> None:
+        super().__init__(add_help=False, allow_abbrev=False, exit_on_error=False)
+        # Whatever has one dash is a value or a name: `--tokens -5,7`.
+        self._negative_number_matcher = re.compile(r"-(?!-)")
+        self.add_argument("words", nargs="*")
+        for option in ("--tokens", "--dc", "--rack"):
+            self.add_argument(option, action=Once)
+        self.add_argument("--force", action=Once, nargs=0)
+
+    def read(self, argv: list[str]) -> argparse.Namespace:
+        """The words and options of a line.
+
+        Raises:
+            BadInput: naming the option that is unknown, given twice, or has a wrong value.
+        """
+        known = [option for action in self._actions for option in action.option_strings]
+        allowed = " or ".join((", ".join(known[:-1]), known[-1]))
+        if "--" in argv:
+            raise BadInput("option", "--", allowed)
+        try:
+            given, unknown = self.parse_known_intermixed_args(argv)
+        except argparse.ArgumentError as error:
+            option = str(error.argument_name).split("/", maxsplit=1)[0]
+            value = next((w.partition("=")[2] for w in argv if w.startswith(f"{option}=")), None)
+            wanted = "a value" if value is None else "no value"
+            raise BadInput(option, value, wanted) from None
+        if unknown:
+            raise BadInput("option", unknown[0].partition("=")[0], allowed)
+        return given
+
+
+def parse_operation(text: str, *, force: bool = False) -> Operation:
+    """An operation from one line, strictly.
+
+    Raises:
+        BadInput: naming the word that is wrong.
+    """
+    if len(text) > LONGEST_LINE:
+        raise BadInput("operation", text, f"a line of at most {LONGEST_LINE} characters")
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise BadInput("operation", text, f"{FORM} ({error})") from None
+    given = OperationWords().read(words)
+    return operation_of(given.words, given, force=force)
+
+
+def operation_of(words: list[str], given: argparse.Namespace, *, force: bool = False) -> Operation:
+    """The operation that plain words and the options read beside them stand for.
+
+    Raises:
+        BadInput: naming the word that is wrong.
+    """
+    first, *nodes = words or [""]
+    kind = next((kind for kind in KINDS if kind == ALSO.get(first, first)), None)
+    line = " ".join(words)
+    if kind is None:
+        raise BadInput("operation", line, FORM)
+    wanted = 2 if kind == "replace" else 1
+    if len(nodes) != wanted or not all(nodes):
+        how_many = "1 node name" if wanted == 1 else "2 node names"
+        raise BadInput("operation", line, f"{kind} with {how_many}: {FORM}")
+    if (given.tokens is not None) != (kind in TAKES_TOKENS):
+        needed = "needs --tokens" if kind in TAKES_TOKENS else "takes no --tokens"
+        raise BadInput("--tokens", given.tokens, f"{kind} {needed}")
+    for option, value in (("--dc", given.dc), ("--rack", given.rack)):
+        if value is not None and kind not in TAKES_PLACE:
+            raise BadInput(option, value, "only with join and replace")
+    return Operation(
+        kind,
+        nodes[-1],
+        () if given.tokens is None else _tokens(given.tokens),
+        nodes[0] if kind == "replace" else None,
+        given.dc,
+        given.rack,
+        force or bool(given.force),
+    )
+
+
+def _tokens(text: str) -> tuple[int, ...]:
+    words = text.split(",")
+    if not all(re.fullmatch(r"\s*[+-]?[0-9]{1,40}\s*", word, re.ASCII) for word in words):
+        raise BadInput("--tokens", text, "whole numbers with commas between them")
+    return tuple(map(int, words))

@@ -1,0 +1,59 @@
+"""Three protocols' histories, searched whole: safe with all their rules, unsafe without any one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kit.engine.check import check
+from kit.protocols.storage.rules.history import RangeHistory
+from tests.protocols.storage.toys import drains, epochs, stages, toy, versions
+
+Toy = Callable[..., RangeHistory]
+SAFE = {epochs: (1043, 18), versions: (7492, 39), drains: (371, 17), stages: (5336, 36)}
+NEEDED = [
+    (epochs, "MajorityKnows", 10),
+    (epochs, "union", 12),
+    (versions, "AllKnow", 11),
+    (versions, "fence", 17),
+    (versions, "joint", 15),
+    (drains, "AllKnow", 10),
+    (drains, "NothingBelow", 13),
+    (stages, "AllKnow", 13),
+    (stages, "one-stage-apart", 17),
+    (stages, "quorum-plus-pending", 15),
+]
+DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
+
+
+@pytest.mark.parametrize("move", SAFE, ids=lambda move: move.__name__)
+def test_with_its_rules_no_write_is_lost(move: Toy) -> None:
+    """The search is complete, rollbacks and new attempts included, and finds nothing."""
+    found = check(toy(move()))
+    assert found.violation is None
+    assert found.complete
+    assert (found.states, found.depth) == SAFE[move]
+
+
+@pytest.mark.parametrize(("move", "rule", "steps"), NEEDED)
+def test_without_one_rule_a_write_is_lost(move: Toy, rule: str, steps: int) -> None:
+    """Each condition and each of the two rules is needed: a search finds the lost write."""
+    model = toy(move(rule))
+    found = check(model, (), monitors=model.monitors)
+    assert found.violation is not None
+    assert (found.violation.property, len(found.violation.actions)) == ("visible", steps)
+    assert "which had succeeded" in found.violation.witness
+
+
+def test_a_rollback_waits_for_its_session() -> None:
+    """A copy that arrives after the rollback, and after the cleanup, brings deleted data back."""
+    options = {"cleaning": True, "collecting": True}
+    model = toy(versions(), DELETED, **options)
+    kept = check(model, (), monitors=model.monitors)
+    assert kept.violation is None
+    assert (kept.states, kept.complete) == (28650, True)
+    model = toy(versions("SessionClosed"), DELETED, **options)
+    broken = check(model, (), monitors=model.monitors)
+    assert broken.violation is not None
+    assert broken.violation.property == "no-resurrection"

@@ -1,0 +1,101 @@
+"""Ways through a history: what an epoch index means, and what drops out when the lag is bounded."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from kit.errors import BadInput
+from kit.protocols.storage.actions import COPIED, NOT_COPIED, Commit, Learn, StorageState
+from kit.protocols.storage.rules.admission import admits
+from kit.protocols.storage.rules.conditions import (
+    AllKnow,
+    MajorityKnows,
+    NothingBelow,
+    SessionClosed,
+)
+from kit.protocols.storage.rules.requests import DONE, OPEN, Request
+from kit.protocols.storage.rules.trails import trails
+from kit.protocols.storage.rules.view import View
+from tests.protocols.storage.toys import BOTH, A, X, epochs, toy, versions
+
+
+def test_a_tree_has_a_trail_for_each_node() -> None:
+    """Its trails begin at the start, and an epoch index counts the events so far."""
+    ways = trails(epochs())
+    assert [way.nodes for way in ways] == [(0,), (0, 1), (0, 1, 2), (0, 1, 2, 3)]
+    assert [view.last_modified for view in ways[-1].views] == [0, 1, 2, 3]
+    assert {way.first for way in ways} == {1}
+
+
+def test_a_history_that_leads_back_needs_a_bounded_lag() -> None:
+    """Else there is a way for each number of attempts; the error says what to bound."""
+    with pytest.raises(BadInput, match="a smaller lag"):
+        trails(replace(versions(), lag=None))
+    assert all(len(way.nodes) <= 5 for way in trails(versions()))
+
+
+def test_the_oldest_epoch_drops_out() -> None:
+    """At a commit all indices go down by one; whoever knows the oldest epoch keeps it waiting."""
+    model = toy(replace(epochs(), lag=1))
+    s = model.act(model.start(), Commit("add"))
+    waits = model.refusal(s, Commit("switch"))
+    assert waits is not None
+    s = model.act(model.act(s, Learn("A")), Learn("X"))
+    s = replace(s, copies=(COPIED,))
+    assert s.known[:2] == (1, 1)
+    s = model.act(s, Commit("switch"))
+    assert s.known == (0, 0, 0, 0)
+    assert [model.epoch(s, i) for i in range(len(model.views(s)))] == [2, 3]
+
+
+def test_nobody_may_be_further_behind_than_the_lag() -> None:
+    """The bound is an assumption: what would break it waits, and says for whom."""
+    moves = epochs("MajorityKnows")
+    model = toy(replace(moves, lag=1))
+    s = replace(model.act(model.start(), Commit("add")), copies=(COPIED,))
+    waits = model.refusal(s, Commit("switch"))
+    assert waits is not None
+    assert waits.reason == "nobody may be more than 1 epochs behind"
+    assert waits.missing == ("A", "X")
+
+
+def facts(known: tuple[int, ...], *requests: Request, copies: tuple[int, ...] = ()) -> StorageState:
+    """A state in which A, X and one coordinator know these epochs."""
+    return StorageState(0, known, (0, 0), copies, requests)
+
+
+def test_conditions_look_at_one_epoch_each() -> None:
+    """The newest, or one that is so many epochs older."""
+    lagging = facts((2, 1, 0))
+    assert not MajorityKnows(BOTH, 2).holds(lagging, 2)
+    assert MajorityKnows(BOTH, 2).missing(lagging, 2) == (1,)
+    assert MajorityKnows(BOTH, 1).holds(lagging, 2)
+    assert MajorityKnows(BOTH, 2, age=1).holds(lagging, 2)
+    assert AllKnow(A).holds(lagging, 2)
+    assert not AllKnow(BOTH).holds(lagging, 2)
+    assert not AllKnow(A).holds(facts((2, 1, 0), Request(OPEN, 1, 1)), 2)
+
+
+def test_a_request_is_over_when_no_message_is_left() -> None:
+    """One that its client has an answer of may still have messages on their way."""
+    assert not NothingBelow().holds(facts((2, 2, 0), Request(OPEN, 1, 2)), 2)
+    assert not NothingBelow().holds(facts((2, 2, 0), Request(DONE, 1, 0, X)), 2)
+    assert NothingBelow().holds(facts((2, 2, 0), Request(DONE, 1, 0, 0)), 2)
+    assert NothingBelow(age=1).holds(facts((2, 2, 0), Request(OPEN, 1, 2)), 2)
+
+
+def test_a_session_is_closed_when_no_copy_is_on_its_way() -> None:
+    """Copies that have not begun, or have arrived, keep nobody waiting."""
+    assert SessionClosed().holds(facts((0, 0, 0), copies=(NOT_COPIED, COPIED)), 0)
+    assert not SessionClosed().holds(facts((0, 0, 0), copies=(0,)), 0)
+
+
+def test_who_admits_what() -> None:
+    """A fence bars what is older than it; stages admit their neighbours; else all is admitted."""
+    views = tuple(View(A, A, A, A, fence=fence) for fence in (None, 0, 1))
+    assert [admits("fence", views, 1, message) for message in (0, 1, 2)] == [False, True, True]
+    assert [admits("fence", views, 2, message) for message in (0, 1, 2)] == [False, True, True]
+    assert admits("fence", views, 0, 0)
+    assert [admits("one-stage-apart", views, 2, m) for m in (0, 1, 2)] == [False, True, True]
+    assert admits("all", views, 2, 0)
