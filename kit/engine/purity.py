@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.model import Model, Monitor, Rule, content
-from kit.errors import BadInput, KitError, Refusal
+from kit.errors import BadInput, KitError, Refusal, one_line
 
 _KIT = str(Path(__file__).parent.parent)
 _LASTING = "values that never change: numbers, text, tuples, frozen structs"
@@ -266,6 +266,11 @@ def _code(function: Any) -> CodeType | None:
         else:
             code = getattr(function, "__code__", None)
             return code if isinstance(code, CodeType) else None
+
+
+def told(error: Exception) -> str:
+    """An error of a model's own code in one line: what it is, and the line that raised it."""
+    return one_line(f"{_raised(error)}: {type(error).__name__}: {error}")
 
 
 def _raised(error: Exception) -> str:
