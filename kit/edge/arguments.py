@@ -6,6 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, wraps
+from itertools import islice
 from operator import index
 from pathlib import Path
 from types import FunctionType, NoneType, UnionType
@@ -15,6 +16,7 @@ from kit.errors import BadInput, BadType
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 MOST = 2**62
 LONGEST_NAME = 200  # characters
 WORDS: dict[Any, str] = {
@@ -64,6 +66,18 @@ def text(field: str, value: object, longest: int = LONGEST_NAME) -> str:
     if len(value) > longest or not value.isprintable():
         raise BadInput(field, value, allowed)
     return value
+
+
+def finite(field: str, values: Iterable[T], most: int) -> tuple[T, ...]:
+    """All that something yields, of which there are at most so many.
+
+    Raises:
+        BadInput: for more; what never ends is more.
+    """
+    found = tuple(islice(values, most + 1))
+    if len(found) > most:
+        raise BadInput(field, f"more than {most}", f"at most {most}")
+    return found
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:

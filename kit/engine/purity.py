@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.model import Model, Monitor, Rule, content
-from kit.errors import BadInput, KitError, Refusal
+from kit.errors import BadInput, KitError, Refusal, one_line
 
 _KIT = str(Path(__file__).parent.parent)
 _LASTING = "values that never change: numbers, text, tuples, frozen structs"
@@ -200,10 +200,10 @@ def blaming(model: Model[Any, Any]) -> Iterator[None]:
     try:
         yield
     except (TypeError, AttributeError) as error:
-        found = blame(model, (), [], error)
-        if found is None:
+        impure = blame(model, (), [], error)
+        if impure is None:
             raise
-        raise found from None
+        raise impure from None
 
 
 def _check_memory(model: Model[Any, Any], monitor: Monitor, state: Any, memory: Any) -> None:
@@ -243,15 +243,15 @@ def _numbers(value: Any) -> Iterator[int | float]:
     """Every number in a value."""
     todo = [value]
     while todo:
-        one = todo.pop()
-        if isinstance(one, int | float):
-            yield one
-        elif isinstance(one, Struct):
-            todo += [getattr(one, name) for name in one.__struct_fields__]
-        elif isinstance(one, tuple | list | frozenset):
-            todo += one
-        elif isinstance(one, dict):
-            todo += [*one, *one.values()]
+        item = todo.pop()
+        if isinstance(item, int | float):
+            yield item
+        elif isinstance(item, Struct):
+            todo += [getattr(item, name) for name in item.__struct_fields__]
+        elif isinstance(item, tuple | list | frozenset):
+            todo += item
+        elif isinstance(item, dict):
+            todo += [*item, *item.values()]
 
 
 def _code(function: Any) -> CodeType | None:
@@ -266,6 +266,11 @@ def _code(function: Any) -> CodeType | None:
         else:
             code = getattr(function, "__code__", None)
             return code if isinstance(code, CodeType) else None
+
+
+def told(error: Exception) -> str:
+    """An error of a model's own code in one line: what it is, and the line that raised it."""
+    return one_line(f"{_raised(error)}: {type(error).__name__}: {error}")
 
 
 def _raised(error: Exception) -> str:

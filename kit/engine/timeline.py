@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from kit import __version__
-from kit.edge.arguments import checked, whole_number
+from kit.edge.arguments import checked, finite, whole_number
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Verdict, fingerprint, verdicts
 from kit.engine.purity import blaming, check_seen, is_own
@@ -72,7 +72,7 @@ class Timeline:
         self.children: list[list[int]] = [[]]
         self.at = 0
         self.tip = 0
-        self._script = tuple(script)
+        self._script = finite("script", script, LONGEST_RUN)
         self._places = [_Place(0, 0, 0)]
         self._memories = [tuple(monitor.begin() for monitor in model.monitors)]
         self._line = [0]

@@ -10,11 +10,12 @@ from typing import Any
 import ipywidgets
 import msgspec
 
-from kit.edge.arguments import checked
+from kit.edge.arguments import checked, finite
 from kit.engine import trace as traces
 from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
-from kit.engine.timeline import Moment, Timeline
+from kit.engine.purity import told
+from kit.engine.timeline import LONGEST_RUN, Moment, Timeline
 from kit.errors import BadInput, KitError, Refusal, Refused
 from kit.views.export import LIMIT, Exported, export_html
 from kit.views.frame import frame_text, mark, narration, refusal_text
@@ -122,7 +123,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         Raises:
             Refused: when one of the actions is not enabled.
         """
-        return self._change(lambda: self._along(tuple(actions)))
+        return self._change(lambda: self._along(finite("actions", actions, LONGEST_RUN)))
 
     @checked
     def search(
@@ -226,7 +227,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             if verb == "macro":
                 return self._change(lambda: self._run(rest), message.have)
             raise BadInput("control", message.control, "a control of the player")
-        except KitError:
+        except Exception:
             timeline.at, timeline.tip = former
             raise
 
@@ -244,6 +245,8 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
                 self._sync(message)
         except KitError as error:
             self._tell(self.rendered.refused(str(error)))
+        except Exception as error:  # of the model's own code: shown where the button was pressed
+            self._tell(self.rendered.refused(told(error)))
 
     def _look(self, message: Look) -> None:
         there = message.position

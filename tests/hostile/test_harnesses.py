@@ -10,7 +10,7 @@ from tests.hostile import actions, calls, commands, files, students
 from tests.hostile.judging import Harness, violations
 
 HARNESSES = (
-    Harness("command lines", commands.command_line, 60, 12_000),
+    Harness("command lines", commands.command_line, 40, 12_000),
     Harness("ring files", files.ring_file, 200, 14_000),
     Harness("outputs of tools", files.tool_output, 200, 14_000),
     Harness("keyspaces", files.keyspace, 300, 6_000),
@@ -18,11 +18,11 @@ HARNESSES = (
     Harness("traces", files.trace_file, 100, 8_000),
     Harness("scenario files", files.scenario_file, 40, 4_000),
     Harness("names of files", files.file_name, 100, 2_000),
-    Harness("calls", calls.any_call, 150, 14_000),
-    Harness("methods", calls.any_method, 40, 3_000),
+    Harness("calls", calls.any_call, 60, 14_000),
+    Harness("methods", calls.any_method, 20, 3_000),
     Harness("actions", actions.random_action, 60, 10_000),
     Harness("plain actions", actions.plain_action, 100, 4_000),
-    Harness("students' models", students.student_model, 80, 3_000),
+    Harness("students' models", students.student_model, 40, 3_000),
 )
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from kit.protocols.storage.facts import solo as facts_solo
 from kit.protocols.storage.facts.steps import (
     Applied,
-    Committed,
     Completed,
     Copied,
     Delivered,
     DiskEvent,
+    EpochCommitted,
     Happened,
     Sent,
     happened,
@@ -53,7 +53,7 @@ def line(event: Happened) -> str:
             return _met(event)
         case Completed():
             return _completed(event)
-        case Committed():
+        case EpochCommitted():
             return f"epoch {event.epoch} is committed: {event.title}"
         case Applied():
             return f"{event.node} applies {event.epoch}"

@@ -1,0 +1,101 @@
+"""Importers take ten times as long for ten times as much, not a hundred times.
+
+No clock: the calls of Python functions and the steps of generators are counted.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.errors import BadInput
+from kit.operators.importers.dumps import parse_csv_rows, parse_json_rows, rows_listing
+from kit.operators.importers.opening import import_texts
+from kit.operators.importers.ringfile import MOST_KEYSPACES, parse_ring
+from kit.protocols.tcm.rules.operations import parse_operation
+from tests.commands.calling import ring_of
+from tests.operators.printing import Host, host_id, ring_text, status_text
+
+
+def hosts(count: int) -> list[Host]:
+    """Nodes with a datacenter each: what looked for its like among all others was quadratic."""
+    return [
+        Host(f"10.{at >> 16}.{at >> 8 & 255}.{at & 255}", (at,), f"dc{at}", host_id=host_id(at))
+        for at in range(count)
+    ]
+
+
+def tokens_row(count: int) -> str:
+    """One row of a dump with so many tokens."""
+    row = {"peer": "10.0.0.1", "data_center": "dc1", "rack": "r1", "tokens": list(range(count))}
+    return json.dumps(row)
+
+
+FORMS: dict[str, tuple[Callable[[int], Any], Callable[[Any], Any]]] = {
+    "ring": (lambda n: [("r", ring_text(hosts(n)))], import_texts),
+    "status": (
+        lambda n: [("r", ring_text(hosts(n))), ("s", status_text(hosts(n)))],
+        import_texts,
+    ),
+    "tokens of a row": (
+        lambda n: tokens_row(10 * n),
+        lambda text: rows_listing(parse_json_rows(text, "d"), "d"),
+    ),
+    "ring file": (
+        lambda n: json.dumps(ring_of([{"name": f"n{at}", "tokens": [at]} for at in range(n)])),
+        parse_ring,
+    ),
+    "empty lines": (
+        lambda n: "peer,rack\n" + "\n" * 10 * n,
+        lambda text: parse_csv_rows(text, "c"),
+    ),
+}
+
+
+def counted(call: Callable[[], Any]) -> int:
+    """How many lines of Python a call runs."""
+    lines = 0
+
+    def trace(_frame: Any, event: str, _: Any) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return trace
+
+    former = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(former)
+    return lines
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_ten_times_as_much_is_about_ten_times_the_work(name: str) -> None:
+    """No step of a reader goes through all that was read before."""
+    written, read = FORMS[name]
+    read(written(10))
+    few, many = written(40), written(400)
+    assert counted(lambda: read(many)) <= 12 * counted(lambda: read(few))
+
+
+def test_limits_are_said() -> None:
+    """Too many keyspaces and too long an operation are refused by what is allowed."""
+    many = {f"ks{at}": {"class": "LocalStrategy"} for at in range(MOST_KEYSPACES + 1)}
+    with pytest.raises(BadInput, match=f"at most {MOST_KEYSPACES}"):
+        parse_ring(json.dumps(ring_of(keyspaces=many)))
+    with pytest.raises(BadInput, match="a line of at most 100000 characters"):
+        parse_operation("join " + "x" * 4_000_000)
+
+
+def test_a_row_of_many_tokens_twice(tmp_path: Path) -> None:
+    """A token that a node has twice is found among 100,000 without comparing all with all."""
+    row = json.loads(tokens_row(100_000))
+    row["tokens"][-1] = 7
+    with pytest.raises(BadInput, match="each token once"):
+        rows_listing(parse_json_rows(json.dumps(row), "d"), "d")
