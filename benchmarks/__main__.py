@@ -9,9 +9,10 @@ from __future__ import annotations
 import importlib
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.figures import HEAD, Figure
+from benchmarks.figures import HEAD, Figure, unmeasured
 
 ORDER = ("placements", "player", "search", "timeline", "imports")
 BEHIND_THE_SCENES = {
@@ -30,17 +31,23 @@ def chosen(names: list[str]) -> list[str]:
     return names or every
 
 
-def run(name: str) -> list[Figure]:
-    """The rows of one benchmark, each printed as soon as it is there."""
+def run(name: str) -> Iterator[Figure]:
+    """The rows of one benchmark, each printed as soon as it is there.
+
+    Where a package is missing that it compares with, there is a row that names it.
+    """
     began = time.perf_counter()
     print(f"--- {name}", flush=True)
-    module = importlib.import_module(f"benchmarks.{name}")
-    found: list[Figure] = []
-    for figure in module.figures():
+    try:
+        module = importlib.import_module(f"benchmarks.{name}")
+    except ModuleNotFoundError as lack:
+        figures = iter([unmeasured(name, f"no package {lack.name} here")])
+    else:
+        figures = module.figures()
+    for figure in figures:
         print(figure.row, flush=True)
-        found.append(figure)
+        yield figure
     print(f"    ({time.perf_counter() - began:.0f} s)", flush=True)
-    return found
 
 
 def main() -> int:
@@ -48,7 +55,7 @@ def main() -> int:
     began, rows, failed = time.perf_counter(), list[Figure](), list[str]()
     for name in chosen(sys.argv[1:]):
         try:
-            rows += run(name)
+            rows.extend(run(name))  # what it gave before it failed stays
         except Exception as error:  # the others are still worth having
             print(f"    failed: {type(error).__name__}: {error}", flush=True)
             failed.append(name)

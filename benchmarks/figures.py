@@ -34,6 +34,11 @@ class Figure(Struct, frozen=True):
         ).rstrip()
 
 
+def unmeasured(name: str, lack: str) -> Figure:
+    """The row of a thing that cannot be measured here, with what is missing."""
+    return Figure(name, "not measured", lack)
+
+
 HEAD = f"{'measured':<58} {'kit':>14} {'against':>30} {'ratio':>8}  aim"
 
 

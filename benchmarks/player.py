@@ -14,7 +14,7 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.figures import HEAD, Figure
+from benchmarks.figures import HEAD, Figure, unmeasured
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.views.export import export_html
@@ -151,9 +151,12 @@ def compared(name: str, ours: list[float], theirs: list[float], aimed: bool) -> 
 
 def in_the_browser(nodes: int, tokens: int) -> Iterator[Figure]:
     """The figures of one size of ring."""
+    size = f"{nodes} nodes × {tokens}"
     path = chromium()
     if path is None:
-        raise SystemExit("benchmarks: no Chromium here; set KIT_CHROMIUM")
+        for use in ("click", "scrub"):
+            yield unmeasured(f"{use} to painted, {size}", "no Chromium here: set KIT_CHROMIUM")
+        return
     folder = Path(tempfile.mkdtemp(prefix="kit-bench-"))
     write_notebook(
         folder / "player.ipynb",
@@ -166,7 +169,6 @@ def in_the_browser(nodes: int, tokens: int) -> Iterator[Figure]:
         page = browser.new_page(viewport={"width": 1280, "height": 2400})
         run_all(page, address, "player.ipynb", ".kp-frame")
         page.wait_for_selector(".bare table", timeout=90_000)
-        size = f"{nodes} nodes × {tokens}"
         ours, theirs = in_turn(page, PLAYER_CLICK, BARE_CLICK, CLICKS)
         yield compared(f"click to painted, {size}", ours, theirs, tokens == 1)
         ours, theirs = in_turn(page, PLAYER_SCRUB, BARE_SCRUB, SCRUBS)

@@ -1,6 +1,6 @@
-"""Frames of a large rehearsal: what the kernel does from one step of a 1,000-node ring to the next.
+"""Frames of a large dry run: what the kernel does from one step of a 1,000-node ring to the next.
 
-Each drawn moment of the rehearsal of a decommission and a join is drawn again and put into a store
+Each drawn moment of the dry run of a decommission and a join is drawn again and put into a store
 that holds all the others, as when somebody steps. Times are wall time, so a busy machine is
 part of them. Beside it, what it costs only to ask for the same moment's placements as Python rows,
 which is the least that a player which draws every row would have to do.
@@ -16,7 +16,7 @@ from benchmarks.figures import HEAD, Figure, seconds, spoken
 from benchmarks.importing import KEYSPACE, ring_text
 from kit.engine.timeline import Timeline
 from kit.operators.importers.opening import Imported, import_texts
-from kit.protocols.tcm.dry_run.history import rehearsal_of
+from kit.protocols.tcm.dry_run.history import dry_run_of
 from kit.protocols.tcm.rules.operations import Operation
 from kit.views.rendered import RenderedTimeline
 
@@ -24,10 +24,10 @@ SIZES = ((1000, 16), (1000, 256))
 AIM = 0.150  # seconds a frame, 95 of 100
 
 
-def rehearsed(nodes: int, tokens: int) -> Timeline:
+def dry_run(nodes: int, tokens: int) -> Timeline:
     """A decommission and, beside or behind it, a join, on a ring of two datacenters."""
     given = import_texts([("ring.txt", ring_text(nodes, tokens))], [KEYSPACE])
-    return rehearsal_of(given, (Operation("leave", given.ring.names[3]), newcomer(given, tokens)))
+    return dry_run_of(given, (Operation("leave", given.ring.names[3]), newcomer(given, tokens)))
 
 
 def newcomer(given: Imported, tokens: int) -> Operation:
@@ -52,13 +52,13 @@ def all_rows(timeline: Timeline) -> float:
 
 
 def figures() -> Iterator[Figure]:
-    """A row a size: the frame of a step, over all drawn moments of the rehearsal."""
+    """A row a size: the frame of a step, over all drawn moments of the dry run."""
     for nodes, tokens in SIZES:
-        timeline = rehearsed(nodes, tokens)
+        timeline = dry_run(nodes, tokens)
         times, rows = frames(timeline), all_rows(timeline)
         most, middle = times[int(0.95 * (len(times) - 1))], times[len(times) // 2]
         yield Figure(
-            f"rehearsal, frame at {nodes} × {tokens} (p50 {spoken(middle)})",
+            f"dry run, frame at {nodes} × {tokens} (p50 {spoken(middle)})",
             spoken(most),
             f"names of all rows {spoken(rows)}",
             most / rows,

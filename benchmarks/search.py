@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 
 from benchmarks import harmony_twophase, spin_twophase
-from benchmarks.figures import HEAD, Figure, alternating, seconds, spoken
+from benchmarks.figures import HEAD, Figure, alternating, seconds, spoken, unmeasured
 from benchmarks.plain_twophase import explore
 from benchmarks.stateful_twophase import RMS as WALKED_RMS
 from benchmarks.stateful_twophase import walked
@@ -69,7 +69,7 @@ def _spin(states: int, ours: float, alike: float) -> Iterator[Figure]:
     """SPIN over the same states; its best of as many rounds."""
     reason = spin_twophase.why_not()
     if reason is not None:
-        yield Figure("search of twophase by SPIN", "", reason)
+        yield unmeasured("search of twophase by SPIN", reason)
         return
     rounds = [spin_twophase.searched(RMS) for _ in range(ROUNDS)]
     best = min(rounds, key=lambda one: one.search)
@@ -86,7 +86,7 @@ def _harmony(states: int, ours: float, alike: float) -> Iterator[Figure]:
     """Harmony over the same states, once: it takes its time."""
     with harmony_twophase.installed() as found:
         if isinstance(found, str):
-            yield Figure("search of twophase by Harmony", "", found)
+            yield unmeasured("search of twophase by Harmony", found)
             return
         theirs = found.searched(RMS)
         assert (theirs.states, theirs.clean) == (states + harmony_twophase.OWN_STATES, True)

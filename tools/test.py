@@ -54,10 +54,13 @@ class Outcome:
 STAGES = (
     Stage("tests", (*PARALLEL, "--durations=15")),
     Stage("browser", ("-m", "browser and not deep")),
-    Stage("notebooks, first run", (*NOTEBOOKS, *PARALLEL)),
-    Stage("notebooks, second run", (*NOTEBOOKS, *PARALLEL)),
+    # What is stored is one run, compared with this one; the deep tests add another.
+    Stage("notebooks", (*NOTEBOOKS, *PARALLEL)),
 )
-DEEP = (Stage("deep", ("-m", "deep and not browser", *PARALLEL)),)
+DEEP = (
+    Stage("deep", ("-m", "deep and not browser", *PARALLEL)),
+    Stage("notebooks, once more", (*NOTEBOOKS, *PARALLEL)),
+)
 
 
 def environment() -> dict[str, str]:

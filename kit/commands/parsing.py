@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from kit.errors import BadInput, KitError
 
 
-class Once(argparse.Action):
+class StoreOnce(argparse.Action):
     """Keeps the value of an option, and refuses a second one."""
 
     def __call__(
@@ -33,8 +33,8 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, **options)
-        self.register("action", None, Once)
-        self.register("action", "store", Once)
+        self.register("action", None, StoreOnce)
+        self.register("action", "store", StoreOnce)
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage."""

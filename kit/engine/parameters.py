@@ -78,10 +78,12 @@ def is_within(parameter: Parameter, value: Any) -> bool:
 
 
 def _parameter(name: str, kind: schema.Type) -> Parameter:
-    said: Mapping[str, Any] = {}
-    if isinstance(kind, schema.Metadata):
-        said, kind = kind.extra_json_schema or {}, kind.type
-    number = kind if isinstance(kind, schema.IntType) else None
+    said, kind = _without_words(kind)
+    value = kind
+    if isinstance(kind, schema.UnionType):  # a value or null: the value's own words and ends count
+        inner, value = _without_words(kind.types[0])
+        said = {**inner, **said}
+    number = value if isinstance(value, schema.IntType) else None
     return Parameter(
         name=name,
         title=said.get("title", name.replace("_", " ")),
@@ -92,3 +94,10 @@ def _parameter(name: str, kind: schema.Type) -> Parameter:
         most=number.le if number else None,
         choices=tuple(kind.values) if isinstance(kind, schema.LiteralType) else (),
     )
+
+
+def _without_words(kind: schema.Type) -> tuple[Mapping[str, Any], schema.Type]:
+    """What a field says of itself, and its bare type."""
+    if isinstance(kind, schema.Metadata):
+        return kind.extra_json_schema or {}, kind.type
+    return {}, kind

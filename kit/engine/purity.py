@@ -200,10 +200,10 @@ def blaming(model: Model[Any, Any]) -> Iterator[None]:
     try:
         yield
     except (TypeError, AttributeError) as error:
-        found = blame(model, (), [], error)
-        if found is None:
+        impure = blame(model, (), [], error)
+        if impure is None:
             raise
-        raise found from None
+        raise impure from None
 
 
 def _check_memory(model: Model[Any, Any], monitor: Monitor, state: Any, memory: Any) -> None:
@@ -243,15 +243,15 @@ def _numbers(value: Any) -> Iterator[int | float]:
     """Every number in a value."""
     todo = [value]
     while todo:
-        one = todo.pop()
-        if isinstance(one, int | float):
-            yield one
-        elif isinstance(one, Struct):
-            todo += [getattr(one, name) for name in one.__struct_fields__]
-        elif isinstance(one, tuple | list | frozenset):
-            todo += one
-        elif isinstance(one, dict):
-            todo += [*one, *one.values()]
+        item = todo.pop()
+        if isinstance(item, int | float):
+            yield item
+        elif isinstance(item, Struct):
+            todo += [getattr(item, name) for name in item.__struct_fields__]
+        elif isinstance(item, tuple | list | frozenset):
+            todo += item
+        elif isinstance(item, dict):
+            todo += [*item, *item.values()]
 
 
 def _code(function: Any) -> CodeType | None:

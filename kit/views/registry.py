@@ -25,7 +25,8 @@ class Views(Struct, frozen=True):
     ``question`` asks about the step of a scene before it is shown; None where nothing is worth
     asking. ``runs`` are the macros with the generator of their ordinary actions.
     ``evidence`` names the panels that settle a question of a lesson (none: those that stay), and
-    ``offered`` the kinds of action that such questions choose from (none: all).
+    ``offered`` the kinds of action that such questions choose from (none: all). ``picture`` and
+    ``table`` name the panels of the Player's two main slots: what one looks at, what explains it.
     """
 
     panels: tuple[Panel, ...]
@@ -33,6 +34,8 @@ class Views(Struct, frozen=True):
     question: Callable[[Scene], Question | None] = changed_fields
     evidence: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()
+    picture: str = ""
+    table: str = ""
 
     @property
     def macros(self) -> tuple[Macro, ...]:
@@ -40,8 +43,8 @@ class Views(Struct, frozen=True):
         return tuple(macro for macro, _ in self.runs)
 
 
-DEFAULT = Views((STATE, LAMPS))
-ON_A_NETWORK = Views((MESSAGES, STATE, LAMPS))
+DEFAULT = Views((STATE, LAMPS), table="state")
+ON_A_NETWORK = Views((MESSAGES, STATE, LAMPS), picture="messages", table="state")
 """What a model of actors has by default."""
 _VIEWS: dict[str, Views] = {}
 

@@ -27,7 +27,7 @@ _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _VARIABLE = re.compile(r"var\(--([a-z-]+)\)")
 
 
-class Stored(Struct, frozen=True):
+class StoredRule(Struct, frozen=True):
     """A rule of stored output: ``tag`` or else all ``classes`` that an element needs for it."""
 
     tag: str
@@ -58,7 +58,7 @@ def drawing_rules() -> tuple[str, ...]:
 
 
 @cache
-def stored_rules() -> tuple[Stored, ...]:
+def stored_rules() -> tuple[StoredRule, ...]:
     """The rules of stored output, with the light theme's colours in place."""
     colours = {**LIGHT, **SIGNS, "outline": OUTLINE}
     colours |= {f"on-{name}": colour for name, colour in INK_ON.items()}
@@ -67,7 +67,7 @@ def stored_rules() -> tuple[Stored, ...]:
     for selector, body in _RULE.findall("".join(map(_sent, sheets))):
         tag, *classes = selector.strip().split(".")
         declarations = _VARIABLE.sub(lambda name: colours[name[1]], body)
-        rules.append(Stored(tag, frozenset(classes), declarations))
+        rules.append(StoredRule(tag, frozenset(classes), declarations))
     return tuple(rules)
 
 

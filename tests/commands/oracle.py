@@ -1,4 +1,4 @@
-"""What a rehearsal must say, worked out a second time with dicts and the readable reference.
+"""What a dry run must say, worked out a second time with dicts and the readable reference.
 
 Nothing of plans, movements, deltas or placements is used: every row is looked up token by token.
 """

@@ -87,7 +87,7 @@ def test_a_join_that_names_no_place_says_where_it_is_taken_to_be(tmp_path: Path)
 
 
 def test_an_epoch_without_room_for_more_is_refused(tmp_path: Path) -> None:
-    """A ring file's epoch leaves room for those of a rehearsal."""
+    """A ring file's epoch leaves room for those of a dry run."""
     path = tmp_path / "ring.json"
     nodes = [{"name": "n1", "tokens": [1]}]
     path.write_text(json.dumps({"epoch": 2**63 - 1, "nodes": nodes, "keyspaces": []}), "utf-8")

@@ -20,6 +20,7 @@ class OfAKettle(Struct, frozen=True, forbid_unknown_fields=True):
     lid: Literal["shut", "open"] = "shut"
     spare_keys: Annotated[int | None, Meta(extra_json_schema={"hidden": True})] = None
     heat: Annotated[int, Meta(ge=0)] = 0
+    cups: Annotated[int, Meta(title="cups left", ge=1, le=9)] | None = None
 
 
 KETTLE = Entry(name="kettle", title="A kettle", parameters=OfAKettle, build=LiftModel)
@@ -27,13 +28,14 @@ KETTLE = Entry(name="kettle", title="A kettle", parameters=OfAKettle, build=Lift
 
 def test_a_field_says_what_its_parameter_is() -> None:
     """Title, meaning, ends, choices and flags are the field's; else its name is the title."""
-    litres, lid, spare_keys, heat = parameters_of(OfAKettle)
+    litres, lid, spare_keys, heat, cups = parameters_of(OfAKettle)
     assert (litres.title, litres.meaning) == ("size", "what it holds")
     assert litres.allowed == "a number from 1 to 5"
     assert (lid.title, set(lid.choices)) == ("lid", {"shut", "open"})
     assert (spare_keys.title, spare_keys.flags["hidden"]) == ("spare keys", True)
     assert spare_keys.allowed == ""
     assert heat.allowed == "a number from 0 on"
+    assert (cups.title, cups.allowed) == ("cups left", "a number from 1 to 9")
 
 
 @pytest.mark.parametrize(
@@ -42,6 +44,7 @@ def test_a_field_says_what_its_parameter_is() -> None:
         ({"litres": 6}, "litres: got 6; allowed: a number from 1 to 5"),
         ({"litres": 0}, "litres: got 0; allowed: a number from 1 to 5"),
         ({"litres": 2**70}, "litres: got 1180591620717411303424; allowed: a number from 1 to 5"),
+        ({"cups": 10}, "cups: got 10; allowed: a number from 1 to 9"),
         ({"heat": -1}, "heat: got -1; allowed: a number from 0 on"),
         ({"lid": "ajar"}, "lid: got 'ajar'; allowed: one of open, shut"),
         ({"litres": "two"}, "litres: got 'two'; allowed: as kettle takes it"),

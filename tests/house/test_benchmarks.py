@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.__main__ import chosen
+from benchmarks import __main__ as command
+from benchmarks import player
+from benchmarks.__main__ import chosen, run
+from benchmarks.figures import Figure
 
 
 @pytest.mark.parametrize("name", chosen([]))
@@ -19,3 +24,37 @@ def test_an_unknown_benchmark_is_told() -> None:
     """A name that is none ends with one line, which says what there is."""
     with pytest.raises(SystemExit, match="benchmarks: got speed; allowed: placements, player, "):
         chosen(["placements", "speed"])
+
+
+def test_a_row_without_its_browser_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no Chromium is, the rows that need one say so, and the others are measured."""
+    monkeypatch.setattr(player, "chromium", lambda: None)
+    rows = list(player.in_the_browser(10, 1))
+    assert [row.ours for row in rows] == ["not measured"] * 2
+    assert all("Chromium" in row.baseline for row in rows)
+
+
+def test_a_row_without_its_peer_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A benchmark whose package is not installed is one row that names the package."""
+    monkeypatch.setitem(sys.modules, "benchmarks.placements", None)
+    [row] = run("placements")
+    assert (row.name, row.ours) == ("placements", "not measured")
+    assert "benchmarks.placements" in row.baseline
+
+
+def test_what_fails_stops_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows given before a failure stay, the next benchmark runs, and the end names what failed."""
+
+    def figures(name: str) -> Iterator[Figure]:
+        yield Figure(name, "1 s", "2 s")
+        if name == "search":
+            raise ZeroDivisionError
+
+    monkeypatch.setattr(command, "run", figures)
+    monkeypatch.setattr("sys.argv", ["benchmarks", "search", "imports"])
+    assert command.main() == 1
+    table = capsys.readouterr().out
+    assert all(f"{name} " in table for name in ("search", "imports"))
+    assert "could not be measured: search" in table

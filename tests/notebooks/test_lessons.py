@@ -127,13 +127,13 @@ def test_every_player_has_a_picture_and_its_words(path: Path) -> None:
         output.data
         for cell in cells(path, "code")
         for output in cell.outputs
-        if output.get("data", {}).get("text/plain", "").startswith(("Player(", "Rehearsed("))
+        if output.get("data", {}).get("text/plain", "").startswith(("Player(", "DryRun("))
     ]
     assert players
     for data in players:
         assert "\n" not in data["text/plain"]
         found = PICTURE.findall(data["text/html"])
-        own = not data["text/plain"].startswith(("Player(tcm", "Rehearsed("))
+        own = not data["text/plain"].startswith(("Player(tcm", "DryRun("))
         assert found or (own and "<table" in data["text/html"])
         assert all(base64.b64decode(one).startswith(b"<svg") for one in found)
 

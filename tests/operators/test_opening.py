@@ -12,7 +12,7 @@ from kit.operators.importers.nodetool import bytes_of
 from kit.operators.importers.opening import Imported, InFlight, import_texts, open_ring
 from kit.operators.importers.ringfile import RingFile, parse_ring
 from kit.protocols.tcm.dry_run.in_flight import operation_of
-from kit.protocols.tcm.dry_run.plan import rehearse
+from kit.protocols.tcm.dry_run.plan import dry_run
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.words import parse_operation
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy
@@ -91,15 +91,15 @@ def test_operations_in_flight() -> None:
 
 
 def test_an_import_can_be_rehearsed() -> None:
-    """What was imported goes into a rehearsal as a ring file does, operations in flight too."""
+    """What was imported goes into a dry run as a ring file does, operations in flight too."""
     found = opened(RING, keyspaces=(NETWORK,))
     (leave,) = [operation_of(one) for one in found.in_flight if one.kind == "leave"]
     assert leave is not None
-    assert rehearse(found, leave).accepted
+    assert dry_run(found, leave).accepted
     (join,) = [operation_of(one) for one in found.in_flight if one.kind == "join"]
     assert join is not None
-    rehearsal = rehearse(found, Operation("leave", "10.1.0.1"), in_flight=(join,))
-    assert rehearsal.conflicts or rehearsal.accepted
+    report = dry_run(found, Operation("leave", "10.1.0.1"), in_flight=(join,))
+    assert report.conflicts or report.accepted
 
 
 def test_all_outputs_of_scylla() -> None:

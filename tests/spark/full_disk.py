@@ -22,7 +22,7 @@ from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.jobs import JOBS
 from kit.protocols.tcm.spark.pipelines import Pipeline
 from kit.spark import driver
-from tests.waiting import Gate
+from tests.waiting import PATIENCE, Gate
 
 LIMIT = 400_000  # bytes: more than a small table or what the workers are sent, less than replicas
 
@@ -48,6 +48,11 @@ def written(job: Pipeline, folder: Path) -> dict[str, Any]:
     except KeyboardInterrupt:
         line = "interrupted"
     return {"line": line, "left": below(folder)}
+
+
+def started() -> Any:
+    """A session, however long a busy machine takes for it."""
+    return ks.session("local[2]", config={"spark.driver.memory": "1g"}, patience=PATIENCE)
 
 
 def interrupted(spark: Any, job: Any, folder: Path) -> dict[str, Any]:
@@ -78,7 +83,7 @@ def main() -> int:
     large, small = a_join(400, 32), a_join(6, 4)
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, hard))
-    spark = ks.session("local[2]", config={"spark.driver.memory": "1g"})
+    spark = started()
     for name, engine in (("spark", spark), ("plain", None)):
         with tempfile.TemporaryDirectory() as folder:
             found[name] = written(ks.pipeline(engine, large, parts=2), Path(folder))
@@ -94,7 +99,7 @@ def main() -> int:
     java: Any = driver._Java.now
     java.proc.kill()
     java.proc.wait()
-    again = ks.session("local[2]", config={"spark.driver.memory": "1g"})
+    again = started()
     found["again"] = again is not spark and again.range(3).count() == 3
     ks.stop(again)
     print(json.dumps(found))

@@ -1,4 +1,4 @@
-"""Sizes: how many bytes a range or a node holds, to say what a rehearsal would copy.
+"""Sizes: how many bytes a range or a node holds, to say what a dry run would copy.
 
 `{"nodes": {"n1": 5000, …}, "ranges": {"ks": [[left, right, bytes], …]}}`, either part or both.
 Bounds are integers, decimal texts or null at the ends of the line; `kit.ring.sizes` says what

@@ -10,7 +10,7 @@ from kit.errors import BadInput
 from kit.protocols.dataplane.parameters import DataplaneParameters, of_the_cluster
 from kit.protocols.dataplane.projection import busiest, project
 from kit.protocols.dataplane.safeguards import SAFEGUARDS, STREAMING
-from kit.protocols.storage import wording as texts
+from kit.protocols.storage import wording
 from kit.protocols.storage.actions import (
     Commit,
     Fetch,
@@ -93,15 +93,15 @@ class Dataplane(Storage):
 
     def describe(self, before: StorageState, action: Any, after: StorageState) -> str:
         """What happened, and who knew what."""
-        return texts.describe(self, before, action, after)
+        return wording.describe(self, before, action, after)
 
     def verb(self, action: Any) -> str:
         """The action as one line of a scenario file."""
-        return texts.verb(self, action)
+        return wording.verb(self, action)
 
     def label(self, s: StorageState, action: Any) -> str:
         """The text of the action's button."""
-        return texts.label(self, s, action)
+        return wording.label(self, s, action)
 
 
 def _is_cancel(action: Any) -> bool:

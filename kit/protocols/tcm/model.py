@@ -30,7 +30,7 @@ from kit.protocols.tcm.rules.metadata import (
     node_codes,
 )
 from kit.protocols.tcm.rules.operations import Operation, validate
-from kit.protocols.tcm.rules.permit import permit
+from kit.protocols.tcm.rules.permit import no_way_back, permit
 from kit.protocols.tcm.rules.plan import plan
 from kit.protocols.tcm.rules.steps import OPERATION_SPECS, SENTENCES, Switches
 from kit.protocols.tcm.rules.streams import (
@@ -284,8 +284,9 @@ class Tcm(Model[TcmState, Any]):
         """An operator may cancel until writes were dropped: then the old replicas lag for good."""
         sequence = self.sequence(s, action.node)
         assert sequence is not None
-        if any(step.drops for step in sequence.steps[: sequence.done]):
-            return Refusal("old write replicas are dropped already: there is no way back")
+        refusal = no_way_back(sequence)
+        if refusal is not None:
+            return refusal
         if self.snapshot(s.events).metadata.cancels >= self.parameters.cancels:
             return Refusal("the run's budget of cancellations is used up")
         return None

@@ -75,7 +75,7 @@ class Judges:
                 self._in_transition,
             ),
             sometimes("done", "An operation is finished", self._done),
-            goal("at-rest", "Nothing is in flight", self._at_rest),
+            goal("stable", "Nothing is in flight", self._stable),
         )
 
     def _floor(self) -> tuple[int, ...]:
@@ -217,7 +217,7 @@ class Judges:
     def _in_transition(self, s: Any) -> bool:
         return any(p.reads != p.writes for p in self.tcm.snapshot(s.tcm.events).placements)
 
-    def _at_rest(self, s: Any) -> bool:
+    def _stable(self, s: Any) -> bool:
         """No operation is under way; one that nobody remembers still is."""
         return not self.tcm.snapshot(s.tcm.events).metadata.sequences
 

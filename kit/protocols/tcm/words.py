@@ -1,6 +1,6 @@
 """The edge: words that a person typed become an operation here, once.
 
-Rules and models get the struct; nobody behind this looks a word up again.
+Rules and models get the struct; nobody after this looks a word up again.
 """
 
 from __future__ import annotations

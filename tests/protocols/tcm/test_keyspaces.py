@@ -63,7 +63,7 @@ def test_several_keyspaces_at_one_epoch() -> None:
         for token in (1, 120, 260, 444, 999):
             wanted = natural(facts.nodes(drive.model, drive.state), keyspace, token, drive)
             assert drive.groups(token, keyspace.name) == (wanted, wanted)
-    assert facts.at_rest(drive.model, drive.state)
+    assert facts.stable(drive.model, drive.state)
 
 
 @pytest.mark.spec("A-014")

@@ -164,7 +164,7 @@ def test_tables_are_those_of_the_plain_model(
             compare(plain, model, state)
             assert set(plain.flights) == {s.node for s in model.snapshot(state).metadata.sequences}
         if not plain.flights:
-            assert facts.at_rest(model, state)
+            assert facts.stable(model, state)
 
 
 @pytest.mark.spec("A-009", "A-018", "A-019")

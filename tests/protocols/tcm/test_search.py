@@ -130,7 +130,7 @@ HARM = [
     ("old-writer-stays", "quorums", {}, "a read at epoch 2 from C, A misses a write at epoch 3"),
     ("range-locks", "replicas", {}, "(0, 100]: read from {A, Y, X}, 2 replicas wanted"),
     ("replication-check", "replicas", {}, "read from {A, B}, 3 replicas wanted"),
-    ("pending-in-metadata", "at-rest", {}, "out of reach"),
+    ("pending-in-metadata", "stable", {}, "out of reach"),
     ("split-first", "cover", {}, "(100, 200] is owned twice"),
     ("merge-equality", "replicas", {}, "(200, 500]: read from {A, C}, should be {A, B}"),
 ]

@@ -75,7 +75,7 @@ def test_both_variants_end_alike(variant: str, text: str) -> None:
     assert owners.get(node) == {
         "join": (150,), "move": (450,), "replace": (200,),
     }.get(kind, ())  # fmt: skip
-    assert facts.at_rest(drive.model, drive.state)
+    assert facts.stable(drive.model, drive.state)
 
 
 @pytest.mark.parametrize(("variant", "text"), CASES)

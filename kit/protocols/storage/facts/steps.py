@@ -89,7 +89,7 @@ class Completed(Struct, frozen=True):
     result: str
 
 
-class Committed(Struct, frozen=True):
+class EpochCommitted(Struct, frozen=True):
     """An epoch is committed."""
 
     epoch: int
@@ -119,7 +119,7 @@ class DiskEvent(Struct, frozen=True):
     what: str
 
 
-Happened = Sent | Delivered | Completed | Committed | Applied | Copied | DiskEvent
+Happened = Sent | Delivered | Completed | EpochCommitted | Applied | Copied | DiskEvent
 
 
 def happened(
@@ -136,7 +136,7 @@ def happened(
                 return (_sent(m, after, number, again=True),)
             return (_ended(m, before, number, after),)
         case Commit():
-            return (Committed(m.newest(after).epoch, m.newest(after).title),)
+            return (EpochCommitted(m.newest(after).epoch, m.newest(after).title),)
         case Learn(node):
             return (_applied(m, after, node),)
         case Fetch(source, target) | Land(source, target):

@@ -18,4 +18,6 @@ VIEWS = Views(
     RUNS,
     question,
     evidence=("spacetime",),
+    picture="spacetime",
+    table="replicas",
 )

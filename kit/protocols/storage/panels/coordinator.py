@@ -10,4 +10,9 @@ from kit.protocols.storage.panels.spacetime import SPACETIME
 from kit.views.frame import LAMPS
 from kit.views.registry import Views
 
-VIEWS = Views((ANSWERS, SPACETIME, GROUPS, REQUESTS, LAMPS), question=question)
+VIEWS = Views(
+    (ANSWERS, SPACETIME, GROUPS, REQUESTS, LAMPS),
+    question=question,
+    picture="spacetime",
+    table="answers",
+)

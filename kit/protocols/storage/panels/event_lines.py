@@ -8,11 +8,11 @@ from typing import Any
 from kit.protocols.storage.facts import solo as facts_solo
 from kit.protocols.storage.facts.steps import (
     Applied,
-    Committed,
     Completed,
     Copied,
     Delivered,
     DiskEvent,
+    EpochCommitted,
     Happened,
     Sent,
     happened,
@@ -54,7 +54,7 @@ def line(event: Happened) -> str:
         case Completed():
             sign = "✓" if event.ok else "✗"
             return f"{event.coordinator} at {event.epoch} {sign} {event.title}: {event.result}"
-        case Committed():
+        case EpochCommitted():
             return f"epoch {event.epoch} is committed: {event.title}"
         case Applied():
             return f"{event.node} applies {event.epoch}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kit.protocols.storage.facts.steps import Committed, Completed, Sent
+from kit.protocols.storage.facts.steps import Completed, EpochCommitted, Sent
 from kit.protocols.storage.panels.broken import Broken, broken
 from kit.protocols.storage.panels.event_lines import events
 from kit.views.fragment import Frag, h
@@ -51,7 +51,7 @@ def operations(scene: Scene) -> tuple[Operation, ...]:
 
 
 def _epochs(scene: Scene) -> list[tuple[int, int]]:
-    return [(i + 1, one.epoch) for i, one in events(scene) if isinstance(one, Committed)]
+    return [(i + 1, one.epoch) for i, one in events(scene) if isinstance(one, EpochCommitted)]
 
 
 def draw_operations(scene: Scene) -> Frag:

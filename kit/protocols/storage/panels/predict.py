@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.facts.steps import Committed, Completed, Delivered, happened
+from kit.protocols.storage.facts.steps import Completed, Delivered, EpochCommitted, happened
 from kit.views.panel import Scene
 from kit.views.question import Question
 
@@ -17,7 +17,7 @@ def question(scene: Scene) -> Question | None:
         return _answer(scene, event)
     if isinstance(event, Delivered) and event.epoch not in (None, event.had):
         return meeting(event, scene.say)
-    return _groups(scene, event) if isinstance(event, Committed) else None
+    return _groups(scene, event) if isinstance(event, EpochCommitted) else None
 
 
 def meeting(met: Delivered, because: str) -> Question:
@@ -54,7 +54,7 @@ def _answer(scene: Scene, event: Completed) -> Question:
     )
 
 
-def _groups(scene: Scene, event: Committed) -> Question:
+def _groups(scene: Scene, event: EpochCommitted) -> Question:
     """Whether the event changes the range's read group, its write group, or neither."""
     *_, before, now = facts.epochs(scene.model, scene.state)
     changed = [

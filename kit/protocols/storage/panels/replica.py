@@ -22,4 +22,6 @@ def question(scene: Scene) -> Question | None:
     return meeting(found[-1], scene.say)
 
 
-VIEWS = Views((SENDS, SPACETIME, GROUPS, LAMPS), question=question)
+VIEWS = Views(
+    (SENDS, SPACETIME, GROUPS, LAMPS), question=question, picture="spacetime", table="sends"
+)

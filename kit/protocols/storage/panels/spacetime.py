@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from kit.protocols.storage.facts.steps import (
     Applied,
-    Committed,
     Completed,
     Copied,
     Delivered,
     DiskEvent,
+    EpochCommitted,
     Sent,
 )
 from kit.protocols.storage.panels.broken import broken
@@ -125,7 +125,7 @@ def _epochs(found: Layout) -> list[Frag]:
             k=f"epoch-at:{one.step}",
         )
         for one in found.placed
-        if isinstance(one.event, Committed) and found.there(one)
+        if isinstance(one.event, EpochCommitted) and found.there(one)
     ]
 
 
@@ -264,7 +264,7 @@ def _alarms(scene: Scene, found: Layout) -> list[Frag]:
 
 def _alarm(one: Placed, title: str) -> Frag:
     """The sign of one step, beside the number of the epoch where it commits one."""
-    middle = x(one.column) + BESIDE * isinstance(one.event, Committed)
+    middle = x(one.column) + BESIDE * isinstance(one.event, EpochCommitted)
     return h(
         "g",
         h("rect", x=middle - 8, y=1, width=16, height=15, class_="stop fails"),

@@ -16,7 +16,7 @@ from kit.operators.importers.sizes import read_sizes, sizes_of_nodes
 from kit.operators.workload import DRY_RUN, check_work
 from kit.protocols.tcm.commands.plan_text import as_text
 from kit.protocols.tcm.dry_run.in_flight import operations_of
-from kit.protocols.tcm.dry_run.plan import as_json, rehearse
+from kit.protocols.tcm.dry_run.plan import as_json, dry_run
 from kit.protocols.tcm.rules.steps import VARIANTS, Variant
 from kit.protocols.tcm.words import Each, Once, OperationWords, operation_of, parse_operation
 from kit.ring.sizes import Sizes
@@ -101,10 +101,10 @@ def plan(argv: list[str]) -> int:
     operation = operation_of(given.words[1:], given)
     in_flight = operations_of(ring) + tuple(map(parse_operation, getattr(given, "while")))
     sizes = _sizes(given.sizes, ring)
-    rehearsal = rehearse(ring, operation, in_flight=in_flight, variant=variant, sizes=sizes)
-    rehearsal = replace(rehearsal, warnings=(*ring.warnings, *rehearsal.warnings))
-    put(as_json(rehearsal) if given.json else as_text(rehearsal))
-    return ACCEPTED if rehearsal.accepted else REFUSED
+    report = dry_run(ring, operation, in_flight=in_flight, variant=variant, sizes=sizes)
+    report = replace(report, warnings=(*ring.warnings, *report.warnings))
+    put(as_json(report) if given.json else as_text(report))
+    return ACCEPTED if report.accepted else REFUSED
 
 
 def _without_a_ring(given: Namespace) -> NoReturn:

@@ -1,4 +1,4 @@
-"""A rehearsal in words, for a terminal: what waits for whom, what is copied, what changes."""
+"""A dry run in words, for a terminal: what waits for whom, what is copied, what changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kit.commands.layout import (
     width_of,
     wrap,
 )
-from kit.protocols.tcm.dry_run.plan import Copy, Rehearsal, RehearsedStep, Tables, Wait
+from kit.protocols.tcm.dry_run.plan import Copy, PlanReport, PlanStep, Tables, Wait
 from kit.ring.ranges import Bounds, label
 
 MOST_STACKED = 12
@@ -29,34 +29,32 @@ Groups = dict[Bounds, Pair]
 Cells = tuple[str, str, str]
 
 
-def as_text(rehearsal: Rehearsal) -> str:
-    """The whole rehearsal; or why it is refused, and by what."""
-    lines = [*wrap(_verdict(rehearsal), "", GAP)]
-    if rehearsal.reason is not None:
-        lines += wrap(rehearsal.reason, GAP)
-    lines += [line for text in rehearsal.warnings for line in wrap(text, f"{GAP}warning: ")]
-    if not rehearsal.accepted:
-        rows = [(c.keyspace, label(c.range), f"held by {c.operation}") for c in rehearsal.conflicts]
+def as_text(report: PlanReport) -> str:
+    """The whole dry run; or why it is refused, and by what."""
+    lines = [*wrap(_verdict(report), "", GAP)]
+    if report.reason is not None:
+        lines += wrap(report.reason, GAP)
+    lines += [line for text in report.warnings for line in wrap(text, f"{GAP}warning: ")]
+    if not report.accepted:
+        rows = [(c.keyspace, label(c.range), f"held by {c.operation}") for c in report.conflicts]
         return "\n".join([*lines, *limited(columns(_once(rows)), "ranges")])
-    lines += _locks(rehearsal)
-    tables = rehearsal.before
+    lines += _locks(report)
+    tables = report.before
     waits: tuple[Wait, ...] = ()
-    for step in rehearsal.steps:
+    for step in report.steps:
         lines += ["", f"epoch {step.epoch}: {step.name}"]
         said = [*_waits(step, waits), *_copies(step), *_changes(tables, step.keyspaces)]
         lines += said or [f"{GAP}changes no range"]
         tables, waits = step.keyspaces, step.barriers
-    return "\n".join(
-        [*lines, "", *_sum([copy for step in rehearsal.steps for copy in step.streams])]
-    )
+    return "\n".join([*lines, "", *_sum([copy for step in report.steps for copy in step.streams])])
 
 
-def _verdict(rehearsal: Rehearsal) -> str:
-    if not rehearsal.accepted:
-        return f"{rehearsal.operation}: refused"
-    first, last = rehearsal.steps[0].epoch, rehearsal.steps[-1].epoch
+def _verdict(report: PlanReport) -> str:
+    if not report.accepted:
+        return f"{report.operation}: refused"
+    first, last = report.steps[0].epoch, report.steps[-1].epoch
     epochs = f"epoch {first}" if first == last else f"epochs {first} to {last}"
-    return f"{rehearsal.operation}: accepted, {counted(len(rehearsal.steps), 'event')}, {epochs}"
+    return f"{report.operation}: accepted, {counted(len(report.steps), 'event')}, {epochs}"
 
 
 def _once(rows: Iterable[Sequence[str]]) -> list[Sequence[str]]:
@@ -69,10 +67,10 @@ def _once(rows: Iterable[Sequence[str]]) -> list[Sequence[str]]:
     return found
 
 
-def _locks(rehearsal: Rehearsal) -> list[str]:
+def _locks(report: PlanReport) -> list[str]:
     rows = [
         (keyspace, "  ".join(map(_unbroken, locked[:12])) + _more(len(locked) - 12))
-        for keyspace, locked in rehearsal.locks.items()
+        for keyspace, locked in report.locks.items()
         if locked
     ]
     return ["", "locks until the end", *columns(rows)] if rows else ["", "locks nothing"]
@@ -86,7 +84,7 @@ def _more(number: int) -> str:
     return f"  and {number:,} more" if number > 0 else ""
 
 
-def _waits(step: RehearsedStep, before: tuple[Wait, ...]) -> list[str]:
+def _waits(step: PlanStep, before: tuple[Wait, ...]) -> list[str]:
     """The barriers; only named where they are those of the step before."""
     if not step.barriers:
         return []
@@ -104,7 +102,7 @@ def _waits(step: RehearsedStep, before: tuple[Wait, ...]) -> list[str]:
     return [heading, *limited(columns(_once(rows), GAP * 2), "barriers", GAP * 2)]
 
 
-def _copies(step: RehearsedStep) -> list[str]:
+def _copies(step: PlanStep) -> list[str]:
     if not step.streams:
         return []
     known = any(copy.bytes is not None for copy in step.streams)

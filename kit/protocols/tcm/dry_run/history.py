@@ -1,4 +1,4 @@
-"""A rehearsal as a history: operations on somebody's own ring, done step by step to the end.
+"""A dry run as a history: operations on somebody's own ring, done step by step to the end.
 
 It drives the same tcm model that the player shows. What the cluster's tools show comes first:
 operations in flight, nodes that are down. Then every operation that may begin does; everybody who
@@ -20,7 +20,7 @@ from kit.protocols.tcm import schedule
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.in_flight import operations_of
 from kit.protocols.tcm.dry_run.running import begin_in_flight, in_turn, model_for, turn
-from kit.protocols.tcm.facts import dry_run as facts_rehearsal
+from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.dry_run import Loss, Planned
 from kit.protocols.tcm.model import Crash
@@ -33,7 +33,7 @@ MOST_TO_CHOOSE = 128
 
 
 class StepSummary(Struct, frozen=True):
-    """One epoch of a rehearsal.
+    """One epoch of a dry run.
 
     ``streams`` and ``bytes`` are what is still to be copied when it is committed (None: no size is
     known), ``busiest`` the node that sends the most of it. ``fragile`` are nodes whose death would
@@ -51,7 +51,7 @@ class StepSummary(Struct, frozen=True):
     broken: int
 
 
-def rehearsal_of(
+def dry_run_of(
     given: Imported,
     operations: tuple[Operation, ...],
     *,
@@ -135,10 +135,10 @@ def steps(timeline: Timeline) -> tuple[StepSummary, ...]:
 
 def _summary(m: TcmCluster, timeline: Timeline, moment: int) -> StepSummary:
     one = timeline.moments[moment]
-    copies = [copy for copy in facts_rehearsal.copies(m, one.state) if not copy.done]
-    loads = facts_rehearsal.traffic_of(copies)
+    copies = [copy for copy in dry_run_facts.copies(m, one.state) if not copy.done]
+    loads = dry_run_facts.traffic_of(copies)
     sizes = [copy.bytes for copy in copies if copy.bytes is not None]
-    lost = facts_rehearsal.losses(m, one.state)
+    lost = dry_run_facts.losses(m, one.state)
     line = facts.log(m, one.state)[-1]
     return StepSummary(
         facts.epoch(m, one.state),
@@ -174,4 +174,4 @@ def standstill(timeline: Timeline) -> Iterator[str]:
 def outcome(timeline: Timeline) -> tuple[Planned, ...]:
     """Every operation as it stands at the end of the branch that is shown."""
     m: Any = timeline.model
-    return facts_rehearsal.planned(m, timeline.moments[timeline.tip].state)
+    return dry_run_facts.planned(m, timeline.moments[timeline.tip].state)

@@ -1,6 +1,6 @@
 """Rehearsing an operation on a ring: every step, its tables, what it copies and waits for.
 
-The rehearsal drives the same tcm model that the player shows: it begins the operation, lets every
+The dry run drives the same tcm model that the player shows: it begins the operation, lets every
 node catch up, streams, commits, and notes what it sees. Bounds at the ends of the line are None.
 """
 
@@ -56,7 +56,7 @@ class Wait(Struct, frozen=True):
     needed: int
 
 
-class RehearsedStep(Struct, frozen=True):
+class PlanStep(Struct, frozen=True):
     """One log event: the tables after it, and what must be done before it is committed."""
 
     name: str
@@ -74,7 +74,7 @@ class Conflict(Struct, frozen=True):
     operation: str
 
 
-class Rehearsal(Struct, frozen=True):
+class PlanReport(Struct, frozen=True):
     """What an operation would do, or why it may not begin.
 
     ``locks`` are the ranges it holds until its end (it would hold, when it is refused);
@@ -87,18 +87,18 @@ class Rehearsal(Struct, frozen=True):
     warnings: tuple[str, ...]
     locks: dict[str, tuple[Bounds, ...]]
     conflicts: tuple[Conflict, ...]
-    steps: tuple[RehearsedStep, ...]
+    steps: tuple[PlanStep, ...]
     before: dict[str, Tables]
 
 
-def rehearse(
+def dry_run(
     ring_file: RingFile,
     operation: Operation,
     *,
     in_flight: tuple[Operation, ...] = (),
     variant: Variant = "cep",
     sizes: Sizes | None = None,
-) -> Rehearsal:
+) -> PlanReport:
     """Run an operation on a ring through all its steps, everybody following.
 
     ``in_flight`` are operations that are prepared already: their first event is committed, at an
@@ -116,7 +116,7 @@ def rehearse(
     opening = timeline.state
     busy = _busy(operation, in_flight)
     if half_in and busy is not None:
-        return Rehearsal(operation.text, False, busy.reason, (), {}, (), (), tables(m, opening))
+        return PlanReport(operation.text, False, busy.reason, (), {}, (), (), tables(m, opening))
     begin = m.wrap["tcm"](Begin(operation))
     refusal = busy or m.refusal(opening, begin)
     if refusal is not None:
@@ -129,7 +129,7 @@ def rehearse(
 
 def _accepted(
     timeline: Timeline, operation: Operation, opening: int, sizes: Sizes | None
-) -> Rehearsal:
+) -> PlanReport:
     """What a run to the end comes to; ``opening`` is the moment before the operation began."""
     m: Any = timeline.model
     before = timeline.moments[opening].state
@@ -147,14 +147,14 @@ def _accepted(
         if not copy.sources
     )
     locks = _locks(m, metadata, planned)
-    return Rehearsal(operation.text, True, None, warnings, locks, (), steps, tables(m, before))
+    return PlanReport(operation.text, True, None, warnings, locks, (), steps, tables(m, before))
 
 
-def _step(m: TcmCluster, before: Any, after: Any, node: str, sizes: Sizes | None) -> RehearsedStep:
+def _step(m: TcmCluster, before: Any, after: Any, node: str, sizes: Sizes | None) -> PlanStep:
     """One committed event, with what had to be done before it."""
     sequence = m.tcm.sequence(before.tcm, node)
     event = m.tcm.committed(after.tcm.events)
-    return RehearsedStep(
+    return PlanStep(
         event.step,
         event.epoch,
         tables(m, after),
@@ -209,7 +209,7 @@ def _check_in_flight(m: TcmCluster, s: Any, in_flight: tuple[Operation, ...]) ->
             raise BadInput("operation in flight", operation.text, allowed)
 
 
-def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> Rehearsal:
+def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> PlanReport:
     metadata = m.snapshot(s).metadata
     space = facts.space(m)
     planned = plan(metadata, operation, m.tcm.switches)
@@ -221,7 +221,7 @@ def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> R
     order = facts.keyspaces(m)
     found = tuple(sorted(found, key=lambda c: order.index(c.keyspace)))
     locks = _locks(m, metadata, planned)
-    return Rehearsal(operation.text, False, refusal.reason, (), locks, found, (), tables(m, s))
+    return PlanReport(operation.text, False, refusal.reason, (), locks, found, (), tables(m, s))
 
 
 def _waits(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Wait, ...]:
@@ -321,11 +321,11 @@ def _too_few(keyspace: str, dc: str | None, wanted: int, counts: list[int | None
     return f"keyspace {keyspace} wants {wanted} replicas{where}: {now} now, {then} afterwards"
 
 
-def as_json(rehearsal: Rehearsal) -> str:
-    """A rehearsal as JSON in ASCII; ``conflicts`` only where it was refused."""
-    plain: dict[str, Any] = msgspec.structs.asdict(rehearsal)
+def as_json(report: PlanReport) -> str:
+    """A dry run as JSON in ASCII; ``conflicts`` only where it was refused."""
+    plain: dict[str, Any] = msgspec.structs.asdict(report)
     del plain["before"]
-    if rehearsal.accepted:
+    if report.accepted:
         del plain["conflicts"]
     text = msgspec.json.encode(plain).decode()
     return text if text.isascii() else "".join(map(_escaped, text))

@@ -1,4 +1,4 @@
-"""A rehearsal for one's own ring in a notebook: the player, and what it all comes to."""
+"""A dry run for one's own ring in a notebook: the player, and what it all comes to."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from kit.operators.importers.sizes import checked_nodes, read_stored
 from kit.operators.workload import PLAYER, check_work
 from kit.protocols.tcm.dry_run.history import (
     StepSummary,
+    dry_run_of,
     opening_state,
     outcome,
-    rehearsal_of,
     standstill,
     steps,
 )
-from kit.protocols.tcm.facts import dry_run as facts_rehearsal
+from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts.dry_run import Load, Pair, Planned
 from kit.protocols.tcm.panels.dry_run import MOST_NODES
 from kit.protocols.tcm.rules.operations import Operation
@@ -44,8 +44,8 @@ SizesSource: TypeAlias = Stored | Mapping[str, int] | str | Path | None
 HEADS = ("epoch", "what is committed", "to copy", "most loaded source", "must not die")
 
 
-class Rehearsed:
-    """A rehearsal: the player, and its figures as data.
+class DryRun:
+    """A dry run: the player, and its figures as data.
 
     ``ring`` is what was opened, ``steps`` every epoch, ``operations`` each operation as it stands
     at the end, ``pairs`` whether two may be under way at once before any has begun, ``loads`` what
@@ -59,9 +59,9 @@ class Rehearsed:
         self.steps: tuple[StepSummary, ...] = steps(timeline)
         self.operations: tuple[Planned, ...] = outcome(timeline)
         m: Any = timeline.model
-        self.pairs: tuple[Pair, ...] = facts_rehearsal.pairs(m, opening_state(timeline))
+        self.pairs: tuple[Pair, ...] = dry_run_facts.pairs(m, opening_state(timeline))
         last = timeline.moments[timeline.tip].state
-        self.loads: tuple[Load, ...] = facts_rehearsal.traffic(m, last)
+        self.loads: tuple[Load, ...] = dry_run_facts.traffic(m, last)
         self.warnings = (*ring.warnings, *_down(ring), *standstill(timeline))
         self.player = Player(timeline, controls=controls)
         told = ipywidgets.HTML(h("div", self._told(), class_="kp").html())
@@ -117,7 +117,7 @@ class Rehearsed:
         return static_html(*self._told()) + self.player.static()
 
     def __repr__(self) -> str:
-        return f"Rehearsed({self.summary()})"
+        return f"DryRun({self.summary()})"
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         bundle = self.box._repr_mimebundle_(**options) or {}
@@ -134,7 +134,7 @@ def rehearse(
     in_flight: Operations = (),
     variant: Variant = "cep",
     controls: bool = False,
-) -> Rehearsed:
+) -> DryRun:
     """Rehearse operations on a ring of one's own, and open a player on it.
 
     ``ring`` is a file, several files of one cluster, their text, or what was imported from them:
@@ -155,14 +155,14 @@ def rehearse(
         raise BadInput("operations", operations, f"one line or several: {FORM}")
     if variant not in VARIANTS:
         raise BadInput("variant", variant, one_of(str(variant), list(VARIANTS)))
-    timeline = rehearsal_of(
+    timeline = dry_run_of(
         given,
         planned,
         in_flight=_lines("in_flight", in_flight),
         variant=variant,
         stored=_stored(sizes, given),
     )
-    return Rehearsed(given, timeline, controls=controls)
+    return DryRun(given, timeline, controls=controls)
 
 
 def opened(ring: RingSource, keyspaces: str | Keyspace | Iterable[str | Keyspace] = ()) -> Imported:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from kit.errors import Refusal
 from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.facts.memo import kept
+from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.rules.metadata import Begin, Cancel, Sequence, Snapshot, Task, Transfer
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.permit import together
@@ -79,7 +79,7 @@ class Loss(Struct, frozen=True):
 
 
 class Planned(Struct, frozen=True):
-    """An operation of the rehearsal as it stands; ``refusal`` is why it may not begin now."""
+    """An operation of the dry run as it stands; ``refusal`` is why it may not begin now."""
 
     operation: Operation
     status: Status
@@ -94,7 +94,7 @@ class Pair(Struct, frozen=True):
     refusal: Refusal | None
 
 
-def rehearsed(m: TcmCluster) -> bool:
+def is_dry_run(m: TcmCluster) -> bool:
     """Whether the model is of somebody's own ring."""
     return m.parameters.stored is not None
 
@@ -105,7 +105,7 @@ def sizes(m: TcmCluster) -> Sizes | None:
     if stored is None or not (stored.nodes or stored.ranges):
         return None
     cluster = m.tcm.cluster
-    return kept(m, "sizes", lambda: sizes_of(stored, cluster.ring, cluster.keyspaces))
+    return memo(m, "sizes", lambda: sizes_of(stored, cluster.ring, cluster.keyspaces))
 
 
 # -- bytes and streams ----------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def sizes(m: TcmCluster) -> Sizes | None:
 def copies(m: TcmCluster, s: Any) -> tuple[Copied, ...]:
     """All that the operations begun so far stream, done or not; not what was cancelled."""
     key = ("copies", s.tcm.events, s.tcm.streamed, s.tcm.down)
-    return kept(m, key, lambda: tuple(_copies(m, s)))
+    return memo(m, key, lambda: tuple(_copies(m, s)))
 
 
 def _copies(m: TcmCluster, s: Any) -> Iterator[Copied]:
@@ -162,7 +162,7 @@ def _begun(m: TcmCluster, s: Any) -> Iterator[tuple[Sequence, int]]:
 def traffic(m: TcmCluster, s: Any) -> tuple[Load, ...]:
     """What each node sends and receives: who sends the most bytes (or streams) comes first."""
     key = ("traffic", s.tcm.events, s.tcm.streamed, s.tcm.down)
-    return kept(m, key, lambda: traffic_of(copies(m, s)))
+    return memo(m, key, lambda: traffic_of(copies(m, s)))
 
 
 def traffic_of(found: Iterable[Copied]) -> tuple[Load, ...]:
@@ -192,7 +192,7 @@ def losses(m: TcmCluster, s: Any) -> tuple[Loss, ...]:
     QUORUM everywhere, and LOCAL_QUORUM in each datacenter that has its own factor. Nodes that are
     down answer nobody, but count as replicas.
     """
-    return kept(m, ("losses", s.tcm.events, s.tcm.down), lambda: tuple(_losses(m, s)))
+    return memo(m, ("losses", s.tcm.events, s.tcm.down), lambda: tuple(_losses(m, s)))
 
 
 def _losses(m: TcmCluster, s: Any) -> Iterator[Loss]:
@@ -264,8 +264,8 @@ def _label(m: TcmCluster, table: Table, row: int) -> str:
 
 
 def planned(m: TcmCluster, s: Any) -> tuple[Planned, ...]:
-    """Every operation of the rehearsal: whether it may begin now, is under way, or is done."""
-    return kept(m, ("planned", s.tcm.events, s.tcm.down), lambda: tuple(_planned(m, s)))
+    """Every operation of the dry run: whether it may begin now, is under way, or is done."""
+    return memo(m, ("planned", s.tcm.events, s.tcm.down), lambda: tuple(_planned(m, s)))
 
 
 def _planned(m: TcmCluster, s: Any) -> Iterator[Planned]:
@@ -282,7 +282,7 @@ def _planned(m: TcmCluster, s: Any) -> Iterator[Planned]:
 
 def pairs(m: TcmCluster, s: Any) -> tuple[Pair, ...]:
     """Whether two operations may be under way at once, for all that may begin now."""
-    return kept(m, ("pairs", s.tcm.events, s.tcm.down), lambda: tuple(_pairs(m, s)))
+    return memo(m, ("pairs", s.tcm.events, s.tcm.down), lambda: tuple(_pairs(m, s)))
 
 
 def _pairs(m: TcmCluster, s: Any) -> Iterator[Pair]:

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.facts.memo import kept
+from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.facts.moment import NodeRow, RangeRow, nodes, space
 from kit.protocols.tcm.rules.metadata import locks
 from kit.ring.placements import Placement, Table, same_sets
@@ -124,7 +124,7 @@ def spread(m: TcmCluster, s: Any, bins: int) -> tuple[Spread, ...]:
     each other node by itself.
     """
     key = ("spread", s.tcm.events, s.tcm.down, bins)
-    return kept(m, key, lambda: tuple(_spread(m, s, bins)))
+    return memo(m, key, lambda: tuple(_spread(m, s, bins)))
 
 
 def _spread(m: TcmCluster, s: Any, bins: int) -> Iterator[Spread]:
@@ -157,7 +157,7 @@ def served(m: TcmCluster, s: Any, keyspace: str) -> tuple[Served, ...]:
             if reads[code] or writes[code]
         )
 
-    return kept(m, ("served", s.tcm.events, keyspace), work)
+    return memo(m, ("served", s.tcm.events, keyspace), work)
 
 
 def _counts(m: TcmCluster, table: Table) -> Any:
@@ -169,7 +169,7 @@ def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Cha
     if before is None or before.tcm.events == s.tcm.events:
         return Changes((), 0, 0, 0)
     key = ("changes", s.tcm.events, before.tcm.events, keyspace, most)
-    return kept(m, key, lambda: _changes(m, s, before, keyspace, most))
+    return memo(m, key, lambda: _changes(m, s, before, keyspace, most))
 
 
 def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Changes:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts.large import length, rows_of
-from kit.protocols.tcm.facts.memo import kept
+from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.facts.moment import RangeRow, rows
 
 
@@ -37,7 +37,7 @@ def logical(
         BadInput: for an unknown keyspace.
     """
     key = ("logical", s.tcm.events, keyspace, most)
-    return kept(m, key, lambda: _logical(m, s, keyspace, most))
+    return memo(m, key, lambda: _logical(m, s, keyspace, most))
 
 
 def _logical(m: TcmCluster, s: Any, keyspace: str, most: int | None) -> tuple[LogicalRow, ...]:

@@ -14,12 +14,12 @@ from weakref import WeakKeyDictionary
 T = TypeVar("T")
 MOST = 4096
 """Facts kept of one model; beyond, the oldest go."""
-_KEPT: WeakKeyDictionary[Any, OrderedDict[Hashable, Any]] = WeakKeyDictionary()
+_MEMOS: WeakKeyDictionary[Any, OrderedDict[Hashable, Any]] = WeakKeyDictionary()
 
 
-def kept(m: Any, key: Hashable, work: Callable[[], T]) -> T:
+def memo(m: Any, key: Hashable, work: Callable[[], T]) -> T:
     """What ``work`` gives, worked out once for a model and key; ``work`` is pure."""
-    known = _KEPT.setdefault(m, OrderedDict())
+    known = _MEMOS.setdefault(m, OrderedDict())
     if key not in known:
         found = work()
         if len(known) >= MOST:

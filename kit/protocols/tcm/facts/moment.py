@@ -15,7 +15,7 @@ from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts.dry_run import sizes, sources
-from kit.protocols.tcm.facts.memo import kept
+from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.rules.barrier import Barrier
 from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, locks
 from kit.protocols.tcm.rules.steps import BEFORE, OPERATION_SPECS, SENTENCES
@@ -180,7 +180,7 @@ def computed(_: TcmCluster, s: Any) -> int:
     return 1 + len(s.tcm.events)
 
 
-def at_rest(m: TcmCluster, s: Any) -> bool:
+def stable(m: TcmCluster, s: Any) -> bool:
     """Whether every range is read from exactly where it is written to."""
     return all(p.reads == p.writes for p in m.snapshot(s).placements)
 
@@ -259,7 +259,7 @@ def applied(m: TcmCluster, s: Any) -> tuple[Applied, ...]:
 
 def nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
     """Every node that is, or may come to be, part of the cluster."""
-    return kept(m, ("nodes", s.tcm.events, s.tcm.down), lambda: _nodes(m, s))
+    return memo(m, ("nodes", s.tcm.events, s.tcm.down), lambda: _nodes(m, s))
 
 
 def _nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
@@ -292,7 +292,7 @@ def _coming(sequences: tuple[Sequence, ...], name: str) -> tuple[int, ...]:
 def operations(m: TcmCluster, s: Any) -> tuple[OperationRow, ...]:
     """Every operation under way that somebody remembers."""
     found = m.tcm.sequences(s.tcm)
-    return kept(m, ("operations", s), lambda: tuple(_operation(m, s, one) for one in found))
+    return memo(m, ("operations", s), lambda: tuple(_operation(m, s, one) for one in found))
 
 
 def _operation(m: TcmCluster, s: Any, sequence: Sequence) -> OperationRow:

@@ -1,4 +1,4 @@
-"""Questions on a rehearsal: who sends most, who must not die, which two operations go together."""
+"""Questions on a dry run: who sends most, who must not die, which two operations go together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kit.errors import BadInput, KitError
 from kit.lessons.questions import Asked
 from kit.lessons.stills import still
 from kit.protocols.tcm.dry_run.history import opening_state
-from kit.protocols.tcm.facts import dry_run as facts_rehearsal
+from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.dry_run import Pair
 from kit.protocols.tcm.lessons.clusters import cluster_of
@@ -23,7 +23,7 @@ def busiest(timeline: Timeline) -> Asked:
         KitError: when nothing is copied.
     """
     m, s = cluster_of(timeline), timeline.state
-    loads = [one for one in facts_rehearsal.traffic(m, s) if one.sends]
+    loads = [one for one in dry_run_facts.traffic(m, s) if one.sends]
     if not loads:
         raise KitError("predict: nothing is copied here")
     most = max((one.sends_bytes or 0, one.sends) for one in loads)
@@ -50,7 +50,7 @@ def victims(timeline: Timeline, level: str) -> Asked:
         BadInput: for a level that no keyspace has.
     """
     m, s = cluster_of(timeline), timeline.state
-    lost = facts_rehearsal.losses(m, s)
+    lost = dry_run_facts.losses(m, s)
     known = tuple(dict.fromkeys(one.level for one in lost))
     if level not in known:
         raise BadInput("level", level, one_of(level, list(known)))
@@ -78,7 +78,7 @@ def at_once(timeline: Timeline) -> Asked:
         KitError: when there are not two that may begin.
     """
     m = cluster_of(timeline)
-    pairs = facts_rehearsal.pairs(m, opening_state(timeline))
+    pairs = dry_run_facts.pairs(m, opening_state(timeline))
     if not pairs:
         raise KitError("predict: there are not two operations here that may begin")
     question = Question(

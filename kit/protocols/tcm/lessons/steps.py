@@ -14,7 +14,7 @@ from kit.widgets.player import Player
 def story(name: str, *, controls: bool = False) -> Player:
     """A Player on a story that is told in a scenario file of the kit, looked at from its start.
 
-    ``name`` is the file's, without ``.txt``, behind its model's: ``dataplane/anomaly-lost-write``.
+    ``name`` is the file's, without ``.txt``, after its model's: ``dataplane/anomaly-lost-write``.
 
     Raises:
         BadInput: for an unknown name, with the nearest ones.

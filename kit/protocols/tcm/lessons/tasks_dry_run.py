@@ -11,9 +11,9 @@ from kit.lessons.functions import Arguments, judged
 from kit.lessons.tasks import Case, Marks, Task
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import RingFile, parse_ring
-from kit.protocols.tcm.dry_run.history import outcome, rehearsal_of
+from kit.protocols.tcm.dry_run.history import dry_run_of, outcome
 from kit.protocols.tcm.dry_run.running import model_for
-from kit.protocols.tcm.facts import dry_run as facts_rehearsal
+from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.quorums import levels
 from kit.ring.replication import SimpleStrategy
@@ -72,12 +72,12 @@ def _apart(given: RingFile, first: str, second: str) -> str | None:
     model = model_for(given, (_leave(first), _leave(second)), begun=0)
     refused = [
         f"{one.operation.title} is refused: {one.refusal.reason}."
-        for one in facts_rehearsal.planned(model, model.start())
+        for one in dry_run_facts.planned(model, model.start())
         if one.refusal is not None
     ]
     if refused:
         return refused[0]
-    (pair,) = facts_rehearsal.pairs(model, model.start())
+    (pair,) = dry_run_facts.pairs(model, model.start())
     return None if pair.refusal is None else f"{pair.refusal.reason}."
 
 
@@ -85,7 +85,7 @@ def _done(given: RingFile) -> bool:
     """Whether both come to their end."""
     opened = Imported(given.epoch, given.ring, given.keyspaces)
     try:
-        timeline = rehearsal_of(opened, tuple(map(_leave, LEAVERS)))
+        timeline = dry_run_of(opened, tuple(map(_leave, LEAVERS)))
     except KitError:
         return False
     return all(one.status == "done" for one in outcome(timeline))

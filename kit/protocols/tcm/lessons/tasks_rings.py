@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kit.lessons.tasks import Case, Marks, Task
 from kit.operators.importers.ringfile import RingFile, parse_ring
-from kit.protocols.tcm.dry_run.plan import Rehearsal, rehearse
+from kit.protocols.tcm.dry_run.plan import PlanReport, dry_run
 from kit.protocols.tcm.rules.operations import Operation
 from kit.ring.replication import NetworkTopologyStrategy
 
@@ -39,19 +39,19 @@ def _shape(given: RingFile) -> str | None:
 
 def _left(given: RingFile, name: str) -> str | None:
     """Why a node may not leave, or what is wrong once it has left."""
-    rehearsal = rehearse(given, Operation("leave", name))
-    if not rehearsal.accepted:
-        return f"leave {name} is refused: {rehearsal.reason}."
-    return _crowded(given, rehearsal, name)
+    report = dry_run(given, Operation("leave", name))
+    if not report.accepted:
+        return f"leave {name} is refused: {report.reason}."
+    return _crowded(given, report, name)
 
 
-def _crowded(given: RingFile, rehearsal: Rehearsal, gone: str) -> str | None:
+def _crowded(given: RingFile, report: PlanReport, gone: str) -> str | None:
     """A range whose replicas in a datacenter share one rack, in the last tables."""
     where = {node.name: (node.dc, node.rack) for node in given.ring.nodes}
     for keyspace in given.keyspaces:
         if not isinstance(keyspace.replication, NetworkTopologyStrategy):
             continue
-        for left, right, replicas in rehearsal.steps[-1].keyspaces[keyspace.name].reads:
+        for left, right, replicas in report.steps[-1].keyspaces[keyspace.name].reads:
             for dc in sorted({where[name][0] for name in replicas}):
                 there = [name for name in replicas if where[name][0] == dc]
                 if len({where[name][1] for name in there}) < RACKS:

@@ -142,7 +142,7 @@ TASKS = (
         "In the bootstrap with three replicas, cancel the join when X is read from already, so "
         "that in the end all tables are as they were. Give the verbs, or a Player.",
         "verbs",
-        "cancel after the read switch; what comes then is one event more, behind a barrier.",
+        "cancel after the read switch; what comes then is one event more, after a barrier.",
         judged(Ground("cancel"), (cancelled_after_the_read_switch, as_before)),
     ),
 )

@@ -17,7 +17,7 @@ from kit.protocols.tcm.panels.status import STATUS
 from kit.views.frame import LAMPS
 from kit.views.registry import Views
 
-# The rehearsal's panels stand first where they are shown: for somebody's own ring.
+# The dry run's panels stand first where they are shown: for somebody's own ring.
 VIEWS = Views(
     (
         *(STATUS, PLANNED, DEATHS, TRAFFIC),
@@ -27,5 +27,7 @@ VIEWS = Views(
     RUNS,
     question,
     evidence=("placements",),
+    picture="ring",
+    table="placements",
     offered=("begin", "stream", "commit", "cancel"),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kit.errors import Refusal
-from kit.protocols.tcm.facts import dry_run as facts_rehearsal
+from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts.dry_run import Load, Loss, Pair, Planned
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
@@ -19,9 +19,9 @@ MOST_NODES = 12
 MOST_RANGES = 3
 
 
-def rehearsed(scene: Scene) -> bool:
+def own_ring(scene: Scene) -> bool:
     """Whether the scene is of somebody's own ring."""
-    return facts_rehearsal.rehearsed(scene.model)
+    return dry_run_facts.is_dry_run(scene.model)
 
 
 def _yes(good: bool, sign: str = "!") -> Frag:
@@ -34,8 +34,8 @@ def _yes(good: bool, sign: str = "!") -> Frag:
 
 def draw_planned(scene: Scene) -> Frag:
     """Draw each operation with what it does or waits for, and which two may go at once."""
-    rows = facts_rehearsal.planned(scene.model, scene.state)
-    pairs = facts_rehearsal.pairs(scene.model, scene.state)
+    rows = dry_run_facts.planned(scene.model, scene.state)
+    pairs = dry_run_facts.pairs(scene.model, scene.state)
     return h(
         "div",
         h("ul", [_operation(one) for one in rows]),
@@ -94,10 +94,10 @@ def _together(one: Pair) -> str:
 def planned_text(scene: Scene) -> str:
     """Write each operation, then each two."""
     lines = []
-    for one in facts_rehearsal.planned(scene.model, scene.state):
+    for one in dry_run_facts.planned(scene.model, scene.state):
         reason = f" {_reason(one.refusal)}" if one.refusal is not None else ""
         lines.append(f"  {one.operation.title}: {_standing(one)}{reason}")
-    lines += [f"  {_together(one)}" for one in facts_rehearsal.pairs(scene.model, scene.state)]
+    lines += [f"  {_together(one)}" for one in dry_run_facts.pairs(scene.model, scene.state)]
     return "\n".join(lines)
 
 
@@ -106,7 +106,7 @@ def planned_text(scene: Scene) -> str:
 
 def fragile(scene: Scene) -> tuple[int, int]:
     """How many nodes must not die next, and how many ranges, of the worst level, lack a quorum."""
-    lost = facts_rehearsal.losses(scene.model, scene.state)
+    lost = dry_run_facts.losses(scene.model, scene.state)
     nodes = {name for one in lost for name, _ in one.nodes}
     return len(nodes), max((one.broken for one in lost), default=0)
 
@@ -122,7 +122,7 @@ def verdict(scene: Scene) -> str:
 
 def draw_deaths(scene: Scene) -> Frag:
     """Draw a row a keyspace, side and level: which nodes' death would break it, and where."""
-    lost = facts_rehearsal.losses(scene.model, scene.state)
+    lost = dry_run_facts.losses(scene.model, scene.state)
     return h(
         "div",
         h("p", _yes(not any(fragile(scene))), h("span", verdict(scene)), class_="lamp"),
@@ -162,7 +162,7 @@ def _breaks(one: Loss) -> str:
 def deaths_text(scene: Scene) -> str:
     """Write the sentence, then a line a level."""
     lines = [f"  {verdict(scene)}"]
-    for one in facts_rehearsal.losses(scene.model, scene.state):
+    for one in dry_run_facts.losses(scene.model, scene.state):
         where = f"{one.level}, {', '.join(one.keyspaces)} {one.side}"
         lines.append(f"  [{'ok' if one.ok else 'BREAKS'}] {where}: {_breaks(one)}")
     return "\n".join(lines)
@@ -173,7 +173,7 @@ def deaths_text(scene: Scene) -> str:
 
 def draw_traffic(scene: Scene) -> Frag:
     """Draw who sends and receives how much, and from whom to whom."""
-    loads = facts_rehearsal.traffic(scene.model, scene.state)
+    loads = dry_run_facts.traffic(scene.model, scene.state)
     if not loads:
         return h("p", "Nothing has to be copied.", k="no-traffic", class_="soft")
     total, done = sum(one.sends for one in loads), sum(one.sent for one in loads)
@@ -236,7 +236,7 @@ def _load(one: Load) -> Frag:
 def _sums(scene: Scene) -> dict[tuple[str, str], tuple[int, int | None]]:
     """Streams and bytes by source and target."""
     found: dict[tuple[str, str], tuple[int, int | None]] = {}
-    for copy in facts_rehearsal.copies(scene.model, scene.state):
+    for copy in dry_run_facts.copies(scene.model, scene.state):
         count, size = found.get((copy.source, copy.target), (0, None))
         more = size if copy.bytes is None else (size or 0) + copy.bytes
         found[copy.source, copy.target] = (count + 1, more)
@@ -303,7 +303,7 @@ def _cell(found: tuple[int, int | None] | None) -> str:
 
 def traffic_text(scene: Scene) -> str:
     """Write the most loaded source, then a line a node and a line a pair."""
-    loads = facts_rehearsal.traffic(scene.model, scene.state)
+    loads = dry_run_facts.traffic(scene.model, scene.state)
     return "\n".join(_traffic_lines(scene, loads)) if loads else "  nothing has to be copied"
 
 
@@ -325,11 +325,23 @@ def _traffic_lines(scene: Scene, loads: Sequence[Load]) -> Iterator[str]:
 
 
 PLANNED = Panel(
-    "planned", "Planned operations", "main", draw_planned, planned_text, still=True, shown=rehearsed
+    "planned",
+    "Planned operations",
+    "main",
+    draw_planned,
+    planned_text,
+    still=True,
+    shown=own_ring,
 )
 DEATHS = Panel(
-    "deaths", "If one more node dies", "main", draw_deaths, deaths_text, still=True, shown=rehearsed
+    "deaths",
+    "If one more node dies",
+    "main",
+    draw_deaths,
+    deaths_text,
+    still=True,
+    shown=own_ring,
 )
 TRAFFIC = Panel(
-    "traffic", "Bytes and streams", "main", draw_traffic, traffic_text, still=True, shown=rehearsed
+    "traffic", "Bytes and streams", "main", draw_traffic, traffic_text, still=True, shown=own_ring
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kit.protocols.tcm.facts.large import listed, look, served
-from kit.protocols.tcm.facts.memo import kept
+from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.facts.moment import RangeRow
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
@@ -50,7 +50,7 @@ def _chunk(scene: Scene, keyspace: str, first: int) -> Frag:
             data_kept=True,
         )
 
-    return kept(model, ("chunk", keyspace, look(model, state, keyspace, first, last)), draw)
+    return memo(model, ("chunk", keyspace, look(model, state, keyspace, first, last)), draw)
 
 
 def _plain(row: RangeRow) -> str:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.datacenters import datacenters, members
 from kit.protocols.tcm.facts.large import Changes, changes, length
-from kit.protocols.tcm.facts.memo import kept
+from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.facts.moment import RangeRow
 from kit.protocols.tcm.panels.large import search, summary
 from kit.views.fragment import Frag, h
@@ -282,8 +282,8 @@ def _large_keyspace(scene: Scene, name: str, count: int, *, hidden: bool, severa
             k=f"large:{name}",
         ),
         scroll("changed ranges", _tables(name, shown, ": changed")) if shown else None,
-        kept(model, ("search", state.tcm.events, name), lambda: search(scene, name, count)),
-        kept(model, ("summary", state.tcm.events, name), lambda: summary(scene, name)),
+        memo(model, ("search", state.tcm.events, name), lambda: search(scene, name, count)),
+        memo(model, ("summary", state.tcm.events, name), lambda: summary(scene, name)),
         h(
             "p",
             _difference(scene, ()) if first else _moved(found.reads, found.writes),

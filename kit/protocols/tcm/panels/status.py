@@ -1,9 +1,9 @@
-"""The badges over the stage: the epoch, whether all is at rest, whether every property holds."""
+"""The badges over the stage: the epoch, whether all is stable, whether every property holds."""
 
 from __future__ import annotations
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.panels.dry_run import fragile, rehearsed
+from kit.protocols.tcm.panels.dry_run import fragile, own_ring
 from kit.views.fragment import Frag
 from kit.views.frame import scene_verdicts
 from kit.views.panel import Panel, Scene
@@ -13,7 +13,7 @@ from kit.views.parts import badge, badges, counted
 def resting(scene: Scene) -> bool:
     """Whether reads equal writes everywhere and no operation is under way."""
     model, state = scene.model, scene.state
-    return facts.at_rest(model, state) and not facts.operations(model, state)
+    return facts.stable(model, state) and not facts.operations(model, state)
 
 
 def draw_status(scene: Scene) -> Frag:
@@ -22,13 +22,13 @@ def draw_status(scene: Scene) -> Frag:
     broken = [verdict.title for verdict in scene_verdicts(scene) if not verdict.ok]
     return badges(
         facts.epoch(scene.model, scene.state),
-        badge("rest", "= at rest: reads equal writes")
+        badge("rest", "= stable: reads equal writes")
         if rest
         else badge("rest", "… in transition", "busy"),
         badge("lamps", f"! broken: {'; '.join(broken)}", "broken")
         if broken
         else badge("lamps", "✓ all properties hold"),
-        _fragile(scene) if rehearsed(scene) else None,
+        _fragile(scene) if own_ring(scene) else None,
     )
 
 
@@ -44,7 +44,7 @@ def _fragile(scene: Scene) -> Frag:
 
 def status_text(scene: Scene) -> str:
     """Write the badges as one line."""
-    rest = "at rest" if resting(scene) else "in transition"
+    rest = "stable" if resting(scene) else "in transition"
     broken = [verdict.title for verdict in scene_verdicts(scene) if not verdict.ok]
     verdict = f"BROKEN: {'; '.join(broken)}" if broken else "all properties hold"
     return f"epoch {facts.epoch(scene.model, scene.state)}, {rest}, {verdict}"

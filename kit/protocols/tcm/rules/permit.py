@@ -214,3 +214,10 @@ def overlapping(sequences: tuple[Sequence, ...]) -> tuple[Sequence, Sequence, Ra
                     if group == theirs_group and ours.overlaps(theirs):
                         return one, other, ours
     return None
+
+
+def no_way_back(sequence: Sequence) -> Refusal | None:
+    """Why an operation can no longer be cancelled: once writes were dropped, old replicas lag."""
+    if any(step.drops for step in sequence.steps[: sequence.done]):
+        return Refusal("old write replicas are dropped already: there is no way back")
+    return None

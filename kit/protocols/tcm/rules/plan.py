@@ -87,7 +87,7 @@ def compensation(sequence: Sequence, switches: Switches) -> tuple[PlannedStep, .
     """The steps that undo what a sequence has done, newest first.
 
     Before the read switch one event restores everything. After it two are needed: reads back
-    first, then (behind a barrier) writes. One event for both would let a coordinator that knows
+    first, then (after a barrier) writes. One event for both would let a coordinator that knows
     it write to the old replicas while another still reads from the new ones (the safeguard
     *two-event-cancel*).
     Source: CEP-21, "Cancelling Committed Events".

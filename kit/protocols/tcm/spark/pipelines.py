@@ -175,7 +175,7 @@ class OnSpark(Pipeline):
         return self.made(name)
 
     def made(self, name: str, tasks: int | None = None) -> Any:
-        """A big table, to be made anew; in fewer tasks than there are parts, if so many are given.
+        """A big table, to be made again; in fewer tasks than there are parts, if so many are given.
 
         ``measures`` has a row for every part then, still to be added up.
         """

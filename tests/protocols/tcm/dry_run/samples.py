@@ -1,4 +1,4 @@
-"""The sample outputs of the lesson on rehearsals, and rings to rehearse on."""
+"""The sample outputs of the lesson on dry runs, and rings for them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from kit.engine.timeline import Timeline
 from kit.operators.importers.opening import Imported, import_texts, open_ring
-from kit.protocols.tcm.dry_run.history import rehearsal_of
+from kit.protocols.tcm.dry_run.history import dry_run_of
 from kit.protocols.tcm.words import parse_operation
 from tests.operators.printing import Host, host_id, ring_text, status_text
 
@@ -43,6 +43,6 @@ def hosts(count: int, **states: str) -> list[Host]:
     ]
 
 
-def rehearsed(given: Imported, *lines: str, **options: Any) -> Timeline:
-    """A rehearsal of these lines, to the end."""
-    return rehearsal_of(given, tuple(map(parse_operation, lines)), **options)
+def played(given: Imported, *lines: str, **options: Any) -> Timeline:
+    """A dry run of these lines, to the end."""
+    return dry_run_of(given, tuple(map(parse_operation, lines)), **options)

@@ -1,4 +1,4 @@
-"""Bytes, losses and locks at each step of a rehearsal, against plain loops over rows."""
+"""Bytes, losses and locks at each step of a dry run, against plain loops over rows."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from kit.engine.timeline import Timeline
 from kit.operators.importers.opening import Imported
 from kit.protocols.tcm.dry_run.history import opening_state, outcome, steps
-from kit.protocols.tcm.dry_run.plan import rehearse
-from kit.protocols.tcm.facts import dry_run as facts_rehearsal
+from kit.protocols.tcm.dry_run.plan import dry_run
+from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.words import parse_operation
 from kit.ring.sizes import Stored
-from tests.protocols.tcm.dry_run.samples import JOIN, cluster, hosts, printed, rehearsed
+from tests.protocols.tcm.dry_run.samples import JOIN, cluster, hosts, played, printed
 
 Found = dict[tuple[str, str], tuple[dict[str, int], int]]
 
@@ -47,7 +47,7 @@ def plain_losses(timeline: Timeline, moment: int) -> Found:
 def by_level(timeline: Timeline, moment: int) -> Found:
     """The same from the facts."""
     found: Found = {}
-    for one in facts_rehearsal.losses(timeline.model, timeline.moments[moment].state):
+    for one in dry_run_facts.losses(timeline.model, timeline.moments[moment].state):
         for side in one.side.split(" and "):
             found[one.level, side] = dict(one.nodes), one.broken
     return found
@@ -55,7 +55,7 @@ def by_level(timeline: Timeline, moment: int) -> Found:
 
 def test_losses_are_those_of_the_rows() -> None:
     """At every step, each level and side: the nodes whose death breaks ranges, and how many."""
-    timeline = rehearsed(cluster(), "decommission 10.20.0.2", JOIN)
+    timeline = played(cluster(), "decommission 10.20.0.2", JOIN)
     seen = set()
     for moment in timeline.path():
         wanted = plain_losses(timeline, moment)
@@ -66,7 +66,7 @@ def test_losses_are_those_of_the_rows() -> None:
 
 def test_losses_after_a_further_crash() -> None:
     """Once that node has died, its ranges are counted as broken, and others become fragile."""
-    timeline = rehearsed(cluster(), "decommission 10.20.0.2")
+    timeline = played(cluster(), "decommission 10.20.0.2")
     m: Any = timeline.model
     timeline.do(next(a for a in m.actions(timeline.state) if m.verb(a) == "crash 10.20.0.5"))
     wanted = plain_losses(timeline, timeline.at)
@@ -80,7 +80,7 @@ def test_losses_with_any_number_of_replicas(count: int, rf: int, down: set[int])
     """With few replicas and many nodes down, too, every row counts the same."""
     states = {f"n{i}": "Down" for i in down if i < count}
     keyspace = f'ks={{"class": "SimpleStrategy", "replication_factor": {min(rf, count - 1)}}}'
-    timeline = rehearsed(printed(hosts(count, **states), keyspace), f"leave n{count}")
+    timeline = played(printed(hosts(count, **states), keyspace), f"leave n{count}")
     for moment in timeline.path():
         wanted = plain_losses(timeline, moment)
         assert by_level(timeline, moment) == {
@@ -91,9 +91,9 @@ def test_losses_with_any_number_of_replicas(count: int, rf: int, down: set[int])
 def test_traffic_adds_up_to_the_rehearsal_as_data() -> None:
     """What nodes send and receive is what `plan` says of the same operation, copy by copy."""
     given = cluster()
-    timeline = rehearsed(given, JOIN)
+    timeline = played(given, JOIN)
     m: Any = timeline.model
-    plan = rehearse(given, parse_operation(JOIN), sizes=facts_rehearsal.sizes(m))
+    plan = dry_run(given, parse_operation(JOIN), sizes=dry_run_facts.sizes(m))
     wanted = [
         (copy.keyspace, giver, copy.target, copy.bytes)
         for step in plan.steps
@@ -101,9 +101,9 @@ def test_traffic_adds_up_to_the_rehearsal_as_data() -> None:
         for giver in copy.sources
     ]
     first = timeline.moments[timeline.at].state
-    copies = facts_rehearsal.copies(m, first)
+    copies = dry_run_facts.copies(m, first)
     assert sorted((c.keyspace, c.source, c.target, c.bytes) for c in copies) == sorted(wanted)
-    loads = facts_rehearsal.traffic(m, first)
+    loads = dry_run_facts.traffic(m, first)
     assert sum(one.sends for one in loads) == sum(one.receives for one in loads) == len(wanted)
     total = sum(size or 0 for *_, size in wanted)
     assert sum(one.sends_bytes or 0 for one in loads) == total
@@ -112,11 +112,11 @@ def test_traffic_adds_up_to_the_rehearsal_as_data() -> None:
 
 def test_what_was_copied_stays_in_the_sums() -> None:
     """Before the streaming nothing is done, after it all is, and so it stays to the end."""
-    timeline = rehearsed(cluster(), "decommission 10.20.0.2")
+    timeline = played(cluster(), "decommission 10.20.0.2")
     m: Any = timeline.model
     shares = []
     for moment in timeline.path():
-        copies = facts_rehearsal.copies(m, timeline.moments[moment].state)
+        copies = dry_run_facts.copies(m, timeline.moments[moment].state)
         shares.append((sum(c.done for c in copies), len(copies)))
     assert shares[0] == (0, 0)
     assert (0, 6) in shares
@@ -128,16 +128,16 @@ def test_unknown_sizes_are_said_to_be_unknown() -> None:
     """Without loads and sizes the streams are counted, and bytes are None."""
     given = cluster()
     bare = Imported(given.epoch, given.ring, given.keyspaces)
-    timeline = rehearsed(bare, "decommission 10.20.0.2")
-    first = facts_rehearsal.traffic(timeline.model, timeline.state)[0]
+    timeline = played(bare, "decommission 10.20.0.2")
+    first = dry_run_facts.traffic(timeline.model, timeline.state)[0]
     assert (first.node, first.sends, first.sends_bytes) == ("10.20.0.2", 6, None)
     assert steps(timeline)[0].bytes is None
 
 
 def test_sizes_of_ones_own_count() -> None:
     """Bytes by node that were given take the place of the loads."""
-    timeline = rehearsed(cluster(), "decommission 10.20.0.2", stored=Stored((("10.20.0.2", 600),)))
-    first = facts_rehearsal.traffic(timeline.model, timeline.state)[0]
+    timeline = played(cluster(), "decommission 10.20.0.2", stored=Stored((("10.20.0.2", 600),)))
+    first = dry_run_facts.traffic(timeline.model, timeline.state)[0]
     assert first.sends_bytes == 600
 
 
@@ -145,11 +145,11 @@ def test_pairs_are_what_plan_refuses_beside_the_first() -> None:
     """Two go together exactly when the second is accepted while the first is in flight."""
     given = printed(hosts(9))
     lines = [f"leave n{i}" for i in range(1, 10)]
-    timeline = rehearsed(given, *lines)
-    pairs = facts_rehearsal.pairs(timeline.model, opening_state(timeline))
+    timeline = played(given, *lines)
+    pairs = dry_run_facts.pairs(timeline.model, opening_state(timeline))
     assert len(pairs) == 36
     for pair in pairs:
-        beside = rehearse(given, pair.second, in_flight=(pair.first,))
+        beside = dry_run(given, pair.second, in_flight=(pair.first,))
         assert beside.accepted == (pair.refusal is None)
         if pair.refusal is not None:
             assert pair.first.title in pair.refusal.evidence[0]
@@ -162,11 +162,11 @@ def test_operations_stand_as_they_do(variant: str) -> None:
     are done.
     """
     given = cluster()
-    timeline = rehearsed(
+    timeline = played(
         given, "decommission 10.20.0.2", JOIN, "decommission 10.20.0.4", variant=variant
     )
     m: Any = timeline.model
-    first, second, third = facts_rehearsal.planned(m, timeline.state)
+    first, second, third = dry_run_facts.planned(m, timeline.state)
     assert (first.status, second.status, third.status) == ("under way", "under way", "planned")
     assert third.refusal is not None
     assert any("leave 10.20.0.2" in line for line in third.refusal.evidence)

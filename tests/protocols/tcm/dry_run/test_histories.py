@@ -1,4 +1,4 @@
-"""A rehearsal as a history: what comes first, how far it goes, what it says when it stops."""
+"""A dry run as a history: what comes first, how far it goes, what it says when it stops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.words import parse_operation
 from kit.ring.placements import at_rest
 from tests.operators.printing import Host, host_id
-from tests.protocols.tcm.dry_run.samples import JOIN, cluster, hosts, printed, rehearsed
+from tests.protocols.tcm.dry_run.samples import JOIN, cluster, hosts, played, printed
 
 
 def last(timeline: Timeline) -> Any:
@@ -23,7 +23,7 @@ def last(timeline: Timeline) -> Any:
 
 def test_the_end_is_the_ring_after_the_operations() -> None:
     """At the end every table is that of the new ring at rest, and everybody who is up knows it."""
-    timeline = rehearsed(cluster(), "decommission 10.20.0.2", JOIN)
+    timeline = played(cluster(), "decommission 10.20.0.2", JOIN)
     m: Any = timeline.model
     snapshot = m.snapshot(last(timeline))
     for placement, group in zip(snapshot.placements, snapshot.metadata.groups, strict=True):
@@ -37,7 +37,7 @@ def test_the_end_is_the_ring_after_the_operations() -> None:
 
 def test_it_stands_where_the_operations_have_begun() -> None:
     """The history is opened where all that may begin has begun, and goes on from there."""
-    timeline = rehearsed(cluster(), "decommission 10.20.0.2", JOIN)
+    timeline = played(cluster(), "decommission 10.20.0.2", JOIN)
     assert timeline.now.milestone == "epoch 2"
     assert timeline.tip > timeline.at
     assert [one.moment for one in steps(timeline)][1] == timeline.at
@@ -45,7 +45,7 @@ def test_it_stands_where_the_operations_have_begun() -> None:
 
 def test_nodes_that_are_down_are_down_from_the_start() -> None:
     """What the tools show as down neither applies nor streams, and nothing waits for it."""
-    timeline = rehearsed(cluster(), "decommission 10.20.0.2")
+    timeline = played(cluster(), "decommission 10.20.0.2")
     assert opening_state(timeline).tcm.down == ("10.20.0.6",)
     [row] = [one for one in facts.applied(timeline.model, last(timeline)) if not one.up]
     assert (row.node, row.epoch) == ("10.20.0.6", 0)
@@ -57,7 +57,7 @@ def test_operations_in_flight_come_first() -> None:
     given = printed(
         [*hosts(8), Host("n9", (350,), state="Joining", load="1 bytes", host_id=host_id(9))]
     )
-    timeline = rehearsed(given, "leave n8")
+    timeline = played(given, "leave n8")
     m: Any = timeline.model
     before = facts.operations(m, opening_state(timeline))
     assert [one.title for one in before] == ["join n9 at 350"]
@@ -67,7 +67,7 @@ def test_operations_in_flight_come_first() -> None:
 
 def test_what_cannot_begin_says_why() -> None:
     """A node that is down cannot leave; the history has no step and the reason is told."""
-    timeline = rehearsed(cluster(), "decommission 10.20.0.6")
+    timeline = played(cluster(), "decommission 10.20.0.6")
     assert steps(timeline) == ()
     [line] = standstill(timeline)
     assert line.startswith("leave 10.20.0.6 cannot begin: 10.20.0.6 is down")
@@ -76,7 +76,7 @@ def test_what_cannot_begin_says_why() -> None:
 def test_what_stands_still_says_why() -> None:
     """With too many nodes down an operation stops at its barrier, and that is told."""
     given = printed(hosts(6, n2="Down", n3="Down"))
-    timeline = rehearsed(given, "leave n1")
+    timeline = played(given, "leave n1")
     [line] = standstill(timeline)
     assert line.startswith("leave n1 stands still: waiting at the barrier")
 
@@ -94,7 +94,7 @@ def test_what_stands_still_says_why() -> None:
 def test_operations_that_do_not_fit_the_ring(lines: tuple[str, ...], said: str) -> None:
     """An operation that does not speak of this ring is named in one line."""
     with pytest.raises(BadInput) as caught:
-        rehearsed(printed(hosts(6)), *lines)
+        played(printed(hosts(6)), *lines)
     assert str(caught.value).startswith(said)
 
 
@@ -102,7 +102,7 @@ def test_operations_in_flight_that_exclude_each_other() -> None:
     """Two in flight that lock a common range are refused by name."""
     flying = tuple(map(parse_operation, ("leave n1", "leave n2")))
     with pytest.raises(BadInput, match="operation in flight: got 'leave n2'"):
-        rehearsed(printed(hosts(6)), "leave n5", in_flight=flying)
+        played(printed(hosts(6)), "leave n5", in_flight=flying)
 
 
 def test_operators_own_words() -> None:
@@ -116,8 +116,8 @@ def test_operators_own_words() -> None:
 
 
 def test_a_saved_rehearsal_is_loaded_with_its_sizes() -> None:
-    """A trace of a rehearsal replays to the same states, and still knows the bytes."""
-    timeline = rehearsed(cluster(), "decommission 10.20.0.2")
+    """A trace of a dry run replays to the same states, and still knows the bytes."""
+    timeline = played(cluster(), "decommission 10.20.0.2")
     again = Timeline.load(timeline.save())
     assert [m.state for m in again.moments] == [m.state for m in timeline.moments]
     m: Any = again.model

@@ -13,16 +13,16 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tcm.facts import large as facts_large
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.memo import MOST, kept
+from kit.protocols.tcm.facts.memo import MOST, memo
 from kit.protocols.tcm.panels.placement import lines
-from tests.protocols.tcm.dry_run.samples import JOIN, cluster, rehearsed
+from tests.protocols.tcm.dry_run.samples import JOIN, cluster, played
 from tests.views.frames import scenes
 
 
 @pytest.fixture
 def timeline() -> Timeline:
     """A decommission beside a join."""
-    return rehearsed(cluster(), "decommission 10.20.0.2", JOIN)
+    return played(cluster(), "decommission 10.20.0.2", JOIN)
 
 
 def test_changes_are_those_of_the_rows(timeline: Timeline) -> None:
@@ -104,7 +104,7 @@ def test_what_is_kept_is_worked_out_once_and_goes_with_its_model() -> None:
             calls.append(key)
             return f"{key} of {id(model)}"
 
-        return kept(model, key, work)
+        return memo(model, key, work)
 
     assert ask(one, "a") == ask(one, "a") != ask(other, "a")
     assert calls == ["a", "a"]

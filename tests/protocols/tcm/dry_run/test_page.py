@@ -1,4 +1,4 @@
-"""The rehearsal's panels in a real browser: a small screen, both themes, a thousand nodes."""
+"""The dry run's panels in a real browser: a small screen, both themes, a thousand nodes."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_colours_that_the_reader_chose(browser: Browser, exported: Path) -> None
 
 
 def test_a_thousand_nodes(desk: Callable[..., Desk]) -> None:
-    """Stepping a rehearsal of 1,000 nodes shows sums in place of rows, and the DOM stays small."""
+    """Stepping a dry run of 1,000 nodes shows sums in place of rows, and the DOM stays small."""
     given = import_texts([("ring.txt", ring_text(1000, 16))], [KEYSPACE])
     rehearsed = kit.rehearse(given, f"decommission {given.ring.names[3]}")
     found = desk(Player(rehearsed.timeline, controls=False))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from inspect import unwrap
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import kit
 from kit.operators.importers.opening import import_texts, open_ring
-from kit.protocols.tcm.dry_run.player import Rehearsed, opened
+from kit.protocols.tcm.dry_run.player import DryRun, opened
 from kit.protocols.tcm.panels.dry_run import MOST_NODES
 from kit.protocols.tcm.words import parse_operation
 from kit.ring.replication import Keyspace, SimpleStrategy
@@ -31,12 +32,12 @@ PANELS = ("planned", "deaths", "traffic")
 
 
 @pytest.fixture(scope="module")
-def friday() -> Rehearsed:
+def friday() -> DryRun:
     """Three operations on the lesson's cluster."""
     return kit.rehearse(cluster(), FRIDAY)
 
 
-def scenes(rehearsed: Rehearsed) -> list[Scene]:
+def scenes(rehearsed: DryRun) -> list[Scene]:
     """Every moment of the branch that is shown."""
     return [rehearsed.player.rendered.scene(moment) for moment in rehearsed.timeline.path()]
 
@@ -74,7 +75,7 @@ def test_a_ring_file_is_opened() -> None:
     )
     by_text = kit.rehearse(text, "leave b")
     found = kit.rehearse(by_text.ring, parse_operation("leave b"))
-    assert repr(by_text) == repr(found) == "Rehearsed(leave b: done. 4 epochs; 1 stream copied.)"
+    assert repr(by_text) == repr(found) == "DryRun(leave b: done. 4 epochs; 1 stream copied.)"
 
 
 def test_operations_are_lines() -> None:
@@ -85,7 +86,7 @@ def test_operations_are_lines() -> None:
     assert several.steps == parsed.steps == kit.rehearse(cluster(), FRIDAY).steps
 
 
-def test_figures_as_data(friday: Rehearsed) -> None:
+def test_figures_as_data(friday: DryRun) -> None:
     """Steps, operations, loads and pairs are data, and agree with each other."""
     assert [one.epoch for one in friday.steps] == list(range(1, 13))
     assert [one.status for one in friday.operations] == ["done"] * 3
@@ -98,7 +99,7 @@ def test_figures_as_data(friday: Rehearsed) -> None:
     )
 
 
-def test_every_step_answers_an_operators_questions(friday: Rehearsed) -> None:
+def test_every_step_answers_an_operators_questions(friday: DryRun) -> None:
     """At each step: bytes and streams a node, the busiest, what a death breaks, what may begin."""
     for scene in scenes(friday):
         views = for_model(scene.model)
@@ -119,7 +120,7 @@ def test_every_step_answers_an_operators_questions(friday: Rehearsed) -> None:
     assert "is locked by leave 10.20.0.2" in third
 
 
-def test_before_anything_begins_each_two_are_judged(friday: Rehearsed) -> None:
+def test_before_anything_begins_each_two_are_judged(friday: DryRun) -> None:
     """At the start the panel says of each two whether they may run at once, and who holds what."""
     words = written(scenes(friday)[1], "planned")
     assert "leave 10.20.0.2 and join 10.20.0.10 at 3000000000000000000: yes" in words
@@ -127,7 +128,7 @@ def test_before_anything_begins_each_two_are_judged(friday: Rehearsed) -> None:
     assert "join 10.20.0.10 at 3000000000000000000 and leave 10.20.0.4: no" in words
 
 
-def test_lamps_are_words_and_shapes(friday: Rehearsed) -> None:
+def test_lamps_are_words_and_shapes(friday: DryRun) -> None:
     """A lamp says yes or no to those who do not see its colour, and the badge names the danger."""
     page = friday.player.rendered.html(friday.timeline.at)
     assert '<span class="bulb broken" role="img" aria-label="no">!</span>' in page
@@ -148,11 +149,11 @@ def cluster_of_nine() -> Any:
 
 
 @pytest.mark.spec("H-014")
-def test_it_is_shown_without_a_browser(friday: Rehearsed) -> None:
+def test_it_is_shown_without_a_browser(friday: DryRun) -> None:
     """A notebook keeps one line of text, and tables and pictures that survive being untrusted."""
     bundle = friday._repr_mimebundle_()
     assert LIVE in bundle
-    assert bundle["text/plain"].startswith("Rehearsed(leave 10.20.0.2: done; ")
+    assert bundle["text/plain"].startswith("DryRun(leave 10.20.0.2: done; ")
     assert "\n" not in bundle["text/plain"]
     html = bundle["text/html"]
     assert not re.search(r"<(svg|style|script|details|button)\b|\sdata-|\son\w+=", html)
@@ -163,7 +164,7 @@ def test_it_is_shown_without_a_browser(friday: Rehearsed) -> None:
         assert words in html
 
 
-def test_it_is_shown_as_text(friday: Rehearsed) -> None:
+def test_it_is_shown_as_text(friday: DryRun) -> None:
     """As text: warnings first, a line an epoch, then every panel of the moment."""
     text = friday.text()
     assert text.startswith("warning: 10.20.0.6 is down")
@@ -172,15 +173,15 @@ def test_it_is_shown_as_text(friday: Rehearsed) -> None:
 
 
 def test_the_public_name_opens_it() -> None:
-    """`kit.rehearse` is the notebook's; the rehearsal as data keeps its own name."""
-    from kit.protocols.tcm.dry_run import plan as rehearsal
+    """`kit.rehearse` is the notebook's; the dry run as data keeps its own name."""
+    from kit.protocols.tcm.dry_run import plan
     from kit.protocols.tcm.dry_run import player as live
 
-    assert kit.rehearse is live.rehearse
-    assert rehearsal.rehearse is not kit.rehearse
+    assert unwrap(kit.rehearse) is live.rehearse
+    assert plan.dry_run is not kit.rehearse
 
 
-def test_one_may_act_and_fork(friday: Rehearsed) -> None:
+def test_one_may_act_and_fork(friday: DryRun) -> None:
     """A further crash in the past begins a branch; its step shows what is broken now."""
     player = kit.rehearse(cluster(), "decommission 10.20.0.2").player
     tip = player.timeline.tip
@@ -202,7 +203,7 @@ def test_other_players_do_not_show_these_panels() -> None:
     assert not shown & set(PANELS)
 
 
-def test_it_is_exported_with_its_panels(friday: Rehearsed, tmp_path: Path) -> None:
+def test_it_is_exported_with_its_panels(friday: DryRun, tmp_path: Path) -> None:
     """The page to hand out holds the same panels, within its limit."""
     made = export_html(friday.timeline, tmp_path / "friday.html")
     page = made.path.read_text(encoding="utf-8")
