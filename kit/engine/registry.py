@@ -158,6 +158,7 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
         raise misfit("parameters", plain, error, f"as {entry.name} takes them") from None
 
 
+@checked
 def nested(given: Mapping[str, Any]) -> dict[str, Any]:
     """The same parameters, each name with dots as a field within the parameter before its dot.
 

@@ -114,6 +114,7 @@ def open_file(path: str | Path) -> Timeline:
     return open_script(parse(read(path), str(path)))
 
 
+@checked
 def open_script(script: Script) -> Timeline:
     """The same of a file that was taken apart."""
     timeline, _ = run(script)
@@ -121,6 +122,7 @@ def open_script(script: Script) -> Timeline:
     return timeline
 
 
+@checked
 def differences(script: Script) -> tuple[str, ...]:
     """A line for each step that shows something else than the file says below its rule.
 

@@ -17,7 +17,7 @@ from kit.errors import BadInput
 from kit.operators.importers.dumps import parse_csv_rows, parse_json_rows, rows_listing
 from kit.operators.importers.opening import import_texts
 from kit.operators.importers.ringfile import MOST_KEYSPACES, parse_ring
-from kit.protocols.tcm.rules.operations import parse_operation
+from kit.protocols.tcm.words import parse_operation
 from tests.commands.calling import ring_of
 from tests.operators.printing import Host, host_id, ring_text, status_text
 

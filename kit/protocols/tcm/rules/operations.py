@@ -85,7 +85,8 @@ def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], operation: Operation) 
         raise BadInput("node", absent, "a name that is not in the ring yet")
     present = operation.target if operation.kind == "replace" else operation.node
     if operation.kind != "join" and present not in members:
-        raise BadInput("node", present, "one of " + _names(members))
+        near = [name for name in members if name.casefold() == str(present).casefold()]
+        raise BadInput("node", present, "one of " + _names([*near, *members]))
     if operation.dc is not None:
         _known_datacenter(ring, keyspaces, operation.dc)
     owned = dict(zip(ring.tokens.tolist(), ring.owners.tolist(), strict=True))
