@@ -14,7 +14,7 @@ from kit.views.fragment import Frag, Kid, h
 Area = Literal["head", "main", "side", "foot"]
 
 
-class Passed(Struct, frozen=True):
+class PassedStep(Struct, frozen=True):
     """A step on the way to a moment, and what the model's monitors remember after it."""
 
     before: Any
@@ -23,7 +23,7 @@ class Passed(Struct, frozen=True):
     memories: tuple[Any, ...] = ()
 
 
-def _no_way() -> Sequence[Passed]:
+def _no_way() -> Sequence[PassedStep]:
     return ()
 
 
@@ -46,13 +46,13 @@ class Scene(Struct, frozen=True):
     closed: str | None = None
     suggested: Any = None
     memories: tuple[Any, ...] = ()
-    past: Callable[[], Sequence[Passed]] = _no_way
+    past: Callable[[], Sequence[PassedStep]] = _no_way
 
-    def way(self) -> Sequence[Passed]:
+    def way(self) -> Sequence[PassedStep]:
         """The steps from the start to here; at least the last one, where nobody kept the others."""
         found = self.past()
         if not found and self.action is not None:
-            return (Passed(self.before, self.action, self.state, self.memories),)
+            return (PassedStep(self.before, self.action, self.state, self.memories),)
         return found
 
 
@@ -75,13 +75,13 @@ def scene_at(
     )
 
 
-def passed(timeline: Timeline, moment: int) -> tuple[Passed, ...]:
+def passed(timeline: Timeline, moment: int) -> tuple[PassedStep, ...]:
     """The steps on the way to a moment, from the start."""
     found, at = [], moment
     while timeline.moments[at].parent >= 0:
         one = timeline.moments[at]
         before = timeline.moments[one.parent].state
-        found.append(Passed(before, one.action, one.state, timeline.memories(at)))
+        found.append(PassedStep(before, one.action, one.state, timeline.memories(at)))
         at = one.parent
     return tuple(found[::-1])
 

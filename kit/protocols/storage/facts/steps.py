@@ -14,11 +14,11 @@ from kit.protocols.storage.actions import (
     Cleanup,
     CollectTombstones,
     Commit,
-    Crash,
     Fetch,
     Finish,
     Land,
     Learn,
+    ReplicaCrash,
     Serve,
     Start,
     StorageState,
@@ -149,7 +149,7 @@ def happened(
             )
             cell = (before if landed else after).copies[way]
             return (Copied(source, target, cell_text(m, before, cell), landed),)
-        case Crash(replica):
+        case ReplicaCrash(replica):
             return (DiskEvent(replica, "fails"),)
         case Cleanup(replica):
             return (DiskEvent(replica, "cleans up"),)

@@ -18,7 +18,7 @@ from kit.protocols.storage.facts.steps import (
     happened,
 )
 from kit.protocols.storage.solo import Replica, Reply
-from kit.views.panel import Passed, Scene
+from kit.views.panel import PassedStep, Scene
 
 
 def events(scene: Scene) -> Iterator[tuple[int, Happened]]:
@@ -28,7 +28,7 @@ def events(scene: Scene) -> Iterator[tuple[int, Happened]]:
             yield i, event
 
 
-def _happened(model: Any, one: Passed) -> tuple[Happened, ...]:
+def _happened(model: Any, one: PassedStep) -> tuple[Happened, ...]:
     """What a step was, whoever of the nodes is real."""
     if isinstance(model, Replica):
         return facts_solo.happened(model, one.before, one.action, one.after)
