@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.engine.breaches import PassedStep
 from kit.engine.links import posted
 from kit.engine.network import (
     MESSAGE_ACTIONS,
@@ -19,7 +20,7 @@ from kit.engine.network import (
     ReleaseMessage,
     words,
 )
-from kit.views.panel import Panel, PassedStep, Scene
+from kit.views.panel import Panel, Scene
 from kit.views.spacetime import Arrow, Fate, Mark, Spacetime, draw_spacetime, spacetime_text
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from kit.engine.breaches import Breach
 from kit.protocols.storage.facts.steps import Completed, EpochCommitted, Sent
-from kit.protocols.storage.panels.broken import Broken, broken
-from kit.protocols.storage.panels.event_lines import events
+from kit.protocols.storage.panels.event_lines import events, wrong_answers
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 
@@ -23,12 +23,12 @@ class RequestSpan(Struct, frozen=True):
     end: int | None
     ok: bool
     result: str
-    wrong: Broken | None
+    wrong: Breach | None
 
 
 def operations(scene: Scene) -> tuple[RequestSpan, ...]:
     """The requests that were asked so far, in the order of their numbers."""
-    wrong = {one.request: one for one in broken(scene) if one.request is not None}
+    wrong = wrong_answers(scene)
     found: dict[int, RequestSpan] = {}
     for step, event in events(scene):
         if isinstance(event, Sent) and not event.again:
@@ -117,7 +117,7 @@ def _line(one: RequestSpan) -> str:
 
 
 def _witnesses(scene: Scene) -> list[str]:
-    return [f"step {one.step + 1}: {one.witness}" for one in broken(scene)]
+    return [f"step {breach.step + 1}: {breach.witness}" for breach in scene.breaches()]
 
 
 def operations_text(scene: Scene) -> str:
