@@ -1,10 +1,11 @@
 """Natural replicas: which nodes replicate a range when nothing is in progress.
 
 One clockwise walk from the token that closes the range (CEP-21, "Data placements"). Within a
-datacenter a node whose rack already has a replica is passed over until every rack of the datacenter
-has one; then those passed over are taken in the order in which they were met, then anybody. That is
-the order of the published Python driver of Cassandra; the server takes the same sets but lists
-the early repetitions of a rack where it meets them.
+datacenter a node on a rack without a replica is taken where it is met. One on a rack that has a
+replica is taken there too, as often as there are more replicas than racks, and else passed over. So
+replicas are listed as they are met: that is the order of the servers of Cassandra
+(`NetworkTopologyStrategy.calculateNaturalReplicas`). The published drivers find the same sets, but
+list such repetitions only where every rack has a replica.
 
 The walk of all ranges is done together, step by step; each step extends only the unfinished rows.
 The readable form of the same rules is in `kit.ring.reference`.
@@ -89,7 +90,7 @@ def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> 
 
     Row i belongs to the at-rest row that ends at `ring.rights[i]`, or, when `at` is given, to the
     row that owns the token `at[i]`. Rows are in the order of one clockwise walk over all
-    datacenters; within each datacenter that is the driver's order.
+    datacenters.
     """
     starts = ring.row_starts if at is None else ring.starts(at)
     walks = quotas(ring, replication)
@@ -102,11 +103,11 @@ def clockwise(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> 
     """The replicas found by all `walks` from each of `starts` (indices into `owners`), together.
 
     A datacenter's walk sees its own tokens only. Several walks are put together by the place on
-    the line, unrolled once, at which each replica was taken: sort keys hold this place, whether it
-    is a late one, the slot and the code, so that one sort of integers a row does it.
+    the line, unrolled once, at which each replica was taken: sort keys hold this place, the slot
+    and the code, so that one sort of integers a row does it.
     """
     slots = sum(quota.wanted for quota in walks)
-    if len(walks) == 1 and _in_step(walks[0]) and bool(walks[0].members[owners].all()):
+    if len(walks) == 1 and bool(walks[0].members[owners].all()):
         return walk(owners, starts, walks[0])[0].T
     slot_bits, code_bits = slots.bit_length(), int(owners.max()).bit_length()
     keys: list[Keys] = []
@@ -118,47 +119,21 @@ def clockwise(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> 
     return found.T
 
 
-def _in_step(quota: ReplicaQuota) -> bool:
-    """Whether replicas are listed as they are met: no rack is met twice, or there is only one."""
-    return quota.repeats == 0 or quota.racks == 1
-
-
 def _order_keys(
     owners: Codes, starts: Index, quota: ReplicaQuota, slot: int, slot_bits: int, code_bits: int
 ) -> list[Keys]:
-    """A sort key a replica: the place where it was taken, then slot, then code; shape (n,) each.
-
-    Those passed over come after the node that completed the racks, at the same place.
-    """
+    """A sort key a replica: the place where it was taken, then slot, then code; shape (n,) each."""
     own = quota.members[owners]
     places = np.flatnonzero(own)
     inside: Index = (np.cumsum(own) - own)[starts]  # how many of them lie before the start
     every = len(places) < len(starts)  # walk once a place of the datacenter, not once a row
     codes, met = walk(owners[places], np.arange(len(places) + 1) if every else inside, quota)
     unrolled = np.concatenate((places, places + len(owners)))
-    if _in_step(quota):
-        order = [unrolled[row] << 1 for row in met]
-    else:
-        late, shown = _after_all_racks(codes, met, quota)
-        order = list((unrolled[shown] << 1) | late)
     keys = [
-        (((row << slot_bits) | (slot + at)) << code_bits) | codes[at]
-        for at, row in enumerate(order)
+        (((unrolled[row] << slot_bits) | (slot + at)) << code_bits) | codes[at]
+        for at, row in enumerate(met)
     ]
     return [key[inside] for key in keys] if every else keys
-
-
-def _after_all_racks(
-    codes: Codes, met: Index, quota: ReplicaQuota
-) -> tuple[NDArray[np.bool_], Index]:
-    """Which replicas (wanted, n) repeat a rack, and the places at which all are listed.
-
-    A node whose rack had a replica already waits until every rack has one.
-    """
-    racks = quota.rack_of[codes]
-    first = np.array([_absent(racks[slot], racks[:slot]) for slot in range(len(racks))])
-    complete = np.where(first, met, 0).max(axis=0)
-    return ~first, np.where(first, met, np.maximum(met, complete))
 
 
 def sorted_columns(columns: list[Keys]) -> list[Keys]:

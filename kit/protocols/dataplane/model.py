@@ -129,4 +129,5 @@ def _request_options(given: DataplaneParameters, off: tuple[str, ...]) -> Reques
         given.crashes,
         given.cleaning,
         given.collecting,
+        None if given.behind < 0 else given.behind,
     )

@@ -148,10 +148,15 @@ class Storage(RangeModel):
         for number, request in enumerate(s.requests):
             if request.phase == WAITING:
                 if self._turn(s, number):
-                    for index in range(self._knows(s, number), len(self._views[s.at])):
+                    for index in range(self._least(s, number), len(self._views[s.at])):
                         yield Start(number, self.epoch(s, index))
                 if not self.request_options.together:
                     return
+
+    def _least(self, s: StorageState, number: int) -> int:
+        """The oldest epoch, by its index, that a request may be planned by."""
+        known, behind = self._knows(s, number), self.request_options.behind
+        return known if behind is None else max(known, len(self._views[s.at]) - 1 - behind)
 
     def _turn(self, s: StorageState, number: int) -> bool:
         """Whether everything that this request waits for is answered."""

@@ -15,7 +15,6 @@ from kit.protocols.storage.actions import COPIED, NOT_COPIED, StorageState
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone
 from kit.protocols.storage.rules.history import RangeHistory
-from kit.protocols.storage.rules.levels import AnswerQuota
 from kit.protocols.storage.rules.requests import DONE, FAILED, OPEN, WAITING, Request
 from kit.protocols.storage.rules.trails import Trail
 from kit.protocols.storage.rules.view import View
@@ -137,6 +136,11 @@ def epoch(m: Storage, s: StorageState) -> int:
     return m.newest(s).epoch
 
 
+def computed(m: Storage, s: StorageState) -> int:
+    """How often placements are computed on the way to a state: at the start and once an epoch."""
+    return 1 + epoch(m, s) - first_epoch(m)
+
+
 def at_rest(m: Storage, s: StorageState) -> bool:
     """Whether the range is read from exactly where it is written to."""
     view = m.views(s)[-1]
@@ -244,9 +248,9 @@ def _request(m: Storage, s: StorageState, number: int, request: Request) -> Requ
     plan: tuple[QuotaRow, ...] = ()
     judged: tuple[QuotaRow, ...] = ()
     if opened:
-        plan = _quotas(m, m.wanted(s, number, request.epoch), request.acked)
+        plan = quota_rows(m, m.wanted(s, number, request.epoch), request.acked)
         wanted = m.wanted(s, number, m.judged_by(s, number))
-        judged = _quotas(m, wanted, m.valid(s, number))
+        judged = quota_rows(m, wanted, m.valid(s, number))
     return RequestRow(
         number,
         m.title_of(number),
@@ -264,7 +268,8 @@ def _request(m: Storage, s: StorageState, number: int, request: Request) -> Requ
     )
 
 
-def _quotas(m: Storage, quotas: tuple[AnswerQuota, ...], answered: int) -> tuple[QuotaRow, ...]:
+def quota_rows(m: Storage, quotas: tuple[AnswerQuota, ...], answered: int) -> tuple[QuotaRow, ...]:
+    """What a level needs, with those of the answers (a mask) that count."""
     return tuple(
         QuotaRow(
             m.history.names(quota.replicas),

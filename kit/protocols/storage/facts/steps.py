@@ -18,12 +18,12 @@ from kit.protocols.storage.actions import (
     Finish,
     Land,
     Learn,
-    ReplicaCrash,
     Serve,
     Start,
     StorageState,
     TimeOut,
 )
+from kit.protocols.storage.facts.moment import QuotaRow, quota_rows
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.exchange import sent
 from kit.protocols.storage.rules.requests import DONE, OPEN
@@ -79,7 +79,11 @@ class Delivered(Struct, frozen=True):
 
 
 class Completed(Struct, frozen=True):
-    """A request is answered; ``result`` is what its client is told."""
+    """A request is answered; ``result`` is what its client is told.
+
+    ``plan`` is the replica plan that the answer rests on: what the level needs by the epoch at
+    which the coordinator judges, and the answers that count.
+    """
 
     request: int
     title: str
@@ -87,6 +91,7 @@ class Completed(Struct, frozen=True):
     epoch: int
     ok: bool
     result: str
+    plan: tuple[QuotaRow, ...] = ()
 
 
 class EpochCommitted(Struct, frozen=True):
@@ -104,12 +109,16 @@ class Applied(Struct, frozen=True):
 
 
 class Copied(Struct, frozen=True):
-    """A copy is read at its source, or arrives at its target; ``cell`` is what it brings."""
+    """A copy is read at its source, or arrives at its target; ``cell`` is what it brings.
+
+    ``epoch`` is the one that its source has applied by then; None where messages carry none.
+    """
 
     source: str
     target: str
     cell: str
     landed: bool
+    epoch: int | None = None
 
 
 class DiskEvent(Struct, frozen=True):
@@ -148,7 +157,8 @@ def happened(
                 == (source, target)
             )
             cell = (before if landed else after).copies[way]
-            return (Copied(source, target, cell_text(m, before, cell), landed),)
+            known = _applied_epoch(m, before, source)
+            return (Copied(source, target, cell_text(m, before, cell), landed, known),)
         case ReplicaCrash(replica):
             return (DiskEvent(replica, "fails"),)
         case Cleanup(replica):
@@ -226,7 +236,16 @@ def _ended(m: Storage, before: StorageState, number: int, after: StorageState) -
     else:
         result = f"returned {cell_text(m, after, request.newest_seen)}"
     epoch = m.epoch(before, before.requests[number].coordinator_epoch)
-    return Completed(number, m.title_of(number), ask.coordinator, epoch, ok, result)
+    wanted = m.wanted(before, number, m.judged_by(before, number))
+    plan = quota_rows(m, wanted, m.valid(before, number))
+    return Completed(number, m.title_of(number), ask.coordinator, epoch, ok, result, plan)
+
+
+def _applied_epoch(m: Storage, s: StorageState, replica: str) -> int | None:
+    """The epoch that a replica would send along; None where messages carry none."""
+    if not m.request_options.switches.epochs:
+        return None
+    return m.epoch(s, s.known[m.code[replica]])
 
 
 def _applied(m: Storage, after: StorageState, node: str) -> Applied:

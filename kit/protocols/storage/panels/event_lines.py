@@ -63,17 +63,28 @@ def line(event: Happened) -> str:
         case Delivered():
             return _met(event)
         case Completed():
-            sign = "✓" if event.ok else "✗"
-            return f"{event.coordinator} at {event.epoch} {sign} {event.title}: {event.result}"
+            return _completed(event)
         case EpochCommitted():
             return f"epoch {event.epoch} is committed: {event.title}"
         case Applied():
             return f"{event.node} applies {event.epoch}"
         case Copied():
             word = "arrives from" if event.landed else "is read at"
-            return f"copy for {event.target} {word} {event.source}: {event.cell}"
+            where = f"{word} {event.source}" + ("" if event.landed else f" {at(event.epoch)}")
+            return f"copy for {event.target} {where}: {event.cell}"
         case DiskEvent():
             return f"{event.replica} {event.what}"
+
+
+def _completed(event: Completed) -> str:
+    """An answer to a client, with the replica plan that it rests on."""
+    sign = "✓" if event.ok else "✗"
+    plan = "; ".join(
+        f"{len(quota.counted)} of {quota.needed} needed of {', '.join(quota.replicas)}"
+        for quota in event.plan
+    )
+    result = f"{event.coordinator} at {event.epoch} {sign} {event.title}: {event.result}"
+    return f"{result} (plan: {plan})" if plan else result
 
 
 def _met(event: Delivered) -> str:
@@ -81,6 +92,8 @@ def _met(event: Delivered) -> str:
     caught = f", catches up {event.had}→{event.knows}" if event.caught_up else ""
     knew = f" (at {event.had}{caught})"
     answer = f"✗ error, {event.error}" if event.error else event.did
-    told = f"; {event.coordinator} catches up to {event.told}" if event.told else ""
+    told = ""
+    if event.told:
+        told = f"; {event.coordinator} catches up to {event.told} from {event.replica}"
     late = "; too late" if event.late else f"; answer {at(event.answers)}{told}"
     return f"{event.title} {at(event.epoch)} → {event.replica}{knew}: {answer}{late}"

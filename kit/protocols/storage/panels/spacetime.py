@@ -46,8 +46,8 @@ LEGEND = (
     "message @ its epoch",
     "answer @ the replica's",
     "✗ error",
-    "dotted: copy",
-    "↑ catches up",
+    "black dots: copy @ its source's",
+    "↑ catches up, dotted: with whom",
     "w1 = write 1, d2 = delete 2, – = nothing",
 )
 
@@ -169,7 +169,7 @@ def _way(found: Layout, one: Way) -> Frag:
     return h(
         "g",
         h("path", d=_arrow(x1, y1, x2, y2), class_="copy"),
-        _text(f"copy {short(read.cell)}", x1 + 4, y1 + (17 if y2 > y1 else -9)),
+        _text(f"copy {short(read.cell)} {_at(read.epoch)}", x1 + 4, y1 + (17 if y2 > y1 else -9)),
         k=f"way:{read.source}:{read.target}:{one.read.step}",
     )
 
@@ -184,6 +184,7 @@ def _message(found: Layout, one: Message) -> Frag:
         right = x(found.last) + STEP * 0.45
         high = y1 + (y2 - y1) * 0.8 if right - x1 > STEP else y1 + (y2 - y1) * 0.5
         parts = [h("path", d=f"M{x1:.1f} {y1}L{right:.1f} {high:.1f}", class_="message away")]
+        parts.append(_text(_at(_carried(sent)), right + 3, high + 4, anchor="start"))
         return h("g", parts, k=key, class_="transit")
     met = one.met.event
     assert isinstance(met, Delivered)
@@ -192,7 +193,15 @@ def _message(found: Layout, one: Message) -> Frag:
     if not met.late:
         back = _arrow(x2, y2, x2 + STEP * AFTER, y1 + 6)
         parts.append(h("path", d=back, class_="answer error" if met.error else "answer"))
+    if met.told is not None:
+        asks = _arrow(x2 + STEP * AFTER, y1 + 6, x2 + STEP * 0.9, y2)
+        parts.append(h("path", d=asks, k=f"{key}:catch-up", class_="answer away"))
     return h("g", parts, k=key, class_="transit")
+
+
+def _carried(event: Sent | Delivered) -> int | None:
+    """The epoch in a message."""
+    return event.carries if isinstance(event, Sent) else event.epoch
 
 
 # -- points ---------------------------------------------------------------------------------------
