@@ -15,6 +15,7 @@ from kit.protocols.storage.actions import COPIED, NOT_COPIED, StorageState
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone
 from kit.protocols.storage.rules.history import RangeHistory
+from kit.protocols.storage.rules.levels import AnswerQuota
 from kit.protocols.storage.rules.requests import DONE, FAILED, OPEN, WAITING, Request
 from kit.protocols.storage.rules.trails import Trail
 from kit.protocols.storage.rules.view import View

@@ -18,6 +18,7 @@ from kit.protocols.storage.actions import (
     Finish,
     Land,
     Learn,
+    ReplicaCrash,
     Serve,
     Start,
     StorageState,
