@@ -44,7 +44,7 @@ class Variant(Struct, frozen=True):
         return model
 
 
-class Found:
+class ShortestRun:
     """The shortest run of a variant that breaks something, step by step in words."""
 
     def __init__(self, number: int, result: Result, timeline: Timeline) -> None:
@@ -78,7 +78,7 @@ class Hunt:
         self.seed = seed
         self.said: dict[int, str] = {}
         self._variants = drawn(seed)
-        self._found: dict[int, Found] = {}
+        self._found: dict[int, ShortestRun] = {}
 
     def _variant(self, number: int) -> Variant:
         if type(number) is not int or not 1 <= number <= VARIANTS:
@@ -103,7 +103,7 @@ class Hunt:
         """
         return Timeline(self.model(number))
 
-    def search(self, number: int) -> Found:
+    def search(self, number: int) -> ShortestRun:
         """Search a variant for the shortest run that breaks something.
 
         Raises:
@@ -114,7 +114,7 @@ class Hunt:
             result = check(model, max_states=LIMIT)
             assert result.violation is not None, "every variant is broken"
             run = Timeline.along(model, result.violation.actions)
-            self._found[number] = Found(number, result, run)
+            self._found[number] = ShortestRun(number, result, run)
         return self._found[number]
 
     def suspects(self, number: int) -> Sheet:

@@ -31,7 +31,7 @@ Keys = NDArray[np.int64]
 FEW = 8  # up to so many replicas are found slot by slot also when all nodes are wanted
 
 
-class Quota(Struct, frozen=True):
+class ReplicaQuota(Struct, frozen=True):
     """What one walk looks for: `factor` replicas among `nodes` nodes on `racks` racks.
 
     Only nodes with tokens count. `rack_of` gives rack numbers and `members` a mask, by node code.
@@ -56,7 +56,7 @@ class Quota(Struct, frozen=True):
         return max(self.factor - self.racks, 0)
 
 
-def quotas(ring: Ring, replication: Replication) -> tuple[Quota, ...]:
+def quotas(ring: Ring, replication: Replication) -> tuple[ReplicaQuota, ...]:
     """The walks of a strategy: one, or one a datacenter; none when nothing is replicated."""
     match replication:
         case LocalStrategy():
@@ -70,17 +70,19 @@ def quotas(ring: Ring, replication: Replication) -> tuple[Quota, ...]:
     return tuple(quota for quota in found if quota.wanted)
 
 
-def _anywhere(ring: Ring, factor: int) -> Quota:
+def _anywhere(ring: Ring, factor: int) -> ReplicaQuota:
     """Racks do not matter: all nodes are on one."""
     in_ring = ring.geography.in_ring
-    return Quota("", factor, int(in_ring.sum()), 1, np.zeros(len(in_ring), np.int32), in_ring)
+    return ReplicaQuota(
+        "", factor, int(in_ring.sum()), 1, np.zeros(len(in_ring), np.int32), in_ring
+    )
 
 
-def _datacenter(ring: Ring, dc: str, factor: int) -> Quota:
+def _datacenter(ring: Ring, dc: str, factor: int) -> ReplicaQuota:
     places = ring.geography
     members = places.in_ring & (places.dc_of == places.dcs.get(dc, -1))
     racks = int(np.count_nonzero(np.bincount(places.rack_of[members])))
-    return Quota(dc, factor, int(members.sum()), racks, places.rack_of, members)
+    return ReplicaQuota(dc, factor, int(members.sum()), racks, places.rack_of, members)
 
 
 def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> Codes:
@@ -97,7 +99,7 @@ def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> 
     return clockwise(ring.owners, starts, walks)
 
 
-def clockwise(owners: Codes, starts: Index, walks: tuple[Quota, ...]) -> Codes:
+def clockwise(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> Codes:
     """The replicas found by all `walks` from each of `starts` (indices into `owners`), together.
 
     A datacenter's walk sees its own tokens only. Several walks are put together by the place on
@@ -118,7 +120,7 @@ def clockwise(owners: Codes, starts: Index, walks: tuple[Quota, ...]) -> Codes:
 
 
 def _order_keys(
-    owners: Codes, starts: Index, quota: Quota, slot: int, slot_bits: int, code_bits: int
+    owners: Codes, starts: Index, quota: ReplicaQuota, slot: int, slot_bits: int, code_bits: int
 ) -> list[Keys]:
     """A sort key a replica: the place where it was taken, then slot, then code; shape (n,) each."""
     own = quota.members[owners]
@@ -147,7 +149,7 @@ def sorted_columns(columns: list[Keys]) -> list[Keys]:
     return columns
 
 
-def walk(owners: Codes, starts: Index, quota: Quota) -> tuple[Codes, Index]:
+def walk(owners: Codes, starts: Index, quota: ReplicaQuota) -> tuple[Codes, Index]:
     """Walk clockwise over `owners`, all of them members of the quota, from each of `starts`.
 
     Returns codes int32 (wanted, n) in the order of meeting and the places (wanted, n) where they
@@ -194,7 +196,7 @@ def _everybody(owners: Codes, starts: Index) -> tuple[Codes, Index]:
 
 
 def _takes(
-    codes: Codes, racks: Codes, earlier: tuple[Codes, Codes], quota: Quota
+    codes: Codes, racks: Codes, earlier: tuple[Codes, Codes], quota: ReplicaQuota
 ) -> NDArray[np.bool_]:
     """Whether a row takes the node it meets, given codes and racks (slots, n) it took earlier."""
     if quota.racks == 1:

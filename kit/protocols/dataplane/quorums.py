@@ -29,8 +29,8 @@ from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.levels import (
     ACKNOWLEDGEMENTS,
     LEVELS,
+    AnswerQuota,
     Level,
-    Quota,
     read_quotas,
     write_quotas,
 )
@@ -281,7 +281,7 @@ def _homes(
     return tuple(home for home, mask in enumerate(masks) if mask & view.reads)
 
 
-class Passed(Struct, frozen=True):
+class PassedBarrier(Struct, frozen=True):
     """``needed`` of ``replicas`` (a mask) know the epoch at ``index``."""
 
     replicas: int
@@ -289,17 +289,17 @@ class Passed(Struct, frozen=True):
     index: int
 
 
-def _passed(ways: tuple[Trail, ...]) -> list[tuple[Passed, ...]]:
+def _passed(ways: tuple[Trail, ...]) -> list[tuple[PassedBarrier, ...]]:
     """What had to be known, and by how many, for all the events up to each trail.
 
     Nobody's lag is bounded here: each trail has one way to it, and comes after that one.
     """
-    passed: list[tuple[Passed, ...]] = [()] * len(ways)
+    passed: list[tuple[PassedBarrier, ...]] = [()] * len(ways)
     for at, trail in enumerate(ways):
         newest = len(trail.nodes) - 1
         for edge, to in zip(trail.newest.edges, trail.leads, strict=True):
             passed[to] = passed[at] + tuple(
-                Passed(condition.replicas, condition.needed, newest - condition.age)
+                PassedBarrier(condition.replicas, condition.needed, newest - condition.age)
                 for condition in edge.conditions
                 if isinstance(condition, MajorityKnows)
             )
@@ -313,7 +313,7 @@ def _crossing(
     masks: tuple[int, ...],
     home: int,
     at: tuple[int, int],
-    told_by: tuple[Passed, ...],
+    told_by: tuple[PassedBarrier, ...],
     older: int,
 ) -> Crossing:
     write, read, acknowledgement = levels
@@ -342,7 +342,7 @@ def _crossing(
 
 
 @lru_cache(4096)
-def smallest(quotas: tuple[Quota, ...], live: int) -> tuple[int, ...]:
+def smallest(quotas: tuple[AnswerQuota, ...], live: int) -> tuple[int, ...]:
     """Every smallest set of live replicas (masks) that meets all quotas.
 
     Quotas of different sets of replicas, as the old and the new ones, may be met by the same ones.
@@ -366,7 +366,9 @@ def _fewest(sets: Iterable[int]) -> set[int]:
     return set(kept)
 
 
-def in_use(quorums: tuple[int, ...], told_by: tuple[Passed, ...], index: int) -> tuple[int, ...]:
+def in_use(
+    quorums: tuple[int, ...], told_by: tuple[PassedBarrier, ...], index: int
+) -> tuple[int, ...]:
     """The quorums whose members may all know nothing that came after the epoch at ``index``.
 
     A condition that held says that so many replicas know an epoch; where that is a later one,

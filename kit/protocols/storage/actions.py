@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kit.protocols.storage.rules.exchange import Switches
+from kit.protocols.storage.rules.exchange import ExchangeSwitches
 from kit.protocols.storage.rules.requests import Request
 
 NOT_COPIED, COPIED = -2, -1
@@ -22,7 +22,7 @@ class RequestOptions(Struct, frozen=True):
     newest when a request of it begins (None: any number).
     """
 
-    switches: Switches = Switches()
+    switches: ExchangeSwitches = ExchangeSwitches()
     together: bool = False
     timeouts: bool = False
     repair: bool = False
@@ -106,7 +106,7 @@ class TimeOut(Struct, frozen=True, tag="time-out"):
     request: int
 
 
-class Crash(Struct, frozen=True, tag="crash"):
+class ReplicaCrash(Struct, frozen=True, tag="crash"):
     """A replica stops for good; what is on its disk is out of reach."""
 
     replica: str

@@ -13,7 +13,7 @@ from typing import Any
 
 from kit.engine.model import Monitor, Property, sometimes, step
 from kit.protocols.storage.actions import Commit, Finish, Serve, Start, StorageState
-from kit.protocols.storage.linearizability import NEVER, Operation, linearizable
+from kit.protocols.storage.linearizability import NEVER, RegisterOperation, linearizable
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, timestamp, value
 from kit.protocols.storage.rules.exchange import counted
@@ -322,7 +322,7 @@ class _Order:
 
     def _operations(
         self, events: tuple[tuple[bool, int, int], ...], s: StorageState
-    ) -> tuple[Operation, ...]:
+    ) -> tuple[RegisterOperation, ...]:
         began = {number: at for at, (starts, number, _) in enumerate(events) if starts}
         ended = {
             number: (at, seen) for at, (starts, number, seen) in enumerate(events) if not starts
@@ -334,7 +334,7 @@ class _Order:
             if ask.writes:
                 cell = self.model.mutation(s, number)
                 left = 0 if is_tombstone(cell) else timestamp(cell)
-                found.append(Operation(at, end, True, left))
+                found.append(RegisterOperation(at, end, True, left))
             elif end != NEVER:
-                found.append(Operation(at, end, False, seen))
+                found.append(RegisterOperation(at, end, False, seen))
         return tuple(found)

@@ -28,7 +28,7 @@ from kit.protocols.storage.actions import (
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.properties import level_kept
 from kit.protocols.storage.rules.cells import NOTHING, newest, written
-from kit.protocols.storage.rules.exchange import Answer, Switches, Verdict, receive, sent
+from kit.protocols.storage.rules.exchange import Answer, ExchangeSwitches, Verdict, receive, sent
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.requests import DONE, FAILED, ClientRequest
 from kit.protocols.storage.rules.trails import Trail, trails
@@ -166,7 +166,7 @@ class Replica(Model[ReplicaState, Any]):
     Action = Send | Learn
 
     def __init__(
-        self, history: RangeHistory, replica: str, switches: Switches, messages: int = 3
+        self, history: RangeHistory, replica: str, switches: ExchangeSwitches, messages: int = 3
     ) -> None:
         """The replica of that name; you may send so many writes and learn by any message."""
         self.history, self.replica, self.switches = history, replica, switches

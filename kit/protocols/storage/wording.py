@@ -8,11 +8,11 @@ from kit.protocols.storage.actions import (
     Cleanup,
     CollectTombstones,
     Commit,
-    Crash,
     Fetch,
     Finish,
     Land,
     Learn,
+    ReplicaCrash,
     Serve,
     Start,
     StorageState,
@@ -45,7 +45,7 @@ def verb(model: Storage, action: Any) -> str:
             return f"land {source} to {target}"
         case Tick():
             return "tick"
-        case Crash(replica) | Cleanup(replica) | CollectTombstones(replica):
+        case ReplicaCrash(replica) | Cleanup(replica) | CollectTombstones(replica):
             return f"{type(action).__struct_config__.tag} {replica}"
     raise AssertionError(action)
 
@@ -107,7 +107,7 @@ def describe(model: Storage, before: StorageState, action: Any, after: StorageSt
         case Tick():
             delay = model.request_options.ring_delay
             return f"Time passes: {after.waited} of {delay} ticks of RING_DELAY."
-        case Crash(replica):
+        case ReplicaCrash(replica):
             return f"{replica} fails, and what it holds is out of reach."
         case Cleanup(replica):
             return f"{replica} cleans up: nothing of the range is left on its disk."

@@ -15,7 +15,7 @@ from kit.protocols.storage.actions import COPIED, NOT_COPIED, StorageState
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone
 from kit.protocols.storage.rules.history import RangeHistory
-from kit.protocols.storage.rules.levels import Quota
+from kit.protocols.storage.rules.levels import AnswerQuota
 from kit.protocols.storage.rules.requests import DONE, FAILED, OPEN, WAITING, Request
 from kit.protocols.storage.rules.trails import Trail
 from kit.protocols.storage.rules.view import View
@@ -269,7 +269,7 @@ def _request(m: Storage, s: StorageState, number: int, request: Request) -> Requ
     )
 
 
-def quota_rows(m: Storage, quotas: tuple[Quota, ...], answered: int) -> tuple[QuotaRow, ...]:
+def quota_rows(m: Storage, quotas: tuple[AnswerQuota, ...], answered: int) -> tuple[QuotaRow, ...]:
     """What a level needs, with those of the answers (a mask) that count."""
     return tuple(
         QuotaRow(

@@ -14,11 +14,11 @@ from kit.protocols.storage.actions import (
     Cleanup,
     CollectTombstones,
     Commit,
-    Crash,
     Fetch,
     Finish,
     Land,
     Learn,
+    ReplicaCrash,
     Serve,
     Start,
     StorageState,
@@ -160,7 +160,7 @@ def happened(
             cell = (before if landed else after).copies[way]
             known = _applied_epoch(m, before, source)
             return (Copied(source, target, cell_text(m, before, cell), landed, known),)
-        case Crash(replica):
+        case ReplicaCrash(replica):
             return (DiskEvent(replica, "fails"),)
         case Cleanup(replica):
             return (DiskEvent(replica, "cleans up"),)

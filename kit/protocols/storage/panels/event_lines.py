@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kit.engine.breaches import Breach, PassedStep
+from kit.protocols.storage.actions import Finish
 from kit.protocols.storage.facts import solo as facts_solo
 from kit.protocols.storage.facts.steps import (
     Applied,
@@ -18,7 +20,7 @@ from kit.protocols.storage.facts.steps import (
     happened,
 )
 from kit.protocols.storage.solo import Replica, Reply
-from kit.views.panel import Passed, Scene
+from kit.views.panel import Scene
 
 
 def events(scene: Scene) -> Iterator[tuple[int, Happened]]:
@@ -28,7 +30,16 @@ def events(scene: Scene) -> Iterator[tuple[int, Happened]]:
             yield i, event
 
 
-def _happened(model: Any, one: Passed) -> tuple[Happened, ...]:
+def wrong_answers(scene: Scene) -> dict[int, Breach]:
+    """What was broken by the answer to a request, by the request's number."""
+    return {
+        breach.action.request: breach
+        for breach in scene.breaches()
+        if isinstance(breach.action, Finish)
+    }
+
+
+def _happened(model: Any, one: PassedStep) -> tuple[Happened, ...]:
     """What a step was, whoever of the nodes is real."""
     if isinstance(model, Replica):
         return facts_solo.happened(model, one.before, one.action, one.after)

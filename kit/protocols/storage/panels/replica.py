@@ -15,7 +15,7 @@ from kit.views.registry import Views
 
 
 def question(scene: Scene) -> Question | None:
-    """ClientRequest what the replica makes of a message: does it catch up, do it, or refuse?"""
+    """Ask what the replica makes of a message: does it catch up, do it, or refuse?"""
     found = [event for i, event in events(scene) if i == len(scene.way()) - 1]
     if not found or not isinstance(found[-1], Delivered):
         return None

@@ -8,6 +8,7 @@ dotted ones are copies. An upward arrow beside a number is a node that catches u
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from kit.protocols.storage.facts.steps import (
     Applied,
@@ -18,8 +19,7 @@ from kit.protocols.storage.facts.steps import (
     EpochCommitted,
     Sent,
 )
-from kit.protocols.storage.panels.broken import broken
-from kit.protocols.storage.panels.event_lines import line
+from kit.protocols.storage.panels.event_lines import line, wrong_answers
 from kit.protocols.storage.panels.layout import (
     AFTER,
     NAMES,
@@ -54,7 +54,7 @@ LEGEND = (
 
 def draw_spacetime(scene: Scene) -> Frag:
     """Draw the window of the run that ends at this moment."""
-    found, wrong = layout(scene), {one.request for one in broken(scene)}
+    found, wrong = layout(scene), wrong_answers(scene).keys()
     if not found.placed:
         return h("p", "Nothing has happened yet.", k="no-spacetime", class_="soft")
     return h(
@@ -88,7 +88,7 @@ def _words(found: Layout) -> str:
 
 def spacetime_text(scene: Scene) -> str:
     """Write a line a step, ``!`` where a promise was broken."""
-    wrong = {one.step: one for one in broken(scene)}
+    wrong = {breach.step for breach in scene.breaches()}
     lines = []
     for one in layout(scene).placed:
         sign = "!" if one.step in wrong else " "
@@ -129,7 +129,7 @@ def _epochs(found: Layout) -> list[Frag]:
     ]
 
 
-def _span(found: Layout, one: Span, wrong: set[int | None]) -> Frag:
+def _span(found: Layout, one: Span, wrong: AbstractSet[int]) -> Frag:
     """The time that a request takes, as a bar on its coordinator's lifeline."""
     begin = one.begin.event
     assert isinstance(begin, Sent | Completed)
@@ -263,7 +263,7 @@ def _at(epoch: int | None) -> str:
 def _alarms(scene: Scene, found: Layout) -> list[Frag]:
     """A sign over every step that was the first to break a promise."""
     placed = {one.step: one for one in found.placed}
-    wrong = {one.step: one.title for one in broken(scene) if one.step in placed}
+    wrong = {breach.step: breach.title for breach in scene.breaches() if breach.step in placed}
     return [
         _alarm(placed[step], title)
         for step, title in wrong.items()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.panels.broken import broken
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badges
@@ -11,7 +10,7 @@ from kit.views.parts import badge, badges
 
 def _verdict(scene: Scene) -> str:
     """What was broken on the way here, with the step (as the counter of steps has it)."""
-    return "; ".join(f"{one.title} (step {one.step + 1})" for one in broken(scene))
+    return "; ".join(f"{breach.title} (step {breach.step + 1})" for breach in scene.breaches())
 
 
 def _computed(scene: Scene) -> str:

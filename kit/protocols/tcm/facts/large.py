@@ -44,7 +44,7 @@ class Changed(Struct, frozen=True):
     before: RangeRow
 
 
-class Changes(Struct, frozen=True):
+class ChangedRanges(Struct, frozen=True):
     """The first ranges that a step changed, and in how many it changed reads, writes, either."""
 
     rows: tuple[Changed, ...]
@@ -164,15 +164,15 @@ def _counts(m: TcmCluster, table: Table) -> Any:
     return np.bincount(table.groups[table.groups >= 0], minlength=len(m.names))
 
 
-def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Changes:
+def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> ChangedRanges:
     """What the step from ``before`` changed; both states have columns (see :func:`length`)."""
     if before is None or before.tcm.events == s.tcm.events:
-        return Changes((), 0, 0, 0)
+        return ChangedRanges((), 0, 0, 0)
     key = ("changes", s.tcm.events, before.tcm.events, keyspace, most)
     return memo(m, key, lambda: _changes(m, s, before, keyspace, most))
 
 
-def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Changes:
+def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> ChangedRanges:
     now, then = _placement(m, s, keyspace), _placement(m, before, keyspace)
     assert now is not None
     assert then is not None
@@ -193,4 +193,4 @@ def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Ch
         holder = next((title for one, title in held if one.left < right <= one.right), None)
         former = _row(m, then, int(was[at]), None)
         rows.append(Changed(_row(m, now, at, holder), former))
-    return Changes(tuple(rows), int(reads.sum()), int(writes.sum()), len(either))
+    return ChangedRanges(tuple(rows), int(reads.sum()), int(writes.sum()), len(either))

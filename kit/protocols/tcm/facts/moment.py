@@ -52,7 +52,7 @@ class LogLine(Struct, frozen=True):
     operation: str
 
 
-class Applied(Struct, frozen=True):
+class AppliedEpochs(Struct, frozen=True):
     """How far a node has applied the log; ``held`` are epochs it holds back above a gap."""
 
     node: str
@@ -244,7 +244,7 @@ def log(m: TcmCluster, s: Any) -> tuple[LogLine, ...]:
     return tuple(reversed(lines))
 
 
-def applied(m: TcmCluster, s: Any) -> tuple[Applied, ...]:
+def applied(m: TcmCluster, s: Any) -> tuple[AppliedEpochs, ...]:
     """How far each node is that has a part in the cluster now."""
     present = set(m.tcm.present(s.tcm)) | set(s.tcm.down)
     found = []
@@ -253,7 +253,7 @@ def applied(m: TcmCluster, s: Any) -> tuple[Applied, ...]:
             above = range(learned, held.bit_length())
             waiting = tuple(m.log.epoch(i + 1) for i in above if held >> i & 1)
             up = name not in s.tcm.down
-            found.append(Applied(name, m.parameters.epoch + learned, up, waiting))
+            found.append(AppliedEpochs(name, m.parameters.epoch + learned, up, waiting))
     return tuple(found)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from kit.errors import Refusal
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
-from kit.protocols.tcm.facts.dry_run import Load, Loss, Pair, Planned
+from kit.protocols.tcm.facts.dry_run import Load, Loss, OperationPair, Planned
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb, counted, heads, volume
@@ -74,7 +74,7 @@ def _reason(refusal: Refusal) -> str:
     return "; ".join([*(held or [refusal.reason]), *more])
 
 
-def _pair(one: Pair) -> Frag:
+def _pair(one: OperationPair) -> Frag:
     return h(
         "li",
         _yes(one.refusal is None),
@@ -84,7 +84,7 @@ def _pair(one: Pair) -> Frag:
     )
 
 
-def _together(one: Pair) -> str:
+def _together(one: OperationPair) -> str:
     both = f"{one.first.title} and {one.second.title}"
     if one.refusal is None:
         return f"{both}: yes, they have no range in common"

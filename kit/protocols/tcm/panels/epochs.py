@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.moment import Applied, BarrierRow
+from kit.protocols.tcm.facts.moment import AppliedEpochs, BarrierRow
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb, scroll
@@ -70,12 +70,12 @@ def _barrier_word(asked: set[int]) -> str:
     return f"; barrier at {', '.join(str(epoch) for epoch in sorted(asked))}" if asked else ""
 
 
-def _concerned(nodes: Sequence[Applied], last: int) -> list[Applied]:
+def _concerned(nodes: Sequence[AppliedEpochs], last: int) -> list[AppliedEpochs]:
     """Return the nodes that lag or are down: in a large cluster the others are only counted."""
     return [one for one in nodes if one.epoch < last or not one.up][:MOST_NODES]
 
 
-def _rest(nodes: Sequence[Applied], shown: Sequence[Applied]) -> Frag | None:
+def _rest(nodes: Sequence[AppliedEpochs], shown: Sequence[AppliedEpochs]) -> Frag | None:
     hidden = Counter(one.epoch for one in nodes if one not in shown)
     if not hidden:
         return None
@@ -83,7 +83,7 @@ def _rest(nodes: Sequence[Applied], shown: Sequence[Applied]) -> Frag | None:
     return h("p", f"Not listed: {words}.", k="epochs-rest", class_="soft")
 
 
-def _strip(one: Applied, columns: range, asked: set[int]) -> Frag:
+def _strip(one: AppliedEpochs, columns: range, asked: set[int]) -> Frag:
     return h(
         "tr",
         h("th", one.node, None if one.up else h("small", " down"), scope="row", data_of=one.node),
@@ -92,7 +92,7 @@ def _strip(one: Applied, columns: range, asked: set[int]) -> Frag:
     )
 
 
-def _cell(one: Applied, epoch: int, line: bool) -> Frag:
+def _cell(one: AppliedEpochs, epoch: int, line: bool) -> Frag:
     if epoch <= one.epoch:
         sign, kind, word = "✓", "has", "applied"
     elif epoch in one.held:

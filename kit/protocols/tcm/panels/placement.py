@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.datacenters import datacenters, members
-from kit.protocols.tcm.facts.large import Changes, changes, length
+from kit.protocols.tcm.facts.large import ChangedRanges, changes, length
 from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.facts.moment import RangeRow
 from kit.protocols.tcm.panels.large import search, summary
@@ -22,7 +22,7 @@ MOST_ROWS = 200
 """Rows a table shows; beyond, changed ranges, a search box and a summary by node."""
 
 
-class Change(Struct, frozen=True):
+class GroupChange(Struct, frozen=True):
     """A group of replicas as it stands after a step: who stayed, who came, who went."""
 
     stayed: tuple[str, ...]
@@ -40,10 +40,10 @@ class Change(Struct, frozen=True):
         return signed(self.order, self.added, self.removed)
 
 
-def change(now: Sequence[str], before: Sequence[str] | None) -> Change:
+def change(now: Sequence[str], before: Sequence[str] | None) -> GroupChange:
     """Compare a group with what it was; None means there is nothing to compare with."""
     was = tuple(now) if before is None else tuple(before)
-    return Change(
+    return GroupChange(
         tuple(name for name in now if name in was),
         tuple(name for name in now if name not in was),
         tuple(name for name in was if name not in now),
@@ -51,18 +51,18 @@ def change(now: Sequence[str], before: Sequence[str] | None) -> Change:
     )
 
 
-def within(group: Change, names: frozenset[str]) -> Change:
+def within(group: GroupChange, names: frozenset[str]) -> GroupChange:
     """The part of a group that some nodes make up."""
     parts = (group.stayed, group.added, group.removed, group.order)
-    return Change(*(tuple(name for name in part if name in names) for part in parts))
+    return GroupChange(*(tuple(name for name in part if name in names) for part in parts))
 
 
 class Lines(Struct, frozen=True):
     """A row with the changes of its two groups since the step before."""
 
     row: RangeRow
-    reads: Change
-    writes: Change
+    reads: GroupChange
+    writes: GroupChange
 
     @property
     def changed(self) -> bool:
@@ -113,7 +113,7 @@ def large(scene: Scene, keyspace: str) -> int | None:
     return count
 
 
-def _changed(scene: Scene, keyspace: str) -> tuple[Changes, list[Lines]]:
+def _changed(scene: Scene, keyspace: str) -> tuple[ChangedRanges, list[Lines]]:
     """What the step changed in a large table."""
     found = changes(scene.model, scene.state, scene.before, keyspace, MOST_CHANGED)
     return found, [_line(one.now, one.before) for one in found.rows]
@@ -231,7 +231,7 @@ def _table(keyspace: str, side: str, title: str, rows: Sequence[Lines]) -> Frag:
 def _row(keyspace: str, side: str, one: Lines, *, again: bool) -> Frag:
     row = one.row
     key = f"{side}:{keyspace}:{row.right}" + (f":{row.left}" if again else "")
-    group: Change = getattr(one, side)
+    group: GroupChange = getattr(one, side)
     return h(
         "tr",
         h("th", row.label, lock_sign(row.locked_by), scope="row"),
@@ -256,7 +256,7 @@ def lock_sign(holder: str | None) -> Frag | None:
     )
 
 
-def chips(prefix: str, group: Change, reads: Sequence[str]) -> list[Frag]:
+def chips(prefix: str, group: GroupChange, reads: Sequence[str]) -> list[Frag]:
     """Draw a chip a replica: a plus for one that came, a struck minus for one that went."""
     drawn = []
     for name in group.order:
