@@ -104,7 +104,9 @@ def test_a_refused_action_says_why_where_one_looks(desk: MakeDesk) -> None:
     page = table.page
     page.click("[data-do=step]")
     table.wait_where("1 / 1")
-    button = page.locator("button.act[aria-disabled=true]", has_text="add write replicas")
+    # The same action also stands at its step in the panel of operations.
+    waiting = ".panel.actions button.act[aria-disabled=true]"
+    button = page.locator(waiting, has_text="add write replicas")
     button.focus()
     page.keyboard.press("Enter")
     note = page.locator(".kp-note")

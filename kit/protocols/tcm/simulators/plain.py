@@ -130,7 +130,9 @@ class PlainCluster:
             return (PARTS,)
         if self.variant != "cep":
             return EVENTS[self.variant]
-        old, new = self.bounds(flight.before), self.bounds(flight.after)
+        # Where no keyspace has rows, no event changes one.
+        lines = (flight.before, flight.after) if self.factors else ((), ())
+        old, new = (self.bounds(line) for line in lines)
         moved = [self.moved(flight, k, bound) for k in self.factors for bound in old | new]
         gains, losses = any(gain for gain, _ in moved), any(loss for _, loss in moved)
         does = dict(zip(PARTS, (new - old, gains, gains or losses, losses, old - new), strict=True))
