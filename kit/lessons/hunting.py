@@ -182,7 +182,7 @@ def drawn(seed: int) -> tuple[Variant, ...]:
     if type(seed) is not int or not 0 <= seed <= MOST_SEED:
         raise BadInput("seed", seed, f"a whole number from 0 to {MOST_SEED}")
     chance = Chance(seed)
-    found: list[Variant] = []
+    variants: list[Variant] = []
     pools = hunts()
     for model, pool in pools.items():
         left = list(pool.safeguards)
@@ -190,10 +190,10 @@ def drawn(seed: int) -> tuple[Variant, ...]:
         for _ in range(VARIANTS // len(pools)):
             guard = known[left.pop(chance.below(len(left)))]
             parameters = {**pool.budgets, **guard.smallest}
-            found.append(Variant(model, parameters, guard))
+            variants.append(Variant(model, parameters, guard))
     mixed = []
-    while found:
-        mixed.append(found.pop(chance.below(len(found))))
+    while variants:
+        mixed.append(variants.pop(chance.below(len(variants))))
     return tuple(mixed)
 
 

@@ -138,7 +138,7 @@ class Movement:
         """Each gained replica with the one it displaces in that row, same datacenter first."""
         rows = self._changes
         at = np.flatnonzero(_missing(rows.after, rows.before).any(axis=1))
-        found: list[Replaced] = []
+        replaced: list[Replaced] = []
         for one, old, new in zip(
             _ranges(rows.lefts[at], rows.rights[at]),
             rows.before[at].tolist(),
@@ -149,8 +149,8 @@ class Movement:
             gained = sorted(code for code in new if code >= 0 and code not in olds)
             lost = sorted(code for code in old if code >= 0 and code not in news)
             pairs = self._paired(gained, lost)
-            found.extend(Replaced(one, gains, loses) for gains, loses in pairs)
-        return tuple(found)
+            replaced.extend(Replaced(one, gains, loses) for gains, loses in pairs)
+        return tuple(replaced)
 
     def _paired(self, gained: list[int], lost: list[int]) -> list[tuple[int, int | None]]:
         nodes, free = self.after.nodes, list(lost)

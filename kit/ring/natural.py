@@ -60,14 +60,14 @@ def quotas(ring: Ring, replication: Replication) -> tuple[ReplicaQuota, ...]:
     """The walks of a strategy: one, or one a datacenter; none when nothing is replicated."""
     match replication:
         case LocalStrategy():
-            found = []
+            walks = []
         case SimpleStrategy(replication_factor=factor):
-            found = [_anywhere(ring, factor)]
+            walks = [_anywhere(ring, factor)]
         case EverywhereStrategy():
-            found = [_anywhere(ring, len(ring.geography.in_ring))]
+            walks = [_anywhere(ring, len(ring.geography.in_ring))]
         case NetworkTopologyStrategy(factors=factors):
-            found = [_datacenter(ring, dc, factor) for dc, factor in factors]
-    return tuple(quota for quota in found if quota.wanted)
+            walks = [_datacenter(ring, dc, factor) for dc, factor in factors]
+    return tuple(quota for quota in walks if quota.wanted)
 
 
 def _anywhere(ring: Ring, factor: int) -> ReplicaQuota:
@@ -113,10 +113,10 @@ def clockwise(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> 
     keys: list[Keys] = []
     for quota in walks:
         keys.extend(_order_keys(owners, starts, quota, len(keys), slot_bits, code_bits))
-    found = np.empty((slots, len(starts)), np.int32)
+    codes = np.empty((slots, len(starts)), np.int32)
     for slot, key in enumerate(sorted_columns(keys)):
-        np.bitwise_and(key, (1 << code_bits) - 1, out=found[slot], casting="unsafe")
-    return found.T
+        np.bitwise_and(key, (1 << code_bits) - 1, out=codes[slot], casting="unsafe")
+    return codes.T
 
 
 def _order_keys(

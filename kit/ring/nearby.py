@@ -78,14 +78,14 @@ def changes(before: Ring, after: Ring, replication: Replication) -> ChangedRows:
     """The rows that the change from one ring to the other may touch; codes must be stable."""
     line = _line(before, after)
     cuts, merges = _bounds(line, line.before, before), _bounds(line, line.after, after)
-    found = _nearby(line, before, after, replication)
-    if found is None:
+    near = _nearby(line, before, after, replication)
+    if near is None:
         rights = np.union1d(before.rights, after.rights)
         lefts = np.append(np.int64(before.space.low), rights[:-1])
         old, new = (replicas(ring, replication, rights) for ring in (before, after))
         return ChangedRows(lefts, rights, old, new, cuts, merges)
-    lefts, rights, source = _rows(line.tokens, found.starts, before)
-    return ChangedRows(lefts, rights, found.before[source], found.after[source], cuts, merges)
+    lefts, rights, source = _rows(line.tokens, near.starts, before)
+    return ChangedRows(lefts, rights, near.before[source], near.after[source], cuts, merges)
 
 
 def _line(before: Ring, after: Ring) -> Line:
@@ -276,9 +276,9 @@ class _Windows:
         window = np.repeat(np.arange(first, first + windows), span)
         start = np.tile(np.arange(span), windows)
         opens, again = self.kinds(window, start, span)
-        found = np.minimum(opens.sum(axis=1), self.quota.wanted)
-        found += np.minimum(again.sum(axis=1), self.quota.repeats)
-        full = (found >= self.quota.wanted).reshape(windows, span)
+        taken = np.minimum(opens.sum(axis=1), self.quota.wanted)
+        taken += np.minimum(again.sum(axis=1), self.quota.repeats)
+        full = (taken >= self.quota.wanted).reshape(windows, span)
         return np.concatenate((full, np.zeros((windows, 1), np.bool_)), axis=1)
 
 
@@ -288,8 +288,8 @@ def _earlier(values: Codes) -> Index:
     order = np.argsort(values, axis=1, kind="stable")
     cells = (order + np.arange(windows)[:, None] * width).ravel()
     ranked = values.ravel()[cells].reshape(values.shape)
-    found = np.full(values.size, -1, np.intp)
+    earlier = np.full(values.size, -1, np.intp)
     same = np.flatnonzero(ranked[:, 1:] == ranked[:, :-1])
     same += same // max(width - 1, 1)  # from pairs a window to cells a window
-    found[cells[same + 1]] = order.ravel()[same]
-    return found.reshape(values.shape)
+    earlier[cells[same + 1]] = order.ravel()[same]
+    return earlier.reshape(values.shape)

@@ -68,8 +68,8 @@ def _title(model: Model[Any, Any], name: str) -> str:
     """A property or monitor with its invariant: ``INV-VISIBLE broken, visible``."""
     known = [(prop.name, prop.invariant, prop.title) for prop in model.properties]
     known += [(one.name, one.invariant, one.title) for one in model.monitors]
-    found = next(((invariant, title) for key, invariant, title in known if key == name), ("", name))
-    return f"{found[0]} broken: {found[1]}" if found[0] else found[1]
+    named = next(((invariant, title) for key, invariant, title in known if key == name), ("", name))
+    return f"{named[0]} broken: {named[1]}" if named[0] else named[1]
 
 
 class SearchBoard:

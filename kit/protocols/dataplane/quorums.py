@@ -213,8 +213,8 @@ def quorums(
         raise BadInput("model", getattr(model, "name", model), "tcm or dataplane")
     rows: list[Crossing] = []
     for history in histories(tcm):
-        asked = PAIRS[: 3 if len(set(history.dcs)) > 1 else 1] if levels is None else tuple(levels)
-        for write, read in asked:
+        pairs = PAIRS[: 3 if len(set(history.dcs)) > 1 else 1] if levels is None else tuple(levels)
+        for write, read in pairs:
             for level in (write, read):
                 if level not in LEVELS:
                     raise BadInput("levels", level, one_of(level, list(LEVELS)))
@@ -230,8 +230,8 @@ def histories(tcm: Tcm) -> tuple[RangeHistory, ...]:
         if isinstance(action, Begin):
             for sequence in tcm.snapshot(after.events).metadata.sequences:
                 tokens |= {stream.range.right for stream in sequence.plan.movements[0].streams}
-    found = [project(tcm, token) for token in sorted(tokens)]
-    return tuple({history.label: history for history in found}.values())
+    projected = [project(tcm, token) for token in sorted(tokens)]
+    return tuple({history.label: history for history in projected}.values())
 
 
 def crossings(
@@ -347,14 +347,14 @@ def smallest(quotas: tuple[AnswerQuota, ...], live: int) -> tuple[int, ...]:
 
     Quotas of different sets of replicas, as the old and the new ones, may be met by the same ones.
     """
-    found = {0}
+    fewest = {0}
     for quota in quotas:
         able = members(quota.replicas & live)
         if len(able) < quota.needed:
             return ()
         picks = [sum(1 << i for i in pick) for pick in combinations(able, quota.needed)]
-        found = _fewest(one | pick for one in found for pick in picks)
-    return tuple(sorted(found))
+        fewest = _fewest(quorum | pick for quorum in fewest for pick in picks)
+    return tuple(sorted(fewest))
 
 
 def _fewest(sets: Iterable[int]) -> set[int]:
@@ -386,8 +386,8 @@ def apart(reads: tuple[int, ...], writes: tuple[int, ...]) -> tuple[int, tuple[i
     """How many pairs have no replica in common, and the first of them."""
     if not reads or not writes:
         return 0, None
-    one, other = np.array(reads, np.int64), np.array(writes, np.int64)
-    missed = (one[:, None] & other[None, :]) == 0
+    reading, writing = np.array(reads, np.int64), np.array(writes, np.int64)
+    missed = (reading[:, None] & writing[None, :]) == 0
     count = int(missed.sum())
     if not count:
         return 0, None

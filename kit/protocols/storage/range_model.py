@@ -176,8 +176,8 @@ class RangeModel(Model[StorageState, Any]):
         for condition in conditions:
             if isinstance(condition, AllKnow):
                 least = len(self._views[s.at]) - 1 - condition.age
-                told = tuple(max(index, least) for index in known[self.replicas :])
-                known = (*known[: self.replicas], *told)
+                planners = tuple(max(index, least) for index in known[self.replicas :])
+                known = (*known[: self.replicas], *planners)
         return known
 
     def _laggards(self, s: StorageState) -> Iterator[Learn]:

@@ -41,8 +41,8 @@ def unaware(group: list[str], asked: list[str], needed: int) -> bool:
 
 def _some_barrier(chance: random.Random) -> Arguments:
     group = ["A", "B", "C", "D", "E"][: chance.randint(1, 5)]
-    asked = [*group[chance.randint(0, 1) :], *["X", "Y"][: chance.randint(0, 2)]] or ["X"]
-    return [group, asked, chance.randint(max(1, len(asked) // 2), len(asked))]
+    waited_for = [*group[chance.randint(0, 1) :], *["X", "Y"][: chance.randint(0, 2)]] or ["X"]
+    return [group, waited_for, chance.randint(max(1, len(waited_for) // 2), len(waited_for))]
 
 
 def groups(before: list[str], after: list[str], done: int) -> list[list[str]]:

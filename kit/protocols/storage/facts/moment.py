@@ -189,11 +189,11 @@ def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
     """Every node that ever replicates the range, with what it knows, does and holds."""
     views, ways = m.views(s), copies(m, s)
     latest = len(views) - 1
-    found = []
+    rows = []
     for i, name in enumerate(m.history.replicas):
         cell = s.cells[i]
         part = role(views[latest], i)
-        found.append(
+        rows.append(
             ReplicaRow(
                 name,
                 m.history.dcs[i],
@@ -208,7 +208,7 @@ def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
                 tuple(way for way in ways if name in (way.source, way.target)),
             )
         )
-    return tuple(found)
+    return tuple(rows)
 
 
 def held(cell: int) -> Held:
@@ -228,14 +228,14 @@ def role(view: View, i: int) -> Role:
 
 def copies(m: Storage, s: StorageState) -> tuple[CopyRow, ...]:
     """The copies of the present epoch, as far as they have got."""
-    names, found = m.history.replicas, []
+    names, rows = m.history.replicas, []
     for copy, done in zip(m.newest(s).copies, s.copies, strict=True):
         status: CopyStatus = (
             "not begun" if done == NOT_COPIED else "arrived" if done == COPIED else "on its way"
         )
         text = cell_text(m, s, done) if status == "on its way" else ""
-        found.append(CopyRow(names[copy.source], names[copy.target], status, text))
-    return tuple(found)
+        rows.append(CopyRow(names[copy.source], names[copy.target], status, text))
+    return tuple(rows)
 
 
 def requests(m: Storage, s: StorageState) -> tuple[RequestRow, ...]:

@@ -92,8 +92,8 @@ def _met(event: Delivered) -> str:
     caught = f", catches up {event.had}→{event.knows}" if event.caught_up else ""
     knew = f" (at {event.had}{caught})"
     answer = f"✗ error, {event.error}" if event.error else event.did
-    told = ""
-    if event.told:
-        told = f"; {event.coordinator} catches up to {event.told} from {event.replica}"
-    late = "; too late" if event.late else f"; answer {at(event.answers)}{told}"
+    learns = ""
+    if event.learned:
+        learns = f"; {event.coordinator} catches up to {event.learned} from {event.replica}"
+    late = "; too late" if event.late else f"; answer {at(event.answers)}{learns}"
     return f"{event.title} {at(event.epoch)} → {event.replica}{knew}: {answer}{late}"

@@ -29,15 +29,15 @@ class RequestSpan(Struct, frozen=True):
 def operations(scene: Scene) -> tuple[RequestSpan, ...]:
     """The requests that were asked so far, in the order of their numbers."""
     wrong = wrong_answers(scene)
-    found: dict[int, RequestSpan] = {}
+    spans: dict[int, RequestSpan] = {}
     for step, event in events(scene):
         if isinstance(event, Sent) and not event.again:
-            found[event.request] = RequestSpan(
+            spans[event.request] = RequestSpan(
                 event.request, event.title, event.coordinator, step + 1, None, False, "", None
             )
         elif isinstance(event, Completed):
-            begun = found.get(event.request)
-            found[event.request] = RequestSpan(
+            begun = spans.get(event.request)
+            spans[event.request] = RequestSpan(
                 event.request,
                 event.title,
                 event.coordinator,
@@ -47,7 +47,7 @@ def operations(scene: Scene) -> tuple[RequestSpan, ...]:
                 event.result,
                 wrong.get(event.request),
             )
-    return tuple(found[number] for number in sorted(found))
+    return tuple(spans[number] for number in sorted(spans))
 
 
 def _epochs(scene: Scene) -> list[tuple[int, int]]:
@@ -56,11 +56,11 @@ def _epochs(scene: Scene) -> list[tuple[int, int]]:
 
 def draw_operations(scene: Scene) -> Frag:
     """Draw a bar a request, over the steps of the whole run."""
-    found, steps = operations(scene), len(scene.way())
-    if not found:
+    spans, steps = operations(scene), len(scene.way())
+    if not spans:
         return h("p", "Nobody has asked for anything yet.", k="no-operations", class_="soft")
     unit = (WIDTH - NAMES - 12) / max(steps, 1)
-    height = TOP + ROW * len(found) + 4
+    height = TOP + ROW * len(spans) + 4
     return h(
         "div",
         h(
@@ -75,10 +75,10 @@ def draw_operations(scene: Scene) -> Frag:
                 )
                 for step, epoch in _epochs(scene)
             ],
-            [_bar(one, i, unit, steps) for i, one in enumerate(found)],
+            [_bar(one, i, unit, steps) for i, one in enumerate(spans)],
             viewBox=f"0 0 {WIDTH} {height}",
             role="img",
-            aria_label=f"requests in time: {'; '.join(map(_line, found))}",
+            aria_label=f"requests in time: {'; '.join(map(_line, spans))}",
             class_="operations-drawing",
         ),
         h("ul", [h("li", h("b", "! "), words, k=f"wrong:{i}", class_="witness")

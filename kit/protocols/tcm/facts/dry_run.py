@@ -133,15 +133,15 @@ def _copies(m: TcmCluster, s: Any) -> Iterator[RangeCopy]:
 
 def sources(m: TcmCluster, s: Any, sequence: Sequence, transfer: Transfer) -> tuple[str, ...]:
     """Who streams one range, as things stand."""
-    one = StreamTask(transfer.target, transfer.displaced, (transfer,))
-    return m.tcm.task_sources(s.tcm, sequence, one)
+    task = StreamTask(transfer.target, transfer.displaced, (transfer,))
+    return m.tcm.task_sources(s.tcm, sequence, task)
 
 
 def _begun(m: TcmCluster, s: Any) -> Iterator[tuple[Sequence, int]]:
     """Every operation begun and not taken back, with the bit mask of the tasks it has done."""
     later: set[str] = set()
     taken_back: set[str] = set()
-    found = []
+    operations = []
     for at in reversed(range(len(s.tcm.events))):
         event = s.tcm.events[at]
         if isinstance(event, Cancel):
@@ -153,10 +153,10 @@ def _begun(m: TcmCluster, s: Any) -> Iterator[tuple[Sequence, int]]:
         if begun is not None and node not in taken_back:
             now = None if node in later else m.tcm.sequence(s.tcm, node)
             switched = now is None or any(step.switches for step in now.steps[: now.done])
-            found.append((begun, -1 if switched else m.tcm.streamed(s.tcm, node)))
+            operations.append((begun, -1 if switched else m.tcm.streamed(s.tcm, node)))
         later.add(node)
         taken_back.discard(node)
-    return reversed(found)
+    return reversed(operations)
 
 
 def traffic(m: TcmCluster, s: Any) -> tuple[Load, ...]:

@@ -55,10 +55,10 @@ class ChangedRanges(Struct, frozen=True):
 
 def length(m: TcmCluster, s: Any, keyspace: str) -> int | None:
     """How many ranges a keyspace's tables have; None where they cannot be compared by columns."""
-    found = _placement(m, s, keyspace)
-    if found is None:
+    placement = _placement(m, s, keyspace)
+    if placement is None:
         return None
-    reads, writes = found.reads, found.writes
+    reads, writes = placement.reads, placement.writes
     same = reads is writes or (
         reads.partitions and writes.partitions and np.array_equal(reads.rights, writes.rights)
     )
@@ -90,12 +90,12 @@ def look(m: TcmCluster, s: Any, keyspace: str, first: int, last: int) -> bytes:
         if placement.reads is placement.writes
         else (placement.reads, placement.writes)
     )
-    found = [placement.reads.lefts[part][:1].tobytes()]
+    parts = [placement.reads.lefts[part][:1].tobytes()]
     for table in tables:
         groups = table.groups[part]
         used = groups[:, (groups >= 0).any(axis=0)]
-        found += [table.rights[part].tobytes(), str(used.shape).encode(), used.tobytes()]
-    return b"|".join(found)
+        parts += [table.rights[part].tobytes(), str(used.shape).encode(), used.tobytes()]
+    return b"|".join(parts)
 
 
 def _row(m: TcmCluster, placement: Placement, at: int, holder: str | None) -> RangeRow:
@@ -115,8 +115,8 @@ def rows_of(
     placement = _placement(m, s, keyspace)
     assert placement is not None
     wanted = np.array(sorted(set(tokens)), np.int64)
-    found = np.unique(np.searchsorted(placement.reads.rights, wanted))
-    return tuple(_row(m, placement, at, None) for at in found[:most].tolist())
+    places = np.unique(np.searchsorted(placement.reads.rights, wanted))
+    return tuple(_row(m, placement, at, None) for at in places[:most].tolist())
 
 
 def spread(m: TcmCluster, s: Any, bins: int) -> tuple[Spread, ...]:

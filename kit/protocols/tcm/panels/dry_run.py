@@ -235,12 +235,12 @@ def _load(one: Load) -> Frag:
 
 def _sums(scene: Scene) -> dict[tuple[str, str], tuple[int, int | None]]:
     """Streams and bytes by source and target."""
-    found: dict[tuple[str, str], tuple[int, int | None]] = {}
+    sums: dict[tuple[str, str], tuple[int, int | None]] = {}
     for copy in dry_run_facts.copies(scene.model, scene.state):
-        count, size = found.get((copy.source, copy.target), (0, None))
+        count, size = sums.get((copy.source, copy.target), (0, None))
         more = size if copy.bytes is None else (size or 0) + copy.bytes
-        found[copy.source, copy.target] = (count + 1, more)
-    return found
+        sums[copy.source, copy.target] = (count + 1, more)
+    return sums
 
 
 def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:

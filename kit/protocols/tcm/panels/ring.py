@@ -51,10 +51,10 @@ def places(scene: Scene) -> list[TokenPlace]:
 
 def tags(names: Iterable[str]) -> dict[str, str]:
     """A short name for each node: its beginning; of addresses, which begin alike, the end."""
-    found = list(names)
-    if len({name[:3] for name in found}) == len(found):
-        return {name: name[:3] for name in found}
-    return {name: re.split(r"[.:]", name)[-1][-3:] or name[-3:] for name in found}
+    nodes = list(names)
+    if len({name[:3] for name in nodes}) == len(nodes):
+        return {name: name[:3] for name in nodes}
+    return {name: re.split(r"[.:]", name)[-1][-3:] or name[-3:] for name in nodes}
 
 
 def shapes(scene: Scene) -> dict[str, str]:
@@ -341,15 +341,15 @@ def _arc(space: TokenSpace, lock: LockRow) -> Frag:
 def ring_text(scene: Scene) -> str:
     """Write a line a node: where it is, what it owns, what it is doing."""
     space = facts.space(scene.model)
-    found = []
+    texts = []
     for node in facts.nodes(scene.model, scene.state):
         tokens = ", ".join(space.label(token) for token in node.tokens[:8]) or "none"
         more = f" and {len(node.tokens) - 8} more" if len(node.tokens) > 8 else ""
         down = "" if node.up else ", down"
-        found.append(f"  {node.name} ({node.dc} {node.rack}) {node.status}{down}: {tokens}{more}")
+        texts.append(f"  {node.name} ({node.dc} {node.rack}) {node.status}{down}: {tokens}{more}")
     if token_count(scene) <= MOST_LABELS:
-        found.append(f"  {arrows_words(scene)}")
-    return "\n".join(found)
+        texts.append(f"  {arrows_words(scene)}")
+    return "\n".join(texts)
 
 
 RING = Panel("ring", "Ring", "side", draw_ring, ring_text, still=True)
