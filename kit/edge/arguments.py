@@ -74,10 +74,10 @@ def finite(field: str, values: Iterable[T], most: int) -> tuple[T, ...]:
     Raises:
         BadInput: for more; what never ends is more.
     """
-    found = tuple(islice(values, most + 1))
-    if len(found) > most:
+    kept = tuple(islice(values, most + 1))
+    if len(kept) > most:
         raise BadInput(field, f"more than {most}", f"at most {most}")
-    return found
+    return kept
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:

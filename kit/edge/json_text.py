@@ -66,12 +66,12 @@ def place(text: str, position: int) -> str:
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
+    members: dict[str, object] = {}
     for key, value in pairs:
-        if key in found:
+        if key in members:
             raise _KeyAgainError(key)
-        found[key] = value
-    return found
+        members[key] = value
+    return members
 
 
 def _at(text: str, word: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import msgspec
@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
+from kit.engine.breaches import Breach, PassedStep, first_breaches
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Verdict, fingerprint, verdicts
 from kit.engine.purity import blaming, check_seen, is_own
-from kit.engine.registry import former_of
-from kit.engine.trace import RecordedStep, Trace, model_of, trace_of
-from kit.errors import BadInput, Refused, misfit, shorten
+from kit.engine.trace import RecordedStep, Trace, action_from, model_of, trace_of
+from kit.errors import BadInput, Refused, shorten
 
 LONGEST_RUN = 10_000
 
@@ -286,6 +286,18 @@ class Timeline:
         """What the model's properties and monitors say of the current moment."""
         return verdicts(self.model, self.state, self.before, self.now.action, self.memories())
 
+    def passed(self, moment: int | None = None) -> tuple[PassedStep, ...]:
+        """The steps on the way to a moment (the current one when None), from the start."""
+        way = [self.moments[at] for at in self.path(self.at if moment is None else moment)]
+        return tuple(
+            PassedStep(before.state, after.action, after.state, self._memories[after.id])
+            for before, after in pairwise(way)
+        )
+
+    def breaches(self, moment: int | None = None) -> tuple[Breach, ...]:
+        """The first step to break each promise on such a way, in the order of steps."""
+        return first_breaches(self.model, self.passed(moment))
+
     def save(self) -> Trace:
         """The whole tree as data."""
         steps = tuple(
@@ -374,19 +386,6 @@ class Timeline:
         while self.children[moment]:
             moment = self.children[moment][-1]
         self.tip = moment
-
-
-def action_from(model: Model[Any, Any], plain: Any, field: str) -> Any:
-    """An action of ``model`` from plain data, strictly; former words are understood.
-
-    Raises:
-        BadInput: when the data is no action of this model.
-    """
-    try:
-        today = former_of(model.name).action_today(plain)
-        return msgspec.convert(today, model.Action, strict=True)
-    except (msgspec.ValidationError, UnicodeError) as error:
-        raise misfit(field, plain, error, f"an action of {model.name}") from None
 
 
 def _within(field: str, value: Any, most: int) -> None:

@@ -14,7 +14,7 @@ from kit.edge.json_text import parse_json
 from kit.edge.reading import read_bytes, text_of
 from kit.edge.writing import write_whole
 from kit.engine.model import Model
-from kit.engine.registry import build
+from kit.engine.registry import build, former_of
 from kit.errors import BadInput, misfit
 
 FORMAT = 1
@@ -67,6 +67,19 @@ def model_of(trace: Trace) -> Model[Any, Any]:
         BadInput: for an unknown model, parameter or safeguard.
     """
     return build(trace.model, trace.parameters, trace.off)
+
+
+def action_from(model: Model[Any, Any], plain: Any, field: str) -> Any:
+    """An action of ``model`` from plain data, strictly; former words are understood.
+
+    Raises:
+        BadInput: when the data is no action of this model.
+    """
+    try:
+        today = former_of(model.name).action_today(plain)
+        return msgspec.convert(today, model.Action, strict=True)
+    except (msgspec.ValidationError, UnicodeError) as error:
+        raise misfit(field, plain, error, f"an action of {model.name}") from None
 
 
 @checked

@@ -130,15 +130,15 @@ def verbs_of(answer: Any) -> list[str]:
 
 def _along(trace: Trace) -> list[str]:
     """The verbs on the way to the moment that a trace looks at."""
-    found: list[str] = []
+    verbs: list[str] = []
     at = trace.at
     while 0 < at <= len(trace.steps):
         step = trace.steps[at - 1]
         if not 0 <= step.parent < at:
             raise BadInput("answer", step.parent, f"a trace whose step {at} has an earlier parent")
-        found.append(step.verb)
+        verbs.append(step.verb)
         at = step.parent
-    return found[::-1]
+    return verbs[::-1]
 
 
 def ring_of(answer: Any) -> str:

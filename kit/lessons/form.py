@@ -20,7 +20,7 @@ NARROW = ipywidgets.Layout(width="max-content")
 
 def form(prediction: Prediction) -> ipywidgets.VBox:
     """The form of one prediction."""
-    asked = ipywidgets.HTML(h("p", h("strong", prediction.text)).html())
+    text = ipywidgets.HTML(h("p", h("strong", prediction.text)).html())
     boxes = [
         ipywidgets.Checkbox(value=False, description=choice, indent=False, layout=WIDE)
         for choice in prediction.choices
@@ -34,7 +34,7 @@ def form(prediction: Prediction) -> ipywidgets.VBox:
         reply.value = reply_to(prediction, [box.description for box in boxes if box.value])
 
     button.on_click(judged)
-    return ipywidgets.VBox([asked, *boxes, button, reply])
+    return ipywidgets.VBox([text, *boxes, button, reply])
 
 
 def reply_to(prediction: Prediction, chosen: list[str]) -> str:

@@ -27,8 +27,8 @@ def judged(
     def judge(answer: dict[str, str]) -> Marks:
         chance = random.Random(SEED)
         hidden = [draw(chance) for _ in range(HIDDEN)]
-        found = results_of(answer, [*public, *hidden])
-        shown, unseen = found[: len(public)], found[len(public) :]
+        results = results_of(answer, [*public, *hidden])
+        shown, unseen = results[: len(public)], results[len(public) :]
         return Marks(
             tuple(_case(name, case, truth, got) for case, got in zip(public, shown, strict=True)),
             tuple(_same(truth(*case), got) for case, got in zip(hidden, unseen, strict=True)),

@@ -44,7 +44,7 @@ class Variant(Struct, frozen=True):
         return model
 
 
-class Found:
+class ShortestRun:
     """The shortest run of a variant that breaks something, step by step in words."""
 
     def __init__(self, number: int, result: Result, timeline: Timeline) -> None:
@@ -78,7 +78,7 @@ class Hunt:
         self.seed = seed
         self.said: dict[int, str] = {}
         self._variants = drawn(seed)
-        self._found: dict[int, Found] = {}
+        self._found: dict[int, ShortestRun] = {}
 
     def _variant(self, number: int) -> Variant:
         if type(number) is not int or not 1 <= number <= VARIANTS:
@@ -103,7 +103,7 @@ class Hunt:
         """
         return Timeline(self.model(number))
 
-    def search(self, number: int) -> Found:
+    def search(self, number: int) -> ShortestRun:
         """Search a variant for the shortest run that breaks something.
 
         Raises:
@@ -114,7 +114,7 @@ class Hunt:
             result = check(model, max_states=LIMIT)
             assert result.violation is not None, "every variant is broken"
             run = Timeline.along(model, result.violation.actions)
-            self._found[number] = Found(number, result, run)
+            self._found[number] = ShortestRun(number, result, run)
         return self._found[number]
 
     def suspects(self, number: int) -> Sheet:
@@ -182,7 +182,7 @@ def drawn(seed: int) -> tuple[Variant, ...]:
     if type(seed) is not int or not 0 <= seed <= MOST_SEED:
         raise BadInput("seed", seed, f"a whole number from 0 to {MOST_SEED}")
     chance = Chance(seed)
-    found: list[Variant] = []
+    variants: list[Variant] = []
     pools = hunts()
     for model, pool in pools.items():
         left = list(pool.safeguards)
@@ -190,10 +190,10 @@ def drawn(seed: int) -> tuple[Variant, ...]:
         for _ in range(VARIANTS // len(pools)):
             guard = known[left.pop(chance.below(len(left)))]
             parameters = {**pool.budgets, **guard.smallest}
-            found.append(Variant(model, parameters, guard))
+            variants.append(Variant(model, parameters, guard))
     mixed = []
-    while found:
-        mixed.append(found.pop(chance.below(len(found))))
+    while variants:
+        mixed.append(variants.pop(chance.below(len(variants))))
     return tuple(mixed)
 
 

@@ -54,11 +54,11 @@ def results_of(
     cases that it left have an error.
     """
     with tempfile.TemporaryDirectory() as folder:
-        asked, told = Path(folder, "asked.json"), Path(folder, "told.jsonl")
-        asked.write_text(json.dumps({**answer, "cases": cases}), encoding="utf-8")
+        questions, answers = Path(folder, "asked.json"), Path(folder, "told.jsonl")
+        questions.write_text(json.dumps({**answer, "cases": cases}), encoding="utf-8")
         process = subprocess.Popen(
             # -I -S: neither the environment nor installed packages, only Python itself.
-            [sys.executable, "-I", "-S", str(SOLO), str(asked), str(told)],
+            [sys.executable, "-I", "-S", str(SOLO), str(questions), str(answers)],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -71,8 +71,8 @@ def results_of(
         except subprocess.TimeoutExpired:
             ended = f"it was stopped after {seconds:g} seconds"
         _stop(process)
-        found = _read(told)[: len(cases)]
-    return found + [CallOutcome(error=ended)] * (len(cases) - len(found))
+        outcomes = _read(answers)[: len(cases)]
+    return outcomes + [CallOutcome(error=ended)] * (len(cases) - len(outcomes))
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -84,18 +84,18 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _read(told: Path) -> list[CallOutcome]:
+def _read(answers: Path) -> list[CallOutcome]:
     """The results that were written, up to the first line that is none."""
-    found: list[CallOutcome] = []
+    outcomes: list[CallOutcome] = []
     try:
-        if told.stat().st_size > LONGEST_RESULT:
-            return found
-        lines = told.read_bytes().splitlines()
+        if answers.stat().st_size > LONGEST_RESULT:
+            return outcomes
+        lines = answers.read_bytes().splitlines()
     except OSError:
-        return found
+        return outcomes
     for line in lines:
         try:
-            found.append(msgspec.json.decode(line, type=CallOutcome))
+            outcomes.append(msgspec.json.decode(line, type=CallOutcome))
         except (msgspec.DecodeError, RecursionError):
             break
-    return found
+    return outcomes

@@ -49,8 +49,8 @@ class Prediction:
         because = self.asked.question.because
         if set(given) == set(self.asked.question.right or (NONE,)):
             return Judgement(True, "Right.", (because,))
-        told = f"You said: {', '.join(dict.fromkeys(given))}."
-        return Judgement(False, "Not so.", (told, because), self.asked.evidence)
+        reply = f"You said: {', '.join(dict.fromkeys(given))}."
+        return Judgement(False, "Not so.", (reply, because), self.asked.evidence)
 
     def draw(self) -> Frag:
         """The question and its choices, without a form."""

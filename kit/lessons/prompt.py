@@ -20,13 +20,13 @@ HOME = str(Path(kit.__file__).resolve().parent.parent)
 def versions() -> str:
     """The versions of Python, of the kit and of what the notebooks use, a line each."""
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    found = {"python": python, "kit": kit.__version__}
+    installed = {"python": python, "kit": kit.__version__}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return "\n".join(f"{name:<12} {number}" for name, number in found.items())
+            installed[name] = "not installed"
+    return "\n".join(f"{name:<12} {number}" for name, number in installed.items())
 
 
 def terminal(line: str, folder: str | os.PathLike[str]) -> str:

@@ -21,19 +21,19 @@ def fails(timeline: Timeline) -> Asked:
         KitError: when the model is too large to be searched here.
     """
     model = timeline.model
-    found = _searched(timeline).violation
+    violation = _searched(timeline).violation
     judged = [p for p in model.properties if p.kind in ("always", "step", "goal")]
     titles = [one.title for one in judged] + [monitor.title for monitor in model.monitors]
     names = [one.name for one in judged] + [monitor.name for monitor in model.monitors]
     text = f"{model.title}: every run is searched. Which of these breaks first?"
-    if found is None:
+    if violation is None:
         return Asked(
             Question(text, tuple(titles), (), "The search is complete: no run breaks any.")
         )
-    run = Timeline.along(model, found.actions)
-    verbs = ", ".join(model.verb(action) for action in found.actions) or "the start itself"
-    right = tuple(t for t, name in zip(titles, names, strict=True) if name == found.property)
-    because = f"The shortest run that breaks one: {verbs}. {found.witness}."
+    run = Timeline.along(model, violation.actions)
+    verbs = ", ".join(model.verb(action) for action in violation.actions) or "the start itself"
+    right = tuple(t for t, name in zip(titles, names, strict=True) if name == violation.property)
+    because = f"The shortest run that breaks one: {verbs}. {violation.witness}."
     return Asked(Question(text, tuple(titles), right, because), _picture(run))
 
 
@@ -44,19 +44,19 @@ def shortest(timeline: Timeline) -> Asked:
         KitError: when no run breaks anything, or the model is too large.
     """
     model = timeline.model
-    found = _searched(timeline).violation
-    if found is None:
+    violation = _searched(timeline).violation
+    if violation is None:
         raise KitError(f"predict: no run of {model.name} breaks anything")
-    steps = len(found.actions)
+    steps = len(violation.actions)
     first = max(1, steps - 2)
-    verbs = ", ".join(model.verb(action) for action in found.actions)
+    verbs = ", ".join(model.verb(action) for action in violation.actions)
     question = Question(
         f"{model.title}: something can be broken. In how few steps?",
         tuple(str(n) for n in range(first, first + _OFFERED)),
         (str(steps),),
-        f"{steps}: {verbs}. {found.witness}.",
+        f"{steps}: {verbs}. {violation.witness}.",
     )
-    return Asked(question, _picture(Timeline.along(model, found.actions)))
+    return Asked(question, _picture(Timeline.along(model, violation.actions)))
 
 
 def how_many(timeline: Timeline) -> Asked:
@@ -66,14 +66,14 @@ def how_many(timeline: Timeline) -> Asked:
         KitError: when the model is too large.
     """
     model = timeline.model
-    found = _searched(timeline)
-    choices = sorted({found.states, found.transitions, found.depth + 1, 2 * found.states})
+    result = _searched(timeline)
+    choices = sorted({result.states, result.transitions, result.depth + 1, 2 * result.states})
     question = Question(
         f"{model.title}: in how many different states can it be?",
         tuple(f"{n:,}" for n in choices),
-        (f"{found.states:,}",),
-        f"The search visits {found.states:,} states, by {found.transitions:,} steps; the state "
-        f"furthest from the start is {found.depth} steps away.",
+        (f"{result.states:,}",),
+        f"The search visits {result.states:,} states, by {result.transitions:,} steps; the state "
+        f"furthest from the start is {result.depth} steps away.",
     )
     return Asked(question)
 
@@ -85,7 +85,7 @@ def _picture(run: Timeline) -> Still:
 
 
 def _searched(timeline: Timeline) -> Result:
-    found = check(timeline.model, max_states=_MOST)
-    if found.violation is None and not found.complete:
+    result = check(timeline.model, max_states=_MOST)
+    if result.violation is None and not result.complete:
         raise KitError(f"predict: {timeline.model.name} has more than {_MOST:,} states")
-    return found
+    return result

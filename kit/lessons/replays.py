@@ -57,7 +57,7 @@ def judged(
         timeline, stopped = replay(ground, verbs)
         if stopped is not None:
             return Marks((Case(False, stopped), *(Case(False, "") for _ in goals[1:])))
-        told = [goal(timeline) for goal in goals]
-        return Marks(tuple(Case(text is None, text or "") for text in told))
+        missing = [goal(timeline) for goal in goals]
+        return Marks(tuple(Case(text is None, text or "") for text in missing))
 
     return judge

@@ -44,10 +44,10 @@ def timeline_of(source: Any) -> Timeline:
     Raises:
         BadInput: when it is neither.
     """
-    found = getattr(source, "timeline", source)
-    if not isinstance(found, Timeline):
+    timeline = getattr(source, "timeline", source)
+    if not isinstance(timeline, Timeline):
         raise BadInput("source", source, "a Player or a Timeline")
-    return found
+    return timeline
 
 
 def scene_of(timeline: Timeline) -> Scene:

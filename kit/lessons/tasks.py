@@ -53,10 +53,10 @@ class Task(Struct, frozen=True):
 
 def tasks() -> dict[str, Task]:
     """Every exercise, by name."""
-    found = (
+    declared = (
         task for family in families() for place in family.tasks for task in family.load(place).TASKS
     )
-    return {task.name: task for task in found}
+    return {task.name: task for task in declared}
 
 
 def task_named(name: str) -> Task:

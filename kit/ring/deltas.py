@@ -56,15 +56,15 @@ def edits(adds: Iterable[Edit] = (), drops: Iterable[Edit] = ()) -> Edits:
 
 
 def _canonical(given: Iterable[Edit]) -> tuple[Edit, ...]:
-    found: list[Edit] = []
+    edits: list[Edit] = []
     for edit in sorted(given, key=lambda e: (e.node_code, e.left, e.right)):
-        last = found[-1] if found else None
+        last = edits[-1] if edits else None
         if last and last.node_code == edit.node_code and edit.left <= last.right:
             if edit.right > last.right:
-                found[-1] = Edit(last.left, edit.right, edit.node_code)
+                edits[-1] = Edit(last.left, edit.right, edit.node_code)
         else:
-            found.append(edit)
-    return tuple(sorted(found))
+            edits.append(edit)
+    return tuple(sorted(edits))
 
 
 def invert(delta: Delta) -> Delta:

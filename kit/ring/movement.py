@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kit.errors import BadInput
 from kit.ring.deltas import Delta, Edit, Edits, edits
 from kit.ring.natural import replicas
-from kit.ring.nearby import Changes, changes
+from kit.ring.nearby import ChangedRows, changes
 from kit.ring.ranges import Range
 from kit.ring.replication import Replication
 from kit.ring.topology import Codes, Ring, Tokens
@@ -138,7 +138,7 @@ class Movement:
         """Each gained replica with the one it displaces in that row, same datacenter first."""
         rows = self._changes
         at = np.flatnonzero(_missing(rows.after, rows.before).any(axis=1))
-        found: list[Replaced] = []
+        replaced: list[Replaced] = []
         for one, old, new in zip(
             _ranges(rows.lefts[at], rows.rights[at]),
             rows.before[at].tolist(),
@@ -149,8 +149,8 @@ class Movement:
             gained = sorted(code for code in new if code >= 0 and code not in olds)
             lost = sorted(code for code in old if code >= 0 and code not in news)
             pairs = self._paired(gained, lost)
-            found.extend(Replaced(one, gains, loses) for gains, loses in pairs)
-        return tuple(found)
+            replaced.extend(Replaced(one, gains, loses) for gains, loses in pairs)
+        return tuple(replaced)
 
     def _paired(self, gained: list[int], lost: list[int]) -> list[tuple[int, int | None]]:
         nodes, free = self.after.nodes, list(lost)
@@ -188,7 +188,7 @@ def _missing(codes: Codes, other: Codes) -> NDArray[np.bool_]:
     return missing
 
 
-def _edits(rows: Changes, chosen: NDArray[np.bool_], codes: Codes) -> list[Edit]:
+def _edits(rows: ChangedRows, chosen: NDArray[np.bool_], codes: Codes) -> list[Edit]:
     row, slot = np.nonzero(chosen)
     columns = (rows.lefts[row], rows.rights[row], codes[row, slot])
     return [Edit(*one) for one in zip(*(column.tolist() for column in columns), strict=True)]
@@ -198,7 +198,7 @@ def _ranges(lefts: Tokens, rights: Tokens) -> tuple[Range, ...]:
     return tuple(map(Range, lefts.tolist(), rights.tolist()))
 
 
-def _parts(rows: Changes, ring: Ring, bounds: Tokens) -> NDArray[np.bool_]:
+def _parts(rows: ChangedRows, ring: Ring, bounds: Tokens) -> NDArray[np.bool_]:
     """Which rows lie in an at-rest row of `ring` that has one of `bounds` inside it."""
     whole = np.unique(np.searchsorted(ring.rights, bounds))
     return np.asarray(np.isin(np.searchsorted(ring.rights, rows.rights), whole), np.bool_)

@@ -1,10 +1,11 @@
 """Natural replicas: which nodes replicate a range when nothing is in progress.
 
 One clockwise walk from the token that closes the range (CEP-21, "Data placements"). Within a
-datacenter a node whose rack already has a replica is passed over until every rack of the datacenter
-has one; then those passed over are taken in the order in which they were met, then anybody. That is
-the order of the published Python driver of Cassandra; the server takes the same sets but lists
-the early repetitions of a rack where it meets them.
+datacenter a node on a rack without a replica is taken where it is met. One on a rack that has a
+replica is taken there too, as often as there are more replicas than racks, and else passed over. So
+replicas are listed as they are met: that is the order of the servers of Cassandra
+(`NetworkTopologyStrategy.calculateNaturalReplicas`). The published drivers find the same sets, but
+list such repetitions only where every rack has a replica.
 
 The walk of all ranges is done together, step by step; each step extends only the unfinished rows.
 The readable form of the same rules is in `kit.ring.reference`.
@@ -30,7 +31,7 @@ Keys = NDArray[np.int64]
 FEW = 8  # up to so many replicas are found slot by slot also when all nodes are wanted
 
 
-class Quota(Struct, frozen=True):
+class ReplicaQuota(Struct, frozen=True):
     """What one walk looks for: `factor` replicas among `nodes` nodes on `racks` racks.
 
     Only nodes with tokens count. `rack_of` gives rack numbers and `members` a mask, by node code.
@@ -55,31 +56,33 @@ class Quota(Struct, frozen=True):
         return max(self.factor - self.racks, 0)
 
 
-def quotas(ring: Ring, replication: Replication) -> tuple[Quota, ...]:
+def quotas(ring: Ring, replication: Replication) -> tuple[ReplicaQuota, ...]:
     """The walks of a strategy: one, or one a datacenter; none when nothing is replicated."""
     match replication:
         case LocalStrategy():
-            found = []
+            walks = []
         case SimpleStrategy(replication_factor=factor):
-            found = [_anywhere(ring, factor)]
+            walks = [_anywhere(ring, factor)]
         case EverywhereStrategy():
-            found = [_anywhere(ring, len(ring.geography.in_ring))]
+            walks = [_anywhere(ring, len(ring.geography.in_ring))]
         case NetworkTopologyStrategy(factors=factors):
-            found = [_datacenter(ring, dc, factor) for dc, factor in factors]
-    return tuple(quota for quota in found if quota.wanted)
+            walks = [_datacenter(ring, dc, factor) for dc, factor in factors]
+    return tuple(quota for quota in walks if quota.wanted)
 
 
-def _anywhere(ring: Ring, factor: int) -> Quota:
+def _anywhere(ring: Ring, factor: int) -> ReplicaQuota:
     """Racks do not matter: all nodes are on one."""
     in_ring = ring.geography.in_ring
-    return Quota("", factor, int(in_ring.sum()), 1, np.zeros(len(in_ring), np.int32), in_ring)
+    return ReplicaQuota(
+        "", factor, int(in_ring.sum()), 1, np.zeros(len(in_ring), np.int32), in_ring
+    )
 
 
-def _datacenter(ring: Ring, dc: str, factor: int) -> Quota:
+def _datacenter(ring: Ring, dc: str, factor: int) -> ReplicaQuota:
     places = ring.geography
     members = places.in_ring & (places.dc_of == places.dcs.get(dc, -1))
     racks = int(np.count_nonzero(np.bincount(places.rack_of[members])))
-    return Quota(dc, factor, int(members.sum()), racks, places.rack_of, members)
+    return ReplicaQuota(dc, factor, int(members.sum()), racks, places.rack_of, members)
 
 
 def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> Codes:
@@ -87,7 +90,7 @@ def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> 
 
     Row i belongs to the at-rest row that ends at `ring.rights[i]`, or, when `at` is given, to the
     row that owns the token `at[i]`. Rows are in the order of one clockwise walk over all
-    datacenters; within each datacenter that is the driver's order.
+    datacenters.
     """
     starts = ring.row_starts if at is None else ring.starts(at)
     walks = quotas(ring, replication)
@@ -96,65 +99,41 @@ def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> 
     return clockwise(ring.owners, starts, walks)
 
 
-def clockwise(owners: Codes, starts: Index, walks: tuple[Quota, ...]) -> Codes:
+def clockwise(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> Codes:
     """The replicas found by all `walks` from each of `starts` (indices into `owners`), together.
 
     A datacenter's walk sees its own tokens only. Several walks are put together by the place on
-    the line, unrolled once, at which each replica was taken: sort keys hold this place, whether it
-    is a late one, the slot and the code, so that one sort of integers a row does it.
+    the line, unrolled once, at which each replica was taken: sort keys hold this place, the slot
+    and the code, so that one sort of integers a row does it.
     """
     slots = sum(quota.wanted for quota in walks)
-    if len(walks) == 1 and _in_step(walks[0]) and bool(walks[0].members[owners].all()):
+    if len(walks) == 1 and bool(walks[0].members[owners].all()):
         return walk(owners, starts, walks[0])[0].T
     slot_bits, code_bits = slots.bit_length(), int(owners.max()).bit_length()
     keys: list[Keys] = []
     for quota in walks:
         keys.extend(_order_keys(owners, starts, quota, len(keys), slot_bits, code_bits))
-    found = np.empty((slots, len(starts)), np.int32)
+    codes = np.empty((slots, len(starts)), np.int32)
     for slot, key in enumerate(sorted_columns(keys)):
-        np.bitwise_and(key, (1 << code_bits) - 1, out=found[slot], casting="unsafe")
-    return found.T
-
-
-def _in_step(quota: Quota) -> bool:
-    """Whether replicas are listed as they are met: no rack is met twice, or there is only one."""
-    return quota.repeats == 0 or quota.racks == 1
+        np.bitwise_and(key, (1 << code_bits) - 1, out=codes[slot], casting="unsafe")
+    return codes.T
 
 
 def _order_keys(
-    owners: Codes, starts: Index, quota: Quota, slot: int, slot_bits: int, code_bits: int
+    owners: Codes, starts: Index, quota: ReplicaQuota, slot: int, slot_bits: int, code_bits: int
 ) -> list[Keys]:
-    """A sort key a replica: the place where it was taken, then slot, then code; shape (n,) each.
-
-    Those passed over come after the node that completed the racks, at the same place.
-    """
+    """A sort key a replica: the place where it was taken, then slot, then code; shape (n,) each."""
     own = quota.members[owners]
     places = np.flatnonzero(own)
     inside: Index = (np.cumsum(own) - own)[starts]  # how many of them lie before the start
     every = len(places) < len(starts)  # walk once a place of the datacenter, not once a row
     codes, met = walk(owners[places], np.arange(len(places) + 1) if every else inside, quota)
     unrolled = np.concatenate((places, places + len(owners)))
-    if _in_step(quota):
-        order = [unrolled[row] << 1 for row in met]
-    else:
-        late, shown = _after_all_racks(codes, met, quota)
-        order = list((unrolled[shown] << 1) | late)
     keys = [
-        (((row << slot_bits) | (slot + at)) << code_bits) | codes[at]
-        for at, row in enumerate(order)
+        (((unrolled[row] << slot_bits) | (slot + at)) << code_bits) | codes[at]
+        for at, row in enumerate(met)
     ]
     return [key[inside] for key in keys] if every else keys
-
-
-def _after_all_racks(codes: Codes, met: Index, quota: Quota) -> tuple[NDArray[np.bool_], Index]:
-    """Which replicas (wanted, n) repeat a rack, and the places at which all are listed.
-
-    A node whose rack had a replica already waits until every rack has one.
-    """
-    racks = quota.rack_of[codes]
-    first = np.array([_absent(racks[slot], racks[:slot]) for slot in range(len(racks))])
-    complete = np.where(first, met, 0).max(axis=0)
-    return ~first, np.where(first, met, np.maximum(met, complete))
 
 
 def sorted_columns(columns: list[Keys]) -> list[Keys]:
@@ -170,7 +149,7 @@ def sorted_columns(columns: list[Keys]) -> list[Keys]:
     return columns
 
 
-def walk(owners: Codes, starts: Index, quota: Quota) -> tuple[Codes, Index]:
+def walk(owners: Codes, starts: Index, quota: ReplicaQuota) -> tuple[Codes, Index]:
     """Walk clockwise over `owners`, all of them members of the quota, from each of `starts`.
 
     Returns codes int32 (wanted, n) in the order of meeting and the places (wanted, n) where they
@@ -217,7 +196,7 @@ def _everybody(owners: Codes, starts: Index) -> tuple[Codes, Index]:
 
 
 def _takes(
-    codes: Codes, racks: Codes, earlier: tuple[Codes, Codes], quota: Quota
+    codes: Codes, racks: Codes, earlier: tuple[Codes, Codes], quota: ReplicaQuota
 ) -> NDArray[np.bool_]:
     """Whether a row takes the node it meets, given codes and racks (slots, n) it took earlier."""
     if quota.racks == 1:

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from kit.ring.natural import Quota, quotas, replicas
+from kit.ring.natural import ReplicaQuota, quotas, replicas
 from kit.ring.replication import Replication
 from kit.ring.topology import Codes, Ring, Tokens
 
@@ -26,7 +26,7 @@ FIRST_SPAN = 32
 LARGEST_WINDOWS = 2**24  # cells of all rows times all places of their windows
 
 
-class Changes(Struct, frozen=True):
+class ChangedRows(Struct, frozen=True):
     """Elementary rows that a ring change may touch, and what it does to them.
 
     `lefts`, `rights` int64 (n,), cut at the tokens of both rings; `before`, `after` int32 codes
@@ -66,7 +66,7 @@ class Line(Struct, frozen=True):
         return before, np.where(changes, self.after[which], stay)
 
 
-class Found(Struct, frozen=True):
+class NearbyRows(Struct, frozen=True):
     """Rows by the index of the token at which their walk begins, with codes in both rings."""
 
     starts: Index
@@ -74,18 +74,18 @@ class Found(Struct, frozen=True):
     after: Codes
 
 
-def changes(before: Ring, after: Ring, replication: Replication) -> Changes:
+def changes(before: Ring, after: Ring, replication: Replication) -> ChangedRows:
     """The rows that the change from one ring to the other may touch; codes must be stable."""
     line = _line(before, after)
     cuts, merges = _bounds(line, line.before, before), _bounds(line, line.after, after)
-    found = _nearby(line, before, after, replication)
-    if found is None:
+    near = _nearby(line, before, after, replication)
+    if near is None:
         rights = np.union1d(before.rights, after.rights)
         lefts = np.append(np.int64(before.space.low), rights[:-1])
         old, new = (replicas(ring, replication, rights) for ring in (before, after))
-        return Changes(lefts, rights, old, new, cuts, merges)
-    lefts, rights, source = _rows(line.tokens, found.starts, before)
-    return Changes(lefts, rights, found.before[source], found.after[source], cuts, merges)
+        return ChangedRows(lefts, rights, old, new, cuts, merges)
+    lefts, rights, source = _rows(line.tokens, near.starts, before)
+    return ChangedRows(lefts, rights, near.before[source], near.after[source], cuts, merges)
 
 
 def _line(before: Ring, after: Ring) -> Line:
@@ -133,14 +133,14 @@ def _rows(tokens: Tokens, starts: Index, ring: Ring) -> tuple[Tokens, Tokens, In
     return lefts, rights, source
 
 
-def _nearby(line: Line, before: Ring, after: Ring, replication: Replication) -> Found | None:
+def _nearby(line: Line, before: Ring, after: Ring, replication: Replication) -> NearbyRows | None:
     """The rows near the changed tokens; None when all have to be looked at."""
     walks = quotas(before, replication), quotas(after, replication)
     if len(walks[0]) != len(walks[1]) or not len(before.tokens) or not len(after.tokens):
         return None
     size = len(line.tokens)
     around = (line.changed[:, None] + (0, 1)) % size
-    parts = [Found(np.unique(around), *(np.empty((0, 0), np.int32),) * 2)]
+    parts = [NearbyRows(np.unique(around), *(np.empty((0, 0), np.int32),) * 2)]
     for old, new in zip(*walks, strict=True):
         if (old.dc, old.wanted, old.repeats) != (new.dc, new.wanted, new.repeats):
             return None
@@ -151,7 +151,7 @@ def _nearby(line: Line, before: Ring, after: Ring, replication: Replication) -> 
     return _together(parts)
 
 
-def _together(parts: list[Found]) -> Found:
+def _together(parts: list[NearbyRows]) -> NearbyRows:
     """All rows of all parts, sorted; the columns of each part side by side."""
     starts = np.unique(np.concatenate([part.starts for part in parts]))
     width = sum(part.before.shape[1] for part in parts)
@@ -164,15 +164,15 @@ def _together(parts: list[Found]) -> Found:
             before[rows, slot:last] = part.before
             after[rows, slot:last] = part.after
         slot = last
-    return Found(starts, before, after)
+    return NearbyRows(starts, before, after)
 
 
-def _one_walk(line: Line, old: Quota, new: Quota) -> Found | None:
+def _one_walk(line: Line, old: ReplicaQuota, new: ReplicaQuota) -> NearbyRows | None:
     """The rows whose walk for this quota reaches a changed token that counts for it."""
     counts = (line.before >= 0) & old.members[line.before]
     counts |= (line.after >= 0) & new.members[line.after]
     places, span = line.changed[counts], FIRST_SPAN
-    parts: list[Found] = []
+    parts: list[NearbyRows] = []
     while len(places):
         if 2 * span > len(line.tokens) or len(places) * span * span > LARGEST_WINDOWS:
             return None
@@ -180,17 +180,19 @@ def _one_walk(line: Line, old: Quota, new: Quota) -> Found | None:
         parts.append(part)
         places, span = places[~ended], 2 * span
     if not parts:
-        return Found(np.empty(0, np.intp), *(np.empty((0, 0), np.int32),) * 2)
+        return NearbyRows(np.empty(0, np.intp), *(np.empty((0, 0), np.int32),) * 2)
     starts = np.concatenate([part.starts for part in parts])
     starts, first = np.unique(starts, return_index=True)
-    return Found(
+    return NearbyRows(
         starts,
         np.concatenate([part.before for part in parts])[first],
         np.concatenate([part.after for part in parts])[first],
     )
 
 
-def _windows(line: Line, places: Index, span: int, old: Quota, new: Quota) -> tuple[Found, Mask]:
+def _windows(
+    line: Line, places: Index, span: int, old: ReplicaQuota, new: ReplicaQuota
+) -> tuple[NearbyRows, Mask]:
     """The rows that reach each of `places`, and for which places all walks ended inside.
 
     A window has `span` tokens before the place and `span` from it on. Rows of windows in which
@@ -214,10 +216,10 @@ def _windows(line: Line, places: Index, span: int, old: Quota, new: Quota) -> tu
         codes[window][part[keep]].reshape(-1, new.wanted)
         for codes, part in zip((before, after), np.split(taken, 2), strict=True)
     ]
-    return Found(at[window, start], groups[0], groups[1]), ended
+    return NearbyRows(at[window, start], groups[0], groups[1]), ended
 
 
-def _counting(codes: Codes, quota: Quota) -> Codes:
+def _counting(codes: Codes, quota: ReplicaQuota) -> Codes:
     """The codes of nodes that count for the quota, else -1."""
     return np.where((codes >= 0) & quota.members[codes], codes, np.int32(-1))
 
@@ -233,7 +235,7 @@ class _Windows:
     of that earlier one, or -1; none of them depends on s.
     """
 
-    def __init__(self, codes: Codes, quotas: tuple[Quota, ...]) -> None:
+    def __init__(self, codes: Codes, quotas: tuple[ReplicaQuota, ...]) -> None:
         self.quota = quotas[-1]
         self.counts = codes >= 0
         self.same_node = self.same_rack = np.empty(0, np.intp)
@@ -274,9 +276,9 @@ class _Windows:
         window = np.repeat(np.arange(first, first + windows), span)
         start = np.tile(np.arange(span), windows)
         opens, again = self.kinds(window, start, span)
-        found = np.minimum(opens.sum(axis=1), self.quota.wanted)
-        found += np.minimum(again.sum(axis=1), self.quota.repeats)
-        full = (found >= self.quota.wanted).reshape(windows, span)
+        taken = np.minimum(opens.sum(axis=1), self.quota.wanted)
+        taken += np.minimum(again.sum(axis=1), self.quota.repeats)
+        full = (taken >= self.quota.wanted).reshape(windows, span)
         return np.concatenate((full, np.zeros((windows, 1), np.bool_)), axis=1)
 
 
@@ -286,8 +288,8 @@ def _earlier(values: Codes) -> Index:
     order = np.argsort(values, axis=1, kind="stable")
     cells = (order + np.arange(windows)[:, None] * width).ravel()
     ranked = values.ravel()[cells].reshape(values.shape)
-    found = np.full(values.size, -1, np.intp)
+    earlier = np.full(values.size, -1, np.intp)
     same = np.flatnonzero(ranked[:, 1:] == ranked[:, :-1])
     same += same // max(width - 1, 1)  # from pairs a window to cells a window
-    found[cells[same + 1]] = order.ravel()[same]
-    return found.reshape(values.shape)
+    earlier[cells[same + 1]] = order.ravel()[same]
+    return earlier.reshape(values.shape)

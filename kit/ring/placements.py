@@ -137,10 +137,10 @@ def as_sets(groups: Codes) -> Codes:
 def same_sets(first: Codes, second: Codes) -> NDArray[np.bool_]:
     """Whether groups of the same row are equal as sets; shape (n,)."""
     width = max(first.shape[1], second.shape[1])
-    one, other = padded(first, width), padded(second, width)
-    same = np.asarray((one == other).all(axis=1), np.bool_)
+    ours, theirs = padded(first, width), padded(second, width)
+    same = np.asarray((ours == theirs).all(axis=1), np.bool_)
     odd = np.flatnonzero(~same)  # few, as a rule: only these are sorted
-    same[odd] = (as_sets(one[odd]) == as_sets(other[odd])).all(axis=1)
+    same[odd] = (as_sets(ours[odd]) == as_sets(theirs[odd])).all(axis=1)
     return same
 
 

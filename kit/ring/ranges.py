@@ -59,18 +59,18 @@ def disjoint(ranges: Iterable[Range]) -> tuple[Range, ...]:
 def shared(first: Iterable[Range], second: Iterable[Range]) -> tuple[Range, ...]:
     """The area that both collections cover, as sorted disjoint ranges; empty if there is none."""
     ours, theirs = disjoint(first), disjoint(second)
-    found: list[Range] = []
+    ranges: list[Range] = []
     i = j = 0
     while i < len(ours) and j < len(theirs):
         left = max(ours[i].left, theirs[j].left)
         right = min(ours[i].right, theirs[j].right)
         if left < right:
-            found.append(Range(left, right))
+            ranges.append(Range(left, right))
         if ours[i].right <= theirs[j].right:
             i += 1
         else:
             j += 1
-    return tuple(found)
+    return tuple(ranges)
 
 
 Bounds = tuple[int | None, int | None]

@@ -57,7 +57,7 @@ def replicas_reference(
             return _distinct(line)[:factor]
         case NetworkTopologyStrategy(factors=factors):
             taken = [place for dc, factor in factors for place in _in_datacenter(line, dc, factor)]
-            return tuple(name for _, _, name in sorted(taken))
+            return tuple(name for _, name in sorted(taken))
 
 
 def _clockwise(nodes: Sequence[Owner], token: int) -> list[Owner]:
@@ -72,25 +72,23 @@ def _distinct(line: Sequence[Owner]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(node.name for node in line))
 
 
-def _in_datacenter(line: Sequence[Owner], dc: str, factor: int) -> list[tuple[int, int, str]]:
-    """The datacenter's replicas as (step at which it was taken, rank at that step, name)."""
-    all_racks = {node.rack for node in line if node.dc == dc}
+def _in_datacenter(line: Sequence[Owner], dc: str, factor: int) -> list[tuple[int, str]]:
+    """The datacenter's replicas as (step at which it was taken, name).
+
+    A rack may come again as often as there are more replicas than racks, and wherever it does.
+    """
+    repeats = factor - len({node.rack for node in line if node.dc == dc})
     racks: set[str] = set()
-    passed_over: list[str] = []
-    taken: list[tuple[int, int, str]] = []
+    taken: dict[str, int] = {}
     for step, node in enumerate(line):
-        names = [name for _, _, name in taken]
         if len(taken) == factor:
             break
-        if node.dc != dc or node.name in names or node.name in passed_over:
+        if node.dc != dc or node.name in taken:
             continue
-        if node.rack in racks and racks != all_racks:
-            passed_over.append(node.name)
-            continue
+        if node.rack in racks:
+            if repeats <= 0:
+                continue
+            repeats -= 1
         racks.add(node.rack)
-        taken.append((step, len(taken), node.name))
-        if racks == all_racks:
-            for name in passed_over[: factor - len(taken)]:
-                taken.append((step, len(taken), name))
-            passed_over.clear()
-    return taken
+        taken[node.name] = step
+    return [(step, name) for name, step in taken.items()]

@@ -40,9 +40,9 @@ class Sizes(Struct, frozen=True):
 
     def of(self, keyspace: str, left: int, right: int, sources: tuple[str, ...]) -> int | None:
         """The bytes of a range; None when nothing is known of it, or of a part of it."""
-        found = _share(self.ranges.get(keyspace, ()), left, right)
-        if found is not None:
-            return found
+        share = _share(self.ranges.get(keyspace, ()), left, right)
+        if share is not None:
+            return share
         known = [self.densities[name] for name in sources if name in self.densities]
         return round(max(known) * (right - left)) if known else None
 

@@ -82,11 +82,11 @@ def _pack(nodes: tuple[Node, ...], space: TokenSpace) -> Packed:
 def _geography(places: Iterable[tuple[str, str]], in_ring: NDArray[np.bool_]) -> Geography:
     dcs: dict[str, int] = {}
     racks: dict[tuple[str, str], int] = {}
-    found = [
+    codes = [
         (dcs.setdefault(dc, len(dcs)), racks.setdefault((dc, rack), len(racks)))
         for dc, rack in places
     ]
-    dc_of, rack_of = np.ascontiguousarray(np.array(found, np.int32).reshape(-1, 2).T)
+    dc_of, rack_of = np.ascontiguousarray(np.array(codes, np.int32).reshape(-1, 2).T)
     return Geography(dcs, racks, dc_of, rack_of, in_ring)
 
 
@@ -196,9 +196,9 @@ class Ring:
         """Index of the token at which the walk of each at-rest row begins: `starts(rights)`."""
         size, rows = len(self.tokens), len(self.rights)
         first = 1 if size and self.tokens[0] == self.space.low else 0
-        found = np.arange(first, first + rows)
-        found[found == size] = 0
-        return found
+        starts = np.arange(first, first + rows)
+        starts[starts == size] = 0
+        return starts
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -243,9 +243,9 @@ class Ring:
 
     def starts(self, at: Tokens) -> NDArray[np.intp]:
         """Index of the token that owns each of `at`: the first one not below it, or the first."""
-        found = np.searchsorted(self.tokens, at)
-        found[found == len(self.tokens)] = 0
-        return found
+        owners = np.searchsorted(self.tokens, at)
+        owners[owners == len(self.tokens)] = 0
+        return owners
 
     def join(self, node: Node) -> Ring:
         """The ring with one more node, whose code is the next one."""

@@ -39,7 +39,7 @@ class Daemon(Struct, frozen=True):
     pid: int
 
 
-class Cluster(Struct, frozen=True):
+class SparkCluster(Struct, frozen=True):
     """What was started: the master's address, the Connect server's, the processes."""
 
     master: str | None
@@ -59,7 +59,7 @@ def start(
     workers: int = 2,
     connect: int | None = None,
     only_connect: bool = False,
-) -> Cluster:
+) -> SparkCluster:
     """Start a master and workers of one core each, and a Connect server when it has a port.
 
     ``only_connect`` starts the Connect server alone, with an embedded Spark.
@@ -91,16 +91,16 @@ def start(
     except BaseException:
         _end(launcher.daemons)
         raise
-    cluster = Cluster(master, remote, tuple(launcher.daemons))
+    cluster = SparkCluster(master, remote, tuple(launcher.daemons))
     (place / "cluster.json").write_bytes(msgspec.json.encode(cluster))
     return cluster
 
 
-def running(folder: Path | None = None) -> Cluster | None:
+def running(folder: Path | None = None) -> SparkCluster | None:
     """The cluster that was started with a folder, while any of its processes lives."""
     path = (folder or usual_folder()) / "cluster.json"
     try:
-        cluster = msgspec.json.decode(path.read_bytes(), type=Cluster)
+        cluster = msgspec.json.decode(path.read_bytes(), type=SparkCluster)
     except (OSError, msgspec.DecodeError):
         return None
     return cluster if any(_is_ours(daemon) for daemon in cluster.daemons) else None

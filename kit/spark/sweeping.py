@@ -60,7 +60,7 @@ class Sweep(Struct, frozen=True):
 
 
 def sweep(
-    spark: Spark,
+    spark: Spark | None,
     model: str,
     seeds: Sequence[int],
     *,

@@ -145,7 +145,7 @@ def _only_branch(timeline: Timeline) -> Timeline:
     """Return a timeline that holds the current branch alone."""
     alone = Timeline(timeline.model)
     for moment in timeline.path()[1:]:
-        one = timeline.moments[moment]
-        alone.do(one.action, fold=one.fold)
+        copied = timeline.moments[moment]
+        alone.do(copied.action, fold=copied.fold)
     alone.goto(timeline.path().index(timeline.at))
     return alone

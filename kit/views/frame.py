@@ -155,11 +155,11 @@ def _first(words: tuple[str, ...], most: int) -> list[str]:
 
 def _buttons(scene: Scene, items: list[tuple[Any, Refusal | None]]) -> list[Frag]:
     stuck = len(items) <= 2 and all(refusal is not None for _, refusal in items)
-    found = []
+    buttons = []
     for action, refusal in items:
         verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
         why = refusal_text(refusal) if refusal else scene.closed
-        found.append(
+        buttons.append(
             h(
                 "button",
                 verb,
@@ -173,8 +173,8 @@ def _buttons(scene: Scene, items: list[tuple[Any, Refusal | None]]) -> list[Frag
             )
         )
         if refusal is not None and stuck:
-            found.append(h("small", refusal.reason, k=f"why:{name}", class_="why"))
-    return found
+            buttons.append(h("small", refusal.reason, k=f"why:{name}", class_="why"))
+    return buttons
 
 
 def _picker(scene: Scene, kind: str, items: list[tuple[Any, Refusal | None]]) -> list[Frag]:

@@ -34,26 +34,26 @@ def _drawn_by_families(function: str) -> Iterator[tuple[str, str]]:
 
 def problems(folder: Path) -> list[str]:
     """Return a line for every picture that is missing, stale or no longer drawn by anything."""
-    found = []
+    lines = []
     known = set()
     for name, source in graphs():
         known.add(f"{name}.svg")
         path = folder / f"{name}.svg"
         if not path.is_file():
-            found.append(f"{path.name}: missing")
+            lines.append(f"{path.name}: missing")
         elif digest_in(path.read_text(encoding="utf-8")) != digest(source):
-            found.append(f"{path.name}: drawn from another table")
+            lines.append(f"{path.name}: drawn from another table")
     for name, svg in own_pictures():
         known.add(f"{name}.svg")
         path = folder / f"{name}.svg"
         if not path.is_file():
-            found.append(f"{path.name}: missing")
+            lines.append(f"{path.name}: missing")
         elif path.read_text(encoding="utf-8") != svg + "\n":
-            found.append(f"{path.name}: not what the kit draws now")
-    found += [
+            lines.append(f"{path.name}: not what the kit draws now")
+    lines += [
         f"{p.name}: nothing draws it" for p in sorted(folder.glob("*.svg")) if p.name not in known
     ]
-    return found
+    return lines
 
 
 def write(folder: Path) -> list[str]:
@@ -89,9 +89,9 @@ def main(arguments: list[str] | None = None) -> int:
     except KitError as error:
         print(error, file=sys.stderr)
         return 1
-    found = problems(FOLDERS[0])
-    print("\n".join(found) or "images are current")
-    return 1 if found else 0
+    lines = problems(FOLDERS[0])
+    print("\n".join(lines) or "images are current")
+    return 1 if lines else 0
 
 
 if __name__ == "__main__":

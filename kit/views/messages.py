@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.engine.breaches import PassedStep
 from kit.engine.links import posted
 from kit.engine.network import (
     MESSAGE_ACTIONS,
@@ -19,11 +20,11 @@ from kit.engine.network import (
     ReleaseMessage,
     words,
 )
-from kit.views.panel import Panel, Passed, Scene
+from kit.views.panel import Panel, Scene
 from kit.views.spacetime import Arrow, Fate, Mark, Spacetime, draw_spacetime, spacetime_text
 
 
-class Sent(Struct):
+class MessageArrow(Struct):
     """A message under way through a run: what the bag calls it, and its arrow so far."""
 
     envelope: Envelope[Any]
@@ -45,9 +46,9 @@ def run_of(scene: Scene) -> Spacetime:
     return Spacetime(nodes, len(steps), tuple(sent.arrow for sent in journal), tuple(marks))
 
 
-def _new(envelope: Envelope[Any], step: int, fate: Fate = "in flight") -> Sent:
+def _new(envelope: Envelope[Any], step: int, fate: Fate = "in flight") -> MessageArrow:
     label = words(envelope.message)
-    return Sent(envelope, Arrow(envelope.source, envelope.target, label, step, fate=fate))
+    return MessageArrow(envelope, Arrow(envelope.source, envelope.target, label, step, fate=fate))
 
 
 FATES: dict[Any, tuple[Fate, Fate]] = {
@@ -59,7 +60,7 @@ FATES: dict[Any, tuple[Fate, Fate]] = {
 """What each action makes of a message: from which fate to which."""
 
 
-def _write(journal: list[Sent], step: int, passed: Passed) -> None:
+def _write(journal: list[MessageArrow], step: int, passed: PassedStep) -> None:
     """Enter a step into a journal. Of equal messages the one that was sent first is meant."""
     action, before, after = passed.action, passed.before.network, passed.after.network
     if type(action) in FATES:
@@ -67,16 +68,16 @@ def _write(journal: list[Sent], step: int, passed: Passed) -> None:
         sent = _first(journal, action.envelope, was)
         stays = fate == "received" and before.left.duplicates is None
         if stays:
-            journal.append(Sent(sent.envelope, replace(sent.arrow, copied_at=step)))
+            journal.append(MessageArrow(sent.envelope, replace(sent.arrow, copied_at=step)))
         ended = step if fate in ("received", "lost") else None
         sent.arrow = replace(sent.arrow, fate=fate, ended_at=ended)
     elif isinstance(action, DuplicateMessage):
         sent = _first(journal, action.envelope, "in flight")
-        journal.append(Sent(sent.envelope, replace(sent.arrow, copied_at=step)))
+        journal.append(MessageArrow(sent.envelope, replace(sent.arrow, copied_at=step)))
     journal += [_new(envelope, step) for envelope in posted(before, action, after)]
 
 
-def _first(journal: list[Sent], envelope: Envelope[Any], fate: Fate) -> Sent:
+def _first(journal: list[MessageArrow], envelope: Envelope[Any], fate: Fate) -> MessageArrow:
     return next(s for s in journal if s.envelope == envelope and s.arrow.fate == fate)
 
 

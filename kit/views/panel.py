@@ -8,22 +8,14 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from kit.engine.breaches import Breach, PassedStep, first_breaches
 from kit.engine.timeline import Timeline
 from kit.views.fragment import Frag, Kid, h
 
 Area = Literal["head", "main", "side", "foot"]
 
 
-class Passed(Struct, frozen=True):
-    """A step on the way to a moment, and what the model's monitors remember after it."""
-
-    before: Any
-    action: Any
-    after: Any
-    memories: tuple[Any, ...] = ()
-
-
-def _no_way() -> Sequence[Passed]:
+def _no_way() -> Sequence[PassedStep]:
     return ()
 
 
@@ -46,44 +38,37 @@ class Scene(Struct, frozen=True):
     closed: str | None = None
     suggested: Any = None
     memories: tuple[Any, ...] = ()
-    past: Callable[[], Sequence[Passed]] = _no_way
+    past: Callable[[], Sequence[PassedStep]] = _no_way
 
-    def way(self) -> Sequence[Passed]:
+    def way(self) -> Sequence[PassedStep]:
         """The steps from the start to here; at least the last one, where nobody kept the others."""
-        found = self.past()
-        if not found and self.action is not None:
-            return (Passed(self.before, self.action, self.state, self.memories),)
-        return found
+        steps = self.past()
+        if not steps and self.action is not None:
+            return (PassedStep(self.before, self.action, self.state, self.memories),)
+        return steps
+
+    def breaches(self) -> tuple[Breach, ...]:
+        """The first step to break each promise on the way here."""
+        return first_breaches(self.model, self.way())
 
 
 def scene_at(
     timeline: Timeline, moment: int, closed: str | None = None, suggested: Any = None
 ) -> Scene:
     """What a moment of a timeline is drawn from."""
-    one = timeline.moments[moment]
+    drawn = timeline.moments[moment]
     return Scene(
         timeline.model,
-        one.state,
-        None if one.parent < 0 else timeline.moments[one.parent].state,
-        one.action,
-        one.say,
-        one.milestone,
+        drawn.state,
+        None if drawn.parent < 0 else timeline.moments[drawn.parent].state,
+        drawn.action,
+        drawn.say,
+        drawn.milestone,
         closed,
         suggested,
         timeline.memories(moment),
-        partial(passed, timeline, moment),
+        partial(timeline.passed, moment),
     )
-
-
-def passed(timeline: Timeline, moment: int) -> tuple[Passed, ...]:
-    """The steps on the way to a moment, from the start."""
-    found, at = [], moment
-    while timeline.moments[at].parent >= 0:
-        one = timeline.moments[at]
-        before = timeline.moments[one.parent].state
-        found.append(Passed(before, one.action, one.state, timeline.memories(at)))
-        at = one.parent
-    return tuple(found[::-1])
 
 
 class Panel(Struct, frozen=True):

@@ -94,7 +94,7 @@ class Spacetime(Struct, frozen=True):
         return GUTTER + LANE * (self.nodes.index(node) + 0.5)
 
 
-class Drawn(Struct, frozen=True):
+class DrawnArrow(Struct, frozen=True):
     """An arrow in the window, how many it stands for, and the step (or beyond) where it ends."""
 
     key: str
@@ -103,7 +103,7 @@ class Drawn(Struct, frozen=True):
     end: float
 
 
-def drawn(run: Spacetime) -> tuple[Drawn, ...]:
+def drawn(run: Spacetime) -> tuple[DrawnArrow, ...]:
     """The arrows of the window, equal ones once; those that wait end below the last step."""
     numbers = Counter[str]()
     keyed: dict[Shape, tuple[str, Arrow]] = {}
@@ -116,10 +116,10 @@ def drawn(run: Spacetime) -> tuple[Drawn, ...]:
     for shape, (key, arrow) in keyed.items():
         end = arrow.ended_at
         if end is None:
-            arrows.append(Drawn(key, arrow, counts[shape], run.steps + 1 + WAITING * waiting))
+            arrows.append(DrawnArrow(key, arrow, counts[shape], run.steps + 1 + WAITING * waiting))
             waiting = (waiting + 1) % BELOW
         elif end >= run.first:
-            arrows.append(Drawn(key, arrow, counts[shape], end))
+            arrows.append(DrawnArrow(key, arrow, counts[shape], end))
     return tuple(arrows)
 
 
@@ -190,7 +190,7 @@ def _name(run: Spacetime, node: str) -> Frag:
              class_="who")  # fmt: skip
 
 
-def _arrow(run: Spacetime, drawn: Drawn) -> Frag:
+def _arrow(run: Spacetime, drawn: DrawnArrow) -> Frag:
     """One message, or several that look the same."""
     arrow = drawn.arrow
     came, copied = arrow.fate == "received", arrow.copied_at is not None

@@ -24,7 +24,7 @@ LONGEST = 28  # characters of one value in a label
 SHARED = 8  # characters that labels must share at least, for the shared part to be left out
 
 
-class Place(Struct, frozen=True):
+class PicturedState(Struct, frozen=True):
     """One state in the picture: what tells it from the others, and what it is.
 
     ``broken`` names the invariants that it breaks; ``rests`` says that nothing can happen there.
@@ -57,7 +57,7 @@ class States(Struct, frozen=True):
     levels: tuple[int, ...]
     counts: tuple[Count, ...]
     complete: bool
-    places: tuple[Place, ...] = ()
+    places: tuple[PicturedState, ...] = ()
     edges: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
 
     @property
@@ -120,7 +120,7 @@ def reached(model: Model[Any, Any], most: int = MOST_COUNTED) -> States:
     )
 
 
-def _places(model: Model[Any, Any], states: list[Any]) -> tuple[Place, ...]:
+def _places(model: Model[Any, Any], states: list[Any]) -> tuple[PicturedState, ...]:
     tables = [dict(rows_of(model.readable(state))) for state in states]
     names = dict.fromkeys(name for table in tables for name in table)
     varying = [name for name in names if len({table.get(name) for table in tables}) > 1]
@@ -133,7 +133,7 @@ def _places(model: Model[Any, Any], states: list[Any]) -> tuple[Place, ...]:
         )
     twice = {line for line in lines if lines.count(line) > 1}
     return tuple(
-        Place(
+        PicturedState(
             (*line, f"(state {number})") if line in twice else line,
             tuple(verdict.title for verdict in verdicts(model, state) if not verdict.ok),
             next(iter(model.actions(state)), None) is None,
@@ -181,7 +181,7 @@ def dot_of(states: States) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def _label(place: Place) -> tuple[str, ...]:
+def _label(place: PicturedState) -> tuple[str, ...]:
     return (*place.lines, *(f"BROKEN: {title}" for title in place.broken))
 
 

@@ -79,8 +79,8 @@ def sheets() -> Iterator[Path]:
 
 
 def _of_families(kind: str) -> list[Path]:
-    found = (family.folder / "panels" / "css" / f"{kind}.css" for family in families())
-    return [path for path in found if path.is_file()]
+    paths = (family.folder / "panels" / "css" / f"{kind}.css" for family in families())
+    return [path for path in paths if path.is_file()]
 
 
 def _sent(path: Path) -> str:

@@ -297,7 +297,8 @@ def _widget(parameter: Parameter, value: Any) -> Any:
         text = value if isinstance(value, str) else "; ".join(value)
         return ipywidgets.Text(value=text, continuous_update=False, **said, **wide)
     if isinstance(parameter.type, msgspec.inspect.IntType):
-        return ipywidgets.BoundedIntText(value=value, min=0, max=MOST, **said, **wide)
+        least = min(0, parameter.least or 0)
+        return ipywidgets.BoundedIntText(value=value, min=least, max=MOST, **said, **wide)
     if parameter.choices:
         return ipywidgets.Dropdown(options=parameter.choices, value=value, **said, **wide)
     return None

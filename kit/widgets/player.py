@@ -26,7 +26,6 @@ from kit.views.static import static_html
 from kit.views.wire import Act, Look, Need, Sync, Update, read_message
 from kit.widgets.controls import Controls
 from kit.widgets.opening import Source, open_source
-from kit.widgets.searching import fresh
 from kit.widgets.stage import Stage
 
 
@@ -134,7 +133,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         Raises:
             BadInput: for a bound below 1, or a model that a search cannot follow.
         """
-        result = check(fresh(self.model), max_states=max_states, progress=progress)
+        result = check(self.model, max_states=max_states, progress=progress)
         if result.violation is not None:
             self.branch(result.violation.actions)
         return result

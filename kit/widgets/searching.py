@@ -13,11 +13,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets
-from msgspec.structs import asdict
 
 from kit.engine.check import Result, check
 from kit.engine.model import Model
-from kit.engine.registry import build, entries
 from kit.errors import KitError
 from kit.views.fragment import Frag, h
 
@@ -27,13 +25,6 @@ if TYPE_CHECKING:
 MOST_STATES = 500_000
 LARGEST_BOUND = 20_000_000
 MOST_VERBS = 60
-
-
-def fresh(model: Model[Any, Any]) -> Model[Any, Any]:
-    """The same model anew, with caches of its own; one that is not registered is itself."""
-    if model.name not in entries():
-        return model
-    return build(model.name, asdict(model.parameters), tuple(model.off))
 
 
 def verdict(model: Model[Any, Any], result: Result) -> str:
@@ -77,8 +68,8 @@ def _title(model: Model[Any, Any], name: str) -> str:
     """A property or monitor with its invariant: ``INV-VISIBLE broken, visible``."""
     known = [(prop.name, prop.invariant, prop.title) for prop in model.properties]
     known += [(one.name, one.invariant, one.title) for one in model.monitors]
-    found = next(((invariant, title) for key, invariant, title in known if key == name), ("", name))
-    return f"{found[0]} broken: {found[1]}" if found[0] else found[1]
+    named = next(((invariant, title) for key, invariant, title in known if key == name), ("", name))
+    return f"{named[0]} broken: {named[1]}" if named[0] else named[1]
 
 
 class SearchBoard:
@@ -141,7 +132,7 @@ class SearchBoard:
 
         outcome: Result | KitError
         try:
-            outcome = check(fresh(model), max_states=most, progress=progress)
+            outcome = check(model, max_states=most, progress=progress)
         except KitError as error:
             outcome = error
         later(self._ended, model, outcome)

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 from kit.commands.cli import main
 
 TEN: list[dict[str, Any]] = [{"name": f"n{i}", "tokens": [100 * i]} for i in range(1, 11)]
+SIMPLE_2 = {"class": "SimpleStrategy", "replication_factor": 2}
 SIMPLE_3 = {"class": "SimpleStrategy", "replication_factor": 3}
+ABC = [{"name": n, "tokens": [t]} for n, t in (("A", 100), ("B", 200), ("C", 300))]
 Group = list[str]
 Line = tuple[int | None, int | None, Group]
 
@@ -78,3 +80,26 @@ def table(step: dict[str, Any], side: str, keyspace: str = "ks") -> list[Any]:
     found = step["keyspaces"][keyspace][side]
     assert isinstance(found, list)
     return found
+
+
+def plan(*words: str) -> Any:
+    """The answer of an accepted plan."""
+    answer = call("plan", *words, "--json")
+    assert answer.status == 0, answer
+    assert answer.err == ""
+    return answer.json
+
+
+def refused(*words: str) -> Any:
+    """The answer of a refused plan."""
+    answer = call("plan", *words, "--json")
+    assert answer.status == 1, answer
+    assert answer.err == ""
+    assert answer.json["accepted"] is False
+    assert answer.json["steps"] == []
+    return answer.json
+
+
+def names(found: Any) -> list[str]:
+    """The names of the steps."""
+    return [step["name"] for step in found["steps"]]

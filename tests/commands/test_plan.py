@@ -1,48 +1,32 @@
-"""``plan --json``: its shape, the names and order of events, epochs, refusals, sizes."""
+"""``plan --json``: its shape, the names and order of events, epochs, refusals."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.commands.calling import SIMPLE_3, TEN, Answer, call, ring_of, table, written
+from tests.commands.calling import (
+    ABC,
+    SIMPLE_2,
+    TEN,
+    call,
+    names,
+    plan,
+    refused,
+    ring_of,
+    table,
+    written,
+)
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "worked_tables.txt"
-SIMPLE_2 = {"class": "SimpleStrategy", "replication_factor": 2}
-LOCAL, EVERYWHERE = {"class": "LocalStrategy"}, {"class": "EverywhereStrategy"}
-ABC = [{"name": n, "tokens": [t]} for n, t in (("A", 100), ("B", 200), ("C", 300))]
 
 
 @pytest.fixture
 def ten(tmp_path: Path) -> str:
     """Ten nodes at 100, 200, … 1000, RF 3, at epoch 40."""
     return written(tmp_path, ring_of(epoch=40))
-
-
-def plan(*words: str) -> Any:
-    """The answer of an accepted plan."""
-    answer = call("plan", *words, "--json")
-    assert answer.status == 0, answer
-    assert answer.err == ""
-    return answer.json
-
-
-def refused(*words: str) -> Any:
-    """The answer of a refused plan."""
-    answer = call("plan", *words, "--json")
-    assert answer.status == 1, answer
-    assert answer.err == ""
-    assert answer.json["accepted"] is False
-    assert answer.json["steps"] == []
-    return answer.json
-
-
-def names(found: Any) -> list[str]:
-    """The names of the steps."""
-    return [step["name"] for step in found["steps"]]
 
 
 OPERATIONS = {
@@ -53,6 +37,8 @@ OPERATIONS = {
     "replace": ["replace", "n3", "x"],
     "assassinate": ["assassinate", "n3"],
 }
+
+
 CEP = {
     "join": ["split", "add-writes", "switch-reads", "drop-writes"],
     "leave": ["add-writes", "switch-reads", "drop-writes", "merge"],
@@ -296,137 +282,6 @@ def test_ends_of_the_line_meet_in_the_implementation(ten: str) -> None:
     path = written(folder, ring_of(nodes, one), "min.json")
     assert call("plan", path, *words, "--variant", "cep").status == 0
     assert call("plan", path, *words, "--variant", "implementation").status == 1
-
-
-def test_several_keyspaces(tmp_path: Path) -> None:
-    """Each has its own tables; equal replications have equal ones; local ones have none."""
-    spaces = {"a": SIMPLE_3, "own": LOCAL, "b": SIMPLE_2, "all": EVERYWHERE, "c": SIMPLE_3}
-    found = plan(written(tmp_path, ring_of(TEN[:4], spaces)), "join", "x", "--tokens", "250")
-    for step in found["steps"]:
-        assert list(step["keyspaces"]) == list(spaces)
-        assert step["keyspaces"]["a"] == step["keyspaces"]["c"]
-        assert step["keyspaces"]["own"] == {"reads": [], "writes": []}
-    assert found["locks"]["own"] == []
-    last = found["steps"][-1]["keyspaces"]["all"]["reads"]
-    assert all(sorted(row[2]) == ["n1", "n2", "n3", "n4", "x"] for row in last)
-    streams = [s for step in found["steps"] for s in step["streams"]]
-    assert list(dict.fromkeys(s["keyspace"] for s in streams)) == ["a", "b", "all", "c"]
-    # With a new node in an everywhere keyspace nobody is displaced: a quorum of all streams.
-    everywhere = [s["from"] for s in streams if s["keyspace"] == "all"]
-    assert {len(givers) for givers in everywhere} == {3}
-
-
-def test_too_few_nodes(tmp_path: Path) -> None:
-    """With RF above the nodes a join is accepted with a warning, a leave refused."""
-    path = written(tmp_path, ring_of(TEN[:2]))
-    found = plan(path, "join", "x", "--tokens", "150")
-    assert found["warnings"] == ["keyspace ks wants 3 replicas: 2 nodes now, enough afterwards"]
-    assert names(found) == ["split", "add-writes", "switch-reads"]
-    assert "keeps 3 replicas" in refused(path, "leave", "n1")["reason"]
-    forced = plan(path, "leave", "n1", "--force")
-    assert forced["warnings"] == [
-        "keyspace ks wants 3 replicas: 2 nodes now, 1 node afterwards",
-        "forced: the replication check was not made",
-    ]
-
-
-@pytest.mark.parametrize("kind", ["leave", "remove", "assassinate"])
-@pytest.mark.parametrize("force", [[], ["--force"]])
-def test_last_node_stays(tmp_path: Path, kind: str, force: list[str]) -> None:
-    """The last node cannot go, not even by force."""
-    path = written(tmp_path, ring_of(TEN[:1], {"ks": EVERYWHERE}))
-    assert "last node" in refused(path, kind, "n1", *force)["reason"]
-
-
-def test_ring_of_one(tmp_path: Path) -> None:
-    """A single node can be joined, moved and replaced."""
-    path = written(tmp_path, ring_of(TEN[:1], {"ks": {**SIMPLE_3, "replication_factor": 1}}))
-    assert names(plan(path, "join", "x", "--tokens", "50"))[-1] == "drop-writes"
-    assert names(plan(path, "move", "n1", "--tokens", "50")) == ["split", "merge"]
-    found = plan(path, "replace", "n1", "x")
-    assert found["warnings"] == [
-        f"nobody who is alive holds ks {label}: its data is lost"
-        for label in ("(min, 100]", "(100, max]")
-    ]
-
-
-def test_datacenter_and_rack(tmp_path: Path) -> None:
-    """A replacement stands where the replaced node stood; a join where it is told to."""
-    nodes = [
-        {"name": f"n{i}", "tokens": [100 * i], "dc": f"dc{i % 2 + 1}", "rack": f"r{i % 3}"}
-        for i in range(1, 9)
-    ]
-    network = {"class": "NetworkTopologyStrategy", "dc1": 2, "dc2": "1"}
-    path = written(tmp_path, ring_of(nodes, {"ks": network}))
-    found = plan(path, "replace", "n3", "x", "--variant", "implementation")
-    before = call("ring", path, "--json").json["keyspaces"]["ks"]
-    after = [[a, b, ["x" if n == "n3" else n for n in who]] for a, b, who in before]
-    assert table(found["steps"][-1], "reads") == after
-    waits = {(b["dc"], b["needed"]) for b in found["steps"][-1]["barriers"]}
-    assert waits <= {("dc1", 1), ("dc1", 2), ("dc2", 1), ("dc2", 2)}
-    joined = plan(path, "join", "x", "--tokens", "350", "--dc", "dc2", "--rack", "r9")
-    own = [who for _, _, who in table(joined["steps"][-1], "reads") if "x" in who]
-    assert own
-    assert all(len([n for n in who if n in ("n1", "n3", "n5", "n7", "x")]) == 1 for who in own)
-
-
-def test_order_from_left_to_right(tmp_path: Path) -> None:
-    """Ranges that begin at 0 stand where they belong, after those that begin below."""
-    nodes = [{"name": f"n{i}", "tokens": [100 * i - 300]} for i in range(1, 7)]
-    found = plan(written(tmp_path, ring_of(nodes)), "leave", "n4")
-    for step in found["steps"]:
-        for kind in ("streams", "barriers"):
-            lefts = [entry["range"][0] for entry in step[kind]]
-            assert lefts == sorted(lefts, key=lambda left: -(2**63) if left is None else left)
-
-
-def test_bytes_of_ranges(tmp_path: Path) -> None:
-    """A range's own bytes count first; a part of a range counts by its share of the tokens."""
-    path = written(tmp_path, ring_of(ABC, {"ks": SIMPLE_2}))
-    rows = [["200", 300, 7], [None, 100, 2**60 + 1], [100, "200", 1001]]
-    sizes = written(tmp_path, {"ranges": {"ks": rows}}, "sizes.json")
-    found = plan(path, "join", "X", "--tokens", "150", "--sizes", sizes)
-    streams = next(step["streams"] for step in found["steps"] if step["streams"])
-    assert [s["bytes"] for s in streams] == [2**60 + 1, 500, None]
-
-
-def test_bytes_of_nodes(tmp_path: Path) -> None:
-    """A node's bytes are spread over all it replicates: what it hands over adds up to them."""
-    content = {**ring_of(TEN[:4]), "partitioner": {"low": 0, "high": 400}}
-    sizes = written(tmp_path, {"nodes": {"n2": 9000}}, "sizes.json")
-    found = plan(written(tmp_path, content), "leave", "n2", "--sizes", sizes)
-    streams = next(step["streams"] for step in found["steps"] if step["streams"])
-    assert [s["from"] for s in streams] == [["n2"]] * len(streams)
-    assert sum(s["bytes"] for s in streams) == 9000
-    unknown = written(tmp_path, {"nodes": {"n1": 5}}, "sizes.json")
-    found = plan(written(tmp_path, content), "leave", "n2", "--sizes", unknown)
-    assert all(s["bytes"] is None for step in found["steps"] for s in step["streams"])
-
-
-def test_beside_a_forced_removal(tmp_path: Path) -> None:
-    """Ranges that only lose a replica are locked too: nobody waits for one who is gone for good."""
-    nodes = [
-        {"name": "gone", "tokens": [11], "dc": "dc2"},
-        *({"name": f"n{i}", "tokens": [i]} for i in (8, 9, 10, 12)),
-    ]
-    network = {"class": "NetworkTopologyStrategy", "dc1": 1, "dc2": 1}
-    path = written(tmp_path, ring_of(nodes, {"ks": network}))
-    found = refused(path, "leave", "n9", "--while", "remove gone --force")
-    assert "is locked by an operation in flight, remove gone" in found["reason"]
-
-
-def test_odd_names(tmp_path: Path) -> None:
-    """Names with blanks, quotes, markup, dashes or accents come back as they were given."""
-    odd = ["a b", "'", '"', "<img src=x onerror=alert(1)>", "-n", "nö", "\N{SNOWMAN}", "𝄞"]
-    nodes = [{"name": name, "tokens": [i], "rack": name} for i, name in enumerate(odd)]
-    path = written(tmp_path, ring_of(nodes, {"k ö": SIMPLE_2}))
-    for name in odd:
-        found = plan(path, "leave", name)
-        assert all(name not in row[2] for row in table(found["steps"][-1], "reads", "k ö"))
-    answer: Answer = call("plan", path, "join", "ø x", "--tokens", "-7", "--rack", "𝄞", "--json")
-    assert answer.out.isascii()
-    assert answer.json["operation"] == "join 'ø x' --tokens -7 --rack '𝄞'"
-    assert any("ø x" in row[2] for row in table(answer.json["steps"][-1], "reads", "k ö"))
 
 
 def test_the_former_word_for_a_variant(ten: str) -> None:

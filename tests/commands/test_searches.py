@@ -32,18 +32,18 @@ class RashNamed(Rash):
 
 
 class Stopped(TwoPhase):
-    """Somebody presses Ctrl-C while the hundredth state is judged."""
+    """Somebody presses Ctrl-C while the hundredth state is judged for the first time."""
 
     name = "stopped"
 
     def __init__(self, parameters: TwoPhaseParameters) -> None:
         super().__init__(parameters)
-        self.judged = 0
+        self.judged: set[Any] = set()
         self.properties = (*self.properties, always("stop", "Stop", self._stop))
 
     def _stop(self, s: Any) -> None:
-        self.judged += 1
-        if self.judged == 100:
+        self.judged.add(s)
+        if len(self.judged) == 100:
             raise KeyboardInterrupt
 
 

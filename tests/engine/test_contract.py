@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kit.engine.model import Model, fingerprint, verdicts
 from kit.engine.registry import build, entry_of
-from kit.engine.timeline import action_from
+from kit.engine.trace import action_from
 from kit.errors import Refused
 from kit.protocols.twophase.model import GiveUp, Prepare, ReceiveDecision, ReceivePrepared, TwoPhase
 from tests.engine.counting import counting

@@ -1,23 +1,18 @@
-"""Random walks: the same from the same seed, judged at every step, shrunk, and open to all."""
+"""Random walks: the same from the same seed, judged at every step, and open to all."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.fuzz import CLEAN, SEEDS, Finding, Walker, fuzz
-from kit.engine.model import Model, Monitor, Property, Rule, always, rule_rows, sometimes, step
+from kit.engine.fuzz import SEEDS, Finding, Walker, fuzz
+from kit.engine.model import Monitor, always, rule_rows, sometimes, step
 from kit.engine.registry import build, entry_of, rows_of
-from kit.engine.shrink import PropertyJudges, shrink
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.errors import BadInput, Refused
@@ -30,7 +25,7 @@ from kit.protocols.twophase.model import (
     TwoPhaseParameters,
 )
 from tests.engine.test_check import Rash
-from tests.engine.toys import Go, Graph, LiftModel, LiftParameters
+from tests.engine.toys import LiftModel, LiftParameters
 from tests.house.source import ROOT
 
 # -- the same from the same seed -------------------------------------------------------------------
@@ -285,102 +280,6 @@ def test_what_is_awaited_is_told() -> None:
     assert found.unreached == ("never",)
     walk = Walker(TwoPhase(), properties=(last, never)).walk(0)
     assert walk.reached in ((), ("prepared",))
-
-
-# -- shrinking -------------------------------------------------------------------------------------
-
-edges = st.dictionaries(
-    st.integers(0, 6), st.lists(st.integers(0, 6), unique=True, max_size=4).map(tuple), max_size=7
-)
-
-
-@given(edges, st.integers(0, 6), st.integers(0, 50))
-@settings(max_examples=150)
-def test_a_shrunk_run_needs_every_step(
-    graph: dict[int, tuple[int, ...]], bad: int, seed: int
-) -> None:
-    """Leaving out any one action of a shrunk run, what remains does not fail any more."""
-    prop = always("bad", "", lambda s: "there" if s.at == bad else None)
-    model = Graph(graph, prop)
-    walk = Walker(model, steps=30).walk(seed)
-    if walk.verdict == CLEAN:
-        return
-    actions, witness = shrink(model, walk.actions, "bad")
-    assert witness == "there"
-    assert Timeline.along(model, actions).state.at == bad
-    assert len(actions) <= walk.steps
-    for some in combinations(actions, max(len(actions) - 1, 0)):
-        if len(some) < len(actions):
-            assert not fails(model, some, prop)
-
-
-def fails(model: Graph, actions: Any, prop: Property) -> bool:
-    """Whether a run breaks the property, skipping what is not enabled."""
-    state = model.start()
-    for action in actions:
-        if prop.check(state) is not None:
-            return True
-        if action in tuple(model.actions(state)):
-            state = model.apply(state, action)
-    return prop.check(state) is not None
-
-
-class Add(Struct, frozen=True, tag="add"):
-    """A number to add."""
-
-    number: int
-
-
-class Sum(Struct, frozen=True):
-    """A sum, and how often something was added."""
-
-    total: int
-    times: int = 0
-
-
-def adding() -> Model[Any, Any]:
-    """Numbers are added in any order; 100 must not be reached."""
-    model: Model[Any, Any] = Model()
-    model.name, model.title, model.Action = "adding", "Adding", Add
-    model.start = lambda: Sum(0)
-    model.rules = (
-        Rule(
-            Add,
-            "add",
-            lambda s: tuple(Add(n) for n in (1, 7, 40)) if s.times < 60 else (),
-            lambda s, a: None,
-            lambda s, a: Sum(s.total + a.number, s.times + 1),
-        ),
-    )
-    model.properties = (always("small", "", lambda s: "too much" if s.total >= 100 else None),)
-    return model
-
-
-def test_long_runs_become_short() -> None:
-    """Of a long run only what is needed stays, in its order."""
-    model = adding()
-    walk = Walker(model, steps=60).walk(1)
-    assert walk.verdict == "small"
-    many = tuple(Add(n) for n in [1] * 30 + [7, 1, 40, 1] * 3 + [40] * 3)
-    actions, witness = shrink(model, many, "small")
-    assert witness == "too much"
-    assert sum(action.number for action in actions) >= 100
-    assert all(sum(a.number for a in actions) - one.number < 100 for one in actions)
-
-
-def test_another_failure_is_not_the_same() -> None:
-    """Shrinking keeps to the property it began with, and gives back what does not break it."""
-    properties = (
-        always("first", "", lambda s: "1" if s.at == 1 else None),
-        always("second", "", lambda s: "2" if s.at == 2 else None),
-    )
-    model = Graph({0: (1, 3), 3: (2,), 1: (2,)}, *properties)
-    assert shrink(model, (Go(3), Go(2)), "second") == ((Go(3), Go(2)), "2")
-    assert shrink(model, (Go(3),), "second") == ((Go(3),), "")
-    assert shrink(model, (Go(1), Go(2)), "second", PropertyJudges.of(model, properties[1:])) == (
-        (Go(1), Go(2)),
-        "2",
-    )
 
 
 # -- a model that breaks its word, and a person who has waited enough ------------------------------

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit.engine.check import check
-from kit.engine.model import Monitor, always, goal
+from kit.engine.model import Monitor, always, goal, step
 from kit.engine.timeline import Timeline
-from kit.errors import Refused
+from kit.errors import BadInput, Refused
 from kit.protocols.twophase.model import GiveUp, Prepare, ReceiveDecision, TwoPhase
 from kit.views.frame import LAMPS
+from kit.views.panel import scene_at
 from kit.views.rendered import RenderedTimeline
 from tests.engine.toys import Go, Graph
 
@@ -192,6 +193,31 @@ def test_a_monitor_has_a_lamp_on_every_branch() -> None:
         timeline.memories(moment) for moment in range(5)
     ]
     assert timeline.memories(0) == (False,)
+
+
+def test_a_run_tells_which_steps_broke_a_promise() -> None:
+    """Each promise is named once, at the first step of the way that broke it."""
+    model = Graph(
+        {0: (1,), 1: (3,), 3: (0,)},
+        always("three", "Never at 3", lambda s: "at 3" if s.at == 3 else None),
+        step("home", "Nobody comes home", lambda b, a, n: "home" if n.at == 0 else None),
+    )
+    model.monitors = (after_each_other(1, 3),)
+    timeline = Timeline(model)
+    assert timeline.breaches() == ()
+    timeline.run((Go(1), Go(3), Go(0), Go(1), Go(3), Go(0)))
+    breaches = timeline.breaches()
+    assert [(breach.step, breach.name, breach.witness) for breach in breaches] == [
+        (1, "three", "at 3"),
+        (1, "order", "3 after 1"),
+        (2, "home", "home"),
+    ]
+    assert breaches[2].action == Go(0)
+    assert timeline.breaches(1) == ()
+    assert timeline.breaches(2) == breaches[:2]
+    assert scene_at(timeline, 2).breaches() == breaches[:2]
+    with pytest.raises(BadInput, match="moment"):
+        timeline.passed(7)
 
 
 def test_a_monitors_lamp_is_drawn() -> None:

@@ -13,7 +13,8 @@ from kit.engine.check import check
 from kit.engine.compose import Product
 from kit.engine.log import Append, Apply, AtomicLog, LogParameters
 from kit.engine.model import fingerprint
-from kit.engine.timeline import Timeline, action_from
+from kit.engine.timeline import Timeline
+from kit.engine.trace import action_from
 from kit.errors import Refusal, Refused
 from kit.protocols.twophase.model import Decide as Decision
 from kit.protocols.twophase.model import TwoPhase

@@ -11,8 +11,7 @@ import msgspec
 
 from kit import Timeline, build
 from kit.engine.registry import entries
-from kit.engine.timeline import action_from
-from kit.engine.trace import dumps, loads
+from kit.engine.trace import action_from, dumps, loads
 from tests.hostile.judging import answered
 
 NUMBERS = (0, 1, 2, 3, 7, 100, 150, -1, 10**6, 2**62)

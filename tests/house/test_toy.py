@@ -21,6 +21,14 @@ from tests.house.source import ROOT, project_files
 
 TOY = ROOT / "tests" / "toy"
 NEEDLESS = {"notebooks", "images", "benchmarks"}
+# The rules of the house look at what git lists: in the copy the family alone, so that they are not
+# asked about all the rest twice.
+ONLY_THE_FAMILY = """\
+*
+!*/
+!/kit/protocols/toy/**
+!/tests/protocols/toy/**
+"""
 LISTS = """
 import json
 from kit.lessons.tasks import tasks
@@ -57,6 +65,9 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(TOY / "family", folder / "kit" / "protocols" / "toy", ignore=left_out)
     shutil.copytree(TOY / "tests", folder / "tests" / "protocols" / "toy", ignore=left_out)
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
+    ignored = folder / ".git" / "info" / "exclude"
+    ignored.parent.mkdir(exist_ok=True)
+    ignored.write_text(ONLY_THE_FAMILY, encoding="utf-8")
     return folder
 
 

@@ -73,15 +73,17 @@ def _compared(item: Item, words: Words, *, whole: bool) -> str:
         wanted = words.say(was, name, PATHS.get(question["kind"], "output"))
         if question["kind"] == "scenarios":
             wanted = sorted(wanted)
-        if wanted == now.get(field) and _text(wanted) == _text(now.get(field)):
+        whole_now = now.get(field)
+        if wanted == whole_now and _text(wanted) == _text(whole_now):
             continue
+        told_now = words.without_added(_text(whole_now))
         # Other words are of another length: columns and line ends move. Only where words changed.
-        moved = was != wanted or question != item["question"]
-        if moved and _loose(wanted) == _loose(now.get(field)):
+        moved = was != wanted or question != item["question"] or told_now != whole_now
+        if moved and _loose(wanted) == _loose(told_now):
             verdict = "same but for the layout" if verdict == "same" else verdict
             continue
         verdict = "different"
-        told += _difference(field, _text(wanted), _text(now.get(field)), whole=whole)
+        told += _difference(field, _text(wanted), _text(told_now), whole=whole)
     if verdict != "different":
         return verdict
     if words.why_accepted(name) is not None:

@@ -13,6 +13,7 @@ FILE = Path(__file__).with_name("words.toml")
 USUAL = ("output", "words", "paths", "parameters")
 RENAME = {"old", "new", "exact", "where", "items"}
 ACCEPT = {"items", "why"}
+ADDED = {"pattern", "was", "why"}
 
 
 class Rename(NamedTuple):
@@ -40,17 +41,24 @@ class Rename(NamedTuple):
 
 
 class Words:
-    """All pairs of the map, and what is accepted."""
+    """All pairs of the map, what is accepted, and what outputs say more than they did."""
 
-    def __init__(self, renames: Iterable[Rename], accepted: Iterable[tuple[str, str]]) -> None:
+    def __init__(
+        self,
+        renames: Iterable[Rename],
+        accepted: Iterable[tuple[str, str]],
+        added: Iterable[tuple[str, str]] = (),
+    ) -> None:
         self.renames = sorted(renames, key=lambda one: -len(one.old))
         self.accepted = tuple(accepted)
+        # A blank stands for any white space, so that a wrapped line is met.
+        self.added = tuple((re.compile(text.replace(" ", r"\s+")), was) for text, was in added)
 
     @classmethod
     def read(cls, path: Path = FILE) -> Words:
         """The map in a file."""
         given = tomllib.loads(path.read_text(encoding="utf-8"))
-        assert given.keys() <= {"rename", "accept"}, sorted(given)
+        assert given.keys() <= {"rename", "accept", "added"}, sorted(given)
         renames = []
         for one in given.get("rename", ()):
             assert one.keys() <= RENAME, one
@@ -62,7 +70,18 @@ class Words:
         for one in given.get("accept", ()):
             assert one.keys() <= ACCEPT, one
             accepted += [(item, one["why"]) for item in one["items"]]
-        return cls(renames, accepted)
+        added = []
+        for one in given.get("added", ()):
+            assert one.keys() <= ADDED, one
+            assert one["why"], one
+            added.append((one["pattern"], one.get("was", "")))
+        return cls(renames, accepted, added)
+
+    def without_added(self, now: str) -> str:
+        """What is said now, less what is said in addition."""
+        for pattern, was in self.added:
+            now = pattern.sub(was, now)
+        return now
 
     def why_accepted(self, item: str) -> str | None:
         """Why a difference of this item is wanted, if it is."""

@@ -35,7 +35,7 @@ def test_another_process_is_never_ended(place: Path) -> None:
     """A process that got the number of one of ours, long gone, is left alone."""
     sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
-        stale = cluster.Cluster(
+        stale = cluster.SparkCluster(
             "spark://127.0.0.1:1", None, (cluster.Daemon("Master", sleeper.pid),)
         )
         (place / "cluster.json").write_bytes(msgspec.json.encode(stale))

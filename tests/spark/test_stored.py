@@ -16,7 +16,7 @@ import pytest
 from kit.errors import BadInput
 from kit.protocols.tcm.spark.comparing import same_as_engine
 from kit.protocols.tcm.spark.histories import History, history, sample
-from kit.protocols.tcm.spark.pipelines import Plain, pipeline
+from kit.protocols.tcm.spark.pipelines import PlainPipeline, pipeline
 from kit.protocols.tcm.spark.tables import MEASURES, PLACEMENT_TABLES, QUORUMS
 from kit.spark.storing import whole_file, whole_folder
 from kit.spark.traces import schemas
@@ -49,7 +49,7 @@ def test_what_was_written_says_the_same(spark: Any, planned: History, tmp_path: 
         kinds = [(column.name, column.type) for column in schema.columns]
         assert stored.dtypes == kinds
         assert pq.read_table(tmp_path / "cluster" / schema.name).num_rows > 0
-    told = same_as_engine(job, Plain(planned, 2, {"ks": 10**12}))
+    told = same_as_engine(job, PlainPipeline(planned, 2, {"ks": 10**12}))
     assert re.fullmatch(r"same as the plain engine: [\d,]+ rows, 6 reports", told)
     assert [path for path in everything_below(tmp_path) if path.startswith(".")] == []
 

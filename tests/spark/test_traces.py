@@ -256,12 +256,12 @@ def test_what_is_no_run_of_a_cluster_is_refused(tmp_path: Path, runs: list[Table
     with pytest.raises(BadInput, match="model: got 'twophase'"):
         as_tables(Timeline(build("twophase")))
     with pytest.raises(BadInput, match="a folder of traces"):
-        Traces(None, tmp_path)
+        read_traces(None, tmp_path)
     store(tmp_path, runs[0])
     with pytest.raises(BadInput, match="a file that does not exist yet"):
         store(tmp_path, runs[0])
     with pytest.raises(BadInput, match="table: got 'request'"):
-        Traces(None, tmp_path).table("request")
+        read_traces(None, tmp_path).table("request")
 
 
 def test_a_full_disk_stores_no_part_of_a_run(

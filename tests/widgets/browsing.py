@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Playwright
 
 from kit.views.assets import widget_module
@@ -180,3 +182,25 @@ class Desk:
     def do(self, name: str) -> None:
         """Press a control of the bar by mouse."""
         self.page.click(f"[data-do={name}]", force=True)
+
+
+MakeDesk = Callable[..., Desk]
+
+
+def walked(name: str, steps: int) -> Player:
+    """A player some steps into a scenario."""
+    player = Player(name)
+    for _ in range(steps):
+        player.step()
+    player.stage.pack = player.rendered.pack().compressed()
+    return player
+
+
+def serious(page: Page) -> list[str]:
+    """What axe finds serious or critical on a page."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{one['id']}: {[node['html'][:120] for node in one['nodes']]}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]

@@ -1,11 +1,9 @@
-"""The Player without a browser: its methods, its messages, its controls."""
+"""The Player without a browser: its methods and its messages."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -18,14 +16,7 @@ from kit.errors import BadInput, KitError, Refused
 from kit.views.frame import mark
 from kit.views.wire import Act, DrawnMoment, read_message
 from kit.widgets import Player
-
-
-def quiet(source: Any = "tcm/bootstrap", **options: Any) -> tuple[Player, list[dict[str, Any]]]:
-    """A player and the list of what it says to its stage."""
-    player = Player(source, **options)
-    said: list[dict[str, Any]] = []
-    player.stage.send = lambda content, **_: said.append(content)
-    return player, said
+from tests.widgets.playing import quiet
 
 
 def press(player: Player, act: str) -> None:
@@ -291,111 +282,6 @@ def test_repr_is_stable() -> None:
     """Two players of the same moment read the same: no address, no clock."""
     assert repr(Player("bootstrap")) == repr(Player("bootstrap"))
     assert repr(Player("bootstrap")).startswith("Player(tcm: step 0 of 0;")
-
-
-def test_controls_build_the_model_anew() -> None:
-    """Changing a figure of the ring gives a generated ring of that figure."""
-    player, _ = quiet("tcm/decommission")
-    assert player.controls is not None
-    assert player.controls.fields["nodes"].value == 4
-    player.controls.fields["nodes"].value = 6
-    assert len([n for n in player.model.names if n in "ABCDEF"]) == 6
-    player.controls.fields["rf"].value = 3
-    assert player.model.parameters.rf == 3
-    assert player.model.parameters.nodes == 6
-    player.controls.fields["variant"].value = "implementation"
-    assert player.model.parameters.variant == "implementation"
-
-
-def test_changing_the_rf_changes_the_prediction() -> None:
-    """Another replication factor asks another question: answers are computed, not typed in."""
-
-    def asked(rf: int) -> str:
-        player, _ = quiet("tcm/bootstrap")
-        assert player.controls is not None
-        player.controls.fields["rf"].value = rf
-        player.milestone()
-        player.milestone()
-        question = player.rendered.moments[player.timeline.at].question
-        assert question is not None
-        return player.rendered.store.flat(question)
-
-    assert asked(1) != asked(2) != asked(3)
-
-
-def test_a_wrong_figure_is_told_in_place_and_changes_nothing() -> None:
-    """A parameter out of its limits is named beside the controls; the model stays."""
-    player, _ = quiet()
-    assert player.controls is not None
-    model = player.model
-    player.controls.fields["nodes"].value = 0
-    assert player.model is model
-    assert "nodes" in player.controls.message.value
-    assert "role=&quot;" not in player.controls.message.value
-
-
-def test_a_safeguard_switched_off_is_gone_from_the_model() -> None:
-    """Unticking a safeguard builds the model without it, and its lamp can go out."""
-    player, _ = quiet()
-    assert player.controls is not None
-    player.controls.switches["write-before-read"].value = False
-    assert player.model.off == ("write-before-read",)
-    while player.timeline.suggest() is not None and all(
-        verdict.ok for verdict in player.timeline.verdicts()
-    ):
-        player.step()
-    assert not all(verdict.ok for verdict in player.timeline.verdicts())
-
-
-def test_the_drop_down_opens_scenarios_and_models() -> None:
-    """Choosing another entry shows it, with its own parameters and switches."""
-    player, _ = quiet()
-    assert player.controls is not None
-    player.controls.source.value = "twophase"
-    assert player.model.name == "twophase"
-    assert list(player.controls.fields) == ["rms"]
-    player.controls.source.value = "tcm/rf3"
-    assert player.model.parameters.rf == 3
-
-
-def test_files_and_reset_work_from_the_controls(tmp_path: Path) -> None:
-    """Save, load, export and reset do what the methods do, and errors are told in place."""
-    player, _ = quiet()
-    controls = player.controls
-    assert controls is not None
-    for _ in range(3):
-        player.step()
-    saved = traces.dumps(player.timeline.save())
-    controls.file.value = str(tmp_path / "run.json")
-    buttons = {one.description: one for one in controls.pages["Files"].children[1:]}
-    buttons["Save trace"].click()
-    assert json.loads((tmp_path / "run.json").read_text())["model"] == "tcm"
-    controls.reset.click()
-    assert len(player.timeline.moments) == 1
-    buttons["Load trace"].click()
-    assert traces.dumps(player.timeline.save()) == saved
-    buttons = {one.description: one for one in controls.pages["Files"].children[1:]}
-    controls.file.value = str(tmp_path / "run.json")
-    buttons["Export page"].click()
-    assert (tmp_path / "run.html").is_file()
-    controls.file.value = str(tmp_path / "none.json")
-    buttons["Load trace"].click()
-    assert "a readable file" in controls.message.value
-    assert traces.dumps(player.timeline.save()) == saved
-
-
-def test_one_page_of_controls_is_open_at_a_time() -> None:
-    """Opening one page closes the other; pressing again closes it."""
-    player, _ = quiet()
-    controls = player.controls
-    assert controls is not None
-    ring, guards = controls.openers["Ring and model"], controls.openers["Safeguards"]
-    ring.value = True
-    guards.value = True
-    assert not ring.value
-    assert controls.page.children == (controls.pages["Safeguards"],)
-    guards.value = False
-    assert controls.page.children == ()
 
 
 def test_a_full_store_begins_a_new_session(monkeypatch: pytest.MonkeyPatch) -> None:

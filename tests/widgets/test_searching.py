@@ -15,7 +15,7 @@ from kit.protocols.dataplane.model import Dataplane
 from kit.protocols.storage.facts import moment as facts
 from kit.widgets import Player
 from kit.widgets.controls import Controls
-from kit.widgets.searching import SearchBoard, fresh, verdict
+from kit.widgets.searching import SearchBoard, verdict
 from tests.engine.toys import LiftModel, LiftParameters
 
 
@@ -161,7 +161,6 @@ def test_the_method_searches_and_branches() -> None:
 def test_a_model_that_is_not_registered_is_searched_as_it_is() -> None:
     """A model of one's own has a search, too; one that breaks the contract is told in place."""
     model = LiftModel(LiftParameters())
-    assert fresh(model) is model
     player = Player(Timeline(model))
     board = controls_of(player).board
     board.button.click()

@@ -21,6 +21,7 @@ FAMILY = Family(
     },
     public={
         "lessons": {
+            "both_worlds": "lessons.worlds:both_worlds",
             "crossed": "lessons.questions_quorums:crossed",
             "enough_answers": "lessons.questions:enough_answers",
             "holders": "lessons.questions:holders",

@@ -25,7 +25,7 @@ from kit.protocols.storage.actions import (
 )
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.properties import monitors, properties
-from kit.protocols.storage.rules.exchange import Switches
+from kit.protocols.storage.rules.exchange import ExchangeSwitches
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.requests import ClientRequest, parse_workload
 from kit.protocols.tcm.model import Tcm
@@ -120,7 +120,7 @@ def _check_coordinators(workload: tuple[ClientRequest, ...], history: RangeHisto
 
 def _request_options(given: DataplaneParameters, off: tuple[str, ...]) -> RequestOptions:
     return RequestOptions(
-        Switches.of(given.exchange, off),
+        ExchangeSwitches.of(given.exchange, off),
         given.together,
         given.timeouts,
         given.repair,
@@ -129,4 +129,5 @@ def _request_options(given: DataplaneParameters, off: tuple[str, ...]) -> Reques
         given.crashes,
         given.cleaning,
         given.collecting,
+        None if given.behind < 0 else given.behind,
     )

@@ -130,6 +130,15 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
     collecting: Annotated[
         bool, Meta(title="collect tombstones", description="replicas may forget deletions")
     ] = False
+    behind: Annotated[
+        int,
+        Meta(
+            title="epochs a coordinator lags",
+            description="at most so many when its request begins (-1: any number)",
+            ge=-1,
+            le=MOST_LAG,
+        ),
+    ] = -1
 
 
 def of_the_cluster(given: DataplaneParameters) -> TcmParameters:

@@ -44,7 +44,7 @@ def busiest(tcm: Tcm) -> int:
     Raises:
         BadInput: when no operation moves a replica.
     """
-    found: list[tuple[int, bool, int]] = []
+    ranked: list[tuple[int, bool, int]] = []
     start = tcm.start()
     for action, after in tcm.successors(start):
         metadata = tcm.snapshot(after.events).metadata
@@ -54,12 +54,12 @@ def busiest(tcm: Tcm) -> int:
             ends = {stream.range.right for stream in moved.streams}
             pairs = zip(moved.locked, moved.affected, strict=True)
             own = set(sequence.plan.operation.tokens)
-            found += [
+            ranked += [
                 (-len(union), r.right not in own, r.right) for r, union in pairs if r.right in ends
             ]
-    if not found:
+    if not ranked:
         raise BadInput("operations", tcm.parameters.operations, "one that moves replicas")
-    return min(found)[-1]
+    return min(ranked)[-1]
 
 
 def project(tcm: Tcm, token: int, lag: int | None = None) -> RangeHistory:
@@ -147,11 +147,11 @@ class _Projection:
         return tuple(int(code) for code in row if code >= 0)
 
     def _codes(self) -> tuple[int, ...]:
-        found = {code for view in self.views for group in view for code in group}
+        codes = {code for view in self.views for group in view for code in group}
         for state in self.states:
             for sequence in self.snapshot(state).metadata.sequences:
-                found |= {c for b in self._barriers(state, sequence) for c in b.replicas}
-        return tuple(sorted(found))
+                codes |= {c for b in self._barriers(state, sequence) for c in b.replicas}
+        return tuple(sorted(codes))
 
     # -- the history, in the range's own numbers --------------------------------------------------
 
@@ -172,13 +172,13 @@ class _Projection:
 
     def _range(self) -> Range:
         """The narrowest range around the token that any epoch has."""
-        found = []
+        ranges = []
         for state in self.states:
             rows = self.snapshot(state).placements[self.group].reads
-            found += [
+            ranges += [
                 Range(int(rows.lefts[at]), int(rows.rights[at])) for at in rows.rows_of(self.token)
             ]
-        return min(found, key=lambda r: r.right - r.left)
+        return min(ranges, key=lambda r: r.right - r.left)
 
     def _epoch(self, at: int) -> RangeEpoch:
         state = self.states[at]
@@ -216,8 +216,8 @@ class _Projection:
         )
 
     def _barriers(self, state: TcmState, sequence: Sequence) -> tuple[Barrier, ...]:
-        found = barriers(self.snapshot(state), sequence, self.tcm.switches)
-        return tuple(barrier for barrier in found if self._here(barrier))
+        everywhere = barriers(self.snapshot(state), sequence, self.tcm.switches)
+        return tuple(barrier for barrier in everywhere if self._here(barrier))
 
     def _here(self, barrier: Barrier) -> bool:
         return barrier.group == self.group and barrier.range.contains(self.token)
@@ -249,8 +249,8 @@ class _Projection:
             switches = self.tcm.switches
             for transfer in sequence.plan.transfers:
                 if transfer.group == self.group and transfer.range.contains(self.token):
-                    found = stream_barriers(snapshot, sequence, (transfer,), dead, switches)
-                    waits = self._conditions(state, tuple(b for b in found if self._here(b)))
+                    everywhere = stream_barriers(snapshot, sequence, (transfer,), dead, switches)
+                    waits = self._conditions(state, tuple(b for b in everywhere if self._here(b)))
                     for code in sources(transfer, dead, switches):
                         yield CopyTask(self.local[code], self.local[transfer.target], waits)
 

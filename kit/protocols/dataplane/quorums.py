@@ -29,8 +29,8 @@ from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.levels import (
     ACKNOWLEDGEMENTS,
     LEVELS,
+    AnswerQuota,
     Level,
-    Quota,
     read_quotas,
     write_quotas,
 )
@@ -213,8 +213,8 @@ def quorums(
         raise BadInput("model", getattr(model, "name", model), "tcm or dataplane")
     rows: list[Crossing] = []
     for history in histories(tcm):
-        asked = PAIRS[: 3 if len(set(history.dcs)) > 1 else 1] if levels is None else tuple(levels)
-        for write, read in asked:
+        pairs = PAIRS[: 3 if len(set(history.dcs)) > 1 else 1] if levels is None else tuple(levels)
+        for write, read in pairs:
             for level in (write, read):
                 if level not in LEVELS:
                     raise BadInput("levels", level, one_of(level, list(LEVELS)))
@@ -230,8 +230,8 @@ def histories(tcm: Tcm) -> tuple[RangeHistory, ...]:
         if isinstance(action, Begin):
             for sequence in tcm.snapshot(after.events).metadata.sequences:
                 tokens |= {stream.range.right for stream in sequence.plan.movements[0].streams}
-    found = [project(tcm, token) for token in sorted(tokens)]
-    return tuple({history.label: history for history in found}.values())
+    projected = [project(tcm, token) for token in sorted(tokens)]
+    return tuple({history.label: history for history in projected}.values())
 
 
 def crossings(
@@ -281,7 +281,7 @@ def _homes(
     return tuple(home for home, mask in enumerate(masks) if mask & view.reads)
 
 
-class Passed(Struct, frozen=True):
+class PassedBarrier(Struct, frozen=True):
     """``needed`` of ``replicas`` (a mask) know the epoch at ``index``."""
 
     replicas: int
@@ -289,17 +289,17 @@ class Passed(Struct, frozen=True):
     index: int
 
 
-def _passed(ways: tuple[Trail, ...]) -> list[tuple[Passed, ...]]:
+def _passed(ways: tuple[Trail, ...]) -> list[tuple[PassedBarrier, ...]]:
     """What had to be known, and by how many, for all the events up to each trail.
 
     Nobody's lag is bounded here: each trail has one way to it, and comes after that one.
     """
-    passed: list[tuple[Passed, ...]] = [()] * len(ways)
+    passed: list[tuple[PassedBarrier, ...]] = [()] * len(ways)
     for at, trail in enumerate(ways):
         newest = len(trail.nodes) - 1
         for edge, to in zip(trail.newest.edges, trail.leads, strict=True):
             passed[to] = passed[at] + tuple(
-                Passed(condition.replicas, condition.needed, newest - condition.age)
+                PassedBarrier(condition.replicas, condition.needed, newest - condition.age)
                 for condition in edge.conditions
                 if isinstance(condition, MajorityKnows)
             )
@@ -313,7 +313,7 @@ def _crossing(
     masks: tuple[int, ...],
     home: int,
     at: tuple[int, int],
-    told_by: tuple[Passed, ...],
+    told_by: tuple[PassedBarrier, ...],
     older: int,
 ) -> Crossing:
     write, read, acknowledgement = levels
@@ -342,19 +342,19 @@ def _crossing(
 
 
 @lru_cache(4096)
-def smallest(quotas: tuple[Quota, ...], live: int) -> tuple[int, ...]:
+def smallest(quotas: tuple[AnswerQuota, ...], live: int) -> tuple[int, ...]:
     """Every smallest set of live replicas (masks) that meets all quotas.
 
     Quotas of different sets of replicas, as the old and the new ones, may be met by the same ones.
     """
-    found = {0}
+    fewest = {0}
     for quota in quotas:
         able = members(quota.replicas & live)
         if len(able) < quota.needed:
             return ()
         picks = [sum(1 << i for i in pick) for pick in combinations(able, quota.needed)]
-        found = _fewest(one | pick for one in found for pick in picks)
-    return tuple(sorted(found))
+        fewest = _fewest(quorum | pick for quorum in fewest for pick in picks)
+    return tuple(sorted(fewest))
 
 
 def _fewest(sets: Iterable[int]) -> set[int]:
@@ -366,7 +366,9 @@ def _fewest(sets: Iterable[int]) -> set[int]:
     return set(kept)
 
 
-def in_use(quorums: tuple[int, ...], told_by: tuple[Passed, ...], index: int) -> tuple[int, ...]:
+def in_use(
+    quorums: tuple[int, ...], told_by: tuple[PassedBarrier, ...], index: int
+) -> tuple[int, ...]:
     """The quorums whose members may all know nothing that came after the epoch at ``index``.
 
     A condition that held says that so many replicas know an epoch; where that is a later one,
@@ -384,8 +386,8 @@ def apart(reads: tuple[int, ...], writes: tuple[int, ...]) -> tuple[int, tuple[i
     """How many pairs have no replica in common, and the first of them."""
     if not reads or not writes:
         return 0, None
-    one, other = np.array(reads, np.int64), np.array(writes, np.int64)
-    missed = (one[:, None] & other[None, :]) == 0
+    reading, writing = np.array(reads, np.int64), np.array(writes, np.int64)
+    missed = (reading[:, None] & writing[None, :]) == 0
     count = int(missed.sum())
     if not count:
         return 0, None

@@ -13,7 +13,7 @@ from kit.protocols.dataplane.parameters import AcknowledgementName, ExchangeName
 from kit.protocols.dataplane.projection import busiest, project
 from kit.protocols.dataplane.safeguards import SAFEGUARDS
 from kit.protocols.storage.actions import RequestOptions
-from kit.protocols.storage.rules.exchange import Switches
+from kit.protocols.storage.rules.exchange import ExchangeSwitches
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.requests import parse_request
 from kit.protocols.storage.solo import Coordinator, Replica
@@ -80,7 +80,7 @@ def coordinator(given: CoordinatorParameters, off: tuple[str, ...] = ()) -> Coor
     Raises:
         BadInput: naming the parameter that is out of its limits.
     """
-    options = RequestOptions(Switches.of(given.exchange, off), retry=given.retry)
+    options = RequestOptions(ExchangeSwitches.of(given.exchange, off), retry=given.retry)
     history = replace(_history(given), acknowledgement=given.acknowledgement)
     request = parse_request(given.request)
     if request.coordinator in history.replicas:
@@ -105,7 +105,7 @@ def replica(given: ReplicaParameters, off: tuple[str, ...] = ()) -> Replica:
     name = given.replica or (losers or list(history.replicas))[0]
     if name not in history.replicas:
         raise BadInput("replica", name, "one of " + ", ".join(history.replicas))
-    model = Replica(history, name, Switches.of(given.exchange, off), given.messages)
+    model = Replica(history, name, ExchangeSwitches.of(given.exchange, off), given.messages)
     model.parameters, model.off = given, off
     model.safeguards = REPLICAS
     return model

@@ -38,8 +38,8 @@ def _requests(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
     for step, moment in enumerate(moments):
         for row in facts.requests(m, moment.state):
             judged = (row.enough, row.valid) if row.phase == "open" else (None, None)
-            asked = row.title, row.coordinator, row.level, row.phase, row.planned, row.knows
-            yield run, step, row.number + 1, *asked, row.answered, *judged, row.result
+            request = row.title, row.coordinator, row.level, row.phase, row.planned, row.knows
+            yield run, step, row.number + 1, *request, row.answered, *judged, row.result
 
 
 ROWS: Makers = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kit.protocols.storage.rules.exchange import Switches
+from kit.protocols.storage.rules.exchange import ExchangeSwitches
 from kit.protocols.storage.rules.requests import Request
 
 NOT_COPIED, COPIED = -2, -1
@@ -18,10 +18,11 @@ class RequestOptions(Struct, frozen=True):
     read writes what it found to the replicas it asked. ``retry``: a request whose plan went stale
     is sent again. ``ring_delay``: how many ticks an event waits after the one before it, where
     nothing but that wait guards it (0: no clock). ``crashes`` is a budget; ``cleaning`` and
-    ``collecting`` add those actions.
+    ``collecting`` add those actions. ``behind`` is how many epochs a coordinator may be behind the
+    newest when a request of it begins (None: any number).
     """
 
-    switches: Switches = Switches()
+    switches: ExchangeSwitches = ExchangeSwitches()
     together: bool = False
     timeouts: bool = False
     repair: bool = False
@@ -30,6 +31,7 @@ class RequestOptions(Struct, frozen=True):
     crashes: int = 0
     cleaning: bool = False
     collecting: bool = False
+    behind: int | None = None
 
 
 class StorageState(Struct, frozen=True, cache_hash=True):
@@ -104,7 +106,7 @@ class TimeOut(Struct, frozen=True, tag="time-out"):
     request: int
 
 
-class Crash(Struct, frozen=True, tag="crash"):
+class ReplicaCrash(Struct, frozen=True, tag="crash"):
     """A replica stops for good; what is on its disk is out of reach."""
 
     replica: str

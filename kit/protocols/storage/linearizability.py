@@ -15,7 +15,7 @@ from msgspec import Struct
 NEVER = 1 << 30
 
 
-class Operation(Struct, frozen=True):
+class RegisterOperation(Struct, frozen=True):
     """One request as its client saw it.
 
     ``began`` and ``ended`` are places in the history (``NEVER``: no answer that says success).
@@ -30,7 +30,7 @@ class Operation(Struct, frozen=True):
 
 
 @lru_cache(1 << 14)
-def linearizable(operations: tuple[Operation, ...], value: int = 0) -> bool:
+def linearizable(operations: tuple[RegisterOperation, ...], value: int = 0) -> bool:
     """Whether such an order exists; ``value`` is what the key holds before.
 
     Reads without an answer promise nothing and are to be left out.

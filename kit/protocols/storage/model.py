@@ -20,11 +20,11 @@ from kit.protocols.storage.actions import (
     Cleanup,
     CollectTombstones,
     Commit,
-    Crash,
     Fetch,
     Finish,
     Land,
     Learn,
+    ReplicaCrash,
     RequestOptions,
     Serve,
     Start,
@@ -37,7 +37,7 @@ from kit.protocols.storage.rules.admission import admits
 from kit.protocols.storage.rules.cells import NOTHING, newest, tombstone, written
 from kit.protocols.storage.rules.exchange import Answer, counted, heard, invalidates, receive, sent
 from kit.protocols.storage.rules.history import RangeHistory
-from kit.protocols.storage.rules.levels import Quota, enough, read_quotas, write_quotas
+from kit.protocols.storage.rules.levels import AnswerQuota, enough, read_quotas, write_quotas
 from kit.protocols.storage.rules.requests import DONE, FAILED, OPEN, WAITING, ClientRequest, Request
 from kit.protocols.storage.rules.view import View
 
@@ -57,7 +57,7 @@ class Storage(RangeModel):
         | Finish
         | TimeOut
         | Tick
-        | Crash
+        | ReplicaCrash
         | Cleanup
         | CollectTombstones
     )
@@ -96,7 +96,7 @@ class Storage(RangeModel):
     def _rare(self) -> Iterator[tuple[Rule[StorageState, Any], bool]]:
         """What happens only where the options have it."""
         options = self.request_options
-        crash = Rule(Crash, "crash", self._upright, self._may_crash, self._crash)
+        crash = Rule(ReplicaCrash, "crash", self._upright, self._may_crash, self._crash)
         clean = Rule(Cleanup, "clean", self._left_over, self._may_clean, self._clean)
         marks = Rule(CollectTombstones, "clean", self._marks, self._may_collect, self._collect)
         yield Rule(Tick, "time", self._ticks, self._may_tick, self._tick), options.ring_delay > 0
@@ -119,7 +119,7 @@ class Storage(RangeModel):
 
     # -- what a request needs ---------------------------------------------------------------------
 
-    def _quotas(self, number: int, view: View) -> tuple[Quota, ...]:
+    def _quotas(self, number: int, view: View) -> tuple[AnswerQuota, ...]:
         ask = self.workload[number]
         home = self.home(number)
         if ask.writes:
@@ -135,7 +135,7 @@ class Storage(RangeModel):
         """A request as people speak of it: ``write 1``, the second of all ``read 2``."""
         return f"{self.workload[number].kind} {number + 1}"
 
-    def wanted(self, s: StorageState, number: int, index: int) -> tuple[Quota, ...]:
+    def wanted(self, s: StorageState, number: int, index: int) -> tuple[AnswerQuota, ...]:
         """What a request's level needs by the metadata at ``index``."""
         return self._wanted(number, self._views[s.at][index])
 
@@ -148,10 +148,15 @@ class Storage(RangeModel):
         for number, request in enumerate(s.requests):
             if request.phase == WAITING:
                 if self._turn(s, number):
-                    for index in range(self._knows(s, number), len(self._views[s.at])):
+                    for index in range(self._least(s, number), len(self._views[s.at])):
                         yield Start(number, self.epoch(s, index))
                 if not self.request_options.together:
                     return
+
+    def _least(self, s: StorageState, number: int) -> int:
+        """The oldest epoch, by its index, that a request may be planned by."""
+        known, behind = self._knows(s, number), self.request_options.behind
+        return known if behind is None else max(known, len(self._views[s.at]) - 1 - behind)
 
     def _turn(self, s: StorageState, number: int) -> bool:
         """Whether everything that this request waits for is answered."""
@@ -271,7 +276,7 @@ class Storage(RangeModel):
         return self._short(action.request, wanted, request.acked, request.in_flight)
 
     def _too_few(
-        self, number: int, wanted: tuple[Quota, ...], acked: int, in_flight: int
+        self, number: int, wanted: tuple[AnswerQuota, ...], acked: int, in_flight: int
     ) -> Refusal:
         return Refusal(
             f"too few answers for {self.workload[number].level}",
@@ -279,7 +284,7 @@ class Storage(RangeModel):
             self.history.names(in_flight),
         )
 
-    def _quota_text(self, quota: Quota, acked: int) -> str:
+    def _quota_text(self, quota: AnswerQuota, acked: int) -> str:
         group = ", ".join(self.history.names(quota.replicas))
         has = ", ".join(self.history.names(quota.replicas & acked)) or "nobody"
         return f"{quota.needed} of {group}; answered: {has}"

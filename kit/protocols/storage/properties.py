@@ -13,7 +13,7 @@ from typing import Any
 
 from kit.engine.model import Monitor, Property, sometimes, step
 from kit.protocols.storage.actions import Commit, Finish, Serve, Start, StorageState
-from kit.protocols.storage.linearizability import NEVER, Operation, linearizable
+from kit.protocols.storage.linearizability import NEVER, RegisterOperation, linearizable
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, timestamp, value
 from kit.protocols.storage.rules.exchange import counted
@@ -80,7 +80,7 @@ def _of_streaming(model: Storage) -> Property:
 def monitors(model: Storage) -> tuple[Monitor, ...]:
     """What every later read is promised; with clients side by side, one order for all of them."""
     promises = _Promises(model)
-    found = [
+    watching = [
         promises.monitor(
             "visible",
             "Every acknowledged write is seen by every later read",
@@ -89,14 +89,14 @@ def monitors(model: Storage) -> tuple[Monitor, ...]:
         )
     ]
     if any(ask.kind == "delete" for ask in model.workload):
-        found.append(
+        watching.append(
             promises.monitor(
                 "no-resurrection", "What was deleted does not come back", "INV-NORES", deleted=True
             )
         )
     if model.request_options.together:
-        found.append(_Order(model).monitor())
-    return tuple(found)
+        watching.append(_Order(model).monitor())
+    return tuple(watching)
 
 
 # -- properties of steps --------------------------------------------------------------------------
@@ -272,11 +272,11 @@ class _Promises:
             bad = timestamp(seen) < mark and not gone
         if not bad:
             return ""
-        asked = ", ".join(model.history.names(requests[read].acked))
+        answerers = ", ".join(model.history.names(requests[read].acked))
         epoch = model.epoch(before, requests[read].coordinator_epoch)
         harm = "still finds what" if deleted else "misses"
         return (
-            f"{model.title_of(read)}, answered by {asked} and judged at epoch {epoch}, {harm} "
+            f"{model.title_of(read)}, answered by {answerers} and judged at epoch {epoch}, {harm} "
             f"{model.title_of(newest)}{' deleted' if deleted else ', which had succeeded'}"
         )
 
@@ -322,19 +322,19 @@ class _Order:
 
     def _operations(
         self, events: tuple[tuple[bool, int, int], ...], s: StorageState
-    ) -> tuple[Operation, ...]:
+    ) -> tuple[RegisterOperation, ...]:
         began = {number: at for at, (starts, number, _) in enumerate(events) if starts}
         ended = {
             number: (at, seen) for at, (starts, number, seen) in enumerate(events) if not starts
         }
-        found = []
+        operations = []
         for number, at in began.items():
             ask = self.model.workload[number]
             end, seen = ended.get(number, (NEVER, 0))
             if ask.writes:
                 cell = self.model.mutation(s, number)
                 left = 0 if is_tombstone(cell) else timestamp(cell)
-                found.append(Operation(at, end, True, left))
+                operations.append(RegisterOperation(at, end, True, left))
             elif end != NEVER:
-                found.append(Operation(at, end, False, seen))
-        return tuple(found)
+                operations.append(RegisterOperation(at, end, False, seen))
+        return tuple(operations)

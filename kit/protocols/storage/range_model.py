@@ -20,10 +20,10 @@ from kit.protocols.storage.actions import (
     Cleanup,
     CollectTombstones,
     Commit,
-    Crash,
     Fetch,
     Land,
     Learn,
+    ReplicaCrash,
     RequestOptions,
     StorageState,
     Tick,
@@ -176,8 +176,8 @@ class RangeModel(Model[StorageState, Any]):
         for condition in conditions:
             if isinstance(condition, AllKnow):
                 least = len(self._views[s.at]) - 1 - condition.age
-                told = tuple(max(index, least) for index in known[self.replicas :])
-                known = (*known[: self.replicas], *told)
+                planners = tuple(max(index, least) for index in known[self.replicas :])
+                known = (*known[: self.replicas], *planners)
         return known
 
     def _laggards(self, s: StorageState) -> Iterator[Learn]:
@@ -270,16 +270,16 @@ class RangeModel(Model[StorageState, Any]):
     def _tick(self, s: StorageState, action: Tick) -> StorageState:
         return replace(s, waited=s.waited + 1)
 
-    def _upright(self, s: StorageState) -> Iterator[Crash]:
+    def _upright(self, s: StorageState) -> Iterator[ReplicaCrash]:
         names = self.history.replicas
-        return (Crash(names[i]) for i in range(self.replicas) if not s.down >> i & 1)
+        return (ReplicaCrash(names[i]) for i in range(self.replicas) if not s.down >> i & 1)
 
-    def _may_crash(self, s: StorageState, action: Crash) -> Refusal | None:
+    def _may_crash(self, s: StorageState, action: ReplicaCrash) -> Refusal | None:
         if s.crashes < self.request_options.crashes:
             return None
         return Refusal("the run's budget of crashes is used up")
 
-    def _crash(self, s: StorageState, action: Crash) -> StorageState:
+    def _crash(self, s: StorageState, action: ReplicaCrash) -> StorageState:
         return replace(s, down=s.down | 1 << self.code[action.replica], crashes=s.crashes + 1)
 
     def _left_over(self, s: StorageState) -> Iterator[Cleanup]:

@@ -28,7 +28,7 @@ from kit.protocols.storage.actions import (
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.properties import level_kept
 from kit.protocols.storage.rules.cells import NOTHING, newest, written
-from kit.protocols.storage.rules.exchange import Answer, Switches, Verdict, receive, sent
+from kit.protocols.storage.rules.exchange import Answer, ExchangeSwitches, Verdict, receive, sent
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.requests import DONE, FAILED, ClientRequest
 from kit.protocols.storage.rules.trails import Trail, trails
@@ -37,13 +37,13 @@ from kit.protocols.storage.rules.trails import Trail, trails
 class Reply(Struct, frozen=True, tag="reply"):
     """You answer for a replica: with success or an error, and with an epoch of your choice.
 
-    ``found``: to a read, that the replica holds a write.
+    ``has_write``: to a read, that the replica holds a write; traces call it ``found``.
     """
 
     replica: str
     verdict: Verdict
     epoch: int
-    found: bool = False
+    has_write: bool = field(default=False, name="found")
 
 
 class Coordinator(Storage):
@@ -88,7 +88,7 @@ class Coordinator(Storage):
             for index in range(len(self.views(s))):
                 yield Reply(name, "ok", self.epoch(s, index))
                 if not ask.writes:
-                    yield Reply(name, "ok", self.epoch(s, index), found=True)
+                    yield Reply(name, "ok", self.epoch(s, index), has_write=True)
                 yield Reply(name, "not-a-member", self.epoch(s, index))
 
     def _may_reply(self, s: StorageState, action: Reply) -> Refusal | None:
@@ -102,7 +102,7 @@ class Coordinator(Storage):
 
     def _reply(self, s: StorageState, action: Reply) -> StorageState:
         answer = Answer(action.verdict, self.index(s, action.epoch))
-        seen = written(1) if action.found else NOTHING
+        seen = written(1) if action.has_write else NOTHING
         request = self.answered(s, 0, self.code[action.replica], answer, seen)
         return replace(s, requests=(request,))
 
@@ -126,8 +126,8 @@ class Coordinator(Storage):
         who, request, now = self.workload[0].coordinator, before.requests[0], after.requests[0]
         match action:
             case Start(_, epoch):
-                asked = ", ".join(self.history.names(now.in_flight))
-                return f"{who}, at epoch {epoch}, sends {self.title_of(0)} to {asked}."
+                targets = ", ".join(self.history.names(now.in_flight))
+                return f"{who}, at epoch {epoch}, sends {self.title_of(0)} to {targets}."
             case Reply():
                 caught_up = now.coordinator_epoch > request.coordinator_epoch
                 learns = f"; {who} catches up with it" if caught_up else ""
@@ -166,7 +166,7 @@ class Replica(Model[ReplicaState, Any]):
     Action = Send | Learn
 
     def __init__(
-        self, history: RangeHistory, replica: str, switches: Switches, messages: int = 3
+        self, history: RangeHistory, replica: str, switches: ExchangeSwitches, messages: int = 3
     ) -> None:
         """The replica of that name; you may send so many writes and learn by any message."""
         self.history, self.replica, self.switches = history, replica, switches

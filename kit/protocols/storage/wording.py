@@ -8,11 +8,11 @@ from kit.protocols.storage.actions import (
     Cleanup,
     CollectTombstones,
     Commit,
-    Crash,
     Fetch,
     Finish,
     Land,
     Learn,
+    ReplicaCrash,
     Serve,
     Start,
     StorageState,
@@ -45,7 +45,7 @@ def verb(model: Storage, action: Any) -> str:
             return f"land {source} to {target}"
         case Tick():
             return "tick"
-        case Crash(replica) | Cleanup(replica) | CollectTombstones(replica):
+        case ReplicaCrash(replica) | Cleanup(replica) | CollectTombstones(replica):
             return f"{type(action).__struct_config__.tag} {replica}"
     raise AssertionError(action)
 
@@ -107,7 +107,7 @@ def describe(model: Storage, before: StorageState, action: Any, after: StorageSt
         case Tick():
             delay = model.request_options.ring_delay
             return f"Time passes: {after.waited} of {delay} ticks of RING_DELAY."
-        case Crash(replica):
+        case ReplicaCrash(replica):
             return f"{replica} fails, and what it holds is out of reach."
         case Cleanup(replica):
             return f"{replica} cleans up: nothing of the range is left on its disk."
@@ -121,12 +121,12 @@ def _names(names: tuple[str, ...]) -> str:
 
 
 def _started(model: Storage, after: StorageState, number: int, epoch: int) -> str:
-    ask, asked = model.workload[number], model.history.names(after.requests[number].in_flight)
+    ask, targets = model.workload[number], model.history.names(after.requests[number].in_flight)
     latest = model.newest(after).epoch
     behind = "" if epoch == latest else f"; epoch {latest} is committed, it has not heard of it"
     return (
         f"{ask.coordinator}, at epoch {epoch}{behind}, sends {model.title_of(number)} "
-        f"to {_names(asked)} and wants {ask.level}."
+        f"to {_names(targets)} and wants {ask.level}."
     )
 
 
@@ -166,9 +166,9 @@ def _finished(model: Storage, before: StorageState, number: int, after: StorageS
     if done.phase == DONE:
         if ask.writes:
             return f"{who} has {answered} and tells its client: {model.title_of(number)} is done."
-        found = cell_text(model, after, done.newest_seen)
+        value = cell_text(model, after, done.newest_seen)
         gone = " (deleted)" if is_tombstone(done.newest_seen) else ""
-        return f"{who} has {answered} and returns {found}{gone}."
+        return f"{who} has {answered} and returns {value}{gone}."
     valid = _names(model.history.names(model.valid(before, number)))
     wanted = "; ".join(
         f"{quota.needed} of {_names(model.history.names(quota.replicas))}"

@@ -33,10 +33,10 @@ from kit.protocols.tcm.properties import Judges
 from kit.protocols.tcm.rules.barrier import Barrier, barriers
 from kit.protocols.tcm.rules.metadata import (
     Advance,
+    AutomaticCancel,
     Begin,
     Cancel,
     Event,
-    GiveUp,
     Sequence,
     Snapshot,
 )
@@ -269,7 +269,7 @@ class TcmCluster(Product):
                 return self._committed(after, f"{title[0].upper()}{title[1:]} begins. ")
             case Advance():
                 return self._committed(after)
-            case GiveUp(node, by):
+            case AutomaticCancel(node, by):
                 opening = f"{by} has lost sight of {node} and gives the operation up. "
                 return self._committed(after, opening)
             case Cancel():

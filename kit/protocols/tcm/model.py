@@ -20,19 +20,19 @@ from kit.protocols.tcm.parameters import TcmParameters, cluster
 from kit.protocols.tcm.rules.history import Committed, committed, enact, initial
 from kit.protocols.tcm.rules.metadata import (
     Advance,
+    AutomaticCancel,
     Begin,
     Cancel,
     Event,
-    GiveUp,
     Sequence,
     Snapshot,
-    Task,
+    StreamTask,
     node_codes,
 )
 from kit.protocols.tcm.rules.operations import Operation, validate
 from kit.protocols.tcm.rules.permit import no_way_back, permit
 from kit.protocols.tcm.rules.plan import plan
-from kit.protocols.tcm.rules.steps import OPERATION_SPECS, SENTENCES, Switches
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS, SENTENCES, ProtocolSwitches
 from kit.protocols.tcm.rules.streams import (
     awaits_streams,
     enough,
@@ -88,14 +88,14 @@ class Tcm(Model[TcmState, Any]):
     name = "tcm"
     title = "Transactional cluster metadata"
     State = TcmState
-    Action = Begin | Advance | Cancel | GiveUp | Stream | Crash | Restart
+    Action = Begin | Advance | Cancel | AutomaticCancel | Stream | Crash | Restart
 
     def __init__(self, parameters: TcmParameters, off: tuple[str, ...] = ()) -> None:
         """A model of the cluster that the parameters describe."""
         self.parameters: TcmParameters = parameters
         self.off = off
         self.cluster = cluster(parameters)
-        self.switches = Switches(
+        self.switches = ProtocolSwitches(
             parameters.variant, frozenset(off), parameters.barrier, parameters.merge
         )
         self.names = self.cluster.names
@@ -108,7 +108,7 @@ class Tcm(Model[TcmState, Any]):
             Rule(Stream, "stream", self._tasks, self._may_stream, self._stream),
             Rule(Advance, "commit", self._pending, self._may_advance, self._commit),
             Rule(Cancel, "cancel", self._cancellable, self._may_cancel, self._commit),
-            Rule(GiveUp, "cancel", self._out_of_sight, self._may_give_up, self._commit),
+            Rule(AutomaticCancel, "cancel", self._out_of_sight, self._may_give_up, self._commit),
             Rule(Crash, "crash", self._upright, self._may_crash, self._crash),
             Rule(Restart, "restart", self._fallen, lambda s, a: None, self._restart),
         )
@@ -186,12 +186,12 @@ class Tcm(Model[TcmState, Any]):
                 for i in pending(sequence, self.streamed(s, sequence.node)):
                     yield self.stream_of(sequence, todo[i])
 
-    def stream_of(self, sequence: Sequence, task: Task) -> Stream:
+    def stream_of(self, sequence: Sequence, task: StreamTask) -> Stream:
         """The action that does one task of an operation."""
         target, displaced = self._ends(task)
         return Stream(sequence.node, displaced, target)
 
-    def _ends(self, task: Task) -> tuple[str, str | None]:
+    def _ends(self, task: StreamTask) -> tuple[str, str | None]:
         """The names of a task's target and of the replica whose place it takes."""
         name = None if task.displaced is None else self.names[task.displaced]
         return self.names[task.target], name
@@ -206,7 +206,7 @@ class Tcm(Model[TcmState, Any]):
         missing = tuple(n for n in s.down if n != sequence.plan.operation.dead)
         return Refusal("too few of the old replicas are up to stream from", missing=missing)
 
-    def task(self, s: TcmState, action: Stream) -> tuple[Sequence, Task]:
+    def task(self, s: TcmState, action: Stream) -> tuple[Sequence, StreamTask]:
         """The operation and the task that a streaming action stands for."""
         sequence = self.sequence(s, action.node)
         assert sequence is not None
@@ -223,7 +223,7 @@ class Tcm(Model[TcmState, Any]):
             frozenset(node_codes(metadata, dead)),
         )
 
-    def task_sources(self, s: TcmState, sequence: Sequence, task: Task) -> tuple[str, ...]:
+    def task_sources(self, s: TcmState, sequence: Sequence, task: StreamTask) -> tuple[str, ...]:
         """The nodes that stream a task as things stand."""
         down, _ = self.absent(s, sequence.plan.operation)
         codes = (
@@ -269,7 +269,7 @@ class Tcm(Model[TcmState, Any]):
             targets,
         )
 
-    def _task_text(self, s: TcmState, sequence: Sequence, task: Task) -> str:
+    def _task_text(self, s: TcmState, sequence: Sequence, task: StreamTask) -> str:
         space = self.cluster.ring.space
         ranges = ", ".join(t.range.label(space) for t in task.transfers[:4])
         more = f" and {len(task.transfers) - 4} more" if len(task.transfers) > 4 else ""
@@ -291,14 +291,14 @@ class Tcm(Model[TcmState, Any]):
             return Refusal("the run's budget of cancellations is used up")
         return None
 
-    def _out_of_sight(self, s: TcmState) -> Iterator[GiveUp]:
+    def _out_of_sight(self, s: TcmState) -> Iterator[AutomaticCancel]:
         """Somebody who does not hear of a node would like to have its operation undone."""
         for cancel in self._cancellable(s):
             others = [name for name in self.present(s) if name not in {cancel.node, *s.down}]
             if others:
-                yield GiveUp(cancel.node, others[0])
+                yield AutomaticCancel(cancel.node, others[0])
 
-    def _may_give_up(self, s: TcmState, action: GiveUp) -> Refusal | None:
+    def _may_give_up(self, s: TcmState, action: AutomaticCancel) -> Refusal | None:
         """The safeguard *operator-cancel*: being out of sight is no reason to undo anything."""
         if "operator-cancel" in self.off:
             return self._may_cancel(s, action)
@@ -363,7 +363,7 @@ class Tcm(Model[TcmState, Any]):
                 return operation.text
             case Advance(node):
                 return f"commit {node}"
-            case GiveUp(node, by):
+            case AutomaticCancel(node, by):
                 return f"give-up {node} by {by}"
             case Stream(node, displaced, target):
                 return f"stream {node}: {displaced or 'quorum'} to {target}"

@@ -14,7 +14,7 @@ from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.dataplane.quorums import (
     Crossing,
-    Passed,
+    PassedBarrier,
     apart,
     histories,
     in_use,
@@ -22,7 +22,7 @@ from kit.protocols.dataplane.quorums import (
     smallest,
     told,
 )
-from kit.protocols.storage.rules.levels import Quota, majority
+from kit.protocols.storage.rules.levels import AnswerQuota, majority
 from kit.protocols.tcm.rules.quorums import majorities_meet
 from kit.ring.placements import Table
 
@@ -152,7 +152,7 @@ def test_enumeration_equals_counting(reads: set[int], writes: set[int], gone: se
     """For any two groups and any dead nodes, going through all quorums says what counting says."""
     live = ~sum(1 << i for i in gone)
     found = [
-        smallest((Quota(mask, majority(mask)),), live) if mask else ()
+        smallest((AnswerQuota(mask, majority(mask)),), live) if mask else ()
         for mask in (sum(1 << i for i in group) for group in (reads, writes))
     ]
     missed, first = apart(*found)
@@ -163,7 +163,7 @@ def test_enumeration_equals_counting(reads: set[int], writes: set[int], gone: se
 @given(some.lists(some.tuples(some.integers(1, 255), some.integers(1, 4)), max_size=3))
 def test_smallest_quorums_are_all_of_them(asked: list[tuple[int, int]]) -> None:
     """A set of replicas is enough exactly when it holds one of the smallest ones."""
-    quotas = tuple(Quota(mask, min(needed, mask.bit_count())) for mask, needed in asked)
+    quotas = tuple(AnswerQuota(mask, min(needed, mask.bit_count())) for mask, needed in asked)
     least = smallest(quotas, -1)
     for some_set in range(256):
         enough = all(quota.met(some_set) for quota in quotas)
@@ -174,10 +174,10 @@ def test_smallest_quorums_are_all_of_them(asked: list[tuple[int, int]]) -> None:
 def test_who_knows_is_in_no_quorum_of_an_older_epoch() -> None:
     """Where three of four know an epoch, no two can be found that do not; where two do, two can."""
     pairs = tuple(sum(1 << i for i in pick) for pick in combinations(range(4), 2))
-    assert in_use(pairs, (Passed(0b1111, 3, 2),), 1) == ()
-    assert in_use(pairs, (Passed(0b1111, 2, 2),), 1) == pairs
-    assert in_use(pairs, (Passed(0b1111, 3, 2),), 2) == pairs
-    assert in_use(pairs, (Passed(0b0011, 2, 2),), 1) == (0b1100,)
+    assert in_use(pairs, (PassedBarrier(0b1111, 3, 2),), 1) == ()
+    assert in_use(pairs, (PassedBarrier(0b1111, 2, 2),), 1) == pairs
+    assert in_use(pairs, (PassedBarrier(0b1111, 3, 2),), 2) == pairs
+    assert in_use(pairs, (PassedBarrier(0b0011, 2, 2),), 1) == (0b1100,)
 
 
 @pytest.mark.spec("B-077")

@@ -8,7 +8,7 @@ import pytest
 
 from kit.protocols.storage.rules.exchange import (
     Answer,
-    Switches,
+    ExchangeSwitches,
     counted,
     heard,
     invalidates,
@@ -17,7 +17,7 @@ from kit.protocols.storage.rules.exchange import (
 )
 from tests.protocols.storage.views import VIEWS, A, B
 
-LOG = Switches()
+LOG = ExchangeSwitches()
 
 
 @pytest.mark.spec("A-016", "B-029")
@@ -42,19 +42,19 @@ def test_a_replica_that_is_ahead_and_no_member_refuses() -> None:
 
 def test_without_the_membership_check_it_takes_part() -> None:
     """The safeguard switched off, A at 103 stores what epoch 100 sends."""
-    assert receive(VIEWS, 0, 3, 0, True, Switches(membership=False)).verdict == "ok"
+    assert receive(VIEWS, 0, 3, 0, True, ExchangeSwitches(membership=False)).verdict == "ok"
 
 
 def test_without_epochs_nobody_catches_up() -> None:
     """Not compared, X at epoch 100 goes by its own metadata: it is no replica yet."""
-    off = Switches(epochs=False)
+    off = ExchangeSwitches(epochs=False)
     assert receive(VIEWS, 3, 0, 1, True, off) == Answer("not-a-member", 0)
     assert heard(0, Answer("ok", 3), off) == 0
 
 
 def test_the_finer_rule_compares_the_row() -> None:
     """B refuses a write whose epoch is below its row's version, though it is still a member."""
-    by_row = Switches("last-modified")
+    by_row = ExchangeSwitches("last-modified")
     assert receive(VIEWS, 1, 3, 0, True, by_row) == Answer("coordinator-behind", 3)
     assert receive(VIEWS, 1, 3, 0, False, by_row) == Answer("ok", 3)
     assert receive(VIEWS, 1, 3, 3, True, by_row) == Answer("ok", 3)
@@ -65,8 +65,8 @@ def test_the_coordinator_catches_up_with_the_answer() -> None:
     """It learns of the epoch from the replica, up to that epoch, and never goes back."""
     assert heard(0, Answer("ok", 2), LOG) == 2
     assert heard(3, Answer("not-a-member", 2), LOG) == 3
-    assert heard(0, Answer("ok", 2), Switches("background")) == 0
-    assert heard(0, Answer("not-a-member", 2), Switches("background")) == 2
+    assert heard(0, Answer("ok", 2), ExchangeSwitches("background")) == 0
+    assert heard(0, Answer("not-a-member", 2), ExchangeSwitches("background")) == 2
 
 
 @pytest.mark.spec("B-034")
@@ -85,7 +85,7 @@ def test_the_last_relevant_epoch_decides_the_same() -> None:
         range(4), range(6), range(6), (True, False)
     ):
         full = receive(views, replica, known, sent(views, epoch, LOG), write, LOG)
-        brief = Switches("relevant")
+        brief = ExchangeSwitches("relevant")
         short = receive(views, replica, known, sent(views, epoch, brief), write, brief)
         assert short.verdict == full.verdict
         assert views[short.known] == views[full.known]

@@ -7,17 +7,17 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.protocols.storage.linearizability import NEVER, Operation, linearizable
+from kit.protocols.storage.linearizability import NEVER, RegisterOperation, linearizable
 
 
-def write(began: int, ended: int, value: int) -> Operation:
+def write(began: int, ended: int, value: int) -> RegisterOperation:
     """A write of ``value``."""
-    return Operation(began, ended, True, value)
+    return RegisterOperation(began, ended, True, value)
 
 
-def read(began: int, ended: int, value: int) -> Operation:
+def read(began: int, ended: int, value: int) -> RegisterOperation:
     """A read that returned ``value``."""
-    return Operation(began, ended, False, value)
+    return RegisterOperation(began, ended, False, value)
 
 
 def test_a_read_after_a_write_sees_it() -> None:
@@ -44,7 +44,7 @@ def test_a_write_that_failed_may_have_happened_or_not() -> None:
     assert linearizable((write(0, NEVER, 1), read(2, 3, 0), read(4, 5, 0)))
 
 
-def plainly(operations: tuple[Operation, ...]) -> bool:
+def plainly(operations: tuple[RegisterOperation, ...]) -> bool:
     """The definition, word by word: some order of the answered and some of the others fits."""
     must = [one for one in operations if one.ended != NEVER]
     may = [one for one in operations if one.ended == NEVER]
@@ -56,7 +56,7 @@ def plainly(operations: tuple[Operation, ...]) -> bool:
     return False
 
 
-def fits(order: tuple[Operation, ...]) -> bool:
+def fits(order: tuple[RegisterOperation, ...]) -> bool:
     """Whether an order keeps real time and every read gives the newest write before it."""
     value = 0
     for i, one in enumerate(order):
@@ -70,7 +70,7 @@ def fits(order: tuple[Operation, ...]) -> bool:
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> tuple[Operation, ...]:
+def histories(draw: st.DrawFn) -> tuple[RegisterOperation, ...]:
     """A few operations with distinct times; reads are always answered."""
     count = draw(st.integers(1, 5))
     times = draw(st.permutations(range(2 * count)))
@@ -80,11 +80,11 @@ def histories(draw: st.DrawFn) -> tuple[Operation, ...]:
         writes = draw(st.booleans())
         lost = writes and draw(st.booleans())
         value = i + 1 if writes else draw(st.integers(0, count))
-        found.append(Operation(began, NEVER if lost else ended, writes, value))
+        found.append(RegisterOperation(began, NEVER if lost else ended, writes, value))
     return tuple(found)
 
 
 @given(histories())
-def test_the_search_is_the_definition(operations: tuple[Operation, ...]) -> None:
+def test_the_search_is_the_definition(operations: tuple[RegisterOperation, ...]) -> None:
     """It says of every small history what trying all orders says."""
     assert linearizable(operations) is plainly(operations)

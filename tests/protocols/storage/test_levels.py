@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from kit.protocols.storage.rules.levels import (
     LEVELS,
+    AnswerQuota,
     Level,
-    Quota,
     enough,
     promised,
     quotas,
@@ -31,13 +31,13 @@ MASKS = st.integers(0, 15)
 )
 def test_a_level_counts_over_the_whole_write_group(level: Level, wanted: int) -> None:
     """While X is pending, four replicas are written to; a quorum is three of them."""
-    assert write_quotas(level, VIEWS[1], ONE_DC, 0, "union") == (Quota(15, wanted),)
+    assert write_quotas(level, VIEWS[1], ONE_DC, 0, "union") == (AnswerQuota(15, wanted),)
 
 
 def test_both_sets_wants_the_level_in_each_for_itself() -> None:
     """In the other reading two of the old and two of the new owners are needed."""
     wanted = write_quotas("QUORUM", VIEWS[1], ONE_DC, 0, "joint")
-    assert wanted == (Quota(OLD, 2), Quota(NEW, 2))
+    assert wanted == (AnswerQuota(OLD, 2), AnswerQuota(NEW, 2))
     assert enough(wanted, B | C)
     assert not enough(wanted, A | B)
     assert enough(wanted, A | B | X)
@@ -47,21 +47,21 @@ def test_the_readings_are_one_at_rest() -> None:
     """With nothing pending there is one set."""
     for view in (VIEWS[0], VIEWS[3]):
         sets = [write_quotas("QUORUM", view, ONE_DC, 0, r) for r in ("union", "joint")]
-        assert sets[0] == sets[1] == (Quota(view.writes, 2),)
+        assert sets[0] == sets[1] == (AnswerQuota(view.writes, 2),)
 
 
 def test_pending_replicas_do_not_serve_reads() -> None:
     """At epoch 101 a read needs two of A, B and C; X does not count."""
     wanted = read_quotas("QUORUM", VIEWS[1], ONE_DC, 0)
-    assert wanted == (Quota(OLD, 2),)
+    assert wanted == (AnswerQuota(OLD, 2),)
     assert not enough(wanted, X | A)
 
 
 def test_levels_of_datacenters() -> None:
     """LOCAL_QUORUM counts the coordinator's datacenter, EACH_QUORUM every one that has replicas."""
     dcs = (A | B, C | X, 16)
-    assert quotas("LOCAL_QUORUM", 15, dcs, 1) == (Quota(C | X, 2),)
-    assert quotas("EACH_QUORUM", 15, dcs, 0) == (Quota(A | B, 2), Quota(C | X, 2))
+    assert quotas("LOCAL_QUORUM", 15, dcs, 1) == (AnswerQuota(C | X, 2),)
+    assert quotas("EACH_QUORUM", 15, dcs, 0) == (AnswerQuota(A | B, 2), AnswerQuota(C | X, 2))
 
 
 @given(MASKS, MASKS, st.sampled_from(LEVELS), st.integers(1, 15))

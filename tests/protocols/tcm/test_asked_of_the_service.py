@@ -99,7 +99,7 @@ def test_only_who_has_applied_acknowledges() -> None:
     do(timeline, "stream X: B to X")
 
 
-@pytest.mark.spec("B-037", "B-038")
+@pytest.mark.spec("B-037")
 def test_any_peer_serves_a_part_of_the_one_log() -> None:
     """Asking in any order, with peers that lag, nobody ever has anything but a prefix."""
     model: Any = AtomicLog(LogParameters(("A", "B", "C"), epoch=100, peers=True))

@@ -27,7 +27,7 @@ from kit.ring.replication import (
 )
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
-from tests.protocols.tcm.plain import Plain
+from tests.protocols.tcm.ordered import OrderedPlain
 
 LOW, HIGH = -40, 60
 PLACES = st.tuples(st.sampled_from(("dc1", "dc2")), st.sampled_from(("r1", "r2", "r3")))
@@ -120,21 +120,7 @@ def walked(model: TcmCluster, state: Any, choices: list[tuple[int, int]]) -> Any
     raise AssertionError("the suggestions lead nowhere")
 
 
-def follow(plain: Plain, action: Any) -> bool:
-    """The plain model does what was committed; False when nothing was."""
-    match action.action:
-        case Begin(operation):
-            plain.begin(operation)
-        case Advance(node):
-            plain.advance(node)
-        case Cancel(node):
-            plain.cancel(node)
-        case _:
-            return False
-    return True
-
-
-def compare(plain: Plain, model: TcmCluster, state: Any) -> None:
+def compare(plain: OrderedPlain, model: TcmCluster, state: Any) -> None:
     """All tables agree, row by row; several new writers of one row come in any order."""
     for keyspace in plain.replications:
         mine = plain.rows(keyspace)
@@ -157,13 +143,14 @@ def test_tables_are_those_of_the_plain_model(
     """After every event of any run all tables of all keyspaces are the plain model's, in order."""
     model = TcmCluster(TcmParameters(**parameters))
     ring = model.tcm.cluster.ring
-    plain = Plain(ring.nodes, parameters["keyspaces"], ring.space, parameters["variant"])
+    plain = OrderedPlain(ring.nodes, parameters["keyspaces"], ring.space, parameters["variant"])
     compare(plain, model, model.start())
     for action, state in walked(model, model.start(), choices):
-        if follow(plain, action):
+        if isinstance(action.action, Begin | Advance | Cancel):
+            plain.follow(action.action)
             compare(plain, model, state)
-            assert set(plain.flights) == {s.node for s in model.snapshot(state).metadata.sequences}
-        if not plain.flights:
+            assert plain.under_way == {s.node for s in model.snapshot(state).metadata.sequences}
+        if not plain.under_way:
             assert facts.stable(model, state)
 
 

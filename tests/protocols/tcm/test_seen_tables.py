@@ -8,10 +8,12 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.registry import build
+from kit.engine.timeline import Timeline
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.logical import logical
 from kit.protocols.tcm.panels.circle import point, share
 from kit.views.fragment import Frag
+from kit.widgets import Player
 from tests.protocols.tcm.driving import Drive
 from tests.protocols.tcm.seeing import Watched, watched
 from tests.views.frames import classed, part, table
@@ -220,6 +222,9 @@ def test_with_and_without_the_merge_each_token_has_its_replicas(
 ) -> None:
     """The switch *merge* off leaves a bound and changes no token's replicas; all lamps stay lit."""
     given = {"nodes": 5, "rf": 3, "operations": (operation,), "variant": variant}
+    controls = Player(Timeline(build("tcm", given))).controls
+    assert controls is not None
+    assert controls.fields["merge"].value is True
     merged, kept = (Drive(merge=merge, **given).complete(operation) for merge in (True, False))
     assert len(kept.table()) == len(merged.table()) + 1
     for token in range(1, 600):

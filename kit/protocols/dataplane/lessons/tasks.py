@@ -51,10 +51,10 @@ def failed_by_its_plan(timeline: Timeline) -> str | None:
     """The goal that a request failed although its plan, as it was sent, had its answers."""
     model: Any = timeline.model
     for moment in timeline.path()[1:]:
-        one = timeline.moments[moment]
-        before = timeline.moments[one.parent].state
+        step = timeline.moments[moment]
+        before = timeline.moments[step.parent].state
         stale = [row for row in facts.requests(model, before) if row.enough and not row.valid]
-        now = facts.requests(model, one.state)
+        now = facts.requests(model, step.state)
         if any(now[row.number].phase == "failed" for row in stale):
             return None
     return "No request of your run failed because its plan had gone stale."

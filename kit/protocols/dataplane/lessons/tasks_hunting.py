@@ -9,8 +9,8 @@ from kit.lessons.functions import Arguments, judged
 from kit.lessons.hunting import VARIANTS, drawn
 from kit.lessons.hunting import judged as judged_word
 from kit.lessons.tasks import Case, Marks, Task
-from kit.protocols.dataplane.quorums import Passed, in_use, smallest
-from kit.protocols.storage.rules.levels import Quota, majority
+from kit.protocols.dataplane.quorums import PassedBarrier, in_use, smallest
+from kit.protocols.storage.rules.levels import AnswerQuota, majority
 from kit.protocols.tcm.simulators.plain import regrouped
 
 PARTS = ("add", "switch", "drop")
@@ -35,14 +35,14 @@ def unaware(group: list[str], asked: list[str], needed: int) -> bool:
     """Whether some majority of a group may know nothing of an epoch that a barrier waited for."""
     names = sorted({*group, *asked})
     old, all_asked = (sum(1 << names.index(name) for name in some) for some in (group, asked))
-    quorums = smallest((Quota(old, majority(old)),), -1)
-    return in_use(quorums, (Passed(all_asked, needed, 1),), 0) != ()
+    quorums = smallest((AnswerQuota(old, majority(old)),), -1)
+    return in_use(quorums, (PassedBarrier(all_asked, needed, 1),), 0) != ()
 
 
 def _some_barrier(chance: random.Random) -> Arguments:
     group = ["A", "B", "C", "D", "E"][: chance.randint(1, 5)]
-    asked = [*group[chance.randint(0, 1) :], *["X", "Y"][: chance.randint(0, 2)]] or ["X"]
-    return [group, asked, chance.randint(max(1, len(asked) // 2), len(asked))]
+    waited_for = [*group[chance.randint(0, 1) :], *["X", "Y"][: chance.randint(0, 2)]] or ["X"]
+    return [group, waited_for, chance.randint(max(1, len(waited_for) // 2), len(waited_for))]
 
 
 def groups(before: list[str], after: list[str], done: int) -> list[list[str]]:

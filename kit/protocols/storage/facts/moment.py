@@ -15,7 +15,7 @@ from kit.protocols.storage.actions import COPIED, NOT_COPIED, StorageState
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone
 from kit.protocols.storage.rules.history import RangeHistory
-from kit.protocols.storage.rules.levels import Quota
+from kit.protocols.storage.rules.levels import AnswerQuota
 from kit.protocols.storage.rules.requests import DONE, FAILED, OPEN, WAITING, Request
 from kit.protocols.storage.rules.trails import Trail
 from kit.protocols.storage.rules.view import View
@@ -137,6 +137,11 @@ def epoch(m: Storage, s: StorageState) -> int:
     return m.newest(s).epoch
 
 
+def computed(m: Storage, s: StorageState) -> int:
+    """How often placements are computed on the way to a state: at the start and once an epoch."""
+    return 1 + epoch(m, s) - first_epoch(m)
+
+
 def at_rest(m: Storage, s: StorageState) -> bool:
     """Whether the range is read from exactly where it is written to."""
     view = m.views(s)[-1]
@@ -184,11 +189,11 @@ def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
     """Every node that ever replicates the range, with what it knows, does and holds."""
     views, ways = m.views(s), copies(m, s)
     latest = len(views) - 1
-    found = []
+    rows = []
     for i, name in enumerate(m.history.replicas):
         cell = s.cells[i]
         part = role(views[latest], i)
-        found.append(
+        rows.append(
             ReplicaRow(
                 name,
                 m.history.dcs[i],
@@ -203,7 +208,7 @@ def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
                 tuple(way for way in ways if name in (way.source, way.target)),
             )
         )
-    return tuple(found)
+    return tuple(rows)
 
 
 def held(cell: int) -> Held:
@@ -223,14 +228,14 @@ def role(view: View, i: int) -> Role:
 
 def copies(m: Storage, s: StorageState) -> tuple[CopyRow, ...]:
     """The copies of the present epoch, as far as they have got."""
-    names, found = m.history.replicas, []
+    names, rows = m.history.replicas, []
     for copy, done in zip(m.newest(s).copies, s.copies, strict=True):
         status: CopyStatus = (
             "not begun" if done == NOT_COPIED else "arrived" if done == COPIED else "on its way"
         )
         text = cell_text(m, s, done) if status == "on its way" else ""
-        found.append(CopyRow(names[copy.source], names[copy.target], status, text))
-    return tuple(found)
+        rows.append(CopyRow(names[copy.source], names[copy.target], status, text))
+    return tuple(rows)
 
 
 def requests(m: Storage, s: StorageState) -> tuple[RequestRow, ...]:
@@ -244,9 +249,9 @@ def _request(m: Storage, s: StorageState, number: int, request: Request) -> Requ
     plan: tuple[QuotaRow, ...] = ()
     judged: tuple[QuotaRow, ...] = ()
     if opened:
-        plan = _quotas(m, m.wanted(s, number, request.epoch), request.acked)
+        plan = quota_rows(m, m.wanted(s, number, request.epoch), request.acked)
         wanted = m.wanted(s, number, m.judged_by(s, number))
-        judged = _quotas(m, wanted, m.valid(s, number))
+        judged = quota_rows(m, wanted, m.valid(s, number))
     return RequestRow(
         number,
         m.title_of(number),
@@ -264,7 +269,8 @@ def _request(m: Storage, s: StorageState, number: int, request: Request) -> Requ
     )
 
 
-def _quotas(m: Storage, quotas: tuple[Quota, ...], answered: int) -> tuple[QuotaRow, ...]:
+def quota_rows(m: Storage, quotas: tuple[AnswerQuota, ...], answered: int) -> tuple[QuotaRow, ...]:
+    """What a level needs, with those of the answers (a mask) that count."""
     return tuple(
         QuotaRow(
             m.history.names(quota.replicas),

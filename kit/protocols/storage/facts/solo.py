@@ -36,10 +36,13 @@ class Choice(Struct, frozen=True):
 
 
 class AnswerRow(Struct, frozen=True):
-    """A replica that you play: asked and silent so far if there are choices."""
+    """A replica that you play: asked and silent so far if there are choices.
+
+    ``in_flight``: the message to it was sent and is not answered.
+    """
 
     replica: str
-    asked: bool
+    in_flight: bool
     acked: bool
     choices: tuple[Choice, ...]
 
@@ -64,28 +67,28 @@ class RealReplica(Struct, frozen=True):
 
 def answers(m: Coordinator, s: StorageState) -> tuple[AnswerRow, ...]:
     """Every replica that you play, with what it may answer now."""
-    found: dict[str, list[Choice]] = {name: [] for name in m.history.replicas}
+    choices_of: dict[str, list[Choice]] = {name: [] for name in m.history.replicas}
     for action, why in _all(m, s):
         if isinstance(action, Reply):
-            word = "error" if action.verdict != "ok" else "ok, has it" if action.found else "ok"
-            found[action.replica].append(Choice(action, action.epoch, word, why))
+            word = "error" if action.verdict != "ok" else "ok, has it" if action.has_write else "ok"
+            choices_of[action.replica].append(Choice(action, action.epoch, word, why))
     request = s.requests[0]
     return tuple(
         AnswerRow(
             name, bool(request.in_flight >> i & 1), bool(request.acked >> i & 1), tuple(choices)
         )
-        for i, (name, choices) in enumerate(found.items())
+        for i, (name, choices) in enumerate(choices_of.items())
     )
 
 
 def sends(m: Replica, s: ReplicaState) -> tuple[SendRow, ...]:
     """The messages that you may send, by epoch."""
-    found: dict[str, list[Choice]] = {"write": [], "read": []}
+    choices_of: dict[str, list[Choice]] = {"write": [], "read": []}
     for action, why in _all(m, s):
         if isinstance(action, Send):
             kind = "write" if action.write else "read"
-            found[kind].append(Choice(action, action.epoch, "send", why))
-    return tuple(SendRow(kind, tuple(choices)) for kind, choices in found.items())
+            choices_of[kind].append(Choice(action, action.epoch, "send", why))
+    return tuple(SendRow(kind, tuple(choices)) for kind, choices in choices_of.items())
 
 
 def _all(m: Any, s: Any) -> list[tuple[Any, Refusal | None]]:
@@ -117,7 +120,7 @@ def cell_text(cell: int) -> str:
 
 def replied(m: Coordinator, before: StorageState, action: Reply, after: StorageState) -> Delivered:
     """Your answer for a replica, as a step; what the replica knew before is your affair."""
-    told = after.requests[0].coordinator_epoch > before.requests[0].coordinator_epoch
+    caught_up = after.requests[0].coordinator_epoch > before.requests[0].coordinator_epoch
     return Delivered(
         0,
         m.title_of(0),
@@ -129,7 +132,7 @@ def replied(m: Coordinator, before: StorageState, action: Reply, after: StorageS
         ERRORS[action.verdict],
         _reply(m, action),
         False,
-        m.epoch(after, after.requests[0].coordinator_epoch) if told else None,
+        m.epoch(after, after.requests[0].coordinator_epoch) if caught_up else None,
     )
 
 
@@ -138,7 +141,7 @@ def _reply(m: Storage, action: Reply) -> str:
         return "answers an error"
     if m.workload[0].writes:
         return f"takes {m.title_of(0)}"
-    return "returns write 1" if action.found else "returns nothing"
+    return "returns write 1" if action.has_write else "returns nothing"
 
 
 def _carried(m: Storage, s: StorageState) -> int | None:

@@ -14,16 +14,17 @@ from kit.protocols.storage.actions import (
     Cleanup,
     CollectTombstones,
     Commit,
-    Crash,
     Fetch,
     Finish,
     Land,
     Learn,
+    ReplicaCrash,
     Serve,
     Start,
     StorageState,
     TimeOut,
 )
+from kit.protocols.storage.facts.moment import QuotaRow, quota_rows
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.exchange import sent
 from kit.protocols.storage.rules.requests import DONE, OPEN
@@ -51,7 +52,7 @@ class Delivered(Struct, frozen=True):
 
     ``epoch`` is the message's, ``had`` what the replica knew before and ``knows`` afterwards, which
     goes with the answer. ``error`` is the reason of an answer that refuses, else empty; ``did``
-    says what the replica did. ``late``: the client has its answer already. ``told`` is the epoch
+    says what the replica did. ``late``: the client has its answer already. ``learned`` is the epoch
     that the coordinator catches up to because of the answer, None when it learns nothing.
     """
 
@@ -65,7 +66,7 @@ class Delivered(Struct, frozen=True):
     error: str
     did: str
     late: bool
-    told: int | None
+    learned: int | None
 
     @property
     def caught_up(self) -> bool:
@@ -79,7 +80,11 @@ class Delivered(Struct, frozen=True):
 
 
 class Completed(Struct, frozen=True):
-    """A request is answered; ``result`` is what its client is told."""
+    """A request is answered; ``result`` is what its client is told.
+
+    ``plan`` is the replica plan that the answer rests on: what the level needs by the epoch at
+    which the coordinator judges, and the answers that count.
+    """
 
     request: int
     title: str
@@ -87,6 +92,7 @@ class Completed(Struct, frozen=True):
     epoch: int
     ok: bool
     result: str
+    plan: tuple[QuotaRow, ...] = ()
 
 
 class EpochCommitted(Struct, frozen=True):
@@ -104,12 +110,16 @@ class Applied(Struct, frozen=True):
 
 
 class Copied(Struct, frozen=True):
-    """A copy is read at its source, or arrives at its target; ``cell`` is what it brings."""
+    """A copy is read at its source, or arrives at its target; ``cell`` is what it brings.
+
+    ``epoch`` is the one that its source has applied by then; None where messages carry none.
+    """
 
     source: str
     target: str
     cell: str
     landed: bool
+    epoch: int | None = None
 
 
 class DiskEvent(Struct, frozen=True):
@@ -148,8 +158,9 @@ def happened(
                 == (source, target)
             )
             cell = (before if landed else after).copies[way]
-            return (Copied(source, target, cell_text(m, before, cell), landed),)
-        case Crash(replica):
+            known = _applied_epoch(m, before, source)
+            return (Copied(source, target, cell_text(m, before, cell), landed, known),)
+        case ReplicaCrash(replica):
             return (DiskEvent(replica, "fails"),)
         case Cleanup(replica):
             return (DiskEvent(replica, "cleans up"),)
@@ -226,7 +237,16 @@ def _ended(m: Storage, before: StorageState, number: int, after: StorageState) -
     else:
         result = f"returned {cell_text(m, after, request.newest_seen)}"
     epoch = m.epoch(before, before.requests[number].coordinator_epoch)
-    return Completed(number, m.title_of(number), ask.coordinator, epoch, ok, result)
+    wanted = m.wanted(before, number, m.judged_by(before, number))
+    plan = quota_rows(m, wanted, m.valid(before, number))
+    return Completed(number, m.title_of(number), ask.coordinator, epoch, ok, result, plan)
+
+
+def _applied_epoch(m: Storage, s: StorageState, replica: str) -> int | None:
+    """The epoch that a replica would send along; None where messages carry none."""
+    if not m.request_options.switches.epochs:
+        return None
+    return m.epoch(s, s.known[m.code[replica]])
 
 
 def _applied(m: Storage, after: StorageState, node: str) -> Applied:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kit.engine.breaches import Breach, PassedStep
+from kit.protocols.storage.actions import Finish
 from kit.protocols.storage.facts import solo as facts_solo
 from kit.protocols.storage.facts.steps import (
     Applied,
@@ -18,7 +20,7 @@ from kit.protocols.storage.facts.steps import (
     happened,
 )
 from kit.protocols.storage.solo import Replica, Reply
-from kit.views.panel import Passed, Scene
+from kit.views.panel import Scene
 
 
 def events(scene: Scene) -> Iterator[tuple[int, Happened]]:
@@ -28,7 +30,16 @@ def events(scene: Scene) -> Iterator[tuple[int, Happened]]:
             yield i, event
 
 
-def _happened(model: Any, one: Passed) -> tuple[Happened, ...]:
+def wrong_answers(scene: Scene) -> dict[int, Breach]:
+    """What was broken by the answer to a request, by the request's number."""
+    return {
+        breach.action.request: breach
+        for breach in scene.breaches()
+        if isinstance(breach.action, Finish)
+    }
+
+
+def _happened(model: Any, one: PassedStep) -> tuple[Happened, ...]:
     """What a step was, whoever of the nodes is real."""
     if isinstance(model, Replica):
         return facts_solo.happened(model, one.before, one.action, one.after)
@@ -52,17 +63,28 @@ def line(event: Happened) -> str:
         case Delivered():
             return _met(event)
         case Completed():
-            sign = "✓" if event.ok else "✗"
-            return f"{event.coordinator} at {event.epoch} {sign} {event.title}: {event.result}"
+            return _completed(event)
         case EpochCommitted():
             return f"epoch {event.epoch} is committed: {event.title}"
         case Applied():
             return f"{event.node} applies {event.epoch}"
         case Copied():
             word = "arrives from" if event.landed else "is read at"
-            return f"copy for {event.target} {word} {event.source}: {event.cell}"
+            where = f"{word} {event.source}" + ("" if event.landed else f" {at(event.epoch)}")
+            return f"copy for {event.target} {where}: {event.cell}"
         case DiskEvent():
             return f"{event.replica} {event.what}"
+
+
+def _completed(event: Completed) -> str:
+    """An answer to a client, with the replica plan that it rests on."""
+    sign = "✓" if event.ok else "✗"
+    plan = "; ".join(
+        f"{len(quota.counted)} of {quota.needed} needed of {', '.join(quota.replicas)}"
+        for quota in event.plan
+    )
+    result = f"{event.coordinator} at {event.epoch} {sign} {event.title}: {event.result}"
+    return f"{result} (plan: {plan})" if plan else result
 
 
 def _met(event: Delivered) -> str:
@@ -70,6 +92,8 @@ def _met(event: Delivered) -> str:
     caught = f", catches up {event.had}→{event.knows}" if event.caught_up else ""
     knew = f" (at {event.had}{caught})"
     answer = f"✗ error, {event.error}" if event.error else event.did
-    told = f"; {event.coordinator} catches up to {event.told}" if event.told else ""
-    late = "; too late" if event.late else f"; answer {at(event.answers)}{told}"
+    learns = ""
+    if event.learned:
+        learns = f"; {event.coordinator} catches up to {event.learned} from {event.replica}"
+    late = "; too late" if event.late else f"; answer {at(event.answers)}{learns}"
     return f"{event.title} {at(event.epoch)} → {event.replica}{knew}: {answer}{late}"

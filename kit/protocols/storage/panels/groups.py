@@ -37,8 +37,8 @@ def _signed(now: Sequence[str], before: Sequence[str]) -> str:
 
 def _pairs(scene: Scene) -> list[tuple[EpochRow, EpochRow]]:
     """Every epoch beside the one before it, newest last."""
-    found = facts_solo.epochs if isinstance(scene.model, Replica) else facts.epochs
-    rows = found(scene.model, scene.state)
+    epochs_of = facts_solo.epochs if isinstance(scene.model, Replica) else facts.epochs
+    rows = epochs_of(scene.model, scene.state)
     return list(zip(rows, (rows[0], *rows), strict=False))
 
 

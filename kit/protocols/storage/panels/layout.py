@@ -114,16 +114,16 @@ def layout(scene: Scene) -> Layout:
 
 
 def _columns(scene: Scene) -> tuple[Placed, ...]:
-    found: list[Placed] = []
+    columns: list[Placed] = []
     column, together = -1, set[str]()
     for step, event in events(scene):
         if isinstance(event, Applied) and together and event.node not in together:
             together.add(event.node)
         else:
-            column += 2 if found and _close(found[-1].event, event) else 1
+            column += 2 if columns and _close(columns[-1].event, event) else 1
             together = {event.node} if isinstance(event, Applied) else set()
-        found.append(Placed(step, column, event))
-    return tuple(found)
+        columns.append(Placed(step, column, event))
+    return tuple(columns)
 
 
 def _close(one: Happened, other: Happened) -> bool:
@@ -137,7 +137,7 @@ def _close(one: Happened, other: Happened) -> bool:
 
 
 def _messages(placed: tuple[Placed, ...]) -> tuple[Message, ...]:
-    found: list[Message] = []
+    messages: list[Message] = []
     away: dict[tuple[int, str], Placed] = {}
     for one in placed:
         event = one.event
@@ -145,33 +145,33 @@ def _messages(placed: tuple[Placed, ...]) -> tuple[Message, ...]:
             away |= {(event.request, name): one for name in event.targets}
         elif isinstance(event, Delivered):
             begun = away.pop((event.request, event.replica), one)
-            found.append(Message(begun, event.request, event.replica, one))
+            messages.append(Message(begun, event.request, event.replica, one))
         elif isinstance(event, Completed) and not event.title.startswith(("write", "delete")):
             away = {key: sent for key, sent in away.items() if key[0] != event.request}
-    found += [Message(sent, number, name, None) for (number, name), sent in away.items()]
-    return tuple(found)
+    messages += [Message(sent, number, name, None) for (number, name), sent in away.items()]
+    return tuple(messages)
 
 
 def _spans(placed: tuple[Placed, ...]) -> tuple[Span, ...]:
-    found: list[Span] = []
+    spans: list[Span] = []
     opened: dict[int, Placed] = {}
     for one in placed:
         event = one.event
         if isinstance(event, Sent) and not event.again:
             opened[event.request] = one
         elif isinstance(event, Completed):
-            found.append(Span(opened.pop(event.request, one), one))
-    return (*found, *(Span(begin, None) for begin in opened.values()))
+            spans.append(Span(opened.pop(event.request, one), one))
+    return (*spans, *(Span(begin, None) for begin in opened.values()))
 
 
 def _ways(placed: tuple[Placed, ...]) -> tuple[Way, ...]:
-    found: list[Way] = []
+    ways: list[Way] = []
     away: dict[tuple[str, str], Placed] = {}
     for one in placed:
         event = one.event
         if isinstance(event, Copied) and event.landed:
             read = away.pop((event.source, event.target), one)
-            found.append(Way(read, one))
+            ways.append(Way(read, one))
         elif isinstance(event, Copied):
             away[(event.source, event.target)] = one
-    return (*found, *(Way(read, None) for read in away.values()))
+    return (*ways, *(Way(read, None) for read in away.values()))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from kit.engine.breaches import Breach
 from kit.protocols.storage.facts.steps import Completed, EpochCommitted, Sent
-from kit.protocols.storage.panels.broken import Broken, broken
-from kit.protocols.storage.panels.event_lines import events
+from kit.protocols.storage.panels.event_lines import events, wrong_answers
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 
 WIDTH, ROW, NAMES, TOP = 560, 26, 220, 22
 
 
-class Operation(Struct, frozen=True):
+class RequestSpan(Struct, frozen=True):
     """A request as its client saw it: steps from 1, ``end`` None while it waits."""
 
     number: int
@@ -23,21 +23,21 @@ class Operation(Struct, frozen=True):
     end: int | None
     ok: bool
     result: str
-    wrong: Broken | None
+    wrong: Breach | None
 
 
-def operations(scene: Scene) -> tuple[Operation, ...]:
+def operations(scene: Scene) -> tuple[RequestSpan, ...]:
     """The requests that were asked so far, in the order of their numbers."""
-    wrong = {one.request: one for one in broken(scene) if one.request is not None}
-    found: dict[int, Operation] = {}
+    wrong = wrong_answers(scene)
+    spans: dict[int, RequestSpan] = {}
     for step, event in events(scene):
         if isinstance(event, Sent) and not event.again:
-            found[event.request] = Operation(
+            spans[event.request] = RequestSpan(
                 event.request, event.title, event.coordinator, step + 1, None, False, "", None
             )
         elif isinstance(event, Completed):
-            begun = found.get(event.request)
-            found[event.request] = Operation(
+            begun = spans.get(event.request)
+            spans[event.request] = RequestSpan(
                 event.request,
                 event.title,
                 event.coordinator,
@@ -47,7 +47,7 @@ def operations(scene: Scene) -> tuple[Operation, ...]:
                 event.result,
                 wrong.get(event.request),
             )
-    return tuple(found[number] for number in sorted(found))
+    return tuple(spans[number] for number in sorted(spans))
 
 
 def _epochs(scene: Scene) -> list[tuple[int, int]]:
@@ -56,11 +56,11 @@ def _epochs(scene: Scene) -> list[tuple[int, int]]:
 
 def draw_operations(scene: Scene) -> Frag:
     """Draw a bar a request, over the steps of the whole run."""
-    found, steps = operations(scene), len(scene.way())
-    if not found:
+    spans, steps = operations(scene), len(scene.way())
+    if not spans:
         return h("p", "Nobody has asked for anything yet.", k="no-operations", class_="soft")
     unit = (WIDTH - NAMES - 12) / max(steps, 1)
-    height = TOP + ROW * len(found) + 4
+    height = TOP + ROW * len(spans) + 4
     return h(
         "div",
         h(
@@ -75,10 +75,10 @@ def draw_operations(scene: Scene) -> Frag:
                 )
                 for step, epoch in _epochs(scene)
             ],
-            [_bar(one, i, unit, steps) for i, one in enumerate(found)],
+            [_bar(one, i, unit, steps) for i, one in enumerate(spans)],
             viewBox=f"0 0 {WIDTH} {height}",
             role="img",
-            aria_label=f"requests in time: {'; '.join(map(_line, found))}",
+            aria_label=f"requests in time: {'; '.join(map(_line, spans))}",
             class_="operations-drawing",
         ),
         h("ul", [h("li", h("b", "! "), words, k=f"wrong:{i}", class_="witness")
@@ -86,7 +86,7 @@ def draw_operations(scene: Scene) -> Frag:
     )  # fmt: skip
 
 
-def _bar(one: Operation, i: int, unit: float, steps: int) -> Frag:
+def _bar(one: RequestSpan, i: int, unit: float, steps: int) -> Frag:
     y = TOP + ROW * i + 4
     left = NAMES + unit * (one.begin - 0.5)
     right = NAMES + unit * ((steps if one.end is None else one.end) + 0.3)
@@ -109,7 +109,7 @@ def _bar(one: Operation, i: int, unit: float, steps: int) -> Frag:
     )
 
 
-def _line(one: Operation) -> str:
+def _line(one: RequestSpan) -> str:
     if one.end is None:
         return f"{one.title} by {one.coordinator} from step {one.begin}, no answer yet"
     mark = f", BROKEN: {one.wrong.witness}" if one.wrong else ""
@@ -117,7 +117,7 @@ def _line(one: Operation) -> str:
 
 
 def _witnesses(scene: Scene) -> list[str]:
-    return [f"step {one.step + 1}: {one.witness}" for one in broken(scene)]
+    return [f"step {breach.step + 1}: {breach.witness}" for breach in scene.breaches()]
 
 
 def operations_text(scene: Scene) -> str:

@@ -9,7 +9,7 @@ from kit.views.question import Question
 
 
 def question(scene: Scene) -> Question | None:
-    """ClientRequest what a client is told, and which groups a committed epoch changes."""
+    """Ask what a client is told, and which groups a committed epoch changes."""
     if scene.action is None:
         return None
     [*_, event] = happened(scene.model, scene.before, scene.action, scene.state) or (None,)

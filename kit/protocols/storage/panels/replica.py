@@ -15,11 +15,11 @@ from kit.views.registry import Views
 
 
 def question(scene: Scene) -> Question | None:
-    """ClientRequest what the replica makes of a message: does it catch up, do it, or refuse?"""
-    found = [event for i, event in events(scene) if i == len(scene.way()) - 1]
-    if not found or not isinstance(found[-1], Delivered):
+    """Ask what the replica makes of a message: does it catch up, do it, or refuse?"""
+    last_events = [event for i, event in events(scene) if i == len(scene.way()) - 1]
+    if not last_events or not isinstance(last_events[-1], Delivered):
         return None
-    return meeting(found[-1], scene.say)
+    return meeting(last_events[-1], scene.say)
 
 
 VIEWS = Views(

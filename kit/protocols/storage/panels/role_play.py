@@ -77,7 +77,7 @@ def _answer_rows(scene: Scene) -> list[tuple[str, str, Sequence[Choice]]]:
     }
     rows: list[tuple[str, str, Sequence[Choice]]] = []
     for one in facts_solo.answers(scene.model, scene.state):
-        silent = "stayed silent" if one.asked else "is not asked"
+        silent = "stayed silent" if one.in_flight else "is not asked"
         words = "is asked" if one.choices else said.get(one.replica, silent)
         rows.append((one.replica, words, one.choices))
     return rows

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.panels.broken import broken
-from kit.views.fragment import Frag
+from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badges
 
 
 def _verdict(scene: Scene) -> str:
     """What was broken on the way here, with the step (as the counter of steps has it)."""
-    return "; ".join(f"{one.title} (step {one.step + 1})" for one in broken(scene))
+    return "; ".join(f"{breach.title} (step {breach.step + 1})" for breach in scene.breaches())
+
+
+def _computed(scene: Scene) -> str:
+    return f"placement computations: {facts.computed(scene.model, scene.state)}"
 
 
 def draw_status(scene: Scene) -> Frag:
-    """Draw three badges, each a word and a shape as well as a colour."""
+    """Draw four badges, each a word and a shape as well as a colour."""
     rest, wrong = facts.at_rest(scene.model, scene.state), _verdict(scene)
     return badges(
         facts.epoch(scene.model, scene.state),
+        h("li", _computed(scene), k="badge:computed", class_="plain"),
         badge("rest", "= reads equal writes")
         if rest
         else badge("rest", "… the range moves: reads differ from writes", "busy"),
@@ -33,7 +37,8 @@ def status_text(scene: Scene) -> str:
     rest = "reads equal writes" if facts.at_rest(scene.model, scene.state) else "the range moves"
     wrong = _verdict(scene)
     verdict = f"BROKEN: {wrong}" if wrong else "all promises kept so far"
-    return f"epoch {facts.epoch(scene.model, scene.state)}, {rest}, {verdict}"
+    epoch = facts.epoch(scene.model, scene.state)
+    return f"epoch {epoch}, {_computed(scene)}, {rest}, {verdict}"
 
 
 STATUS = Panel("status", "Status", "head", draw_status, status_text, still=True)

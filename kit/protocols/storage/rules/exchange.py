@@ -33,7 +33,7 @@ _BY_ROW = ("last-modified", "background")
 Verdict = Literal["ok", "not-a-member", "coordinator-behind", "stale"]
 
 
-class Switches(Struct, frozen=True):
+class ExchangeSwitches(Struct, frozen=True):
     """The form of the exchange, and the safeguards of requests that are on."""
 
     exchange: Exchange = "epoch"
@@ -42,7 +42,7 @@ class Switches(Struct, frozen=True):
     revalidation: bool = True
 
     @classmethod
-    def of(cls, exchange: Exchange, off: tuple[str, ...]) -> Switches:
+    def of(cls, exchange: Exchange, off: tuple[str, ...]) -> ExchangeSwitches:
         """The switches of a model, by the names of the safeguards that are off."""
         return cls(
             exchange,
@@ -59,7 +59,7 @@ class Answer(Struct, frozen=True):
     known: int
 
 
-def sent(views: tuple[View, ...], epoch: int, switches: Switches) -> int:
+def sent(views: tuple[View, ...], epoch: int, switches: ExchangeSwitches) -> int:
     """The epoch that a coordinator at ``epoch`` puts into its messages."""
     return views[epoch].last_modified if switches.exchange == "relevant" else epoch
 
@@ -70,7 +70,7 @@ def receive(
     known: int,
     message: int,
     write: bool,
-    switches: Switches,
+    switches: ExchangeSwitches,
 ) -> Answer:
     """What ``replica``, which knows epoch ``known``, answers to a message of epoch ``message``.
 
@@ -91,7 +91,7 @@ def receive(
     return Answer("ok", known)
 
 
-def heard(now: int, answer: Answer, switches: Switches) -> int:
+def heard(now: int, answer: Answer, switches: ExchangeSwitches) -> int:
     """What the coordinator knows after an answer: it catches up with the replica.
 
     In the form ``background`` only an error is waited for; else it catches up by itself, later.

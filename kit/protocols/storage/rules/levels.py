@@ -25,7 +25,7 @@ ACKNOWLEDGEMENTS: tuple[Acknowledgement, ...] = ("union", "joint", "quorum-plus-
 _COUNTS = {"ONE": 1, "TWO": 2, "THREE": 3}
 
 
-class Quota(Struct, frozen=True):
+class AnswerQuota(Struct, frozen=True):
     """``needed`` answers from ``replicas`` (a mask)."""
 
     replicas: int
@@ -41,32 +41,34 @@ def majority(group: int) -> int:
     return group.bit_count() // 2 + 1
 
 
-def quotas(level: Level, group: int, dcs: tuple[int, ...], home: int) -> tuple[Quota, ...]:
+def quotas(level: Level, group: int, dcs: tuple[int, ...], home: int) -> tuple[AnswerQuota, ...]:
     """What a level wants of one group.
 
     ``dcs`` holds the replicas of each datacenter (masks), ``home`` the coordinator's own.
     """
     match level:
         case "QUORUM":
-            return (Quota(group, majority(group)),)
+            return (AnswerQuota(group, majority(group)),)
         case "LOCAL_QUORUM":
-            return (Quota(group & dcs[home], majority(group & dcs[home])),)
+            return (AnswerQuota(group & dcs[home], majority(group & dcs[home])),)
         case "EACH_QUORUM":
-            return tuple(Quota(group & dc, majority(group & dc)) for dc in dcs if group & dc)
+            return tuple(AnswerQuota(group & dc, majority(group & dc)) for dc in dcs if group & dc)
         case "ALL":
-            return (Quota(group, group.bit_count()),)
+            return (AnswerQuota(group, group.bit_count()),)
         case _:
-            return (Quota(group, _COUNTS[level]),)
+            return (AnswerQuota(group, _COUNTS[level]),)
 
 
-def read_quotas(level: Level, view: View, dcs: tuple[int, ...], home: int) -> tuple[Quota, ...]:
+def read_quotas(
+    level: Level, view: View, dcs: tuple[int, ...], home: int
+) -> tuple[AnswerQuota, ...]:
     """What a read needs: the level among the read replicas. Pending replicas never count."""
     return quotas(level, view.reads, dcs, home)
 
 
 def write_quotas(
     level: Level, view: View, dcs: tuple[int, ...], home: int, acknowledgement: AnyAcknowledgement
-) -> tuple[Quota, ...]:
+) -> tuple[AnswerQuota, ...]:
     """What a write needs, by one of the three rules, or with none for pending replicas."""
     old, new = view.old_replicas, view.new_replicas
     if acknowledgement == "union" or not view.writes == old | new != old:
@@ -81,13 +83,13 @@ def write_quotas(
     )
 
 
-def _with_pending(level: Level, old: int, both: Quota) -> Quota:
+def _with_pending(level: Level, old: int, both: AnswerQuota) -> AnswerQuota:
     """What the level wants of the old replicas, and one answer more for each pending one."""
-    (needed,) = quotas(level, old, (old,), 0) or (Quota(0, 0),)
-    return Quota(both.replicas, needed.needed + (both.replicas & ~old).bit_count())
+    (needed,) = quotas(level, old, (old,), 0) or (AnswerQuota(0, 0),)
+    return AnswerQuota(both.replicas, needed.needed + (both.replicas & ~old).bit_count())
 
 
-def enough(wanted: tuple[Quota, ...], answered: int) -> bool:
+def enough(wanted: tuple[AnswerQuota, ...], answered: int) -> bool:
     """Whether the answers meet every quota."""
     return all(quota.met(answered) for quota in wanted)
 

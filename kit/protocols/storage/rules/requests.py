@@ -61,15 +61,15 @@ def parse_request(text: str) -> ClientRequest:
     Raises:
         BadInput: when the line has another form, or names an unknown kind or level.
     """
-    found = _LINE.fullmatch(text.strip())
-    if found is None:
+    line = _LINE.fullmatch(text.strip())
+    if line is None:
         raise BadInput("requests", text, _FORM)
-    kind, level = found["kind"], found["level"] or "QUORUM"
+    kind, level = line["kind"], line["level"] or "QUORUM"
     if kind not in KINDS:
         raise BadInput("requests", kind, "one of " + ", ".join(KINDS))
     if level not in LEVELS:
         raise BadInput("requests", level, "one of " + ", ".join(LEVELS))
-    return ClientRequest(found["coordinator"], kind, level, found["dc"])
+    return ClientRequest(line["coordinator"], kind, level, line["dc"])
 
 
 def parse_workload(lines: tuple[str, ...]) -> tuple[ClientRequest, ...]:

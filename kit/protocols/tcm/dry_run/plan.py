@@ -66,7 +66,7 @@ class PlanStep(Struct, frozen=True):
     barriers: tuple[Wait, ...]
 
 
-class Conflict(Struct, frozen=True):
+class HeldRange(Struct, frozen=True):
     """A range that the operation would lock, and the operation in flight that holds it."""
 
     keyspace: str
@@ -86,7 +86,7 @@ class PlanReport(Struct, frozen=True):
     reason: str | None
     warnings: tuple[str, ...]
     locks: dict[str, tuple[Bounds, ...]]
-    conflicts: tuple[Conflict, ...]
+    conflicts: tuple[HeldRange, ...]
     steps: tuple[PlanStep, ...]
     before: dict[str, Tables]
 
@@ -214,7 +214,7 @@ def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> P
     space = facts.space(m)
     planned = plan(metadata, operation, m.tcm.switches)
     found = tuple(
-        Conflict(keyspace, bounds(space, c.ours.left, c.ours.right), c.operation.text)
+        HeldRange(keyspace, bounds(space, c.ours.left, c.ours.right), c.operation.text)
         for c in conflicts(metadata, planned, m.tcm.switches)
         for keyspace in metadata.keyspaces_of(c.group)
     )

@@ -26,7 +26,7 @@ from kit.protocols.tcm.dry_run.history import (
     steps,
 )
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
-from kit.protocols.tcm.facts.dry_run import Load, Pair, Planned
+from kit.protocols.tcm.facts.dry_run import Load, OperationPair, Planned
 from kit.protocols.tcm.panels.dry_run import MOST_NODES
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.steps import VARIANTS, Variant
@@ -59,7 +59,7 @@ class DryRun:
         self.steps: tuple[StepSummary, ...] = steps(timeline)
         self.operations: tuple[Planned, ...] = outcome(timeline)
         m: Any = timeline.model
-        self.pairs: tuple[Pair, ...] = dry_run_facts.pairs(m, opening_state(timeline))
+        self.pairs: tuple[OperationPair, ...] = dry_run_facts.pairs(m, opening_state(timeline))
         last = timeline.moments[timeline.tip].state
         self.loads: tuple[Load, ...] = dry_run_facts.traffic(m, last)
         self.warnings = (*ring.warnings, *_down(ring), *standstill(timeline))

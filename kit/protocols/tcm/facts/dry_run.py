@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from kit.errors import Refusal
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts.memo import memo
-from kit.protocols.tcm.rules.metadata import Begin, Cancel, Sequence, Snapshot, Task, Transfer
+from kit.protocols.tcm.rules.metadata import Begin, Cancel, Sequence, Snapshot, StreamTask, Transfer
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.permit import together
 from kit.protocols.tcm.rules.quorums import Level, Mask, levels
@@ -31,7 +31,7 @@ Side = Literal["reads", "writes", "reads and writes"]
 Status = Literal["planned", "under way", "done"]
 
 
-class Copied(Struct, frozen=True):
+class RangeCopy(Struct, frozen=True):
     """One range that one node streams to another; ``bytes`` is None when no size is known."""
 
     keyspace: str
@@ -86,7 +86,7 @@ class Planned(Struct, frozen=True):
     refusal: Refusal | None = None
 
 
-class Pair(Struct, frozen=True):
+class OperationPair(Struct, frozen=True):
     """Two operations that have not begun: why they may not be under way at once, or None."""
 
     first: Operation
@@ -111,13 +111,13 @@ def sizes(m: TcmCluster) -> Sizes | None:
 # -- bytes and streams ----------------------------------------------------------------------------
 
 
-def copies(m: TcmCluster, s: Any) -> tuple[Copied, ...]:
+def copies(m: TcmCluster, s: Any) -> tuple[RangeCopy, ...]:
     """All that the operations begun so far stream, done or not; not what was cancelled."""
     key = ("copies", s.tcm.events, s.tcm.streamed, s.tcm.down)
     return memo(m, key, lambda: tuple(_copies(m, s)))
 
 
-def _copies(m: TcmCluster, s: Any) -> Iterator[Copied]:
+def _copies(m: TcmCluster, s: Any) -> Iterator[RangeCopy]:
     known = sizes(m)
     for sequence, mask in _begun(m, s):
         for i, task in enumerate(tasks(sequence)):
@@ -128,20 +128,20 @@ def _copies(m: TcmCluster, s: Any) -> Iterator[Copied]:
                     size = known.of(name, left, right, givers) if known else None
                     for giver in givers:
                         target = m.names[transfer.target]
-                        yield Copied(name, giver, target, size, bool(mask >> i & 1))
+                        yield RangeCopy(name, giver, target, size, bool(mask >> i & 1))
 
 
 def sources(m: TcmCluster, s: Any, sequence: Sequence, transfer: Transfer) -> tuple[str, ...]:
     """Who streams one range, as things stand."""
-    one = Task(transfer.target, transfer.displaced, (transfer,))
-    return m.tcm.task_sources(s.tcm, sequence, one)
+    task = StreamTask(transfer.target, transfer.displaced, (transfer,))
+    return m.tcm.task_sources(s.tcm, sequence, task)
 
 
 def _begun(m: TcmCluster, s: Any) -> Iterator[tuple[Sequence, int]]:
     """Every operation begun and not taken back, with the bit mask of the tasks it has done."""
     later: set[str] = set()
     taken_back: set[str] = set()
-    found = []
+    operations = []
     for at in reversed(range(len(s.tcm.events))):
         event = s.tcm.events[at]
         if isinstance(event, Cancel):
@@ -153,10 +153,10 @@ def _begun(m: TcmCluster, s: Any) -> Iterator[tuple[Sequence, int]]:
         if begun is not None and node not in taken_back:
             now = None if node in later else m.tcm.sequence(s.tcm, node)
             switched = now is None or any(step.switches for step in now.steps[: now.done])
-            found.append((begun, -1 if switched else m.tcm.streamed(s.tcm, node)))
+            operations.append((begun, -1 if switched else m.tcm.streamed(s.tcm, node)))
         later.add(node)
         taken_back.discard(node)
-    return reversed(found)
+    return reversed(operations)
 
 
 def traffic(m: TcmCluster, s: Any) -> tuple[Load, ...]:
@@ -165,7 +165,7 @@ def traffic(m: TcmCluster, s: Any) -> tuple[Load, ...]:
     return memo(m, key, lambda: traffic_of(copies(m, s)))
 
 
-def traffic_of(found: Iterable[Copied]) -> tuple[Load, ...]:
+def traffic_of(found: Iterable[RangeCopy]) -> tuple[Load, ...]:
     """What each node sends and receives of these copies, who sends the most first."""
     sums: dict[str, list[int]] = {}
     known = False
@@ -280,13 +280,13 @@ def _planned(m: TcmCluster, s: Any) -> Iterator[Planned]:
             yield Planned(operation, "planned", m.refusal(s, m.wrap["tcm"](Begin(operation))))
 
 
-def pairs(m: TcmCluster, s: Any) -> tuple[Pair, ...]:
+def pairs(m: TcmCluster, s: Any) -> tuple[OperationPair, ...]:
     """Whether two operations may be under way at once, for all that may begin now."""
     return memo(m, ("pairs", s.tcm.events, s.tcm.down), lambda: tuple(_pairs(m, s)))
 
 
-def _pairs(m: TcmCluster, s: Any) -> Iterator[Pair]:
+def _pairs(m: TcmCluster, s: Any) -> Iterator[OperationPair]:
     metadata = m.snapshot(s).metadata
     free = [one.operation for one in planned(m, s) if one.status == "planned" and not one.refusal]
     for first, second in combinations(free, 2):
-        yield Pair(first, second, together(metadata, first, second, m.tcm.switches))
+        yield OperationPair(first, second, together(metadata, first, second, m.tcm.switches))

@@ -44,7 +44,7 @@ class Changed(Struct, frozen=True):
     before: RangeRow
 
 
-class Changes(Struct, frozen=True):
+class ChangedRanges(Struct, frozen=True):
     """The first ranges that a step changed, and in how many it changed reads, writes, either."""
 
     rows: tuple[Changed, ...]
@@ -55,10 +55,10 @@ class Changes(Struct, frozen=True):
 
 def length(m: TcmCluster, s: Any, keyspace: str) -> int | None:
     """How many ranges a keyspace's tables have; None where they cannot be compared by columns."""
-    found = _placement(m, s, keyspace)
-    if found is None:
+    placement = _placement(m, s, keyspace)
+    if placement is None:
         return None
-    reads, writes = found.reads, found.writes
+    reads, writes = placement.reads, placement.writes
     same = reads is writes or (
         reads.partitions and writes.partitions and np.array_equal(reads.rights, writes.rights)
     )
@@ -90,12 +90,12 @@ def look(m: TcmCluster, s: Any, keyspace: str, first: int, last: int) -> bytes:
         if placement.reads is placement.writes
         else (placement.reads, placement.writes)
     )
-    found = [placement.reads.lefts[part][:1].tobytes()]
+    parts = [placement.reads.lefts[part][:1].tobytes()]
     for table in tables:
         groups = table.groups[part]
         used = groups[:, (groups >= 0).any(axis=0)]
-        found += [table.rights[part].tobytes(), str(used.shape).encode(), used.tobytes()]
-    return b"|".join(found)
+        parts += [table.rights[part].tobytes(), str(used.shape).encode(), used.tobytes()]
+    return b"|".join(parts)
 
 
 def _row(m: TcmCluster, placement: Placement, at: int, holder: str | None) -> RangeRow:
@@ -115,8 +115,8 @@ def rows_of(
     placement = _placement(m, s, keyspace)
     assert placement is not None
     wanted = np.array(sorted(set(tokens)), np.int64)
-    found = np.unique(np.searchsorted(placement.reads.rights, wanted))
-    return tuple(_row(m, placement, at, None) for at in found[:most].tolist())
+    places = np.unique(np.searchsorted(placement.reads.rights, wanted))
+    return tuple(_row(m, placement, at, None) for at in places[:most].tolist())
 
 
 def spread(m: TcmCluster, s: Any, bins: int) -> tuple[Spread, ...]:
@@ -164,15 +164,15 @@ def _counts(m: TcmCluster, table: Table) -> Any:
     return np.bincount(table.groups[table.groups >= 0], minlength=len(m.names))
 
 
-def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Changes:
+def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> ChangedRanges:
     """What the step from ``before`` changed; both states have columns (see :func:`length`)."""
     if before is None or before.tcm.events == s.tcm.events:
-        return Changes((), 0, 0, 0)
+        return ChangedRanges((), 0, 0, 0)
     key = ("changes", s.tcm.events, before.tcm.events, keyspace, most)
     return memo(m, key, lambda: _changes(m, s, before, keyspace, most))
 
 
-def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Changes:
+def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> ChangedRanges:
     now, then = _placement(m, s, keyspace), _placement(m, before, keyspace)
     assert now is not None
     assert then is not None
@@ -193,4 +193,4 @@ def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Ch
         holder = next((title for one, title in held if one.left < right <= one.right), None)
         former = _row(m, then, int(was[at]), None)
         rows.append(Changed(_row(m, now, at, holder), former))
-    return Changes(tuple(rows), int(reads.sum()), int(writes.sum()), len(either))
+    return ChangedRanges(tuple(rows), int(reads.sum()), int(writes.sum()), len(either))

@@ -49,7 +49,7 @@ def _logical(m: TcmCluster, s: Any, keyspace: str, most: int | None) -> tuple[Lo
         for transfer in sequence.plan.transfers
         if transfer.group == group and transfer.displaced is not None
     ]
-    found = []
+    logical_rows = []
     size = None if most is None else length(m, s, keyspace)
     if most is None or size is None or size <= most:
         known = rows(m, s, keyspace)
@@ -69,5 +69,5 @@ def _logical(m: TcmCluster, s: Any, keyspace: str, most: int | None) -> tuple[Lo
             for name in row.writes
             if name not in pairs.values()
         )
-        found.append(LogicalRow(row, row.reads, writes))
-    return tuple(found)
+        logical_rows.append(LogicalRow(row, row.reads, writes))
+    return tuple(logical_rows)

@@ -21,9 +21,9 @@ def memo(m: Any, key: Hashable, work: Callable[[], T]) -> T:
     """What ``work`` gives, worked out once for a model and key; ``work`` is pure."""
     known = _MEMOS.setdefault(m, OrderedDict())
     if key not in known:
-        found = work()
+        worked_out = work()
         if len(known) >= MOST:
             known.popitem(last=False)
-        known[key] = found
+        known[key] = worked_out
     result: T = known[key]
     return result

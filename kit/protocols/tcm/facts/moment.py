@@ -52,7 +52,7 @@ class LogLine(Struct, frozen=True):
     operation: str
 
 
-class Applied(Struct, frozen=True):
+class AppliedEpochs(Struct, frozen=True):
     """How far a node has applied the log; ``held`` are epochs it holds back above a gap."""
 
     node: str
@@ -152,8 +152,8 @@ def keyspaces(m: TcmCluster) -> tuple[str, ...]:
 
 def replication(m: TcmCluster, keyspace: str | None = None) -> str:
     """A keyspace's replication in words."""
-    found = next(k for k in m.tcm.cluster.keyspaces if k.name == _keyspace(m, keyspace))
-    return found.replication.label
+    replicated = next(k for k in m.tcm.cluster.keyspaces if k.name == _keyspace(m, keyspace))
+    return replicated.replication.label
 
 
 def _keyspace(m: TcmCluster, keyspace: str | None) -> str:
@@ -213,13 +213,13 @@ def _rows(m: TcmCluster, snapshot: Snapshot, keyspace: str) -> tuple[RangeRow, .
         if at == group
     ]
     line = space(m)
-    found = []
+    rows = []
     for left, right in sorted({*reads, *writes}):
         owner = next((title for r, title in held if r.left < right and left < r.right), None)
         bounds = (left, right, line.label(left), line.label(right))
         pair = (reads.get((left, right), ()), writes.get((left, right), ()))
-        found.append(RangeRow(*bounds, *pair, owner))
-    return tuple(found)
+        rows.append(RangeRow(*bounds, *pair, owner))
+    return tuple(rows)
 
 
 def owners(m: TcmCluster, s: Any, token: int, keyspace: str | None = None) -> RangeRow:
@@ -229,8 +229,8 @@ def owners(m: TcmCluster, s: Any, token: int, keyspace: str | None = None) -> Ra
         BadInput: when the token is outside the space.
     """
     space(m).check(token, "token")
-    found = rows(m, s, keyspace)
-    return next(row for row in found if row.left < token <= row.right)
+    table = rows(m, s, keyspace)
+    return next(row for row in table if row.left < token <= row.right)
 
 
 def log(m: TcmCluster, s: Any) -> tuple[LogLine, ...]:
@@ -244,17 +244,17 @@ def log(m: TcmCluster, s: Any) -> tuple[LogLine, ...]:
     return tuple(reversed(lines))
 
 
-def applied(m: TcmCluster, s: Any) -> tuple[Applied, ...]:
+def applied(m: TcmCluster, s: Any) -> tuple[AppliedEpochs, ...]:
     """How far each node is that has a part in the cluster now."""
     present = set(m.tcm.present(s.tcm)) | set(s.tcm.down)
-    found = []
+    nodes = []
     for name, learned, held in zip(m.names, s.log.learned, s.log.held, strict=True):
         if name in present:
             above = range(learned, held.bit_length())
             waiting = tuple(m.log.epoch(i + 1) for i in above if held >> i & 1)
             up = name not in s.tcm.down
-            found.append(Applied(name, m.parameters.epoch + learned, up, waiting))
-    return tuple(found)
+            nodes.append(AppliedEpochs(name, m.parameters.epoch + learned, up, waiting))
+    return tuple(nodes)
 
 
 def nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
@@ -269,13 +269,13 @@ def _nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
         for sequence in metadata.sequences
     }
     first = m.tcm.cluster.ring
-    found = []
+    rows = []
     for node, begun in zip(metadata.ring.nodes, first.nodes, strict=True):
         now = "joined" if node.tokens else ("left" if begun.tokens else "registered")
         tokens = node.tokens or _coming(metadata.sequences, node.name)
         up = node.name not in s.tcm.down
-        found.append(NodeRow(node.name, node.dc, node.rack, tokens, status.get(node.name, now), up))
-    return tuple(found)
+        rows.append(NodeRow(node.name, node.dc, node.rack, tokens, status.get(node.name, now), up))
+    return tuple(rows)
 
 
 def _coming(sequences: tuple[Sequence, ...], name: str) -> tuple[int, ...]:
@@ -291,8 +291,8 @@ def _coming(sequences: tuple[Sequence, ...], name: str) -> tuple[int, ...]:
 
 def operations(m: TcmCluster, s: Any) -> tuple[OperationRow, ...]:
     """Every operation under way that somebody remembers."""
-    found = m.tcm.sequences(s.tcm)
-    return memo(m, ("operations", s), lambda: tuple(_operation(m, s, one) for one in found))
+    sequences = m.tcm.sequences(s.tcm)
+    return memo(m, ("operations", s), lambda: tuple(_operation(m, s, one) for one in sequences))
 
 
 def _operation(m: TcmCluster, s: Any, sequence: Sequence) -> OperationRow:
@@ -371,7 +371,7 @@ def streams(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[StreamRow, ...]:
         return ()
     mask = m.tcm.streamed(s.tcm, sequence.node)
     metadata, known = m.snapshot(s).metadata, sizes(m)
-    found = []
+    rows = []
     for i, task in enumerate(tasks(sequence)):
         for transfer in task.transfers:
             givers = sources(m, s, sequence, transfer)
@@ -380,5 +380,5 @@ def streams(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[StreamRow, ...]:
             for keyspace in metadata.keyspaces_of(transfer.group):
                 size = known.of(keyspace, left, right, givers) if known else None
                 row = (keyspace, *bounds, givers, m.names[task.target], bool(mask >> i & 1), size)
-                found.append(StreamRow(*row))
-    return tuple(found)
+                rows.append(StreamRow(*row))
+    return tuple(rows)

@@ -10,7 +10,7 @@ from kit.lessons.stills import still
 from kit.protocols.tcm.dry_run.history import opening_state
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.dry_run import Pair
+from kit.protocols.tcm.facts.dry_run import OperationPair
 from kit.protocols.tcm.lessons.clusters import cluster_of
 from kit.views.parts import counted, volume
 from kit.views.question import Question
@@ -90,11 +90,11 @@ def at_once(timeline: Timeline) -> Asked:
     return Asked(question)
 
 
-def _title(one: Pair) -> str:
+def _title(one: OperationPair) -> str:
     return f"{one.first.title} and {one.second.title}"
 
 
-def _why(one: Pair) -> str:
+def _why(one: OperationPair) -> str:
     if one.refusal is None:
         return "yes, they lock no range in common"
     return f"no, {(one.refusal.evidence or (one.refusal.reason,))[0]}"

@@ -20,7 +20,7 @@ def shown_row(scene: Scene) -> RangeRow | None:
     rows = [
         row
         for row in facts.rows(scene.model, scene.state)
-        if row.reads and (focus is None or (focus.left <= row.left and row.right <= focus.right))
+        if row.reads and (focus is None or (row.left < focus.right and focus.left < row.right))
     ]
     return next((row for row in rows if row.locked_by), rows[0] if rows else None)
 

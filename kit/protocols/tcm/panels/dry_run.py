@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from kit.errors import Refusal
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
-from kit.protocols.tcm.facts.dry_run import Load, Loss, Pair, Planned
+from kit.protocols.tcm.facts.dry_run import Load, Loss, OperationPair, Planned
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb, counted, heads, volume
@@ -74,7 +74,7 @@ def _reason(refusal: Refusal) -> str:
     return "; ".join([*(held or [refusal.reason]), *more])
 
 
-def _pair(one: Pair) -> Frag:
+def _pair(one: OperationPair) -> Frag:
     return h(
         "li",
         _yes(one.refusal is None),
@@ -84,7 +84,7 @@ def _pair(one: Pair) -> Frag:
     )
 
 
-def _together(one: Pair) -> str:
+def _together(one: OperationPair) -> str:
     both = f"{one.first.title} and {one.second.title}"
     if one.refusal is None:
         return f"{both}: yes, they have no range in common"
@@ -235,12 +235,12 @@ def _load(one: Load) -> Frag:
 
 def _sums(scene: Scene) -> dict[tuple[str, str], tuple[int, int | None]]:
     """Streams and bytes by source and target."""
-    found: dict[tuple[str, str], tuple[int, int | None]] = {}
+    sums: dict[tuple[str, str], tuple[int, int | None]] = {}
     for copy in dry_run_facts.copies(scene.model, scene.state):
-        count, size = found.get((copy.source, copy.target), (0, None))
+        count, size = sums.get((copy.source, copy.target), (0, None))
         more = size if copy.bytes is None else (size or 0) + copy.bytes
-        found[copy.source, copy.target] = (count + 1, more)
-    return found
+        sums[copy.source, copy.target] = (count + 1, more)
+    return sums
 
 
 def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.moment import Applied, BarrierRow
+from kit.protocols.tcm.facts.moment import AppliedEpochs, BarrierRow
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb, scroll
@@ -18,12 +18,12 @@ MOST_BARRIERS = 8
 
 def barriers(scene: Scene) -> list[BarrierRow]:
     """Return the barriers of all operations under way, unmet ones first."""
-    found = [
+    rows = [
         row
         for operation in facts.operations(scene.model, scene.state)
         for row in operation.barriers
     ]
-    return sorted(found, key=lambda row: row.met)
+    return sorted(rows, key=lambda row: row.met)
 
 
 def draw_epochs(scene: Scene) -> Frag:
@@ -31,7 +31,7 @@ def draw_epochs(scene: Scene) -> Frag:
     last = facts.epoch(scene.model, scene.state)
     nodes = facts.applied(scene.model, scene.state)
     waits = barriers(scene)
-    asked = {row.epoch for row in waits if not row.met} or {row.epoch for row in waits}
+    awaited = {row.epoch for row in waits if not row.met} or {row.epoch for row in waits}
     start = last - len(facts.log(scene.model, scene.state))
     columns = range(max(start, last - COLUMNS + 1), last + 1)
     shown = _concerned(nodes, last) if len(nodes) > MOST_NODES else list(nodes)
@@ -39,7 +39,7 @@ def draw_epochs(scene: Scene) -> Frag:
         "applied epochs",
         h(
             "table",
-            h("caption", f"Applied epochs{_barrier_word(asked)}"),
+            h("caption", f"Applied epochs{_barrier_word(awaited)}"),
             h(
                 "thead",
                 h(
@@ -51,14 +51,14 @@ def draw_epochs(scene: Scene) -> Frag:
                             str(epoch),
                             k=f"epoch:{epoch}",
                             scope="col",
-                            class_="line" if epoch in asked else None,
+                            class_="line" if epoch in awaited else None,
                         )
                         for epoch in columns
                     ],
                     k="epochs",
                 ),
             ),
-            h("tbody", [_strip(one, columns, asked) for one in shown]),
+            h("tbody", [_strip(one, columns, awaited) for one in shown]),
             class_="strip",
         ),
         _rest(nodes, shown),
@@ -66,16 +66,16 @@ def draw_epochs(scene: Scene) -> Frag:
     )
 
 
-def _barrier_word(asked: set[int]) -> str:
-    return f"; barrier at {', '.join(str(epoch) for epoch in sorted(asked))}" if asked else ""
+def _barrier_word(awaited: set[int]) -> str:
+    return f"; barrier at {', '.join(str(epoch) for epoch in sorted(awaited))}" if awaited else ""
 
 
-def _concerned(nodes: Sequence[Applied], last: int) -> list[Applied]:
+def _concerned(nodes: Sequence[AppliedEpochs], last: int) -> list[AppliedEpochs]:
     """Return the nodes that lag or are down: in a large cluster the others are only counted."""
     return [one for one in nodes if one.epoch < last or not one.up][:MOST_NODES]
 
 
-def _rest(nodes: Sequence[Applied], shown: Sequence[Applied]) -> Frag | None:
+def _rest(nodes: Sequence[AppliedEpochs], shown: Sequence[AppliedEpochs]) -> Frag | None:
     hidden = Counter(one.epoch for one in nodes if one not in shown)
     if not hidden:
         return None
@@ -83,16 +83,16 @@ def _rest(nodes: Sequence[Applied], shown: Sequence[Applied]) -> Frag | None:
     return h("p", f"Not listed: {words}.", k="epochs-rest", class_="soft")
 
 
-def _strip(one: Applied, columns: range, asked: set[int]) -> Frag:
+def _strip(one: AppliedEpochs, columns: range, awaited: set[int]) -> Frag:
     return h(
         "tr",
         h("th", one.node, None if one.up else h("small", " down"), scope="row", data_of=one.node),
-        [_cell(one, epoch, epoch in asked) for epoch in columns],
+        [_cell(one, epoch, epoch in awaited) for epoch in columns],
         k=f"strip:{one.node}",
     )
 
 
-def _cell(one: Applied, epoch: int, line: bool) -> Frag:
+def _cell(one: AppliedEpochs, epoch: int, line: bool) -> Frag:
     if epoch <= one.epoch:
         sign, kind, word = "✓", "has", "applied"
     elif epoch in one.held:

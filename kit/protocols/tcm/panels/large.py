@@ -65,10 +65,10 @@ def _plain(row: RangeRow) -> str:
 
 def summary(scene: Scene, keyspace: str) -> Frag:
     """Draw how many ranges each node reads and writes, as a table that opens."""
-    found = served(scene.model, scene.state, keyspace)
+    rows = served(scene.model, scene.state, keyspace)
     return h(
         "details",
-        h("summary", f"ranges by node ({len(found)} nodes)"),
+        h("summary", f"ranges by node ({len(rows)} nodes)"),
         h(
             "table",
             h("caption", "Ranges each node serves"),
@@ -83,7 +83,7 @@ def summary(scene: Scene, keyspace: str) -> Frag:
                         h("td", one.writes),
                         k=f"serves:{keyspace}:{one.node}",
                     )
-                    for one in found
+                    for one in rows
                 ],
             ),
         ),

@@ -13,14 +13,14 @@ LAST = 30
 
 def draw_log(scene: Scene) -> Frag:
     """Draw the last epochs, newest first; say how many came before."""
-    found = facts.log(scene.model, scene.state)
-    shown, earlier = found[-LAST:], max(0, len(found) - LAST)
+    lines = facts.log(scene.model, scene.state)
+    shown, earlier = lines[-LAST:], max(0, len(lines) - LAST)
     return scroll(
         "epoch log",
         h(
             "p",
             h("b", f"epoch {facts.epoch(scene.model, scene.state)}"),
-            f" · {len(found)} committed",
+            f" · {len(lines)} committed",
             class_="counter",
         ),
         h("p", _computed(scene), k="log:computed", class_="soft"),

@@ -16,8 +16,8 @@ BOTH = "Nodes joined by “and” are one replica on its way: all of them must a
 def draw_logical(scene: Scene) -> Frag:
     """Draw each range as a record; a write replica of two nodes needs both answers."""
     name = facts.keyspaces(scene.model)[0]
-    found = logical(scene.model, scene.state, name, MOST_ROWS)
-    shown = [one for one in found if any(len(pair) > 1 for pair in one.writes)] or found
+    rows = logical(scene.model, scene.state, name, MOST_ROWS)
+    shown = [one for one in rows if any(len(pair) > 1 for pair in one.writes)] or rows
     shown = shown[:LOGICAL_ROWS]
     return h(
         "div",
@@ -28,8 +28,8 @@ def draw_logical(scene: Scene) -> Frag:
             h("tbody", [_logical_row(name, one) for one in shown]),
         ),
         h("p", BOTH, class_="soft"),
-        h("p", f"{len(found) - len(shown)} ranges as before are not listed.", class_="soft")
-        if len(shown) < len(found)
+        h("p", f"{len(rows) - len(shown)} ranges as before are not listed.", class_="soft")
+        if len(shown) < len(rows)
         else None,
     )
 

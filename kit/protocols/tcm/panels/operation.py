@@ -28,10 +28,10 @@ def diagrams() -> Iterator[tuple[str, Transitions]]:
 
 def draw_operations(scene: Scene) -> Frag:
     """Draw each operation: its diagram with the current state lit, and its steps."""
-    found = facts.operations(scene.model, scene.state)
-    if not found:
+    operations = facts.operations(scene.model, scene.state)
+    if not operations:
         return h("p", "No operation is under way.", k="no-operation", class_="soft")
-    return h("div", [_operation(scene, one) for one in found])
+    return h("div", [_operation(scene, one) for one in operations])
 
 
 def _operation(scene: Scene, one: OperationRow) -> Frag:
@@ -120,8 +120,8 @@ def streams_text(scene: Scene) -> str:
 
 def draw_locks(scene: Scene) -> Frag:
     """Draw the locked ranges, by operation."""
-    found = facts.operations(scene.model, scene.state)
-    if not any(one.locks for one in found):
+    operations = facts.operations(scene.model, scene.state)
+    if not any(one.locks for one in operations):
         return h("p", "No range is locked.", k="no-locks", class_="soft")
     return h(
         "ul",
@@ -134,12 +134,12 @@ def draw_locks(scene: Scene) -> Frag:
                 k=f"held:{one.node}:{lock.keyspace}:{lock.left}:{lock.right}",
                 class_="lamp",
             )
-            for one in found
+            for one in operations
             for lock in one.locks[:MOST]
         ],
         [
             h("li", f"{len(one.locks) - MOST} more of {one.title}", class_="soft")
-            for one in found
+            for one in operations
             if len(one.locks) > MOST
         ],
     )

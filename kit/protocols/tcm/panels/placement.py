@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.datacenters import datacenters, members
-from kit.protocols.tcm.facts.large import Changes, changes, length
+from kit.protocols.tcm.facts.large import ChangedRanges, changes, length
 from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.facts.moment import RangeRow
 from kit.protocols.tcm.panels.large import search, summary
@@ -22,7 +22,7 @@ MOST_ROWS = 200
 """Rows a table shows; beyond, changed ranges, a search box and a summary by node."""
 
 
-class Change(Struct, frozen=True):
+class GroupChange(Struct, frozen=True):
     """A group of replicas as it stands after a step: who stayed, who came, who went."""
 
     stayed: tuple[str, ...]
@@ -40,10 +40,10 @@ class Change(Struct, frozen=True):
         return signed(self.order, self.added, self.removed)
 
 
-def change(now: Sequence[str], before: Sequence[str] | None) -> Change:
+def change(now: Sequence[str], before: Sequence[str] | None) -> GroupChange:
     """Compare a group with what it was; None means there is nothing to compare with."""
     was = tuple(now) if before is None else tuple(before)
-    return Change(
+    return GroupChange(
         tuple(name for name in now if name in was),
         tuple(name for name in now if name not in was),
         tuple(name for name in was if name not in now),
@@ -51,18 +51,18 @@ def change(now: Sequence[str], before: Sequence[str] | None) -> Change:
     )
 
 
-def within(group: Change, names: frozenset[str]) -> Change:
+def within(group: GroupChange, names: frozenset[str]) -> GroupChange:
     """The part of a group that some nodes make up."""
     parts = (group.stayed, group.added, group.removed, group.order)
-    return Change(*(tuple(name for name in part if name in names) for part in parts))
+    return GroupChange(*(tuple(name for name in part if name in names) for part in parts))
 
 
 class Lines(Struct, frozen=True):
     """A row with the changes of its two groups since the step before."""
 
     row: RangeRow
-    reads: Change
-    writes: Change
+    reads: GroupChange
+    writes: GroupChange
 
     @property
     def changed(self) -> bool:
@@ -93,14 +93,14 @@ def _line(row: RangeRow, cover: RangeRow | None) -> Lines:
 def _covers(now: Sequence[RangeRow], then: Sequence[RangeRow]) -> list[RangeRow | None]:
     """For each row the same former one, or else the first former one that holds its last token."""
     same = {(row.left, row.right): row for row in then}
-    found: list[RangeRow | None] = []
+    covers: list[RangeRow | None] = []
     i = 0
     for row in now:
         while i < len(then) and then[i].right < row.right:
             i += 1
         held = then[i] if i < len(then) and then[i].left < row.right else None
-        found.append(same.get((row.left, row.right), held))
-    return found
+        covers.append(same.get((row.left, row.right), held))
+    return covers
 
 
 def large(scene: Scene, keyspace: str) -> int | None:
@@ -113,10 +113,10 @@ def large(scene: Scene, keyspace: str) -> int | None:
     return count
 
 
-def _changed(scene: Scene, keyspace: str) -> tuple[Changes, list[Lines]]:
+def _changed(scene: Scene, keyspace: str) -> tuple[ChangedRanges, list[Lines]]:
     """What the step changed in a large table."""
-    found = changes(scene.model, scene.state, scene.before, keyspace, MOST_CHANGED)
-    return found, [_line(one.now, one.before) for one in found.rows]
+    changed = changes(scene.model, scene.state, scene.before, keyspace, MOST_CHANGED)
+    return changed, [_line(one.now, one.before) for one in changed.rows]
 
 
 def draw_placements(scene: Scene) -> Frag:
@@ -231,7 +231,7 @@ def _table(keyspace: str, side: str, title: str, rows: Sequence[Lines]) -> Frag:
 def _row(keyspace: str, side: str, one: Lines, *, again: bool) -> Frag:
     row = one.row
     key = f"{side}:{keyspace}:{row.right}" + (f":{row.left}" if again else "")
-    group: Change = getattr(one, side)
+    group: GroupChange = getattr(one, side)
     return h(
         "tr",
         h("th", row.label, lock_sign(row.locked_by), scope="row"),
@@ -256,7 +256,7 @@ def lock_sign(holder: str | None) -> Frag | None:
     )
 
 
-def chips(prefix: str, group: Change, reads: Sequence[str]) -> list[Frag]:
+def chips(prefix: str, group: GroupChange, reads: Sequence[str]) -> list[Frag]:
     """Draw a chip a replica: a plus for one that came, a struck minus for one that went."""
     drawn = []
     for name in group.order:
@@ -269,8 +269,8 @@ def chips(prefix: str, group: Change, reads: Sequence[str]) -> list[Frag]:
 def _large_keyspace(scene: Scene, name: str, count: int, *, hidden: bool, several: bool) -> Frag:
     """What stands for a table too long to read: changes, a search box, a summary by node."""
     model, state = scene.model, scene.state
-    found, shown = _changed(scene, name)
-    left_out = found.either - len(shown)
+    changed, shown = _changed(scene, name)
+    left_out = changed.either - len(shown)
     more = f" {left_out} more changed; search for them." if left_out else ""
     first = scene.before is None
     return h(
@@ -278,7 +278,8 @@ def _large_keyspace(scene: Scene, name: str, count: int, *, hidden: bool, severa
         h("p", f"{name}: {facts.replication(model, name)}", class_="soft"),
         h(
             "p",
-            f"{counted(count, 'range')}; {found.either} changed in this step and are shown.{more}",
+            f"{counted(count, 'range')}; {changed.either} changed in this step and are shown."
+            f"{more}",
             k=f"large:{name}",
         ),
         scroll("changed ranges", _tables(name, shown, ": changed")) if shown else None,
@@ -286,7 +287,7 @@ def _large_keyspace(scene: Scene, name: str, count: int, *, hidden: bool, severa
         memo(model, ("summary", state.tcm.events, name), lambda: summary(scene, name)),
         h(
             "p",
-            _difference(scene, ()) if first else _moved(found.reads, found.writes),
+            _difference(scene, ()) if first else _moved(changed.reads, changed.writes),
             k=f"diff:{name}",
             class_="soft",
         ),
@@ -307,9 +308,11 @@ def placements_text(scene: Scene) -> str:
         for dc, part in by_datacenter(scene, name, shown):
             parts += [f"  in {dc}"] * bool(dc) + _table_lines(part)
         if count is not None:
-            found = _changed(scene, name)[0]
-            rest = f"; {found.either - len(shown)} more did" if found.either > len(shown) else ""
-            same = counted(count - found.either, "range")
+            changed = _changed(scene, name)[0]
+            rest = (
+                f"; {changed.either - len(shown)} more did" if changed.either > len(shown) else ""
+            )
+            same = counted(count - changed.either, "range")
             parts.append(f"  {same} did not change and are not listed{rest}.")
         elif scene.before is not None:
             parts.append(f"  {_difference(scene, shown)}")

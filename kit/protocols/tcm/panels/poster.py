@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.panels.placement import Change, Lines, lines
+from kit.protocols.tcm.panels.placement import GroupChange, Lines, lines
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 
@@ -47,7 +47,7 @@ def _table(side: str, rows: list[Lines]) -> Frag:
 
 
 def _row(side: str, one: Lines, x: int, y: int) -> Frag:
-    group: Change = getattr(one, side)
+    group: GroupChange = getattr(one, side)
     chips = [(name, "added" if name in group.added else "") for name in group.order]
     chips += [(name, "removed") for name in group.removed]
     return h(

@@ -31,7 +31,7 @@ SIDES = {"square": 4, "diamond": 4, "triangle": 3, "hexagon": 6, "pentagon": 5}
 TURN = {"square": math.pi / 4}
 
 
-class Place(Struct, frozen=True):
+class TokenPlace(Struct, frozen=True):
     """A token of a node on the picture."""
 
     node: NodeRow
@@ -39,11 +39,11 @@ class Place(Struct, frozen=True):
     share: float
 
 
-def places(scene: Scene) -> list[Place]:
+def places(scene: Scene) -> list[TokenPlace]:
     """Return every token with its share of the line, from 0 (its start) to 1 (its end)."""
     space = facts.space(scene.model)
     return [
-        Place(node, token, share(space, token))
+        TokenPlace(node, token, share(space, token))
         for node in facts.nodes(scene.model, scene.state)
         for token in node.tokens
     ]
@@ -51,10 +51,10 @@ def places(scene: Scene) -> list[Place]:
 
 def tags(names: Iterable[str]) -> dict[str, str]:
     """A short name for each node: its beginning; of addresses, which begin alike, the end."""
-    found = list(names)
-    if len({name[:3] for name in found}) == len(found):
-        return {name: name[:3] for name in found}
-    return {name: re.split(r"[.:]", name)[-1][-3:] or name[-3:] for name in found}
+    nodes = list(names)
+    if len({name[:3] for name in nodes}) == len(nodes):
+        return {name: name[:3] for name in nodes}
+    return {name: re.split(r"[.:]", name)[-1][-3:] or name[-3:] for name in nodes}
 
 
 def shapes(scene: Scene) -> dict[str, str]:
@@ -113,7 +113,7 @@ def token_count(scene: Scene) -> int:
     return sum(len(node.tokens) for node in facts.nodes(scene.model, scene.state))
 
 
-def _spots(scene: Scene, spots: list[Place], by_rack: dict[str, str]) -> Frag:
+def _spots(scene: Scene, spots: list[TokenPlace], by_rack: dict[str, str]) -> Frag:
     """Draw every token as a button with its node's name."""
     letters = _letters(scene)
     short = tags(node.name for node in facts.nodes(scene.model, scene.state))
@@ -231,7 +231,9 @@ def _letters(scene: Scene) -> dict[str, str]:
     return {dc: chr(ord("a") + i % 26) for i, dc in enumerate(dcs)} if len(dcs) > 1 else {}
 
 
-def _spot(spot: Place, by_rack: dict[str, str], short: str, letter: str, *, first: bool) -> Frag:
+def _spot(
+    spot: TokenPlace, by_rack: dict[str, str], short: str, letter: str, *, first: bool
+) -> Frag:
     node, shape = spot.node, by_rack[spot.node.rack]
     x, y = point(spot.share, RADIUS)
     out, up = point(spot.share, RADIUS + (30 if letter else 24))
@@ -339,15 +341,15 @@ def _arc(space: TokenSpace, lock: LockRow) -> Frag:
 def ring_text(scene: Scene) -> str:
     """Write a line a node: where it is, what it owns, what it is doing."""
     space = facts.space(scene.model)
-    found = []
+    texts = []
     for node in facts.nodes(scene.model, scene.state):
         tokens = ", ".join(space.label(token) for token in node.tokens[:8]) or "none"
         more = f" and {len(node.tokens) - 8} more" if len(node.tokens) > 8 else ""
         down = "" if node.up else ", down"
-        found.append(f"  {node.name} ({node.dc} {node.rack}) {node.status}{down}: {tokens}{more}")
+        texts.append(f"  {node.name} ({node.dc} {node.rack}) {node.status}{down}: {tokens}{more}")
     if token_count(scene) <= MOST_LABELS:
-        found.append(f"  {arrows_words(scene)}")
-    return "\n".join(found)
+        texts.append(f"  {arrows_words(scene)}")
+    return "\n".join(texts)
 
 
 RING = Panel("ring", "Ring", "side", draw_ring, ring_text, still=True)

@@ -13,7 +13,7 @@ from collections.abc import Sequence as Several
 from msgspec import Struct
 
 from kit.protocols.tcm.rules.metadata import Metadata, Sequence, Snapshot, node_codes
-from kit.protocols.tcm.rules.steps import OPERATION_SPECS, Switches
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS, ProtocolSwitches
 from kit.ring.placements import Placement
 from kit.ring.ranges import Range
 
@@ -45,7 +45,9 @@ def majority(count: int) -> int:
     return count // 2 + 1
 
 
-def barriers(snapshot: Snapshot, sequence: Sequence, switches: Switches) -> tuple[Barrier, ...]:
+def barriers(
+    snapshot: Snapshot, sequence: Sequence, switches: ProtocolSwitches
+) -> tuple[Barrier, ...]:
     """What must hold before the sequence's next step: a barrier a locked range.
 
     Nodes that are gone for good are not counted: they can never answer.

@@ -22,7 +22,7 @@ from kit.protocols.tcm.rules.metadata import (
 )
 from kit.protocols.tcm.rules.operations import Operation, register, ring_after
 from kit.protocols.tcm.rules.plan import compensation, plan
-from kit.protocols.tcm.rules.steps import SENTENCES, Switches
+from kit.protocols.tcm.rules.steps import SENTENCES, ProtocolSwitches
 from kit.ring.applying import apply, settle
 from kit.ring.placements import at_rest
 from kit.ring.replication import Keyspace
@@ -35,7 +35,7 @@ def initial(ring: Ring, keyspaces: tuple[Keyspace, ...], epoch: int) -> Snapshot
     return Snapshot(metadata, tuple(at_rest(ring, group) for group in metadata.groups))
 
 
-def enact(snapshot: Snapshot, event: Event, switches: Switches) -> Snapshot:
+def enact(snapshot: Snapshot, event: Event, switches: ProtocolSwitches) -> Snapshot:
     """The next epoch's snapshot. Trusts its caller: the event was valid and permitted."""
     metadata, step = advance(snapshot.metadata, event, switches)
     checked = "merge-equality" not in switches.off
@@ -49,7 +49,9 @@ def enact(snapshot: Snapshot, event: Event, switches: Switches) -> Snapshot:
     return Snapshot(metadata, placements)
 
 
-def advance(metadata: Metadata, event: Event, switches: Switches) -> tuple[Metadata, PlannedStep]:
+def advance(
+    metadata: Metadata, event: Event, switches: ProtocolSwitches
+) -> tuple[Metadata, PlannedStep]:
     """The next epoch's metadata, and the step that the event does to every placement."""
     if isinstance(event, Begin):
         sequence = Sequence(plan(metadata, event.operation, switches), 0, metadata.epoch)
@@ -123,7 +125,9 @@ class Committed(Struct, frozen=True):
         return SENTENCES[self.step]
 
 
-def committed(before: Metadata, event: Event, after: Metadata, switches: Switches) -> Committed:
+def committed(
+    before: Metadata, event: Event, after: Metadata, switches: ProtocolSwitches
+) -> Committed:
     """What an event did, between the metadata of two epochs."""
     node = node_of(event)
     former, now = before.sequence(node), after.sequence(node)

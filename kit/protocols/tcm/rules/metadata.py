@@ -38,13 +38,13 @@ class Cancel(Struct, frozen=True, tag="cancel"):
     node: str
 
 
-class GiveUp(Cancel, frozen=True, tag="give-up"):
+class AutomaticCancel(Cancel, frozen=True, tag="give-up"):
     """Event: the same, because the node ``by`` lost sight of it. Nobody asked."""
 
     by: str
 
 
-Event = Begin | Advance | Cancel | GiveUp
+Event = Begin | Advance | Cancel | AutomaticCancel
 
 
 class PlannedStep(Struct, frozen=True):
@@ -74,7 +74,7 @@ class Transfer(Struct, frozen=True):
     olds: tuple[int, ...]
 
 
-class Task(Struct, frozen=True):
+class StreamTask(Struct, frozen=True):
     """All that one node receives in place of one other; the unit in which streaming goes on."""
 
     target: int
@@ -91,13 +91,14 @@ class Plan(Struct, frozen=True, dict=True):
     transfers: tuple[Transfer, ...]
 
     @cached_property
-    def tasks(self) -> tuple[Task, ...]:
+    def tasks(self) -> tuple[StreamTask, ...]:
         """The streaming, in a stable order."""
         pairs: dict[tuple[int, int | None], list[Transfer]] = {}
         for t in self.transfers:
             pairs.setdefault((t.target, t.displaced), []).append(t)
         return tuple(
-            Task(target, displaced, tuple(found)) for (target, displaced), found in pairs.items()
+            StreamTask(target, displaced, tuple(found))
+            for (target, displaced), found in pairs.items()
         )
 
 

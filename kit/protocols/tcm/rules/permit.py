@@ -12,7 +12,7 @@ from kit.protocols.tcm.rules.history import advance
 from kit.protocols.tcm.rules.metadata import Begin, Metadata, Plan, Sequence, locks
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.plan import plan
-from kit.protocols.tcm.rules.steps import Switches
+from kit.protocols.tcm.rules.steps import ProtocolSwitches
 from kit.ring.ranges import Range
 from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.topology import Node, Ring
@@ -20,7 +20,7 @@ from kit.ring.topology import Node, Ring
 SHRINKS = ("leave", "remove", "assassinate")
 
 
-class Conflict(Struct, frozen=True):
+class LockConflict(Struct, frozen=True):
     """Two locked ranges that stand in each other's way: ours, theirs, and whose theirs is."""
 
     group: int
@@ -30,7 +30,7 @@ class Conflict(Struct, frozen=True):
 
 
 def permit(
-    metadata: Metadata, operation: Operation, planned: Plan, switches: Switches
+    metadata: Metadata, operation: Operation, planned: Plan, switches: ProtocolSwitches
 ) -> Refusal | None:
     """Why the operation may not begin now; None when it may."""
     return (
@@ -82,7 +82,9 @@ def _last_node(metadata: Metadata, operation: Operation) -> Refusal | None:
     return None
 
 
-def _too_few_left(metadata: Metadata, operation: Operation, switches: Switches) -> Refusal | None:
+def _too_few_left(
+    metadata: Metadata, operation: Operation, switches: ProtocolSwitches
+) -> Refusal | None:
     """The safeguard *replication-check*: what stays must be able to hold every replica."""
     if operation.force or "replication-check" in switches.off:
         return None
@@ -141,7 +143,7 @@ def under_replicated(
     return tuple(row for row in counted if row[1] > row[2])
 
 
-def _locked(metadata: Metadata, planned: Plan, switches: Switches) -> Refusal | None:
+def _locked(metadata: Metadata, planned: Plan, switches: ProtocolSwitches) -> Refusal | None:
     """The safeguard *range-locks*: operations in flight keep to disjoint ranges."""
     if "range-locks" in switches.off:
         return None
@@ -164,7 +166,9 @@ def _locked(metadata: Metadata, planned: Plan, switches: Switches) -> Refusal | 
     )
 
 
-def conflicts(metadata: Metadata, planned: Plan, switches: Switches) -> tuple[Conflict, ...]:
+def conflicts(
+    metadata: Metadata, planned: Plan, switches: ProtocolSwitches
+) -> tuple[LockConflict, ...]:
     """Every range of the plan that an operation in flight has locked."""
     found = []
     for sequence in metadata.sequences:
@@ -176,11 +180,11 @@ def conflicts(metadata: Metadata, planned: Plan, switches: Switches) -> tuple[Co
                     None,
                 )
                 if theirs is not None:
-                    found.append(Conflict(group, ours, theirs, sequence.plan.operation))
+                    found.append(LockConflict(group, ours, theirs, sequence.plan.operation))
     return tuple(found)
 
 
-def _clash(metadata: Metadata, ours: Range, theirs: Range, switches: Switches) -> bool:
+def _clash(metadata: Metadata, ours: Range, theirs: Range, switches: ProtocolSwitches) -> bool:
     """Ranges clash when they share a token.
 
     In variant ``implementation`` two ranges that both touch an end of the line clash too: they are
@@ -195,7 +199,7 @@ def _clash(metadata: Metadata, ours: Range, theirs: Range, switches: Switches) -
 
 
 def together(
-    metadata: Metadata, first: Operation, second: Operation, switches: Switches
+    metadata: Metadata, first: Operation, second: Operation, switches: ProtocolSwitches
 ) -> Refusal | None:
     """Why ``second`` may not begin once ``first`` has; None when both may be under way at once.
 

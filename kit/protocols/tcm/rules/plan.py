@@ -13,14 +13,20 @@ import numpy as np
 
 from kit.protocols.tcm.rules.metadata import Metadata, Plan, PlannedStep, Sequence, Transfer
 from kit.protocols.tcm.rules.operations import Operation, register, ring_after
-from kit.protocols.tcm.rules.steps import OPERATION_SPECS, Part, Switches, step_table, usual_steps
+from kit.protocols.tcm.rules.steps import (
+    OPERATION_SPECS,
+    Part,
+    ProtocolSwitches,
+    step_table,
+    usual_steps,
+)
 from kit.ring.deltas import Delta, invert, merge
 from kit.ring.movement import Movement, movement
 from kit.ring.natural import replicas
 from kit.ring.topology import Ring
 
 
-def plan(metadata: Metadata, operation: Operation, switches: Switches) -> Plan:
+def plan(metadata: Metadata, operation: Operation, switches: ProtocolSwitches) -> Plan:
     """Compute every step of an operation from the metadata in which it begins."""
     before = register(metadata.ring, operation)
     after = ring_after(before, operation)
@@ -45,7 +51,7 @@ def plan(metadata: Metadata, operation: Operation, switches: Switches) -> Plan:
 
 
 def _joined(
-    moved: Movement, before: Ring, after: Ring, parts: tuple[Part, ...], switches: Switches
+    moved: Movement, before: Ring, after: Ring, parts: tuple[Part, ...], switches: ProtocolSwitches
 ) -> Delta:
     """The delta of a step: its parts one after the other."""
     deltas = [
@@ -55,7 +61,7 @@ def _joined(
     return reduce(merge, deltas, Delta.empty)
 
 
-def merging(moved: Movement, before: Ring, after: Ring, switches: Switches) -> Delta:
+def merging(moved: Movement, before: Ring, after: Ring, switches: ProtocolSwitches) -> Delta:
     """The bounds that a merge removes: those of tokens given up, whose neighbours are equal.
 
     Without the equality check, every bound inside the locked area goes.
@@ -83,7 +89,7 @@ def _transfers(
     return tuple(found)
 
 
-def compensation(sequence: Sequence, switches: Switches) -> tuple[PlannedStep, ...]:
+def compensation(sequence: Sequence, switches: ProtocolSwitches) -> tuple[PlannedStep, ...]:
     """The steps that undo what a sequence has done, newest first.
 
     Before the read switch one event restores everything. After it two are needed: reads back

@@ -81,7 +81,7 @@ SENTENCES: dict[str, str] = {
 }
 
 
-class Switches(Struct, frozen=True):
+class ProtocolSwitches(Struct, frozen=True):
     """How the protocol runs: its variant, the safeguards that are off, barriers kept or not.
 
     ``merge`` False leaves the merge of equal neighbours out, which changes no token's replicas.
@@ -93,10 +93,10 @@ class Switches(Struct, frozen=True):
     merge: bool = True
 
 
-ALL_ON = Switches()
+ALL_ON = ProtocolSwitches()
 
 
-def step_table(kind: Kind, switches: Switches) -> tuple[tuple[str, tuple[Part, ...]], ...]:
+def step_table(kind: Kind, switches: ProtocolSwitches) -> tuple[tuple[str, tuple[Part, ...]], ...]:
     """The steps of an operation: a name and the parts it commits, in order.
 
     Safeguards change the table itself: without *split-first* nothing is cut, without

@@ -8,17 +8,17 @@ holds every successful write. Source: CEP-21, "Bootstrap" and "Decommission".
 from __future__ import annotations
 
 from kit.protocols.tcm.rules.barrier import Barrier, barriers, majority
-from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, Task, Transfer
-from kit.protocols.tcm.rules.steps import ALL_ON, Switches
+from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, StreamTask, Transfer
+from kit.protocols.tcm.rules.steps import ALL_ON, ProtocolSwitches
 
 
-def tasks(sequence: Sequence) -> tuple[Task, ...]:
+def tasks(sequence: Sequence) -> tuple[StreamTask, ...]:
     """The streaming of an operation, in a stable order."""
     return sequence.plan.tasks
 
 
 def sources(
-    transfer: Transfer, down: frozenset[int], switches: Switches = ALL_ON
+    transfer: Transfer, down: frozenset[int], switches: ProtocolSwitches = ALL_ON
 ) -> tuple[int, ...]:
     """Who streams a range: the displaced replica, or a quorum of the old ones that are up.
 
@@ -57,7 +57,7 @@ def awaits_streams(sequence: Sequence) -> bool:
     return not sequence.undoing and sequence.done < len(sequence.steps) and sequence.next.switches
 
 
-def must_stream(sequence: Sequence, switches: Switches) -> bool:
+def must_stream(sequence: Sequence, switches: ProtocolSwitches) -> bool:
     """Whether the next step waits for the streaming: the safeguard *streams-before-switch*."""
     return awaits_streams(sequence) and "streams-before-switch" not in switches.off
 
@@ -67,7 +67,7 @@ def stream_barriers(
     sequence: Sequence,
     transfers: tuple[Transfer, ...],
     down: frozenset[int],
-    switches: Switches,
+    switches: ProtocolSwitches,
 ) -> tuple[Barrier, ...]:
     """What must hold before anything is streamed: the new writers are known.
 
@@ -82,7 +82,7 @@ def stream_barriers(
     return barriers(snapshot, sequence, switches) + ends
 
 
-def known_first(switches: Switches) -> bool:
+def known_first(switches: ProtocolSwitches) -> bool:
     """Whether streaming waits at all: not without the progress barrier, whose part this is."""
     waived = {"known-before-streams", "progress-barrier"} & switches.off
     return not waived and switches.barrier
@@ -92,7 +92,7 @@ def end_barriers(
     sequence: Sequence,
     transfers: tuple[Transfer, ...],
     down: frozenset[int],
-    switches: Switches,
+    switches: ProtocolSwitches,
 ) -> tuple[Barrier, ...]:
     """The part of :func:`stream_barriers` that these transfers alone add."""
     ends = {

@@ -19,7 +19,7 @@ from kit.engine.model import Property, always
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Snapshot, locks
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.simulators.plain import Change, Factors, Plain, Rows, at_rest
+from kit.protocols.tcm.simulators.plain import Factors, PlainCluster, PlainOperation, Rows, at_rest
 from kit.ring.placements import Table
 from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.tokens import TokenSpace
@@ -74,7 +74,7 @@ class Columns:
             if isinstance(group, SimpleStrategy | NetworkTopologyStrategy)
         )
         self.dcs: dict[str, str] = {n.name: n.dc for n in model.tcm.cluster.ring.nodes}
-        self._plain: dict[bytes, Plain | str] = {}
+        self._plain: dict[bytes, PlainCluster | str] = {}
         self.looked: Callable[[Log], Looked] = lru_cache(_KEPT)(self._look)
 
     def properties(self) -> tuple[Property, ...]:
@@ -86,7 +86,7 @@ class Columns:
 
     # -- the simplified model ---------------------------------------------------------------------
 
-    def plain(self, events: Log) -> Plain | str:
+    def plain(self, events: Log) -> PlainCluster | str:
         """The simplified model after these events, or how it lost its way."""
         missing = []
         while events.digest not in self._plain and len(events):
@@ -100,7 +100,7 @@ class Columns:
             self._plain[longer.digest] = now
         return now
 
-    def _at_start(self) -> Plain:
+    def _at_start(self) -> PlainCluster:
         ring = self.model.tcm.cluster.ring
         members = [node for node in ring.nodes if node.tokens]
         return at_rest(
@@ -192,7 +192,7 @@ class Columns:
                     )
         return None
 
-    def _settled(self, snapshot: Snapshot, plain: Plain) -> str | None:
+    def _settled(self, snapshot: Snapshot, plain: PlainCluster) -> str | None:
         """Both tables against the simple model's own replicas of the ring at rest."""
         rest = plain.settled()
         for number, _, _ in self.groups:
@@ -204,7 +204,7 @@ class Columns:
         return None
 
 
-def told(plain: Plain, event: Event) -> Plain | str:
+def told(plain: PlainCluster, event: Event) -> PlainCluster | str:
     """The simplified model after one more event of the log."""
     if isinstance(event, Begin):
         return plain.begin(_change(event.operation))
@@ -213,9 +213,9 @@ def told(plain: Plain, event: Event) -> Plain | str:
     return plain.advance(event.node) if isinstance(event, Advance) else plain.cancel(event.node)
 
 
-def _change(operation: Operation) -> Change:
+def _change(operation: Operation) -> PlainOperation:
     own = operation
-    return Change(own.kind, own.node, own.tokens, own.target, own.dc, own.rack)
+    return PlainOperation(own.kind, own.node, own.tokens, own.target, own.dc, own.rack)
 
 
 def _factors(replication: Replication) -> Factors:
@@ -228,7 +228,7 @@ def _factors(replication: Replication) -> Factors:
             return {}
 
 
-def _against(plain: Plain | str, keyspace: str, rows: NamedRows, side: int) -> str | None:
+def _against(plain: PlainCluster | str, keyspace: str, rows: NamedRows, side: int) -> str | None:
     """Row by row against the simplified model; one that lost its way agrees with nothing."""
     return plain if isinstance(plain, str) else _differ(rows, plain.tables[keyspace], side)
 

@@ -95,7 +95,7 @@ def checked(size: Size) -> Size:
     return size
 
 
-class Drawn(Struct, frozen=True):
+class DrawnCluster(Struct, frozen=True):
     """A cluster at its start, and the operations that will be tried on it, in this order."""
 
     parameters: TcmParameters
@@ -103,7 +103,7 @@ class Drawn(Struct, frozen=True):
     shrinking: tuple[Operation, ...]
 
 
-def draw(seed: int, size: Size, off_menu: tuple[str, ...] = ()) -> Drawn:
+def draw(seed: int, size: Size, off_menu: tuple[str, ...] = ()) -> DrawnCluster:
     """A cluster and its operations.
 
     While it grows nodes join, and now and then one moves or is replaced; while it shrinks nodes
@@ -132,7 +132,9 @@ def draw(seed: int, size: Size, off_menu: tuple[str, ...] = ()) -> Drawn:
         shrinking.append(Operation(kind, name))
         if going and chance.under(0.2):
             shrinking.append(_stir(chance, going, fresh, size.nodes + len(shrinking)))
-    drawn = Drawn(_parameters(size, members), _on(growing, off_menu), _on(shrinking, off_menu))
+    drawn = DrawnCluster(
+        _parameters(size, members), _on(growing, off_menu), _on(shrinking, off_menu)
+    )
     texts = tuple(x.text for x in (*drawn.growing, *drawn.shrinking))
     return replace(drawn, parameters=replace(drawn.parameters, operations=texts))
 

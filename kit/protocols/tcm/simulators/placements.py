@@ -24,7 +24,7 @@ from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Event
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.simulators.columns import COLUMNS, Columns, Looked
-from kit.protocols.tcm.simulators.drawing import Drawn, Size, checked, draw, size_of
+from kit.protocols.tcm.simulators.drawing import DrawnCluster, Size, checked, draw, size_of
 from kit.protocols.tcm.simulators.driving import Driver
 from kit.protocols.tcm.simulators.shrinking import smaller
 from kit.views.report import BROKEN, Sheet, sign
@@ -173,7 +173,7 @@ class _Run:
 
     def __init__(self, seed: int, size: Size, off: tuple[str, ...]) -> None:
         self.seed, self.size = seed, size
-        self.drawn: Drawn = draw(seed, size)
+        self.drawn: DrawnCluster = draw(seed, size)
         self.model = TcmCluster(self.drawn.parameters, off)
         self.columns = Columns(self.model)
         self.chance = Chance(seed + 1)

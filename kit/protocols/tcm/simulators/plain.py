@@ -3,7 +3,8 @@
 It is written from the text alone, with dictionaries and sets. It knows nothing of columns, deltas,
 plans, locks, logs or barriers, and imports none of them, so that a mistake there is no mistake
 here. Two rules give the replicas; five parts make up every operation, and each is one line of
-:meth:`Plain.part`. Nodes are names, and groups are sets: their order is not this model's business.
+:meth:`PlainCluster.part`. Nodes are names, and groups are sets: their order is not this model's
+business.
 
 Source: CEP-21, "Bootstrap", "Decommission" and, for the idea of a simplified model, "Test Plan".
 """
@@ -53,7 +54,7 @@ def replicas(line: Line, places: Mapping[str, Place], factors: Factors, token: i
 
 
 @dataclass(frozen=True)
-class Change:
+class PlainOperation:
     """An operation in plain words: who, on which tokens (join, move), in whose place (replace).
 
     ``dc`` and ``rack`` say where a newcomer stands; else it stands beside the node that it
@@ -80,7 +81,7 @@ class Flight:
 
 
 @dataclass(frozen=True)
-class Plain:
+class PlainCluster:
     """The cluster after some events. Every event gives another one; none is ever changed."""
 
     line: Line
@@ -110,7 +111,7 @@ class Plain:
 
     # -- events -----------------------------------------------------------------------------------
 
-    def begin(self, change: Change) -> Plain:
+    def begin(self, change: PlainOperation) -> PlainCluster:
         """An operation begins with its first event."""
         places = {**self.places}
         if change.kind in ("join", "replace"):
@@ -129,14 +130,16 @@ class Plain:
             return (PARTS,)
         if self.variant != "cep":
             return EVENTS[self.variant]
-        old, new = self.bounds(flight.before), self.bounds(flight.after)
+        # Where no keyspace has rows, no event changes one.
+        lines = (flight.before, flight.after) if self.factors else ((), ())
+        old, new = (self.bounds(line) for line in lines)
         moved = [self.moved(flight, k, bound) for k in self.factors for bound in old | new]
         gains, losses = any(gain for gain, _ in moved), any(loss for _, loss in moved)
         does = dict(zip(PARTS, (new - old, gains, gains or losses, losses, old - new), strict=True))
         last = "drop" if kind in ("join", "replace") else "merge"
         return tuple((part,) for part in PARTS if does[part]) or ((last,),)
 
-    def advance(self, node: str) -> Plain:
+    def advance(self, node: str) -> PlainCluster:
         """The next event of the node's operation; with the last one the line is the new one."""
         flight = self.flights[node]
         now, left = self, flight.left[1:]
@@ -149,7 +152,7 @@ class Plain:
         line = self.line if flight.undoing else _with(self.line, flight)
         return replace(now, flights=_without(self.flights, node), line=line)
 
-    def cancel(self, node: str) -> Plain:
+    def cancel(self, node: str) -> PlainCluster:
         """What was done is taken back: in one event, or reads first where they have switched."""
         flight = self.flights[node]
         if not flight.switched:
@@ -166,7 +169,7 @@ class Plain:
         new = self.replicas(flight.after, keyspace, bound)
         return new - old, old - new
 
-    def part(self, flight: Flight, part: str) -> Plain:
+    def part(self, flight: Flight, part: str) -> PlainCluster:
         """One part of an operation, or of its way back, in every keyspace."""
         new = self.bounds(flight.after) - self.bounds(flight.before)
         gone = self.bounds(flight.before) - self.bounds(flight.after)
@@ -192,13 +195,13 @@ def at_rest(
     factors: Mapping[str, Factors],
     ends: tuple[int, int],
     variant: str = "cep",
-) -> Plain:
+) -> PlainCluster:
     """A cluster in which nothing is under way; ``ends`` are those of the line."""
-    now = Plain(tuple(sorted(line)), dict(places), dict(factors), *ends, variant)
+    now = PlainCluster(tuple(sorted(line)), dict(places), dict(factors), *ends, variant)
     return replace(now, tables=now.settled())
 
 
-def changed(line: Line, change: Change) -> Line:
+def changed(line: Line, change: PlainOperation) -> Line:
     """The line after an operation."""
     if change.kind == "replace":
         return tuple((t, change.node if n == change.instead else n) for t, n in line)

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from kit.errors import KitError
-from kit.protocols.tcm.spark.pipelines import Pipeline, Plain
+from kit.protocols.tcm.spark.pipelines import Pipeline, PlainPipeline
 from kit.protocols.tcm.spark.tables import PLACEMENT_TABLES
 
 REPORTS = ("steps", "ownership", "affected", "availability", "streams", "quorums")
@@ -23,7 +23,7 @@ def same_as_engine(job: Pipeline, other: Pipeline | None = None) -> str:
     Raises:
         KitError: naming the first table or report that differs.
     """
-    engine = other or Plain(job.history)
+    engine = other or PlainPipeline(job.history)
     rows = 0
     for schema in PLACEMENT_TABLES:
         ours, theirs = (_sorted(_fetched(one, schema.name)) for one in (job, engine))

@@ -25,7 +25,7 @@ from kit.protocols.tcm.rules.metadata import (
 from kit.protocols.tcm.rules.operations import Operation, register, validate
 from kit.protocols.tcm.rules.permit import permit
 from kit.protocols.tcm.rules.plan import plan
-from kit.protocols.tcm.rules.steps import SENTENCES, Switches, Variant
+from kit.protocols.tcm.rules.steps import SENTENCES, ProtocolSwitches, Variant
 from kit.protocols.tcm.rules.streams import sources
 from kit.protocols.tcm.words import parse_operation
 from kit.ring.applying import Spans
@@ -41,7 +41,7 @@ SWITCHABLE = ("write-before-read", "old-writer-stays")
 NOWHERE: Spans = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-class Stage(Struct, frozen=True):
+class EpochStage(Struct, frozen=True):
     """One epoch: what its event does to each group of placements, and what holds after it.
 
     ``ring`` is the index of the ring whose walks order the reads; ``areas`` and ``locked`` are
@@ -64,7 +64,7 @@ class Stage(Struct, frozen=True):
         return SENTENCES.get(self.name, "as it stands")
 
 
-class Stream(Struct, frozen=True):
+class RangeStream(Struct, frozen=True):
     """One range that ``target`` receives from each of ``sources`` (codes) before reads switch."""
 
     step: int
@@ -83,8 +83,8 @@ class History(Struct, frozen=True):
     rings: tuple[Ring, ...]
     keyspaces: tuple[tuple[str, int], ...]
     groups: tuple[Replication, ...]
-    stages: tuple[Stage, ...]
-    streams: tuple[Stream, ...]
+    stages: tuple[EpochStage, ...]
+    streams: tuple[RangeStream, ...]
 
     @property
     def ring(self) -> Ring:
@@ -127,7 +127,7 @@ def history(
     metadata = Metadata(epoch, validated, given)
     if not metadata.groups:
         raise BadInput("keyspaces", [k.name for k in given], "one at least that is replicated")
-    planner = _Planner(metadata, Switches(variant, without))
+    planner = _Planner(metadata, ProtocolSwitches(variant, without))
     for operation in asked:
         planner.run(operation)
     replicated = (k for k in given if not isinstance(k.replication, LocalStrategy))
@@ -140,14 +140,14 @@ def history(
 class _Planner:
     """Goes from epoch to epoch on metadata alone, and notes the stages."""
 
-    def __init__(self, metadata: Metadata, switches: Switches) -> None:
+    def __init__(self, metadata: Metadata, switches: ProtocolSwitches) -> None:
         self.metadata = metadata
         self.switches = switches
         self.rings = [metadata.ring]
-        self.streams: list[Stream] = []
+        self.streams: list[RangeStream] = []
         groups = len(metadata.groups)
         nothing, nowhere = (Delta.empty,) * groups, (NOWHERE,) * groups
-        self.stages = [Stage(0, metadata.epoch, "before", "", nothing, 0, nowhere, nowhere)]
+        self.stages = [EpochStage(0, metadata.epoch, "before", "", nothing, 0, nowhere, nowhere)]
 
     def run(self, operation: Operation) -> None:
         validate(self.metadata.ring, self.metadata.keyspaces, operation)
@@ -175,7 +175,7 @@ class _Planner:
         held = locks(sequence) if sequence is not None else ()
         groups = range(len(self.metadata.groups))
         self.stages.append(
-            Stage(
+            EpochStage(
                 len(self.stages),
                 self.metadata.epoch,
                 step.name,
@@ -193,7 +193,8 @@ class _Planner:
         switch = next((i for i, step in enumerate(planned.steps) if step.switches), 0)
         step = len(self.stages) + switch
         self.streams += (
-            Stream(step, t.group, t.range, sources(t, gone), t.target) for t in planned.transfers
+            RangeStream(step, t.group, t.range, sources(t, gone), t.target)
+            for t in planned.transfers
         )
 
 

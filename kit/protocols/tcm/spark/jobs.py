@@ -21,7 +21,7 @@ from kit.spark.schemas import Schema
 from kit.spark.workers import keep_worker_quick
 
 
-class Case(Struct, frozen=True):
+class JobInput(Struct, frozen=True):
     """What a job is about: a history, and the parts of the line that its tasks work on."""
 
     history: History
@@ -29,7 +29,7 @@ class Case(Struct, frozen=True):
 
 
 Batches = Iterator[pa.RecordBatch]
-Task = Callable[[Case, int], Batches]
+Task = Callable[[JobInput, int], Batches]
 
 
 class Job(Struct, frozen=True):
@@ -37,14 +37,14 @@ class Job(Struct, frozen=True):
 
     schema: Schema
     task: Task
-    tasks: Callable[[Case], int]
+    tasks: Callable[[JobInput], int]
 
 
-def _parts(case: Case) -> int:
+def _parts(case: JobInput) -> int:
     return len(case.parts)
 
 
-def _tokens(case: Case, number: int) -> Batches:
+def _tokens(case: JobInput, number: int) -> Batches:
     """The tokens of the ring that lie in a part, with their owners."""
     ring, part = case.history.ring, case.parts[number]
     first = int(np.searchsorted(ring.tokens, part.left, side="right")) if number else 0
@@ -53,7 +53,7 @@ def _tokens(case: Case, number: int) -> Batches:
     yield pa.RecordBatch.from_arrays(columns, schema=TOKENS.arrow)
 
 
-def _ranges(case: Case, number: int) -> Batches:
+def _ranges(case: JobInput, number: int) -> Batches:
     """The at-rest ranges that end in a part."""
     ring, part = case.history.ring, case.parts[number]
     at = span_of(ring.rights, part)
@@ -64,13 +64,13 @@ def _ranges(case: Case, number: int) -> Batches:
     yield pa.RecordBatch.from_arrays(columns, schema=RANGES.arrow)
 
 
-def _replicas(case: Case, number: int) -> Batches:
+def _replicas(case: JobInput, number: int) -> Batches:
     """The rows that end in a part, at every step."""
     for rows in rows_of(case.history, case.parts[number]):
         yield from batches(rows)
 
 
-def _measures(case: Case, number: int) -> Batches:
+def _measures(case: JobInput, number: int) -> Batches:
     """The sums over the rows that end in a part."""
     tally = Tally(case.history)
     for rows in rows_of(case.history, case.parts[number]):
@@ -78,14 +78,14 @@ def _measures(case: Case, number: int) -> Batches:
     yield from tally.batches()
 
 
-def _quorums(case: Case, number: int) -> Batches:
+def _quorums(case: JobInput, number: int) -> Batches:
     """One pair of adjacent epochs in one part."""
     found = pairs(case.history)
     part, pair = divmod(number, len(found))
     yield from verdicts(case.history, case.parts[part], found[pair])
 
 
-def _parts_and_pairs(case: Case) -> int:
+def _parts_and_pairs(case: JobInput) -> int:
     return len(case.parts) * len(pairs(case.history))
 
 
@@ -99,14 +99,14 @@ JOBS = {
 
 
 class Holder(Protocol):
-    """Something that gives a case to a worker: a broadcast variable, or :class:`Sent`."""
+    """Something that gives a case to a worker: a broadcast variable, or :class:`SharedValue`."""
 
     @property
     def value(self) -> Any:
         """The case."""
 
 
-class Sent:
+class SharedValue:
     """A value that travels inside each task; a worker unpacks equal ones once."""
 
     def __init__(self, value: Any) -> None:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from kit.errors import BadInput
-from kit.protocols.tcm.spark.histories import History, Stage
+from kit.protocols.tcm.spark.histories import EpochStage, History
 from kit.ring.applying import Spans, apply, settle
 from kit.ring.placements import Placement, at_rest, same_sets
 from kit.ring.topology import Codes, Ring, Tokens
@@ -114,7 +114,7 @@ def rows_of(history: History, part: Part) -> Iterator[Rows]:
 
 
 def _rows(
-    stage: Stage, group: int, part: Part, placement: Placement, former: Placement | None
+    stage: EpochStage, group: int, part: Part, placement: Placement, former: Placement | None
 ) -> Rows:
     reads, writes = placement.reads, placement.writes
     # Only switched-off safeguards give reads and writes different ranges, and here all are on.

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from kit.protocols.tcm.spark import reports
 from kit.protocols.tcm.spark.histories import History
-from kit.protocols.tcm.spark.jobs import JOBS, Case, Sent, counting, numbered
+from kit.protocols.tcm.spark.jobs import JOBS, JobInput, SharedValue, counting, numbered
 from kit.protocols.tcm.spark.parts import Part, cut_at, cut_evenly
 from kit.protocols.tcm.spark.small import small_tables
 from kit.protocols.tcm.spark.tables import MEASURES, PLACEMENT_TABLES, REPLICAS
@@ -43,7 +43,7 @@ class Pipeline(ABC):
     ) -> None:
         """``sizes`` are the bytes of one copy of each keyspace, spread evenly over the line."""
         self.history = history
-        self.case = Case(history, _parts(history, parts))
+        self.case = JobInput(history, _parts(history, parts))
         self.small = small_tables(history, sizes or {})
         self._measures: pd.DataFrame | None = None
 
@@ -104,7 +104,7 @@ class Pipeline(ABC):
         return reports.quorums(self.history, self.judged())
 
 
-class Plain(Pipeline):
+class PlainPipeline(Pipeline):
     """The job in this process, without Spark: for small rings, and to compare with."""
 
     engine = "plain engine"
@@ -162,7 +162,9 @@ class OnSpark(Pipeline):
         with temporary_room():
             # Over Connect there are no broadcast variables.
             self._held = (
-                Sent(self.case) if is_remote(spark) else spark.sparkContext.broadcast(self.case)
+                SharedValue(self.case)
+                if is_remote(spark)
+                else spark.sparkContext.broadcast(self.case)
             )
         self._stored: Path | None = None
 
@@ -235,7 +237,7 @@ def pipeline(
         BadInput: for a bound of a part that is no token, or a size of an unknown keyspace.
     """
     if spark is None:
-        return Plain(history, parts, sizes)
+        return PlainPipeline(history, parts, sizes)
     return OnSpark(spark, history, parts, sizes)
 
 

@@ -20,7 +20,7 @@ from kit.protocols.tcm.spark.tables import QUORUMS
 from kit.ring.placements import Table
 
 
-class Pair(Struct, frozen=True):
+class StepPair(Struct, frozen=True):
     """The steps ``first`` and ``second`` = ``first + 1`` (or both 0), for each way round."""
 
     first: int
@@ -35,13 +35,13 @@ class Pair(Struct, frozen=True):
         return (*both, (self.second, self.second))
 
 
-def pairs(history: History) -> tuple[Pair, ...]:
+def pairs(history: History) -> tuple[StepPair, ...]:
     """Every pair of adjacent epochs; the first holds the start with itself."""
     steps = range(1, len(history.stages))
-    return (Pair(0, 0), *(Pair(step - 1, step) for step in steps))
+    return (StepPair(0, 0), *(StepPair(step - 1, step) for step in steps))
 
 
-def verdicts(history: History, part: Part, pair: Pair) -> Iterator[pa.RecordBatch]:
+def verdicts(history: History, part: Part, pair: StepPair) -> Iterator[pa.RecordBatch]:
     """One row of the schema `quorums` for each group and way round."""
     for group in range(len(history.groups)):
         found = list(placements(history, group, part, pair.second))

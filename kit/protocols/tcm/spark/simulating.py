@@ -53,7 +53,7 @@ VIOLATIONS = table(
 )
 
 
-class Asked(Struct, frozen=True):
+class SimulationSetup(Struct, frozen=True):
     """What is simulated for every seed."""
 
     size: Size
@@ -77,8 +77,8 @@ def simulations(
         BadInput: for a size out of its limits, an unknown safeguard, seeds that are no range from
             0 on; before any task begins.
     """
-    asked = Asked(size_of(sizes), safeguards_off(entry_of("tcm"), tuple(off)))
-    return seeded(spark, seeds, partial(_batches, asked), SIMULATIONS, tasks)
+    setup = SimulationSetup(size_of(sizes), safeguards_off(entry_of("tcm"), tuple(off)))
+    return seeded(spark, seeds, partial(_batches, setup), SIMULATIONS, tasks)
 
 
 def replay(row: Any) -> Simulation:
@@ -96,8 +96,8 @@ def replay(row: Any) -> Simulation:
         fields = msgspec.json.decode(size, type=dict[str, Any])
     except (KeyError, ValueError, TypeError, msgspec.MsgspecError):
         raise BadInput("row", row, "a row of simulations, with its seed and size") from None
-    asked = size_of(fields)
-    found = simulate(seed, asked, off=off)
+    setup = size_of(fields)
+    found = simulate(seed, setup, off=off)
     if (found.verdict, _last(found)) != told:
         raise KitError(
             f"the simulation of seed {seed} ends here as {found.verdict}, not as the row has it"
@@ -151,9 +151,9 @@ def _failing(one: Any) -> Any:
     return one.where(f"verdict != '{CLEAN}'").selectExpr(f"'{source}' as source", *columns)
 
 
-def _batches(asked: Asked, seeds: Iterable[int]) -> Iterator[pa.RecordBatch]:
+def _batches(setup: SimulationSetup, seeds: Iterable[int]) -> Iterator[pa.RecordBatch]:
     for seed in seeds:
-        found = simulate(seed, asked.size, off=asked.off)
+        found = simulate(seed, setup.size, off=setup.off)
         row = dict(zip(SIMULATIONS.arrow.names, _row(found), strict=True))
         yield pa.RecordBatch.from_pylist([row], SIMULATIONS.arrow)
 

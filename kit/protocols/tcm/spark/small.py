@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from kit.errors import BadInput
-from kit.protocols.tcm.spark.histories import History, Stream
+from kit.protocols.tcm.spark.histories import History, RangeStream
 from kit.protocols.tcm.spark.tables import KEYSPACES, NODES, STEPS, STREAMS
 
 
@@ -67,7 +67,7 @@ def _streams(history: History, held: Mapping[int, int]) -> pa.Table:
     return _table(columns, STREAMS.arrow)
 
 
-def _share(stream: Stream, held: Mapping[int, int], line: int) -> int | None:
+def _share(stream: RangeStream, held: Mapping[int, int], line: int) -> int | None:
     """The bytes of a stream's range, rounded, if the group's are known."""
     if stream.group not in held:
         return None

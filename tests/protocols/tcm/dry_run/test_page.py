@@ -120,7 +120,7 @@ def test_a_thousand_nodes(desk: Callable[..., Desk]) -> None:
     found = desk(Player(rehearsed.timeline, controls=False))
     page, last = found.page, found.where().split()[-1]
     words = page.inner_text(".panel.placements")
-    assert "16001 ranges; 95 changed" in words
+    assert "16,001 ranges; 95 changed" in words
     assert page.locator("tr").count() < 2000
     assert "1000 nodes" in (page.get_attribute(".ring-drawing", "aria-label") or "")
     page.focus("[data-do=scrub]")

@@ -9,7 +9,7 @@ import pytest
 
 from kit.protocols.tcm.spark import charts
 from kit.protocols.tcm.spark.histories import History, history, sample
-from kit.protocols.tcm.spark.pipelines import Plain, pipeline
+from kit.protocols.tcm.spark.pipelines import PlainPipeline, pipeline
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
@@ -80,7 +80,7 @@ def test_replicas_are_the_engines(
 @pytest.mark.parametrize("parts", PARTS, ids=("one part", "both ends", "many"))
 def test_reports_do_not_depend_on_the_partitions(spark: Any, planned: History, parts: Any) -> None:
     """Every report is the same from Spark at any partition count and from this process alone."""
-    alone = Plain(planned, 1, {"near": 10**9, "near-too": 1})
+    alone = PlainPipeline(planned, 1, {"near": 10**9, "near-too": 1})
     made = pipeline(spark, planned, parts=parts, sizes={"near": 10**9, "near-too": 1})
     assert ordered(made.measures) == ordered(alone.measures)
     assert ordered(made.streams()) == ordered(alone.streams())
@@ -99,7 +99,7 @@ def test_quorums_are_judged_as_in_class(
     planned: History, truth: dict[str, list[list[plainly.Line]]]
 ) -> None:
     """For every pair of adjacent epochs, ranges are counted as the rule for single ranges does."""
-    report = Plain(planned, 3).quorums()
+    report = PlainPipeline(planned, 3).quorums()
     for keyspace, names in (("far", "far"), ("near", "near, near-too")):
         steps = truth[keyspace]
         rows = report[report["keyspaces"] == names]
@@ -137,7 +137,7 @@ def test_ownership_is_what_the_rows_say(
     planned: History, truth: dict[str, list[list[plainly.Line]]]
 ) -> None:
     """Each node's share of the line at each step, summed up over the engine's rows by fractions."""
-    alone = Plain(planned, 4)
+    alone = PlainPipeline(planned, 4)
     for group, keyspace in enumerate(("far", "near")):
         for step, lines in enumerate(truth[keyspace]):
             report = alone.ownership(step, group).set_index("node")
@@ -151,7 +151,7 @@ def test_what_is_affected_is_what_the_rows_say(
     planned: History, truth: dict[str, list[list[plainly.Line]]]
 ) -> None:
     """Changed, moving and over-replicated ranges are counted as they stand in the engine's rows."""
-    report = Plain(planned, 3).affected(1)
+    report = PlainPipeline(planned, 3).affected(1)
     for step, lines in enumerate(truth["near"]):
         row = report.iloc[step]
         known = {
@@ -168,7 +168,7 @@ def test_locked_ranges_are_the_engines(planned: History) -> None:
     """A row is locked where the engine says that an operation in flight holds it."""
     model = plainly.engine(RING, KEYSPACES, *OPERATIONS)
     state = plainly.to_rest(model)
-    rows = Plain(planned, 3).table("replicas").to_pylist()
+    rows = PlainPipeline(planned, 3).table("replicas").to_pylist()
     for step in range(len(planned.stages)):
         held = {
             (row.left, row.right)
@@ -195,7 +195,7 @@ def test_availability_is_what_the_rows_say(
         "rack": {name: "/".join(place) for name, place in places.items()},
         "dc": {name: dc for name, (dc, _) in places.items()},
     }
-    report = Plain(planned, 5).availability(0)
+    report = PlainPipeline(planned, 5).availability(0)
     alive_steps = [s.step for s in planned.stages if "remove" not in s.operation][:-1]
     report = report[report["step"].isin(alive_steps) & (report["loss"] != "none")]
     assert len(report) == len(alive_steps) * 4 * 2 * 3

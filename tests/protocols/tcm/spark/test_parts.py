@@ -13,10 +13,10 @@ from kit.errors import BadInput, Refused
 from kit.protocols.tcm.rules.history import enact, initial
 from kit.protocols.tcm.rules.metadata import Advance, Begin
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import Switches
+from kit.protocols.tcm.rules.steps import ProtocolSwitches
 from kit.protocols.tcm.spark.histories import History, history, sample
 from kit.protocols.tcm.spark.parts import cut_at, cut_evenly
-from kit.protocols.tcm.spark.pipelines import Plain
+from kit.protocols.tcm.spark.pipelines import PlainPipeline
 from kit.protocols.tcm.words import parse_operation
 from kit.ring.replication import Keyspace, Replication
 from kit.ring.tokens import MURMUR3
@@ -53,7 +53,7 @@ def engine(found: History, operations: tuple[Operation, ...]) -> list[list[plain
     for operation in operations:
         event: Begin | Advance = Begin(operation)
         while event is not None:
-            snapshots.append(enact(snapshots[-1], event, Switches()))
+            snapshots.append(enact(snapshots[-1], event, ProtocolSwitches()))
             if snapshots[-1].metadata.sequence(operation.node) is None:
                 break
             event = Advance(operation.node)
@@ -80,7 +80,7 @@ def test_any_cut_gives_the_engines_rows(
     near = [t + d for t in found.ring.tokens.tolist() for d in (-1, 0, 1)]
     near = [t for t in near if space.low < t < space.high]
     bounds = data.draw(st.lists(st.one_of(inside, st.sampled_from(near or [space.low + 1]))))
-    rows = Plain(found, bounds).table("replicas").to_pylist()
+    rows = PlainPipeline(found, bounds).table("replicas").to_pylist()
     assert plainly.from_arrow(rows, found.ring.names, 0) == engine(found, operations)
 
 

@@ -1,0 +1,45 @@
+"""Which steps of a run broke a promise: what was broken once stays marked in pictures of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from kit.engine.model import Model, verdicts
+
+
+class PassedStep(Struct, frozen=True):
+    """A step on the way to a moment, and what the model's monitors remember after it."""
+
+    before: Any
+    action: Any
+    after: Any
+    memories: tuple[Any, ...] = ()
+
+
+class Breach(Struct, frozen=True):
+    """Step ``step`` of a run (from 0), an ``action``, was the first to break the promise ``title``.
+
+    ``name`` is that of the property or monitor which says so, and ``witness`` what it says.
+    """
+
+    step: int
+    action: Any
+    name: str
+    title: str
+    witness: str
+
+
+def first_breaches(model: Model[Any, Any], steps: Iterable[PassedStep]) -> tuple[Breach, ...]:
+    """The first step to break each promise, in the order of steps."""
+    breaches: dict[str, Breach] = {}
+    for number, passed in enumerate(steps):
+        judged = verdicts(model, passed.after, passed.before, passed.action, passed.memories)
+        for verdict in judged:
+            if verdict.witness is not None and verdict.name not in breaches:
+                breaches[verdict.name] = Breach(
+                    number, passed.action, verdict.name, verdict.title, verdict.witness
+                )
+    return tuple(breaches.values())

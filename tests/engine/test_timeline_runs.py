@@ -1,0 +1,132 @@
+"""Runs of many steps in a history: milestones, macros that stand or fall whole, scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import scenario_of
+from kit.engine.timeline import LONGEST_RUN, Timeline
+from kit.errors import Refused
+from kit.protocols.twophase.model import (
+    TwoPhase,
+)
+from tests.engine.histories import a_lift, everything, scenario, to_the_end
+from tests.engine.toys import Door, Up, endless
+
+
+def test_a_milestone_is_the_unit_of_coarse_stepping() -> None:
+    """A bootstrap is a few presses: each runs to the next epoch, the last one to rest."""
+    timeline = scenario("bootstrap")
+    reached = []
+    while (moment := timeline.to_milestone()) is not None:
+        reached.append(moment.milestone)
+    assert [name for name in reached if name] == [f"epoch {n}" for n in range(1, 5)]
+    assert timeline.forward() is None
+    timeline.goto(0)
+    again = timeline.to_milestone()
+    assert again is not None
+    assert again.milestone == "epoch 1", "known milestones are walked to"
+
+
+def test_running_to_a_milestone_that_never_comes_ends() -> None:
+    """A model that goes round for ever does not hang the one who presses the button."""
+    timeline = Timeline(endless())
+    assert timeline.to_milestone() is timeline.now
+    assert len(timeline.moments) == LONGEST_RUN + 1
+
+
+def test_a_macro_is_one_fold_of_ordinary_steps() -> None:
+    """The steps of a macro are ordinary moments that share a fold; each macro has its own."""
+    timeline = a_lift(10)
+    timeline.do(Up())
+    timeline.run([Up(), Up()])
+    timeline.run(Up() for _ in range(3))
+    assert [moment.fold for moment in timeline.moments] == [0, 0, 1, 1, 2, 2, 2]
+    assert timeline.state.floor == 6
+    timeline.back()
+    assert timeline.state.floor == 5, "within a fold one steps as anywhere"
+
+
+def test_a_macro_may_look_where_it_is() -> None:
+    """A macro's actions may be chosen as it goes, from the state that the last one left."""
+    timeline = Timeline(TwoPhase())
+    timeline.run(action for action in iter(timeline.suggest, None))
+    assert timeline.state.committed == 0b111
+    assert {moment.fold for moment in timeline.moments[1:]} == {1}
+
+
+def test_a_refused_macro_leaves_the_history_as_it_was() -> None:
+    """When one action of a macro is refused, none of it is in the history, also after a branch."""
+    timeline = a_lift(4)
+    timeline.do(Up())
+    timeline.do(Up())
+    timeline.goto(1)
+    before = everything(timeline)
+    with pytest.raises(Refused, match="no such floor"):
+        timeline.run([Door(True), Door(False), Up(), Up(), Up()])
+    assert everything(timeline) == before
+    timeline.do(Door(True))
+    assert timeline.path() == [0, 1, 3]
+    assert timeline.branches() == [2, 3]
+
+
+def test_what_a_refused_macro_had_seen_is_forgotten() -> None:
+    """Moments made after a refused macro are not mistaken for its own, which had their numbers."""
+    timeline = a_lift(9)
+    for _ in range(2):
+        timeline.do(Up())
+    timeline.goto(1)
+    timeline.do(Door(True))  # 3, beside 2
+    timeline.goto(2)
+
+    def looking_around() -> Iterator[Any]:
+        for _ in range(2):
+            yield Up()
+            assert timeline.path()[-1] == timeline.at
+        yield Door(False)
+
+    with pytest.raises(Refused):
+        timeline.run(looking_around())
+    timeline.at = timeline.tip = 3  # as a reader does who looks elsewhere
+    timeline.do(Door(False))
+    assert timeline.path() == [0, 1, 3, 4]
+
+
+def test_lines_of_a_script_take_the_place_of_suggestions() -> None:
+    """Each line happens, in order, as soon as it is enabled; then the model's schedule goes on."""
+    timeline = to_the_end(scenario("one-gives-up", scripted=True))
+    verbs = [timeline.model.verb(moment.action) for moment in timeline.moments[1:]]
+    assert tuple(verbs[:5]) == timeline.script == scenario_of("one-gives-up")[1].script
+
+
+def test_a_line_waits_until_it_is_enabled() -> None:
+    """A line that may not happen yet lets the model's own suggestions go first."""
+    timeline = to_the_end(Timeline(TwoPhase(), ("decide commit", "receive-decision RM2")))
+    verbs = [timeline.model.verb(moment.action) for moment in timeline.moments[1:]]
+    assert verbs.index("decide commit") == 6
+    assert verbs[7] == "receive-decision RM2"
+
+
+def test_each_branch_follows_the_script_on_its_own() -> None:
+    """Going back goes back in the script, too; what a branch did otherwise does not count."""
+    timeline = a_lift(9, ("up", "door True", "door False", "up"))
+    for _ in range(3):
+        timeline.forward()
+    timeline.goto(1)
+    timeline.do(Up())
+    verbs = []
+    for _ in range(3):
+        moment = timeline.forward()
+        assert moment is not None
+        verbs.append(timeline.model.verb(moment.action))
+    assert verbs == ["door True", "door False", "up"]
+
+
+def test_a_script_without_an_end_in_sight_is_no_error() -> None:
+    """Lines that never become possible leave the model's schedule as it is."""
+    plain = to_the_end(scenario("commit"))
+    odd = to_the_end(Timeline(plain.model, ("no such verb", "receive-decision RM0")))
+    assert [m.state for m in odd.moments] == [m.state for m in plain.moments]

@@ -1,0 +1,289 @@
+"""Damaged traces: what is wrong is named with its place, and nothing is ever executed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kit import __version__
+from kit.engine import timeline, trace
+from kit.engine.model import fingerprint
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.engine.trace import dumps, loads
+from kit.errors import BadInput
+from tests.engine.recorded import load, outcome, plain
+from tests.engine.toys import LiftModel, LiftParameters
+
+TEXTS: dict[str, tuple[str | bytes, str]] = {
+    "empty": ("", "trace: got 'the end of the text'; allowed: a trace in JSON"),
+    "not JSON": ("hello", "trace: got 'hello'; allowed: a trace in JSON"),
+    "not text": (b"\xff\xfe\x00", "text in UTF-8; this is UTF-16"),
+    "a lone surrogate": ("\ud800", "allowed: a trace in JSON"),
+    "a list": ("[1]", "an object with its fields"),
+    "null": ("null", "an object with its fields"),
+    "no format": ("{}", "format: got None; allowed: 1, the one format"),
+    "a later format": ('{"format": 2}', "format: got 2; allowed: 1"),
+    "a format in words": ('{"format": "1"}', "format: got '1'; allowed: 1"),
+    "a true format": ('{"format": true}', "format: got True; allowed: 1"),
+    "a broken format": ('{"format": 1.0}', "format: got 1.0; allowed: 1"),
+    "a huge format": ('{"format": 1' + "0" * 400 + "}", "format: got an integer of 1329 bits"),
+    "an endless number": ('{"format": ' + "9" * 5000 + "}", "at most 1000 digits at line 1"),
+    "a number past all floats": ('{"format": 1e999}', "format: got inf; allowed: 1"),
+    "deep nesting": ("[" * 100_000, "nested deeply: at most 64"),
+    "deep objects": ('{"a":' * 100_000, "nested deeply: at most 64"),
+    "only a format": ('{"format": 1}', "missing required field `kit`"),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_that_is_no_trace_is_named(name: str) -> None:
+    """Malformed, truncated, foreign or hostile text gives one line that says what is expected."""
+    text, expected = TEXTS[name]
+    with pytest.raises(BadInput, match=re.escape(expected)) as caught:
+        loads(text)
+    assert len(str(caught.value).splitlines()) == 1
+    assert len(str(caught.value)) < 300
+
+
+def test_every_truncation_is_refused() -> None:
+    """A trace cut short anywhere is refused; the whole one is not."""
+    text = json.dumps(plain())
+    for length in range(len(text)):
+        with pytest.raises(BadInput):
+            loads(text[:length])
+    assert load(json.loads(text)).branches() == [4, 6]
+
+
+Damage = Callable[[dict[str, Any]], object]
+
+
+def _set(*path: Any) -> Damage:
+    """Damage that puts the last value of ``path`` where the others lead."""
+    *way, last, value = path
+
+    def damage(data: dict[str, Any]) -> None:
+        place: Any = data
+        for key in way:
+            place = place[key]
+        place[last] = value
+
+    return damage
+
+
+HUGE = 10**30
+
+
+AGAIN = {
+    "parent": 0,
+    "verb": "prepare RM0",
+    "action": {"type": "prepare", "rm": 0},
+    "fingerprint": "",
+}
+
+
+DAMAGES: dict[str, tuple[Damage, str]] = {
+    "an unknown field": (_set("extra", 1), "unknown field `extra`"),
+    "a missing field": (lambda data: data.pop("steps"), "missing required field `steps`"),
+    "an unknown model": (
+        _set("model", "twofase"),
+        "model: got 'twofase'; allowed: one of twophase",
+    ),
+    "a model's number": (_set("model", 3), "trace.model: got 3"),
+    "an unknown parameter": (
+        _set("parameters", {"rm": 2}),
+        "parameter: got 'rm'; allowed: one of rms",
+    ),
+    "a parameter's type": (_set("parameters", "rms", "2"), "rms: got '2'"),
+    "a parameter's limits": (
+        _set("parameters", "rms", 17),
+        "rms: got 17; allowed: a number from 1",
+    ),
+    "a huge parameter": (_set("parameters", "rms", 10**90), "rms: got an integer of 299 bits"),
+    "an unknown safeguard": (_set("off", ["S-05"]), "safeguard: got 'S-05'; allowed: none"),
+    "no list of steps": (_set("steps", {}), "trace.steps: got {}"),
+    "a step without parent": (lambda d: d["steps"][2].pop("parent"), "trace.steps[2]: got"),
+    "a step's unknown field": (_set("steps", 0, "x", 1), "unknown field `x`"),
+    "a parent in words": (_set("steps", 3, "parent", "3"), "trace.steps[3].parent: got '3'"),
+    "a parent to come": (
+        _set("steps", 1, "parent", 2),
+        "steps[1].parent: got 2; allowed: a number from 0 to 1",
+    ),
+    "a negative parent": (_set("steps", 1, "parent", -1), "steps[1].parent: got -1"),
+    "a huge parent": (_set("steps", 1, "parent", HUGE), f"steps[1].parent: got {HUGE}"),
+    "a huge fold": (_set("steps", 1, "fold", HUGE), f"steps[1].fold: got {HUGE}"),
+    "a negative fold": (_set("steps", 1, "fold", -1), "steps[1].fold: got -1"),
+    "no action": (_set("steps", 1, "action", None), "steps[1].action: got None"),
+    "an unknown action": (
+        _set("steps", 1, "action", "type", "boom"),
+        "steps[1].action.type: got 'boom'",
+    ),
+    "an action's field": (_set("steps", 1, "action", "rm", "1"), "steps[1].action.rm: got '1'"),
+    "an action not enabled": (
+        _set("steps", 1, "action", "rm", 0),
+        "steps[1]: got 'prepare RM1'; allowed: an enabled action",
+    ),
+    "nobody's action": (
+        _set("steps", 1, "action", "rm", HUGE),
+        "steps[1]: got 'prepare RM1'; allowed: an enabled action",
+    ),
+    "a step told twice": (
+        _set("steps", 4, AGAIN),
+        "steps[4]: got 'prepare RM0'; allowed: a step that its parent does not have already",
+    ),
+    "a tip that is not there": (_set("tip", 7), "tip: got 7; allowed: a number from 0 to 6"),
+    "a place that is not there": (_set("at", -1), "at: got -1; allowed: a number from 0 to 6"),
+    "a huge place": (_set("at", HUGE), f"at: got {HUGE}"),
+    "a place off the branch": (
+        _set("at", 4),
+        "at: got 4; allowed: a moment on the way to the tip, 6",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_is_named_with_its_place(name: str) -> None:
+    """Each kind of damage gives one line with the field, the value and what is allowed."""
+    damage, expected = DAMAGES[name]
+    data = plain()
+    damage(data)
+    with pytest.raises(BadInput, match=re.escape(expected)) as caught:
+        load(data)
+    assert len(str(caught.value).splitlines()) == 1
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_a_tampered_fingerprint_names_the_first_step_that_differs(step: int) -> None:
+    """With all fingerprints wrong from one step on, that very step is named, with both digests."""
+    data = plain()
+    right = data["steps"][step]["fingerprint"]
+    for recorded in data["steps"][step:]:
+        recorded["fingerprint"] = "0123456789abcdef"
+    expected = f"steps[{step}].fingerprint: got '0123456789abcdef'; allowed: {right} by replay"
+    with pytest.raises(BadInput, match=re.escape(expected)):
+        load(data)
+
+
+def test_a_trace_of_another_version_says_so_when_it_does_not_replay() -> None:
+    """What no longer replays is told with both versions; what does, is read all the same."""
+    data = {**plain(), "kit": "0.0.1"}
+    load(data)
+    data["steps"][2]["fingerprint"] = "0123456789abcdef"
+    expected = f"by replay (the trace is of kit '0.0.1', this is {__version__})"
+    with pytest.raises(BadInput, match=re.escape(expected)):
+        load(data)
+
+
+def test_a_tampered_action_names_the_first_step_that_differs() -> None:
+    """Where another enabled action was put in, its step is the first that leads elsewhere."""
+    data = plain()
+    data["steps"][1]["action"] = {"type": "give-up", "rm": 1}
+    with pytest.raises(BadInput, match=re.escape("steps[1].fingerprint")):
+        load(data)
+
+
+def test_tampered_parameters_show_at_the_first_step() -> None:
+    """A trace replayed with other parameters leads elsewhere, and says where."""
+    timeline = Timeline(build("tcm"))
+    for _ in range(6):
+        timeline.forward()
+    data = json.loads(dumps(timeline.save()))
+    data["parameters"]["nodes"] = 4
+    with pytest.raises(BadInput, match=r"^steps\[\d\]"):
+        load(data)
+
+
+def test_a_trace_of_another_model_is_not_replayed_on_this_one() -> None:
+    """Loading with a model of one's own checks that the trace is that model's."""
+    saved = Timeline(LiftModel(LiftParameters())).save()
+    with pytest.raises(BadInput, match="model: got 'lift'; allowed: twophase"):
+        Timeline.load(saved, build("twophase"))
+    with pytest.raises(BadInput, match="model: got 'lift'; allowed: one of"):
+        Timeline.load(saved)
+    assert Timeline.load(saved, LiftModel(LiftParameters())).path() == [0]
+
+
+@given(st.data())
+@settings(max_examples=200)
+def test_no_damage_gets_past_as_another_error(data: st.DataObject) -> None:
+    """Whatever bytes are put into a trace, it loads or it is one clear line: never another error,
+    never another run.
+    """
+    text = bytearray(json.dumps(plain()).encode())
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(text) - 1))
+        text[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
+    found = outcome(bytes(text))
+    if isinstance(found, Timeline):
+        recorded = [step["fingerprint"] for step in plain()["steps"]]
+        assert [fingerprint(m.state) for m in found.moments[1:]] == recorded
+    else:
+        assert str(found).isprintable()
+
+
+HOSTILE = [
+    "__import__('pathlib').Path('owned').touch()",
+    "{{7*7}}",
+    "$(touch owned)",
+    "!!python/object/apply:os.system ['touch owned']",
+    "<img src=x onerror=alert(1)>",
+    "\n\x1b[31mred\u202e",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_from_a_file_is_executed(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Code in any field of a trace is text: it is refused or kept, and does nothing."""
+    monkeypatch.chdir(tmp_path)
+    for way in (["model"], ["kit"], ["off"], ["parameters", "rms"], ["steps", 0, "verb"],
+                ["steps", 0, "fingerprint"], ["steps", 0, "action", "type"],
+                ["steps", 0, "action", "rm"]):  # fmt: skip
+        data = plain()
+        _set(*way, [text] if way == ["off"] else text)(data)
+        found = outcome(json.dumps(data))
+        assert isinstance(found, Timeline) or str(found).isprintable()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_hostile_name_survives_as_text() -> None:
+    """A node with markup and code for a name is that node after saving and loading."""
+    name = HOSTILE[4]
+    members = [{"name": name, "tokens": [100]}, {"name": "B", "tokens": [200]}]
+    operations = ["join X --tokens 150"]
+    parameters = {"members": members, "low": 0, "high": 400, "operations": operations}
+    timeline = Timeline(build("tcm", parameters))
+    while timeline.forward() is not None:
+        pass
+    saved = timeline.save()
+    again = Timeline.load(loads(dumps(saved)))
+    assert again.state == timeline.state
+    assert saved.parameters["members"][0]["name"] == name
+
+
+@pytest.mark.parametrize("module", [trace, timeline], ids=lambda module: module.__name__)
+def test_the_reader_never_evaluates(module: ModuleType) -> None:
+    """The modules that read and replay traces evaluate nothing and import nothing by name."""
+    source = Path(str(module.__file__)).read_text(encoding="utf-8")
+    assert not re.findall(r"\b(eval|exec|pickle|marshal|yaml|import_module|__import__)\b", source)
+
+
+def test_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace above the limits of bytes or steps is refused before it is replayed."""
+    text = json.dumps(plain())
+    monkeypatch.setattr(trace, "MOST_STEPS", 5)
+    with pytest.raises(BadInput, match="steps: got 6; allowed: at most 5 steps"):
+        loads(text)
+    monkeypatch.setattr(trace, "MOST_BYTES", 100)
+    with pytest.raises(BadInput, match="allowed: at most 100 bytes"):
+        loads(text)

@@ -1,0 +1,322 @@
+"""Requests on the screen: epochs on arrows, who is asked to catch up, plans, leftovers, gossip."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.fuzz import Walker
+from kit.engine.registry import build
+from kit.engine.scenario import file_named, files, open_file
+from kit.engine.timeline import Timeline
+from kit.lessons import both_worlds
+from kit.protocols.storage.actions import Start
+from kit.protocols.storage.facts import moment as facts
+from kit.protocols.storage.facts.steps import Completed, Copied, Delivered, happened
+from kit.protocols.storage.panels.event_lines import line
+from kit.protocols.storage.panels.layout import layout
+from kit.protocols.storage.panels.replicas import draw_replicas, replicas_text
+from kit.protocols.storage.panels.spacetime import draw_spacetime, spacetime_text
+from kit.protocols.storage.panels.status import draw_status, status_text
+from kit.ring import natural
+from kit.spark import sweep
+from kit.views.fragment import Frag
+from kit.views.panel import Scene, scene_at
+from kit.widgets import Player
+from tests.protocols.dataplane.test_search import missed_between
+from tests.views.frames import classed, part
+
+FILES = [path for name, path in files().items() if name.startswith("dataplane/")]
+
+
+def scenes(path: Path) -> list[Scene]:
+    """The scenes of a scenario file."""
+    timeline = open_file(path)
+    timeline.goto(timeline.tip)
+    return [scene_at(timeline, moment) for moment in timeline.path(timeline.tip)]
+
+
+def words(drawn: Frag | None) -> list[str]:
+    """The words in a part of a drawing."""
+    assert drawn is not None
+    return [one.text() for one in drawn.walk() if one.tag == "text"]
+
+
+@pytest.mark.spec("A-005")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_requests_compute_no_placement(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While requests are served no replicas are worked out, and the counter beside the epoch does
+    not move; it moves by one with each committed epoch.
+    """
+    timeline = open_file(path)
+    asked: list[int] = []
+    monkeypatch.setattr(natural, "clockwise", lambda *_: asked.append(1))
+    timeline.goto(timeline.tip)
+    again = Timeline.along(timeline.model, [s.action for s in _steps(timeline)])
+    assert asked == []
+    for moment in again.path(again.tip):
+        scene = scene_at(again, moment)
+        epochs = facts.epoch(scene.model, scene.state) - facts.first_epoch(scene.model)
+        count = f"placement computations: {1 + epochs}"
+        badge = part(draw_status(scene), "badge:computed")
+        assert badge is not None
+        assert badge.text() == count
+        assert count in status_text(scene).split(", ")
+
+
+def _steps(timeline: Timeline) -> list[Any]:
+    return [timeline.moments[moment] for moment in timeline.path(timeline.tip)[1:]]
+
+
+@pytest.mark.spec("A-015", "B-027", "B-032")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_arrow_has_the_epoch_of_its_sender(path: Path) -> None:
+    """In every picture of every scenario each arrow between two nodes, message, answer or copy, has
+    a label: the epoch of the node that sends it. By gossip, or with that safeguard off, messages
+    carry none, and the label says so with a dash.
+    """
+    for scene in scenes(path):
+        found, drawn = layout(scene), draw_spacetime(scene)
+        label = "@" if scene.model.request_options.switches.epochs else "–"
+        for one in found.messages:
+            key = f"msg:{one.number}:{one.replica}:{one.sent.step}"
+            group = part(drawn, key)
+            if group is None:
+                continue
+            if one.met is None:
+                assert [word[0] for word in words(group)] == [label]
+                continue
+            event: Any = one.met.event
+            texts = words(part(drawn, f"at:{one.met.step}"))
+            epochs = (event.epoch, event.answers)
+            assert (epochs == (None, None)) is (label == "–")
+            assert texts[0] == ("–" if event.epoch is None else f"@{event.epoch}")
+            answer = "–" if event.answers is None else f"@{event.answers}"
+            assert event.late or answer in texts[1:]
+        for copy in found.ways:
+            read: Any = copy.read.event
+            group = part(drawn, f"way:{read.source}:{read.target}:{copy.read.step}")
+            if group is not None:
+                known = {row.name: row.epoch for row in facts.replicas(scene.model, scene.state)}
+                assert (read.epoch is None) is (label == "–")
+                assert read.epoch is None or read.epoch <= known[read.source]
+                assert words(group)[0].split()[-1].startswith(label)
+
+
+@pytest.mark.spec("A-016", "B-033", "B-038")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_coordinator_catches_up_with_the_replica_that_told_it(path: Path) -> None:
+    """Whenever an answer tells of a newer epoch, the coordinator gets to just that epoch, from just
+    that replica: an arrow leads back to its lifeline, and the line names it.
+    """
+    last = scenes(path)[-1]
+    timeline = open_file(path)
+    for step in timeline.path(timeline.tip)[1:]:
+        moment = timeline.moments[step]
+        before = timeline.moments[moment.parent].state
+        for event in happened(timeline.model, before, moment.action, moment.state):
+            if isinstance(event, Delivered) and event.learned is not None:
+                assert event.learned == event.answers
+                assert (
+                    f"{event.coordinator} catches up to {event.learned} from {event.replica}"
+                    in (line(event))
+                )
+    found, drawn = layout(last), draw_spacetime(last)
+    assert set(found.nodes) == {*last.model.coordinators, *last.model.history.replicas}
+    for one in found.messages:
+        key = f"msg:{one.number}:{one.replica}:{one.sent.step}:catch-up"
+        arrow = part(drawn, key)
+        met: Any = one.met.event if one.met else None
+        if met is None or met.learned is None or not found.there(one.met):
+            assert arrow is None
+            continue
+        assert arrow is not None
+        end = (arrow.get("d") or "").split("L")[1].split("M")[0].split()
+        assert float(end[1]) == found.y(one.replica)
+
+
+def test_catching_up_is_seen_in_some_scenario() -> None:
+    """The test above does not pass for lack of such answers."""
+    text = spacetime_text(scenes(file_named("dataplane/plan-revalidated"))[-1])
+    assert "K1 catches up to 101 from B" in text
+
+
+@pytest.mark.spec("A-027")
+def test_the_worked_bootstrap_leaves_data_on_c() -> None:
+    """After the bootstrap of the worked example C is no replica of (100, 150], still holds what was
+    written there, and nothing but a cleanup by hand takes it away; its card says so.
+    """
+    path = file_named("dataplane/not-owned-worked-example")
+    last = scenes(path)[-1]
+    model: Any = last.model
+    assert facts.label(model) == "(100, 150]"
+    rows = {row.name: row for row in facts.replicas(model, last.state)}
+    assert (rows["C"].role, rows["C"].cell, rows["C"].not_owned) == ("no replica", "write 1", True)
+    assert not any(rows[name].not_owned for name in "BX")
+    card = part(draw_replicas(last), "card:C")
+    assert card is not None
+    marked = classed(card, "leftover")
+    assert [one.text() for one in marked] == [
+        "data not owned: no replica any more, nothing cleans it up by itself"
+    ]
+    assert "C: epoch 4; holds write 1; no replica; data not owned" in replicas_text(last)
+    todo = [last.state]
+    for _ in range(6):  # whatever happens next, it stays
+        todo = [after for state in todo for _, after in model.successors(state)]
+        code = model.code["C"]
+        assert all(state.cells[code] == last.state.cells[code] for state in todo)
+
+
+@pytest.mark.spec("B-026")
+@pytest.mark.parametrize(("written", "read"), [(103, 101), (100, 102)])
+@pytest.mark.parametrize("delay", [1, 4])
+def test_both_anomalies_happen_by_gossip(written: int, read: int, delay: int) -> None:
+    """However long the wait: a read by 101 misses a write by 103, one by 102 a write by 100."""
+    model = build("dataplane", {"rf": 1, "mode": "gossip", "ring_delay": delay})
+    found = check(model, (), monitors=(missed_between(model, written, read),))
+    assert found.violation is not None
+    verbs = [model.verb(action) for action in found.violation.actions]
+    assert f"write 1 at epoch {written}" in verbs
+    assert f"read 2 at epoch {read}" in verbs
+    assert verbs.count("tick") >= delay
+
+
+@pytest.mark.spec("B-026")
+@pytest.mark.parametrize(
+    ("name", "write", "read"),
+    [
+        ("gossip-invisible-write", (103, {"C", "X"}), (101, {"A", "B"})),
+        ("gossip-lost-write", (100, {"A", "B"}), (102, {"C", "X"})),
+    ],
+)
+def test_the_named_anomalies_are_told_by_gossip(name: str, write: Any, read: Any) -> None:
+    """With three replicas, in their own files: the epochs and quorums of the text, and both say
+    that they succeed; the mode and the delay are controls of the Player.
+    """
+    timeline = open_file(file_named(f"dataplane/{name}"))
+    timeline.goto(timeline.tip)
+    assert [verdict.name for verdict in timeline.verdicts() if not verdict.ok] == ["visible"]
+    starts = [one.action for one in _steps(timeline) if isinstance(one.action, Start)]
+    assert [start.epoch for start in starts] == [write[0], read[0]]
+    ended = [e for one in scenes(file_named(f"dataplane/{name}"))[1:] for e in _events(one)]
+    ends = [event for event in ended if isinstance(event, Completed)]
+    assert [event.ok for event in ends] == [True, True]
+    assert [set(event.plan[0].counted) for event in ends] == [write[1], read[1]]
+    controls = Player(timeline).controls
+    assert controls is not None
+    assert set(controls.fields["mode"].options) == {"log", "gossip"}
+    assert controls.fields["mode"].value == "gossip"
+    assert (controls.fields["ring_delay"].min, controls.fields["ring_delay"].value) == (0, 1)
+
+
+def _events(scene: Scene) -> tuple[Any, ...]:
+    return happened(scene.model, scene.before, scene.action, scene.state)
+
+
+@pytest.mark.spec("B-036")
+def test_the_same_request_side_by_side() -> None:
+    """One story in both worlds: with the log the request fails, by gossip it says that it is done
+    with two answers of the three that its coordinator knows to be needed; that side is wrong.
+    """
+    worlds = both_worlds("gossip-below-its-level")
+    rows = {command: (log, gossip) for command, log, gossip in worlds.rows}
+    both = [command for command in rows if command.startswith("write 1")]
+    assert all(rows[command][0] == rows[command][1] for command in both)
+    log, gossip = rows["answer write 1"]
+    assert log.endswith("QUORUM is 3 of A, B, C, X. The request fails.")
+    assert gossip == "K1, at epoch 101, has A, B and tells its client: write 1 is done."
+    log, gossip = rows["verdicts"]
+    assert log == "all 5 lamps are lit"
+    assert "by which A, B is not QUORUM" in gossip
+    assert rows["tick"][0] == ""
+    lines = str(worlds).splitlines()
+    assert lines[0].split() == ["with", "a", "log", "|", "by", "gossip"]
+    assert any("request fails." in text.split("|")[0] for text in lines)
+    assert any("write 1 is done." in text.split("|")[-1] for text in lines)
+
+
+@pytest.mark.spec("B-039")
+@pytest.mark.parametrize("lag", range(5))
+def test_no_lag_of_a_coordinator_breaks_a_promise(lag: int) -> None:
+    """Coordinators up to 0, 1, … 4 epochs behind, all that there are: every state is searched and
+    nothing breaks. How far they may lag is a control of the Player.
+    """
+    model: Any = build("dataplane", {"rf": 2, "behind": lag})
+    found = check(model)
+    assert found.violation is None
+    assert found.complete
+    behind = {
+        facts.epoch(model, state) - action.epoch
+        for state in _planned(model)
+        for action in model.actions(state)
+        if isinstance(action, Start)
+    }
+    assert behind == set(range(lag + 1))
+    controls = Player(Timeline(model)).controls
+    assert controls is not None
+    assert (controls.fields["behind"].min, controls.fields["behind"].value) == (-1, lag)
+
+
+def _planned(model: Any) -> list[Any]:
+    """The states after each committed epoch, nobody having asked anything."""
+    timeline: Any = Timeline(model)
+    states = [timeline.state]
+    while facts.epoch(model, timeline.state) < facts.first_epoch(model) + 4:
+        ready = [a for a in model.actions(timeline.state) if model.kind(a) != "request"]
+        commits = [a for a in ready if model.kind(a) == "commit"]
+        timeline.do((commits or ready)[0])
+        if commits:
+            states.append(timeline.state)
+    return states
+
+
+@pytest.mark.spec("B-039")
+def test_the_lag_is_what_hurts_without_the_barrier() -> None:
+    """The same control with the barrier off: the anomaly of two epochs needs a lag of two."""
+    for lag in (1, 2):
+        model = build("dataplane", {"rf": 1, "behind": lag}, ("progress-barrier",))
+        found = check(model, (), monitors=(missed_between(model, 103, 101),))
+        assert (found.violation is not None) is (lag == 2)
+
+
+@pytest.mark.spec("B-082")
+@pytest.mark.parametrize("seed", range(40))
+def test_each_answer_of_a_random_run_has_its_plan(seed: int) -> None:
+    """Random reads, writes and topology events: each answer of success comes with its replica plan,
+    and counted from the messages alone, so many of the plan's replicas did what was asked.
+    """
+    asks = ("K1 write QUORUM", "K2 read QUORUM", "K1 write ALL", "K2 read ONE")
+    given = {"requests": asks, "cancels": 1, "crashes": 1, "together": True}
+    model: Any = build("dataplane", given)
+    actions = Walker(model, steps=80).walk(seed).actions
+    timeline = Timeline.along(model, actions)
+    did: dict[int, set[str]] = {}
+    for moment in timeline.path(timeline.tip)[1:]:
+        for event in _events(scene_at(timeline, moment)):
+            if isinstance(event, Delivered) and not event.error:
+                did.setdefault(event.request, set()).add(event.replica)
+            elif isinstance(event, Completed) and event.ok:
+                assert event.plan
+                for quota in event.plan:
+                    assert set(quota.counted) <= set(quota.replicas) & did[event.request]
+                    assert len(quota.counted) >= quota.needed
+                assert "(plan: " in line(event)
+
+
+@pytest.mark.spec("B-082")
+def test_seeds_have_a_table_of_verdicts() -> None:
+    """A row a seed with its verdict: all clean with every safeguard, some not without one."""
+    seeds = range(5, 105)
+    for off, clean in (((), True), (("write-before-read",), False)):
+        rows = sweep(None, "dataplane", seeds, parameters={"rf": 1}, off=off).to_pylist()
+        assert [row["seed"] for row in rows] == list(seeds)
+        assert all(row["verdict"] == "clean" for row in rows) is clean
+
+
+def test_copies_are_told_with_their_epoch() -> None:
+    """A copy's line has the epoch that its source had applied when it was read."""
+    event = Copied("A", "X", "write 1", False, 101)
+    assert line(event) == "copy for X is read at A @101: write 1"

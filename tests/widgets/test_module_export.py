@@ -1,0 +1,70 @@
+"""The exported page: the browser module without a kernel, and the page without scripts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from tests.widgets.browsing import serious, walked
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("name", ["page"])
+def test_the_exported_page_needs_nothing(
+    context: BrowserContext, tmp_path: Path, name: str
+) -> None:
+    """With the network cut, it steps, scrubs, compares and asks; it requests only itself."""
+    player = walked("tcm/bootstrap", 12)
+    player.goto(3)
+    for verb in ("apply X", "apply C", "commit X"):
+        player.act(verb)
+    path = player.export(tmp_path / f"{name}.html").path
+    page = context.new_page()
+    requests: list[str] = []
+    errors: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on(
+        "console", lambda message: errors.append(message.text) if message.type == "error" else None
+    )
+    page.goto(f"{path.as_uri()}#step-3")
+    where = page.locator(".kp-where")
+    expect(where).to_have_text("3 / 6")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**#step-13")
+    expect(where).to_have_text("4 / 6")
+    page.select_option("[data-do=branch]", "12")
+    expect(where).to_have_text("4 / 12")
+    page.select_option("[data-do=compare]", "15")
+    assert page.locator(".kp-side .kp-frame").is_visible()
+    page.select_option("[data-do=compare]", "-1")
+    act = page.locator("button[data-refused*=notebook]").first
+    assert act.get_attribute("aria-disabled") == "true"
+    act.dispatch_event("click")
+    assert "notebook to act" in (page.text_content(".kp-note") or "")
+    page.click("[data-do=predict]")
+    page.click("[data-do=milestone]")
+    page.wait_for_selector(".kp-ask:not([hidden])")
+    page.click("[data-do=reveal]")
+    page.evaluate("location.hash = '#step-2'")
+    expect(where).to_have_text(re.compile("^2 / "))
+    assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
+    assert len([url for url in requests if url.startswith("file:")]) == 1
+    assert errors == []
+    assert serious(page) == []
+
+
+def test_the_exported_page_reads_without_scripts(context: BrowserContext, tmp_path: Path) -> None:
+    """Where scripts are off the first frame stands there with its tables."""
+    path = walked("tcm/bootstrap", 3).export(tmp_path / "page.html").path
+    assert context.browser is not None
+    bare = context.browser.new_context(java_script_enabled=False)
+    page = bare.new_page()
+    page.goto(path.as_uri())
+    assert page.locator("table caption", has_text="Read placements").first.is_visible()
+    assert re.search(r"\(100, 200\]", page.text_content(".kp-stage") or "")
+    bare.close()
