@@ -19,12 +19,14 @@ from typing import Any
 from kit import spark as ks
 from kit.errors import KitError
 from kit.protocols.tcm.spark.histories import History
-from kit.protocols.tcm.spark.jobs import JOBS
+from kit.protocols.tcm.spark.jobs import JOBS, numbered
 from kit.protocols.tcm.spark.pipelines import Pipeline
-from kit.spark import driver
-from tests.waiting import PATIENCE, Gate
+from kit.spark import driver, sessions
+from tests.waiting import PATIENCE, Gate, until
 
 LIMIT = 400_000  # bytes: more than a small table or what the workers are sent, less than replicas
+
+SMALL = {"spark.driver.memory": "1g", "spark.ui.enabled": "false"}
 
 
 def a_join(nodes: int, tokens: int) -> History:
@@ -52,7 +54,12 @@ def written(job: Pipeline, folder: Path) -> dict[str, Any]:
 
 def started() -> Any:
     """A session, however long a busy machine takes for it."""
-    return ks.session("local[2]", config={"spark.driver.memory": "1g"}, patience=PATIENCE)
+    return ks.session("local[2]", config=SMALL, patience=PATIENCE)
+
+
+def idle(spark: Any) -> None:
+    """Wait until no job or task runs: a task may outlive the write that it was for."""
+    until(lambda: not sessions._busy(spark), "no task runs")
 
 
 def interrupted(spark: Any, job: Any, folder: Path) -> dict[str, Any]:
@@ -60,25 +67,36 @@ def interrupted(spark: Any, job: Any, folder: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as gates:
         running, over = (Gate(Path(gates) / name) for name in ("running", "over"))
 
-        def held_up(batches: Any) -> Any:
-            running.open()
-            over.wait()
-            yield from batches
+        def frame(name: str) -> Any:
+            work = numbered(name, job._held)
+
+            # In the stage of the work, not in one behind it: of two stages the first gives its
+            # worker back to the pool before the task is over. Spark ends the workers of a task that
+            # outlives its interrupt, those in the pool too; the next job may be given a closed one.
+            def held_up(batches: Any) -> Any:
+                running.open()
+                over.wait()
+                yield from work(batches)
+
+            return spark.range(0, 32, 1, 32).mapInArrow(held_up, JOBS[name].schema.ddl)
 
         def press() -> None:
             running.wait()
             os.kill(os.getpid(), signal.SIGINT)
 
-        made = job.table
-        job.table = lambda name: made(name).mapInArrow(held_up, JOBS[name].schema.ddl)
+        job.table = frame
         threading.Thread(target=press, daemon=True).start()
         found = written(job, folder)
+        found["running"] = len(spark.sparkContext.statusTracker().getActiveJobsIds())
+        idle(spark)
         over.open()
-    return {**found, "running": len(spark.sparkContext.statusTracker().getActiveJobsIds())}
+    return found
 
 
 def main() -> int:
     """Print a line of JSON."""
+    # A shell starts what runs in its background deaf to Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     found: dict[str, Any] = {}
     large, small = a_join(400, 32), a_join(6, 4)
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
@@ -91,6 +109,7 @@ def main() -> int:
         ks.pipeline(spark, a_join(2000, 64))
     except KitError as error:
         found["temporary"] = str(error)
+    idle(spark)
     with tempfile.TemporaryDirectory() as folder:
         job = ks.pipeline(spark, large, parts=32)
         found["interrupted"] = interrupted(spark, job, Path(folder))
