@@ -68,7 +68,7 @@ class Bare(anywidget.AnyWidget):
 
 CELL = """
 from kit.engine.registry import build
-from kit.protocols.tcm import facts
+from kit.protocols.tcm.facts import moment as facts
 from kit.engine.timeline import Timeline
 from kit.widgets import Player
 {bare}
