@@ -69,6 +69,7 @@ def model_of(trace: Trace) -> Model[Any, Any]:
     return build(trace.model, trace.parameters, trace.off)
 
 
+@checked
 def action_from(model: Model[Any, Any], plain: Any, field: str) -> Any:
     """An action of ``model`` from plain data, strictly; former words are understood.
 
