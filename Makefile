@@ -50,7 +50,7 @@ cluster-stop: setup ## stop it
 notebooks: setup ## run the notebooks again and store outputs without live widgets
 	@$(PY) tools/notebooks.py
 
-lock: setup ## write requirements.lock anew (LOCK=--upgrade for newer versions)
+lock: setup ## write requirements.lock again (LOCK=--upgrade for newer versions)
 	@sh tools/lock.sh $(LOCK)
 
 clean: ## remove .venv/ and every cache

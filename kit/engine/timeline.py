@@ -332,8 +332,8 @@ class Timeline:
             written = f" (the trace is of kit {shorten(trace.kit)}, this is {__version__})"
             raise BadInput(error.field, error.value, error.allowed + written) from None
         timeline._folds = max((m.fold for m in timeline.moments), default=0)
-        _within("tip", trace.tip, len(trace.steps))
-        _within("at", trace.at, len(trace.steps))
+        whole_number("tip", trace.tip, most=len(trace.steps))
+        whole_number("at", trace.at, most=len(trace.steps))
         timeline.at = timeline.tip = trace.tip
         if not timeline._on_branch(trace.at):
             raise BadInput("at", trace.at, f"a moment on the way to the tip, {trace.tip}")
@@ -343,8 +343,8 @@ class Timeline:
     def _replay(self, recorded: RecordedStep, number: int, steps: int) -> None:
         """Do the recorded step ``number`` (from 0) again, and compare where it leads."""
         field = f"steps[{number}]"
-        _within(f"{field}.parent", recorded.parent, number)
-        _within(f"{field}.fold", recorded.fold, steps)
+        whole_number(f"{field}.parent", recorded.parent, most=number)
+        whole_number(f"{field}.fold", recorded.fold, most=steps)
         self.at = recorded.parent
         action = action_from(self.model, recorded.action, f"{field}.action")
         try:
@@ -358,7 +358,7 @@ class Timeline:
             raise BadInput(f"{field}.fingerprint", recorded.fingerprint, f"{replayed} by replay")
 
     def _known(self, moment: int) -> None:
-        _within("moment", moment, len(self.moments) - 1)
+        whole_number("moment", moment, most=len(self.moments) - 1)
 
     def _branch(self) -> list[int]:
         """The moments from the start to the tip. It is kept, so that it costs what changed."""
@@ -386,10 +386,6 @@ class Timeline:
         while self.children[moment]:
             moment = self.children[moment][-1]
         self.tip = moment
-
-
-def _within(field: str, value: Any, most: int) -> None:
-    whole_number(field, value, 0, most)
 
 
 def _plain(action: Any) -> Any:

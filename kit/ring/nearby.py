@@ -4,7 +4,7 @@ A walk ends where its quota is full, and the end never moves back as the start m
 rows whose walk reaches a changed token are a run of rows just before it. Windows around the changed
 tokens are looked at together, wider ones only where a walk did not end inside. When the rule itself
 changes for a datacenter (a rack comes or goes, or there are fewer nodes than replicas), or the
-windows would be most of the ring, all rows are computed anew.
+windows would be most of the ring, all rows are computed again.
 """
 
 from __future__ import annotations

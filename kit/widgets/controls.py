@@ -25,7 +25,7 @@ GENERATED = ("generated", "replicas")
 
 
 class Controls:
-    """The widgets above the stage. A change builds the model anew; a wrong one says why, in place.
+    """The widgets above the stage. A change builds the model again; a wrong one says why, in place.
 
     ``parameters`` are those of the model that is shown, as plain data.
     """
@@ -38,7 +38,7 @@ class Controls:
         self._quiet = False
         self.message = ipywidgets.HTML()
         self.file = ipywidgets.Text(value="trace.json", description="File")
-        self.reset = _button("Reset", "begin anew with this model", self._reset)
+        self.reset = _button("Reset", "begin again with this model", self._reset)
         self.fields: dict[str, Any] = {}
         self.switches: dict[str, ipywidgets.Checkbox] = {}
         self.board = SearchBoard(player)

@@ -144,7 +144,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return self._change(lambda: self.timeline.goto(moment))
 
     def reset(self) -> Moment:
-        """Begin anew with the same model and script."""
+        """Begin again with the same model and script."""
         self.show(Timeline(self.model, self.timeline.script))
         return self.timeline.now
 
