@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kit.engine.model import Model
-from kit.protocols.storage.actions import Commit, Finish, Learn, Serve, Start
+from kit.protocols.storage.actions import Commit, Finish, Learn, Serve, Start, WriteBack
 from kit.views.frame import Macro
 
 MOST = 1_000
@@ -14,17 +14,17 @@ MOST = 1_000
 
 def catch_up(model: Model[Any, Any], state: Any) -> Iterator[Any]:
     """Yield every ``apply`` that is possible, until nobody lags who can be reached."""
-    yield from _all(model, state, Learn)
+    yield from _all(model, state, (Learn,))
 
 
 def deliver(model: Model[Any, Any], state: Any) -> Iterator[Any]:
     """Yield every message that can reach its replica."""
-    yield from _all(model, state, Serve)
+    yield from _all(model, state, (Serve, WriteBack))
 
 
-def _all(model: Model[Any, Any], state: Any, kind: type[Any]) -> Iterator[Any]:
+def _all(model: Model[Any, Any], state: Any, kinds: tuple[type[Any], ...]) -> Iterator[Any]:
     for _ in range(MOST):
-        action = next((one for one in model.actions(state) if isinstance(one, kind)), None)
+        action = next((one for one in model.actions(state) if isinstance(one, kinds)), None)
         if action is None:
             return
         yield action
