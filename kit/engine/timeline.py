@@ -271,7 +271,7 @@ class Timeline:
         tips.sort(key=lambda moment: self._places[moment].begun)
         return [*tips, self.tip] if self.children[self.tip] else tips
 
-    def first_difference(self, one: int, other: int) -> int | None:
+    def first_difference(self, moment: int, other: int) -> int | None:
         """The number of the first step, counted from 1, at which two branches differ.
 
         Where one ends, the other one's next step differs. None when they are the same.
@@ -279,7 +279,7 @@ class Timeline:
         Raises:
             BadInput: when there is no such moment.
         """
-        pairs = zip_longest(self.path(one), self.path(other))
+        pairs = zip_longest(self.path(moment), self.path(other))
         return next((step for step, (a, b) in enumerate(pairs) if a != b), None)
 
     def verdicts(self) -> tuple[Verdict, ...]:

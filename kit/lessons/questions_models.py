@@ -23,8 +23,8 @@ def fails(timeline: Timeline) -> Asked:
     model = timeline.model
     violation = _searched(timeline).violation
     judged = [p for p in model.properties if p.kind in ("always", "step", "goal")]
-    titles = [one.title for one in judged] + [monitor.title for monitor in model.monitors]
-    names = [one.name for one in judged] + [monitor.name for monitor in model.monitors]
+    titles = [prop.title for prop in judged] + [monitor.title for monitor in model.monitors]
+    names = [prop.name for prop in judged] + [monitor.name for monitor in model.monitors]
     text = f"{model.title}: every run is searched. Which of these breaks first?"
     if violation is None:
         return Asked(

@@ -24,7 +24,7 @@ def deliver(model: Model[Any, Any], state: Any) -> Iterator[Any]:
 
 def _all(model: Model[Any, Any], state: Any, kind: type[Any]) -> Iterator[Any]:
     for _ in range(MOST):
-        action = next((one for one in model.actions(state) if isinstance(one, kind)), None)
+        action = next((action for action in model.actions(state) if isinstance(action, kind)), None)
         if action is None:
             return
         yield action
