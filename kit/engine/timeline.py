@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
-from kit.engine.breaches import Breach, PassedStep, first_breaches
+from kit.engine.breaches import PassedStep
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Verdict, fingerprint, verdicts
 from kit.engine.purity import blaming, check_seen, is_own
@@ -293,10 +293,6 @@ class Timeline:
             PassedStep(before.state, after.action, after.state, self._memories[after.id])
             for before, after in pairwise(way)
         )
-
-    def breaches(self, moment: int | None = None) -> tuple[Breach, ...]:
-        """The first step to break each promise on such a way, in the order of steps."""
-        return first_breaches(self.model, self.passed(moment))
 
     def save(self) -> Trace:
         """The whole tree as data."""

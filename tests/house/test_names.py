@@ -32,17 +32,17 @@ def test_results_are_named_for_what_they_are() -> None:
     Values are results, the variables of loops and the parameters of functions.
     """
     offenders = [
-        f"{_where(path)}:{node.lineno}: {name}"
+        f"{_where(path)}:{line}: {name}"
         for path in KIT
         for node in ast.walk(tree(path))
-        for name in _given(node)
+        for line, name in _given(node)
         if name in NAMELESS
     ]
     assert not offenders
 
 
-def _given(node: ast.AST) -> tuple[str, ...]:
-    """The name that a node gives to a value."""
+def _given(node: ast.AST) -> tuple[tuple[int, str], ...]:
+    """Line and name where a node gives a name to a value."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        return (node.id,)
-    return (node.arg,) if isinstance(node, ast.arg) else ()
+        return ((node.lineno, node.id),)
+    return ((node.lineno, node.arg),) if isinstance(node, ast.arg) else ()

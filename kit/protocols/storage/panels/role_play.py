@@ -13,6 +13,7 @@ from kit.protocols.storage.panels.replicas import SIGNS
 from kit.views.fragment import Frag, h
 from kit.views.frame import mark, refusal_text
 from kit.views.panel import Panel, Scene
+from kit.views.parts import act_button
 
 
 def _button(scene: Scene, choice: Choice, what: str) -> Frag:
@@ -20,17 +21,7 @@ def _button(scene: Scene, choice: Choice, what: str) -> Frag:
     name = mark(scene.model, choice.action)
     why = refusal_text(choice.refusal) if choice.refusal else scene.closed
     said = f"{what}, {choice.word}, epoch {choice.epoch}"
-    return h(
-        "button",
-        choice.word,
-        k=f"you:{name}",
-        type="button",
-        class_="act",
-        data_act=f"do:{name}",
-        data_refused=why,
-        aria_disabled="true" if why else None,
-        aria_label=f"{said}, not now: {why}" if why else said,
-    )
+    return act_button(choice.word, f"you:{name}", f"do:{name}", why, said)
 
 
 def _board(scene: Scene, caption: str, rows: Sequence[tuple[str, str, Sequence[Choice]]]) -> Frag:

@@ -10,6 +10,7 @@ from kit.protocols.tcm.rules.metadata import Advance
 from kit.views.fragment import Frag, h
 from kit.views.frame import mark, refusal_text
 from kit.views.panel import Scene
+from kit.views.parts import act_button
 
 MOST_BARRIERS = 8
 MOST_ROWS = 64
@@ -50,17 +51,7 @@ def _button(scene: Scene, operation: OperationRow, i: int, key: str) -> Frag:
     action = scene.model.wrap["tcm"](Advance(operation.node))
     why = _held_back(scene, operation, i, action)
     words = f"{i + 1} {operation.steps[i].text}"
-    return h(
-        "button",
-        words,
-        k=f"{key}:button",
-        type="button",
-        class_="act",
-        data_act=f"do:{mark(scene.model, action)}",
-        data_refused=why,
-        aria_disabled="true" if why else None,
-        aria_label=f"{words}, not now: {why}" if why else None,
-    )
+    return act_button(words, f"{key}:button", f"do:{mark(scene.model, action)}", why)
 
 
 def _held_back(scene: Scene, operation: OperationRow, i: int, action: object) -> str | None:
