@@ -55,7 +55,7 @@ class Outcome:
 
 STAGES = (
     Stage("tests", (*PARALLEL, "--durations=15")),
-    Stage("browser", ("-m", "browser and not deep")),
+    Stage("browser", ("-m", "browser and not deep", *PARALLEL)),
     # What is stored is one run, compared with this one; the deep tests add another.
     Stage("notebooks", (*NOTEBOOKS, *PARALLEL)),
 )
