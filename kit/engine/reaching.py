@@ -2,8 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any
+
+Steps = Callable[[Any], Iterator[tuple[Any, Any]]]
+
+
+def look_further(
+    nodes: Iterable[Any],
+    successors: Steps,
+    key_of: Callable[[Any], Any],
+    known: Container[Any],
+    sources: dict[Any, list[Any]],
+    most: int,
+) -> tuple[list[Any], list[Any]]:
+    """Go on from nodes that were not looked at, to at most so many that were not ``known``.
+
+    ``sources`` learns of every step. Returns the keys of the nodes that are new, and those of the
+    nodes at which it stopped.
+    """
+    todo = deque((node, key_of(node)) for node in nodes)
+    new: dict[Any, None] = {}
+    while todo and len(new) < most:
+        node, own = todo.popleft()
+        for _, after in successors(node):
+            key = key_of(after)
+            sources.setdefault(key, []).append(own)
+            if key not in known and key not in new:
+                new[key] = None
+                todo.append((after, key))
+    return list(new), [key for _, key in todo]
 
 
 def first_lost(

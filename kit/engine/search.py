@@ -10,6 +10,7 @@ by replay.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -18,22 +19,23 @@ from kit.engine.model import Model, Monitor, Property
 from kit.engine.nodes import Nodes
 from kit.engine.progress import Progress
 from kit.engine.purity import blame_states, check_purity, is_own, witness_of
-from kit.engine.reaching import first_lost
+from kit.engine.reaching import first_lost, look_further
 from kit.engine.symmetry import SymmetryCheck
 from kit.errors import KitError
 
 Mode = Literal["breadth", "depth"]
 REPORT_EVERY = 4096
 NO_LIMIT = 1 << 62
+FURTHER = 1000  # nodes at least in which a lost goal is looked for beside a longer violation
 
 
 class Violation(Struct, frozen=True):
     """What does not hold, why, and a run that shows it.
 
     Breadth first the run is the shortest of all properties and monitors, of coming to rest where
-    no *goal* holds, and of losing a *goal*, as far as the states visited till then show that. Of
-    equally short ones it is the one met first: states in the order in which they were found, steps
-    in the order of the rules; of one step what *step* properties say, then *always*, then
+    no *goal* holds, and of losing a *goal*, as far as the states visited and as many again show.
+    Of equally short ones it is the one met first: states in the order in which they were found,
+    steps in that of the rules; of one step what *step* properties say, then *always*, then
     monitors, each in the model's order; after all these coming to rest, and a *goal* last.
     """
 
@@ -110,7 +112,7 @@ class Search:
         if any(key not in self.parents for key in self.parents):
             blame_states(self.model, [self.state_of(key) for key in self.parents])
         if violation is None and self.complete and self.goals:
-            return self._lost_goal(())
+            return self._lost_goal()
         return violation
 
     def check_symmetry(self) -> None:
@@ -146,7 +148,7 @@ class Search:
             level += 1
             self.depth += bool(reached) or violation is not None
             if violation is not None:
-                return self._shortest(violation, level - 1, keys)
+                return self._shortest(violation, level - 1, reached)
             self.frontier, self.keys = reached, keys
         return None
 
@@ -154,20 +156,24 @@ class Search:
         """What was found at a level, or what needs fewer steps and was not looked at yet.
 
         A step and its end are judged when the step is taken, rest only one level later, and goals
-        at the end of all: so the level's other nodes may rest, and what was visited may have lost
-        a goal, if no way leads from there to what was not visited.
+        at the end of all. So the level's other nodes may rest; and whether a goal is lost is
+        looked for among as many nodes again.
         """
         at = self.keys.index(self.stopped_at)
-        rests = len(found.actions) == level
-        known = {self.stopped_at} if rests else set()
-        if self.model.rests_at_goals and not rests:
+        at += len(found.actions) == level
+        if self.model.rests_at_goals and len(found.actions) > level:
             for node, key in zip(self.frontier[at:], self.keys[at:], strict=True):
                 if next(iter(self.successors(node)), None) is None:
-                    known = {key}
                     found = self._at_rest(node, key) or found
                     break
-        unknown = [*reached, *(key for key in self.keys[at:] if key not in known)]
-        lost = self._lost_goal(unknown)
+        if not self.goals:
+            return found
+        most = min(self.most, max(FURTHER, len(self.parents)))
+        further = look_further(
+            *([*self.frontier[at:], *reached], self.successors, self.key_of),
+            *(self.parents, self.sources, most),
+        )
+        lost = self._lost_goal(*further)
         return lost if lost is not None and len(lost.actions) < len(found.actions) else found
 
     def _level(
@@ -344,15 +350,18 @@ class Search:
         ]
         return Violation("deadlock", "; ".join(["nothing can happen any more", *reasons]), actions)
 
-    def _lost_goal(self, unknown: Sequence[Any]) -> Violation | None:
-        """The first node found from which a *goal* can no longer be reached.
+    def _lost_goal(
+        self, further: Sequence[Any] = (), unknown: Sequence[Any] = ()
+    ) -> Violation | None:
+        """The first node visited from which a *goal* can no longer be reached.
 
-        What is ``unknown`` was not looked at to its end: from there each may be within reach.
+        ``further`` was looked at, too; what is ``unknown`` was not, and may lead to any goal.
         """
         found: list[Violation] = []
         for prop in self.goals:
-            there = (key for key in self.parents if prop.check(self.state_of(key)))
-            lost = first_lost(self.parents, self.sources, (*there, *unknown))
+            seen = chain(self.parents, further)
+            ends = [key for key in seen if prop.check(self.state_of(key))]
+            lost = first_lost(self.parents, self.sources, (*ends, *unknown))
             if lost is not None:
                 actions, _ = self.run_to(lost)
                 found.append(Violation(prop.name, "from here it is out of reach", actions))
