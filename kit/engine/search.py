@@ -152,7 +152,7 @@ class Search:
             self.frontier, self.keys = reached, keys
         return None
 
-    def _shortest(self, found: Violation, level: int, reached: list[Any]) -> Violation:
+    def _shortest(self, violation: Violation, level: int, reached: list[Any]) -> Violation:
         """What was found at a level, or what needs fewer steps and was not looked at yet.
 
         A step and its end are judged when the step is taken, rest only one level later, and goals
@@ -160,21 +160,23 @@ class Search:
         looked for among as many nodes again.
         """
         at = self.keys.index(self.stopped_at)
-        at += len(found.actions) == level
-        if self.model.rests_at_goals and len(found.actions) > level:
+        at += len(violation.actions) == level
+        if self.model.rests_at_goals and len(violation.actions) > level:
             for node, key in zip(self.frontier[at:], self.keys[at:], strict=True):
                 if next(iter(self.successors(node)), None) is None:
-                    found = self._at_rest(node, key) or found
+                    violation = self._at_rest(node, key) or violation
                     break
         if not self.goals:
-            return found
+            return violation
         most = min(self.most, max(FURTHER, len(self.parents)))
         further = look_further(
             *([*self.frontier[at:], *reached], self.successors, self.key_of),
             *(self.parents, self.sources, most),
         )
         lost = self._lost_goal(*further)
-        return lost if lost is not None and len(lost.actions) < len(found.actions) else found
+        return (
+            lost if lost is not None and len(lost.actions) < len(violation.actions) else violation
+        )
 
     def _level(
         self, reached: list[Any], keys: list[Any], closed: bool, progress: Progress | None
@@ -357,15 +359,15 @@ class Search:
 
         ``further`` was looked at, too; what is ``unknown`` was not, and may lead to any goal.
         """
-        found: list[Violation] = []
+        violations: list[Violation] = []
         for prop in self.goals:
             seen = chain(self.parents, further)
             ends = [key for key in seen if prop.check(self.state_of(key))]
             lost = first_lost(self.parents, self.sources, (*ends, *unknown))
             if lost is not None:
                 actions, _ = self.run_to(lost)
-                found.append(Violation(prop.name, "from here it is out of reach", actions))
-        return min(found, key=lambda one: len(one.actions), default=None)
+                violations.append(Violation(prop.name, "from here it is out of reach", actions))
+        return min(violations, key=lambda violation: len(violation.actions), default=None)
 
     # -- runs -------------------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ class SymmetryCheck:
             (prop.name, prop.check) for prop in properties if prop.kind != "step"
         )
         self.steps = tuple(prop for prop in properties if prop.kind == "step")
-        self.verdicts: tuple[Judge, ...] = tuple((one.name, one.verdict) for one in nodes.monitors)
+        self.verdicts: tuple[Judge, ...] = tuple((m.name, m.verdict) for m in nodes.monitors)
         self.compared = 0
 
     def compare(self, nodes: Collection[Any]) -> None:
@@ -54,10 +54,10 @@ class SymmetryCheck:
         small = len(nodes) <= SMALL
         for number, node in enumerate(islice(nodes, 0, None, 1 if small else SHARE)):
             self._judged_alike(node)
-            after = [after for _, after in self.nodes.successors(node)]
-            other = [one for one in after if self._judged_alike(one) != one]
-            for one in other if small or not other else (other[number % len(other)],):
-                self._go_on_alike(one, self.canonical(one))
+            after = (end for _, end in self.nodes.successors(node))
+            other = [end for end in after if self._judged_alike(end) != end]
+            for end in other if small or not other else (other[number % len(other)],):
+                self._go_on_alike(end, self.canonical(end))
 
     def _go_on_alike(self, node: Any, key: Any) -> None:
         """The steps from a node and from what stands for it are the same, but for names."""
@@ -83,8 +83,8 @@ class SymmetryCheck:
     def _way(self, node: Any, action: Any, after: Any) -> Way:
         """A step but for names."""
         kind, before, now = type(action), self.state(node), self.state(after)
-        asked = (prop for prop in self.steps if not prop.on or kind in prop.on)
-        broken = tuple(p.name for p in asked if p.check(before, action, now) is not None)
+        judging = (prop for prop in self.steps if not prop.on or kind in prop.on)
+        broken = tuple(p.name for p in judging if p.check(before, action, now) is not None)
         return (kind, self.canonical(after)), broken
 
     def _judged_alike(self, node: Any) -> Any:
@@ -104,14 +104,14 @@ class SymmetryCheck:
             self._same(name, verdict(node[place_of]), verdict(key[place_of]), node, key)
         return key
 
-    def _same(self, name: str, one: Any, other: Any, node: Any, key: Any) -> None:
+    def _same(self, name: str, witness: Any, other: Any, node: Any, key: Any) -> None:
         """A witness on both sides or on none; a *sometimes* or *goal* reached on both or on none.
 
         What is said of a violation may name names, so that only whether there is one counts.
         """
-        if _speaks(one) == _speaks(other):
+        if _speaks(witness) == _speaks(other):
             return
-        said, of, silent = (one, node, key) if _speaks(one) else (other, key, node)
+        said, of, silent = (witness, node, key) if _speaks(witness) else (other, key, node)
         raise self._unfit(name, shorten(said), of, silent)
 
     def _unfit(self, name: str, said: str, of: Any, silent: Any) -> KitError:
