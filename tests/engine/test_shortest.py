@@ -104,8 +104,9 @@ class TwoKinds(Model[Cell, Any]):
         if case.bad >= 0:
             properties.append(always("bad", "", lambda s: "bad" if s.at == case.bad else None))
         if case.into >= 0:
-            enters: Any = lambda b, a, n: "in" if n.at == case.into else None  # noqa: E731
-            properties.append(step("into", "", enters, on=(Jump,)))
+            properties.append(
+                step("into", "", lambda b, a, n: "in" if n.at == case.into else None, on=(Jump,))
+            )
         if case.home >= 0:
             properties.append(goal("home", "", lambda s: s.at == case.home))
         self.properties = tuple(properties)
