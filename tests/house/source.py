@@ -41,13 +41,13 @@ def tree(path: Path) -> ast.Module:
 
 
 def module_name(path: Path) -> str:
-    """`kit/ring/tokens.py` is `kit.ring.tokens`; a package is named by its folder."""
+    """``kit/ring/tokens.py`` is ``kit.ring.tokens``; a package is named by its folder."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def imports(path: Path) -> set[str]:
-    """Every module that a file imports anywhere, with `from a import b` as `a` and `a.b`."""
+    """Every module that a file imports anywhere, with ``from a import b`` as ``a`` and ``a.b``."""
     found = set()
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):

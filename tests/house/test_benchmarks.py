@@ -1,4 +1,4 @@
-"""`make bench`: every module that it runs has rows to give, and an unknown one is told."""
+"""``make bench``: every module that it runs has rows to give, and an unknown one is told."""
 
 from __future__ import annotations
 

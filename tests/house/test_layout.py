@@ -71,7 +71,7 @@ def test_the_licence_and_the_version_are_told_once() -> None:
 
 
 def test_help_lists_every_target() -> None:
-    """`make help` lists all targets, each with what it does."""
+    """``make help`` lists all targets, each with what it does."""
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     [phony] = re.findall(r"^\.PHONY: (.+)$", text, re.MULTILINE)
     shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -80,7 +80,7 @@ def test_help_lists_every_target() -> None:
 
 
 def test_ci_calls_the_command_that_people_use() -> None:
-    """`.ci/run` can be run, forbids skips, and ends in `make test`."""
+    """``.ci/run`` can be run, forbids skips, and ends in ``make test``."""
     script = ROOT / ".ci" / "run"
     text = script.read_text(encoding="utf-8")
     assert os.access(script, os.X_OK)

@@ -111,7 +111,7 @@ def _imports_of_families(path: Path) -> Iterator[str]:
 def test_no_module_imports_a_family_that_it_may_not_know() -> None:
     """Outside kit/protocols nothing imports a family; a family imports those that it composes.
 
-    `composes` is the only way to know another family: import-linter cannot read it.
+    ``composes`` is the only way to know another family: import-linter cannot read it.
     """
     assert not offenders(KIT, _imports_of_families)
 
@@ -186,7 +186,7 @@ def test_no_test_steps_aside() -> None:
 
 
 def test_silenced_checkers_give_a_reason() -> None:
-    """A `type: ignore` or `noqa` names its code and, behind it, its reason."""
+    """A ``type: ignore`` or ``noqa`` names its code and, behind it, its reason."""
     mark = re.compile(r"#\s*(type:\s*ignore|noqa)(?P<rest>.*)")
     reason = re.compile(r"^(\[[\w, -]+\]|: ?[A-Z]+\d+(, ?[A-Z]+\d+)*)\s+(# )?\S+")
     bare = [
