@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -34,6 +34,11 @@ def python_files(*folders: str) -> list[Path]:
     ]
 
 
+def offenders(paths: Iterable[Path], find: Callable[[Path], Iterable[object]]) -> list[str]:
+    """A line for each thing that a rule finds in a file: all of them, in every file."""
+    return [f"{path.relative_to(ROOT)}: {offence}" for path in paths for offence in find(path)]
+
+
 @cache
 def tree(path: Path) -> ast.Module:
     """The syntax tree of a file."""
@@ -48,14 +53,14 @@ def module_name(path: Path) -> str:
 
 def imports(path: Path) -> set[str]:
     """Every module that a file imports anywhere, with ``from a import b`` as ``a`` and ``a.b``."""
-    found = set()
+    names = set()
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
-            found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
-    return found
+            names |= {base} | {f"{base}.{alias.name}" for alias in node.names}
+    return names
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

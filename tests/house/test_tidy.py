@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kit.engine.family import families
@@ -13,6 +13,7 @@ from tests.house.source import (
     functions,
     imports,
     module_name,
+    offenders,
     project_files,
     python_files,
     tree,
@@ -68,11 +69,6 @@ def is_pure(path: Path) -> bool:
     if first == "protocols":
         return len(rest) > 1 and rest[1] in PURE
     return first in ("ring", "errors.py") or (first == "engine" and path.stem in PURE_ENGINE)
-
-
-def offenders(paths: Iterable[Path], find: Callable[[Path], Iterable[object]]) -> list[str]:
-    """A line for each thing that a rule finds in a file."""
-    return [f"{path.relative_to(ROOT)}: {found}" for path in paths for found in find(path)]
 
 
 def test_modules_are_short() -> None:
@@ -159,6 +155,18 @@ def _unexplained(path: Path) -> Iterable[str]:
 def test_public_names_are_explained() -> None:
     """Every public function and class of the kit says what it means."""
     assert not offenders(KIT, _unexplained)
+
+
+def _other_markup(path: Path) -> Iterator[str]:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node) or ""
+            yield from re.findall(r"(?<!`)(?::[a-z]+:)?`(?!`)[^`]+`", re.sub("``.+?``", "", text))
+
+
+def test_docstrings_mark_code_one_way() -> None:
+    """Code in docstrings stands between double backquotes: no single ones, and no roles."""
+    assert not offenders(python_files("kit", "tools", "benchmarks", "tests"), _other_markup)
 
 
 def _silent_tests(path: Path) -> Iterable[str]:
