@@ -1,4 +1,4 @@
-"""The engine behind `kit.engine.check`: nodes that are visited once, and the way to each.
+"""The engine behind ``kit.engine.check``: nodes that are visited once, and the way to each.
 
 A *node* is a state; where monitors watch, a tuple of a state and what each of them remembers. Every
 node has a *key*, by which it counts as visited: the node itself, or, with symmetry, the one that

@@ -2,7 +2,7 @@
 
 A question is a function of a timeline (and of what it asks about). It looks ahead on a copy, so
 that what the learner sees stays where it is. Anyone may write another: what it returns is an
-:class:`Asked`. Families add questions of their own.
+``Asked``. Families add questions of their own.
 """
 
 from __future__ import annotations
