@@ -39,7 +39,7 @@ UNKNOWN_TO_GOSSIP = ("epoch-exchange", "membership-check", "plan-revalidation", 
 class Dataplane(Storage):
     """Clients, coordinators and the replicas of one data range, while a plan is carried out.
 
-    What is promised is that of :class:`~kit.protocols.storage.model.Storage`.
+    What is promised is that of ``kit.protocols.storage.model.Storage``.
     """
 
     name = "dataplane"

@@ -51,7 +51,7 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     In mode ``gossip`` no epochs are compared, no plan is validated again and no step waits for who
     knows the last one, only for ``ring_delay`` ticks. The kinds of ``repair`` are told by
-    :mod:`kit.protocols.storage.rules.read_repair`.
+    ``kit.protocols.storage.rules.read_repair``.
     """
 
     nodes: NodeCount = 3

@@ -4,7 +4,7 @@ Grain: a message reaches a replica and its answer the coordinator in one step; w
 on its way until it arrives, also after the client has its answer. A coordinator may know any epoch
 that is committed. A read that is repaired by ``mismatch`` or ``blocking`` writes back what it found
 in messages of their own, and is answered after them; by ``answered`` that is part of its answer.
-Source: CEP-21, "Read/Write Path Integration"; :mod:`kit.protocols.storage.rules.read_repair`.
+Source: CEP-21, "Read/Write Path Integration"; ``kit.protocols.storage.rules.read_repair``.
 """
 
 from __future__ import annotations

@@ -177,9 +177,9 @@ def _finished(model: Storage, before: StorageState, number: int, after: StorageS
             return f"{who} has {answered} and tells its client: {model.title_of(number)} is done."
         return f"{who} {_returned(model, before, number, after)}."
     if done.phase == REPAIRING != request.phase:
-        found = cell_text(model, before, request.newest_seen)
+        cell = cell_text(model, before, request.newest_seen)
         return (
-            f"{who} has {answered} and finds {found}. Before it answers, it writes that back to "
+            f"{who} has {answered} and finds {cell}. Before it answers, it writes that back to "
             f"{_names(model.history.names(done.in_flight))} and waits: "
             f"{_needs(model, after, number)} must hold it."
         )
@@ -205,12 +205,12 @@ def _returned(model: Storage, before: StorageState, number: int, after: StorageS
     """What a coordinator does when it answers a read: it may repair in that step, or before."""
     request = before.requests[number]
     answered = _names(model.history.names(request.acked))
-    found = cell_text(model, before, request.newest_seen)
-    result = f"returns {found}{' (deleted)' * is_tombstone(request.newest_seen)}"
+    cell = cell_text(model, before, request.newest_seen)
+    result = f"returns {cell}{' (deleted)' * is_tombstone(request.newest_seen)}"
     if request.phase == REPAIRING:
-        return f"knows that {answered} hold {found} and {result}"
+        return f"knows that {answered} hold {cell} and {result}"
     cells = zip(model.history.replicas, before.cells, after.cells, strict=True)
     repaired = tuple(name for name, had, has in cells if had != has)
     if repaired:
-        return f"has {answered}, writes {found} back to {_names(repaired)} and {result}"
+        return f"has {answered}, writes {cell} back to {_names(repaired)} and {result}"
     return f"has {answered} and {result}"
