@@ -28,7 +28,7 @@ LONGEST_LABEL = 16
 
 
 def spot(name: str, token: int | str) -> str:
-    """The key of a token of a node on the ring; with an empty token, what all of them begin with."""
+    """The key of a token of a node on the ring; with an empty token, what they all begin with."""
     return f"n:{name}:{token}"
 
 
