@@ -125,7 +125,7 @@ def _streamed(m: TcmCluster, before: Any, action: Stream, after: Any) -> tuple[F
 def _stream(
     m: TcmCluster, before: Any, after: Any, source: str, target: str, ranges: tuple[Range, ...]
 ) -> Flow:
-    labels = [one.label(space(m)) for one in ranges[:MOST_RANGES]]
+    labels = [part.label(space(m)) for part in ranges[:MOST_RANGES]]
     rest = len(ranges) - len(labels)
     named = ", ".join(labels) + (f" and {rest} more ranges" if rest else "")
     short = len(ranges) == 1 and len(labels[0]) <= LONGEST_LABEL
