@@ -10,7 +10,7 @@ import argparse
 import os
 import sys
 
-from kit.commands.parsing import Parser
+from kit.commands.parsing import Parser, add_ring
 from kit.edge.limits import shortage
 from kit.engine.family import families
 from kit.errors import BadInput, KitError, one_line
@@ -159,25 +159,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_outcome(fuzzing)
     ring = commands.add_parser("ring", help="the placements of a ring at rest")
-    ring.add_argument(
-        "file", metavar="RINGFILE", help="a ring file (JSON), or what nodetool ring prints"
-    )
-    ring.add_argument(
-        "--with",
-        dest="others",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="another file of the same cluster (repeatable)",
-    )
-    ring.add_argument(
-        "--keyspace",
-        action="append",
-        default=[],
-        metavar="KS={...}",
-        help="a keyspace and its replication, which nodetool leaves out (repeatable)",
-    )
-    ring.add_argument("--json", action="store_true", help="the same as JSON")
+    add_ring(ring)
     for family in families():
         for word, (told, _) in family.commands.items():
             commands.add_parser(word, help=told)
