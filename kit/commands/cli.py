@@ -1,4 +1,4 @@
-"""``python -m kit``: models, show, check, fuzz, play, ring, plan, lab.
+"""``python -m kit``: models, show, check, fuzz, play, ring, plan, survive, lab.
 
 Status 0: fine. 1: refused by the protocol, or a violation was found. 2: bad input (one line on
 stderr, nothing on stdout) or a bounded search.
@@ -27,6 +27,7 @@ examples
   python -m kit fuzz tcm --seeds 0:1000
   python -m kit ring ring.json --json
   python -m kit plan ring.json join n5 --tokens 350
+  python -m kit survive ring.json --down n3
 """
 
 

@@ -6,19 +6,23 @@ Source: CEP-21, "Consistency Guarantees": an answer needs a quorum of the range'
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.operators.importers.opening import Imported
 from kit.operators.workload import PLACEMENTS, check_work
-from kit.protocols.tcm.dry_run.history import as_it_stands, fragile
+from kit.protocols.tcm.dry_run.in_flight import operations_of
 from kit.protocols.tcm.dry_run.player import RingSource, opened
-from kit.protocols.tcm.facts.dry_run import Loss, losses
+from kit.protocols.tcm.facts.dry_run import Loss, losses_of
+from kit.protocols.tcm.rules.history import enact, initial
+from kit.protocols.tcm.rules.metadata import Advance, Begin, Snapshot
+from kit.protocols.tcm.rules.operations import Operation, validate
+from kit.protocols.tcm.rules.permit import permit
+from kit.protocols.tcm.rules.plan import plan
+from kit.protocols.tcm.rules.steps import ALL_ON
 from kit.ring.replication import Keyspace
 from kit.views.fragment import Frag, h
 from kit.views.parts import counted, heads, scroll
@@ -111,11 +115,39 @@ def survival(given: Imported, down: Iterable[str]) -> Survival:
         if name not in names:
             raise BadInput("down", name, one_of(str(name), list(names)))
     check_work(given, PLACEMENTS)
-    gone = tuple(name for name in names if name in {*given.down, *asked})
-    timeline = as_it_stands(replace(given, down=gone))
-    m: Any = timeline.model
-    lost = losses(m, timeline.state)
-    return Survival(gone, fragile(m, lost), lost, tuple(given.warnings))
+    gone = tuple(dict.fromkeys((*given.down, *asked)))
+    snapshot = as_it_stands(given)
+    lost = losses_of(snapshot, gone)
+    breaking = {name for loss in lost for name, _ in loss.nodes}
+    must_stay_up = tuple(name for name in snapshot.metadata.ring.names if name in breaking)
+    return Survival(gone, must_stay_up, lost, tuple(given.warnings))
+
+
+def as_it_stands(given: Imported) -> Snapshot:
+    """The ring with the operations in flight: begun, and with their pending replicas.
+
+    Raises:
+        BadInput: when those in flight exclude each other.
+    """
+    snapshot = initial(given.ring, given.keyspaces, given.epoch)
+    for operation in operations_of(given):
+        validate(snapshot.metadata.ring, given.keyspaces, operation)
+        planned = plan(snapshot.metadata, operation, ALL_ON)
+        refusal = permit(snapshot.metadata, operation, planned, ALL_ON)
+        if refusal is not None:
+            allowed = f"one that may begin ({refusal.reason})"
+            raise BadInput("operation in flight", operation.text, allowed)
+        snapshot = _just_before_the_switch(enact(snapshot, Begin(operation), ALL_ON), operation)
+    return snapshot
+
+
+def _just_before_the_switch(snapshot: Snapshot, operation: Operation) -> Snapshot:
+    """Where tools show an operation in flight, its pending replicas are written to already."""
+    while True:
+        sequence = snapshot.metadata.sequence(operation.node)
+        if sequence is None or sequence.next.switches:
+            return snapshot
+        snapshot = enact(snapshot, Advance(operation.node), ALL_ON)
 
 
 def as_json(report: Survival) -> str:

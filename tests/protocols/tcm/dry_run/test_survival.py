@@ -110,6 +110,7 @@ def test_operations_in_flight_count_with_both_groups() -> None:
     assert report.down == ("10.0.0.4",)
     assert {loss.side for loss in report.losses if not loss.ok} == {"writes"}
     assert report.must_stay_up == ("10.0.0.1", "10.0.0.2", "10.0.0.3")
+    assert report.broken == 0
 
 
 @pytest.mark.parametrize("down", ["N5", "nobody", ""])
