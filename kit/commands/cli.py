@@ -162,8 +162,8 @@ def _parser() -> argparse.ArgumentParser:
     ring = commands.add_parser("ring", help="the placements of a ring at rest")
     add_ring(ring)
     for family in families():
-        for word, (told, _) in family.commands.items():
-            commands.add_parser(word, help=told)
+        for word, (help_text, _) in family.commands.items():
+            commands.add_parser(word, help=help_text)
     commands.add_parser("lab", help="open JupyterLab on the start notebook")
     return parser
 

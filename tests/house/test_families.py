@@ -31,7 +31,7 @@ def missing(family: Family) -> Iterator[str]:
 
 
 def test_every_place_of_every_family_loads() -> None:
-    """Each `module:NAME` that a family declares is there."""
+    """Each ``module:NAME`` that a family declares is there."""
     assert not [line for family in families() for line in missing(family)]
 
 
@@ -63,7 +63,7 @@ def test_names_are_given_once() -> None:
 
 
 def test_what_a_family_joins_is_there_and_joins_no_other() -> None:
-    """`composes` names families that stand on their own."""
+    """``composes`` names families that stand on their own."""
     alone = {family.name for family in families() if not family.composes}
     assert not [family.name for family in families() if not set(family.composes) <= alone]
 
