@@ -93,7 +93,7 @@ def survive(
 ) -> Survival:
     """Say which nodes must stay up, with the ring as it is and nothing planned.
 
-    ``ring`` and ``keyspaces`` are as in :func:`kit.rehearse`. ``down`` names nodes that are down
+    ``ring`` and ``keyspaces`` are as in ``kit.rehearse``. ``down`` names nodes that are down
     beside those that the files tell. QUORUM is judged everywhere, LOCAL_QUORUM in each datacenter
     that has its own factor; operations in flight count with both of their groups.
 
