@@ -73,16 +73,16 @@ class Survival(Struct, frozen=True):
         return static_html(*self._told())
 
     def _told(self) -> list[Frag]:
-        told = [h("p", h("b", self.summary()))]
-        told += [h("p", h("b", "! "), line) for line in self.warnings]
+        lines = [h("p", h("b", self.summary()))]
+        lines += [h("p", h("b", "! "), line) for line in self.warnings]
         if rows := self.rows():
             body = [
                 h("tr", h("th", row[0], scope="row"), [h("td", cell) for cell in row[1:]])
                 for row in rows
             ]
             caption = h("caption", "Quorums that are broken, or that one more death would break")
-            told.append(scroll("quorums", h("table", caption, heads(*HEADS), h("tbody", body))))
-        return told
+            lines.append(scroll("quorums", h("table", caption, heads(*HEADS), h("tbody", body))))
+        return lines
 
 
 def survive(
@@ -111,11 +111,11 @@ def survival(given: Imported, down: Iterable[str]) -> Survival:
         BadInput: for a node that the ring does not have, or a ring that is too large.
     """
     names = given.ring.names
-    for name in (asked := tuple(down)):
+    for name in (also := tuple(down)):
         if name not in names:
             raise BadInput("down", name, one_of(str(name), list(names)))
     check_work(given, PLACEMENTS)
-    gone = tuple(dict.fromkeys((*given.down, *asked)))
+    gone = tuple(dict.fromkeys((*given.down, *also)))
     snapshot = as_it_stands(given)
     lost = losses_of(snapshot, gone)
     breaking = {name for loss in lost for name, _ in loss.nodes}
@@ -152,9 +152,11 @@ def _just_before_the_switch(snapshot: Snapshot, operation: Operation) -> Snapsho
 
 def as_json(report: Survival) -> str:
     """The report as one JSON object."""
-    told = {"down": report.down, "must_stay_up": report.must_stay_up, "warnings": report.warnings}
+    answer = {"down": report.down, "must_stay_up": report.must_stay_up, "warnings": report.warnings}
     quorums = [{**msgspec.to_builtins(loss), "nodes": dict(loss.nodes)} for loss in report.losses]
-    return msgspec.json.format(msgspec.json.encode({**told, "quorums": quorums}), indent=1).decode()
+    return msgspec.json.format(
+        msgspec.json.encode({**answer, "quorums": quorums}), indent=1
+    ).decode()
 
 
 def _level(loss: Loss) -> str:
