@@ -241,14 +241,24 @@ def _points(drawing: Layout) -> Iterator[Frag]:
             yield h("g", _dot(at, y), _text(f"↑{event.epoch}", at, y - 9), k=f"{key}:{event.node}")
         elif isinstance(event, Sent):
             at, y = x(dot.column), drawing.y(event.coordinator)
-            again = " again" if event.again else ""
-            words = [_text(f"{short(event.title) if again else event.title}{again}", at, y - 24,
-                           "tag strong"), _text(_at(event.carries), at, y - 12)]  # fmt: skip
+            words = [_text(_named(event), at, y - 24, "tag strong"),
+                     _text(_at(event.carries), at, y - 12)]  # fmt: skip
             yield h("g", words, k=f"{key}:sent")
+        elif isinstance(event, Completed):
+            for name in event.repaired:
+                at, y = x(dot.column), drawing.y(name)
+                yield h("g", _dot(at, y), _text("repaired", at, y + 15), k=f"{key}:{name}")
         elif isinstance(event, DiskEvent):
             at, y = x(dot.column), drawing.y(event.replica)
             sign = "✗" if event.what == "fails" else "∅"
             yield h("g", _cross(at, y), _text(f"{sign} {event.what}", at, y + 18), k=key)
+
+
+def _named(event: Sent) -> str:
+    """What is sent: a request, in two letters when again, or the cell that a read writes back."""
+    if event.back:
+        return f"{short(event.back)} back"
+    return f"{short(event.title)} again" if event.again else event.title
 
 
 def _met(drawing: Layout, dot: Placed, event: Delivered) -> list[Frag]:
@@ -274,7 +284,7 @@ def _met(drawing: Layout, dot: Placed, event: Delivered) -> list[Frag]:
 def _done(event: Delivered) -> str:
     """What the replica holds of it: the write that it took, the cell that it returned."""
     word, _, rest = event.did.partition(" ")
-    return short(rest) if word == "returns" else short(event.title) if word == "takes" else "older"
+    return "older" if word == "keeps" else short(rest)
 
 
 def _at(epoch: int | None) -> str:
