@@ -1,4 +1,4 @@
-"""Every seeded fair schedule comes to every goal of each registered model, and not of broken ones."""
+"""Fair schedules come to every goal of each registered model, and not of broken ones."""
 
 from __future__ import annotations
 
