@@ -13,6 +13,7 @@ def places(family: Family) -> Iterator[str]:
     """Every place that a family declares, whatever it is for."""
     yield from family.models.values()
     yield from family.views.values()
+    yield from family.flows.values()
     yield from family.trace_tables.values()
     yield from (place for names in family.public.values() for place in names.values())
     yield from (place for _, place in family.commands.values())
