@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator
 from functools import partial
 
-from benchmarks.figures import HEAD, Figure, alternating, spoken
+from benchmarks.figures import Figure, alternating, show, spoken
 from kit.operators.importers.nodetool_ring import COLUMNS
 from kit.operators.importers.opening import Imported, import_texts
 
@@ -69,12 +69,5 @@ def last_words(text: str) -> list[str]:
     return [line.rsplit(None, 1)[-1] for line in text.split("\n") if line.strip()]
 
 
-def main() -> None:
-    """Print the time of each size, in less than half a minute."""
-    print(HEAD)
-    for figure in figures():
-        print(figure.row, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    show(figures())

@@ -31,7 +31,7 @@ def check_place(given: object, field: str = "file", *, inputs: tuple[str, ...] =
     path = path_of(given, field, ALLOWED)
     try:
         former = _former(path, field)
-        if former is not None and any(_same(former, one) for one in inputs):
+        if former is not None and any(_same(former, name) for name in inputs):
             raise BadInput(field, str(given), "another file than the one that is read")
         _beside(path, former).unlink()
     except OSError as error:

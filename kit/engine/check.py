@@ -103,8 +103,8 @@ def check(
         most=max_states or NO_LIMIT,
         deepest=max_depth or NO_LIMIT,
     )
-    with shown(progress, WORDS, max_states) as told:
-        return _timed(search, mode, _within_memory(search, told))
+    with shown(progress, WORDS, max_states) as report:
+        return _timed(search, mode, _within_memory(search, report))
 
 
 def _within_memory(search: Search, progress: Progress | None) -> Progress:

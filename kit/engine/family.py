@@ -16,6 +16,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from kit.edge.arguments import at_edge
+
 PROTOCOLS = Path(__file__).resolve().parent.parent / "protocols"
 
 
@@ -93,14 +95,19 @@ def public_places(package: str) -> Iterator[tuple[str, Family, str]]:
             yield name, family, place
 
 
-def public_name(package: str, name: str) -> Any:
-    """What a family adds to a package of the kit under ``name``.
+def public_name(module: str, own: Mapping[str, str], name: str) -> Any:
+    """A public name of ``kit``, ``kit.lessons`` or ``kit.spark``, loaded on first use.
+
+    It is the package's own (``own`` gives each name its module) or one that a family adds. A
+    function checks its arguments.
 
     Raises:
-        AttributeError: when none does, as a module without that name would.
+        AttributeError: when there is no such name, as a module without it would.
     """
-    for known, family, place in public_places(package):
-        if known == name:
-            return family.load(place)
-    owner = f"kit.{package}" if package else "kit"
-    raise AttributeError(f"module {owner!r} has no attribute {name!r}")
+    if name in own:
+        return at_edge(getattr(import_module(own[name]), name))
+    if not name.startswith("_"):
+        for known, family, place in public_places(module.partition(".")[2]):
+            if known == name:
+                return at_edge(family.load(place))
+    raise AttributeError(f"module {module!r} has no attribute {name!r}")

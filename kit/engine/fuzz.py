@@ -230,8 +230,8 @@ def fuzz(
     gc.disable()  # as in a search: nothing here is cyclic
     began = perf_counter()
     try:
-        with shown(progress, "{done:,} walks of {now:,}", len(numbers)) as told:
-            tally.walk_all(numbers, told)
+        with shown(progress, "{done:,} walks of {now:,}", len(numbers)) as report:
+            tally.walk_all(numbers, report)
             tally.shrink_all()
     except KeyboardInterrupt:
         tally.interrupted = True

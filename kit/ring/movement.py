@@ -139,7 +139,7 @@ class Movement:
         rows = self._changes
         at = np.flatnonzero(_missing(rows.after, rows.before).any(axis=1))
         replaced: list[Replaced] = []
-        for one, old, new in zip(
+        for range_, old, new in zip(
             _ranges(rows.lefts[at], rows.rights[at]),
             rows.before[at].tolist(),
             rows.after[at].tolist(),
@@ -149,7 +149,7 @@ class Movement:
             gained = sorted(code for code in new if code >= 0 and code not in olds)
             lost = sorted(code for code in old if code >= 0 and code not in news)
             pairs = self._paired(gained, lost)
-            replaced.extend(Replaced(one, gains, loses) for gains, loses in pairs)
+            replaced.extend(Replaced(range_, gains, loses) for gains, loses in pairs)
         return tuple(replaced)
 
     def _paired(self, gained: list[int], lost: list[int]) -> list[tuple[int, int | None]]:
@@ -191,7 +191,7 @@ def _missing(codes: Codes, other: Codes) -> NDArray[np.bool_]:
 def _edits(rows: ChangedRows, chosen: NDArray[np.bool_], codes: Codes) -> list[Edit]:
     row, slot = np.nonzero(chosen)
     columns = (rows.lefts[row], rows.rights[row], codes[row, slot])
-    return [Edit(*one) for one in zip(*(column.tolist() for column in columns), strict=True)]
+    return [Edit(*edit) for edit in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def _ranges(lefts: Tokens, rights: Tokens) -> tuple[Range, ...]:

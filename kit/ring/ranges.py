@@ -52,7 +52,7 @@ def cut(ranges: Iterable[Range], tokens: Iterable[int]) -> tuple[Range, ...]:
 def disjoint(ranges: Iterable[Range]) -> tuple[Range, ...]:
     """The same area as sorted, disjoint ranges, cut at every bound that was given."""
     given = tuple(ranges)
-    bounds = [bound for one in given for bound in (one.left, one.right)]
+    bounds = [bound for range_ in given for bound in (range_.left, range_.right)]
     return tuple(sorted(set(cut(given, bounds))))
 
 

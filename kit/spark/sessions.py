@@ -288,9 +288,9 @@ def _started(
 def _reason(log: Path, error: Exception) -> str:
     """Why a start failed: the log's last error, or else what Python saw of it."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
-    told = [line for line in lines if any(w in line for w in ("Exception", "Error", "ERROR"))]
+    telling = [line for line in lines if any(w in line for w in ("Exception", "Error", "ERROR"))]
     seen = str(error).strip().splitlines() or [type(error).__name__]
-    return told[-1].strip() if told else seen[0]
+    return telling[-1].strip() if telling else seen[0]
 
 
 def _connected(url: str, where: Address, given: Mapping[str, str], patience: float) -> Any:

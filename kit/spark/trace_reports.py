@@ -107,7 +107,9 @@ class Traces(Reports):
     def requests(self) -> pd.DataFrame:
         """The report, added up by Spark."""
         rows = self.table(REQUESTS.name).groupBy("run", "request", *ASKED)
-        counts = [f"sum(CASE WHEN phase = '{one}' THEN 1 ELSE 0 END) AS {one}" for one in PHASES]
+        counts = [
+            f"sum(CASE WHEN phase = '{phase}' THEN 1 ELSE 0 END) AS {phase}" for phase in PHASES
+        ]
         per_run = rows.agg(*_expressions(*counts))
         report = per_run.groupBy(*ASKED).agg(*_expressions(*ENDINGS))
         return _pandas(report, ASKED)
@@ -181,8 +183,8 @@ class PlainTraces(Reports):
         Raises:
             BadInput: for a name that no table has.
         """
-        found = [run[_schema(name).name] for run in self._runs]
-        return pa.concat_tables(found or [_schema(name).arrow.empty_table()]).to_pandas()
+        tables = [run[_schema(name).name] for run in self._runs]
+        return pa.concat_tables(tables or [_schema(name).arrow.empty_table()]).to_pandas()
 
     def lag(self) -> pd.DataFrame:
         """The report."""

@@ -15,7 +15,7 @@ from kit.engine.model import Model, Verdict, verdicts
 from kit.errors import Refusal
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene, section
-from kit.views.parts import bulb
+from kit.views.parts import act_button, bulb
 
 MOST_EVIDENCE, LEAST_EVIDENCE = 24, 4
 """Facts told of a refusal; fewer where many are refused."""
@@ -160,16 +160,12 @@ def _buttons(scene: Scene, items: list[tuple[Any, Refusal | None]]) -> list[Frag
         verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
         why = refusal_text(refusal) if refusal else scene.closed
         buttons.append(
-            h(
-                "button",
+            act_button(
                 verb,
-                k=f"act:{name}",
-                type="button",
-                class_="act suggested" if action == scene.suggested else "act",
-                data_act=f"do:{name}",
-                data_refused=why,
-                aria_disabled="true" if why else None,
-                aria_label=f"{verb}, not now: {why}" if why else None,
+                f"act:{name}",
+                f"do:{name}",
+                why,
+                kind="act suggested" if action == scene.suggested else "act",
             )
         )
         if refusal is not None and stuck:

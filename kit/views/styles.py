@@ -54,7 +54,7 @@ def widget_style() -> str:
 def drawing_rules() -> tuple[str, ...]:
     """The rules of drawings, one each."""
     sheets = [FOLDER / "drawing.css", *_of_families("drawing")]
-    return tuple(found[0] for found in _RULE.finditer("".join(map(_sent, sheets))))
+    return tuple(rule[0] for rule in _RULE.finditer("".join(map(_sent, sheets))))
 
 
 @cache

@@ -72,17 +72,17 @@ def _details(rest: str, source: str, number: int, line: str) -> Details:
     field = f"{source} line {number}"
     if not first or not second or not details.endswith(")])"):
         raise bad_line(source, number, line, ROW)
-    found = []
-    for one in details[:-3].split("), EndpointDetails("):
-        fields = _DETAIL.fullmatch(one)
+    replicas = []
+    for detail in details[:-3].split("), EndpointDetails("):
+        fields = _DETAIL.fullmatch(detail)
         if fields is None:
             raise bad_line(source, number, line, ROW)
         dc, rack = (place_name(name, field) for name in (fields[2], fields[3]))
-        found.append(Seen(node_name(fields[1], field), dc, rack))
+        replicas.append(Seen(node_name(fields[1], field), dc, rack))
     names = [node_name(name, field) for name in endpoints.split(", ")]
-    if names != [node.name for node in found] or len(set(names)) != len(names):
+    if names != [node.name for node in replicas] or len(set(names)) != len(names):
         raise bad_line(source, number, line, "endpoints and their details alike, each node once")
-    return tuple(found)
+    return tuple(replicas)
 
 
 def _check_cover(ranges: dict[int, Listed], line_of: dict[int, int], source: str) -> None:
@@ -107,10 +107,10 @@ def owned_tokens(ranges: tuple[Listed, ...]) -> dict[int, str]:
     Where the range that goes around is cut in two at the ends of the line, with the same replicas
     on both sides, the cut is no token (CEP-21, "Data placements": ranges do not wrap).
     """
-    found = {one.right: one.replicas[0] for one in ranges}
-    after = {one.left: one.replicas for one in ranges}
-    for one in ranges:
-        low = one.right == INT64_LOW and len(ranges) > 1
-        if low and after[INT64_LOW] == one.replicas:
-            del found[INT64_LOW]
-    return found
+    owners = {listed.right: listed.replicas[0] for listed in ranges}
+    after = {listed.left: listed.replicas for listed in ranges}
+    for listed in ranges:
+        low = listed.right == INT64_LOW and len(ranges) > 1
+        if low and after[INT64_LOW] == listed.replicas:
+            del owners[INT64_LOW]
+    return owners

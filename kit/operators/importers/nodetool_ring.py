@@ -150,23 +150,23 @@ def _rows(
         line_of[token] = at + 1
         tokens.append(token)
         at += 1
-    found = zip(nodes.values(), tokens_of.values(), strict=True)
-    return at, [replace(node, tokens=tuple(sorted(tokens))) for node, tokens in found], token
+    rows = zip(nodes.values(), tokens_of.values(), strict=True)
+    return at, [replace(node, tokens=tuple(sorted(tokens))) for node, tokens in rows], token
 
 
 def _node(head: str, line: str, source: str, number: int, dc: str) -> Seen:
     """What stands before the token of a row."""
-    found = _NODE.fullmatch(head.rstrip()) if len(line) <= LONGEST_ROW else None
-    if found is None:
+    row = _NODE.fullmatch(head.rstrip()) if len(line) <= LONGEST_ROW else None
+    if row is None:
         raise bad_line(source, number, line, ROW)
     field = f"{source} line {number}"
     return Seen(
-        node_name(found["address"], field),
+        node_name(row["address"], field),
         place_name(dc, field),
-        place_name(found["rack"], field),
-        health=HEALTH[found["health"]],
-        state=STATES[found["state"]],
-        load=bytes_of(found["load"]),
+        place_name(row["rack"], field),
+        health=HEALTH[row["health"]],
+        state=STATES[row["state"]],
+        load=bytes_of(row["load"]),
     )
 
 

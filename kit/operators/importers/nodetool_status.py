@@ -99,28 +99,28 @@ def _head(lines: list[str], at: int, source: str) -> tuple[str, bool]:
 
 def _node(line: str, source: str, number: int, dc: str, single: bool) -> Seen:
     pattern = _SINGLE if single else _COUNTED
-    found = pattern.fullmatch(line) if len(line) <= LONGEST_ROW else None
-    if found is None:
+    row = pattern.fullmatch(line) if len(line) <= LONGEST_ROW else None
+    if row is None:
         raise bad_line(source, number, line, ROW)
     tokens: tuple[int, ...] | None = None
     count: int | None = None
     if single:
-        token = token_of(found["token"])
+        token = token_of(row["token"])
         if token is None:
             raise bad_line(source, number, line, "a row with a token, a signed 64-bit integer")
         tokens = (token,)
-    elif found["count"] != "?":
-        count = int(found["count"])
-    host_id = found["host_id"].lower()
+    elif row["count"] != "?":
+        count = int(row["count"])
+    host_id = row["host_id"].lower()
     field = f"{source} line {number}"
     return Seen(
-        node_name(found["address"], field),
+        node_name(row["address"], field),
         place_name(dc, field),
-        place_name(found["rack"], field),
+        place_name(row["rack"], field),
         tokens,
         count,
-        HEALTH[found["health"]],
-        STATES[found["state"]],
-        bytes_of(found["load"]),
+        HEALTH[row["health"]],
+        STATES[row["state"]],
+        bytes_of(row["load"]),
         None if host_id in ("?", "null") else host_id,
     )

@@ -54,8 +54,8 @@ def parse_ring(text: str) -> RingFile:
     _once("nodes", "name", [node.name for node in nodes])
     _tokens_once(nodes)
     spaces = tuple(
-        _keyspace(one, f"keyspaces[{at}]")
-        for at, one in enumerate(_list(top["keyspaces"], "keyspaces", 0))
+        _keyspace(keyspace, f"keyspaces[{at}]")
+        for at, keyspace in enumerate(_list(top["keyspaces"], "keyspaces", 0))
     )
     _once("keyspaces", "name", [keyspace.name for keyspace in spaces])
     return RingFile(epoch, Ring.of(nodes, space), check_keyspaces(spaces))

@@ -71,19 +71,19 @@ def _rows(given: list[tuple[Any, Any, Any]], keyspace: str, ring_file: RingFile)
     if keyspace not in names:
         raise BadInput("ranges", keyspace, "keyspaces of the ring: " + ", ".join(names))
     space = ring_file.ring.space
-    found: list[Row] = []
+    rows: list[Row] = []
     for place, (left, right, size) in enumerate(given):
         field = f"ranges.{keyspace}[{place}]"
         low = space.low if left is None else _token(left, ring_file, field)
         high = space.high if right is None else _token(right, ring_file, field)
         if low >= high:
             raise BadInput(field, (left, right), "a left bound below the right one")
-        found.append((low, high, _bytes(size, field)))
-    found.sort()
-    for one, other in pairwise(found):
-        if other[0] < one[1]:
+        rows.append((low, high, _bytes(size, field)))
+    rows.sort()
+    for row, other in pairwise(rows):
+        if other[0] < row[1]:
             raise BadInput(f"ranges.{keyspace}", other[:2], "ranges that do not overlap")
-    return tuple(found)
+    return tuple(rows)
 
 
 def _token(given: Any, ring_file: RingFile, field: str) -> int:

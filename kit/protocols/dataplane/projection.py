@@ -222,10 +222,12 @@ class _Projection:
     def _here(self, barrier: Barrier) -> bool:
         return barrier.group == self.group and barrier.range.contains(self.token)
 
-    def _conditions(self, state: TcmState, found: tuple[Barrier, ...]) -> tuple[MajorityKnows, ...]:
+    def _conditions(
+        self, state: TcmState, barriers: tuple[Barrier, ...]
+    ) -> tuple[MajorityKnows, ...]:
         return tuple(
             MajorityKnows(self._mask(b.replicas), b.needed, self._age(state, b.epoch))
-            for b in found
+            for b in barriers
         )
 
     def _age(self, state: TcmState, epoch: int) -> int:

@@ -114,9 +114,9 @@ class Coordinator(Storage):
         match action:
             case Start(_, epoch):
                 return f"{self.title_of(0)} at epoch {epoch}"
-            case Reply(replica, verdict, epoch, found):
+            case Reply(replica, verdict, epoch, written):
                 says = {"ok": "ok", "not-a-member": "error"}[verdict]
-                return f"{replica} answers {says} at epoch {epoch}{', write found' * found}"
+                return f"{replica} answers {says} at epoch {epoch}{', write found' * written}"
             case Finish():
                 return "answer the client"
         return "time out"

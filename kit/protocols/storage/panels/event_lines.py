@@ -25,8 +25,8 @@ from kit.views.panel import Scene
 
 def events(scene: Scene) -> Iterator[tuple[int, Happened]]:
     """Yield every step on the way with its number (from 0), and what it was."""
-    for i, one in enumerate(scene.way()):
-        for event in _happened(scene.model, one):
+    for i, step in enumerate(scene.way()):
+        for event in _happened(scene.model, step):
             yield i, event
 
 
@@ -39,13 +39,13 @@ def wrong_answers(scene: Scene) -> dict[int, Breach]:
     }
 
 
-def _happened(model: Any, one: PassedStep) -> tuple[Happened, ...]:
+def _happened(model: Any, step: PassedStep) -> tuple[Happened, ...]:
     """What a step was, whoever of the nodes is real."""
     if isinstance(model, Replica):
-        return facts_solo.happened(model, one.before, one.action, one.after)
-    if isinstance(one.action, Reply):
-        return (facts_solo.replied(model, one.before, one.action, one.after),)
-    return happened(model, one.before, one.action, one.after)
+        return facts_solo.happened(model, step.before, step.action, step.after)
+    if isinstance(step.action, Reply):
+        return (facts_solo.replied(model, step.before, step.action, step.after),)
+    return happened(model, step.before, step.action, step.after)
 
 
 def at(epoch: int | None) -> str:

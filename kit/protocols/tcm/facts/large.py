@@ -190,7 +190,7 @@ def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Ch
     rows = []
     for at in either[:most].tolist():
         right = int(now.reads.rights[at])
-        holder = next((title for one, title in held if one.left < right <= one.right), None)
+        holder = next((title for lock, title in held if lock.left < right <= lock.right), None)
         former = _row(m, then, int(was[at]), None)
         rows.append(Changed(_row(m, now, at, holder), former))
     return ChangedRanges(tuple(rows), int(reads.sum()), int(writes.sum()), len(either))

@@ -143,12 +143,12 @@ def _ticks(scene: Scene, count: int) -> Frag:
         [
             h(
                 "path",
-                d="".join(_tick((at + 0.5) / bins) for at in one.bins),
-                k=f"ticks:{one.node.name if one.node else ''}",
-                class_="tick" if one.node is None else f"ticks {_classes(one.node)}",
+                d="".join(_tick((at + 0.5) / bins) for at in group.bins),
+                k=f"ticks:{group.node.name if group.node else ''}",
+                class_="tick" if group.node is None else f"ticks {_classes(group.node)}",
             )
-            for one in groups
-            if one.bins
+            for group in groups
+            if group.bins
         ],
         k="ring-nodes",
     )
@@ -306,11 +306,11 @@ def covered(space: TokenSpace, locks: list[LockRow]) -> list[tuple[float, float]
         first, last = (int(share(space, end) * MOST_TICKS) for end in (lock.left, lock.right))
         bins.update(range(first, min(last, MOST_TICKS - 1) + 1))
     runs: list[list[int]] = []
-    for one in sorted(bins):
-        if runs and runs[-1][1] == one:
-            runs[-1][1] = one + 1
+    for bin_at in sorted(bins):
+        if runs and runs[-1][1] == bin_at:
+            runs[-1][1] = bin_at + 1
         else:
-            runs.append([one, one + 1])
+            runs.append([bin_at, bin_at + 1])
     return [(left / MOST_TICKS, min(right / MOST_TICKS, 0.9999)) for left, right in runs]
 
 

@@ -164,8 +164,8 @@ def simulate(
     """
     if type(seed) is not int or seed < 0:
         raise BadInput("seed", seed, "a whole number from 0 on")
-    asked = size_of(sizes) if size is None else checked(size)
-    return _Run(seed, asked, safeguards_off(entry_of("tcm"), tuple(off))).run()
+    wanted = size_of(sizes) if size is None else checked(size)
+    return _Run(seed, wanted, safeguards_off(entry_of("tcm"), tuple(off))).run()
 
 
 class _Run:

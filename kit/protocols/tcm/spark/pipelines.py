@@ -114,8 +114,8 @@ class PlainPipeline(Pipeline):
         if name in self.small:
             return self.small[name]
         job = JOBS[name]
-        found = (b for number in range(job.tasks(self.case)) for b in job.task(self.case, number))
-        return pa.Table.from_batches(found, job.schema.arrow)
+        batches = (b for number in range(job.tasks(self.case)) for b in job.task(self.case, number))
+        return pa.Table.from_batches(batches, job.schema.arrow)
 
     def measured(self) -> pd.DataFrame:
         """The sums over all parts."""
