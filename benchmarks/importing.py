@@ -1,4 +1,4 @@
-"""Opening the output of `nodetool ring` of a large cluster, the text made in memory.
+"""Opening the output of ``nodetool ring`` of a large cluster, the text made in memory.
 
 The best of some rounds; the text is not read from a disk. Beside it, what it costs only to split
 the same text into lines and words.
@@ -21,7 +21,7 @@ AIM = 3.0  # seconds, at 1000 x 256
 
 
 def ring_text(nodes: int, tokens: int) -> str:
-    """`nodetool ring` of two datacenters with three racks each, random tokens."""
+    """``nodetool ring`` of two datacenters with three racks each, random tokens."""
     drawn = random.Random(4).sample(range(-(2**61), 2**61), nodes * tokens)
     blocks = []
     for dc in (0, 1):

@@ -90,7 +90,7 @@ def against_the_driver(ring: Ring, tokens: int, replication: Replication) -> Fig
 
 
 def strategy_name(replication: Replication) -> str:
-    """`simple` or `network`."""
+    """``simple`` or ``network``."""
     return type(replication).__name__.removesuffix("Strategy").removesuffix("Topology").lower()
 
 

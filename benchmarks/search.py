@@ -1,4 +1,4 @@
-"""`kit.engine.check` against SPIN, Harmony and a plain loop; random walks against hypothesis.
+"""``kit.engine.check`` against SPIN, Harmony and a plain loop; random walks against hypothesis.
 
 Only the search is timed, on all sides; what SPIN takes to generate and compile its program is shown
 apart. A peer that cannot be had here has a row that says so.

@@ -1,4 +1,4 @@
-"""What `make test` runs, stage by stage, with one closing summary of all counts.
+"""What ``make test`` runs, stage by stage, with one closing summary of all counts.
 
 Every stage runs even when an earlier one failed, so that one run tells everything. A stage that ran
 no test has failed. With KIT_FORBID_SKIPS=1 a skipped test is a failure (tests/conftest.py, and here

@@ -225,7 +225,7 @@ def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
 def scenario_of(name: str) -> tuple[Entry, Scenario]:
     """A scenario of any model, by name: ``model/scenario``, or bare.
 
-    Of several with the same bare name, the first in the order of :func:`entries` is meant.
+    Of several with the same bare name, the first in the order of ``entries`` is meant.
 
     Raises:
         BadInput: for an unknown name, with the nearest ones.

@@ -69,7 +69,7 @@ class Prediction:
 def predict(source: Any, question: Callable[..., Asked] = changes, *about: Any) -> Prediction:
     """Ask a question about what a Player, a Timeline, a model or a scenario by name is going to do.
 
-    ``question`` is one of :mod:`kit.lessons.questions` or of a family's own (left out: what the
+    ``question`` is one of ``kit.lessons.questions`` or of a family's own (left out: what the
     next step changes), ``about`` is what it takes beside the timeline: a token, a safeguard. A
     pipeline or reports on runs have questions of their own.
 

@@ -26,7 +26,7 @@ WIDE = 32  # slots; wider are only the groups of keyspaces that all nodes, or ve
 
 
 class Replaced(Struct, frozen=True, order=True):
-    """In `range` the node `gains` takes the place of `loses` (codes); None: nobody leaves."""
+    """In ``range`` the node ``gains`` takes the place of ``loses`` (codes); None: nobody leaves."""
 
     range: Range
     gains: int
@@ -167,14 +167,14 @@ class Movement:
 
 
 def movement(before: Ring, after: Ring, replication: Replication) -> Movement:
-    """The plan that leads from one ring to the other; codes must be stable (`Ring.join` …)."""
+    """The plan that leads from one ring to the other; codes must be stable (``Ring.join`` …)."""
     if before.space != after.space or before.names != after.names[: len(before.names)]:
         raise BadInput("rings", after.names, "the same space and the same nodes, then new ones")
     return Movement(before, after, replication)
 
 
 def _missing(codes: Codes, other: Codes) -> NDArray[np.bool_]:
-    """Which entries (n, k) of `codes` are nodes that the same row of `other` does not have."""
+    """Which entries (n, k) of ``codes`` are nodes that the same row of ``other`` does not have."""
     missing = codes >= 0
     if other.shape[1] > WIDE:
         # Every slot with every slot would be too many pairs; code -1 falls into the last column.
@@ -199,6 +199,6 @@ def _ranges(lefts: Tokens, rights: Tokens) -> tuple[Range, ...]:
 
 
 def _parts(rows: ChangedRows, ring: Ring, bounds: Tokens) -> NDArray[np.bool_]:
-    """Which rows lie in an at-rest row of `ring` that has one of `bounds` inside it."""
+    """Which rows lie in an at-rest row of ``ring`` that has one of ``bounds`` inside it."""
     whole = np.unique(np.searchsorted(ring.rights, bounds))
     return np.asarray(np.isin(np.searchsorted(ring.rights, rows.rights), whole), np.bool_)

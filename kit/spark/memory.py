@@ -78,7 +78,7 @@ def _listed() -> dict[int, tuple[int, int]]:
 
 
 def _asked() -> dict[int, tuple[int, int]]:
-    """The same from `ps`, where there is no /proc."""
+    """The same from ``ps``, where there is no /proc."""
     command = ["ps", "-axo", "pid=,ppid=,rss="]
     listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     rows = (line.split() for line in listing.splitlines())

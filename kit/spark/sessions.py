@@ -1,7 +1,7 @@
 """One call that gives a Spark session: embedded by default, a cluster's by its URL.
 
 Nothing has to be set up: workers get the interpreter that runs, Java is one of the machine's where
-it fits and the packaged one otherwise (see :mod:`kit.spark.java`), and what Spark has to say goes
+it fits and the packaged one otherwise (see ``kit.spark.java``), and what Spark has to say goes
 to a file. When Spark cannot start, that is one error with one line, and the caller may go on
 without.
 """
@@ -133,7 +133,7 @@ def session(
 
 
 def session_or_none(master: str | None = None, *, say: Callable[[str], None] = print) -> Any | None:
-    """A session as :func:`session` gives it; None when Spark cannot be used, and it is said why.
+    """A session as ``session`` gives it; None when Spark cannot be used, and it is said why.
 
     Whatever takes a session takes None as well, and then does the same in this process.
     """

@@ -75,7 +75,7 @@ def sweep(
     Without Spark (None) it is an Arrow table, made here and now.
 
     Raises:
-        BadInput: as :meth:`Sweep.walker`, before any task begins; or for seeds below 0.
+        BadInput: as ``Sweep.walker``, before any task begins; or for seeds below 0.
     """
     wanted = Sweep(model, dict(parameters or {}), tuple(off), steps, _plain(weights))
     wanted.walker()

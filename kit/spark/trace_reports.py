@@ -66,7 +66,7 @@ class Reports(ABC):
 
 
 class Traces(Reports):
-    """A folder of traces (see :func:`kit.spark.traces.store`) on a Spark session."""
+    """A folder of traces (see ``kit.spark.traces.store``) on a Spark session."""
 
     engine = "Spark"
 
@@ -162,7 +162,7 @@ class PlainTraces(Reports):
     engine = "plain engine"
 
     def __init__(self, *runs: Tables) -> None:
-        """The runs, as :func:`kit.spark.traces.as_tables` gives them."""
+        """The runs, as ``kit.spark.traces.as_tables`` gives them."""
         self._runs = runs
 
     @classmethod
@@ -243,9 +243,9 @@ def _spread_of(per_run: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 def replayed(spark: Spark, folder: str | Path, name: str) -> Any:
-    """One table of every trace file (`*.json`) in a folder, replayed by Spark's workers.
+    """One table of every trace file (``*.json``) in a folder, replayed by Spark's workers.
 
-    A file that does not replay has a row in the table `runs` only, which says why.
+    A file that does not replay has a row in the table ``runs`` only, which says why.
     """
     pattern = str(Path(folder).resolve() / "*.json")
     files = spark.read.format("binaryFile").load(pattern).select("path", "content")

@@ -128,7 +128,7 @@ def contrast(colour: str, other: str) -> float:
 
 
 def difference(colour: str, other: str, eye: str = "normal") -> float:
-    """Return the CIEDE2000 difference of two colours as one of :data:`EYES` sees them."""
+    """Return the CIEDE2000 difference of two colours as one of ``EYES`` sees them."""
     return _ciede2000(_lab(_seen(colour, eye)), _lab(_seen(other, eye)))
 
 

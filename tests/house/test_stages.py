@@ -30,7 +30,7 @@ def test_every_notebook_is_run_and_compared() -> None:
 
 @pytest.mark.spec("H-021")
 def test_the_stages_run_engine_browser_and_notebooks() -> None:
-    """`make test` runs the engine's tests, the browser's and the notebooks'."""
+    """``make test`` runs the engine's tests, the browser's and the notebooks'."""
     assert [stage.name for stage in STAGES] == ["tests", "browser", "notebooks"]
 
 
@@ -67,7 +67,7 @@ STEPPING_ASIDE = {
 
 
 def pytest_with_house_rules(folder: Path, *options: str, **environment: str) -> str:
-    """What pytest prints over `folder` under the rules of this checkout."""
+    """What pytest prints over ``folder`` under the rules of this checkout."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", str(folder)]
     command += ["-p", "no:cacheprovider", "--continue-on-collection-errors", *options]
     command += ["-c", str(ROOT / "pyproject.toml")]

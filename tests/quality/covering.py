@@ -1,7 +1,7 @@
 """Which tests run which lines, and how long each test takes: one run of the tests, measured.
 
 Loaded into pytest as a plugin, this module measures the folders named in ``KIT_COVERED`` and writes
-to the folder ``KIT_COVERAGE``; :func:`covering` starts such a run and reads what it wrote.
+to the folder ``KIT_COVERAGE``; ``covering`` starts such a run and reads what it wrote.
 """
 
 from __future__ import annotations

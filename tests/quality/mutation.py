@@ -7,7 +7,7 @@ stand in ``mutants_known.txt`` with the reason; whoever stands there and is noti
 longer be made, must not.
 
 Neither of the two kept tools fits: mutmut changes functions only, while most of a protocol is in
-tables outside of them, and renames the functions that `kit.engine.purity` reads; cosmic-ray runs
+tables outside of them, and renames the functions that ``kit.engine.purity`` reads; cosmic-ray runs
 one command with all tests for every mutant. Neither takes a seeded sample.
 """
 

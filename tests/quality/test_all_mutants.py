@@ -1,4 +1,4 @@
-"""The whole sample of mutants; `make test-deep` runs it in a stage of its own."""
+"""The whole sample of mutants; ``make test-deep`` runs it in a stage of its own."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """CQL's way of writing sets and maps, and a keyspace's replication as one text.
 
-`{'-9', '5'}` and `{'class': 'SimpleStrategy', 'replication_factor': 3}`: texts in single quotes
+``{'-9', '5'}`` and ``{'class': 'SimpleStrategy', 'replication_factor': 3}``: texts in single quotes
 (doubled inside), whole numbers, nothing else. Read strictly, never evaluated.
 """
 

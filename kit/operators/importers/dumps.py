@@ -1,7 +1,7 @@
-"""Dumps of `system.local`, `system.peers` and `system_schema.keyspaces`, as JSON or CSV.
+"""Dumps of ``system.local``, ``system.peers`` and ``system_schema.keyspaces``, as JSON or CSV.
 
-JSON is a list of rows, or a row a line; what cqlsh prints for `SELECT JSON` (heading, rows, their
-count) is read too. CSV is what `COPY … TO … WITH HEADER = TRUE` writes. A table is known by its
+JSON is a list of rows, or a row a line; what cqlsh prints for ``SELECT JSON`` (heading, rows, their
+count) is read too. CSV is what ``COPY … TO … WITH HEADER = TRUE`` writes. A table is known by its
 columns; columns that are not needed may stay in. Tokens are a list, or a set as CQL writes it.
 """
 
@@ -112,7 +112,7 @@ def _fields(reader: Iterator[list[str]], source: str) -> Iterator[tuple[int, lis
 def rows_listing(rows: list[tuple[str, Row]], source: str) -> Listing:
     """What the rows of a dump say of nodes and keyspaces.
 
-    A file with rows of `system.peers` alone leaves out the node it was read on.
+    A file with rows of ``system.peers`` alone leaves out the node it was read on.
 
     Raises:
         BadInput: for rows of another table, wrong values, a node or keyspace twice.

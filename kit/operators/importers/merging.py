@@ -1,8 +1,8 @@
 """Putting together what several files say of one cluster, and refusing what does not fit.
 
 Files of one cluster list the same nodes, places, host ids and tokens. Loads change from one moment
-to the next: the one that `nodetool status` gives counts, else the first. A node that joins, or has
-no tokens, may be missing from some outputs.
+to the next: the one that ``nodetool status`` gives counts, else the first. A node that joins, or
+has no tokens, may be missing from some outputs.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def merge(listings: Sequence[Listing], keyspaces: Iterable[Keyspace] = ()) -> Me
 def _together(
     known: Seen, node: Seen, listing: Listing, said: dict[tuple[str, str], str], warnings: list[str]
 ) -> Seen:
-    """Two accounts of one node as one; `said` is which file said what first."""
+    """Two accounts of one node as one; ``said`` is which file said what first."""
     changes: dict[str, Any] = {}
     for field in ("dc", "rack", "tokens", "count", "health", "state", "load", "host_id"):
         old, new = getattr(known, field), getattr(node, field)

@@ -1,4 +1,4 @@
-"""Reading the text of `nodetool status`: health, state, load, host id and rack of every node.
+"""Reading the text of ``nodetool status``: health, state, load, host id and rack of every node.
 
 It says how many tokens a node owns, not which; only where each node owns one does a column of
 tokens take the place of their count. ScyllaDB separates columns by one space and knows nodes that
@@ -40,7 +40,7 @@ _SINGLE = re.compile(rf"{_START}(?:{OWNS})\s+{_ID}\s+(?P<token>\S+)\s+(?P<rack>\
 
 
 def parse_status_text(text: str, source: str) -> Listing:
-    """What `nodetool status` says; nodes have tokens only in the form with a column of them.
+    """What ``nodetool status`` says; nodes have tokens only in the form with a column of them.
 
     Raises:
         BadInput: for a line of no known form, output that is cut short, a node or a datacenter

@@ -1,8 +1,8 @@
 """Opening a cluster's own files: which form each has, and all of them as one ring.
 
-Forms: ring files (`kit.operators.importers.ringfile`), the text of `nodetool ring`, `status` and
-`describering`, dumps of the system tables as JSON or CSV. What nodetool leaves out, the replication
-of keyspaces, comes with the call.
+Forms: ring files (``kit.operators.importers.ringfile``), the text of ``nodetool ring``, ``status``
+and ``describering``, dumps of the system tables as JSON or CSV. What nodetool leaves out, the
+replication of keyspaces, comes with the call.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ COLUMN = re.compile(rf'"(?:{"|".join(sorted(KNOWN_COLUMNS))})"\s*:')
 class InFlight(Struct, frozen=True):
     """An operation that the tools show in progress.
 
-    `tokens` are those a joining node will own, where they are known; nodetool does not show where a
-    moving node goes. A node that leaves and is down is taken to be removed by others.
+    ``tokens`` are those a joining node will own, where they are known; nodetool does not show where
+    a moving node goes. A node that leaves and is down is taken to be removed by others.
     """
 
     kind: Literal["join", "leave", "move", "remove"]
@@ -67,9 +67,9 @@ class InFlight(Struct, frozen=True):
 class Imported(RingFile, frozen=True):
     """A ring file with what else the tools told.
 
-    The ring holds the nodes that own tokens now: a joining node is not in it, but in `in_flight`
-    with its tokens; leaving and moving nodes still own theirs. `loads` are bytes and `host_ids`
-    UUIDs by node; `down` are nodes that are down or excluded; `warnings` are lines to show.
+    The ring holds the nodes that own tokens now: a joining node is not in it, but in ``in_flight``
+    with its tokens; leaving and moving nodes still own theirs. ``loads`` are bytes and ``host_ids``
+    UUIDs by node; ``down`` are nodes that are down or excluded; ``warnings`` are lines to show.
     """
 
     loads: dict[str, int] = field(default_factory=dict)
@@ -84,7 +84,7 @@ def open_ring(
 ) -> Imported:
     """The ring that one file gives, or several files of one cluster together.
 
-    `keyspaces` are texts such as ``ks={"class": "SimpleStrategy", "replication_factor": 3}``, or
+    ``keyspaces`` are texts such as ``ks={"class": "SimpleStrategy", "replication_factor": 3}``, or
     keyspaces; they come before those that the files hold.
 
     Raises:
@@ -101,7 +101,7 @@ def open_ring(
 def import_texts(
     texts: Iterable[tuple[str, str]], keyspaces: Iterable[str | Keyspace] = ()
 ) -> Imported:
-    """As `open_ring`, from (name of the source, text) pairs."""
+    """As ``open_ring``, from (name of the source, text) pairs."""
     named = tuple(
         parse_keyspace(keyspace) if isinstance(keyspace, str) else keyspace
         for keyspace in keyspaces

@@ -19,7 +19,7 @@ def differences(
 ) -> tuple[str, ...]:
     """A line for each listing whose replicas are of no known keyspace, with the first such range.
 
-    The output of `nodetool describering` does not name its keyspace: the one that fits best is
+    The output of ``nodetool describering`` does not name its keyspace: the one that fits best is
     compared. Groups count as sets, in the order of the ring.
 
     Raises:

@@ -1,8 +1,8 @@
 """Sizes: how many bytes a range or a node holds, to say what a dry run would copy.
 
-`{"nodes": {"n1": 5000, …}, "ranges": {"ks": [[left, right, bytes], …]}}`, either part or both.
-Bounds are integers, decimal texts or null at the ends of the line; `kit.ring.sizes` says what
-counts. Whatever else is there, or is wrong, raises `BadInput` with one line that names the field.
+``{"nodes": {"n1": 5000, …}, "ranges": {"ks": [[left, right, bytes], …]}}``, either part or both.
+Bounds are integers, decimal texts or null at the ends of the line; ``kit.ring.sizes`` says what
+counts. Whatever else is there, or is wrong, raises ``BadInput`` with one line that names the field.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SizesFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_sizes(path: str | Path, ring_file: RingFile) -> Sizes:
-    """The sizes in a file, ready to be asked; raises BadInput as :func:`read_stored` does."""
+    """The sizes in a file, ready to be asked; raises BadInput as ``read_stored`` does."""
     return sizes_of(read_stored(path, ring_file), ring_file.ring, ring_file.keyspaces)
 
 

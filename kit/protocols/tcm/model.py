@@ -1,6 +1,6 @@
 """The tcm state machine at the protocol grain: what is committed, copied, down and forgotten.
 
-It is driven by the log (see :mod:`kit.protocols.tcm.cluster`): each commit here is one entry there.
+It is driven by the log (see ``kit.protocols.tcm.cluster``): each commit here is one entry there.
 Who has applied what is the log's business; barriers are a condition over both. Source: CEP-21.
 """
 

@@ -1,6 +1,6 @@
 """What must hold of the metadata, of who applied it, and of each event that is committed.
 
-Placements alone are judged by :mod:`kit.protocols.tcm.rules.quorums`; their verdicts are kept a log
+Placements alone are judged by ``kit.protocols.tcm.rules.quorums``; their verdicts are kept a log
 prefix. Source: CEP-21, "Data Range", "Event Submission Protocol", "Consistency Guarantees".
 """
 
@@ -75,7 +75,7 @@ class Judges:
                 self._in_transition,
             ),
             sometimes("done", "An operation is finished", self._done),
-            goal("stable", "Nothing is in flight", self._stable),
+            goal("stable", "Nothing is in flight", self._stable, "INV-PROGRESS"),
         )
 
     def _floor(self) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """What an operator asks of each step: bytes a node, quorums after one more death, what may begin.
 
-As in :mod:`kit.protocols.tcm.facts.moment`, every function takes the model and a state, and is
+As in ``kit.protocols.tcm.facts.moment``, every function takes the model and a state, and is
 pure.
 """
 

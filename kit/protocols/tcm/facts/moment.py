@@ -110,7 +110,7 @@ class LockRow(Struct, frozen=True):
 class OperationRow(Struct, frozen=True):
     """An operation under way, with all that it waits for.
 
-    ``state`` is its state in the diagram of :func:`kit.protocols.tcm.rules.steps.transitions`.
+    ``state`` is its state in the diagram of ``kit.protocols.tcm.rules.steps.transitions``.
     """
 
     node: str

@@ -1,6 +1,6 @@
 """Questions on what a large cluster or many runs will say. Every answer is read off their reports.
 
-These are asked of a pipeline or of the reports on runs (:mod:`kit.spark`), whichever engine makes
+These are asked of a pipeline or of the reports on runs (``kit.spark``), whichever engine makes
 them, so each has the same choices for a ring of sixty nodes and for one of thousands.
 """
 

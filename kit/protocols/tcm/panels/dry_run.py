@@ -1,6 +1,6 @@
 """What an operator asks at each step: what may begin, what one more death breaks, bytes a node.
 
-These panels are shown for somebody's own ring (see :mod:`kit.protocols.tcm.dry_run.history`).
+These panels are shown for somebody's own ring (see ``kit.protocols.tcm.dry_run.history``).
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class Committed(Struct, frozen=True):
     """What one event did: it committed ``step`` of ``operation``, as ``epoch``.
 
     ``before`` and ``after`` are the operation under way before and after it: None before it began,
-    and None once it is over. ``step`` is a name of :data:`kit.protocols.tcm.rules.steps.SENTENCES`.
+    and None once it is over. ``step`` is a name of ``kit.protocols.tcm.rules.steps.SENTENCES``.
     """
 
     epoch: int

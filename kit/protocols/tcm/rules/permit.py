@@ -203,7 +203,7 @@ def together(
 ) -> Refusal | None:
     """Why ``second`` may not begin once ``first`` has; None when both may be under way at once.
 
-    ``first`` may begin now: whether it does is for :func:`permit` to say.
+    ``first`` may begin now: whether it does is for ``permit`` to say.
     """
     begun, _ = advance(metadata, Begin(first), switches)
     return permit(begun, second, plan(begun, second, switches), switches)

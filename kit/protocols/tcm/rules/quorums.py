@@ -127,7 +127,7 @@ def majorities_meet(
 
 
 def _meet(reads: Codes, writes: Codes, gone: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """What :func:`majorities_meet` says, counting rather than picking nodes."""
+    """What ``majorities_meet`` says, counting rather than picking nodes."""
     needed = np.zeros(len(reads), np.int64)
     empty = np.zeros(len(reads), np.bool_)
     for ours, theirs in ((reads, writes), (writes, reads)):

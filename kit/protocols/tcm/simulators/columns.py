@@ -2,7 +2,7 @@
 
 Each column is a property of the states of a tcm model, so that it can also be searched for, walked
 for at random, and kept while a failing run is made small. What the simplified model knows
-(:mod:`kit.protocols.tcm.simulators.plain`) it is told event by event, as the log has them; nothing
+(``kit.protocols.tcm.simulators.plain``) it is told event by event, as the log has them; nothing
 else of the real model reaches it. Source: CEP-21, "Test Plan".
 """
 

@@ -3,7 +3,7 @@
 It is written from the text alone, with dictionaries and sets. It knows nothing of columns, deltas,
 plans, locks, logs or barriers, and imports none of them, so that a mistake there is no mistake
 here. Two rules give the replicas; five parts make up every operation, and each is one line of
-:meth:`PlainCluster.part`. Nodes are names, and groups are sets: their order is not this model's
+``PlainCluster.part``. Nodes are names, and groups are sets: their order is not this model's
 business.
 
 Source: CEP-21, "Bootstrap", "Decommission" and, for the idea of a simplified model, "Test Plan".

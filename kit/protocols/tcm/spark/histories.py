@@ -108,7 +108,7 @@ def history(
 ) -> History:
     """Plan operations, one after the other, each through all its steps.
 
-    ``off`` names safeguards to do without, of those in :data:`SWITCHABLE`.
+    ``off`` names safeguards to do without, of those in ``SWITCHABLE``.
 
     Raises:
         BadInput: when an operation does not speak of this ring, or no keyspace is replicated.

@@ -99,7 +99,7 @@ JOBS = {
 
 
 class Holder(Protocol):
-    """Something that gives a case to a worker: a broadcast variable, or :class:`SharedValue`."""
+    """Something that gives a case to a worker: a broadcast variable, or ``SharedValue``."""
 
     @property
     def value(self) -> Any:

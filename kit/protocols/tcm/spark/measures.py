@@ -83,7 +83,7 @@ class Tally:
             known[name] = known[name] + sums if name in known else sums
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The sums as one batch of the schema `measures`; sums of nothing are left out."""
+        """The sums as one batch of the schema ``measures``; sums of nothing are left out."""
         batches = [
             _filled(group, step, name, sums)
             for (group, step), known in self._sums.items()

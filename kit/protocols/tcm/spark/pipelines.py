@@ -73,7 +73,7 @@ class Pipeline(ABC):
 
     @property
     def measures(self) -> pd.DataFrame:
-        """What :meth:`measured` gives, worked out once."""
+        """What ``measured`` gives, worked out once."""
         if self._measures is None:
             keys = ["group", "step", "measure", "unit"]
             self._measures = self.measured().sort_values(keys, ignore_index=True)

@@ -42,7 +42,7 @@ def pairs(history: History) -> tuple[StepPair, ...]:
 
 
 def verdicts(history: History, part: Part, pair: StepPair) -> Iterator[pa.RecordBatch]:
-    """One row of the schema `quorums` for each group and way round."""
+    """One row of the schema ``quorums`` for each group and way round."""
     for group in range(len(history.groups)):
         steps = list(placements(history, group, part, pair.second))
         for reader, writer in pair.ways:

@@ -70,7 +70,7 @@ def simulations(
 ) -> Any:
     """A Spark frame with a row for each seed, made when it is used, in so many tasks.
 
-    ``sizes`` are the fields of :class:`kit.protocols.tcm.simulators.drawing.Size`. Without Spark
+    ``sizes`` are the fields of ``kit.protocols.tcm.simulators.drawing.Size``. Without Spark
     (None) it is an Arrow table, made here and now.
 
     Raises:
@@ -140,7 +140,7 @@ def violations(*tables: Any) -> Any:
 
 
 def _failing(table: Any) -> Any:
-    """The failing rows of one table, in the columns of :data:`VIOLATIONS`."""
+    """The failing rows of one table, in the columns of ``VIOLATIONS``."""
     names = set(table.column_names if isinstance(table, pa.Table) else table.columns)
     if not {"seed", "steps", "verdict", "trace"} <= names:
         raise BadInput("tables", ", ".join(sorted(names)), "rows of simulations or of a sweep")
