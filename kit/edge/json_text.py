@@ -33,7 +33,7 @@ def parse_json(
     Raises:
         BadInput: for malformed or deeply nested text, a key that occurs twice, too long an
             integer, NaN or an infinity, with the line and column; for more values than
-            `MOST_VALUES`, or than the memory has room for.
+            ``MOST_VALUES``, or than the memory has room for.
     """
     _check_size(text, field)
 

@@ -106,7 +106,7 @@ def schema(name: str) -> Schema:
 def store(folder: str | Path, *runs: Tables) -> Path:
     """Add runs to a folder of traces: a Parquet file a run in the folder of each table.
 
-    A run is what `as_tables` makes of it.
+    A run is what ``as_tables`` makes of it.
 
     The files of a run come into their places when all are written, each whole: a stream that reads
     the folder sees all of a file or nothing, and a full disk leaves no part of a run.
