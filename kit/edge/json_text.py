@@ -90,10 +90,10 @@ def located(error: BadInput, text: str) -> BadInput:
     words = re.findall(r"\w+", error.field.partition(":")[0])
     at = root = _past(text, 0)
     for step in (int(word) if word.isdecimal() else word for word in words):
-        found = _inside(text, at, step)
-        if found is None:
+        inner = _inside(text, at, step)
+        if inner is None:
             break
-        at = found
+        at = inner
     if at == root:
         return error
     return BadInput(error.field, error.value, f"{error.allowed} (in the file{place(text, at)})")
@@ -121,8 +121,8 @@ def _inside(text: str, at: int, step: str | int) -> int | None:
 
 def _past(text: str, at: int) -> int:
     """The next place that is not blank."""
-    found = _NOT_BLANK.search(text, at)
-    return len(text) if found is None else found.start()
+    mark = _NOT_BLANK.search(text, at)
+    return len(text) if mark is None else mark.start()
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:

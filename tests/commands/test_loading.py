@@ -64,7 +64,7 @@ def test_none_is_pressed() -> None:
 
 @pytest.mark.parametrize(("kind", "most"), [(resource.RLIMIT_AS, 90), (resource.RLIMIT_DATA, 40)])
 def test_too_little_memory_to_load(kind: int, most: int) -> None:
-    """``ulimit -v`` or ``-d`` below what the libraries need is said before these end the process."""
+    """A ``ulimit`` below what the libraries need is said before these end the process."""
     status, out, err = python(LIMITED, str(kind), str(most * MEGA), "models")
     assert (status, out) == (2, "")
     assert err.startswith(f"kit: memory: got a limit of {most * MEGA} bytes (ulimit); allowed: ")

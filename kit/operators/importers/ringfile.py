@@ -180,15 +180,17 @@ def alike(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> tuple[str, ...]:
         "datacenters": sorted({node.dc for node in ring.nodes}),
         "keyspaces": tuple(keyspace.name for keyspace in keyspaces),
     }
-    found = []
+    warnings = []
     for kind, names in kinds.items():
-        first: dict[str, str] = {}
-        pairs = [(first.setdefault(name.casefold(), name), name) for name in names]
-        unlike = [f"{one} and {other}" for one, other in pairs if one != other]
+        known: dict[str, str] = {}
+        pairs = [(known.setdefault(name.casefold(), name), name) for name in names]
+        unlike = [f"{first} and {name}" for first, name in pairs if first != name]
         if unlike:
             more = f" (and {len(unlike) - 1} more such pairs)" if unlike[1:] else ""
-            found.append(f"{unlike[0]} are two {kind}: names that differ in case are not one{more}")
-    return tuple(found)
+            warnings.append(
+                f"{unlike[0]} are two {kind}: names that differ in case are not one{more}"
+            )
+    return tuple(warnings)
 
 
 def _once(list_name: str, key: str, names: list[str]) -> None:
