@@ -36,6 +36,14 @@ class Parser(argparse.ArgumentParser):
         self.register("action", None, StoreOnce)
         self.register("action", "store", StoreOnce)
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """A word that is none of those to choose from is refused, and the nearest named."""
+        choices = [str(choice) for choice in action.choices or ()]
+        if choices and value not in choices:
+            near = get_close_matches(str(value), choices, 1)
+            hint = f" (nearest: {near[0]})" if near else ""
+            raise BadInput(str(action.metavar or action.dest), value, ", ".join(choices) + hint)
+
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage."""
         raise KitError(f"{self.prog}: {message}; {self.prog} --help tells what is allowed")
@@ -51,3 +59,26 @@ class Parser(argparse.ArgumentParser):
             hint = f" (nearest: {near[0]})" if near else ""
             self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         return known_words, rest
+
+
+def add_ring(command: argparse.ArgumentParser) -> None:
+    """Add the words that say which ring: ``file``, ``others``, ``keyspace``; and ``json``."""
+    command.add_argument(
+        "file", metavar="RINGFILE", help="a ring file (JSON), or what nodetool ring prints"
+    )
+    command.add_argument(
+        "--with",
+        dest="others",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="another file of the same cluster (repeatable)",
+    )
+    command.add_argument(
+        "--keyspace",
+        action="append",
+        default=[],
+        metavar="KS={...}",
+        help="a keyspace and its replication, which nodetool leaves out (repeatable)",
+    )
+    command.add_argument("--json", action="store_true", help="the same as JSON")

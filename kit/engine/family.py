@@ -35,10 +35,11 @@ class Family(Struct, frozen=True):
     """What a protocol family declares of itself.
 
     ``order`` is its place in lists, ``models`` gives each model's name the place of its registry
-    entry, ``views`` the place of the Views that draw it. ``public`` are the names that the family
-    adds to the kit's own packages (``lessons``, ``spark``, or the kit itself: the empty text).
-    ``tasks`` are modules with exercises (``TASKS``), ``hunts`` gives a model's name what lessons
-    hide in it, ``commands`` gives a word of the command line its help and its place; ``images`` is
+    entry, ``views`` the place of the Views that draw it, ``flows`` the place of the table that says
+    what travels in its steps. ``public`` are the names that the family adds to the kit's own
+    packages (``lessons``, ``spark``, or the kit itself: the empty text). ``tasks`` are modules with
+    exercises (``TASKS``), ``hunts`` gives a model's name what lessons hide in it, ``commands``
+    gives a word of the command line its help and its place; ``images`` is
     a module that draws committed pictures (``pictures`` as SVG, ``graphs`` as DOT text).
     ``trace_tables`` gives a model's name the place of what makes rows of its runs,
     ``pipeline_tables`` are other tables that Spark makes, ``repeats`` places of functions that do
@@ -51,6 +52,7 @@ class Family(Struct, frozen=True):
     order: int
     models: Mapping[str, str] = field(default_factory=dict)
     views: Mapping[str, str] = field(default_factory=dict)
+    flows: Mapping[str, str] = field(default_factory=dict)
     public: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     tasks: tuple[str, ...] = ()
     hunts: Mapping[str, HuntGround] = field(default_factory=dict)

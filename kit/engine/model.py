@@ -254,9 +254,9 @@ def sometimes(name: str, title: str, check: Callable[[Any], bool]) -> Property:
     return Property(name, "sometimes", title, check)
 
 
-def goal(name: str, title: str, check: Callable[[Any], bool]) -> Property:
+def goal(name: str, title: str, check: Callable[[Any], bool], invariant: str = "") -> Property:
     """A state that must stay reachable from everywhere."""
-    return Property(name, "goal", title, check)
+    return Property(name, "goal", title, check, invariant)
 
 
 def verdicts(

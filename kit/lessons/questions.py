@@ -15,6 +15,7 @@ from kit.engine.check import Result, check
 from kit.engine.registry import build, entry_of, one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
+from kit.lessons.breaches import shortest_breach
 from kit.lessons.stills import Still, scene_of, still
 from kit.views.frame import refusal_text
 from kit.views.question import Question
@@ -91,7 +92,7 @@ def breaks(timeline: Timeline, safeguard: str) -> Asked:
         raise BadInput("safeguard", safeguard, one_of(safeguard, list(known)))
     guard = known[safeguard]
     run = Timeline(build(entry.name, guard.smallest, (guard.name,)))
-    violation = check(run.model).violation
+    violation = shortest_breach(run.model).violation
     if violation is None:
         raise KitError(f"predict: without {guard.id} no run breaks any property")
     for action in violation.actions:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from kit.engine.model import Model, Verdict, verdicts
 from kit.errors import Refusal
+from kit.views.flows import flow_lines
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene, section
 from kit.views.parts import act_button, bulb
@@ -54,8 +55,9 @@ def frame(scene: Scene, panels: Sequence[Panel], macros: Sequence[Macro] = ()) -
 
 
 def frame_text(scene: Scene, panels: Sequence[Panel]) -> str:
-    """Write every panel of a frame as text, one under the other."""
-    parts = [scene.say] if scene.say else []
+    """Write the step, what travels in it, and every panel of a frame, one under the other."""
+    step = "\n".join(filter(None, [scene.say, *flow_lines(scene.flows())]))
+    parts = [step] if step else []
     parts += [
         f"{panel.title}\n{panel.text(scene)}".rstrip()
         for panel in panels

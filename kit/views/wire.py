@@ -34,6 +34,7 @@ class DrawnMoment(Struct, frozen=True, array_like=True):
     milestone: str | None
     question: int | None
     inner: bool
+    flows: int | None
 
 
 class Position(Struct, frozen=True):

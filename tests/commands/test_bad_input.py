@@ -24,18 +24,18 @@ def ten(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "python -m kit: the following arguments are required: COMMAND; "),
-        (["nope"], "python -m kit: argument COMMAND: invalid choice: 'nope'"),
-        ([""], "python -m kit: argument COMMAND: invalid choice: ''"),
+        ([], "| kit | required | COMMAND"),
+        (["nope"], "COMMAND | 'nope' | models, show"),
+        ([""], "COMMAND | '' | models, show"),
         (["--nope"], "python -m kit: "),
-        (["models", "x"], "python -m kit models: unrecognized arguments: x"),
-        (["models", "a\nb"], "python -m kit models: unrecognized arguments: a b"),
-        (["models", "--js"], "python -m kit models: unrecognized arguments: --js"),
-        (["show"], "python -m kit show: the following arguments are required: MODEL; "),
+        (["models", "x"], "| kit models | unrecognized | x"),
+        (["models", "a\nb"], "| kit models | unrecognized | a b"),
+        (["models", "--js"], "| kit models | unrecognized | --js"),
+        (["show"], "| kit show | required | MODEL"),
         (["show", "boostrap"], "model | 'boostrap' | bootstrap"),
         (["show", "a\nb"], r"model | 'a\nb'"),
         (["check", "nope"], "model | 'nope'"),
-        (["check", "tcm", "-p"], "python -m kit check: argument -p/--parameter: expected one"),
+        (["check", "tcm", "-p"], "| kit check | -p | expected"),
         (["check", "tcm", "-p", "nodes"], "-p | 'nodes' | parameter=value"),
         (["check", "tcm", "-p", "=1"], "parameter | ''"),
         (["check", "tcm", "-p", "node=1"], "parameter | 'node' | nodes"),
@@ -80,7 +80,7 @@ def ten(tmp_path: Path) -> str:
             "--html | '/' | writable | place",
         ),
         (["play", "bootstrap", "--html", ""], "--html | '' | writable | place"),
-        (["ring"], "python -m kit ring: the following arguments are required: RINGFILE; "),
+        (["ring"], "| kit ring | required | RINGFILE"),
         (["ring", "nope"], "ring file | 'nope' | readable | file"),
         (["ring", "/"], "ring file | '/' | readable | file"),
         (["ring", ""], "ring file | '' | readable | file"),
@@ -129,9 +129,12 @@ def test_words(words: list[str], said: str) -> None:
             "option | '--variant' | each",
         ),
         (["leave", "n1", "--while"], "--while | None | value"),
-        (["leave", "n1", "--while", "leave 'n"], 'operation | "leave \'n"'),
-        (["leave", "n1", "--while", "leave n99"], "node | 'n99' | n1, n2"),
-        (["leave", "n1", "--while", "leave n2 --json"], "option | '--json'"),
+        (["leave", "n1", "--while", "leave 'n"], "| --while leave 'n | operation:"),
+        (["leave", "n1", "--while", "leave n99"], "| leave n99 | node: | 'n99' | n1, n2"),
+        (
+            ["leave", "n1", "--while", "leave n2 --json"],
+            "| --while leave n2 --json | option: | '--json' | --tokens, --dc",
+        ),
         (["leave", "n9", "--while", "assassinate n2"], "operation in flight | 'assassinate n2'"),
         (
             ["leave", "n9", "--while", "leave n2", "--while", "leave n3"],
@@ -345,3 +348,49 @@ def test_nothing_is_written_for_a_bad_place(tmp_path: Path) -> None:
     said = bad("check", "tcm", "--off", "S-05", "--trace", str(tmp_path / "nope" / "t.json"))
     assert says(said, "file |")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (["plan", "{ring}", "leave", "n1", "--size", "x"], "(nearest: --sizes)"),
+        (["plan", "{ring}", "leave", "n1", "--wile", "x"], "(nearest: --while)"),
+        (["plan", "{ring}", "Leave", "n1"], "(nearest: leave)"),
+        (["plan", "{ring}", "join", "x", "--token", "7"], "(nearest: --tokens)"),
+        (["chek", "tcm"], "(nearest: check)"),
+        (["check", "tcm", "--max-state", "3"], "(nearest: --max-states)"),
+    ],
+)
+def test_what_was_meant_is_named(ten: str, words: list[str], near: str) -> None:
+    """A misspelt option, command or operation is answered with the nearest there is."""
+    assert near in bad(*(word.format(ring=ten) for word in words))
+
+
+def test_an_error_in_a_ring_file_has_its_line(tmp_path: Path) -> None:
+    """A key that is missing, unknown or there twice, and a wrong value, by line and column."""
+    good = json.dumps(ring_of(TEN[:2]), indent=1)
+    for was, now, said in (
+        ('"name": "n2",', "", "| line 10 column 3"),
+        ('"name": "n2",', '"nme": "n2",', "| line 10 column 3"),
+        ('"name": "n2",', '"name": "n2", "name": "n3",', "| line 11 column 18"),
+        ('"name": "n2",', '"name": 7,', "nodes[1].name | 7"),
+        ('"name": "n2",', '"name": 7,', "| line 11 column 12"),
+        ("200", '"x"', "| line 13 column 5"),
+    ):
+        assert was in good
+        assert says(bad("ring", written(tmp_path, good.replace(was, now))), said)
+
+
+def test_names_that_differ_in_case(tmp_path: Path) -> None:
+    """Two nodes or datacenters with such names are taken as two, with a warning for each kind."""
+    nodes = [{"name": name, "tokens": [at], "dc": dc} for at, (name, dc) in enumerate(ALIKE)]
+    answer = call("ring", written(tmp_path, ring_of(nodes)))
+    assert answer.status == 0
+    assert [line.split(":")[1] for line in answer.err.splitlines()] == [
+        " n1 and N1 are two nodes",
+        " DC1 and dc1 are two datacenters",
+    ]
+    assert "(and 1 more such pairs)" in answer.err
+
+
+ALIKE = (("n1", "dc1"), ("N1", "DC1"), ("n2", "dc1"), ("N2", "dc1"))

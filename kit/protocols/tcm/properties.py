@@ -75,7 +75,7 @@ class Judges:
                 self._in_transition,
             ),
             sometimes("done", "An operation is finished", self._done),
-            goal("stable", "Nothing is in flight", self._stable),
+            goal("stable", "Nothing is in flight", self._stable, "INV-PROGRESS"),
         )
 
     def _floor(self) -> tuple[int, ...]:

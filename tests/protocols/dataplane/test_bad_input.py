@@ -28,7 +28,7 @@ from tests.saying import says
         ({"acknowledgement": "both"}, "acknowledgement | 'both' | joint"),
         ({"rf": 0}, "rf | 0 | from 1"),
         ({"variant": "cpe"}, "variant | 'cpe' | cep, implementation"),
-        ({"repair": "yes"}, "repair | 'yes' | dataplane"),
+        ({"repair": "yes"}, "repair | 'yes' | answered, blocking, mismatch"),
     ],
 )
 def test_bad_parameters(given: dict[str, Any], said: str) -> None:

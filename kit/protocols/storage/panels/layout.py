@@ -143,14 +143,25 @@ def _messages(placed: tuple[Placed, ...]) -> tuple[Message, ...]:
     for dot in placed:
         event = dot.event
         if isinstance(event, Sent):
+            if event.back:  # the read's own messages matter no more
+                away = _without(event.request, away)
             away |= {(event.request, name): dot for name in event.targets}
         elif isinstance(event, Delivered):
             begun = away.pop((event.request, event.replica), dot)
             messages.append(Message(begun, event.request, event.replica, dot))
-        elif isinstance(event, Completed) and not event.title.startswith(("write", "delete")):
-            away = {key: sent for key, sent in away.items() if key[0] != event.request}
+        elif isinstance(event, Completed) and event.title.startswith("read"):
+            away = _without(event.request, away)
     messages += [Message(sent, number, name, None) for (number, name), sent in away.items()]
     return tuple(messages)
+
+
+def _without(request: int, away: dict[tuple[int, str], Placed]) -> dict[tuple[int, str], Placed]:
+    """The messages on their way but for a read's, which nobody waits for; what brings a cell is."""
+    return {
+        key: sent
+        for key, sent in away.items()
+        if key[0] != request or (isinstance(sent.event, Sent) and sent.event.back)
+    }
 
 
 def _spans(placed: tuple[Placed, ...]) -> tuple[Span, ...]:
@@ -158,7 +169,7 @@ def _spans(placed: tuple[Placed, ...]) -> tuple[Span, ...]:
     opened: dict[int, Placed] = {}
     for dot in placed:
         event = dot.event
-        if isinstance(event, Sent) and not event.again:
+        if isinstance(event, Sent) and not (event.again or event.back):
             opened[event.request] = dot
         elif isinstance(event, Completed):
             spans.append(Span(opened.pop(event.request, dot), dot))

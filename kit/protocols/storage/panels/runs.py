@@ -7,13 +7,13 @@ from typing import Any
 
 from kit.engine.model import Model
 from kit.engine.runs import catch_up, every, suggested
-from kit.protocols.storage.actions import Commit, Finish, Serve, Start
+from kit.protocols.storage.actions import Commit, Finish, Serve, Start, WriteBack
 from kit.views.frame import Macro
 
 
 def deliver(model: Model[Any, Any], state: Any) -> Iterator[Any]:
     """Yield every message that can reach its replica."""
-    return every(model, state, lambda action: isinstance(action, Serve))
+    return every(model, state, lambda action: isinstance(action, Serve | WriteBack))
 
 
 def to_commit(model: Model[Any, Any], state: Any) -> Iterator[Any]:

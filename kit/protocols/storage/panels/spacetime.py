@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
+from kit.protocols.storage.facts import flows
 from kit.protocols.storage.facts.steps import (
     Applied,
     Completed,
@@ -68,6 +69,7 @@ def draw_spacetime(scene: Scene) -> Frag:
             [_message(drawing, sent) for sent in drawing.messages if drawing.there(sent.met)],
             list(_points(drawing)),
             _alarms(scene, drawing),
+            [_now(drawing, node) for node in drawing.nodes],
             h("rect", x=drawing.left, y=TOP, width=NAMES, height=drawing.height, class_="paper"),
             [_name(drawing, node) for node in drawing.nodes],
             viewBox=f"{drawing.left} 0 {drawing.width} {drawing.height}",
@@ -104,6 +106,12 @@ def _life(drawing: Layout, node: str) -> Frag:
     return h("path", d=f"M{drawing.left} {y}H{right}", k=f"life:{node}", class_="life")
 
 
+def _now(drawing: Layout, node: str) -> Frag:
+    """Where a node stands now: what travels in the last step begins and ends there."""
+    place = f"translate({x(drawing.last):.0f} {drawing.y(node)})"
+    return h("g", h("circle", r=6, class_="now"), k=flows.node(node), transform=place)
+
+
 def _name(drawing: Layout, node: str) -> Frag:
     return h(
         "g",
@@ -115,14 +123,18 @@ def _name(drawing: Layout, node: str) -> Frag:
 
 
 def _epochs(drawing: Layout) -> list[Frag]:
-    """A dashed line down the page where an epoch is committed."""
+    """A dashed line down the page where an epoch is committed; the last one of a number is it."""
+    last = {dot.event.epoch: dot.step for dot in drawing.placed
+            if isinstance(dot.event, EpochCommitted)}  # fmt: skip
     return [
         h(
             "g",
             h("path", d=f"M{x(dot.column):.0f} {TOP - 16}V{drawing.height}", class_="barrier"),
             _text(f"epoch {dot.event.epoch}", x(dot.column), TOP - 22, "tag strong"),
             h("title", line(dot.event)),
-            k=f"epoch-at:{dot.step}",
+            k=flows.log(dot.event.epoch)
+            if last[dot.event.epoch] == dot.step
+            else f"epoch-at:{dot.step}",
         )
         for dot in drawing.placed
         if isinstance(dot.event, EpochCommitted) and drawing.there(dot)
@@ -164,11 +176,14 @@ def _way(drawing: Layout, way: Way) -> Frag:
     x1, y1 = x(way.read.column), drawing.y(read.source)
     x2 = x(drawing.last + 0.5 if way.landed is None else way.landed.column)
     y2 = float(drawing.y(read.target))
+    on_its_way = None
     if way.landed is None:
         y2 = y1 + (y2 - y1) * 0.85
+        on_its_way = _open_end(flows.copy(read.source, read.target), x2, y2, _dot(0, 0))
     return h(
         "g",
         h("path", d=_arrow(x1, y1, x2, y2), class_="copy"),
+        on_its_way,
         _text(f"copy {short(read.cell)} {_at(read.epoch)}", x1 + 4, y1 + (17 if y2 > y1 else -9)),
         k=f"way:{read.source}:{read.target}:{way.read.step}",
     )
@@ -184,7 +199,8 @@ def _message(drawing: Layout, message: Message) -> Frag:
         right = x(drawing.last) + STEP * 0.45
         high = y1 + (y2 - y1) * 0.8 if right - x1 > STEP else y1 + (y2 - y1) * 0.5
         parts = [h("path", d=f"M{x1:.1f} {y1}L{right:.1f} {high:.1f}", class_="message away")]
-        parts.append(_text(_at(_carried(sent)), right + 3, high + 4, anchor="start"))
+        words = _text(_at(_carried(sent)), 3, 4, anchor="start")
+        parts.append(_open_end(flows.away(message.number, message.replica), right, high, words))
         return h("g", parts, k=key, class_="transit")
     met = message.met.event
     assert isinstance(met, Delivered)
@@ -197,6 +213,11 @@ def _message(drawing: Layout, message: Message) -> Frag:
         asks = _arrow(x2 + STEP * AFTER, y1 + 6, x2 + STEP * 0.9, y2)
         parts.append(h("path", d=asks, k=f"{key}:catch-up", class_="answer away"))
     return h("g", parts, k=key, class_="transit")
+
+
+def _open_end(key: str, at: float, y: float, mark: Frag) -> Frag:
+    """Where something is that has not arrived."""
+    return h("g", mark, k=key, transform=f"translate({at:.1f} {y:.1f})")
 
 
 def _carried(event: Sent | Delivered) -> int | None:
@@ -220,14 +241,24 @@ def _points(drawing: Layout) -> Iterator[Frag]:
             yield h("g", _dot(at, y), _text(f"↑{event.epoch}", at, y - 9), k=f"{key}:{event.node}")
         elif isinstance(event, Sent):
             at, y = x(dot.column), drawing.y(event.coordinator)
-            again = " again" if event.again else ""
-            words = [_text(f"{short(event.title) if again else event.title}{again}", at, y - 24,
-                           "tag strong"), _text(_at(event.carries), at, y - 12)]  # fmt: skip
+            words = [_text(_named(event), at, y - 24, "tag strong"),
+                     _text(_at(event.carries), at, y - 12)]  # fmt: skip
             yield h("g", words, k=f"{key}:sent")
+        elif isinstance(event, Completed):
+            for name in event.repaired:
+                at, y = x(dot.column), drawing.y(name)
+                yield h("g", _dot(at, y), _text("repaired", at, y + 15), k=f"{key}:{name}")
         elif isinstance(event, DiskEvent):
             at, y = x(dot.column), drawing.y(event.replica)
             sign = "✗" if event.what == "fails" else "∅"
             yield h("g", _cross(at, y), _text(f"{sign} {event.what}", at, y + 18), k=key)
+
+
+def _named(event: Sent) -> str:
+    """What is sent: a request, in two letters when again, or the cell that a read writes back."""
+    if event.back:
+        return f"{short(event.back)} back"
+    return f"{short(event.title)} again" if event.again else event.title
 
 
 def _met(drawing: Layout, dot: Placed, event: Delivered) -> list[Frag]:
@@ -253,7 +284,7 @@ def _met(drawing: Layout, dot: Placed, event: Delivered) -> list[Frag]:
 def _done(event: Delivered) -> str:
     """What the replica holds of it: the write that it took, the cell that it returned."""
     word, _, rest = event.did.partition(" ")
-    return short(rest) if word == "returns" else short(event.title) if word == "takes" else "older"
+    return "older" if word == "keeps" else short(rest)
 
 
 def _at(epoch: int | None) -> str:

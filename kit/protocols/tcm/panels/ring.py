@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.flows import LOG, ends, spot
+from kit.protocols.tcm.facts.flows import RING as RING_KEY
 from kit.protocols.tcm.facts.large import spread
 from kit.protocols.tcm.facts.moment import LockRow, NodeRow
 from kit.protocols.tcm.panels.arrows import arrows, arrows_words
@@ -32,20 +35,24 @@ TURN = {"square": math.pi / 4}
 
 
 class TokenPlace(Struct, frozen=True):
-    """A token of a node on the picture."""
+    """A token of a node on the picture; ``inner``: it stands inside, before its present owner."""
 
     node: NodeRow
     token: int
     share: float
+    inner: bool = False
 
 
 def places(scene: Scene) -> list[TokenPlace]:
     """Return every token with its share of the line, from 0 (its start) to 1 (its end)."""
-    space = facts.space(scene.model)
+    space, nodes = facts.space(scene.model), facts.nodes(scene.model, scene.state)
+    owned = Counter(token for node in nodes for token in node.tokens)
     return [
-        TokenPlace(node, token, share(space, token))
-        for node in facts.nodes(scene.model, scene.state)
-        for token in node.tokens
+        TokenPlace(
+            node, token, share(space, token), owned[token] > 1 and node.status == "replacing"
+        )
+        for node in nodes
+        for token in (*node.tokens, *node.coming)
     ]
 
 
@@ -84,7 +91,7 @@ def draw_ring(scene: Scene) -> Frag:
         "div",
         h(
             "svg",
-            h("circle", cx=MIDDLE, cy=MIDDLE, r=RADIUS, class_="track"),
+            h("circle", cx=MIDDLE, cy=MIDDLE, r=RADIUS, k=RING_KEY, class_="track"),
             h("path", d=f"M{MIDDLE} {MIDDLE - RADIUS - 7}v14", class_="tick"),
             h(
                 "text",
@@ -96,7 +103,9 @@ def draw_ring(scene: Scene) -> Frag:
             ),
             h("g", _arcs(space, locked(scene)), k="ring-locks"),
             None if many else h("g", arrows(scene), k="ring-arrows"),
+            _log(scene),
             _ticks(scene, count) if many else _spots(scene, places(scene), by_rack),
+            _concerned(scene, by_rack) if many else None,
             viewBox=f"-10 16 {SIZE + 20} {SIZE - 30}",
             role="group",
             aria_label=f"token ring: {ring_words(scene)}",
@@ -113,20 +122,50 @@ def token_count(scene: Scene) -> int:
     return sum(len(node.tokens) for node in facts.nodes(scene.model, scene.state))
 
 
-def _spots(scene: Scene, spots: list[TokenPlace], by_rack: dict[str, str]) -> Frag:
-    """Draw every token as a button with its node's name."""
+def _log(scene: Scene) -> Frag:
+    """Draw the log in the middle, with its newest epoch: entries come from there."""
+    return h(
+        "g",
+        h("title", "the log: its newest epoch"),
+        h("rect", x=-38, y=-12, width=76, height=24, rx=4, class_="box"),
+        h("text", f"epoch {facts.epoch(scene.model, scene.state)}", text_anchor="middle", dy=4,
+          class_="on"),
+        k=LOG,
+        transform=f"translate({MIDDLE:.0f} {MIDDLE:.0f})",
+    )  # fmt: skip
+
+
+def _concerned(scene: Scene, by_rack: dict[str, str]) -> Frag | None:
+    """Of a large ring draw the few tokens between which something travels in this step."""
+    named = ends(scene.flows())
+    space = facts.space(scene.model)
+    spots = [
+        TokenPlace(node, token, share(space, token))
+        for node in facts.nodes(scene.model, scene.state)
+        if any(key.startswith(spot(node.name, "")) for key in named)
+        for token in (*node.tokens, *node.coming)
+        if spot(node.name, token) in named
+    ]
+    return _spots(scene, spots[:MOST_LABELS], by_rack, "ring-concerned") if spots else None
+
+
+def _spots(
+    scene: Scene, spots: list[TokenPlace], by_rack: dict[str, str], key: str = "ring-nodes"
+) -> Frag:
+    """Draw tokens as buttons with their nodes' names."""
     letters = _letters(scene)
     short = tags(node.name for node in facts.nodes(scene.model, scene.state))
     words = {
-        node.name: (short[node.name], letters.get(node.dc, "")) for node in {s.node for s in spots}
+        node.name: (short[node.name], letters.get(node.dc, ""))
+        for node in {place.node for place in spots}
     }
     return h(
         "g",
         [
-            _spot(spot, by_rack, *words[spot.node.name], first=i == 0)
-            for i, spot in enumerate(spots)
+            _spot(place, by_rack, *words[place.node.name], first=i == 0)
+            for i, place in enumerate(spots)
         ],
-        k="ring-nodes",
+        k=key,
         data_rove=True,
     )
 
@@ -232,12 +271,12 @@ def _letters(scene: Scene) -> dict[str, str]:
 
 
 def _spot(
-    spot: TokenPlace, by_rack: dict[str, str], short: str, letter: str, *, first: bool
+    place: TokenPlace, by_rack: dict[str, str], short: str, letter: str, *, first: bool
 ) -> Frag:
-    node, shape = spot.node, by_rack[spot.node.rack]
-    x, y = point(spot.share, RADIUS)
-    out, up = point(spot.share, RADIUS + (30 if letter else 24))
-    token = str(spot.token)
+    node, shape = place.node, by_rack[place.node.rack]
+    x, y = point(place.share, RADIUS - 26 * place.inner)
+    out, up = point(place.share, RADIUS + (30 if letter else 24))
+    token = str(place.token)
     words = f"{node.name}: token {token}, {node.dc}, rack {node.rack}, {node.status}"
     return h(
         "g",
@@ -251,9 +290,11 @@ def _spot(
             y=up - y + 4,
             text_anchor="middle",
             class_="soft",
-        ),
-        k=f"n:{node.name}:{spot.token}",
-        class_=f"{_classes(node)} {shape}" if len(by_rack) > 1 else _classes(node),
+        )
+        if not place.inner
+        else None,
+        k=spot(node.name, place.token),
+        class_=" ".join([_classes(node, place.token), *([shape] if len(by_rack) > 1 else [])]),
         transform=f"translate({x:.1f} {y:.1f})",
         role="button",
         tabindex="0" if first else "-1",
@@ -265,11 +306,12 @@ def _spot(
     )
 
 
-def _classes(node: NodeRow) -> str:
+def _classes(node: NodeRow, token: int | None = None) -> str:
+    """Whether a token of a node comes or goes; without one, whether anything of the node does."""
     moving = {"joining": "joining", "replacing": "joining", "leaving": "leaving"}
     kinds = ["spot", moving.get(node.status, ""), "" if node.up else "down"]
     if node.status == "moving":
-        kinds.append("joining")
+        kinds.append("leaving" if token in node.going else "joining")
     return " ".join(kind for kind in kinds if kind)
 
 
