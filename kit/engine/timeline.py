@@ -156,7 +156,7 @@ class Timeline:
     def _watched(self, before: Any, action: Any, after: Any) -> tuple[Any, ...]:
         """What each monitor remembers after a step from the current moment."""
         return tuple(
-            monitor.step(memory, before, action, after)
+            monitor.after(memory, before, action, after)
             for monitor, memory in zip(self.model.monitors, self._memories[self.at], strict=True)
         )
 
