@@ -166,7 +166,12 @@ def _result_as_plain(model: Model[Any, Any], result: Result) -> dict[str, Any]:
             "trace": [model.verb(action) for action in violation.actions],
         },
         "seconds": round(result.seconds, 3),
+        "verdict": result.verdict,
+        **result.scope.as_plain(),
+        "symmetry": {"compared": result.compared} if result.symmetry else None,
     }
+    if result.unjudged:
+        plain["unjudged"] = list(result.unjudged)
     if result.unreached and violation is None:
         plain["unreached"] = list(result.unreached)
     if result.interrupted:
@@ -186,6 +191,8 @@ def _fuzzed_as_plain(model: Model[Any, Any], result: Fuzzed, seeds: range) -> di
         "untaken": list(result.untaken),
         "unreached": list(result.unreached),
         "seconds": round(result.seconds, 3),
+        **result.scope.as_plain(),
+        "within": result.within,
     }
     if findings[1:]:
         plain["also"] = [_finding_as_plain(model, finding) for finding in findings[1:]]
@@ -210,14 +217,10 @@ def _result_as_text(model: Model[Any, Any], result: Result) -> str:
     counts = f"{counted(result.states, 'state')}, {counted(result.transitions, 'step')}"
     memory = spoken_bytes(result.memory)
     lines = [f"{result.model}: {counts}, depth {result.depth}, {result.seconds:.2f} s, {memory}"]
-    if result.interrupted:
-        lines.append("interrupted: none found so far")
-    elif result.violation is None:
-        lines.append("complete: no violation" if result.complete else "bounded: none found so far")
+    for line in result.lines()[1:]:
+        lines += wrap(line, "", GAP)
     if result.violation is None:
-        lines += [f"never reached: {name}" for name in result.unreached]
         return "\n".join(lines)
-    lines += wrap(result.violation.witness, f"violated: {result.violation.property}: ", GAP)
     return "\n".join([*lines, *_told(model, result.violation.actions)])
 
 
@@ -232,13 +235,17 @@ def spoken_bytes(number: int) -> str:
 def _walks(model: Model[Any, Any], result: Fuzzed) -> str:
     counts = f"{counted(result.walks, 'walk')}, {counted(result.steps, 'step')}"
     lines = [f"{result.model}: {counts}, {result.seconds:.2f} s"]
+    for line in result.scope.lines():
+        lines += wrap(line, "", GAP)
+    if result.scope.judged["goal"]:
+        lines.append(f"from the end of each walk a fair schedule of up to {result.within:,} steps")
     for finding in sorted(result.findings, key=lambda finding: finding.seed):
         lines += wrap(finding.witness, f"violated: {finding.property}: ", GAP)
         shrunk = f"shrunk from {counted(finding.unshrunk, 'step')} to {len(finding.actions)}"
         lines.append(f"first by seed {finding.seed}, in {finding.times} of the walks; {shrunk}")
         lines += _told(model, finding.actions)
     if not result.findings:
-        lines.append("none found" + (" before it was interrupted" if result.interrupted else ""))
+        lines.append(result.sentence)
     if result.untaken:
         lines += wrap(listed(result.untaken), "never taken: ", GAP)
     else:
