@@ -88,6 +88,7 @@ REPORTED: dict[str, Mapping[str, Broken]] = {
         **{prop: tcm(off) for off, (prop, _) in BROKEN.items()},
         **{prop: tcm(off, **given) for off, prop, given, _ in HARM},
         "log-prefix": tcm("apply-in-order"),
+        "settled": tcm("pending-in-metadata"),
         "in-transition": lambda: build("tcm", {"nodes": 4, "operations": ("assassinate B",)}),
         "done": lambda: broken(build("tcm", {}), Stream, never),
     },
