@@ -14,8 +14,9 @@ from kit.edge.arguments import checked
 from kit.engine.compose import Refinement
 from kit.engine.family import model_places
 from kit.engine.former import Former
-from kit.engine.model import Model, Safeguard, TransitionRows, rule_rows
+from kit.engine.model import Model, TransitionRows, rule_rows
 from kit.engine.parameters import is_within, parameters_of
+from kit.engine.safeguards import Safeguard
 from kit.errors import BadInput, misfit, shorten
 
 MOST_NAMED = 40

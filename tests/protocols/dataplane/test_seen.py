@@ -80,7 +80,7 @@ def test_every_arrow_has_the_epoch_of_its_sender(path: Path) -> None:
     """
     for scene in scenes(path):
         found, drawn = layout(scene), draw_spacetime(scene)
-        label = "@" if scene.model.request_options.switches.epochs else "–"
+        label = "@" if scene.model.request_options.switches.safeguards.epoch_exchange else "–"
         for one in found.messages:
             key = f"msg:{one.number}:{one.replica}:{one.sent.step}"
             group = part(drawn, key)
