@@ -145,5 +145,4 @@ def _request_options(given: DataplaneParameters, safeguards: RequestSafeguards) 
         given.crashes,
         given.cleaning,
         given.collecting,
-        None if given.behind < 0 else given.behind,
     )

@@ -18,8 +18,7 @@ class RequestOptions(Struct, frozen=True):
     read writes what it found to the replicas it asked. ``retry``: a request whose plan went stale
     is sent again. ``ring_delay``: how many ticks an event waits after the one before it, where
     nothing but that wait guards it (0: no clock). ``crashes`` is a budget; ``cleaning`` and
-    ``collecting`` add those actions. ``behind`` is how many epochs a coordinator may be behind the
-    newest when a request of it begins (None: any number).
+    ``collecting`` add those actions.
     """
 
     switches: ExchangeSwitches = ExchangeSwitches()
@@ -31,7 +30,6 @@ class RequestOptions(Struct, frozen=True):
     crashes: int = 0
     cleaning: bool = False
     collecting: bool = False
-    behind: int | None = None
 
 
 class StorageState(Struct, frozen=True, cache_hash=True):
