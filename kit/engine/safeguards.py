@@ -18,11 +18,24 @@ from kit.errors import BadInput
 Switches = TypeVar("Switches", bound=Struct)
 
 
+class Case(Struct, frozen=True):
+    """A configuration that begins at the end of a run, where the invariant ``breaks`` may break.
+
+    ``scenario`` names a scenario file of the kit (``dataplane/deleted-data-returns``): its header
+    gives the parameters, its lines above the first one that is ``before`` give the run.
+    """
+
+    breaks: str
+    scenario: str
+    before: str
+
+
 class Safeguard(Struct, frozen=True):
     """A rule of the protocol that can be switched off, to see what it is for.
 
     ``protects`` names the invariants that may break without it (``INV-QI``), ``smallest`` the
-    parameters of the smallest configuration in which one of them does.
+    parameters of the smallest configuration in which one of them does. ``later`` are smallest
+    configurations for others of them, which need something to have happened before.
     """
 
     name: str
@@ -30,10 +43,11 @@ class Safeguard(Struct, frozen=True):
     title: str
     protects: tuple[str, ...]
     smallest: Mapping[str, Any] = field(default_factory=dict)
+    later: tuple[Case, ...] = ()
 
-    def shown_by(self, smallest: Mapping[str, Any]) -> Safeguard:
-        """The same safeguard in a model where this is the smallest configuration."""
-        return replace(self, smallest=smallest)
+    def shown_by(self, smallest: Mapping[str, Any], *later: Case) -> Safeguard:
+        """The same safeguard in a model where these are the smallest configurations."""
+        return replace(self, smallest=smallest, later=later)
 
 
 def switched_off(switches: type[Switches], off: Iterable[str]) -> Switches:
