@@ -186,8 +186,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     ring.add_argument("--json", action="store_true", help="the same as JSON")
     for family in families():
-        for word, (told, _) in family.commands.items():
-            commands.add_parser(word, help=told)
+        for word, (help_text, _) in family.commands.items():
+            commands.add_parser(word, help=help_text)
     commands.add_parser("lab", help="open JupyterLab on the start notebook")
     return parser
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
-from kit.engine.breaches import Breach, PassedStep, first_breaches
+from kit.engine.breaches import PassedStep
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Verdict, fingerprint, verdicts
 from kit.engine.purity import blaming, check_seen, is_own
@@ -271,7 +271,7 @@ class Timeline:
         tips.sort(key=lambda moment: self._places[moment].begun)
         return [*tips, self.tip] if self.children[self.tip] else tips
 
-    def first_difference(self, one: int, other: int) -> int | None:
+    def first_difference(self, moment: int, other: int) -> int | None:
         """The number of the first step, counted from 1, at which two branches differ.
 
         Where one ends, the other one's next step differs. None when they are the same.
@@ -279,7 +279,7 @@ class Timeline:
         Raises:
             BadInput: when there is no such moment.
         """
-        pairs = zip_longest(self.path(one), self.path(other))
+        pairs = zip_longest(self.path(moment), self.path(other))
         return next((step for step, (a, b) in enumerate(pairs) if a != b), None)
 
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -293,10 +293,6 @@ class Timeline:
             PassedStep(before.state, after.action, after.state, self._memories[after.id])
             for before, after in pairwise(way)
         )
-
-    def breaches(self, moment: int | None = None) -> tuple[Breach, ...]:
-        """The first step to break each promise on such a way, in the order of steps."""
-        return first_breaches(self.model, self.passed(moment))
 
     def save(self) -> Trace:
         """The whole tree as data."""

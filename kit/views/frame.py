@@ -13,9 +13,10 @@ from msgspec import Struct
 
 from kit.engine.model import Model, Verdict, verdicts
 from kit.errors import Refusal
+from kit.views.flows import flow_lines
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene, section
-from kit.views.parts import bulb
+from kit.views.parts import act_button, bulb
 
 MOST_EVIDENCE, LEAST_EVIDENCE = 24, 4
 """Facts told of a refusal; fewer where many are refused."""
@@ -54,8 +55,9 @@ def frame(scene: Scene, panels: Sequence[Panel], macros: Sequence[Macro] = ()) -
 
 
 def frame_text(scene: Scene, panels: Sequence[Panel]) -> str:
-    """Write every panel of a frame as text, one under the other."""
-    parts = [scene.say] if scene.say else []
+    """Write the step, what travels in it, and every panel of a frame, one under the other."""
+    step = "\n".join(filter(None, [scene.say, *flow_lines(scene.flows())]))
+    parts = [step] if step else []
     parts += [
         f"{panel.title}\n{panel.text(scene)}".rstrip()
         for panel in panels
@@ -160,16 +162,12 @@ def _buttons(scene: Scene, items: list[tuple[Any, Refusal | None]]) -> list[Frag
         verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
         why = refusal_text(refusal) if refusal else scene.closed
         buttons.append(
-            h(
-                "button",
+            act_button(
                 verb,
-                k=f"act:{name}",
-                type="button",
-                class_="act suggested" if action == scene.suggested else "act",
-                data_act=f"do:{name}",
-                data_refused=why,
-                aria_disabled="true" if why else None,
-                aria_label=f"{verb}, not now: {why}" if why else None,
+                f"act:{name}",
+                f"do:{name}",
+                why,
+                kind="act suggested" if action == scene.suggested else "act",
             )
         )
         if refusal is not None and stuck:

@@ -10,6 +10,7 @@ import msgspec
 
 from kit.engine.model import Model
 from kit.engine.timeline import Timeline
+from kit.views.flows import draw_flows
 from kit.views.frame import frame
 from kit.views.panel import Panel, Scene, scene_at
 from kit.views.registry import Views, for_model
@@ -141,23 +142,37 @@ class RenderedTimeline:
         return root
 
     def _drawn(self, moment: int) -> DrawnMoment:
-        """The inner steps of a long run are drawn when somebody asks for them."""
+        """The inner steps of a long run are drawn when somebody asks for them.
+
+        What travels in them is told at once: it is part of what the run shows as one step.
+        """
         limit = LONGEST_LIVE if self.closed is None else LONGEST_RUN
-        long = self._folds[self.timeline.moments[moment].fold] > limit
-        return self._blank(moment) if long and self._inner(moment) else self._node(moment)
+        steps = self._folds[self.timeline.moments[moment].fold]
+        if steps <= limit or not self._inner(moment):
+            return self._node(moment)
+        blank = self._blank(moment)
+        return blank if steps > LONGEST_RUN else self._with_flows(blank, self.scene(moment))
 
     def _blank(self, number: int) -> DrawnMoment:
         """A moment without its frame."""
         moment = self.timeline.moments[number]
         verb = "" if moment.action is None else self.model.verb(moment.action)
-        return DrawnMoment(moment.parent, None, verb, moment.milestone, None, self._inner(number))
+        inner = self._inner(number)
+        return DrawnMoment(moment.parent, None, verb, moment.milestone, None, inner, None)
 
     def _node(self, moment: int) -> DrawnMoment:
         scene = self.scene(moment)
         root = self.store.add(frame(scene, self.panels, self.views.macros))
         question = None if scene.action is None else self.views.question(scene)
         text = None if question is None else self.store.add(question.draw())
-        return msgspec.structs.replace(self._blank(moment), root=root, question=text)
+        drawn = msgspec.structs.replace(self._blank(moment), root=root, question=text)
+        return self._with_flows(drawn, scene)
+
+    def _with_flows(self, drawn: DrawnMoment, scene: Scene) -> DrawnMoment:
+        """A moment with the text that lists what travels in its step."""
+        flows = scene.flows()
+        text = self.store.add(draw_flows(flows)) if flows else None
+        return msgspec.structs.replace(drawn, flows=text)
 
     def _inner(self, number: int) -> bool:
         fold = self.timeline.moments[number].fold

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kit.views.flows import flow_markers
 from kit.views.fragment import Frag, Kid, h
 
 ICONS = {
@@ -42,6 +43,7 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
             h("div", class_="kp-side", hidden=True, tabindex="-1", aria_label="compared branch"),
             class_="kp-stages",
         ),
+        flow_markers(),
         h("div", class_="kp-note", hidden=True),
         h("div", class_="kp-ask", hidden=True, role="group", aria_label="prediction"),
         h(

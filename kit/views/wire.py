@@ -1,7 +1,7 @@
 """The wire: what the kernel and the page say to each other, as named structs.
 
-The kernel sends the whole history once, as a :class:`Pack`, and then what is new, as an
-:class:`Update`; an exported page holds a pack and hears nothing more. The page sends one of four
+The kernel sends the whole history once, as a ``Pack``, and then what is new, as an
+``Update``; an exported page holds a pack and hears nothing more. The page sends one of four
 messages. Texts of fragments and moments are only ever added, so that two counts say what a page
 holds; a new session begins again from none.
 """
@@ -34,6 +34,7 @@ class DrawnMoment(Struct, frozen=True, array_like=True):
     milestone: str | None
     question: int | None
     inner: bool
+    flows: int | None
 
 
 class Position(Struct, frozen=True):

@@ -67,7 +67,7 @@ def told(model: Model[Any, Any], result: Result) -> Frag:
 def _title(model: Model[Any, Any], name: str) -> str:
     """A property or monitor with its invariant: ``INV-VISIBLE broken, visible``."""
     known = [(prop.name, prop.invariant, prop.title) for prop in model.properties]
-    known += [(one.name, one.invariant, one.title) for one in model.monitors]
+    known += [(monitor.name, monitor.invariant, monitor.title) for monitor in model.monitors]
     named = next(((invariant, title) for key, invariant, title in known if key == name), ("", name))
     return f"{named[0]} broken: {named[1]}" if named[0] else named[1]
 

@@ -64,13 +64,13 @@ def test_a_double_key_is_refused() -> None:
 
 def test_packing_is_repeatable() -> None:
     """Equal data give equal bytes, whenever they are packed."""
-    start = DrawnMoment(-1, 0, "", None, None, False)
+    start = DrawnMoment(-1, 0, "", None, None, False, None)
     pack = Pack("0", ["<p>a</p>"], [start], Position(0, 0, 0))
     assert pack.compressed() == pack.compressed()
     assert json.loads(gzip.decompress(pack.compressed())) == {
         "session": "0",
         "texts": ["<p>a</p>"],
-        "moments": [[-1, 0, "", None, None, False]],
+        "moments": [[-1, 0, "", None, None, False, None]],
         "position": {"at": 0, "tip": 0, "sequence": 0},
     }
 

@@ -14,6 +14,7 @@ FORMER = Former(
         "acknowledgement": {"whole-group": "union", "both-sets": "joint"},
         "exchange": {"row-version": "last-modified"},
         "lag": {"-1": "null"},
+        "repair": {False: "none", True: "answered"},
     },
     safeguards={"plan-recheck": "plan-revalidation"},
 )

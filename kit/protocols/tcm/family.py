@@ -12,6 +12,9 @@ FAMILY = Family(
     views={
         "tcm": "panels:VIEWS",
     },
+    flows={
+        "tcm": "facts.flows:FLOWS",
+    },
     trace_tables={
         "tcm": "spark.trace_rows:ROWS",
     },

@@ -2,6 +2,7 @@
 
 import { branches, markDifferences, offer, parting, pathTo, unmark } from "./branches.js";
 import { Choices } from "./choices.js";
+import { Flows, travelled } from "./flows.js";
 import { FragmentStore } from "./fragments.js";
 import { all, Picture } from "./picture.js";
 import { Voice } from "./voice.js";
@@ -27,6 +28,7 @@ export class Player {
     this.store = new FragmentStore();
     this.main = new Picture(this.part("stage"), this.store);
     this.side = new Picture(this.part("side"), this.store);
+    this.flows = new Flows(this.root, this.main);
     this.choices = new Choices(this.root);
     this.voice = new Voice(this.root, (name) => this.part(name));
     this.wire = new Wire(model, this.store, this);
@@ -50,6 +52,7 @@ export class Player {
 
   close() {
     this.pause();
+    this.flows.close();
     this.wire.close();
   }
 
@@ -120,21 +123,25 @@ export class Player {
     this.voice.hush();
     this.ask.hidden = true;
     this.asked = null;
+    const lists = travelled(this.at, id, this.store.moments);
     this.at = id;
-    this.show(animated);
+    this.show(animated, animated ? lists : []);
   }
 
-  show(animated) {
+  // Show the moment; what lies in the lists travels once it is shown.
+  show(animated, lists = []) {
     const { root } = this.store.moments[this.at];
     if (root === null) {
       this.wire.need(this.at);
       return;
     }
+    this.flows.begin(lists);
     const before = this.main.show(root, animated);
     this.offerBranches();
     this.compare();
     this.choices.restore();
     this.showStep();
+    this.flows.show();
     if (before) this.main.animate(before);
     clearTimeout(this.told);
     this.told = setTimeout(() => this.wire.look(this.at, this.tip), SETTLED);
@@ -152,7 +159,7 @@ export class Player {
     for (const name of ["first", "back"]) disable(name, this.step === 0);
     for (const name of ["step", "milestone", "play"]) disable(name, isLast);
     this.control("unfold").hidden = !this.store.moments.some((moment) => moment.inner);
-    this.voice.speak(text);
+    this.voice.speak([text, ...this.flows.texts(this.store.moments[this.at].flows)].join(" "));
   }
 
   // -- branches

@@ -1,6 +1,6 @@
 """What an operator asks of each step: bytes a node, quorums after one more death, what may begin.
 
-As in :mod:`kit.protocols.tcm.facts.moment`, every function takes the model and a state, and is
+As in ``kit.protocols.tcm.facts.moment``, every function takes the model and a state, and is
 pure.
 """
 
@@ -165,17 +165,17 @@ def traffic(m: TcmCluster, s: Any) -> tuple[Load, ...]:
     return memo(m, key, lambda: traffic_of(copies(m, s)))
 
 
-def traffic_of(found: Iterable[RangeCopy]) -> tuple[Load, ...]:
+def traffic_of(copies: Iterable[RangeCopy]) -> tuple[Load, ...]:
     """What each node sends and receives of these copies, who sends the most first."""
     sums: dict[str, list[int]] = {}
     known = False
-    for one in found:
-        known = known or one.bytes is not None
-        for name, at in ((one.source, 0), (one.target, 3)):
+    for copy in copies:
+        known = known or copy.bytes is not None
+        for name, at in ((copy.source, 0), (copy.target, 3)):
             node = sums.setdefault(name, [0] * 6)
             node[at] += 1
-            node[at + 1] += one.done
-            node[at + 2] += one.bytes or 0
+            node[at + 1] += copy.done
+            node[at + 2] += copy.bytes or 0
     loads = [
         Load(name, a, b, c if known else None, d, e, f if known else None)
         for name, (a, b, c, d, e, f) in sums.items()
@@ -203,15 +203,15 @@ def _losses(m: TcmCluster, s: Any) -> Iterator[Loss]:
         names = snapshot.metadata.keyspaces_of(group)
         reads = _of_table(m, placement.reads, local, dead, names, "reads")
         if placement.reads == placement.writes:
-            yield from (replace(one, side="reads and writes") for one in reads)
+            yield from (replace(loss, side="reads and writes") for loss in reads)
             continue
-        for one, other in zip(
+        for loss, other in zip(
             reads, _of_table(m, placement.writes, local, dead, names, "writes"), strict=True
         ):
-            if replace(other, side="reads") == one:
-                yield replace(one, side="reads and writes")
+            if replace(other, side="reads") == loss:
+                yield replace(loss, side="reads and writes")
             else:
-                yield from (one, other)
+                yield from (loss, other)
 
 
 def _datacenters(snapshot: Snapshot, group: int) -> dict[str, Mask]:
@@ -287,6 +287,6 @@ def pairs(m: TcmCluster, s: Any) -> tuple[OperationPair, ...]:
 
 def _pairs(m: TcmCluster, s: Any) -> Iterator[OperationPair]:
     metadata = m.snapshot(s).metadata
-    free = [one.operation for one in planned(m, s) if one.status == "planned" and not one.refusal]
+    free = [row.operation for row in planned(m, s) if row.status == "planned" and not row.refusal]
     for first, second in combinations(free, 2):
         yield OperationPair(first, second, together(metadata, first, second, m.tcm.switches))
