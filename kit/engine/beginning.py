@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.engine.model import Model
-from kit.engine.safeguards import Case
+from kit.engine.safeguards import LaterCase
 from kit.engine.scenario import Script, ScriptLine, ScriptStep, file_named, parse, read, run
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
@@ -46,7 +46,7 @@ def begun(run: Timeline) -> Begun:
 
 
 @checked
-def begun_by(case: Case, off: tuple[str, ...] = ()) -> Begun:
+def begun_by(case: LaterCase, off: tuple[str, ...] = ()) -> Begun:
     """The model of a case, without the safeguards ``off``, at the end of its first lines.
 
     Raises:

@@ -67,11 +67,11 @@ def parameters_of(kind: type[Struct]) -> tuple[Parameter, ...]:
     One of a struct goes by its own name, unless another parameter has that name, too: then by its
     path, with dots.
     """
-    found = tuple(_parameters(kind, ()))
-    times = Counter(parameter.name for parameter in found)
+    every = tuple(_parameters(kind, ()))
+    times = Counter(parameter.name for parameter in every)
     return tuple(
         parameter if times[parameter.name] == 1 else replace(parameter, name=dotted(parameter.path))
-        for parameter in found
+        for parameter in every
     )
 
 

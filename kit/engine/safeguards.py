@@ -1,6 +1,6 @@
 """Safeguards: rules of a protocol that can be switched off, to see what they are for.
 
-A safeguard is described once, by a :class:`Safeguard`. What a model's rules ask is a *switch*: a
+A safeguard is described once, by a ``Safeguard``. What a model's rules ask is a *switch*: a
 bool field of a struct that the family declares beside its rules. The name of the safeguard is the
 name of the field, with hyphens. So a rule cannot ask for a switch that there is not.
 """
@@ -18,7 +18,7 @@ from kit.errors import BadInput
 Switches = TypeVar("Switches", bound=Struct)
 
 
-class Case(Struct, frozen=True):
+class LaterCase(Struct, frozen=True):
     """A configuration that begins at the end of a run, where the invariant ``breaks`` may break.
 
     ``scenario`` names a scenario file of the kit (``dataplane/deleted-data-returns``): its header
@@ -43,9 +43,9 @@ class Safeguard(Struct, frozen=True):
     title: str
     protects: tuple[str, ...]
     smallest: Mapping[str, Any] = field(default_factory=dict)
-    later: tuple[Case, ...] = ()
+    later: tuple[LaterCase, ...] = ()
 
-    def shown_by(self, smallest: Mapping[str, Any], *later: Case) -> Safeguard:
+    def shown_by(self, smallest: Mapping[str, Any], *later: LaterCase) -> Safeguard:
         """The same safeguard in a model where these are the smallest configurations."""
         return replace(self, smallest=smallest, later=later)
 

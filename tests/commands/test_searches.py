@@ -147,7 +147,7 @@ def test_a_safeguard_off_is_found_at_once(model: str, guard: str) -> None:
 
 
 def test_one_invariant_alone(tmp_path: Path) -> None:
-    """`--breaks` judges what watches over one invariant and says so; where the safeguard that is
+    """``--breaks`` judges what watches over one invariant and says so; where the safeguard that is
     off has a case of its own, the run before it is told and written, too.
     """
     file = str(tmp_path / "run.json")

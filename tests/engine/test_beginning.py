@@ -11,7 +11,7 @@ from kit.engine.beginning import begun, begun_by
 from kit.engine.check import check
 from kit.engine.model import Monitor
 from kit.engine.registry import entry_of
-from kit.engine.safeguards import Case
+from kit.engine.safeguards import LaterCase
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.dataplane.safeguards import SAFEGUARDS
@@ -50,7 +50,7 @@ CASES = [(guard.name, case) for guard in SAFEGUARDS for case in guard.later]
 
 
 @pytest.mark.parametrize(("name", "case"), CASES)
-def test_a_later_case_needs_its_safeguard(name: str, case: Case) -> None:
+def test_a_later_case_needs_its_safeguard(name: str, case: LaterCase) -> None:
     """After the first lines of the scenario what the safeguard protects breaks without it, in a run
     that is possible from the start; with it nothing that can still happen breaks it.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kit.engine.safeguards import Case, Safeguard
+from kit.engine.safeguards import LaterCase, Safeguard
 from kit.protocols.storage.rules.exchange import RequestSafeguards
 from kit.protocols.storage.safeguards import EPOCH_EXCHANGE, MEMBERSHIP_CHECK, PLAN_REVALIDATION
 from kit.protocols.tcm.rules.safeguards import TcmSafeguards
@@ -28,7 +28,7 @@ class DataplaneSafeguards(Struct, frozen=True, kw_only=True):
 
 _ONE = {"rf": 1}
 # Deleted data can come back only to a replica that gave the range up and got it again.
-_DELETED = Case("INV-NORES", "dataplane/deleted-data-returns", before="read 3 at epoch 105")
+_DELETED = LaterCase("INV-NORES", "dataplane/deleted-data-returns", before="read 3 at epoch 105")
 SAFEGUARDS: tuple[Safeguard, ...] = (
     PROGRESS_BARRIER.shown_by(_ONE),
     EPOCH_EXCHANGE.shown_by(_ONE),

@@ -1,7 +1,7 @@
 """The safeguards of requests: what each is called, and what may break without it.
 
 Ids, invariants and minimal traces are those of the project's requirements. What each one does
-stands beside its switch in :mod:`kit.protocols.storage.rules.exchange`.
+stands beside its switch in ``kit.protocols.storage.rules.exchange``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The safeguards of the epoch protocol: what each is called, and what may break without it.
 
 Ids, invariants and minimal traces are those of the project's requirements. What each one does, and
-where, stands beside its switch in :mod:`kit.protocols.tcm.rules.safeguards`.
+where, stands beside its switch in ``kit.protocols.tcm.rules.safeguards``.
 """
 
 from __future__ import annotations

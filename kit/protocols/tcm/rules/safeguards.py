@@ -1,6 +1,6 @@
 """The safeguards of the epoch protocol, as the rules ask for them: on unless switched off.
 
-What each is called and what breaks without it stands in :mod:`kit.protocols.tcm.safeguards`.
+What each is called and what breaks without it stands in ``kit.protocols.tcm.safeguards``.
 """
 
 from __future__ import annotations
