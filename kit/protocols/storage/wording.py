@@ -189,7 +189,10 @@ def _finished(model: Storage, before: StorageState, number: int, after: StorageS
         f"{ask.level} is {_needs(model, before, number)}."
     )
     if done.phase in AT_WORK:
-        return f"{judged} It sends {model.title_of(number)} to those who have not answered."
+        does = f"sends {model.title_of(number)}"
+        if done.phase == REPAIRING:
+            does = f"writes {cell_text(model, before, request.newest_seen)} back again"
+        return f"{judged} It {does} to those who have not answered."
     return f"{judged} The request fails."
 
 

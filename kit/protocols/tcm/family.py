@@ -49,6 +49,7 @@ FAMILY = Family(
         },
         "": {
             "rehearse": "dry_run.player:rehearse",
+            "survive": "dry_run.survival:survive",
         },
     },
     hunts={
@@ -59,7 +60,8 @@ FAMILY = Family(
         )
     },
     commands={
-        "plan": ("rehearse an operation on a ring (plan --help tells more)", "commands.plan:plan")
+        "plan": ("rehearse an operation on a ring (plan --help tells more)", "commands.plan:plan"),
+        "survive": ("say which nodes of a ring must stay up", "commands.survive:survive"),
     },
     tasks=(
         "lessons.tasks_runs",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -13,8 +13,12 @@ from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.errors import BadInput
+from kit.protocols.storage.rules.history import RangeEpoch, RangeHistory
+from kit.protocols.storage.rules.read_repair import ReadRepair
 from kit.protocols.storage.rules.requests import DONE, FAILED, REPAIRING
+from kit.protocols.storage.rules.view import View
 from tests.protocols.dataplane.runs import BLOCKING, CLEAN, LARGE
+from tests.protocols.storage.toys import toy
 
 ASKS = ("K1 write QUORUM", "K2 read QUORUM", "K2 read QUORUM")
 JOINED = {"rf": 1, "requests": ASKS, "together": True}
@@ -49,6 +53,18 @@ def test_blocking_repair_is_searched_for_each_operation() -> None:
     ]  # fmt: skip
     for given in told:
         assert (given["repair"], given["together"], given["requests"]) == ("blocking", True, ASKS)
+
+
+@pytest.mark.parametrize("kind", get_args(ReadRepair))
+def test_at_rest_each_repair_keeps_one_order(kind: str) -> None:
+    """Of three replicas that stay: searched whole, only without any repair a read goes back."""
+    view = View(0b111, 0b111, 0b111, 0b111)
+    still = RangeHistory("", 0, 0, tuple("ABC"), ("dc1",) * 3, (RangeEpoch(1, "at rest", view),))
+    found = check(toy(still, ASKS, together=True, repair=kind))
+    assert found.complete is (kind != "none")
+    assert (found.violation and found.violation.property) == (
+        "linearizable" if kind == "none" else None
+    )
 
 
 @pytest.mark.parametrize("kind", WEAKER)
