@@ -111,7 +111,7 @@ def test_check_without_a_safeguard(word: str) -> None:
     assert list(found["violation"]) == ["property", "witness", "trace"]
     assert found["violation"]["property"] in {p.name for p in entry_properties()}
     assert found["violation"]["witness"]
-    assert len(found["violation"]["trace"]) == found["depth"]
+    assert 0 < len(found["violation"]["trace"]) <= found["depth"]
     assert found["seconds"] < 3
 
 
