@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from kit.commands.layout import columns, counted, listed, put
 from kit.errors import one_line
 from kit.operators.importers.opening import Imported, open_ring
-from kit.operators.importers.ringfile import RingFile, nowhere, read_ring
+from kit.operators.importers.ringfile import RingFile, doubtful, read_ring
 from kit.operators.workload import PLACEMENTS, check_work
 from kit.ring.placements import at_rest
 from kit.ring.ranges import Line, bounds, label
@@ -22,7 +22,7 @@ def opened(path: str, others: Sequence[str], keyspaces: Sequence[str]) -> Import
     """A ring from a ring file, or from what a cluster's own tools print."""
     if path.endswith(".json") and not others and not keyspaces:
         given = read_ring(path)
-        warnings = nowhere(given.ring, given.keyspaces)
+        warnings = doubtful(given.ring, given.keyspaces)
         return Imported(given.epoch, given.ring, given.keyspaces, warnings=warnings)
     return open_ring([path, *others], keyspaces)
 

@@ -14,7 +14,7 @@ from kit.commands.layout import GAP, columns, counted, listed, put, wrap
 from kit.commands.models import named
 from kit.edge.writing import check_place
 from kit.engine import trace
-from kit.engine.beginning import begun_by
+from kit.engine.beginning import Begun, begun_by
 from kit.engine.check import Result, check, check_refinement
 from kit.engine.compose import Refinement
 from kit.engine.fuzz import Finding, Fuzzed, fuzz
@@ -36,19 +36,12 @@ class Configuration(Struct, frozen=True):
 
 
 class SearchPlan(Struct, frozen=True):
-    """What a search walks, what it judges (None: all), and the run before it on the whole model."""
+    """What a search walks, what it judges (None: all), and the run that it begins behind."""
 
     model: Model[Any, Any]
     properties: tuple[Property, ...] | None = None
     monitors: tuple[Monitor, ...] | None = None
-    whole: Model[Any, Any] | None = None
-    before: Actions = ()
-
-    @property
-    def judged(self) -> tuple[str, ...]:
-        """The names of all that is judged, where that is not everything."""
-        properties = tuple(each.name for each in self.properties or ())
-        return properties + tuple(each.name for each in self.monitors or ())
+    begun: Begun | None = None
 
 
 def checked(
@@ -64,7 +57,7 @@ def checked(
     """Search a model; 0 complete and clean, 1 a violation was found, 2 bounded."""
     if trace_file is not None:
         check_place(trace_file)
-    judged: tuple[str, ...] = ()
+    before = 0
     if refines:
         if breaks is not None:
             raise BadInput("--breaks", "--refines", "one of the two: only steps are compared there")
@@ -75,17 +68,18 @@ def checked(
         result = check_refinement(refinement, max_states=most, progress=True)
     else:
         search = _search(configuration, breaks)
-        model, judged = search.whole or search.model, search.judged
+        model = search.model if search.begun is None else search.begun.run.model
+        before = 0 if search.begun is None else len(search.begun.actions)
         result = _found(search, symmetry, most)
     violation = result.violation
     if violation is not None:
         _write(model, violation.actions, trace_file)
     if as_json:
-        only = {"judged": list(judged)} if judged else {}
-        put(json.dumps({**_result_as_plain(model, result), **only}))
+        start = {"begins_behind": before} if before else {}
+        put(json.dumps({**_result_as_plain(model, result), **start}))
     else:
-        only_text = f"\njudged: {listed(judged)}, nothing else" if judged else ""
-        put(_result_as_text(model, result) + only_text)
+        start_text = f"\nit begins behind a run of {before} steps" if before else ""
+        put(_result_as_text(model, result) + start_text)
     if violation is not None:
         return VIOLATED
     return CLEAN if result.complete else BOUNDED
@@ -125,9 +119,9 @@ def _found(search: SearchPlan, symmetry: bool, most: int | None) -> Result:
         progress=True,
     )
     violation = result.violation
-    if violation is None or not search.before:
+    if violation is None or search.begun is None:
         return result
-    actions = (*search.before, *violation.actions)
+    actions = (*search.begun.actions, *violation.actions)
     return replace(result, violation=replace(violation, actions=actions))
 
 
@@ -157,8 +151,7 @@ def _search(configuration: Configuration, breaks: str | None) -> SearchPlan:
         model = _model(configuration, {})
         return SearchPlan(model, *_watching(model, breaks))
     start = begun_by(cases[0], off)
-    judged = _watching(start.model, breaks)
-    return SearchPlan(start.model, *judged, start.run.model, start.actions)
+    return SearchPlan(start.model, *_watching(start.model, breaks), start)
 
 
 def _watching(
@@ -251,7 +244,12 @@ def _result_as_plain(model: Model[Any, Any], result: Result) -> dict[str, Any]:
             "trace": [model.verb(action) for action in violation.actions],
         },
         "seconds": round(result.seconds, 3),
+        "verdict": result.verdict,
+        **result.scope.as_plain(),
+        "symmetry": {"compared": result.compared} if result.symmetry else None,
     }
+    if result.unjudged:
+        plain["unjudged"] = list(result.unjudged)
     if result.unreached and violation is None:
         plain["unreached"] = list(result.unreached)
     if result.interrupted:
@@ -271,6 +269,8 @@ def _fuzzed_as_plain(model: Model[Any, Any], result: Fuzzed, seeds: range) -> di
         "untaken": list(result.untaken),
         "unreached": list(result.unreached),
         "seconds": round(result.seconds, 3),
+        **result.scope.as_plain(),
+        "within": result.within,
     }
     if findings[1:]:
         plain["also"] = [_finding_as_plain(model, finding) for finding in findings[1:]]
@@ -295,14 +295,10 @@ def _result_as_text(model: Model[Any, Any], result: Result) -> str:
     counts = f"{counted(result.states, 'state')}, {counted(result.transitions, 'step')}"
     memory = spoken_bytes(result.memory)
     lines = [f"{result.model}: {counts}, depth {result.depth}, {result.seconds:.2f} s, {memory}"]
-    if result.interrupted:
-        lines.append("interrupted: none found so far")
-    elif result.violation is None:
-        lines.append("complete: no violation" if result.complete else "bounded: none found so far")
+    for line in result.lines()[1:]:
+        lines += wrap(line, "", GAP)
     if result.violation is None:
-        lines += [f"never reached: {name}" for name in result.unreached]
         return "\n".join(lines)
-    lines += wrap(result.violation.witness, f"violated: {result.violation.property}: ", GAP)
     return "\n".join([*lines, *_told(model, result.violation.actions)])
 
 
@@ -317,13 +313,17 @@ def spoken_bytes(number: int) -> str:
 def _walks(model: Model[Any, Any], result: Fuzzed) -> str:
     counts = f"{counted(result.walks, 'walk')}, {counted(result.steps, 'step')}"
     lines = [f"{result.model}: {counts}, {result.seconds:.2f} s"]
+    for line in result.scope.lines():
+        lines += wrap(line, "", GAP)
+    if result.scope.judged["goal"]:
+        lines.append(f"from the end of each walk a fair schedule of up to {result.within:,} steps")
     for finding in sorted(result.findings, key=lambda finding: finding.seed):
         lines += wrap(finding.witness, f"violated: {finding.property}: ", GAP)
         shrunk = f"shrunk from {counted(finding.unshrunk, 'step')} to {len(finding.actions)}"
         lines.append(f"first by seed {finding.seed}, in {finding.times} of the walks; {shrunk}")
         lines += _told(model, finding.actions)
     if not result.findings:
-        lines.append("none found" + (" before it was interrupted" if result.interrupted else ""))
+        lines.append(result.sentence)
     if result.untaken:
         lines += wrap(listed(result.untaken), "never taken: ", GAP)
     else:

@@ -24,8 +24,8 @@ def ten(tmp_path: Path) -> str:
     ("words", "said"),
     [
         ([], "python -m kit: the following arguments are required: COMMAND; "),
-        (["nope"], "python -m kit: argument COMMAND: invalid choice: 'nope'"),
-        ([""], "python -m kit: argument COMMAND: invalid choice: ''"),
+        (["nope"], "COMMAND: got 'nope'; allowed: models, show"),
+        ([""], "COMMAND: got ''; allowed: models, show"),
         (["--nope"], "python -m kit: "),
         (["models", "x"], "python -m kit models: unrecognized arguments: x"),
         (["models", "a\nb"], "python -m kit models: unrecognized arguments: a b"),
@@ -128,9 +128,12 @@ def test_words(words: list[str], said: str) -> None:
             "option: got '--variant'; allowed: each",
         ),
         (["leave", "n1", "--while"], "--while: got None; allowed: a value"),
-        (["leave", "n1", "--while", "leave 'n"], 'operation: got "leave \'n"; allowed: '),
-        (["leave", "n1", "--while", "leave n99"], "node: got 'n99'; allowed: one of n1, n2"),
-        (["leave", "n1", "--while", "leave n2 --json"], "option: got '--json'; allowed: "),
+        (["leave", "n1", "--while", "leave 'n"], """"--while leave 'n": operation: got"""),
+        (["leave", "n1", "--while", "leave n99"], "'leave n99': node: got 'n99'; allowed: one of"),
+        (
+            ["leave", "n1", "--while", "leave n2 --json"],
+            "'--while leave n2 --json': option: got '--json'; allowed: --tokens, --dc",
+        ),
         (["leave", "n9", "--while", "assassinate n2"], "operation in flight: got 'assassinate n2'"),
         (
             ["leave", "n9", "--while", "leave n2", "--while", "leave n3"],
@@ -344,3 +347,49 @@ def test_nothing_is_written_for_a_bad_place(tmp_path: Path) -> None:
     said = bad("check", "tcm", "--off", "S-05", "--trace", str(tmp_path / "nope" / "t.json"))
     assert said.startswith("file: got ")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (["plan", "{ring}", "leave", "n1", "--size", "x"], "(nearest: --sizes)"),
+        (["plan", "{ring}", "leave", "n1", "--wile", "x"], "(nearest: --while)"),
+        (["plan", "{ring}", "Leave", "n1"], "(nearest: leave)"),
+        (["plan", "{ring}", "join", "x", "--token", "7"], "(nearest: --tokens)"),
+        (["chek", "tcm"], "(nearest: check)"),
+        (["check", "tcm", "--max-state", "3"], "(nearest: --max-states)"),
+    ],
+)
+def test_what_was_meant_is_named(ten: str, words: list[str], near: str) -> None:
+    """A misspelt option, command or operation is answered with the nearest there is."""
+    assert near in bad(*(word.format(ring=ten) for word in words))
+
+
+def test_an_error_in_a_ring_file_has_its_line(tmp_path: Path) -> None:
+    """A key that is missing, unknown or there twice, and a wrong value, by line and column."""
+    good = json.dumps(ring_of(TEN[:2]), indent=1)
+    for was, now, said in (
+        ('"name": "n2",', "", "(in the file at line 10 column 3)"),
+        ('"name": "n2",', '"nme": "n2",', "(in the file at line 10 column 3)"),
+        ('"name": "n2",', '"name": "n2", "name": "n3",', "at line 11 column 18"),
+        ('"name": "n2",', '"name": 7,', "nodes[1].name: got 7"),
+        ('"name": "n2",', '"name": 7,', "(in the file at line 11 column 12)"),
+        ("200", '"x"', "(in the file at line 13 column 5)"),
+    ):
+        assert was in good
+        assert said in bad("ring", written(tmp_path, good.replace(was, now)))
+
+
+def test_names_that_differ_in_case(tmp_path: Path) -> None:
+    """Two nodes or datacenters with such names are taken as two, with a warning for each kind."""
+    nodes = [{"name": name, "tokens": [at], "dc": dc} for at, (name, dc) in enumerate(ALIKE)]
+    answer = call("ring", written(tmp_path, ring_of(nodes)))
+    assert answer.status == 0
+    assert [line.split(":")[1] for line in answer.err.splitlines()] == [
+        " n1 and N1 are two nodes",
+        " DC1 and dc1 are two datacenters",
+    ]
+    assert "(and 1 more such pairs)" in answer.err
+
+
+ALIKE = (("n1", "dc1"), ("N1", "DC1"), ("n2", "dc1"), ("N2", "dc1"))

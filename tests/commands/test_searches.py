@@ -21,8 +21,15 @@ from tests.commands.calling import bad, call
 from tests.engine.test_check import Rash
 from tests.house.source import ROOT
 
-CHECKED = ["model", "states", "transitions", "depth", "complete", "violation", "seconds"]
-FUZZED = ["model", "seeds", "walks", "steps", "violation", "untaken", "unreached", "seconds"]
+SCOPE = ["configuration", "judged", "not_judged"]
+CHECKED = [
+    *("model", "states", "transitions", "depth", "complete", "violation", "seconds"),
+    *("verdict", *SCOPE, "symmetry"),
+]
+FUZZED = [
+    *("model", "seeds", "walks", "steps", "violation", "untaken", "unreached", "seconds"),
+    *(*SCOPE, "within"),
+]
 
 
 class RashNamed(Rash):
@@ -80,6 +87,38 @@ def test_seven_at_the_command_line() -> None:
     """Of seven interchangeable managers 920 of 296,448 states stand for all of them."""
     run = call("check", "twophase", "-p", "rms=7", "--symmetry", "--json")
     assert run.json["states"] == 920
+
+
+def test_the_configuration_is_told() -> None:
+    """A safeguard that is switched off brings its smallest configuration along, and says so; so do
+    parameters that were given.
+    """
+    words = call("check", "dataplane", "--off", "S-01").out.splitlines()
+    assert words[1] == "configuration: rf=1; without S-01 progress-barrier"
+    answer = call("check", "dataplane", "--off", "S-01", "--json").json
+    assert answer["configuration"] == {"parameters": {"rf": 1}, "off": ["S-01 progress-barrier"]}
+    assert answer["judged"]["monitor"] == ["visible"]
+    assert answer["verdict"] == "violated"
+    walked = call("fuzz", "twophase", "-p", "rms=2", "--seeds", "0:3", "--json").json
+    assert walked["configuration"]["parameters"] == {"rms": 2}
+    assert "configuration: rms=2" in call("check", "twophase", "-p", "rms=2").out
+
+
+def test_what_is_less_than_complete_does_not_read_so() -> None:
+    """A bound, a symmetry and a refinement each say what they leave open."""
+    for words, verdict, said in (
+        (("twophase",), "complete", "complete: no violation"),
+        (("twophase", "--max-states", "9"), "bounded", "bounded: none found so far, nothing is pr"),
+        (("twophase", "--symmetry"), "up to symmetry", "no violation up to symmetry; of the symm"),
+        (("tcm", "--refines"), "judged in part", "every state visited, judged in part: no viol"),
+    ):
+        assert call("check", *words, "--json").json["verdict"] == verdict
+        lines = call("check", *words).out.splitlines()
+        assert any(line.startswith(said) for line in lines), lines
+        assert ("complete" in " ".join(lines)) is (verdict == "complete")
+    left_out = call("check", "tcm", "--refines", "--json").json
+    assert left_out["judged"]["step"] == ["refines"]
+    assert {"quorums", "stable"} <= set(left_out["not_judged"])
 
 
 def test_refines() -> None:
@@ -154,12 +193,15 @@ def test_one_invariant_alone(tmp_path: Path) -> None:
     words = ["check", "dataplane", "--off", "S-04", "--breaks", "INV-NORES"]
     status, out, _ = call(*words, "--json", "--trace", file)
     found = json.loads(out)
-    assert (status, found["judged"]) == (1, ["no-resurrection"])
+    assert (status, found["judged"]["monitor"]) == (1, ["no-resurrection"])
+    assert found["verdict"] == "violated"
+    assert len(found["violation"]["trace"]) == found["begins_behind"] + found["depth"]
     assert found["violation"]["trace"][0] == "write 1 at epoch 99"
-    assert len(found["violation"]["trace"]) > found["depth"]
     assert call("play", file)[0] == 0
     status, out, _ = call("check", "dataplane", "-p", "rf=1", "--breaks", "INV-OWN")
-    assert (status, out.splitlines()[-1]) == (0, "judged: owners-store, owners-serve, nothing else")
+    assert status == 0
+    assert "judged: step owners-store, owners-serve\n" in out
+    assert "not judged: " in out
 
 
 def test_fuzz_clean() -> None:
@@ -170,7 +212,12 @@ def test_fuzz_clean() -> None:
     assert (answer.json["seeds"], answer.json["walks"]) == ("0:200", 200)
     assert (answer.json["violation"], answer.json["untaken"]) == (None, [])
     words = call("fuzz", "twophase", "--seeds", "0:200").out.splitlines()
-    assert words[1:] == ["none found", "all 9 transitions of the tables were taken"]
+    assert words[1:] == [
+        "configuration: every parameter at its default",
+        "judged: always consistent; sometimes all-commit, all-abort",
+        "none found",
+        "all 9 transitions of the tables were taken",
+    ]
 
 
 def test_fuzz_is_the_same_every_time() -> None:

@@ -345,3 +345,9 @@ def test_a_model_of_ones_own_needs_no_registration() -> None:
     """A timeline takes any model; the registry is only needed to find it by name."""
     timeline = Timeline(LiftModel(LiftParameters()))
     assert timeline.do(Up()).state.floor == 1
+
+
+def test_a_name_alone_where_a_list_is_wanted() -> None:
+    """The line shows how it would be given; a text is never taken letter by letter."""
+    with pytest.raises(BadInput, match=r"off: got 'S-01'; allowed: .*, such as \['S-01'\]"):
+        build("tcm", off="S-01")

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from kit.edge.arguments import text
 from kit.engine.parameters import check_limits
-from kit.errors import BadInput
+from kit.errors import BadInput, about
 from kit.protocols.tcm.parameter_types import (
     Cancels,
     Crashes,
@@ -139,11 +139,14 @@ def cluster(given: TcmParameters) -> Cluster:
         operations = _menu(ring, operations)
     brought = {operation.node for operation in operations if operation.kind in BRINGS}
     for operation in operations:
-        if _about(operation) in brought:
-            for place, token in enumerate(operation.tokens):
-                ring.space.check(token, f"tokens[{place}]")
-        else:
-            validate(ring, keyspaces, operation)
+        try:
+            if _about(operation) in brought:
+                for place, token in enumerate(operation.tokens):
+                    ring.space.check(token, f"tokens[{place}]")
+            else:
+                validate(ring, keyspaces, operation)
+        except BadInput as error:
+            raise error if len(operations) == 1 else about(operation.text, error) from None
     # Nodes that come later are known from the start, so that a node keeps its code for ever.
     for operation in operations:
         ring = register(ring, operation)

@@ -32,13 +32,23 @@ def spot(name: str, token: int | str) -> str:
     return f"n:{name}:{token}"
 
 
-def _place(m: TcmCluster, before: Any, after: Any, name: str, near: int | None = None) -> str:
+def _place(
+    m: TcmCluster,
+    before: Any,
+    after: Any,
+    name: str,
+    near: int | None = None,
+    *,
+    receives: bool = False,
+) -> str:
     """Where a node stands: at its first token, or at the next one clockwise of ``near``.
 
+    One that moves and ``receives`` stands where it will be.
     One that has just left is where it was; one without tokens has its row among those that apply.
     """
     for state in (after, before):
-        tokens = next((row.tokens for row in nodes(m, state) if row.name == name), ())
+        row = next(row for row in nodes(m, state) if row.name == name)
+        tokens = row.coming if receives and row.coming else row.tokens
         if tokens:
             ahead = (token for token in tokens if near is not None and token >= near)
             return spot(name, min(ahead, default=tokens[0]))
@@ -134,7 +144,7 @@ def _stream(
     return Flow(
         "data",
         _place(m, before, after, source, near),
-        _place(m, before, after, target, near),
+        _place(m, before, after, target, near, receives=True),
         labels[0] if short else count,
         f"{source} → {target}: streams {named}",
         around=RING,
