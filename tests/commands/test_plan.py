@@ -304,7 +304,7 @@ def test_json_in_pieces_is_the_report(tmp_path: Path) -> None:
     given = read_ring(written(tmp_path, ring_of(keyspaces=alike)))
     report = dry_run(given, parse_operation("join x --tokens 350"))
     parts = list(json_parts(report))
-    whole = msgspec.to_builtins(report)
+    whole = json.loads(msgspec.json.encode(report))
     del whole["before"], whole["conflicts"]
     assert json.loads("".join(parts)) == whole
     assert "".join(parts).isascii()

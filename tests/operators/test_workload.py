@@ -45,5 +45,5 @@ def test_too_long_a_question_says_what_would_be_shorter(ring: Ring) -> None:
 def test_too_large_a_question_says_what_there_is(ring: Ring) -> None:
     """A replica everywhere does not fit; the bytes that it needs and those to spare are told."""
     everywhere = (Keyspace("ks", EverywhereStrategy()),)
-    with pytest.raises(BadInput, match="keyspace ks: .* within 4 GB of memory; this needs about"):
+    with pytest.raises(BadInput, match=r"keyspace ks: .* within 4 GB of memory; this needs about"):
         check_work(RingFile(0, ring, everywhere), DRY_RUN_AS_JSON)
