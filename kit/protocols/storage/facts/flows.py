@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from kit.engine.flows import Flow, FlowKind, FlowTable
 from kit.protocols.storage.actions import (
     Cleanup,
@@ -24,6 +26,7 @@ from kit.protocols.storage.actions import (
     StorageState,
     Tick,
     TimeOut,
+    WriteBack,
 )
 from kit.protocols.storage.facts import solo
 from kit.protocols.storage.facts.steps import (
@@ -37,6 +40,7 @@ from kit.protocols.storage.facts.steps import (
 )
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.solo import Coordinator, Replica, ReplicaState, Reply, Send
+from kit.protocols.storage.wording import cell_text
 
 
 def node(name: str) -> str:
@@ -63,6 +67,15 @@ def _of(m: Storage, before: StorageState, action: Any, after: StorageState) -> t
     return _flows(happened(m, before, action, after))
 
 
+def _written_back(
+    m: Storage, before: StorageState, action: WriteBack, after: StorageState
+) -> tuple[Flow, ...]:
+    """The message of such a step brings what a read has found."""
+    cell = cell_text(m, before, before.requests[action.request].newest_seen)
+    events = happened(m, before, action, after)
+    return _flows(replace(event, title=cell) for event in events)
+
+
 def _reply(
     m: Coordinator, before: StorageState, action: Reply, after: StorageState
 ) -> tuple[Flow, ...]:
@@ -82,15 +95,20 @@ def _flows(events: Iterable[Happened]) -> tuple[Flow, ...]:
 def _of_event(event: Happened) -> Iterator[Flow]:
     match event:
         case Sent(request, title, coordinator):
+            does = f"writes {event.back} back" if event.back else f"sends {title}"
             for name in event.targets:
-                text = f"{coordinator} → {name}: sends {title}{_at(event.carries)}"
-                yield Flow("request", node(coordinator), away(request, name), title, text)
+                text = f"{coordinator} → {name}: {does}{_at(event.carries)}"
+                label = event.back or title
+                yield Flow("request", node(coordinator), away(request, name), label, text)
         case Delivered():
             yield from _exchange(event)
         case Completed(request, title, coordinator):
+            for name in event.repaired:
+                text = f"{coordinator} → {name}: {title} writes back"
+                yield Flow("request", node(coordinator), node(name), "writes back", text)
             kind: FlowKind = "answer" if event.ok else "refusal"
             text = f"{coordinator} → client: {title} {event.result}"
-            yield Flow(kind, node(coordinator), f"request:{request}", event.result, text)
+            yield Flow(kind, node(coordinator), f"request:{request}", event.result, text, 1)
         case Applied(name, epoch):
             label = f"epoch {epoch}"
             yield Flow("entry", log(epoch), node(name), label, f"log → {name}: {label}")
@@ -136,7 +154,10 @@ def _epochs(had: int, knows: int) -> str:
 
 # A commit is told of no sender here; time, and what happens on one disk, sends nothing.
 STORAGE = FlowTable(
-    dict.fromkeys((Start, Serve, Finish, TimeOut, Learn, Fetch, Land), _of),
+    {
+        **dict.fromkeys((Start, Serve, Finish, TimeOut, Learn, Fetch, Land), _of),
+        WriteBack: _written_back,
+    },
     (Commit, Tick, ReplicaCrash, Cleanup, CollectTombstones),
 )
 COORDINATOR = FlowTable({Reply: _reply, **dict.fromkeys((Start, Finish, TimeOut), _of)})
