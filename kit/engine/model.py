@@ -58,6 +58,13 @@ class Property(Struct, frozen=True):
     invariant: str = ""
     on: tuple[type, ...] = ()
 
+    def of_step(self, before: Any, action: Any, after: Any) -> str | None:
+        """What a *step* property says of a step: nothing of one that it does not look at."""
+        if self.on and type(action) not in self.on:
+            return None
+        witness: str | None = self.check(before, action, after)
+        return witness
+
 
 class Monitor(Struct, frozen=True):
     """A pure automaton over steps, for what a single state cannot tell.
@@ -79,6 +86,12 @@ class Monitor(Struct, frozen=True):
     rename: Callable[[Any, Any], Any] | None = None
     invariant: str = ""
     on: tuple[type, ...] = ()
+
+    def after(self, memory: Any, before: Any, action: Any, after: Any) -> Any:
+        """The memory after a step: the same after one that cannot change it."""
+        if self.on and type(action) not in self.on:
+            return memory
+        return self.step(memory, before, action, after)
 
 
 class Verdict(Struct, frozen=True):
@@ -275,7 +288,7 @@ def verdicts(
         if prop.kind == "always":
             witness = prop.check(s)
         elif prop.kind == "step":
-            witness = prop.check(before, action, s) if action is not None else None
+            witness = prop.of_step(before, action, s) if action is not None else None
         else:
             continue
         judged.append(Verdict(prop.name, prop.title, witness is None, witness))

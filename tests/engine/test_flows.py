@@ -16,8 +16,6 @@ from tests.engine.toys import LiftModel, LiftParameters, walk
 
 FAULTS: dict[str, Any] = {"drops": 1, "duplicates": 1, "holds": 1, "partitions": 1}
 WALKS, STEPS = 12, 300
-RARE: dict[str, Any] = {"peers": True, "repair": "blocking"}
-"""Parameters without which some type of action is not met."""
 
 
 def test_a_delivered_message_travels_from_its_sender_to_its_receiver() -> None:
@@ -70,8 +68,8 @@ def test_a_product_has_the_types_of_its_parts() -> None:
 def test_what_is_said_to_move_does_somewhere(name: str) -> None:
     """Random walks with all faults meet, for each type said to move something, a step that does."""
     entry = entries()[name]
-    fields = entry.parameters.__struct_fields__
-    rare = [{}, *({field: value} for field, value in RARE.items() if field in fields)]
+    given = {"peers": True, "repair": "blocking"}.items()
+    rare = ({}, *({n: value} for n, value in given if n in entry.parameters.__struct_fields__))
     off = tuple(guard.name for guard in entry.safeguards if guard.name == "operator-cancel")
     met: set[type] = set()
     for more in rare:

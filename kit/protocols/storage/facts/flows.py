@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from msgspec.structs import replace
-
 from kit.engine.flows import Flow, FlowKind, FlowTable
 from kit.protocols.storage.actions import (
     Cleanup,
@@ -40,7 +38,6 @@ from kit.protocols.storage.facts.steps import (
 )
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.solo import Coordinator, Replica, ReplicaState, Reply, Send
-from kit.protocols.storage.wording import cell_text
 
 
 def node(name: str) -> str:
@@ -67,15 +64,6 @@ def _of(m: Storage, before: StorageState, action: Any, after: StorageState) -> t
     return _flows(happened(m, before, action, after))
 
 
-def _written_back(
-    m: Storage, before: StorageState, action: WriteBack, after: StorageState
-) -> tuple[Flow, ...]:
-    """The message of such a step brings what a read has found."""
-    cell = cell_text(m, before, before.requests[action.request].newest_seen)
-    events = happened(m, before, action, after)
-    return _flows(replace(event, title=cell) for event in events)
-
-
 def _reply(
     m: Coordinator, before: StorageState, action: Reply, after: StorageState
 ) -> tuple[Flow, ...]:
@@ -95,20 +83,20 @@ def _flows(events: Iterable[Happened]) -> tuple[Flow, ...]:
 def _of_event(event: Happened) -> Iterator[Flow]:
     match event:
         case Sent(request, title, coordinator):
-            does = f"writes {event.back} back" if event.back else f"sends {title}"
+            label = f"{event.back} back" if event.back else title
+            does = f"writes {label}" if event.back else f"sends {title}"
             for name in event.targets:
                 text = f"{coordinator} → {name}: {does}{_at(event.carries)}"
-                label = event.back or title
                 yield Flow("request", node(coordinator), away(request, name), label, text)
         case Delivered():
             yield from _exchange(event)
         case Completed(request, title, coordinator):
-            for name in event.repaired:
-                text = f"{coordinator} → {name}: {title} writes back"
-                yield Flow("request", node(coordinator), node(name), "writes back", text)
             kind: FlowKind = "answer" if event.ok else "refusal"
-            text = f"{coordinator} → client: {title} {event.result}"
-            yield Flow(kind, node(coordinator), f"request:{request}", event.result, text, 1)
+            for name in event.repaired:
+                text = f"{coordinator} → {name}: writes {event.back} back"
+                yield Flow("request", node(coordinator), node(name), f"{event.back} back", text)
+            text, leg = f"{coordinator} → client: {title} {event.result}", 1 * bool(event.repaired)
+            yield Flow(kind, node(coordinator), f"request:{request}", event.result, text, leg)
         case Applied(name, epoch):
             label = f"epoch {epoch}"
             yield Flow("entry", log(epoch), node(name), label, f"log → {name}: {label}")
@@ -154,10 +142,7 @@ def _epochs(had: int, knows: int) -> str:
 
 # A commit is told of no sender here; time, and what happens on one disk, sends nothing.
 STORAGE = FlowTable(
-    {
-        **dict.fromkeys((Start, Serve, Finish, TimeOut, Learn, Fetch, Land), _of),
-        WriteBack: _written_back,
-    },
+    dict.fromkeys((Start, Serve, WriteBack, Finish, TimeOut, Learn, Fetch, Land), _of),
     (Commit, Tick, ReplicaCrash, Cleanup, CollectTombstones),
 )
 COORDINATOR = FlowTable({Reply: _reply, **dict.fromkeys((Start, Finish, TimeOut), _of)})
