@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from kit.errors import LONGEST_MESSAGE, KitError
 
-PATIENCE = 30.0  # seconds of processor, or ten times as many by the clock, after which a case counts as hanging
+PATIENCE = 30.0  # seconds of processor, or ten times as many by the clock
 
 
 class HangError(BaseException):
