@@ -105,7 +105,7 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Cluster(Struct, frozen=True):
-    """A checked configuration: the ring at rest and what may be done to it.
+    """A checked configuration: the stable ring and what may be done to it.
 
     ``names`` are all nodes that may ever take part, members first.
     """
