@@ -160,7 +160,7 @@ def computed(m: Storage, s: StorageState) -> int:
     return 1 + epoch(m, s) - first_epoch(m)
 
 
-def at_rest(m: Storage, s: StorageState) -> bool:
+def stable(m: Storage, s: StorageState) -> bool:
     """Whether the range is read from exactly where it is written to."""
     view = m.views(s)[-1]
     return view.reads == view.writes
