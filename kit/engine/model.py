@@ -12,30 +12,17 @@ think of (*candidates*), why one of them may not happen now (*condition*), and w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
+from kit.engine.safeguards import Safeguard
 from kit.errors import Refusal, Refused, shorten
 
 S = TypeVar("S")
 A = TypeVar("A")
-
-
-class Safeguard(Struct, frozen=True):
-    """A rule of the protocol that can be switched off, to see what it is for.
-
-    ``protects`` names the invariants that may break without it (``INV-QI``), ``smallest`` the
-    parameters of the smallest configuration in which one of them does.
-    """
-
-    name: str
-    id: str
-    title: str
-    protects: tuple[str, ...]
-    smallest: Mapping[str, Any] = field(default_factory=dict)
 
 
 Kind = Literal["always", "step", "sometimes", "goal"]

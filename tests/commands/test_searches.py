@@ -186,6 +186,25 @@ def test_a_safeguard_off_is_found_at_once(model: str, guard: str) -> None:
 # -- fuzz ------------------------------------------------------------------------------------------
 
 
+def test_one_invariant_alone(tmp_path: Path) -> None:
+    """``--breaks`` judges what watches over one invariant and says so; where the safeguard that is
+    off has a case of its own, the run before it is told and written, too.
+    """
+    file = str(tmp_path / "run.json")
+    words = ["check", "dataplane", "--off", "S-04", "--breaks", "INV-NORES"]
+    status, out, _ = call(*words, "--json", "--trace", file)
+    found = json.loads(out)
+    assert (status, found["judged"]["monitor"]) == (1, ["no-resurrection"])
+    assert found["verdict"] == "violated"
+    assert len(found["violation"]["trace"]) == found["begins_behind"] + found["depth"]
+    assert found["violation"]["trace"][0] == "write 1 at epoch 99"
+    assert call("play", file)[0] == 0
+    status, out, _ = call("check", "dataplane", "-p", "rf=1", "--breaks", "INV-OWN")
+    assert status == 0
+    assert "judged: step owners-store, owners-serve\n" in out
+    assert "not judged: " in out
+
+
 def test_fuzz_clean() -> None:
     """Walks that find nothing end with 0 and say what they covered."""
     answer = call("fuzz", "twophase", "--seeds", "0:200", "--json")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from msgspec import Meta, Struct
 
-from kit.engine.parameters import check_limits, is_within, parameters_of
+from kit.engine.parameters import check_limits, is_within, parameters_of, plainly
 from kit.engine.registry import Entry, convert, entries
 from kit.errors import BadInput
 from tests.engine.toys import LiftModel
@@ -37,6 +37,24 @@ def test_a_field_says_what_its_parameter_is() -> None:
     assert spare_keys.allowed == ""
     assert heat.allowed == "a number from 0 on"
     assert (cups.title, cups.allowed) == ("cups left", "a number from 1 to 9")
+
+
+class OfAKitchen(Struct, frozen=True, forbid_unknown_fields=True):
+    """A kettle and a tap; both have heat."""
+
+    kettle: OfAKettle = OfAKettle()
+    heat: int = 1
+
+
+def test_parameters_of_a_struct_are_told_one_by_one() -> None:
+    """Each goes by its own name where no other has it, by its path where one has; in order."""
+    names = [each.name for each in parameters_of(OfAKitchen)]
+    assert names == ["litres", "lid", "spare_keys", "kettle.heat", "cups", "heat"]
+    kitchen = OfAKitchen(OfAKettle(litres=3), heat=2)
+    plain = plainly(kitchen)
+    assert (plain["litres"], plain["kettle.heat"], plain["heat"]) == (3, 0, 2)
+    with pytest.raises(BadInput, match="litres: got 9"):
+        check_limits(OfAKitchen(OfAKettle(litres=9)))
 
 
 @pytest.mark.parametrize(
@@ -76,4 +94,4 @@ def test_every_parameter_is_described(name: str) -> None:
     check_limits(entry.parameters())
     for parameter in parameters_of(entry.parameters):
         assert parameter.meaning, parameter.name
-        assert is_within(parameter, getattr(entry.parameters(), parameter.name))
+        assert is_within(parameter, parameter.value_in(entry.parameters()))

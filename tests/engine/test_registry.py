@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.engine import registry
 from kit.engine.check import check
@@ -206,6 +207,45 @@ def test_nested_structs_are_as_good_as_plain_data() -> None:
     assert build("tcm", saved).parameters == model.parameters
     assert saved["members"][0]["name"] == "A"
     assert convert(entry_of("tcm"), saved) == model.parameters
+
+
+CLUSTER = {
+    "by its name alone": {"rf": 1, "nodes": 4},
+    "by its path": {"cluster.rf": 1, "cluster.nodes": 4},
+    "with its neighbours": {"cluster": {"rf": 1, "nodes": 4}},
+    "mixed": {"cluster": {"nodes": 4}, "rf": 1},
+}
+
+
+@pytest.mark.parametrize("form", CLUSTER)
+def test_what_lies_within_a_parameter_has_its_own_name(form: str) -> None:
+    """However a parameter within another one is given, its neighbours stay as they usually are."""
+    entry = entry_of("dataplane")
+    made, usual = convert(entry, CLUSTER[form]), convert(entry, {})
+    assert (made.cluster.rf, made.cluster.nodes) == (1, 4)
+    assert usual.cluster == replace(made.cluster, rf=3, nodes=3)
+    assert replace(made, cluster=usual.cluster) == usual
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"rf": 0}, "rf: got 0; allowed: a number from 1 to"),
+        ({"cluster.rf": 0}, "cluster.rf: got 0; allowed: a number from 1 to"),
+        ({"cluster": {"rf": 0}}, "cluster.rf: got 0; allowed: a number from 1 to"),
+        ({"rf": 1, "cluster.rf": 2}, "parameter: got 'cluster.rf'; allowed: cluster.rf once"),
+        ({"cluster": 3, "rf": 1}, "cluster: got 3; allowed: its fields by name, for cluster.rf"),
+        ({"rff": 1}, "parameter: got 'rff'; allowed: one of rf,"),
+        ({"cluster.rff": 1}, "parameters.cluster: got {"),
+    ],
+)
+def test_a_wrong_parameter_within_another_is_named_as_it_was_given(
+    given: dict[str, Any], error: str
+) -> None:
+    """The error says the name that was typed, and what is allowed."""
+    with pytest.raises(BadInput) as caught:
+        convert(entry_of("dataplane"), given)
+    assert str(caught.value).startswith(error)
 
 
 class Strict(Struct, frozen=True, forbid_unknown_fields=True):

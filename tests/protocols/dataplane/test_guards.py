@@ -28,7 +28,7 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         [
             (
                 EXCHANGE,
-                "    if switches.epochs:\n        known = max(known, message)",
+                "    if safeguards.epoch_exchange:\n        known = max(known, message)",
                 "    if 0: ...",
             ),
             (EXCHANGE, "    return max(now, answer.known)", "    return now"),
@@ -55,16 +55,22 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         "visible",
     ),
     "streams-before-switch": (
-        [(STREAMS, 'and "streams-before-switch" not in switches.off', "and False")],
+        [(STREAMS, "and switches.safeguards.streams_before_switch", "and False")],
         "streamed",
     ),
     "known-before-streams": (
-        [(STREAMS, "    return not waived and switches.barrier", "    return False")],
+        [
+            (
+                STREAMS,
+                "    return switches.safeguards.known_before_streams and",
+                "    return False and",
+            )
+        ],
         "streamed",
     ),
     "two-event-cancel": ([(PLAN, "    if not switched or ", "    if True or ")], "visible"),
     "stream-from-displaced": (
-        [(STREAMS, 'if "stream-from-displaced" in switches.off and ', "if ")],
+        [(STREAMS, "if not switches.safeguards.stream_from_displaced and ", "if ")],
         "streamed",
     ),
 }
