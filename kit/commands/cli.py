@@ -106,6 +106,7 @@ def _run(words: list[str]) -> int:
         configuration,
         symmetry=options.symmetry,
         refines=options.refines,
+        breaks=options.breaks,
         most=None if options.max_states is None else _count("--max-states", options.max_states),
         trace_file=options.trace,
         as_json=options.json,
@@ -139,6 +140,12 @@ def _parser() -> argparse.ArgumentParser:
         "--max-states",
         metavar="N",
         help="stop there (the search is then bounded)",
+    )
+    checking.add_argument(
+        "--breaks",
+        metavar="INVARIANT",
+        help="judge only what watches over this invariant, such as INV-NORES; with --off and "
+        "without -p in the case that shows it, which may begin behind a run",
     )
     checking.add_argument(
         "--refines", action="store_true", help="compare each step with the coarser model's"

@@ -209,7 +209,7 @@ def blaming(model: Model[Any, Any]) -> Iterator[None]:
 def _check_memory(model: Model[Any, Any], monitor: Monitor, state: Any, memory: Any) -> None:
     _stands(memory, f"monitor {monitor.name}", monitor.begin)
     for action, after in model.successors(state):
-        news = monitor.step(memory, state, action, after)
+        news = monitor.after(memory, state, action, after)
         _stands(news, f"monitor {monitor.name}", monitor.step)
 
 

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct, field
 
 from kit.engine.model import Model, Monitor, Property
+from kit.engine.parameters import plainly
 from kit.errors import shorten
 
 LONGEST = 60  # characters of a parameter's value in a line
@@ -80,9 +81,9 @@ def scope_of(
 
 def _parameters(model: Model[Any, Any], set_by_safeguards: set[str]) -> dict[str, Any]:
     """The parameters worth telling, as plain data."""
-    values = msgspec.to_builtins(model.parameters, enc_hook=shorten)
+    values = _plain(model.parameters)
     try:
-        defaults = msgspec.to_builtins(type(model.parameters)(), enc_hook=shorten)
+        defaults = _plain(type(model.parameters)())
     except TypeError:  # some have no default
         defaults = {}
     return {
@@ -90,6 +91,15 @@ def _parameters(model: Model[Any, Any], set_by_safeguards: set[str]) -> dict[str
         for name, value in values.items()
         if name in set_by_safeguards or name not in defaults or value != defaults[name]
     }
+
+
+def _plain(parameters: Struct) -> dict[str, Any]:
+    """By their names, those of a struct one by one; as they are where types cannot be read."""
+    try:
+        return plainly(parameters)
+    except (TypeError, NameError):
+        plain: dict[str, Any] = msgspec.to_builtins(parameters, enc_hook=shorten)
+        return plain
 
 
 def _value(value: Any) -> str:

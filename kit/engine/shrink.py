@@ -55,7 +55,7 @@ class PropertyJudges(Struct, frozen=True):
     def remember(self, memories: Memories, before: Any, action: Any, after: Any) -> Memories:
         """What the monitors remember after a step."""
         return tuple(
-            monitor.step(memory, before, action, after)
+            monitor.after(memory, before, action, after)
             for monitor, memory in zip(self.monitors, memories, strict=True)
         )
 
@@ -67,7 +67,7 @@ class PropertyJudges(Struct, frozen=True):
                 return prop.name, witness_of(prop.name, prop.check, witness)
         if self.steps and action is not None:
             for prop in self.steps:
-                witness = prop.check(before, action, after)
+                witness = prop.of_step(before, action, after)
                 if witness is not None:
                     return prop.name, witness_of(prop.name, prop.check, witness)
         if self.monitors:

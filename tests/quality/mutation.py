@@ -35,7 +35,8 @@ from tests.quality.mutants import Mutant, mutants
 
 SOURCES = (
     *("kit/ring/*.py", "kit/engine/*.py", "kit/protocols/*/rules/*.py"),
-    *(f"kit/protocols/*/{name}.py" for name in ("model", "properties", "range_model", "cluster")),
+    *(f"kit/protocols/*/{name}.py" for name in ("model", "properties", "cluster")),
+    *(f"kit/protocols/*/{name}_model.py" for name in ("plan", "range")),
 )
 # Java starts too slowly to judge mutants; and who judges is not judged.
 LEFT_OUT = ("--ignore-glob=*/spark/*", "--ignore-glob=*mutation.py", "--ignore-glob=*mutants.py")

@@ -23,6 +23,7 @@ from kit.protocols.tcm.safeguards import SAFEGUARDS
 from kit.protocols.twophase.model import Decide, GiveUp, ReceivePrepared
 from tests.engine.counting import counting
 from tests.engine.test_log_model import logging_lift
+from tests.engine.toys import LiftModel, LiftParameters, Up
 from tests.protocols.tcm.test_search import BROKEN, HARM
 from tests.quality.breaking import broken, doing, never, unguarded
 
@@ -38,6 +39,11 @@ def twophase() -> Model[Any, Any]:
 def tcm(off: str, **parameters: Any) -> Broken:
     """A cluster without one of its safeguards."""
     return lambda: build("tcm", {**SMALLEST[off], **parameters}, (off,))
+
+
+def lift() -> Model[Any, Any]:
+    """Three floors."""
+    return LiftModel(LiftParameters())
 
 
 def network(**options: Any) -> Model[Any, Any]:
@@ -98,6 +104,10 @@ REPORTED: dict[str, Mapping[str, Broken]] = {
         "at-most-once": promised(duplicates=1, adds=1),
         "at-least-once": promised(drops=1, adds=1),
     },
+    "lift": {
+        "inside": lambda: broken(lift(), Up, unguarded),
+        "top": lambda: broken(lift(), Up, never),
+    },
     "log": {
         "log-prefix": lambda: broken(log(), Apply, unguarded),
     },
@@ -118,6 +128,7 @@ SOUND: dict[str, tuple[Broken, ...]] = {
     "twophase": (twophase,),
     "tcm": (lambda: build("tcm", {}),),
     "network": (network, lambda: network(fifo=True)),
+    "lift": (lift,),
     "log": (log,),
 }
 

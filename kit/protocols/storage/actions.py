@@ -19,8 +19,7 @@ class RequestOptions(Struct, frozen=True):
     what a read writes back before it is answered. ``retry``: a request whose plan went stale
     is sent again. ``ring_delay``: how many ticks an event waits after the one before it, where
     nothing but that wait guards it (0: no clock). ``crashes`` is a budget; ``cleaning`` and
-    ``collecting`` add those actions. ``behind`` is how many epochs a coordinator may be behind the
-    newest when a request of it begins (None: any number).
+    ``collecting`` add those actions.
     """
 
     switches: ExchangeSwitches = ExchangeSwitches()
@@ -32,7 +31,6 @@ class RequestOptions(Struct, frozen=True):
     crashes: int = 0
     cleaning: bool = False
     collecting: bool = False
-    behind: int | None = None
 
 
 class StorageState(Struct, frozen=True, cache_hash=True):

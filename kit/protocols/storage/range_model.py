@@ -153,7 +153,9 @@ class RangeModel(Model[StorageState, Any]):
         if not (late or behind):
             return None
         missing = tuple(self.history.replicas[i] for i in behind)
-        return Refusal(f"nobody may be more than {self.history.lag} epochs behind", missing=missing)
+        return Refusal(
+            f"nobody may be more than {self.history.kept} epochs behind", missing=missing
+        )
 
     def _commit(self, s: StorageState, action: Commit) -> StorageState:
         trail = self.trails[s.at]

@@ -96,7 +96,7 @@ class Coordinator(Storage):
         switches = self.request_options.switches
         message = sent(self.views(s), s.requests[0].epoch, switches)
         least = self.epoch(s, message)
-        if action.epoch >= least or not switches.epochs:
+        if action.epoch >= least or not switches.safeguards.epoch_exchange:
             return None
         return Refusal(f"a replica that is behind epoch {least} catches up before it answers")
 

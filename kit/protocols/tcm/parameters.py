@@ -46,8 +46,8 @@ STEP = 100
 BRINGS = ("join", "replace")
 
 
-class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A ring with its keyspaces, the operations at hand, and how the protocol is played."""
+class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A ring with its keyspaces, and the operations on it: for every model that has a cluster."""
 
     nodes: NodeCount = 3
     tokens: TokenCount = 1
@@ -60,14 +60,19 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     low: LineStart = None
     high: LineEnd = None
     operations: Operations = ()
+    variant: VariantName = "cep"
+    epoch: FirstEpoch = 0
+    cancels: Cancels = 0
+
+
+class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A ring with its keyspaces, the operations at hand, and how the protocol is played."""
+
     menu: Annotated[
         bool,
         Meta(title="offer every operation", description="beside those given, all that one may try"),
     ] = False
-    variant: VariantName = "cep"
-    epoch: FirstEpoch = 0
     crashes: Crashes = 0
-    cancels: Cancels = 0
     window: Annotated[
         int,
         Meta(

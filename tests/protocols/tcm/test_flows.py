@@ -132,3 +132,18 @@ def test_who_takes_a_place_stands_before_its_owner() -> None:
     drive.finish("Z")
     last = {part.key: part for part in draw_ring(Scene(drive.model, drive.state)).walk()}
     assert last["n:Z:200"].get("transform") == drawn["n:B:200"].get("transform")
+
+
+def test_a_stream_on_a_large_ring_has_a_way_to_go() -> None:
+    """With many tokens a node a stream begins at one that is an eighth of the ring away or more."""
+    drive = Drive(nodes=16, tokens=4, rf=3)
+    drive.act(next(verb for verb in drive.verbs() if verb.startswith("join "))).commit("X")
+    drive.repeat("apply ")
+    space = drive.model.tcm.cluster.ring.space
+    verbs = [verb for verb in drive.verbs() if verb.startswith("stream ")]
+    assert verbs
+    for verb in verbs:
+        for flow in moved(drive, verb):
+            begin, end = (int(key.rsplit(":", 1)[1]) for key in (flow.from_key, flow.to_key))
+            far = abs(begin - end)
+            assert min(far, space.high - space.low - far) * 8 >= space.high - space.low

@@ -10,6 +10,7 @@ import pytest
 from kit.protocols.tcm.rules.metadata import Snapshot
 from kit.protocols.tcm.rules.plan import merging
 from kit.protocols.tcm.rules.quorums import quorums_meet, replicated, settled
+from kit.protocols.tcm.rules.safeguards import TcmSafeguards
 from kit.protocols.tcm.rules.steps import ALL_ON, ProtocolSwitches
 from kit.ring.placements import Placement, Table
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy
@@ -17,7 +18,7 @@ from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
 
 JOIN = "join X --tokens 150"
-WITHOUT_EQUALITY = ProtocolSwitches(off=frozenset({"merge-equality"}))
+WITHOUT_EQUALITY = ProtocolSwitches(safeguards=TcmSafeguards(merge_equality=False))
 
 
 def snapshots(text: str, **parameters: Any) -> list[Snapshot]:

@@ -145,7 +145,7 @@ def _reply(m: Storage, action: Reply) -> str:
 
 
 def _carried(m: Storage, s: StorageState) -> int | None:
-    if not m.request_options.switches.epochs:
+    if not m.request_options.switches.safeguards.epoch_exchange:
         return None
     return m.epoch(s, sent(m.views(s), s.requests[0].epoch, m.request_options.switches))
 
@@ -171,7 +171,7 @@ def happened(
             title,
             "you",
             m.replica,
-            carried if m.switches.epochs else None,
+            carried if m.switches.safeguards.epoch_exchange else None,
             m.epoch(before.known),
             m.epoch(answer.known),
             error,

@@ -199,7 +199,7 @@ def _sent(m: Storage, after: StorageState, number: int, *, again: bool = False) 
 
 def _carried(m: Storage, s: StorageState, number: int) -> int | None:
     """The epoch in a request's messages; None when messages carry none."""
-    if not m.request_options.switches.epochs:
+    if not m.request_options.switches.safeguards.epoch_exchange:
         return None
     return m.epoch(s, sent(m.views(s), s.requests[number].epoch, m.request_options.switches))
 
@@ -282,7 +282,7 @@ def _ended(m: Storage, before: StorageState, number: int, after: StorageState) -
 
 def _applied_epoch(m: Storage, s: StorageState, replica: str) -> int | None:
     """The epoch that a replica would send along; None where messages carry none."""
-    if not m.request_options.switches.epochs:
+    if not m.request_options.switches.safeguards.epoch_exchange:
         return None
     return m.epoch(s, s.known[m.code[replica]])
 

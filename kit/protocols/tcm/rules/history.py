@@ -38,7 +38,7 @@ def initial(ring: Ring, keyspaces: tuple[Keyspace, ...], epoch: int) -> Snapshot
 def enact(snapshot: Snapshot, event: Event, switches: ProtocolSwitches) -> Snapshot:
     """The next epoch's snapshot. Trusts its caller: the event was valid and permitted."""
     metadata, step = advance(snapshot.metadata, event, switches)
-    checked = "merge-equality" not in switches.off
+    checked = switches.safeguards.merge_equality
     ring = reading_ring(metadata)
     placements = tuple(
         settle(apply(placement, delta, merge_check=checked), ring, replication)
