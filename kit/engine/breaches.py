@@ -32,14 +32,22 @@ class Breach(Struct, frozen=True):
     witness: str
 
 
+def new_breaches(
+    model: Model[Any, Any], number: int, passed: PassedStep, known: tuple[Breach, ...]
+) -> tuple[Breach, ...]:
+    """The promises that step ``number`` breaks and none of the ``known`` breaches has broken."""
+    before = {breach.name for breach in known}
+    judged = verdicts(model, passed.after, passed.before, passed.action, passed.memories)
+    return tuple(
+        Breach(number, passed.action, verdict.name, verdict.title, verdict.witness)
+        for verdict in judged
+        if verdict.witness is not None and verdict.name not in before
+    )
+
+
 def first_breaches(model: Model[Any, Any], steps: Iterable[PassedStep]) -> tuple[Breach, ...]:
     """The first step to break each promise, in the order of steps."""
-    breaches: dict[str, Breach] = {}
+    breaches: tuple[Breach, ...] = ()
     for number, passed in enumerate(steps):
-        judged = verdicts(model, passed.after, passed.before, passed.action, passed.memories)
-        for verdict in judged:
-            if verdict.witness is not None and verdict.name not in breaches:
-                breaches[verdict.name] = Breach(
-                    number, passed.action, verdict.name, verdict.title, verdict.witness
-                )
-    return tuple(breaches.values())
+        breaches += new_breaches(model, number, passed, breaches)
+    return breaches

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
-from kit.engine.breaches import Breach, PassedStep, first_breaches
+from kit.engine.breaches import Breach, PassedStep, new_breaches
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Verdict, fingerprint, verdicts
 from kit.engine.purity import blaming, check_seen, is_own
@@ -70,13 +70,13 @@ class Timeline:
             self._check_state(model, start)
         self.moments = [Moment(0, -1, None, start, f"{model.title}: the start.")]
         self.children: list[list[int]] = [[]]
-        self.at = 0
-        self.tip = 0
+        self.at = self.tip = 0
         self._script = finite("script", script, LONGEST_RUN)
         self._places = [_Place(0, 0, 0)]
         self._memories = [tuple(monitor.begin() for monitor in model.monitors)]
         self._line = [0]
         self._folds = 0
+        self._breaches: dict[int, tuple[Breach, ...]] = {0: ()}
 
     @classmethod
     @checked
@@ -236,6 +236,7 @@ class Timeline:
             self.children[moment.parent].pop()
         del self.moments[count:], self.children[count:], self._places[count:]
         del self._memories[count:]
+        self._breaches = {0: ()}
         self.at, self.tip = at, tip
         self._branch()
 
@@ -296,7 +297,18 @@ class Timeline:
 
     def breaches(self, moment: int | None = None) -> tuple[Breach, ...]:
         """The first step to break each promise on such a way, in the order of steps."""
-        return first_breaches(self.model, self.passed(moment))
+        unjudged, number = [], self.at if moment is None else moment
+        self._known(number)
+        while number not in self._breaches:
+            unjudged.append(self.moments[number])
+            number = self.moments[number].parent
+        found = self._breaches[number]
+        for one in reversed(unjudged):
+            before = self.moments[one.parent].state
+            passed = PassedStep(before, one.action, one.state, self._memories[one.id])
+            found += new_breaches(self.model, self._places[one.id].depth - 1, passed, found)
+            self._breaches[one.id] = found
+        return found
 
     def save(self) -> Trace:
         """The whole tree as data."""
@@ -304,7 +316,7 @@ class Timeline:
             RecordedStep(
                 m.parent,
                 self.model.verb(m.action),
-                _plain(m.action),
+                msgspec.to_builtins(m.action),
                 fingerprint(m.state),
                 m.fold,
             )
@@ -386,7 +398,3 @@ class Timeline:
         while self.children[moment]:
             moment = self.children[moment][-1]
         self.tip = moment
-
-
-def _plain(action: Any) -> Any:
-    return msgspec.to_builtins(action)

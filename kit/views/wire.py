@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from kit.errors import BadInput
+from kit.views.store import order_by_key
 
 # What the kernel sends.
 
@@ -34,6 +35,7 @@ class DrawnMoment(Struct, frozen=True, array_like=True):
     milestone: str | None
     question: int | None
     inner: bool
+    broken: bool
 
 
 class Position(Struct, frozen=True):
@@ -55,6 +57,19 @@ class Pack(Struct, frozen=True):
     texts: list[str]
     moments: list[DrawnMoment]
     position: Position
+
+    def ordered(self) -> Pack:
+        """The same history with its texts in the order that compresses best: for a last pack."""
+        texts, new = order_by_key(self.texts)
+        moments = [
+            msgspec.structs.replace(
+                one,
+                root=None if one.root is None else new[one.root],
+                question=None if one.question is None else new[one.question],
+            )
+            for one in self.moments
+        ]
+        return msgspec.structs.replace(self, texts=texts, moments=moments)
 
     def compressed(self) -> bytes:
         """The pack as compressed JSON; equal packs give equal bytes (there is no time stamp)."""

@@ -25,7 +25,7 @@ GENERATED = ("generated", "replicas")
 
 
 class Controls:
-    """The widgets above the stage. A change builds the model again; a wrong one says why, in place.
+    """The widgets in the drawer. A change builds the model again; a wrong one says why, in place.
 
     ``parameters`` are those of the model that is shown, as plain data.
     """
@@ -47,7 +47,8 @@ class Controls:
         self.openers: dict[str, ipywidgets.ToggleButton] = {}
         self.row = ipywidgets.HBox([], layout=ipywidgets.Layout(flex_flow="row wrap"))
         self.page = ipywidgets.VBox()
-        self.box = ipywidgets.VBox([self.row, self.page, self.message])
+        self.box = ipywidgets.VBox([self.row, self.message, self.page])
+        self.box.add_class("kit-drawer")
         self._settle()
 
     def _source(self) -> ipywidgets.Dropdown:
@@ -63,7 +64,7 @@ class Controls:
             options=choices,
             value=self.name if self.name in names else names[0],
             description="Scenario",
-            layout=ipywidgets.Layout(width="420px"),
+            layout=ipywidgets.Layout(width="100%"),
         )
         box.observe(self._open, "value")
         return box
@@ -90,7 +91,7 @@ class Controls:
         pages = {
             "Ring and model": _grid(list(self.fields.values())),
             "Safeguards" if guards else "Search": ipywidgets.VBox(
-                [_grid(list(self.switches.values()), 430), self.board.box]
+                [_grid(list(self.switches.values()), 300), self.board.box]
             ),
             "Files": self._files(),
         }

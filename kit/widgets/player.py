@@ -17,8 +17,9 @@ from kit.engine.model import Model
 from kit.engine.purity import told
 from kit.engine.timeline import LONGEST_RUN, Moment, Timeline
 from kit.errors import BadInput, KitError, Refusal, Refused
+from kit.views.actions import mark, refusal_text
 from kit.views.export import LIMIT, Exported, export_html
-from kit.views.frame import frame_text, mark, narration, refusal_text
+from kit.views.frame import frame_text, narration
 from kit.views.panel import Panel
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline

@@ -14,8 +14,8 @@ from kit.protocols.tcm.panels.placement import draw_placements
 from kit.protocols.tcm.panels.ring import draw_ring
 from kit.protocols.tcm.panels.status import draw_status
 from kit.views.fragment import h
-from kit.views.frame import draw_lamps
 from kit.views.panel import Scene
+from kit.views.promises import draw_lamps
 from kit.views.static import image, standalone_svg, static_html
 from kit.widgets import Player
 from tests.views.frames import milestones, walk

@@ -37,8 +37,8 @@ export class FragmentStore {
 }
 
 // The order of fields is that of DrawnMoment in kit/views/wire.py.
-function named([parent, root, verb, milestone, question, inner]) {
-  return { parent, root, verb, milestone, question, inner };
+function named([parent, root, verb, milestone, question, inner, broken]) {
+  return { parent, root, verb, milestone, question, inner, broken };
 }
 
 function parsed(text) {

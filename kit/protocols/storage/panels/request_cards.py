@@ -70,4 +70,4 @@ def requests_text(scene: Scene) -> str:
     )
 
 
-REQUESTS = Panel("requests", "Requests", "side", draw_requests, requests_text, still=True)
+REQUESTS = Panel("requests", "Requests", draw_requests, requests_text, still=True)

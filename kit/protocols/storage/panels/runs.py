@@ -7,7 +7,7 @@ from typing import Any
 
 from kit.engine.model import Model
 from kit.protocols.storage.actions import Commit, Finish, Learn, Serve, Start
-from kit.views.frame import Macro
+from kit.views.actions import Macro
 
 MOST = 1_000
 
