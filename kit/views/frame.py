@@ -14,7 +14,7 @@ from msgspec import Struct
 from kit.views.actions import Macro, draw_actions
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene, is_shown, section
-from kit.views.promises import LAMPS, promises
+from kit.views.promises import LAMPS, draw_promises, promises_badge
 
 
 class Slots(Struct, frozen=True):
@@ -78,6 +78,21 @@ def readable_frame(scene: Scene, panels: Sequence[Panel], slots: Slots = PLAIN) 
     )
 
 
+def stored_frame(scene: Scene, panels: Sequence[Panel], slots: Slots = PLAIN) -> Frag:
+    """Draw a frame as a notebook keeps it: the picture beside the table that explains it."""
+    picture, tabs = _filled(scene, panels, slots)
+    beside = [panel for panel in (picture, *tabs[:1]) if panel is not None]
+    judged = any(panel.name == LAMPS.name and is_shown(panel, scene) for panel in panels)
+    words, good = promises_badge(scene) if judged else ("", True)
+    return h(
+        "div",
+        narration(scene),
+        [panel.draw(scene) for panel in panels if panel.name == slots.badges],
+        h("p", words, class_="badge" if good else "badge broken") if judged else None,
+        h("div", [h("div", panel.draw(scene)) for panel in beside], class_="beside"),
+    )
+
+
 def _filled(
     scene: Scene, panels: Sequence[Panel], slots: Slots
 ) -> tuple[Panel | None, list[Panel]]:
@@ -100,7 +115,7 @@ def _badges(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
     return h(
         "div",
         [panel.draw(scene) for panel in shown if panel.name == slots.badges],
-        promises(scene) if judged else None,
+        draw_promises(scene) if judged else None,
         class_="kp-badges",
     )
 

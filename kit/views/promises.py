@@ -62,21 +62,29 @@ def lamps_text(scene: Scene) -> str:
     return "\n".join(lines)
 
 
-def promises(scene: Scene) -> Frag:
-    """Draw all promises as one badge that opens the lamps."""
+def promises_badge(scene: Scene) -> tuple[str, bool]:
+    """Say in a few words whether all promises hold, and whether that is so.
+
+    A broken one is named by the step that broke it.
+    """
     broken = _breaches(scene)
-    now = {verdict.name for verdict in scene_verdicts(scene) if not verdict.ok}
-    count = len(scene_verdicts(scene))
-    bad = len(now | broken.keys())
-    step = min((scene.counted(breach.step) for breach in broken.values()), default=None)
-    since = "" if step is None else f" at step {step}"
-    words = f"! {bad} of {count} broken{since}" if bad else f"✓ {counted(count, 'promise')} hold"
+    judged = scene_verdicts(scene)
+    bad = {verdict.name for verdict in judged if not verdict.ok} | broken.keys()
+    if not bad:
+        return f"✓ {counted(len(judged), 'promise')} hold{'s' * (len(judged) == 1)}", True
+    step = min((scene.counted(breach.step) for breach in broken.values()), default=0)
+    return f"! {len(bad)} of {len(judged)} broken at step {step}", False
+
+
+def draw_promises(scene: Scene) -> Frag:
+    """Draw all promises as one badge that opens the lamps."""
+    words, good = promises_badge(scene)
     return h(
         "details",
-        h("summary", words if count != 1 or bad else "✓ 1 promise holds", class_="badge"),
+        h("summary", words, class_="badge"),
         h("div", draw_lamps(scene), class_="kp-sheet"),
         k="promises",
-        class_="kp-pop broken" if bad else "kp-pop",
+        class_="kp-pop promises" if good else "kp-pop promises broken",
         name="kp-sheet",
     )
 

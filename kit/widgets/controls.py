@@ -160,7 +160,7 @@ class Controls:
         were ``switched``, the run so far is repeated as far as it is possible.
         """
         old = self.player.timeline
-        self.board.stop()
+        self.board.forget()
         self.kept[_configuration(old)] = old
         known = self.kept.get(_configuration(anew))
         if known is not None:
@@ -197,7 +197,7 @@ class Controls:
         return given
 
     def _put(self, timeline: Timeline) -> None:
-        self.board.stop()
+        self.board.forget()
         self.kept[_configuration(self.player.timeline)] = self.player.timeline
         self.player.show(timeline)
         self.parameters = msgspec.to_builtins(timeline.model.parameters)

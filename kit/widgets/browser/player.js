@@ -193,7 +193,7 @@ export class Player {
   // Put a branch beside this one; again, or -1: none.
   compareWith(leaf) {
     this.other = leaf === this.other ? -1 : leaf;
-    this.show(false);
+    this.sheets.close();
     this.compare();
     this.choices.restore();
     this.tree.show();
