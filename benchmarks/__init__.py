@@ -1,1 +1,1 @@
-"""Figures measured against baselines, side by side in one run: `python -m benchmarks`."""
+"""Figures measured against baselines, side by side in one run: ``python -m benchmarks``."""

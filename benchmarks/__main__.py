@@ -1,6 +1,6 @@
-"""Run every benchmark and print its figures: `make bench`, in less than five minutes.
+"""Run every benchmark and print its figures: ``make bench``, in less than five minutes.
 
-Each module hands out `figures()`, which are the rows of the one table at the end. Names on the
+Each module hands out ``figures()``, which are the rows of the one table at the end. Names on the
 command line choose modules.
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
@@ -40,6 +40,13 @@ def unmeasured(name: str, lack: str) -> Figure:
 
 
 HEAD = f"{'measured':<58} {'kit':>14} {'against':>30} {'ratio':>8}  aim"
+
+
+def show(figures: Iterable[Figure]) -> None:
+    """Print rows as a table, each when it is there."""
+    print(HEAD)
+    for figure in figures:
+        print(figure.row, flush=True)
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -1,4 +1,4 @@
-"""Opening the output of `nodetool ring` of a large cluster, the text made in memory.
+"""Opening the output of ``nodetool ring`` of a large cluster, the text made in memory.
 
 The best of some rounds; the text is not read from a disk. Beside it, what it costs only to split
 the same text into lines and words.
@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator
 from functools import partial
 
-from benchmarks.figures import HEAD, Figure, alternating, spoken
+from benchmarks.figures import Figure, alternating, show, spoken
 from kit.operators.importers.nodetool_ring import COLUMNS
 from kit.operators.importers.opening import Imported, import_texts
 
@@ -21,7 +21,7 @@ AIM = 3.0  # seconds, at 1000 x 256
 
 
 def ring_text(nodes: int, tokens: int) -> str:
-    """`nodetool ring` of two datacenters with three racks each, random tokens."""
+    """``nodetool ring`` of two datacenters with three racks each, random tokens."""
     drawn = random.Random(4).sample(range(-(2**61), 2**61), nodes * tokens)
     blocks = []
     for dc in (0, 1):
@@ -69,12 +69,5 @@ def last_words(text: str) -> list[str]:
     return [line.rsplit(None, 1)[-1] for line in text.split("\n") if line.strip()]
 
 
-def main() -> None:
-    """Print the time of each size, in less than half a minute."""
-    print(HEAD)
-    for figure in figures():
-        print(figure.row, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    show(figures())

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from benchmarks.figures import HEAD, Figure, spoken
+from benchmarks.figures import Figure, show, spoken
 
 ROUNDS = 7
 AIM = 0.2
@@ -54,12 +54,5 @@ def figures() -> Iterator[Figure]:
         )
 
 
-def main() -> None:
-    """Print the rows."""
-    print(HEAD)
-    for figure in figures():
-        print(figure.row, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    show(figures())

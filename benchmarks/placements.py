@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from cassandra import metadata as driver
 
-from benchmarks.figures import HEAD, Figure, spoken
+from benchmarks.figures import Figure, show, spoken
 from kit.ring.natural import replicas
 from kit.ring.nearby import changes
 from kit.ring.placements import at_rest
@@ -90,7 +90,7 @@ def against_the_driver(ring: Ring, tokens: int, replication: Replication) -> Fig
 
 
 def strategy_name(replication: Replication) -> str:
-    """`simple` or `network`."""
+    """``simple`` or ``network``."""
     return type(replication).__name__.removesuffix("Strategy").removesuffix("Topology").lower()
 
 
@@ -127,12 +127,5 @@ def figures() -> Iterator[Figure]:
             yield after_one_join(ring, count, replication)
 
 
-def main() -> None:
-    """Print the rows."""
-    print(HEAD)
-    for figure in figures():
-        print(figure.row, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    show(figures())

@@ -1,7 +1,7 @@
 """Two-phase commit searched by a plain loop: what the same work costs without a kit.
 
 No model, no properties but one assertion, no way back to a run: tuples, frozen sets, a set of
-what was seen. It makes the same states and takes the same steps as `kit.protocols.twophase`.
+what was seen. It makes the same states and takes the same steps as ``kit.protocols.twophase``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def explore(rms: int) -> tuple[int, int]:
-    """The unique states of `rms` resource managers, and the steps between them."""
+    """The unique states of ``rms`` resource managers, and the steps between them."""
     start: Any = (("working",) * rms, "undecided", frozenset(), frozenset())
     seen, frontier, steps = {start}, [start], 0
     while frontier:

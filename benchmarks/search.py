@@ -1,4 +1,4 @@
-"""`kit.engine.check` against SPIN, Harmony and a plain loop; random walks against hypothesis.
+"""``kit.engine.check`` against SPIN, Harmony and a plain loop; random walks against hypothesis.
 
 Only the search is timed, on all sides; what SPIN takes to generate and compile its program is shown
 apart. A peer that cannot be had here has a row that says so.
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 
 from benchmarks import harmony_twophase, spin_twophase
-from benchmarks.figures import HEAD, Figure, alternating, seconds, spoken, unmeasured
+from benchmarks.figures import Figure, alternating, seconds, show, spoken, unmeasured
 from benchmarks.plain_twophase import explore
 from benchmarks.stateful_twophase import RMS as WALKED_RMS
 from benchmarks.stateful_twophase import walked
@@ -142,12 +142,5 @@ def _safeguards() -> Figure:
     )
 
 
-def main() -> None:
-    """Print the rows."""
-    print(HEAD)
-    for figure in figures():
-        print(figure.row, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    show(figures())

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.figures import HEAD, Figure, alternating, seconds, spoken
+from benchmarks.figures import Figure, alternating, seconds, show, spoken
 from kit import spark as ks
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.pipelines import OnSpark, Pipeline, added_up
@@ -177,13 +177,5 @@ def _lost(long: pd.DataFrame, codes: pd.Series, *, one: bool) -> pd.DataFrame:
     return together[total - together["count"] < needed]
 
 
-def main() -> int:
-    """Print the table."""
-    print(HEAD)
-    for figure in figures():
-        print(figure.row, flush=True)
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    show(figures())

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from benchmarks.figures import HEAD, Figure, spoken
+from benchmarks.figures import Figure, show, spoken
 from kit.engine.model import Model, Rule
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
@@ -124,12 +124,5 @@ def figures() -> Iterator[Figure]:
     yield from walking()
 
 
-def main() -> None:
-    """Print the rows."""
-    print(HEAD)
-    for figure in figures():
-        print(figure.row, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    show(figures())

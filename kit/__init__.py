@@ -20,8 +20,4 @@ __all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of
 
 def __getattr__(name: str) -> Any:
     """Load a public name on first use: the package's own, or one that a protocol family adds."""
-    if name in _PLACES:
-        return getattr(import_module(_PLACES[name]), name)
-    if name.startswith("_"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module("kit.engine.family").public_name("", name)
+    return import_module("kit.engine.family").public_name(__name__, _PLACES, name)

@@ -14,7 +14,7 @@ _PATH = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
 def shorten(value: object, longest: int = LONGEST_VALUE) -> str:
-    """`value` as one line of at most `longest` ASCII characters, for use in a message."""
+    """``value`` as one line of at most ``longest`` ASCII characters, for use in a message."""
     if isinstance(value, int) and value.bit_length() > LONGEST_INTEGER:
         return f"an integer of {value.bit_length()} bits"
     if isinstance(value, str):
@@ -27,7 +27,7 @@ def shorten(value: object, longest: int = LONGEST_VALUE) -> str:
 
 
 def one_line(text: str) -> str:
-    """`text` on one line, cut when very long; what cannot be printed becomes its escape."""
+    """``text`` on one line, cut when very long; what cannot be printed becomes its escape."""
     if len(text) > LONGEST_MESSAGE:
         text = text[: LONGEST_MESSAGE - 3] + "..."
     if text.isprintable():
@@ -50,8 +50,8 @@ class KitError(Exception):
 class BadInput(KitError, ValueError):
     """Something given from outside is not acceptable.
 
-    `field` names the place (`nodes[2].tokens[0]`), `value` is what was given, `allowed` says what
-    would be accepted.
+    ``field`` names the place (``nodes[2].tokens[0]``), ``value`` is what was given, ``allowed``
+    says what would be accepted.
     """
 
     def __init__(self, field: str, value: object, allowed: str) -> None:
@@ -71,7 +71,7 @@ class BadType(BadInput, TypeError):
 def misfit(field: str, data: Any, error: Exception, allowed: str) -> BadInput:
     """The error for plain data that does not fit a type, naming the very place inside it.
 
-    `error` is msgspec's, which ends in a path such as ``- at `$.nodes[2].tokens` ``.
+    ``error`` is msgspec's, which ends in a path such as ``$.nodes[2].tokens``.
     """
     if isinstance(error.__cause__, BadInput):  # a struct that looks at its own fields
         return error.__cause__
@@ -86,7 +86,7 @@ def misfit(field: str, data: Any, error: Exception, allowed: str) -> BadInput:
 
 
 class Refused(KitError):
-    """The protocol does not allow the action now; `reason` is the sentence to show."""
+    """The protocol does not allow the action now; ``reason`` is the sentence to show."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -94,9 +94,9 @@ class Refused(KitError):
 
 
 class Awaited(Struct, frozen=True):
-    """What is waited for: `needed` of `nodes` must have done something, `done` of them have.
+    """What is waited for: ``needed`` of ``nodes`` must have done something, ``done`` of them have.
 
-    `what` says it in words (``(0, 100]``, the range whose replicas are asked).
+    ``what`` says it in words (``(0, 100]``, the range whose replicas are asked).
     """
 
     what: str
@@ -108,9 +108,10 @@ class Awaited(Struct, frozen=True):
 class Refusal(Struct, frozen=True):
     """Why something may not happen now, as data.
 
-    `reason` is one sentence; `evidence` lists the facts behind it, a line each; `missing` names
-    the nodes that stand in the way or would have to do something first. Where nodes are counted,
-    `awaited` says how many are needed and how many are there, the first unmet count first.
+    ``reason`` is one sentence; ``evidence`` lists the facts behind it, a line each; ``missing``
+    names the nodes that stand in the way or would have to do something first. Where nodes are
+    counted, ``awaited`` says how many are needed and how many are there, the first unmet count
+    first.
     """
 
     reason: str

@@ -46,7 +46,7 @@ def fixed_seeds() -> None:
 
 @pytest.fixture(scope="session")
 def chromium_path() -> Path:
-    """The browser to drive, for tests with the marker `browser`."""
+    """The browser to drive, for tests with the marker ``browser``."""
     path = chromium()
     if path is None:
         pytest.skip("no Chromium here: `make programs` brings one, or set KIT_CHROMIUM")

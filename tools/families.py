@@ -1,6 +1,6 @@
 """The table of protocol families in ARCHITECTURE.md, made from what each family declares.
 
-`python -m tools.families --write` renews it, `--check` says whether it is current.
+``python -m tools.families --write`` renews it, ``--check`` says whether it is current.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Puts the notebooks and the pictures they show into the wheel, so that `kit lab` finds them."""
+"""Puts the notebooks and the pictures they show into the wheel, so that ``kit lab`` finds them."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class ShippedFiles(BuildHookInterface):
-    """Adds `kit/shipped/`; an editable install has the checkout itself and needs no copies."""
+    """Adds ``kit/shipped/``; an editable install has the checkout itself and needs no copies."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Extend the wheel's file list. `version` is "editable" or "standard"."""
+        """Extend the wheel's file list. ``version`` is "editable" or "standard"."""
         if version != "editable":
             for folder in ("notebooks", "images"):
                 build_data["force_include"][folder] = f"kit/shipped/{folder}"

@@ -1,7 +1,7 @@
-"""The two programs that only the tests need: a Chromium, and Graphviz's `dot`.
+"""The two programs that only the tests need: a Chromium, and Graphviz's ``dot``.
 
-`make lab` needs neither. Run as a script, this brings what is missing where it can: Debian's
-packages through apt (as root or by `sudo -n`), else Playwright's own Chromium; and says
+``make lab`` needs neither. Run as a script, this brings what is missing where it can: Debian's
+packages through apt (as root or by ``sudo -n``), else Playwright's own Chromium; and says
 loudly what it could not bring.
 """
 

@@ -1,7 +1,7 @@
 """Takes pictures of the player: every panel and the whole page, in the light and in the dark.
 
 They come from an exported page of the worked bootstrap at its second epoch, in a window of
-1280 by 720. All go to `build/screenshots/`; the light page goes to `images/player.png` as well,
+1280 by 720. All go to ``build/screenshots/``; the light page goes to ``images/player.png`` as well,
 which the README shows.
 """
 

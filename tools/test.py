@@ -1,4 +1,4 @@
-"""What `make test` runs, stage by stage, with one closing summary of all counts.
+"""What ``make test`` runs, stage by stage, with one closing summary of all counts.
 
 Every stage runs even when an earlier one failed, so that one run tells everything. A stage that ran
 no test has failed. With KIT_FORBID_SKIPS=1 a skipped test is a failure (tests/conftest.py, and here
@@ -21,6 +21,8 @@ NOTEBOOKS = (
     *("--nbval", "notebooks", "-p", "no:cacheprovider"),
     *("--nbval-cell-timeout=120", "--override-ini=addopts="),
 )
+MUTANTS = "tests/quality/test_all_mutants.py"
+PATIENT = ("-o", "faulthandler_timeout=7200")
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # All of them run, whichever fails.
 STYLE = (
@@ -53,12 +55,14 @@ class Outcome:
 
 STAGES = (
     Stage("tests", (*PARALLEL, "--durations=15")),
-    Stage("browser", ("-m", "browser and not deep")),
+    Stage("browser", ("-m", "browser and not deep", *PARALLEL)),
     # What is stored is one run, compared with this one; the deep tests add another.
     Stage("notebooks", (*NOTEBOOKS, *PARALLEL)),
 )
 DEEP = (
-    Stage("deep", ("-m", "deep and not browser", *PARALLEL)),
+    Stage("deep", ("-m", "deep and not browser", f"--ignore={MUTANTS}", *PARALLEL, *PATIENT)),
+    # Has two processes of its own, and prints what it did.
+    Stage("mutants", ("-m", "deep", MUTANTS, "-s", *PATIENT)),
     Stage("notebooks, once more", (*NOTEBOOKS, *PARALLEL)),
 )
 

@@ -1,4 +1,4 @@
-"""``python -m kit``: models, show, check, fuzz, play, ring, plan, lab.
+"""``python -m kit``: models, show, check, fuzz, play, ring, plan, survive, lab.
 
 Status 0: fine. 1: refused by the protocol, or a violation was found. 2: bad input (one line on
 stderr, nothing on stdout) or a bounded search.
@@ -10,7 +10,7 @@ import argparse
 import os
 import sys
 
-from kit.commands.parsing import Parser
+from kit.commands.parsing import Parser, add_ring
 from kit.edge.limits import shortage
 from kit.engine.family import families
 from kit.errors import BadInput, KitError, one_line
@@ -27,6 +27,7 @@ examples
   python -m kit fuzz tcm --seeds 0:1000
   python -m kit ring ring.json --json
   python -m kit plan ring.json join n5 --tokens 350
+  python -m kit survive ring.json --down n3
 """
 
 
@@ -159,28 +160,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_outcome(fuzzing)
     ring = commands.add_parser("ring", help="the placements of a ring at rest")
-    ring.add_argument(
-        "file", metavar="RINGFILE", help="a ring file (JSON), or what nodetool ring prints"
-    )
-    ring.add_argument(
-        "--with",
-        dest="others",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="another file of the same cluster (repeatable)",
-    )
-    ring.add_argument(
-        "--keyspace",
-        action="append",
-        default=[],
-        metavar="KS={...}",
-        help="a keyspace and its replication, which nodetool leaves out (repeatable)",
-    )
-    ring.add_argument("--json", action="store_true", help="the same as JSON")
+    add_ring(ring)
     for family in families():
-        for word, (told, _) in family.commands.items():
-            commands.add_parser(word, help=told)
+        for word, (help_text, _) in family.commands.items():
+            commands.add_parser(word, help=help_text)
     commands.add_parser("lab", help="open JupyterLab on the start notebook")
     return parser
 

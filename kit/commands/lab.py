@@ -1,8 +1,8 @@
-"""Opens JupyterLab on the start notebook: `python -m kit lab`, and what `make lab` calls.
+"""Opens JupyterLab on the start notebook: ``python -m kit lab``, and what ``make lab`` calls.
 
-Needs nothing but the Python packages: no Java, no `dot`, and where there is no browser it prints
-the address to open. From a checkout it serves the checkout; after a plain `pip install` it first
-copies the notebooks that came with the package into `kit-notebooks/` of the current folder.
+Needs nothing but the Python packages: no Java, no ``dot``, and where there is no browser it prints
+the address to open. From a checkout it serves the checkout; after a plain ``pip install`` it first
+copies the notebooks that came with the package into ``kit-notebooks/`` of the current folder.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(argv: Sequence[str] | None = None) -> int:
-    """Call `main` and turn its errors into one line on stderr and status 2."""
+    """Call ``main`` and turn its errors into one line on stderr and status 2."""
     try:
         return main(argv)
     except KitError as error:
@@ -74,7 +74,7 @@ def _port(text: str) -> int:
 
 
 def choose_port(first: int) -> int:
-    """Find the first port from `first` upwards that nothing on this machine listens on."""
+    """Find the first port from ``first`` upwards that nothing on this machine listens on."""
     last = min(first + PORTS_TRIED, 65536)
     for port in range(first, last):
         if _is_free(port):
@@ -94,11 +94,11 @@ def _is_free(port: int) -> bool:
 
 
 def serving_root(package: Path, here: Path) -> Path:
-    """Find the folder to serve, the one that holds `notebooks/`.
+    """Find the folder to serve, the one that holds ``notebooks/``.
 
-    `package` is the folder of the imported kit; in a checkout its parent has the notebooks. After
-    a plain install they lie in `package/shipped` and are copied below `here`; a file that is there
-    already is the reader's own work and stays as it is.
+    ``package`` is the folder of the imported kit; in a checkout its parent has the notebooks. After
+    a plain install they lie in ``package/shipped`` and are copied below ``here``; a file that is
+    there already is the reader's own work and stays as it is.
     """
     checkout = package.parent
     if (checkout / START).exists():

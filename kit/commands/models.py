@@ -97,7 +97,11 @@ def show(name: str) -> int:
     lines += ["", *_parameters(entry, scenario.parameters if scenario else {})]
     lines += ["", "properties", *columns(_properties(entry))]
     lines += ["", "safeguards", *(columns(_safeguards(entry)) or [f"{GAP}none"])]
-    lines += ["", "scenarios", *columns([(one.name, one.title) for one in entry.scenarios])]
+    lines += [
+        "",
+        "scenarios",
+        *columns([(scenario.name, scenario.title) for scenario in entry.scenarios]),
+    ]
     for diagram in entry.diagrams:
         lines += ["", *_diagram(diagram)]
     put("\n".join(lines))

@@ -51,3 +51,26 @@ class Parser(argparse.ArgumentParser):
             hint = f" (nearest: {near[0]})" if near else ""
             self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         return known_words, rest
+
+
+def add_ring(command: argparse.ArgumentParser) -> None:
+    """Add the words that say which ring: ``file``, ``others``, ``keyspace``; and ``json``."""
+    command.add_argument(
+        "file", metavar="RINGFILE", help="a ring file (JSON), or what nodetool ring prints"
+    )
+    command.add_argument(
+        "--with",
+        dest="others",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="another file of the same cluster (repeatable)",
+    )
+    command.add_argument(
+        "--keyspace",
+        action="append",
+        default=[],
+        metavar="KS={...}",
+        help="a keyspace and its replication, which nodetool leaves out (repeatable)",
+    )
+    command.add_argument("--json", action="store_true", help="the same as JSON")

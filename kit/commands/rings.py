@@ -33,7 +33,9 @@ def ring(path: str, others: Sequence[str], keyspaces: Sequence[str], *, as_text:
     check_work(given, PLACEMENTS)
     for warning in given.warnings:
         print(f"kit: {one_line(warning)}", file=sys.stderr)
-    alike = {one.replication: _lines(given, one) for one in _distinct(given.keyspaces)}
+    alike = {
+        keyspace.replication: _lines(given, keyspace) for keyspace in _distinct(given.keyspaces)
+    }
     rows = {keyspace.name: alike[keyspace.replication] for keyspace in given.keyspaces}
     put(_ring_text(given, rows) if as_text else json.dumps({"keyspaces": rows}))
     return ACCEPTED
@@ -41,7 +43,7 @@ def ring(path: str, others: Sequence[str], keyspaces: Sequence[str], *, as_text:
 
 def _distinct(keyspaces: Sequence[Keyspace]) -> Iterable[Keyspace]:
     """One keyspace of each replication."""
-    return {one.replication: one for one in keyspaces}.values()
+    return {keyspace.replication: keyspace for keyspace in keyspaces}.values()
 
 
 def _lines(given: RingFile, keyspace: Keyspace) -> list[Line]:

@@ -111,12 +111,12 @@ def _check(function: Callable[..., Any], parameter: inspect.Parameter, value: An
     hint = _hint(function, parameter.name)
     values = [(parameter.name, value)]
     if parameter.kind is parameter.VAR_POSITIONAL:
-        values = [(f"{parameter.name}[{place}]", one) for place, one in enumerate(value)]
+        values = [(f"{parameter.name}[{place}]", item) for place, item in enumerate(value)]
     elif parameter.kind is parameter.VAR_KEYWORD:
         values = list(value.items())
-    for field, one in values:
-        if not _fits(one, hint):
-            raise BadType(field, one, _spoken(hint))
+    for field, item in values:
+        if not _fits(item, hint):
+            raise BadType(field, item, _spoken(hint))
 
 
 @cache
@@ -137,9 +137,9 @@ def _fits(value: Any, hint: Any) -> bool:
     if kind is Annotated:  # Any for type checkers, yet with a class to look for
         return isinstance(value, hint.__metadata__[0])
     if kind in (Union, UnionType):
-        return any(_fits(value, one) for one in inside)
+        return any(_fits(value, alternative) for alternative in inside)
     if kind is Literal:
-        return any(type(value) is type(one) and value == one for one in inside)
+        return any(type(value) is type(literal) and value == literal for literal in inside)
     if kind is None or kind is NoneType:
         return value is None
     if kind in (int, float):
@@ -154,7 +154,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if isinstance(value, str | bytes):
         return kind is str or not inside
     if kind in (tuple, list, Sequence) and inside and isinstance(value, Sequence):
-        return all(_fits(one, inside[0]) for one in value)
+        return all(_fits(item, inside[0]) for item in value)
     if isinstance(value, Mapping) and len(inside) == 2:
         return all(_fits(key, inside[0]) and _fits(value[key], inside[1]) for key in value)
     return True
@@ -164,7 +164,7 @@ def _spoken(hint: Any) -> str:
     """An annotation in words."""
     kind, inside = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
-        return " or ".join(dict.fromkeys(_spoken(one) for one in inside))
+        return " or ".join(dict.fromkeys(_spoken(alternative) for alternative in inside))
     if kind is Annotated:
         return f"a {hint.__metadata__[0].__name__}"
     if kind is Literal:

@@ -97,7 +97,7 @@ def _second_key(text: str) -> str:
 
 
 def _is_shallow(value: object) -> bool:
-    """Whether lists and objects stand at most `DEEPEST` deep in each other."""
+    """Whether lists and objects stand at most ``DEEPEST`` deep in each other."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(DEEPEST):
         level = [

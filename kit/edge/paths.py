@@ -20,7 +20,7 @@ KINDS = {
 
 
 def path_of(given: object, field: str, allowed: str) -> Path:
-    """A path that was given as text or as a path; `allowed` is what it should name.
+    """A path that was given as text or as a path; ``allowed`` is what it should name.
 
     Raises:
         BadInput: for an empty name or one with a zero byte; BadType for another type.
@@ -38,7 +38,7 @@ def path_of(given: object, field: str, allowed: str) -> Path:
 
 
 def kind_of(mode: int) -> str:
-    """What a mode of `os.stat` says: `regular file`, `device` and so on."""
+    """What a mode of ``os.stat`` says: ``regular file``, ``device`` and so on."""
     return KINDS.get(stat.S_IFMT(mode), "file of an unknown kind")
 
 

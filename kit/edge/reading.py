@@ -23,7 +23,7 @@ LONGEST = 300.0  # seconds that a pipe may take in all
 
 
 def read_bytes(given: object, field: str, most: int) -> bytes:
-    """The content of a file of at most `most` bytes.
+    """The content of a file of at most ``most`` bytes.
 
     Raises:
         BadInput: for what is neither file nor pipe, cannot be read, is too large or too slow.
@@ -48,7 +48,7 @@ def read_bytes(given: object, field: str, most: int) -> bytes:
 
 
 def read_text(given: object, field: str, most: int) -> str:
-    """As `read_bytes`, as text; a byte order mark is left out.
+    """As ``read_bytes``, as text; a byte order mark is left out.
 
     Raises:
         BadInput: also for what is no UTF-8, with the line.
@@ -81,7 +81,7 @@ def _file(handle: int, most: int) -> bytes:
 
 
 def _pipe(handle: int, most: int) -> bytes:
-    """What a writer sends until it closes the pipe, or one byte more than `most`."""
+    """What a writer sends until it closes the pipe, or one byte more than ``most``."""
     waiting = select.poll()
     waiting.register(handle, select.POLLIN | select.POLLHUP)
     parts, size, end = [], 0, monotonic() + LONGEST

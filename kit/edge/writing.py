@@ -22,7 +22,7 @@ ALLOWED = "a writable place"
 def check_place(given: object, field: str = "file", *, inputs: tuple[str, ...] = ()) -> Path:
     """The path to write to, refused before any work when nothing could or should be put there.
 
-    `inputs` are files that the same call reads: none of them is ever written over.
+    ``inputs`` are files that the same call reads: none of them is ever written over.
 
     Raises:
         BadInput: for a folder, device, pipe, socket or symbolic link, a file without write
@@ -31,7 +31,7 @@ def check_place(given: object, field: str = "file", *, inputs: tuple[str, ...] =
     path = path_of(given, field, ALLOWED)
     try:
         former = _former(path, field)
-        if former is not None and any(_same(former, one) for one in inputs):
+        if former is not None and any(_same(former, name) for name in inputs):
             raise BadInput(field, str(given), "another file than the one that is read")
         _beside(path, former).unlink()
     except OSError as error:
@@ -56,7 +56,7 @@ def check_new(given: object, field: str) -> Path:
 
 
 def write_whole(given: object, content: str | bytes, field: str = "file") -> Path:
-    """Write `content` beside a place, then put it there in one step; permissions are kept.
+    """Write ``content`` beside a place, then put it there in one step; permissions are kept.
 
     Raises:
         BadInput: when the place cannot be written, or the text cannot be stored as UTF-8.

@@ -1,9 +1,9 @@
 """Node state machines on a network: a model of a tuple of actors.
 
 An actor is a pure function from its state and an event to its next state and what it causes. Here
-an event is a message that arrives, as an :class:`~kit.engine.network.Envelope`, and what it causes
+an event is a message that arrives, as an ``kit.engine.network.Envelope``, and what it causes
 are messages to send. A protocol with more of its own (a clock that ticks, a node that crashes)
-adds a rule whose effect is :meth:`ActorModel.advance` with an event of its own.
+adds a rule whose effect is ``ActorModel.advance`` with an event of its own.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class ActorState(Struct, frozen=True, cache_hash=True):
 class ActorModel(Model[ActorState, Any]):
     """Some actors on a network. ``message`` is the type of their messages, the codec of traces.
 
-    Subclasses add ``properties``, and rules of their own by :meth:`more_rules`.
+    Subclasses add ``properties``, and rules of their own by ``more_rules``.
     """
 
     State = ActorState
@@ -88,7 +88,7 @@ class ActorModel(Model[ActorState, Any]):
         """A model of ``actors`` on a network with these ``options``.
 
         Raises:
-            BadInput: as for :class:`~kit.engine.network.Carrier`; when a node sends to nobody.
+            BadInput: as for ``kit.engine.network.Carrier``; when a node sends to nobody.
         """
         self.name, self.title = name, title
         self.actors = actors

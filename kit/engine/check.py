@@ -21,6 +21,7 @@ from kit.engine.progress import Progress, shown
 from kit.engine.purity import blame
 from kit.engine.search import NO_LIMIT, Mode, Search, Violation
 from kit.engine.search_memory import kept
+from kit.engine.symmetry import symmetry_name
 from kit.errors import BadInput
 
 WORDS = "{done:,} states, {now:,} being looked at"
@@ -51,6 +52,7 @@ class Result(Struct, frozen=True):
     unjudged: tuple[str, ...] = ()
     memory: int = 0
     interrupted: bool = False
+    compared: int = 0
 
 
 @checked
@@ -103,8 +105,8 @@ def check(
         most=max_states or NO_LIMIT,
         deepest=max_depth or NO_LIMIT,
     )
-    with shown(progress, WORDS, max_states) as told:
-        return _timed(search, mode, _within_memory(search, told))
+    with shown(progress, WORDS, max_states) as report:
+        return _timed(search, mode, _within_memory(search, report))
 
 
 def _within_memory(search: Search, progress: Progress | None) -> Progress:
@@ -128,6 +130,7 @@ def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:
     began = perf_counter()
     try:
         violation = search.run(mode, progress)
+        search.check_symmetry()
     except KeyboardInterrupt:
         interrupted = True
     except MemoryError:  # a table that doubled went past the limit at once
@@ -158,12 +161,17 @@ def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:
         ),
         kept(search.parents, search.sources),
         interrupted,
+        0 if search.alike is None else search.alike.compared,
     )
 
 
 def _has_symmetry(model: Model[Any, Any], monitors: tuple[Monitor, ...]) -> None:
     if model.symmetry is None:
         raise BadInput("symmetry", model.name, "a model that has one")
+    given: Any = model.symmetry(model.start())
+    if not isinstance(given, tuple) or len(given) != 2:
+        allowed = "a state, and how its names were changed"
+        raise BadInput(symmetry_name(model), given, allowed)
     for monitor in monitors:
         if monitor.rename is None:
             raise BadInput("symmetry", monitor.name, "monitors that can rename what they remember")

@@ -203,7 +203,7 @@ class Refinement(Struct, frozen=True):
 
     ``project`` maps a fine state to a coarse one; ``image(before, action, after)`` gives the
     coarse actions of a fine step, none for a stutter. Replaying them from ``project(before)``
-    must give ``project(after)``; :func:`kit.engine.check.check_refinement` verifies it on every
+    must give ``project(after)``; ``kit.engine.check.check_refinement`` verifies it on every
     reachable fine step.
     """
 

@@ -43,16 +43,16 @@ def check_contract(
         _hashable(f"monitor {monitor.name}", monitor.begin)
     if type(model).rule_of is Model.rule_of:  # a product finds the rules of its parts itself
         _once(model.name, "action of a rule", [rule.action.__name__ for rule in rules])
-    _once(model.name, "property", [one.name for one in (*judged, *watching)])
+    _once(model.name, "property", [prop.name for prop in (*judged, *watching)])
 
 
 def _members(name: str, field: str, given: Any, kind: type[Any]) -> tuple[Any, ...]:
     allowed = f"a tuple of {kind.__name__}s"
     if not isinstance(given, tuple | list):
         raise BadType(f"{field} of {name}", given, allowed)
-    for place_of, one in enumerate(given):
-        if not isinstance(one, kind):
-            raise BadType(f"{field}[{place_of}] of {name}", one, allowed)
+    for place_of, member in enumerate(given):
+        if not isinstance(member, kind):
+            raise BadType(f"{field}[{place_of}] of {name}", member, allowed)
     return tuple(given)
 
 

@@ -16,6 +16,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from kit.edge.arguments import at_edge
+
 PROTOCOLS = Path(__file__).resolve().parent.parent / "protocols"
 
 
@@ -35,10 +37,11 @@ class Family(Struct, frozen=True):
     """What a protocol family declares of itself.
 
     ``order`` is its place in lists, ``models`` gives each model's name the place of its registry
-    entry, ``views`` the place of the Views that draw it. ``public`` are the names that the family
-    adds to the kit's own packages (``lessons``, ``spark``, or the kit itself: the empty text).
-    ``tasks`` are modules with exercises (``TASKS``), ``hunts`` gives a model's name what lessons
-    hide in it, ``commands`` gives a word of the command line its help and its place; ``images`` is
+    entry, ``views`` the place of the Views that draw it, ``flows`` the place of the table that says
+    what travels in its steps. ``public`` are the names that the family adds to the kit's own
+    packages (``lessons``, ``spark``, or the kit itself: the empty text). ``tasks`` are modules with
+    exercises (``TASKS``), ``hunts`` gives a model's name what lessons hide in it, ``commands``
+    gives a word of the command line its help and its place; ``images`` is
     a module that draws committed pictures (``pictures`` as SVG, ``graphs`` as DOT text).
     ``trace_tables`` gives a model's name the place of what makes rows of its runs,
     ``pipeline_tables`` are other tables that Spark makes, ``repeats`` places of functions that do
@@ -51,6 +54,7 @@ class Family(Struct, frozen=True):
     order: int
     models: Mapping[str, str] = field(default_factory=dict)
     views: Mapping[str, str] = field(default_factory=dict)
+    flows: Mapping[str, str] = field(default_factory=dict)
     public: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     tasks: tuple[str, ...] = ()
     hunts: Mapping[str, HuntGround] = field(default_factory=dict)
@@ -93,14 +97,19 @@ def public_places(package: str) -> Iterator[tuple[str, Family, str]]:
             yield name, family, place
 
 
-def public_name(package: str, name: str) -> Any:
-    """What a family adds to a package of the kit under ``name``.
+def public_name(module: str, own: Mapping[str, str], name: str) -> Any:
+    """A public name of ``kit``, ``kit.lessons`` or ``kit.spark``, loaded on first use.
+
+    It is the package's own (``own`` gives each name its module) or one that a family adds. A
+    function checks its arguments.
 
     Raises:
-        AttributeError: when none does, as a module without that name would.
+        AttributeError: when there is no such name, as a module without it would.
     """
-    for known, family, place in public_places(package):
-        if known == name:
-            return family.load(place)
-    owner = f"kit.{package}" if package else "kit"
-    raise AttributeError(f"module {owner!r} has no attribute {name!r}")
+    if name in own:
+        return at_edge(getattr(import_module(own[name]), name))
+    if not name.startswith("_"):
+        for known, family, place in public_places(module.partition(".")[2]):
+            if known == name:
+                return at_edge(family.load(place))
+    raise AttributeError(f"module {module!r} has no attribute {name!r}")

@@ -30,7 +30,7 @@ class Former(Struct, frozen=True, kw_only=True):
     actions: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, str] = field(default_factory=dict)
-    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str | bool, str]] = field(default_factory=dict)
     safeguards: Mapping[str, str] = field(default_factory=dict)
     verbs: Mapping[str, str] = field(default_factory=dict)
     shown: Mapping[str, str] = field(default_factory=dict)
@@ -87,5 +87,5 @@ def beginning_today(words: Mapping[str, str], line: str) -> str:
     return line
 
 
-def _word(words: Mapping[str, str], value: Any) -> Any:
-    return words.get(value, value) if isinstance(value, str) else value
+def _word(words: Mapping[Any, str], value: Any) -> Any:
+    return words.get(value, value) if isinstance(value, str | bool) else value

@@ -123,7 +123,7 @@ class Walker:
         ``weights`` are by kind of action, 1 where none is given; None for those of the model's
         entry.
 
-        ``properties`` and ``monitors`` are as for :func:`kit.engine.check.check`.
+        ``properties`` and ``monitors`` are as for ``kit.engine.check.check``.
 
         Raises:
             BadInput: for a number of steps or a weight out of its limits, or an unknown kind; or
@@ -221,7 +221,7 @@ def fuzz(
     found.
 
     Raises:
-        BadInput: as for :class:`Walker`; or for a seed that is no whole number from 0 on.
+        BadInput: as for ``Walker``; or for a seed that is no whole number from 0 on.
     """
     walker = Walker(model, steps=steps, weights=weights, properties=properties, monitors=monitors)
     numbers = _seeds(seeds)
@@ -230,8 +230,8 @@ def fuzz(
     gc.disable()  # as in a search: nothing here is cyclic
     began = perf_counter()
     try:
-        with shown(progress, "{done:,} walks of {now:,}", len(numbers)) as told:
-            tally.walk_all(numbers, told)
+        with shown(progress, "{done:,} walks of {now:,}", len(numbers)) as report:
+            tally.walk_all(numbers, report)
             tally.shrink_all()
     except KeyboardInterrupt:
         tally.interrupted = True

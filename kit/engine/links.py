@@ -1,7 +1,7 @@
 """What links promise: order, no message twice, none lost, none from nowhere, budgets kept.
 
-These judge models whose state has a ``network`` (:class:`~kit.engine.network.Network`), such as
-:class:`~kit.engine.actors.ActorModel`. What a step must respect is a property; what needs to know
+These judge models whose state has a ``network`` (``kit.engine.network.Network``), such as
+``kit.engine.actors.ActorModel``. What a step must respect is a property; what needs to know
 which messages were sent before is a monitor.
 """
 

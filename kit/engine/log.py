@@ -40,7 +40,7 @@ class Log:
         _digest: bytes = b"",
         _prefix: Log | None = None,
     ) -> None:
-        """The empty log; the arguments are for :meth:`append` alone."""
+        """The empty log; the arguments are for ``append`` alone."""
         keep = object.__setattr__
         keep(self, "_full", _full)
         keep(self, "_tail", _tail)

@@ -1,7 +1,7 @@
 """The contract every protocol keeps: states, enabled actions, refusals, effects, properties.
 
 A model is pure. Whatever a person does with it (press a button, replay a trace, search every
-interleaving, export a page) goes through the few methods of :class:`Model`, so that the model
+interleaving, export a page) goes through the few methods of ``Model``, so that the model
 that is shown is the model that is checked.
 
 A protocol is written as a *table of rules*. Each rule says which actions of a kind a person could
@@ -254,9 +254,9 @@ def sometimes(name: str, title: str, check: Callable[[Any], bool]) -> Property:
     return Property(name, "sometimes", title, check)
 
 
-def goal(name: str, title: str, check: Callable[[Any], bool]) -> Property:
+def goal(name: str, title: str, check: Callable[[Any], bool], invariant: str = "") -> Property:
     """A state that must stay reachable from everywhere."""
-    return Property(name, "goal", title, check)
+    return Property(name, "goal", title, check, invariant)
 
 
 def verdicts(

@@ -133,10 +133,10 @@ def check_purity(model: Model[Any, Any], state: Any) -> None:
 
 
 def check_seen(model: Model[Any, Any], state: Any) -> None:
-    """As `check_purity`, for a state that is looked at: what a step raises is left to that step.
+    """As ``check_purity``, for a state that is looked at: what a step raises is left to that step.
 
     Raises:
-        BadInput: as `check_purity`.
+        BadInput: as ``check_purity``.
     """
     try:
         check_purity(model, state)
@@ -220,7 +220,7 @@ def place(what: str, function: Callable[..., Any]) -> str:
 
 
 def _stands(value: Any, what: str | Callable[[], str], function: Callable[..., Any]) -> None:
-    """See that a value can be hashed, written down and compared; `what` made it.
+    """See that a value can be hashed, written down and compared; ``what`` made it.
 
     Raises:
         BadInput: naming the function that made it.

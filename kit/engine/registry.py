@@ -225,7 +225,7 @@ def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
 def scenario_of(name: str) -> tuple[Entry, Scenario]:
     """A scenario of any model, by name: ``model/scenario``, or bare.
 
-    Of several with the same bare name, the first in the order of :func:`entries` is meant.
+    Of several with the same bare name, the first in the order of ``entries`` is meant.
 
     Raises:
         BadInput: for an unknown name, with the nearest ones.
@@ -246,7 +246,7 @@ def scenario_of(name: str) -> tuple[Entry, Scenario]:
 def one_of(word: object, allowed: list[str]) -> str:
     """What is allowed, the nearest words first; a long list is cut."""
     given = word if isinstance(word, str) else shorten(word)
-    same = [one for one in allowed if one.casefold() == given.casefold()]
+    same = [name for name in allowed if name.casefold() == given.casefold()]
     near = [*same, *get_close_matches(given[:LONGEST_WORD], allowed, n=3)]
     names = list(dict.fromkeys([*near, *sorted(allowed)]))
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""

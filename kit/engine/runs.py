@@ -10,11 +10,10 @@ from kit.engine.model import Model
 MOST_ACTIONS = 10_000
 
 
-def every(model: Model[Any, Any], state: Any, kind: str) -> Iterator[Any]:
-    """Yield the first enabled action of a kind, again and again, until none is enabled."""
+def every(model: Model[Any, Any], state: Any, wanted: Callable[[Any], bool]) -> Iterator[Any]:
+    """Yield the first enabled action that is wanted, again and again, until none is enabled."""
     for _ in range(MOST_ACTIONS):
-        enabled = (action for action in model.actions(state) if model.kind(action) == kind)
-        action = next(enabled, None)
+        action = next(filter(wanted, model.actions(state)), None)
         if action is None:
             return
         yield action
@@ -23,7 +22,7 @@ def every(model: Model[Any, Any], state: Any, kind: str) -> Iterator[Any]:
 
 def catch_up(model: Model[Any, Any], state: Any) -> Iterator[Any]:
     """Every node that can be reached applies all that it lacks."""
-    return every(model, state, "apply")
+    return every(model, state, lambda action: model.kind(action) == "apply")
 
 
 def suggested(

@@ -141,7 +141,7 @@ def rewritten(path: str | Path) -> str:
     """The file's text, in today's words, with what is really shown below each rule.
 
     Raises:
-        BadInput: as for :func:`open_file`.
+        BadInput: as for ``open_file``.
     """
     script = parse(read(path), str(path))
     _, shown = run(script)

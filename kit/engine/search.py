@@ -1,4 +1,4 @@
-"""The engine behind `kit.engine.check`: nodes that are visited once, and the way to each.
+"""The engine behind ``kit.engine.check``: nodes that are visited once, and the way to each.
 
 A *node* is a state; where monitors watch, a tuple of a state and what each of them remembers. Every
 node has a *key*, by which it counts as visited: the node itself, or, with symmetry, the one that
@@ -9,23 +9,35 @@ by replay.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 from msgspec import Struct
 
 from kit.engine.model import Model, Monitor, Property
+from kit.engine.nodes import Nodes
 from kit.engine.progress import Progress
-from kit.engine.purity import blame_states, check_purity, steps_of, witness_of
+from kit.engine.purity import blame_states, check_purity, is_own, witness_of
+from kit.engine.reaching import first_lost, look_further
+from kit.engine.symmetry import SymmetryCheck
 from kit.errors import KitError
 
 Mode = Literal["breadth", "depth"]
 REPORT_EVERY = 4096
 NO_LIMIT = 1 << 62
+FURTHER = 1000  # nodes at least in which a lost goal is looked for beside a longer violation
 
 
 class Violation(Struct, frozen=True):
-    """A property that does not hold, why, and a run that shows it: the shortest, breadth first."""
+    """What does not hold, why, and a run that shows it.
+
+    Breadth first the run is the shortest of all properties and monitors, of coming to rest where
+    no *goal* holds, and of losing a *goal*, as far as the states visited and as many again show.
+    Of equally short ones it is the one met first: states in the order in which they were found,
+    steps in that of the rules; of one step what *step* properties say, then *always*, then
+    monitors, each in the model's order; after all these coming to rest, and a *goal* last.
+    """
 
     property: str
     witness: str
@@ -59,15 +71,15 @@ class Search:
 
         With ``symmetry``, the model has one and each monitor knows how to rename.
         """
-        judged = tuple(properties)
+        self.judged = judged = tuple(properties)
         self.model = model
+        self.is_own = is_own(model)
         self.monitors = tuple(monitors)
         self.symmetry = symmetry
         self.most, self.deepest = most, deepest
         self.always = tuple(p for p in judged if p.kind == "always")
         self.steps = tuple(p for p in judged if p.kind == "step")
         self.steps_on: dict[type, tuple[Any, ...]] = {}
-        self.watching_on: dict[type, tuple[bool, ...]] = {}
         self.awaited = tuple(p for p in judged if p.kind == "sometimes")
         self.goals = tuple(p for p in judged if p.kind == "goal")
         self.parents: dict[Any, Any] = {}
@@ -78,14 +90,18 @@ class Search:
         self.transitions = 0
         self.depth = 0
         self.complete = True
-        self.model_steps = steps_of(model)
-        self.successors = self._watched if monitors else self.model_steps
-        self.canonical = self._canonical() if symmetry else None
+        self.nodes = Nodes(model, self.monitors, symmetry=symmetry)
+        self.successors, self.state_of = self.nodes.successors, self.nodes.state_of
+        self.canonical = self.nodes.canonical
+        self.alike = SymmetryCheck(self.nodes, judged) if symmetry else None
+        self.stopped_at: Any = None
 
     def run(self, mode: Mode, progress: Progress | None) -> Violation | None:
         """Visit nodes until a violation, a bound or the end; then judge possible progress."""
-        start = self.first()
+        start = self.nodes.first()
         check_purity(self.model, self.state_of(start))
+        if self.alike is not None:
+            self.alike.compare([start])
         key = self.key_of(start)
         self.parents[key] = key
         self.frontier, self.keys = [start], [key]
@@ -96,71 +112,27 @@ class Search:
         if any(key not in self.parents for key in self.parents):
             blame_states(self.model, [self.state_of(key) for key in self.parents])
         if violation is None and self.complete and self.goals:
-            return self._possible_progress()
+            return self._lost_goal()
         return violation
 
-    # -- nodes ------------------------------------------------------------------------------------
+    def check_symmetry(self) -> None:
+        """Compare what was visited with what it stands for.
 
-    def first(self) -> Any:
-        """The node to begin with."""
-        start = self.model.start()
-        if not self.monitors:
-            return start
-        return (start, *(monitor.begin() for monitor in self.monitors))
+        Raises:
+            KitError: when the symmetry is wrong, or a property does not fit it.
+        """
+        if self.alike is not None:
+            self.alike.compare(self.parents)
+
+    # -- nodes ------------------------------------------------------------------------------------
 
     def key_of(self, node: Any) -> Any:
         """What a node counts as."""
         return node if self.canonical is None else self.canonical(node)
 
-    def _watched(self, node: Any) -> Iterator[tuple[Any, Any]]:
-        """Every step from a watched node: the monitors see it, too."""
-        before, *memories = node
-        for action, after in self.model_steps(before):
-            kind = type(action)
-            if kind not in self.watching_on:
-                self.watching_on[kind] = tuple(not m.on or kind in m.on for m in self.monitors)
-            looks = self.watching_on[kind]
-            if True not in looks:
-                yield action, (after, *memories)
-                continue
-            watching = zip(self.monitors, memories, looks, strict=True)
-            yield (
-                action,
-                (
-                    after,
-                    *(
-                        monitor.step(memory, before, action, after) if look else memory
-                        for monitor, memory, look in watching
-                    ),
-                ),
-            )
-
-    def _canonical(self) -> Callable[[Any], Any]:
-        """From a node to the one that stands for it."""
-        canonical = self.model.symmetry
-        assert canonical is not None
-        if not self.monitors:
-            return lambda node: canonical(node)[0]
-        renamers = tuple(monitor.rename for monitor in self.monitors)
-
-        def key(node: Any) -> Any:
-            state, permutation = canonical(node[0])
-            news = [
-                rename(memory, permutation)
-                for rename, memory in zip(renamers, node[1:], strict=True)
-                if rename is not None
-            ]
-            return (state, *news)
-
-        return key
-
     def under_way(self) -> list[Any]:
         """The nodes whose steps are being taken."""
         return [opened.node for opened in self.stack] or self.frontier
-
-    def state_of(self, node: Any) -> Any:
-        """The model's state in a node."""
-        return node[0] if self.monitors else node
 
     # -- the two orders ---------------------------------------------------------------------------
 
@@ -168,16 +140,43 @@ class Search:
         """Level by level, so that the first run found to a node is a shortest one."""
         level = 0
         while self.frontier and self.complete:
-            check_purity(self.model, self.state_of(self.frontier[0]))
+            if not self.is_own:
+                check_purity(self.model, self.state_of(self.frontier[0]))
             reached: list[Any] = []
             keys: list[Any] = []
             violation = self._level(reached, keys, level >= self.deepest, progress)
             level += 1
             self.depth += bool(reached) or violation is not None
             if violation is not None:
-                return violation
+                return self._shortest(violation, level - 1, reached)
             self.frontier, self.keys = reached, keys
         return None
+
+    def _shortest(self, violation: Violation, level: int, reached: list[Any]) -> Violation:
+        """What was found at a level, or what needs fewer steps and was not looked at yet.
+
+        A step and its end are judged when the step is taken, rest only one level later, and goals
+        at the end of all. So the level's other nodes may rest; and whether a goal is lost is
+        looked for among as many nodes again.
+        """
+        at = self.keys.index(self.stopped_at)
+        at += len(violation.actions) == level
+        if self.model.rests_at_goals and len(violation.actions) > level:
+            for node, key in zip(self.frontier[at:], self.keys[at:], strict=True):
+                if next(iter(self.successors(node)), None) is None:
+                    violation = self._at_rest(node, key) or violation
+                    break
+        if not self.goals:
+            return violation
+        most = min(self.most, max(FURTHER, len(self.parents)))
+        further = look_further(
+            *([*self.frontier[at:], *reached], self.successors, self.key_of),
+            *(self.parents, self.sources, most),
+        )
+        lost = self._lost_goal(*further)
+        return (
+            lost if lost is not None and len(lost.actions) < len(violation.actions) else violation
+        )
 
     def _level(
         self, reached: list[Any], keys: list[Any], closed: bool, progress: Progress | None
@@ -227,6 +226,7 @@ class Search:
                     report = len(parents) + REPORT_EVERY
         finally:
             self.transitions += taken
+            self.stopped_at = own
         return None
 
     def _depth_first(self, progress: Progress | None) -> Violation | None:
@@ -352,21 +352,22 @@ class Search:
         ]
         return Violation("deadlock", "; ".join(["nothing can happen any more", *reasons]), actions)
 
-    def _possible_progress(self) -> Violation | None:
-        """The first node found from which a *goal* can no longer be reached."""
+    def _lost_goal(
+        self, further: Sequence[Any] = (), unknown: Sequence[Any] = ()
+    ) -> Violation | None:
+        """The first node visited from which a *goal* can no longer be reached.
+
+        ``further`` was looked at, too; what is ``unknown`` was not, and may lead to any goal.
+        """
+        violations: list[Violation] = []
         for prop in self.goals:
-            todo = [key for key in self.parents if prop.check(self.state_of(key))]
-            able = set(todo)
-            while todo:
-                for source in self.sources.get(todo.pop(), ()):
-                    if source not in able:
-                        able.add(source)
-                        todo.append(source)
-            lost = next((key for key in self.parents if key not in able), None)
+            seen = chain(self.parents, further)
+            ends = [key for key in seen if prop.check(self.state_of(key))]
+            lost = first_lost(self.parents, self.sources, (*ends, *unknown))
             if lost is not None:
                 actions, _ = self.run_to(lost)
-                return Violation(prop.name, "from here it is out of reach", actions)
-        return None
+                violations.append(Violation(prop.name, "from here it is out of reach", actions))
+        return min(violations, key=lambda violation: len(violation.actions), default=None)
 
     # -- runs -------------------------------------------------------------------------------------
 
@@ -380,7 +381,7 @@ class Search:
         while self.parents[key] != key:
             keys.append(key)
             key = self.parents[key]
-        node, actions = self.first(), []
+        node, actions = self.nodes.first(), []
         for wanted in reversed(keys):
             for action, after in self.successors(node):
                 if self.key_of(after) == wanted:

@@ -272,7 +272,7 @@ class Timeline:
         tips.sort(key=lambda moment: self._places[moment].begun)
         return [*tips, self.tip] if self.children[self.tip] else tips
 
-    def first_difference(self, one: int, other: int) -> int | None:
+    def first_difference(self, moment: int, other: int) -> int | None:
         """The number of the first step, counted from 1, at which two branches differ.
 
         Where one ends, the other one's next step differs. None when they are the same.
@@ -280,7 +280,7 @@ class Timeline:
         Raises:
             BadInput: when there is no such moment.
         """
-        pairs = zip_longest(self.path(one), self.path(other))
+        pairs = zip_longest(self.path(moment), self.path(other))
         return next((step for step, (a, b) in enumerate(pairs) if a != b), None)
 
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -295,20 +295,22 @@ class Timeline:
             for before, after in pairwise(way)
         )
 
-    def breaches(self, moment: int | None = None) -> tuple[Breach, ...]:
-        """The first step to break each promise on such a way, in the order of steps."""
-        unjudged, number = [], self.at if moment is None else moment
+    def breaches(self, number: int) -> tuple[Breach, ...]:
+        """The first step to break each promise on the way to a moment, in the order of steps."""
+        unjudged = []
         self._known(number)
         while number not in self._breaches:
             unjudged.append(self.moments[number])
             number = self.moments[number].parent
-        found = self._breaches[number]
-        for one in reversed(unjudged):
-            before = self.moments[one.parent].state
-            passed = PassedStep(before, one.action, one.state, self._memories[one.id])
-            found += new_breaches(self.model, self._places[one.id].depth - 1, passed, found)
-            self._breaches[one.id] = found
-        return found
+        breaches = self._breaches[number]
+        for moment in reversed(unjudged):
+            before, memories = self.moments[moment.parent].state, self._memories[moment.id]
+            passed = PassedStep(before, moment.action, moment.state, memories)
+            breaches += new_breaches(
+                self.model, self._places[moment.id].depth - 1, passed, breaches
+            )
+            self._breaches[moment.id] = breaches
+        return breaches
 
     def save(self) -> Trace:
         """The whole tree as data."""

@@ -7,18 +7,16 @@ widgets.
 from importlib import import_module
 from typing import Any
 
-from kit.edge.arguments import at_edge
-
 _PLACES = {
     "allowed": "kit.lessons.questions",
     "breaks": "kit.lessons.questions",
     "changes": "kit.lessons.questions",
     "exercise": "kit.lessons.exercises",
-    "fails": "kit.lessons.questions_models",
-    "how_many": "kit.lessons.questions_models",
+    "fails": "kit.lessons.questions",
+    "how_many": "kit.lessons.questions",
     "hunt": "kit.lessons.hunting",
     "predict": "kit.lessons.predictions",
-    "shortest": "kit.lessons.questions_models",
+    "shortest": "kit.lessons.questions",
     "still": "kit.lessons.stills",
     "terminal": "kit.lessons.prompt",
     "versions": "kit.lessons.prompt",
@@ -28,8 +26,4 @@ __all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of
 
 def __getattr__(name: str) -> Any:
     """Load a public name on first use: the package's own, or one that a protocol family adds."""
-    if name in _PLACES:
-        return at_edge(getattr(import_module(_PLACES[name]), name))
-    if name.startswith("_"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return at_edge(import_module("kit.engine.family").public_name("lessons", name))
+    return import_module("kit.engine.family").public_name(__name__, _PLACES, name)

@@ -1,8 +1,8 @@
 """Exercises at the end of a notebook, and how an answer gets to its judge.
 
-The judge is a fresh process (:mod:`kit.lessons.judge`), so that nothing done in the notebook can
+The judge is a fresh process (``kit.lessons.judge``), so that nothing done in the notebook can
 change the model that the answer is replayed on. A learner's function runs in yet another process,
-which sees the cases but not the answers (:mod:`kit.lessons.solo`).
+which sees the cases but not the answers (``kit.lessons.solo``).
 """
 
 from __future__ import annotations

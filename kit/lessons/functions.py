@@ -30,24 +30,33 @@ def judged(
         results = results_of(answer, [*public, *hidden])
         shown, unseen = results[: len(public)], results[len(public) :]
         return Marks(
-            tuple(_case(name, case, truth, got) for case, got in zip(public, shown, strict=True)),
-            tuple(_same(truth(*case), got) for case, got in zip(hidden, unseen, strict=True)),
+            tuple(
+                _case(name, case, truth, outcome)
+                for case, outcome in zip(public, shown, strict=True)
+            ),
+            tuple(
+                _same(truth(*case), outcome) for case, outcome in zip(hidden, unseen, strict=True)
+            ),
         )
 
     return judge
 
 
-def _same(expected: Any, got: CallOutcome) -> bool:
+def _same(expected: Any, outcome: CallOutcome) -> bool:
     """Equal as data, and of equal kind: True is not 1 here."""
-    return got.error is None and json.dumps(expected) == json.dumps(got.value)
+    return outcome.error is None and json.dumps(expected) == json.dumps(outcome.value)
 
 
-def _case(name: str, case: Arguments, truth: Callable[..., Any], got: CallOutcome) -> Case:
+def _case(name: str, case: Arguments, truth: Callable[..., Any], outcome: CallOutcome) -> Case:
     expected = truth(*case)
-    if _same(expected, got):
+    if _same(expected, outcome):
         return Case(True)
     call = shorten_call(name, case)
-    gave = f"ended with {got.error}" if got.error else f"gave {shorten(got.value, LONGEST)}"
+    gave = (
+        f"ended with {outcome.error}"
+        if outcome.error
+        else f"gave {shorten(outcome.value, LONGEST)}"
+    )
     return Case(False, f"{call} {gave}; expected is {shorten(expected, LONGEST)}.")
 
 

@@ -14,13 +14,14 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.chance import Chance
-from kit.engine.check import Result, check
+from kit.engine.check import Result
 from kit.engine.family import HuntGround, families
 from kit.engine.model import Model, Safeguard
 from kit.engine.registry import build, entry_of, one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refused
 from kit.lessons.judgements import Judgement
+from kit.lessons.shortest import shortest_breach
 from kit.lessons.stills import Still, still
 from kit.views.registry import for_model
 from kit.views.report import Sheet
@@ -111,7 +112,7 @@ class Hunt:
         """
         if number not in self._found:
             model = self.model(number)
-            result = check(model, max_states=LIMIT)
+            result = shortest_breach(model, LIMIT)
             assert result.violation is not None, "every variant is broken"
             run = Timeline.along(model, result.violation.actions)
             self._found[number] = ShortestRun(number, result, run)
@@ -235,7 +236,7 @@ def refuted(
             f"With what variant {number} has, {parted}",
         )
         return said, _picture(theirs)
-    own = check(variant.build(), max_states=LIMIT).violation
+    own = shortest_breach(variant.build(), LIMIT).violation
     assert own is not None
     mine = Timeline.along(variant.build(), own.actions)
     other = Timeline(build(variant.model, variant.parameters, (guard.name,)))
@@ -253,7 +254,7 @@ def _shortest(name: str, code: str) -> tuple[Timeline, str]:
     """The shortest run that breaks something without the safeguard ``code``; what it breaks."""
     guard = next(each for each in entry_of(name).safeguards if each.id == code)
     model = build(name, guard.smallest, (guard.name,))
-    violation = check(model, max_states=LIMIT).violation
+    violation = shortest_breach(model, LIMIT).violation
     if violation is None:
         raise KitError(f"without {guard.id} no run of {name} breaks anything")
     run = Timeline.along(model, violation.actions)

@@ -1,7 +1,7 @@
 """The judge: a fresh process that reads an answer on stdin and writes its marks on stdout.
 
 It runs no code of the learner itself. Verbs are replayed on a model that it builds again; a ring is
-data; a function is run by :mod:`kit.lessons.solo` in a process of its own, which is given the
+data; a function is run by ``kit.lessons.solo`` in a process of its own, which is given the
 arguments of each case and nothing else. Only here are results compared.
 """
 

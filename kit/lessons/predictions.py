@@ -27,10 +27,10 @@ NONE = "none of these"
 class Prediction:
     """A question waiting for an answer."""
 
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
-        self.text = asked.question.text
-        self.choices = (*asked.question.choices, NONE)
+    def __init__(self, posed: Asked) -> None:
+        self.posed = posed
+        self.text = posed.question.text
+        self.choices = (*posed.question.choices, NONE)
 
     def answer(self, *chosen: str | int) -> Judgement:
         """Judge an answer: the choices that the learner takes to be right, all of them.
@@ -46,11 +46,11 @@ class Prediction:
                 raise BadInput("answer", choice, one_of(choice, list(self.choices)))
         if not given:
             raise BadInput("answer", None, one_of("", list(self.choices)))
-        because = self.asked.question.because
-        if set(given) == set(self.asked.question.right or (NONE,)):
+        because = self.posed.question.because
+        if set(given) == set(self.posed.question.right or (NONE,)):
             return Judgement(True, "Right.", (because,))
         reply = f"You said: {', '.join(dict.fromkeys(given))}."
-        return Judgement(False, "Not so.", (reply, because), self.asked.evidence)
+        return Judgement(False, "Not so.", (reply, because), self.posed.evidence)
 
     def draw(self) -> Frag:
         """The question and its choices, without a form."""
@@ -69,7 +69,7 @@ class Prediction:
 def predict(source: Any, question: Callable[..., Asked] = changes, *about: Any) -> Prediction:
     """Ask a question about what a Player, a Timeline, a model or a scenario by name is going to do.
 
-    ``question`` is one of :mod:`kit.lessons.questions` or of a family's own (left out: what the
+    ``question`` is one of ``kit.lessons.questions`` or of a family's own (left out: what the
     next step changes), ``about`` is what it takes beside the timeline: a token, a safeguard. A
     pipeline or reports on runs have questions of their own.
 

@@ -36,7 +36,7 @@ def replay(ground: Ground, verbs: list[str]) -> tuple[Timeline, str | None]:
     for number, verb in enumerate(verbs, start=1):
         option = model.find(timeline.state, verb.strip())
         if option is None:
-            free = ", ".join(model.verb(one) for one in model.actions(timeline.state))
+            free = ", ".join(model.verb(action) for action in model.actions(timeline.state))
             return (
                 timeline,
                 f"Step {number}, {verb!r}: nothing like that is there; there is {free}.",

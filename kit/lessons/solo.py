@@ -10,9 +10,9 @@ import sys
 from typing import Any
 
 
-def main(asked: str, told: str) -> None:
+def main(calls_file: str, outcomes_file: str) -> None:
     """Run every case; what goes wrong in one is its result."""
-    with open(asked, encoding="utf-8") as file:  # noqa: PTH123  # pathlib is slow to load
+    with open(calls_file, encoding="utf-8") as file:  # noqa: PTH123  # pathlib is slow to load
         given = json.load(file)
     names: dict[str, Any] = {"__name__": "answer"}
     try:
@@ -20,7 +20,7 @@ def main(asked: str, told: str) -> None:
         function = names[given["name"]]
     except Exception as error:
         function = _failing(error)
-    with open(told, "w", encoding="utf-8") as file:  # noqa: PTH123  # pathlib is slow to load
+    with open(outcomes_file, "w", encoding="utf-8") as file:  # noqa: PTH123  # pathlib is slow to load
         for arguments in given["cases"]:
             file.write(outcome(function, arguments) + "\n")
             file.flush()

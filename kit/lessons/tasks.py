@@ -39,7 +39,7 @@ class Task(Struct, frozen=True):
 
     ``wants`` is the form of the answer, ``judge`` turns an answer of that form into marks,
     ``hint`` is said with every answer that does not pass. ``seeded`` tells that hidden cases are
-    drawn from :data:`SEED`.
+    drawn from ``SEED``.
     """
 
     name: str

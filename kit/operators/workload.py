@@ -40,10 +40,13 @@ def check_work(given: RingFile, cost: Cost) -> None:
     """
     if not given.keyspaces:
         return
-    sizes = {one.replication: _size(given.ring, one) for one in given.keyspaces}
-    largest = max(given.keyspaces, key=lambda one: sizes[one.replication])
+    sizes = {keyspace.replication: _size(given.ring, keyspace) for keyspace in given.keyspaces}
+    largest = max(given.keyspaces, key=lambda keyspace: sizes[keyspace.replication])
     field = f"keyspace {largest.name}"
-    once, shown = sum(sizes.values()), sum(sizes[one.replication] for one in given.keyspaces)
+    once, shown = (
+        sum(sizes.values()),
+        sum(sizes[keyspace.replication] for keyspace in given.keyspaces),
+    )
     room = once * cost.bytes + shown * cost.bytes_shown
     check_room(field, largest.replication.label, room)
     seconds = once * cost.seconds + shown * cost.seconds_shown

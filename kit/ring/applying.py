@@ -23,7 +23,7 @@ def apply(placement: Placement, delta: Delta, *, merge_check: bool = True) -> Pl
     A cut leaves the owners as they are. An added node comes last in the groups of every row inside
     the edit's range. An edit that reaches only into a part of a row, because no cut was made
     before it, gives an extra row for that part: the table then covers those tokens twice.
-    With `merge_check=False` (S-55 off) a merged row takes the group of its left half unseen.
+    With ``merge_check=False`` (S-55 off) a merged row takes the group of its left half unseen.
     """
     reads = _edited(_cut(placement.reads, delta.cuts), delta.reads)
     writes = _edited(_cut(placement.writes, delta.cuts), delta.writes)
@@ -33,7 +33,7 @@ def apply(placement: Placement, delta: Delta, *, merge_check: bool = True) -> Pl
 
 
 def mergeable(placement: Placement, bound: int) -> bool:
-    """The neighbours at `bound` have equal read groups and equal write groups, as sets."""
+    """The neighbours at ``bound`` have equal read groups and equal write groups, as sets."""
     for table in (placement.reads, placement.writes):
         left, right = _neighbours(table, bound)
         if left is None or right is None:
@@ -44,7 +44,7 @@ def mergeable(placement: Placement, bound: int) -> bool:
 
 
 def _neighbours(table: Table, bound: int) -> tuple[int | None, int | None]:
-    """The rows that end and that begin at `bound`."""
+    """The rows that end and that begin at ``bound``."""
     if table.partitions:
         at = int(np.searchsorted(table.rights, bound))
         if at + 1 < len(table) and table.rights[at] == bound:
@@ -187,11 +187,11 @@ def settle(
 ) -> Placement:
     """The placement in the order in which it is shown (CEP-21, tables of "Bootstrap").
 
-    Read groups in walk order of `ring`: natural replicas first, then other members by their walk
+    Read groups in walk order of ``ring``: natural replicas first, then other members by their walk
     position, then nodes without tokens. Write groups likewise where they equal the read group as
     sets; elsewhere they keep their order: the former one with additions appended.
 
-    `near` are the bounds, as sorted disjoint spans, of the area outside of which nothing changed,
+    ``near`` are the bounds, as sorted disjoint spans, of the area outside of which nothing changed,
     neither groups nor walks, since all was in order: only the rows that it touches are looked at.
     """
     if near is not None and placement.reads.partitions and placement.writes.partitions:
@@ -215,7 +215,7 @@ def settle(
 def _settled_near(
     placement: Placement, ring: Ring, replication: Replication, near: Spans
 ) -> Placement:
-    """Settle the rows that `near` touches, and put them back in their places."""
+    """Settle the rows that ``near`` touches, and put them back in their places."""
     at = [_touched(table, near) for table in (placement.reads, placement.writes)]
     if not len(at[0]) and not len(at[1]):
         return placement
@@ -242,7 +242,7 @@ def _rows(table: Table, at: NDArray[np.intp]) -> Table:
 
 
 def _with_rows(table: Table, at: NDArray[np.intp], part: Table) -> Table:
-    """The table in which the groups of some rows are those of `part`."""
+    """The table in which the groups of some rows are those of ``part``."""
     width = max(table.groups.shape[1], part.groups.shape[1])
     groups = padded(table.groups, width).copy()
     groups[at] = padded(part.groups, width)

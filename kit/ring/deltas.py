@@ -16,7 +16,7 @@ Spans = tuple[tuple[int, int], ...]
 
 
 class Edit(Struct, frozen=True, order=True):
-    """One node (by code) comes to, or goes from, the groups of all rows in `(left, right]`."""
+    """One node (by code) comes to, or goes from, the groups of all rows in ``(left, right]``."""
 
     left: int
     right: int
@@ -24,7 +24,7 @@ class Edit(Struct, frozen=True, order=True):
 
 
 class Edits(Struct, frozen=True, order=True):
-    """Additions and drops on one table, in the canonical form of `edits`."""
+    """Additions and drops on one table, in the canonical form of ``edits``."""
 
     adds: tuple[Edit, ...] = ()
     drops: tuple[Edit, ...] = ()
@@ -34,7 +34,7 @@ class Edits(Struct, frozen=True, order=True):
 
 
 class Delta(Struct, frozen=True, order=True):
-    """First `cuts`, then the edits of both tables, then `merges` (bounds that are given up)."""
+    """First ``cuts``, then the edits of both tables, then ``merges`` (bounds that are given up)."""
 
     cuts: tuple[int, ...] = ()
     reads: Edits = Edits()
@@ -78,7 +78,7 @@ def invert(delta: Delta) -> Delta:
 
 
 def merge(first: Delta, second: Delta) -> Delta:
-    """One delta that acts as `first` and then `second`; what they take back of each other goes."""
+    """One delta that acts as ``first``, then ``second``; what they take back of each other goes."""
     reads = _then(first.reads, second.reads)
     writes = _then(first.writes, second.writes)
     undone = (set(first.cuts) & set(second.merges)) | (set(first.merges) & set(second.cuts))
@@ -94,7 +94,7 @@ def merge(first: Delta, second: Delta) -> Delta:
 
 
 def _then(first: Edits, second: Edits) -> Edits:
-    """The edits of `first` and then of `second`: an addition and a drop cancel, in either order."""
+    """The edits of ``first``, then ``second``: an addition and a drop cancel, in either order."""
     nodes = {e.node_code for side in (first, second) for e in (*side.adds, *side.drops)}
     adds: list[Edit] = []
     drops: list[Edit] = []
@@ -115,7 +115,7 @@ def _edits(spans: Spans, node: int) -> list[Edit]:
 
 
 def _minus(area: Spans, taken: Spans) -> Spans:
-    """`area` without `taken`; spans are half open."""
+    """``area`` without ``taken``; spans are half open."""
     for left, right in taken:
         area = tuple(
             piece

@@ -26,7 +26,7 @@ WIDE = 32  # slots; wider are only the groups of keyspaces that all nodes, or ve
 
 
 class Replaced(Struct, frozen=True, order=True):
-    """In `range` the node `gains` takes the place of `loses` (codes); None: nobody leaves."""
+    """In ``range`` the node ``gains`` takes the place of ``loses`` (codes); None: nobody leaves."""
 
     range: Range
     gains: int
@@ -139,7 +139,7 @@ class Movement:
         rows = self._changes
         at = np.flatnonzero(_missing(rows.after, rows.before).any(axis=1))
         replaced: list[Replaced] = []
-        for one, old, new in zip(
+        for range_, old, new in zip(
             _ranges(rows.lefts[at], rows.rights[at]),
             rows.before[at].tolist(),
             rows.after[at].tolist(),
@@ -149,7 +149,7 @@ class Movement:
             gained = sorted(code for code in new if code >= 0 and code not in olds)
             lost = sorted(code for code in old if code >= 0 and code not in news)
             pairs = self._paired(gained, lost)
-            replaced.extend(Replaced(one, gains, loses) for gains, loses in pairs)
+            replaced.extend(Replaced(range_, gains, loses) for gains, loses in pairs)
         return tuple(replaced)
 
     def _paired(self, gained: list[int], lost: list[int]) -> list[tuple[int, int | None]]:
@@ -167,14 +167,14 @@ class Movement:
 
 
 def movement(before: Ring, after: Ring, replication: Replication) -> Movement:
-    """The plan that leads from one ring to the other; codes must be stable (`Ring.join` …)."""
+    """The plan that leads from one ring to the other; codes must be stable (``Ring.join`` …)."""
     if before.space != after.space or before.names != after.names[: len(before.names)]:
         raise BadInput("rings", after.names, "the same space and the same nodes, then new ones")
     return Movement(before, after, replication)
 
 
 def _missing(codes: Codes, other: Codes) -> NDArray[np.bool_]:
-    """Which entries (n, k) of `codes` are nodes that the same row of `other` does not have."""
+    """Which entries (n, k) of ``codes`` are nodes that the same row of ``other`` does not have."""
     missing = codes >= 0
     if other.shape[1] > WIDE:
         # Every slot with every slot would be too many pairs; code -1 falls into the last column.
@@ -191,7 +191,7 @@ def _missing(codes: Codes, other: Codes) -> NDArray[np.bool_]:
 def _edits(rows: ChangedRows, chosen: NDArray[np.bool_], codes: Codes) -> list[Edit]:
     row, slot = np.nonzero(chosen)
     columns = (rows.lefts[row], rows.rights[row], codes[row, slot])
-    return [Edit(*one) for one in zip(*(column.tolist() for column in columns), strict=True)]
+    return [Edit(*edit) for edit in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def _ranges(lefts: Tokens, rights: Tokens) -> tuple[Range, ...]:
@@ -199,6 +199,6 @@ def _ranges(lefts: Tokens, rights: Tokens) -> tuple[Range, ...]:
 
 
 def _parts(rows: ChangedRows, ring: Ring, bounds: Tokens) -> NDArray[np.bool_]:
-    """Which rows lie in an at-rest row of `ring` that has one of `bounds` inside it."""
+    """Which rows lie in an at-rest row of ``ring`` that has one of ``bounds`` inside it."""
     whole = np.unique(np.searchsorted(ring.rights, bounds))
     return np.asarray(np.isin(np.searchsorted(ring.rights, rows.rights), whole), np.bool_)

@@ -4,11 +4,11 @@ One clockwise walk from the token that closes the range (CEP-21, "Data placement
 datacenter a node on a rack without a replica is taken where it is met. One on a rack that has a
 replica is taken there too, as often as there are more replicas than racks, and else passed over. So
 replicas are listed as they are met: that is the order of the servers of Cassandra
-(`NetworkTopologyStrategy.calculateNaturalReplicas`). The published drivers find the same sets, but
-list such repetitions only where every rack has a replica.
+(``NetworkTopologyStrategy.calculateNaturalReplicas``). The published drivers find the same sets,
+but list such repetitions only where every rack has a replica.
 
 The walk of all ranges is done together, step by step; each step extends only the unfinished rows.
-The readable form of the same rules is in `kit.ring.reference`.
+The readable form of the same rules is in ``kit.ring.reference``.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ FEW = 8  # up to so many replicas are found slot by slot also when all nodes are
 
 
 class ReplicaQuota(Struct, frozen=True):
-    """What one walk looks for: `factor` replicas among `nodes` nodes on `racks` racks.
+    """What one walk looks for: ``factor`` replicas among ``nodes`` nodes on ``racks`` racks.
 
-    Only nodes with tokens count. `rack_of` gives rack numbers and `members` a mask, by node code.
-    `dc` is the datacenter, or empty for a walk over all of them.
+    Only nodes with tokens count. ``rack_of`` gives rack numbers and ``members`` a mask, by node
+    code. ``dc`` is the datacenter, or empty for a walk over all of them.
     """
 
     dc: str
@@ -88,8 +88,8 @@ def _datacenter(ring: Ring, dc: str, factor: int) -> ReplicaQuota:
 def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> Codes:
     """Natural replicas as int32 node codes, shape (n, k), padded with -1 on the right.
 
-    Row i belongs to the at-rest row that ends at `ring.rights[i]`, or, when `at` is given, to the
-    row that owns the token `at[i]`. Rows are in the order of one clockwise walk over all
+    Row i belongs to the at-rest row that ends at ``ring.rights[i]``, or, when ``at`` is given, to
+    the row that owns the token ``at[i]``. Rows are in the order of one clockwise walk over all
     datacenters.
     """
     starts = ring.row_starts if at is None else ring.starts(at)
@@ -100,7 +100,7 @@ def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> 
 
 
 def clockwise(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> Codes:
-    """The replicas found by all `walks` from each of `starts` (indices into `owners`), together.
+    """The replicas of all ``walks`` from each of ``starts`` (indices of ``owners``), together.
 
     A datacenter's walk sees its own tokens only. Several walks are put together by the place on
     the line, unrolled once, at which each replica was taken: sort keys hold this place, the slot
@@ -150,12 +150,12 @@ def sorted_columns(columns: list[Keys]) -> list[Keys]:
 
 
 def walk(owners: Codes, starts: Index, quota: ReplicaQuota) -> tuple[Codes, Index]:
-    """Walk clockwise over `owners`, all of them members of the quota, from each of `starts`.
+    """Walk clockwise over ``owners``, all of them members of the quota, from each of ``starts``.
 
     Returns codes int32 (wanted, n) in the order of meeting and the places (wanted, n) where they
-    were met, as indices into `owners` written twice in a row; `starts` may be its length too, for
-    the beginning of the second round. The last place is where a row's walk ends. Slot by slot, all
-    rows go one place on, and those that may not take what they meet go on alone.
+    were met, as indices into ``owners`` written twice in a row; ``starts`` may be its length too,
+    for the beginning of the second round. The last place is where a row's walk ends. Slot by slot,
+    all rows go one place on, and those that may not take what they meet go on alone.
     """
     if quota.racks == 1 and quota.wanted == quota.nodes > FEW:
         return _everybody(owners, starts)

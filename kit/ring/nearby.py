@@ -29,10 +29,10 @@ LARGEST_WINDOWS = 2**24  # cells of all rows times all places of their windows
 class ChangedRows(Struct, frozen=True):
     """Elementary rows that a ring change may touch, and what it does to them.
 
-    `lefts`, `rights` int64 (n,), cut at the tokens of both rings; `before`, `after` int32 codes
-    (n, k), padded with -1: replicas that may differ. Rows, and datacenters of rows, that are left
-    out have the same replicas before and after; halves of split rows and parts of merged rows are
-    there always. `cuts` and `merges` are the bounds that come and go.
+    ``lefts``, ``rights`` int64 (n,), cut at the tokens of both rings; ``before``, ``after`` int32
+    codes (n, k), padded with -1: replicas that may differ. Rows, and datacenters of rows, that are
+    left out have the same replicas before and after; halves of split rows and parts of merged rows
+    are there always. ``cuts`` and ``merges`` are the bounds that come and go.
     """
 
     lefts: Tokens
@@ -46,8 +46,8 @@ class ChangedRows(Struct, frozen=True):
 class Line(Struct, frozen=True):
     """The tokens of both rings with those owners that stay.
 
-    `changed` are the indices of the other tokens; `before` and `after` their owners (-1: no token
-    there in that ring).
+    ``changed`` are the indices of the other tokens; ``before`` and ``after`` their owners (-1: no
+    token there in that ring).
     """
 
     tokens: Tokens
@@ -57,7 +57,7 @@ class Line(Struct, frozen=True):
     after: Codes
 
     def groups(self, at: Index) -> tuple[Codes, Codes]:
-        """The owners in both rings of the tokens with the indices `at`, of any shape."""
+        """The owners in both rings of the tokens with the indices ``at``, of any shape."""
         stay = self.owners[at]
         which = np.searchsorted(self.changed, at)
         which[which == len(self.changed)] = 0
@@ -116,9 +116,9 @@ def _bounds(line: Line, owners: Codes, ring: Ring) -> Tokens:
 
 
 def _rows(tokens: Tokens, starts: Index, ring: Ring) -> tuple[Tokens, Tokens, Index]:
-    """Bounds of the rows whose walk begins at `starts`, in order, and the index of their start.
+    """Bounds of the rows whose walk begins at ``starts``, in order, and the index of their start.
 
-    The first token's walk has two rows: the first one and `(last token, end]`; MIN closes none.
+    The first token's walk has two rows: the first one and ``(last token, end]``; MIN closes none.
     """
     rights = tokens[starts]
     lefts = np.where(starts > 0, tokens[starts - 1], ring.space.low)
@@ -193,9 +193,9 @@ def _one_walk(line: Line, old: ReplicaQuota, new: ReplicaQuota) -> NearbyRows | 
 def _windows(
     line: Line, places: Index, span: int, old: ReplicaQuota, new: ReplicaQuota
 ) -> tuple[NearbyRows, Mask]:
-    """The rows that reach each of `places`, and for which places all walks ended inside.
+    """The rows that reach each of ``places``, and for which places all walks ended inside.
 
-    A window has `span` tokens before the place and `span` from it on. Rows of windows in which
+    A window has ``span`` tokens before the place and ``span`` from it on. Rows of windows in which
     some walk did not end are left out.
     """
     at = (places[:, None] + np.arange(-span, span)) % len(line.tokens)
@@ -227,11 +227,11 @@ def _counting(codes: Codes, quota: ReplicaQuota) -> Codes:
 class _Windows:
     """Windows of codes (p, w), -1 for tokens that do not count, and the rule as a closed form.
 
-    As many windows, one after the other, belong to each of `quotas`: they want as many replicas
+    As many windows, one after the other, belong to each of ``quotas``: they want as many replicas
     and allow as many repetitions, each among its own members.
 
     A node met at j is the first of its rack for a walk from s when the one before it on the same
-    rack stands before s; so is it a new node. `same_rack` and `same_node` (p, w) hold the index
+    rack stands before s; so is it a new node. ``same_rack`` and ``same_node`` (p, w) hold the index
     of that earlier one, or -1; none of them depends on s.
     """
 
@@ -247,7 +247,7 @@ class _Windows:
             self.same_rack = _earlier(np.where(self.counts, racks, -1))
 
     def kinds(self, window: Index, start: Index, end: int) -> tuple[Mask, Mask]:
-        """For walks (n,) from `start`: which tokens up to `end` open a rack, which repeat one."""
+        """For walks (n,) from ``start``: which tokens to ``end`` open a rack, which repeat one."""
         first = start[:, None]
         within = self.counts[window, :end] & (np.arange(end) >= first)
         if self.quota.racks == 1:
@@ -270,7 +270,7 @@ class _Windows:
     def full_before(self, first: int, span: int) -> Mask:
         """Whether the walk from s is full before the window's place; shape (p, span + 1).
 
-        Of the windows from `first` on.
+        Of the windows from ``first`` on.
         """
         windows = len(self.counts) - first
         window = np.repeat(np.arange(first, first + windows), span)

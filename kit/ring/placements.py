@@ -18,7 +18,7 @@ from kit.ring.topology import Codes, Ring, Tokens, frozen_array
 
 
 class Row(Struct, frozen=True, order=True):
-    """One row of a table, with names: `(left, right]` is served by `replicas`, in this order."""
+    """One row of a table, with names: ``(left, right]`` is served by ``replicas``, in order."""
 
     left: int
     right: int
@@ -26,7 +26,7 @@ class Row(Struct, frozen=True, order=True):
 
 
 class Table:
-    """Rows sorted by (left, right): `lefts`, `rights` int64 (n,), `groups` int32 (n, k) codes.
+    """Rows by (left, right): ``lefts``, ``rights`` int64 (n,), ``groups`` int32 (n, k) codes.
 
     Groups are padded with -1 on the right. Rows normally partition the line; overlapping rows are
     representable, because a switched-off safeguard (S-54) produces them.
@@ -75,11 +75,11 @@ class Table:
         return bool((self.lefts[1:] == self.rights[:-1]).all())
 
     def codes(self, at: int) -> tuple[int, ...]:
-        """The group of row `at` as node codes, in order."""
+        """The group of row ``at`` as node codes, in order."""
         return tuple(code for code in self.groups[at].tolist() if code >= 0)
 
     def rows(self, names: tuple[str, ...]) -> tuple[Row, ...]:
-        """All rows with node names; `names` is indexed by code, for instance `ring.names`."""
+        """All rows with node names; ``names`` is indexed by code, for instance ``ring.names``."""
         bounds = zip(self.lefts.tolist(), self.rights.tolist(), strict=True)
         return tuple(
             Row(left, right, tuple(names[code] for code in group if code >= 0))
@@ -110,7 +110,7 @@ class Placement(Struct, frozen=True):
 def at_rest(ring: Ring, replication: Replication, rows: slice | None = None) -> Placement:
     """The placement when nothing is in progress: reads and writes are the natural replicas.
 
-    With `rows`, only so much of it as those rows of the ring.
+    With ``rows``, only so much of it as those rows of the ring.
     """
     lefts = np.append(np.int64(ring.space.low), ring.rights[:-1])
     if rows is None:
@@ -122,7 +122,7 @@ def at_rest(ring: Ring, replication: Replication, rows: slice | None = None) -> 
 
 
 def padded(groups: Codes, width: int) -> Codes:
-    """The groups with at least `width` columns, new ones filled with -1."""
+    """The groups with at least ``width`` columns, new ones filled with -1."""
     missing = width - groups.shape[1]
     if missing <= 0:
         return groups

@@ -1,6 +1,6 @@
-"""Token ranges: `(left, right]`, open on the left and closed on the right (CEP-21, "Data range").
+"""Token ranges: ``(left, right]``, open on the left and closed on the right (CEP-21, "Data range").
 
-Ranges live on a line, so `left < right` always holds and none wraps around.
+Ranges live on a line, so ``left < right`` always holds and none wraps around.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kit.ring.tokens import TokenSpace
 
 
 class Range(Struct, frozen=True, order=True):
-    """The tokens `left < token <= right`."""
+    """The tokens ``left < token <= right``."""
 
     left: int
     right: int
@@ -34,12 +34,12 @@ class Range(Struct, frozen=True, order=True):
         return self.left < other.right and other.left < self.right
 
     def label(self, space: TokenSpace) -> str:
-        """As shown to people: `(100, 150]`."""
+        """As shown to people: ``(100, 150]``."""
         return f"({space.label(self.left)}, {space.label(self.right)}]"
 
 
 def cut(ranges: Iterable[Range], tokens: Iterable[int]) -> tuple[Range, ...]:
-    """The ranges, each cut at every one of `tokens` that lies strictly inside it."""
+    """The ranges, each cut at every one of ``tokens`` that lies strictly inside it."""
     marks = sorted(set(tokens))
     pieces: list[Range] = []
     for whole in ranges:
@@ -52,7 +52,7 @@ def cut(ranges: Iterable[Range], tokens: Iterable[int]) -> tuple[Range, ...]:
 def disjoint(ranges: Iterable[Range]) -> tuple[Range, ...]:
     """The same area as sorted, disjoint ranges, cut at every bound that was given."""
     given = tuple(ranges)
-    bounds = [bound for one in given for bound in (one.left, one.right)]
+    bounds = [bound for range_ in given for bound in (range_.left, range_.right)]
     return tuple(sorted(set(cut(given, bounds))))
 
 

@@ -1,6 +1,6 @@
 """Natural replicas in the simplest readable form, one token at a time.
 
-The oracle for `kit.ring.natural` and the text to read aloud: it uses nothing of the columns.
+The oracle for ``kit.ring.natural`` and the text to read aloud: it uses nothing of the columns.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Owner(Protocol):
 def replicas_reference(
     nodes: Sequence[Owner], replication: Replication, token: int, space: TokenSpace
 ) -> tuple[str, ...]:
-    """Names of the nodes that replicate the range which owns `token`, in walk order."""
+    """Names of the nodes that replicate the range which owns ``token``, in walk order."""
     space.check(token)
     line = _clockwise(nodes, token)
     match replication:
@@ -61,7 +61,7 @@ def replicas_reference(
 
 
 def _clockwise(nodes: Sequence[Owner], token: int) -> list[Owner]:
-    """The owner of every token of the ring, once round, from the first token >= `token`."""
+    """The owner of every token of the ring, once round, from the first token >= ``token``."""
     ring = sorted(((owned, node) for node in nodes for owned in node.tokens), key=lambda p: p[0])
     ahead = [node for owned, node in ring if owned >= token]
     behind = [node for owned, node in ring if owned < token]

@@ -20,13 +20,13 @@ LARGEST_FACTOR = 2**31 - 1
 
 
 class SimpleStrategy(Struct, frozen=True, forbid_unknown_fields=True, tag_field="class", tag=True):
-    """The next `replication_factor` distinct nodes clockwise, whatever their place."""
+    """The next ``replication_factor`` distinct nodes clockwise, whatever their place."""
 
     replication_factor: int
 
     @property
     def label(self) -> str:
-        """`SimpleStrategy RF 3`."""
+        """``SimpleStrategy RF 3``."""
         return f"SimpleStrategy RF {self.replication_factor}"
 
 
@@ -35,7 +35,7 @@ class NetworkTopologyStrategy(
 ):
     """Replicas a datacenter, on different racks where there are enough.
 
-    `factors` holds (datacenter, replication factor), sorted by datacenter.
+    ``factors`` holds (datacenter, replication factor), sorted by datacenter.
     """
 
     factors: tuple[tuple[str, int], ...]
@@ -49,7 +49,7 @@ class NetworkTopologyStrategy(
 
     @property
     def label(self) -> str:
-        """`NetworkTopologyStrategy dc1 3, dc2 2`."""
+        """``NetworkTopologyStrategy dc1 3, dc2 2``."""
         return "NetworkTopologyStrategy " + ", ".join(f"{dc} {rf}" for dc, rf in self.factors)
 
 
@@ -60,7 +60,7 @@ class EverywhereStrategy(
 
     @property
     def label(self) -> str:
-        """`EverywhereStrategy`."""
+        """``EverywhereStrategy``."""
         return "EverywhereStrategy"
 
 
@@ -69,7 +69,7 @@ class LocalStrategy(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
     @property
     def label(self) -> str:
-        """`LocalStrategy`."""
+        """``LocalStrategy``."""
         return "LocalStrategy"
 
 
@@ -100,10 +100,10 @@ def total(replication: Replication, ring: Ring) -> int:
 
 
 def parse_replication(options: object, field: str = "replication") -> Replication:
-    """Read a map such as `{"class": "SimpleStrategy", "replication_factor": 3}`.
+    """Read a map such as ``{"class": "SimpleStrategy", "replication_factor": 3}``.
 
     The class name may carry Cassandra's package; factors are integers or decimal strings. Anything
-    else raises `BadInput` with the field below `field`.
+    else raises ``BadInput`` with the field below ``field``.
     """
     if not isinstance(options, Mapping):
         raise BadInput(field, options, "a map with a class, as in CQL")

@@ -1,7 +1,7 @@
 """Token spaces: the line on which nodes and keys have their places.
 
-A space is a line from `low` to `high` (CEP-21, "Data placements": ranges never wrap). `low` is
-MIN: a node may own it, no key ever hashes to it; `high` is the last token.
+A space is a line from ``low`` to ``high`` (CEP-21, "Data placements": ranges never wrap). ``low``
+is MIN: a node may own it, no key ever hashes to it; ``high`` is the last token.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _C2 = 0x4CF5AD432745937F
 
 
 class TokenSpace(Struct, frozen=True, order=True):
-    """A line of integer tokens `low` … `high`, both within signed 64 bits."""
+    """A line of integer tokens ``low`` … ``high``, both within signed 64 bits."""
 
     name: str
     low: int
@@ -33,13 +33,13 @@ class TokenSpace(Struct, frozen=True, order=True):
             raise BadInput("token space high", self.high, f"an integer above low = {self.low}")
 
     def check(self, token: object, field: str = "token") -> int:
-        """Return `token` when it is an integer of this space, else raise `BadInput`."""
+        """Return ``token`` when it is an integer of this space, else raise ``BadInput``."""
         if type(token) is int and self.low <= token <= self.high:
             return token
         raise BadInput(field, token, f"an integer from {self.low} to {self.high}")
 
     def label(self, token: int) -> str:
-        """How a token is written: decimal; the two ends of Murmur3 are `min` and `max`."""
+        """How a token is written: decimal; the two ends of Murmur3 are ``min`` and ``max``."""
         if self.name == MURMUR3.name and token in (self.low, self.high):
             return "min" if token == self.low else "max"
         return str(token)
@@ -49,7 +49,7 @@ MURMUR3 = TokenSpace("murmur3", INT64_LOW, INT64_HIGH)
 
 
 def small(high: int, low: int = 0) -> TokenSpace:
-    """A small space for teaching; the worked example of CEP-21 fits in `small(400)`."""
+    """A small space for teaching; the worked example of CEP-21 fits in ``small(400)``."""
     return TokenSpace("small", low, high)
 
 

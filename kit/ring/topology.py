@@ -1,7 +1,7 @@
 """Who owns which token: nodes and the ring as immutable columns.
 
-A node's *code* is its index in `Ring.nodes`; every change keeps the codes of earlier nodes, so that
-placements of the rings before and after a change can be compared code by code. A node without
+A node's *code* is its index in ``Ring.nodes``; every change keeps the codes of earlier nodes, so
+that placements of the rings before and after a change can be compared code by code. A node without
 tokens is registered but not in the ring.
 """
 
@@ -36,8 +36,8 @@ class Node(Struct, frozen=True, order=True, forbid_unknown_fields=True):
 class Geography(Struct, frozen=True):
     """Where the nodes are, as columns by node code, and which of them own tokens.
 
-    `dc_of`, `rack_of` int32 numbers from the dictionaries (a rack is a name within a datacenter);
-    `in_ring` bool.
+    ``dc_of``, ``rack_of`` int32 numbers from the dictionaries (a rack is a name within a
+    datacenter); ``in_ring`` bool.
     """
 
     dcs: dict[str, int]
@@ -50,8 +50,8 @@ class Geography(Struct, frozen=True):
 class Packed(Struct, frozen=True):
     """A ring as a few flat columns: what other processes are sent, and how large rings are made.
 
-    `names` and `places`, (datacenter, rack), are by node code. Each node owns `counts` int32
-    (nodes,) of `tokens` int64 (m,), which stand node by node, in the nodes' own order.
+    ``names`` and ``places``, (datacenter, rack), are by node code. Each node owns ``counts`` int32
+    (nodes,) of ``tokens`` int64 (m,), which stand node by node, in the nodes' own order.
     """
 
     space: TokenSpace
@@ -117,15 +117,15 @@ def frozen_array(array: NDArray[np.generic]) -> None:
 class Ring:
     """Sorted token and owner columns; an immutable value, equal by content.
 
-    `tokens` int64 (m,) ascending and `owners` int32 (m,) node codes; `rights` int64 (n,) are the
-    right bounds of the at-rest rows: every token but MIN, and the end of the line. The row
-    `(last token, end]` belongs to the walk that begins at the first token.
+    ``tokens`` int64 (m,) ascending and ``owners`` int32 (m,) node codes; ``rights`` int64 (n,) are
+    the right bounds of the at-rest rows: every token but MIN, and the end of the line. The row
+    ``(last token, end]`` belongs to the walk that begins at the first token.
     """
 
     def __init__(
         self, nodes: tuple[Node, ...], space: TokenSpace, tokens: Tokens, owners: Codes
     ) -> None:
-        """Trusts its caller; use `Ring.of`."""
+        """Trusts its caller; use ``Ring.of``."""
         self._set(space, tokens, owners)
         self.__dict__["nodes"] = nodes
 
@@ -193,7 +193,7 @@ class Ring:
 
     @property
     def row_starts(self) -> NDArray[np.intp]:
-        """Index of the token at which the walk of each at-rest row begins: `starts(rights)`."""
+        """Index of the token at which the walk of each at-rest row begins: ``starts(rights)``."""
         size, rows = len(self.tokens), len(self.rights)
         first = 1 if size and self.tokens[0] == self.space.low else 0
         starts = np.arange(first, first + rows)
@@ -235,14 +235,14 @@ class Ring:
         return f"Ring({len(self.nodes)} nodes, {len(self.tokens)} tokens, {self.space.name})"
 
     def code(self, name: str) -> int:
-        """The code of the node called `name`; `BadInput` when there is none."""
+        """The code of the node called ``name``; ``BadInput`` when there is none."""
         for code, node in enumerate(self.nodes):
             if node.name == name:
                 return code
         raise BadInput("node", name, "one of " + ", ".join(self.names[:20]))
 
     def starts(self, at: Tokens) -> NDArray[np.intp]:
-        """Index of the token that owns each of `at`: the first one not below it, or the first."""
+        """Index of the token that owns each of ``at``: the first one not below it, or the first."""
         owners = np.searchsorted(self.tokens, at)
         owners[owners == len(self.tokens)] = 0
         return owners
@@ -257,7 +257,7 @@ class Ring:
         return self.move(name, ())
 
     def move(self, name: str, tokens: Iterable[int]) -> Ring:
-        """The ring in which that node owns `tokens` instead of those it owned."""
+        """The ring in which that node owns ``tokens`` instead of those it owned."""
         code = self.code(name)
         old = self.nodes[code]
         node = Node(old.name, tuple(tokens), old.dc, old.rack)
@@ -265,9 +265,9 @@ class Ring:
         return self._changed(nodes, code, node.tokens)
 
     def replace(self, old: str, node: Node) -> Ring:
-        """The ring in which a new node owns the tokens of `old`, which then owns none.
+        """The ring in which a new node owns the tokens of ``old``, which then owns none.
 
-        `node.tokens` is ignored. The new node may already be registered without tokens; then it
+        ``node.tokens`` is ignored. The new node may already be registered without tokens; then it
         keeps its code.
         """
         tokens = self.nodes[self.code(old)].tokens
@@ -282,7 +282,7 @@ class Ring:
         return emptied._changed(nodes, code, tokens)
 
     def _changed(self, nodes: tuple[Node, ...], code: int, tokens: tuple[int, ...]) -> Ring:
-        """The ring of `nodes`, where only the tokens of `code` differ from this one."""
+        """The ring of ``nodes``, where only the tokens of ``code`` differ from this one."""
         _check_tokens(nodes[code], self.space, f"tokens of {nodes[code].name}")
         rest, owners = self.tokens, self.owners
         if code < len(self.nodes) and self.nodes[code].tokens:

@@ -6,8 +6,6 @@ The names below are loaded when they are first used; importing this package load
 from importlib import import_module
 from typing import Any
 
-from kit.edge.arguments import at_edge
-
 _PLACES = {
     "Peak": "kit.spark.memory",
     "PlainTraces": "kit.spark.trace_reports",
@@ -36,8 +34,4 @@ __all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of
 
 def __getattr__(name: str) -> Any:
     """Load a public name on first use: the package's own, or one that a protocol family adds."""
-    if name in _PLACES:
-        return at_edge(getattr(import_module(_PLACES[name]), name))
-    if name.startswith("_"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return at_edge(import_module("kit.engine.family").public_name("spark", name))
+    return import_module("kit.engine.family").public_name(__name__, _PLACES, name)

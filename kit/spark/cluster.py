@@ -1,7 +1,7 @@
 """A real Spark cluster on this machine's loopback: a standalone master, workers, a Connect server.
 
-`python -m kit.spark.cluster start` prints the address to put into `KIT_SPARK_MASTER`; `stop` ends
-what `start` began, and nothing else.
+``python -m kit.spark.cluster start`` prints the address to put into ``KIT_SPARK_MASTER``; ``stop``
+ends what ``start`` began, and nothing else.
 """
 
 from __future__ import annotations

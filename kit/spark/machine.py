@@ -80,10 +80,10 @@ def settings(scratch: Path, *, here: bool = True) -> dict[str, str]:
 
 def address(url: str) -> Address | None:
     """The host and port of ``spark://…`` or ``sc://…``; None for anything else."""
-    found = re.fullmatch(r"(spark|sc)://(\[[^\]]+\]|[^:/;,]+)(?::(\d{1,5}))?([/;,].*)?", url)
-    if found is None:
+    parts = re.fullmatch(r"(spark|sc)://(\[[^\]]+\]|[^:/;,]+)(?::(\d{1,5}))?([/;,].*)?", url)
+    if parts is None:
         return None
-    scheme, host, port, _ = found.groups()
+    scheme, host, port, _ = parts.groups()
     usual = 7077 if scheme == "spark" else 15002
     return Address(scheme, host.strip("[]"), int(port or usual))
 

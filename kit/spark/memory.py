@@ -65,7 +65,7 @@ def _listed() -> dict[int, tuple[int, int]]:
     """(parent, resident bytes) of every process."""
     if not (PROC / "self" / "stat").exists():
         return _asked()
-    found = {}
+    processes = {}
     for folder in PROC.iterdir():
         if folder.name.isdecimal():
             try:
@@ -73,13 +73,13 @@ def _listed() -> dict[int, tuple[int, int]]:
                 fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
             except OSError:
                 continue  # it has ended meanwhile
-            found[int(folder.name)] = (int(fields[1]), int(fields[21]) * PAGE)
-    return found
+            processes[int(folder.name)] = (int(fields[1]), int(fields[21]) * PAGE)
+    return processes
 
 
 def _asked() -> dict[int, tuple[int, int]]:
-    """The same from `ps`, where there is no /proc."""
+    """The same from ``ps``, where there is no /proc."""
     command = ["ps", "-axo", "pid=,ppid=,rss="]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    rows = (line.split() for line in told.splitlines())
+    listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    rows = (line.split() for line in listing.splitlines())
     return {int(pid): (int(parent), int(size) * 1024) for pid, parent, size in rows}

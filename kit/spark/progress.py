@@ -165,14 +165,14 @@ class Progress:
         done = running = total = 0
         seen: set[int] = set()
         for job in tracker.getJobIdsForGroup(self._group):
-            found = tracker.getJobInfo(job)
-            seen.update(found.stageIds if found is not None else ())
+            info = tracker.getJobInfo(job)
+            seen.update(info.stageIds if info is not None else ())
         for stage in seen:
-            told = tracker.getStageInfo(stage)
-            if told is not None:
-                done += told.numCompletedTasks
-                running += told.numActiveTasks
-                total += told.numTasks
+            stage_info = tracker.getStageInfo(stage)
+            if stage_info is not None:
+                done += stage_info.numCompletedTasks
+                running += stage_info.numActiveTasks
+                total += stage_info.numTasks
         self.status = Status(done, running, total)
 
     def _told(self, stages: Any, inflight_tasks: int, operation_id: Any, done: bool) -> None:

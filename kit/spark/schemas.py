@@ -57,9 +57,9 @@ class Schema(Struct, frozen=True, dict=True):
 
 def table(name: str, row: str, *columns: str) -> Schema:
     """A schema from lines such as ``node int: its code``."""
-    found = []
+    fields = []
     for line in columns:
         head, _, meaning = line.partition(": ")
         column, kind = head.split(" ", 1)
-        found.append(Column(column, kind, meaning))
-    return Schema(name, row, tuple(found))
+        fields.append(Column(column, kind, meaning))
+    return Schema(name, row, tuple(fields))

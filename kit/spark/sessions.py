@@ -1,7 +1,7 @@
 """One call that gives a Spark session: embedded by default, a cluster's by its URL.
 
 Nothing has to be set up: workers get the interpreter that runs, Java is one of the machine's where
-it fits and the packaged one otherwise (see :mod:`kit.spark.java`), and what Spark has to say goes
+it fits and the packaged one otherwise (see ``kit.spark.java``), and what Spark has to say goes
 to a file. When Spark cannot start, that is one error with one line, and the caller may go on
 without.
 """
@@ -133,7 +133,7 @@ def session(
 
 
 def session_or_none(master: str | None = None, *, say: Callable[[str], None] = print) -> Any | None:
-    """A session as :func:`session` gives it; None when Spark cannot be used, and it is said why.
+    """A session as ``session`` gives it; None when Spark cannot be used, and it is said why.
 
     Whatever takes a session takes None as well, and then does the same in this process.
     """
@@ -288,9 +288,9 @@ def _started(
 def _reason(log: Path, error: Exception) -> str:
     """Why a start failed: the log's last error, or else what Python saw of it."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
-    told = [line for line in lines if any(w in line for w in ("Exception", "Error", "ERROR"))]
+    telling = [line for line in lines if any(w in line for w in ("Exception", "Error", "ERROR"))]
     seen = str(error).strip().splitlines() or [type(error).__name__]
-    return told[-1].strip() if told else seen[0]
+    return telling[-1].strip() if telling else seen[0]
 
 
 def _connected(url: str, where: Address, given: Mapping[str, str], patience: float) -> Any:

@@ -52,10 +52,10 @@ def temporary_room() -> Iterator[None]:
     try:
         yield
     except Exception as error:  # Spark says that what it sends cannot be pickled
-        found = REASONS.search(str(error))
-        if found is None:
+        reason = REASONS.search(str(error))
+        if reason is None:
             raise
-        raise _unwritable("TMPDIR", tempfile.gettempdir(), found.group()) from None
+        raise _unwritable("TMPDIR", tempfile.gettempdir(), reason.group()) from None
 
 
 @contextmanager
@@ -70,10 +70,10 @@ def _whole(field: str, given: Path) -> Iterator[Path]:
     except BaseException as error:  # also when somebody presses Ctrl-C
         if made is not None:
             shutil.rmtree(made, ignore_errors=True)
-        found = None if isinstance(error, KitError) else REASONS.search(str(error))
-        if found is None:
+        reason = None if isinstance(error, KitError) else REASONS.search(str(error))
+        if reason is None:
             raise
-        raise _unwritable(field, given, found.group()) from None
+        raise _unwritable(field, given, reason.group()) from None
     finally:
         if held is not None:
             shutil.rmtree(held, ignore_errors=True)

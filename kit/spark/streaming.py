@@ -40,8 +40,8 @@ class Watching(ABC):
     @property
     def runs(self) -> int:
         """How many runs the live table has seen."""
-        found = self.lag()
-        return int(found["runs"].max()) if len(found) else 0
+        lag = self.lag()
+        return int(lag["runs"].max()) if len(lag) else 0
 
     def follow(
         self,
@@ -58,12 +58,12 @@ class Watching(ABC):
         end = time.monotonic() + seconds
         last = pd.DataFrame()
         while True:
-            found = self.lag()
-            if not found.equals(last):
-                draw(found)
-                last = found
-            if (len(found) and found["runs"].max() >= runs) or time.monotonic() > end:
-                return found
+            lag = self.lag()
+            if not lag.equals(last):
+                draw(lag)
+                last = lag
+            if (len(lag) and lag["runs"].max() >= runs) or time.monotonic() > end:
+                return lag
             time.sleep(PAUSE)
 
 
@@ -89,8 +89,8 @@ class Watch(Watching):
         failure = self._query.exception()
         if failure is not None:
             raise KitError(f"the stream has failed: {str(failure).splitlines()[0]}")
-        found: pd.DataFrame = self._spark.table(self._name).toArrow().to_pandas()
-        return found.sort_values(LAG, ignore_index=True)
+        lag: pd.DataFrame = self._spark.table(self._name).toArrow().to_pandas()
+        return lag.sort_values(LAG, ignore_index=True)
 
     def stop(self) -> None:
         """End the stream."""
@@ -108,8 +108,8 @@ class PlainWatch(Watching):
     def lag(self) -> pd.DataFrame:
         """The live table as it stands."""
         files = sorted(self._place.glob("*.parquet"))
-        found = [pq.read_table(file, schema=EPOCHS.arrow) for file in files]
-        whole = pa.concat_tables([EPOCHS.arrow.empty_table(), *found])
+        tables = [pq.read_table(file, schema=EPOCHS.arrow) for file in files]
+        whole = pa.concat_tables([EPOCHS.arrow.empty_table(), *tables])
         return PlainTraces({EPOCHS.name: whole}).lag()
 
     def stop(self) -> None:
@@ -134,9 +134,9 @@ class LiveChart:
         """Nothing is shown yet."""
         self.widget: Any = None
 
-    def __call__(self, found: pd.DataFrame) -> None:
+    def __call__(self, lag: pd.DataFrame) -> None:
         """Draw a lag report."""
-        chart = import_module("kit.spark.lag_chart").lag(found)
+        chart = import_module("kit.spark.lag_chart").lag(lag)
         picture = b64encode(chart.png).decode()
         words = escape(chart.words, quote=True)
         image = f'<img src="data:image/png;base64,{picture}" alt="{words}">'

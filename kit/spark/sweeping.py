@@ -75,11 +75,11 @@ def sweep(
     Without Spark (None) it is an Arrow table, made here and now.
 
     Raises:
-        BadInput: as :meth:`Sweep.walker`, before any task begins; or for seeds below 0.
+        BadInput: as ``Sweep.walker``, before any task begins; or for seeds below 0.
     """
-    asked = Sweep(model, dict(parameters or {}), tuple(off), steps, _plain(weights))
-    asked.walker()
-    return seeded(spark, seeds, partial(_batches, asked), SWEEP, tasks)
+    wanted = Sweep(model, dict(parameters or {}), tuple(off), steps, _plain(weights))
+    wanted.walker()
+    return seeded(spark, seeds, partial(_batches, wanted), SWEEP, tasks)
 
 
 def stored(frame: Any, folder: str | Path) -> Path:
@@ -96,8 +96,8 @@ def stored(frame: Any, folder: str | Path) -> Path:
     return Path(folder)
 
 
-def _batches(asked: Sweep, seeds: Iterable[int]) -> Iterator[pa.RecordBatch]:
-    walker = asked.walker()
+def _batches(wanted: Sweep, seeds: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    walker = wanted.walker()
     rows: list[tuple[Any, ...]] = []
     for seed in seeds:
         rows.append(_row(walker, walker.walk(seed)))

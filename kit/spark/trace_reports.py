@@ -66,7 +66,7 @@ class Reports(ABC):
 
 
 class Traces(Reports):
-    """A folder of traces (see :func:`kit.spark.traces.store`) on a Spark session."""
+    """A folder of traces (see ``kit.spark.traces.store``) on a Spark session."""
 
     engine = "Spark"
 
@@ -107,7 +107,9 @@ class Traces(Reports):
     def requests(self) -> pd.DataFrame:
         """The report, added up by Spark."""
         rows = self.table(REQUESTS.name).groupBy("run", "request", *ASKED)
-        counts = [f"sum(CASE WHEN phase = '{one}' THEN 1 ELSE 0 END) AS {one}" for one in PHASES]
+        counts = [
+            f"sum(CASE WHEN phase = '{phase}' THEN 1 ELSE 0 END) AS {phase}" for phase in PHASES
+        ]
         per_run = rows.agg(*_expressions(*counts))
         report = per_run.groupBy(*ASKED).agg(*_expressions(*ENDINGS))
         return _pandas(report, ASKED)
@@ -160,7 +162,7 @@ class PlainTraces(Reports):
     engine = "plain engine"
 
     def __init__(self, *runs: Tables) -> None:
-        """The runs, as :func:`kit.spark.traces.as_tables` gives them."""
+        """The runs, as ``kit.spark.traces.as_tables`` gives them."""
         self._runs = runs
 
     @classmethod
@@ -181,8 +183,8 @@ class PlainTraces(Reports):
         Raises:
             BadInput: for a name that no table has.
         """
-        found = [run[_schema(name).name] for run in self._runs]
-        return pa.concat_tables(found or [_schema(name).arrow.empty_table()]).to_pandas()
+        tables = [run[_schema(name).name] for run in self._runs]
+        return pa.concat_tables(tables or [_schema(name).arrow.empty_table()]).to_pandas()
 
     def lag(self) -> pd.DataFrame:
         """The report."""
@@ -241,9 +243,9 @@ def _spread_of(per_run: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 def replayed(spark: Spark, folder: str | Path, name: str) -> Any:
-    """One table of every trace file (`*.json`) in a folder, replayed by Spark's workers.
+    """One table of every trace file (``*.json``) in a folder, replayed by Spark's workers.
 
-    A file that does not replay has a row in the table `runs` only, which says why.
+    A file that does not replay has a row in the table ``runs`` only, which says why.
     """
     pattern = str(Path(folder).resolve() / "*.json")
     files = spark.read.format("binaryFile").load(pattern).select("path", "content")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from kit.spark.schemas import Schema, table
@@ -95,6 +95,20 @@ TRACE_TABLES = (RUNS, EVENTS, EPOCHS, OPERATIONS, BARRIERS, PLACEMENTS, REQUESTS
 Row = tuple[Any, ...]
 Rows = Callable[[str, Any, list[Any]], Iterator[Row]]
 Makers = dict[Schema, Rows]
+
+
+def epochs_with(
+    newest: Callable[[Any, Any], int], nodes: Callable[[Any, Any], Iterable[tuple[str, int, bool]]]
+) -> Rows:
+    """Rows of the table ``epochs``: ``nodes(model, state)`` gives name, applied epoch and up."""
+
+    def rows(run: str, m: Any, moments: list[Any]) -> Iterator[Row]:
+        for step, moment in enumerate(moments):
+            last = newest(m, moment.state)
+            for node, applied, up in nodes(m, moment.state):
+                yield run, step, node, applied, last, up
+
+    return rows
 
 
 def events_with(newest: Callable[[Any, Any], int]) -> Rows:

@@ -87,8 +87,8 @@ def schemas() -> dict[str, Schema]:
 
 def _other_tables() -> dict[str, Schema]:
     """The tables of the families' pipelines."""
-    found = [family.load(place) for family in families() for place in family.pipeline_tables]
-    return {schema.name: schema for tables in found for schema in tables}
+    declared = [family.load(place) for family in families() for place in family.pipeline_tables]
+    return {schema.name: schema for tables in declared for schema in tables}
 
 
 def schema(name: str) -> Schema:

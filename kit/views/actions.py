@@ -15,7 +15,7 @@ from kit.engine.model import Model
 from kit.errors import Awaited, Refusal
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
-from kit.views.parts import counted
+from kit.views.parts import act_button, counted
 
 MOST_EVIDENCE, LEAST_EVIDENCE = 24, 4
 """Facts told of a refusal; fewer where many are refused."""
@@ -117,11 +117,10 @@ def _next(scene: Scene) -> Frag:
 
 def _awaited(scene: Scene, waiting: Sequence[Option]) -> Frag:
     """Draw in one line for whom the first waiting action waits, with a meter where it counts."""
-    found = next(((a, r) for a, r in waiting if r and r.awaited), None)
-    found = found or next(((a, r) for a, r in waiting if r and r.missing), None)
-    if found is None or found[1] is None:
+    waits = [(action, why) for action, why in waiting if why and (why.awaited or why.missing)]
+    if not waits:
         return h("p", class_="kp-awaited")
-    action, refusal = found
+    action, refusal = min(waits, key=lambda option: not option[1].awaited)
     line, meter = _line(refusal)
     return h(
         "p",
@@ -190,7 +189,7 @@ def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
     groups = groupby(sorted(rows, key=lambda row: order[row[0]]), key=lambda row: row[0])
     numbers = count(1 if scene.suggested is None else 2)
     boards = [_group(scene, kind, [(a, r) for _, a, r in items], numbers) for kind, items in groups]
-    runs = [_run(scene, macro, _key(bool(scene.closed), numbers)) for macro in macros]
+    runs = [_run(scene, macro, _digit(scene.closed, numbers)) for macro in macros]
     return h(
         "div",
         h("h3", "All actions"),
@@ -200,9 +199,9 @@ def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
     )
 
 
-def _key(barred: bool, numbers: Iterator[int]) -> int | None:
+def _digit(why: str | None, numbers: Iterator[int]) -> int | None:
     """The digit of the next action that may happen; there are nine."""
-    number = None if barred else next(numbers)
+    number = None if why else next(numbers)
     return number if number is not None and number <= MOST_KEYS else None
 
 
@@ -219,17 +218,9 @@ def _kind(title: str, label: str, body: list[Frag], group: str | None = None) ->
     )
 
 
-def _run(scene: Scene, macro: Macro, key: int | None) -> Frag:
-    return h(
-        "button",
-        macro.title,
-        k=f"macro:{macro.name}",
-        type="button",
-        class_="act",
-        data_act=f"macro:{macro.name}",
-        data_key=key,
-        aria_disabled="true" if scene.closed else None,
-    )
+def _run(scene: Scene, macro: Macro, digit: int | None) -> Frag:
+    key = f"macro:{macro.name}"
+    return act_button(macro.title, key, key, scene.closed, digit=digit)
 
 
 def _group(scene: Scene, kind: str, items: list[Option], numbers: Iterator[int]) -> Frag:
@@ -243,23 +234,12 @@ def _buttons(scene: Scene, items: list[Option], numbers: Iterator[int]) -> list[
     buttons = []
     for action, refusal in items:
         verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
-        why = refusal_text(refusal) if refusal else None
-        barred = bool(why or scene.closed)
+        why = refusal_text(refusal) if refusal else scene.closed
         suggested = action == scene.suggested
-        buttons.append(
-            h(
-                "button",
-                verb,
-                k=f"act:{name}",
-                type="button",
-                class_="act suggested" if suggested else "act",
-                data_act=f"do:{name}",
-                data_key=None if suggested else _key(barred, numbers),
-                data_refused=why,
-                aria_disabled="true" if barred else None,
-                aria_label=f"{verb}, not now" if barred else None,
-            )
-        )
+        kind = "act suggested" if suggested else "act"
+        digit = None if suggested else _digit(why, numbers)
+        button = act_button(verb, f"act:{name}", f"do:{name}", why, kind=kind, digit=digit)
+        buttons.append(button)
         if refusal is not None and stuck:
             buttons.append(h("small", refusal.reason, k=f"why:{name}", class_="why"))
     return buttons
@@ -270,7 +250,7 @@ def _picker(scene: Scene, kind: str, items: list[Option]) -> list[Frag]:
     ready = [item for item in items if item[1] is None]
     listed = items if len(items) <= MOST_LISTED else (ready or items)[:MOST_LISTED]
     for action, refusal in listed:
-        why = refusal_text(refusal, LEAST_EVIDENCE) if refusal else None
+        why = refusal_text(refusal, LEAST_EVIDENCE) if refusal else scene.closed
         verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
         options.append(_option(f"{verb} (not now)" if refusal else verb, name, why))
     few = f"; {len(listed)} are listed" if len(listed) < len(items) else ""

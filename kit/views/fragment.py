@@ -1,6 +1,6 @@
 """Fragments: the only way the kit writes HTML and SVG.
 
-A fragment is an immutable tree made by :func:`h`. Every string in it is escaped when it is written,
+A fragment is an immutable tree made by ``h``. Every string in it is escaped when it is written,
 tags and attributes come from closed lists, and no scripts, style sheets, event handlers or links
 can be expressed. What may move, change, come or go carries a *key* naming the thing (``n:3``,
 ``row:ks:100``); the browser matches parts of two frames by their keys.

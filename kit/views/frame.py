@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from kit.views.actions import Macro, draw_actions
+from kit.views.flows import flow_lines
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene, is_shown, section
 from kit.views.promises import LAMPS, draw_promises, promises_badge
@@ -172,8 +173,9 @@ def _tab(panel: Panel, changed: bool) -> Frag:
 
 
 def frame_text(scene: Scene, panels: Sequence[Panel]) -> str:
-    """Write every panel of a frame as text, one under the other."""
-    parts = [scene.say] if scene.say else []
+    """Write the step, what travels in it, and every panel of a frame, one under the other."""
+    step = "\n".join(filter(None, [scene.say, *flow_lines(scene.flows())]))
+    parts = [step] if step else []
     parts += [
         f"{panel.title}\n{panel.text(scene)}".rstrip() for panel in panels if is_shown(panel, scene)
     ]

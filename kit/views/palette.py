@@ -121,15 +121,15 @@ def image_colours() -> str:
     return f":root{{--outline:{OUTLINE};{_SIGNS}{_LIGHT}}}"
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(colour: str, other: str) -> float:
     """Return the WCAG contrast ratio of two ``#rrggbb`` colours, from 1 to 21."""
-    low, high = sorted((_luminance(one), _luminance(other)))
+    low, high = sorted((_luminance(colour), _luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 
-def difference(one: str, other: str, eye: str = "normal") -> float:
-    """Return the CIEDE2000 difference of two colours as one of :data:`EYES` sees them."""
-    return _ciede2000(_lab(_seen(one, eye)), _lab(_seen(other, eye)))
+def difference(colour: str, other: str, eye: str = "normal") -> float:
+    """Return the CIEDE2000 difference of two colours as one of ``EYES`` sees them."""
+    return _ciede2000(_lab(_seen(colour, eye)), _lab(_seen(other, eye)))
 
 
 def _linear(colour: str) -> Rgb:
@@ -167,9 +167,9 @@ def _bend(t: float) -> float:
     return t ** (1 / 3) if t > 216 / 24389 else (24389 / 27 * t + 16) / 116
 
 
-def _ciede2000(one: Rgb, other: Rgb) -> float:
+def _ciede2000(colour: Rgb, other: Rgb) -> float:
     """CIEDE2000 with unit weights (Sharma, Wu and Dalal 2005)."""
-    l1, a1, b1 = one
+    l1, a1, b1 = colour
     l2, a2, b2 = other
     mean_c = (math.hypot(a1, b1) + math.hypot(a2, b2)) / 2
     grey = 0.5 * (1 - math.sqrt(mean_c**7 / (mean_c**7 + 25**7)))

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from kit.engine.breaches import Breach, PassedStep, first_breaches
+from kit.engine.flows import Flow, flows
 from kit.engine.timeline import Timeline
 from kit.views.fragment import Frag, Kid, h
 
@@ -54,6 +55,12 @@ class Scene(Struct, frozen=True):
         if not steps and self.action is not None:
             return (PassedStep(self.before, self.action, self.state, self.memories),)
         return steps
+
+    def flows(self) -> tuple[Flow, ...]:
+        """What travels in the step that led here; nothing at the start."""
+        if self.action is None:
+            return ()
+        return flows(self.model, self.before, self.action, self.state)
 
     def breaches(self) -> tuple[Breach, ...]:
         """The first step to break each promise on the way here."""

@@ -34,6 +34,34 @@ def bulb(sign: str, label: str) -> Frag:
     return h("span", sign, class_=BULBS.get(sign, "bulb waits"), role="img", aria_label=label)
 
 
+def act_button(
+    words: str,
+    key: str,
+    act: str,
+    why: str | None = None,
+    said: str = "",
+    kind: str = "act",
+    digit: int | None = None,
+) -> Frag:
+    """Draw a button that acts, or says ``why`` not.
+
+    ``act`` names what it does (``do:`` and the mark of an action), ``said`` is how it is spoken
+    where that is more than its ``words``; ``digit`` is the key that presses it.
+    """
+    return h(
+        "button",
+        words,
+        k=key,
+        type="button",
+        class_=kind,
+        data_act=act,
+        data_key=digit,
+        data_refused=why,
+        aria_disabled="true" if why else None,
+        aria_label=f"{said or words}, not now: {why}" if why else said or None,
+    )
+
+
 def badge(key: str, words: str, kind: Literal["", "busy", "broken"] = "") -> Frag:
     """Draw a badge of the status line."""
     return h("li", words, k=f"badge:{key}", class_=f"badge {kind}".rstrip())

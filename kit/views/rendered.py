@@ -10,6 +10,7 @@ import msgspec
 
 from kit.engine.model import Model
 from kit.engine.timeline import Timeline
+from kit.views.flows import draw_flows
 from kit.views.frame import frame
 from kit.views.panel import Panel, Scene, at_rest, is_shown, scene_at
 from kit.views.registry import Views, for_model
@@ -144,17 +145,23 @@ class RenderedTimeline:
         return root
 
     def _drawn(self, moment: int) -> DrawnMoment:
-        """The inner steps of a long run are drawn when somebody asks for them."""
+        """The inner steps of a long run are drawn when somebody asks for them.
+
+        What travels in them is told at once: it is part of what the run shows as one step.
+        """
         limit = LONGEST_LIVE if self.closed is None else LONGEST_RUN
-        long = self._folds[self.timeline.moments[moment].fold] > limit
-        return self._blank(moment) if long and self._inner(moment) else self._node(moment)
+        steps = self._folds[self.timeline.moments[moment].fold]
+        if steps <= limit or not self._inner(moment):
+            return self._node(moment)
+        blank = self._blank(moment)
+        return blank if steps > LONGEST_RUN else self._with_flows(blank, self.scene(moment))
 
     def _blank(self, number: int) -> DrawnMoment:
         """A moment without its frame."""
         moment = self.timeline.moments[number]
         verb = "" if moment.action is None else self.model.verb(moment.action)
         inner, broken = self._inner(number), self._broken(number)
-        return DrawnMoment(moment.parent, None, verb, moment.milestone, None, inner, broken)
+        return DrawnMoment(moment.parent, None, verb, moment.milestone, None, inner, None, broken)
 
     def _broken(self, number: int) -> bool:
         parent = self.timeline.moments[number].parent
@@ -167,7 +174,14 @@ class RenderedTimeline:
         root = self.store.add(frame(scene, self.panels, views.macros, views.slots, changed))
         question = None if scene.action is None else self.views.question(scene)
         text = None if question is None else self.store.add(question.draw())
-        return msgspec.structs.replace(self._blank(moment), root=root, question=text)
+        drawn = msgspec.structs.replace(self._blank(moment), root=root, question=text)
+        return self._with_flows(drawn, scene)
+
+    def _with_flows(self, drawn: DrawnMoment, scene: Scene) -> DrawnMoment:
+        """A moment with the text that lists what travels in its step."""
+        flows = scene.flows()
+        text = self.store.add(draw_flows(flows)) if flows else None
+        return msgspec.structs.replace(drawn, flows=text)
 
     def _changed(self, moment: int, scene: Scene) -> list[str]:
         """The panels in which a step changed something: in what they say, or in what they mark."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kit.views.flows import flow_markers
 from kit.views.fragment import Frag, Kid, h
 
 ICONS = {
@@ -55,6 +56,7 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
             ),
             class_="kp-board",
         ),
+        flow_markers(),
         h("div", class_="kp-note", hidden=True),
         h("div", class_="kp-live", role="status", aria_live="polite"),
         class_="kp",

@@ -156,6 +156,7 @@ def draw_spacetime(run: Spacetime) -> Frag:
                 for node in run.nodes
             ],
             [_arrow(run, arrow) for arrow in arrows],
+            [_now(run, node) for node in run.nodes],
             [_mark(run, mark, i) for i, mark in enumerate(run.marks) if mark.at >= run.first],
             h("rect", x=0, y=run.top, width=run.width, height=TOP, class_="paper"),
             [_name(run, node) for node in run.nodes],
@@ -189,6 +190,12 @@ def _name(run: Spacetime, node: str) -> Frag:
     words = h("text", node, x=0, y=0, text_anchor="middle")
     return h("g", words, k=f"who:{node}", transform=f"translate({run.x(node)} {run.top + 17})",
              class_="who")  # fmt: skip
+
+
+def _now(run: Spacetime, node: str) -> Frag:
+    """Where a node stands now: what travels in the last step begins and ends there."""
+    circle = h("circle", r=6, class_="now")
+    return h("g", circle, k=f"n:{node}", transform=f"translate({run.x(node)} {y(run.steps):.0f})")
 
 
 def _arrow(run: Spacetime, drawn: DrawnArrow) -> Frag:

@@ -201,7 +201,7 @@ def draw_states(states: States, name: str = "states") -> Frag:
 
 
 def can_be_drawn(states: States, name: str = "states") -> bool:
-    """Whether :func:`draw_states` draws a graph: there are few states, and a layout."""
+    """Whether ``draw_states`` draws a graph: there are few states, and a layout."""
     return bool(states.places) and drawn(name, dot_of(states)) is not None
 
 

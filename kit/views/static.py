@@ -66,9 +66,9 @@ def _lean_style(body: str) -> str:
     ]
     named = set(re.findall(r"var\((--[a-z-]+)\)", "".join(rules)))
     kept = [
-        one
-        for one in image_colours().removeprefix(":root{").removesuffix("}").split(";")
-        if one.partition(":")[0] in named
+        declaration
+        for declaration in image_colours().removeprefix(":root{").removesuffix("}").split(";")
+        if declaration.partition(":")[0] in named
     ]
     return f":root{{{';'.join(kept)}}}{''.join(rules)}"
 

@@ -118,10 +118,10 @@ def order_by_key(texts: list[str]) -> tuple[list[str], list[int]]:
     for new, old in enumerate(order):
         renumbered[old] = new
 
-    def place(found: re.Match[str]) -> str:
-        return f"<!--{renumbered[int(found[1])]}-->"
+    def put(place: re.Match[str]) -> str:
+        return f"<!--{renumbered[int(place[1])]}-->"
 
-    return [PLACEHOLDER.sub(place, texts[old]) for old in order], renumbered
+    return [PLACEHOLDER.sub(put, texts[old]) for old in order], renumbered
 
 
 def biggest(texts: list[str], count: int = 5) -> list[tuple[str, int]]:

@@ -20,7 +20,7 @@ from kit.views.palette import INK_ON, LIGHT, OUTLINE, SIGNS, lab_colours, page_c
 FOLDER = Path(__file__).resolve().parent / "css"
 FIRST = (
     *("root", "board", "time", "frame", "actions", "messages"),
-    *("question", "tables", "parts", "search"),
+    *("question", "tables", "parts", "flows", "search"),
 )
 LAST = ("projector", "compare", "narrow", "forced-colors")
 """Sheets of the page before and after those of the families: later rules win."""
@@ -57,7 +57,7 @@ def widget_style() -> str:
 def drawing_rules() -> tuple[str, ...]:
     """The rules of drawings, one each."""
     sheets = [FOLDER / "drawing.css", *_of_families("drawing")]
-    return tuple(found[0] for found in _RULE.finditer("".join(map(_sent, sheets))))
+    return tuple(rule[0] for rule in _RULE.finditer("".join(map(_sent, sheets))))
 
 
 @cache

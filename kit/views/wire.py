@@ -1,7 +1,7 @@
 """The wire: what the kernel and the page say to each other, as named structs.
 
-The kernel sends the whole history once, as a :class:`Pack`, and then what is new, as an
-:class:`Update`; an exported page holds a pack and hears nothing more. The page sends one of four
+The kernel sends the whole history once, as a ``Pack``, and then what is new, as an
+``Update``; an exported page holds a pack and hears nothing more. The page sends one of four
 messages. Texts of fragments and moments are only ever added, so that two counts say what a page
 holds; a new session begins again from none.
 """
@@ -26,7 +26,9 @@ class DrawnMoment(Struct, frozen=True, array_like=True):
     ``parent`` is the moment before, -1 at the start. ``root`` is the number of the frame's text,
     None while the kernel holds no such text: the page asks for it. ``verb`` and ``milestone`` name
     the step that led here. ``question`` is the text that asks about this step before it is shown,
-    None without one. ``inner`` marks a step inside a folded run.
+    None without one. ``inner`` marks a step inside a folded run. ``flows`` is the text that lists
+    what travels in the step, None where nothing does. ``broken`` marks the first step to break a
+    promise.
     """
 
     parent: int
@@ -35,6 +37,7 @@ class DrawnMoment(Struct, frozen=True, array_like=True):
     milestone: str | None
     question: int | None
     inner: bool
+    flows: int | None
     broken: bool
 
 
@@ -61,19 +64,19 @@ class Pack(Struct, frozen=True):
     def ordered(self) -> Pack:
         """The same history with its texts in the order that compresses best: for a last pack."""
         texts, new = order_by_key(self.texts)
-        moments = [
-            msgspec.structs.replace(
-                one,
-                root=None if one.root is None else new[one.root],
-                question=None if one.question is None else new[one.question],
-            )
-            for one in self.moments
-        ]
+        moments = [_renumbered(moment, new) for moment in self.moments]
         return msgspec.structs.replace(self, texts=texts, moments=moments)
 
     def compressed(self) -> bytes:
         """The pack as compressed JSON; equal packs give equal bytes (there is no time stamp)."""
         return gzip.compress(msgspec.json.encode(self), compresslevel=9, mtime=0)
+
+
+def _renumbered(moment: DrawnMoment, new: list[int]) -> DrawnMoment:
+    """A moment whose texts have new numbers."""
+    texts = {name: getattr(moment, name) for name in ("root", "question", "flows")}
+    numbers = {name: text if text is None else new[text] for name, text in texts.items()}
+    return msgspec.structs.replace(moment, **numbers)
 
 
 class Update(Struct, frozen=True, omit_defaults=True):

@@ -56,8 +56,11 @@ class Controls:
         for entry in entries().values():
             choices.append((f"{entry.name}: {entry.title}", entry.name))
             choices += [
-                (f"{entry.name} / {one.name}: {one.title}", f"{entry.name}/{one.name}")
-                for one in entry.scenarios
+                (
+                    f"{entry.name} / {scenario.name}: {scenario.title}",
+                    f"{entry.name}/{scenario.name}",
+                )
+                for scenario in entry.scenarios
             ]
         names = [value for _, value in choices]
         box = ipywidgets.Dropdown(

@@ -36,7 +36,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     ``source`` is a timeline, a model, a scenario, or the name of a model or scenario; None is the
     first scenario of the worked examples. ``controls`` False leaves the drop-downs and switches
     away (for a model of one's own they are left away anyhow). Everything the buttons do, the
-    methods do too, by the same code; a method raises the :class:`kit.errors.KitError` that a
+    methods do too, by the same code; a method raises the ``kit.errors.KitError`` that a
     button shows in place.
     """
 

@@ -72,13 +72,13 @@ def elsewhere(model: Model[Any, Any], result: Result) -> str:
     if result.violation is not None:
         return ""
     here = msgspec.to_builtins(model.parameters)
-    found = [
+    places = [
         f"{guard.id} is needed in another scenario: {_written(guard.smallest)}."
         for guard in model.safeguards
         if guard.name in model.off
         and any(here.get(name) != value for name, value in _plain(guard.smallest).items())
     ]
-    return " ".join(found)
+    return " ".join(places)
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _written(values: Mapping[str, Any]) -> str:
 def _title(model: Model[Any, Any], name: str) -> str:
     """A property or monitor with its invariant: ``INV-VISIBLE broken, visible``."""
     known = [(prop.name, prop.invariant, prop.title) for prop in model.properties]
-    known += [(one.name, one.invariant, one.title) for one in model.monitors]
+    known += [(monitor.name, monitor.invariant, monitor.title) for monitor in model.monitors]
     named = next(((invariant, title) for key, invariant, title in known if key == name), ("", name))
     return f"{named[0]} broken: {named[1]}" if named[0] else named[1]
 

@@ -60,9 +60,9 @@ def states(
     return StatesPicture(reached(model, most), picture or "states")
 
 
-def _in_the_browser(found: States) -> dict[str, Any]:
+def _in_the_browser(states: States) -> dict[str, Any]:
     """The view of a widget that lays the graph out."""
-    widget = import_module("graphviz_anywidget").graphviz_widget_simple(dot_of(found))
+    widget = import_module("graphviz_anywidget").graphviz_widget_simple(dot_of(states))
     bundle = widget._repr_mimebundle_()
     data = bundle[0] if isinstance(bundle, tuple) else bundle
     return {WIDGET: data[WIDGET]} if data and WIDGET in data else {}

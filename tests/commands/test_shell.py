@@ -144,7 +144,7 @@ def test_a_large_ring_is_planned_quickly(tmp_path: Path) -> None:
         assert after.ru_utime - before.ru_utime < 6
 
 
-STATUS = {"leave n3 --while": 1, "--off S-05": 1, "--off S-01": 1}
+STATUS = {"leave n3 --while": 1, "survive": 1, "--off S-05": 1, "--off S-01": 1}
 
 
 @pytest.mark.spec("H-022")

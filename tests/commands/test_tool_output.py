@@ -1,4 +1,4 @@
-"""`ring` and `plan` on what a cluster's own tools print."""
+"""``ring`` and ``plan`` on what a cluster's own tools print."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ONE_TOKEN = str(SAMPLES / "cassandra/ring-one-token.txt")
 
 
 def test_ring_text_needs_only_its_replication() -> None:
-    """The text of `nodetool ring` and one --keyspace give the same rows as a ring file would."""
+    """The text of ``nodetool ring`` and one --keyspace give the same rows as a ring file would."""
     answer = call("ring", ONE_TOKEN, "--keyspace", KS, "--json")
     assert answer.status == 0
     assert answer.json == {

@@ -173,6 +173,20 @@ def test_any_moment_can_be_looked_at() -> None:
     assert timeline.tip == last, "a moment of the branch keeps its tip"
 
 
+def test_the_newest_end_beyond_a_fork_is_the_tip() -> None:
+    """Going to a moment of another branch that parts further on leads to its newest end."""
+    timeline = a_lift(10)
+    for _ in range(2):
+        timeline.do(Up())  # 1, 2
+    timeline.goto(1)
+    timeline.do(Door(True))  # 3: newer than 2
+    timeline.do(Door(False))  # 4
+    timeline.goto(0)
+    timeline.do(Door(True))  # 5: another branch
+    assert timeline.goto(1).id == 1
+    assert (timeline.tip, timeline.path()) == (4, [0, 1, 3, 4])
+
+
 @pytest.mark.parametrize("moment", [-1, 1, 10**30, "0", None, 0.5], ids=repr)
 def test_an_unknown_moment_is_bad_input(moment: Any) -> None:
     """A moment that is not there is named, with what there is; nothing moves."""

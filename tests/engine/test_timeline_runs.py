@@ -50,6 +50,16 @@ def test_a_macro_is_one_fold_of_ordinary_steps() -> None:
     assert timeline.state.floor == 5, "within a fold one steps as anywhere"
 
 
+def test_macros_of_a_loaded_history_go_on_counting() -> None:
+    """A macro that is done after loading is no part of one that was done before saving."""
+    timeline = a_lift(10)
+    timeline.run([Up(), Up()])
+    timeline.run([Up(), Up()])
+    loaded = Timeline.load(timeline.save(), a_lift(10).model)
+    loaded.run([Up(), Up()])
+    assert [moment.fold for moment in loaded.moments] == [0, 1, 1, 2, 2, 3, 3]
+
+
 def test_a_macro_may_look_where_it_is() -> None:
     """A macro's actions may be chosen as it goes, from the state that the last one left."""
     timeline = Timeline(TwoPhase())

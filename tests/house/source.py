@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -34,6 +34,11 @@ def python_files(*folders: str) -> list[Path]:
     ]
 
 
+def offenders(paths: Iterable[Path], find: Callable[[Path], Iterable[object]]) -> list[str]:
+    """A line for each thing that a rule finds in a file: all of them, in every file."""
+    return [f"{path.relative_to(ROOT)}: {offence}" for path in paths for offence in find(path)]
+
+
 @cache
 def tree(path: Path) -> ast.Module:
     """The syntax tree of a file."""
@@ -41,21 +46,21 @@ def tree(path: Path) -> ast.Module:
 
 
 def module_name(path: Path) -> str:
-    """`kit/ring/tokens.py` is `kit.ring.tokens`; a package is named by its folder."""
+    """``kit/ring/tokens.py`` is ``kit.ring.tokens``; a package is named by its folder."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def imports(path: Path) -> set[str]:
-    """Every module that a file imports anywhere, with `from a import b` as `a` and `a.b`."""
-    found = set()
+    """Every module that a file imports anywhere, with ``from a import b`` as ``a`` and ``a.b``."""
+    names = set()
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
-            found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
-    return found
+            names |= {base} | {f"{base}.{alias.name}" for alias in node.names}
+    return names
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -13,6 +13,7 @@ def places(family: Family) -> Iterator[str]:
     """Every place that a family declares, whatever it is for."""
     yield from family.models.values()
     yield from family.views.values()
+    yield from family.flows.values()
     yield from family.trace_tables.values()
     yield from (place for names in family.public.values() for place in names.values())
     yield from (place for _, place in family.commands.values())
@@ -31,7 +32,7 @@ def missing(family: Family) -> Iterator[str]:
 
 
 def test_every_place_of_every_family_loads() -> None:
-    """Each `module:NAME` that a family declares is there."""
+    """Each ``module:NAME`` that a family declares is there."""
     assert not [line for family in families() for line in missing(family)]
 
 
@@ -63,7 +64,7 @@ def test_names_are_given_once() -> None:
 
 
 def test_what_a_family_joins_is_there_and_joins_no_other() -> None:
-    """`composes` names families that stand on their own."""
+    """``composes`` names families that stand on their own."""
     alone = {family.name for family in families() if not family.composes}
     assert not [family.name for family in families() if not set(family.composes) <= alone]
 

@@ -16,7 +16,7 @@ DATA = {"pandas", "pyarrow", "pyspark"}
 
 
 def loaded_by(*modules: str) -> set[str]:
-    """The top-level packages in a fresh Python after importing `modules`."""
+    """The top-level packages in a fresh Python after importing ``modules``."""
     program = (
         "import importlib, json, sys\n"
         f"for name in {list(modules)!r}: importlib.import_module(name)\n"
@@ -29,7 +29,7 @@ def loaded_by(*modules: str) -> set[str]:
 
 
 def test_import_kit_is_light() -> None:
-    """`import kit` loads no data frames, Spark, plots or widgets."""
+    """``import kit`` loads no data frames, Spark, plots or widgets."""
     assert not loaded_by("kit") & (FRONT | DATA)
 
 
@@ -55,5 +55,5 @@ def test_the_kit_is_python() -> None:
 
 
 def test_opening_the_lab_needs_no_java_and_no_dot() -> None:
-    """`kit.commands.lab` loads neither Spark nor graphviz, so that it starts on a bare machine."""
+    """``kit.commands.lab`` loads neither Spark nor graphviz: it starts on a bare machine."""
     assert not loaded_by("kit.commands.lab") & (FRONT | DATA)

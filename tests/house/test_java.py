@@ -13,7 +13,7 @@ from kit.spark import java
 
 
 def java_home(folder: Path, version: str) -> Path:
-    """A folder whose `bin/java` says that it is of `version`."""
+    """A folder whose ``bin/java`` says that it is of ``version``."""
     program = folder / "bin" / "java"
     program.parent.mkdir(parents=True)
     program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-01-01' >&2\n")
@@ -30,7 +30,7 @@ def test_versions_are_read(tmp_path: Path, version: str, major: int) -> None:
 
 
 def test_java_home_comes_first(tmp_path: Path) -> None:
-    """A JAVA_HOME of a fitting version wins over the `java` on PATH."""
+    """A JAVA_HOME of a fitting version wins over the ``java`` on PATH."""
     first, second = java_home(tmp_path / "a", "17.0.1"), java_home(tmp_path / "b", "21.0.1")
     chosen = java.find_java({"JAVA_HOME": str(first), "PATH": str(second / "bin")})
     assert chosen == java.Java(first, 17, "JAVA_HOME")

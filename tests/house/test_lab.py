@@ -52,7 +52,7 @@ def test_a_bad_port_is_refused(value: str, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_checkout_is_served_itself(tmp_path: Path) -> None:
-    """Beside `notebooks/`, the kit serves that folder and copies nothing."""
+    """Beside ``notebooks/``, the kit serves that folder and copies nothing."""
     start = tmp_path / lab.START
     start.parent.mkdir()
     start.touch()

@@ -63,7 +63,7 @@ class Machine:
         return path
 
     def set_up(self, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Run the script as `make setup` does."""
+        """Run the script as ``make setup`` does."""
         return subprocess.run(
             [str(self.programs / "sh"), "tools/setup.sh"],
             cwd=self.folder,

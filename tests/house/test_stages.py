@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def test_every_notebook_is_run_and_compared() -> None:
 
 @pytest.mark.spec("H-021")
 def test_the_stages_run_engine_browser_and_notebooks() -> None:
-    """`make test` runs the engine's tests, the browser's and the notebooks'."""
+    """``make test`` runs the engine's tests, the browser's and the notebooks'."""
     assert [stage.name for stage in STAGES] == ["tests", "browser", "notebooks"]
 
 
@@ -65,10 +66,11 @@ STEPPING_ASIDE = {
 }
 
 
-def pytest_with_house_rules(folder: Path, **environment: str) -> str:
-    """What pytest prints over `folder` under the rules of tests/conftest.py."""
+def pytest_with_house_rules(folder: Path, *options: str, **environment: str) -> str:
+    """What pytest prints over ``folder`` under the rules of this checkout."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", str(folder)]
-    command += ["-p", "no:cacheprovider", "--continue-on-collection-errors"]
+    command += ["-p", "no:cacheprovider", "--continue-on-collection-errors", *options]
+    command += ["-c", str(ROOT / "pyproject.toml")]
     result = subprocess.run(
         command,
         cwd=ROOT,
@@ -79,6 +81,16 @@ def pytest_with_house_rules(folder: Path, **environment: str) -> str:
     )
     assert result.returncode != 0
     return result.stdout + result.stderr
+
+
+def test_a_test_that_hangs_is_ended(tmp_path: Path) -> None:
+    """Every test has a time limit: one that loops for ever fails the run and is named."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        settings = tomllib.load(file)["tool"]["pytest"]["ini_options"]
+    assert 0 < settings["faulthandler_timeout"] <= 600
+    (tmp_path / "test_it.py").write_text("def test_endless():\n    while True:\n        pass\n")
+    said = pytest_with_house_rules(tmp_path, "-o", "faulthandler_timeout=1")
+    assert "in test_endless" in said
 
 
 def test_a_skip_is_a_failure_where_skips_are_forbidden(tmp_path: Path) -> None:

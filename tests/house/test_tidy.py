@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kit.engine.family import families
@@ -13,6 +13,7 @@ from tests.house.source import (
     functions,
     imports,
     module_name,
+    offenders,
     project_files,
     python_files,
     tree,
@@ -70,11 +71,6 @@ def is_pure(path: Path) -> bool:
     return first in ("ring", "errors.py") or (first == "engine" and path.stem in PURE_ENGINE)
 
 
-def offenders(paths: Iterable[Path], find: Callable[[Path], Iterable[object]]) -> list[str]:
-    """A line for each thing that a rule finds in a file."""
-    return [f"{path.relative_to(ROOT)}: {found}" for path in paths for found in find(path)]
-
-
 def test_modules_are_short() -> None:
     """A module has at most 400 lines; one that grows past that holds two concepts."""
     paths = python_files("kit", "tests", "tools", "benchmarks")
@@ -111,7 +107,7 @@ def _imports_of_families(path: Path) -> Iterator[str]:
 def test_no_module_imports_a_family_that_it_may_not_know() -> None:
     """Outside kit/protocols nothing imports a family; a family imports those that it composes.
 
-    `composes` is the only way to know another family: import-linter cannot read it.
+    ``composes`` is the only way to know another family: import-linter cannot read it.
     """
     assert not offenders(KIT, _imports_of_families)
 
@@ -161,6 +157,18 @@ def test_public_names_are_explained() -> None:
     assert not offenders(KIT, _unexplained)
 
 
+def _other_markup(path: Path) -> Iterator[str]:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node) or ""
+            yield from re.findall(r"(?<!`)(?::[a-z]+:)?`(?!`)[^`]+`", re.sub("``.+?``", "", text))
+
+
+def test_docstrings_mark_code_one_way() -> None:
+    """Code in docstrings stands between double backquotes: no single ones, and no roles."""
+    assert not offenders(python_files("kit", "tools", "benchmarks", "tests"), _other_markup)
+
+
 def _silent_tests(path: Path) -> Iterable[str]:
     return [
         node.name
@@ -186,7 +194,7 @@ def test_no_test_steps_aside() -> None:
 
 
 def test_silenced_checkers_give_a_reason() -> None:
-    """A `type: ignore` or `noqa` names its code and, behind it, its reason."""
+    """A ``type: ignore`` or ``noqa`` names its code and, behind it, its reason."""
     mark = re.compile(r"#\s*(type:\s*ignore|noqa)(?P<rest>.*)")
     reason = re.compile(r"^(\[[\w, -]+\]|: ?[A-Z]+\d+(, ?[A-Z]+\d+)*)\s+(# )?\S+")
     bare = [

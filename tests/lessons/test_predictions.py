@@ -66,14 +66,14 @@ def test_a_wrong_prediction_is_refuted_by_the_run() -> None:
     verdict = guess.answer("reads of (0, 100]")
     assert not verdict.passed
     assert "You said: reads of (0, 100]." in repr(verdict)
-    assert guess.asked.question.because in repr(verdict)
+    assert guess.posed.question.because in repr(verdict)
     assert "+X" in verdict._repr_mimebundle_()["text/html"]
 
 
 def test_a_right_prediction_is_told_so() -> None:
     """All right choices and no other are right, in any order."""
     guess = predict(worked(milestones=1))
-    right = guess.asked.question.right
+    right = guess.posed.question.right
     assert guess.answer(*reversed(right)).passed
     assert not guess.answer(*right[:1]).passed
 
@@ -106,36 +106,36 @@ def test_what_may_happen_now_comes_with_the_reasons_of_the_rest() -> None:
     """Right are the enabled actions; the others are explained by the model's own refusals."""
     timeline = worked(milestones=1)
     guess = predict(timeline, allowed, "commit")
-    assert guess.asked.question.right == ()
+    assert guess.posed.question.right == ()
     model, state = timeline.model, timeline.state
     [why] = [why for a, why in model.waiting(state) if model.kind(a) == "commit"]
-    assert why.reason in guess.asked.question.because
+    assert why.reason in guess.posed.question.because
 
 
 def test_the_events_of_an_operation_are_the_log_of_its_run() -> None:
     """A bootstrap commits four steps and merges nothing; a decommission splits nothing."""
-    assert predict(worked(), events).asked.question.right == (
+    assert predict(worked(), events).posed.question.right == (
         "split ranges",
         "add write replicas",
         "switch reads",
         "drop old write replicas",
     )
-    assert "split ranges" not in predict("decommission", events).asked.question.right
+    assert "split ranges" not in predict("decommission", events).posed.question.right
 
 
 def test_sources_are_the_replicas_that_give_ranges_up() -> None:
     """In the worked bootstrap B and C stream to X, and A does not."""
-    assert predict(worked(), sources).asked.question.right == ("B", "C")
+    assert predict(worked(), sources).posed.question.right == ("B", "C")
 
 
 @pytest.mark.parametrize("guard", entry_of("tcm").safeguards, ids=lambda guard: guard.id)
 def test_a_broken_lamp_is_found_by_search(guard: object) -> None:
     """For every safeguard the right answers are lamps that are red at the end of a found run."""
     guess = predict("tcm", breaks, guard.id)  # type: ignore[attr-defined]  # a Safeguard
-    right = guess.asked.question.right
+    right = guess.posed.question.right
     assert right
     assert set(right) < set(guess.choices)
-    evidence = guess.asked.evidence
+    evidence = guess.posed.evidence
     assert evidence is not None
     assert all(f"[BROKEN] {title}" in repr(evidence) for title in right)
 
@@ -203,7 +203,7 @@ def test_the_form_judges_as_the_code_does() -> None:
     button, reply = children[-2:]
     button.click()
     assert "Tick at least one box." in reply.value
-    for choice in guess.asked.question.right:
+    for choice in guess.posed.question.right:
         boxes[choice].value = True
     button.click()
     assert "Right." in reply.value
@@ -237,5 +237,5 @@ def test_a_still_keeps_what_was_to_be_seen() -> None:
 
 def test_without_the_split_one_promise_breaks_and_no_other() -> None:
     """S-54 off: tokens are owned twice; rows that two tables share are not called half done."""
-    asked = predict("tcm", breaks, "S-54").asked
+    asked = predict("tcm", breaks, "S-54").posed
     assert asked.question.right == ("Every token is owned, exactly once",)

@@ -53,7 +53,7 @@ def printed(address: str, scylla: bool = False) -> str:
 
 
 def ring_text(hosts: list[Host], *, scylla: bool = False, owns: str = "50.00%") -> str:
-    """`nodetool ring`; ScyllaDB puts the empty line before each datacenter instead of behind it."""
+    """``nodetool ring``; ScyllaDB puts the empty line before each datacenter, not behind it."""
     lines = [] if scylla else [""]
     width = max(len(printed(host.address, scylla)) for host in hosts)
 
@@ -79,7 +79,7 @@ def ring_text(hosts: list[Host], *, scylla: bool = False, owns: str = "50.00%") 
 def status_text(
     hosts: list[Host], *, scylla: bool = False, owns: str = "50.0%", single: bool = False
 ) -> str:
-    """`nodetool status`; `single` is the form with a token instead of a count."""
+    """``nodetool status``; ``single`` is the form with a token instead of a count."""
     own = "Owns" if owns == "?" else "Owns (effective)"
     if single:
         head = ["--", "Address", "Load", own, "Host ID", "Token", "Rack"]
@@ -119,7 +119,7 @@ def describering_text(
     scylla: bool = False,
     unwrapped: bool = False,
 ) -> str:
-    """`nodetool describering`; with transactional metadata no range goes around (`unwrapped`)."""
+    """``nodetool describering``; with metadata in a log no range goes around (``unwrapped``)."""
     ring = ring_of(hosts)
     tokens = [int(token) for token in ring.tokens]
     bounds = list(zip([tokens[-1], *tokens[:-1]], tokens, strict=True))
@@ -144,7 +144,7 @@ def describering_text(
 
 
 def rows_of(hosts: list[Host]) -> list[dict[str, object]]:
-    """The rows of `system.local`, of the first host, and of `system.peers`."""
+    """The rows of ``system.local``, of the first host, and of ``system.peers``."""
     found: list[dict[str, object]] = []
     for at, host in enumerate(hosts):
         key = {"key": "local", "cluster_name": "Sample", "broadcast_address": host.address}
@@ -162,7 +162,7 @@ def rows_of(hosts: list[Host]) -> list[dict[str, object]]:
 
 
 def select_json(rows: list[dict[str, object]]) -> str:
-    """What cqlsh shows for `SELECT JSON * FROM …`."""
+    """What cqlsh shows for ``SELECT JSON * FROM …``."""
     lines = [json.dumps(row) for row in rows]
     rule = "-" * max(map(len, lines))
     return "\n".join(["", " [json]", rule, *(f" {line}" for line in lines), ""]) + (
@@ -171,7 +171,7 @@ def select_json(rows: list[dict[str, object]]) -> str:
 
 
 def copy_csv(rows: list[dict[str, object]]) -> str:
-    """What `COPY … TO … WITH HEADER = TRUE` writes: sets and maps as CQL, quoted."""
+    """What ``COPY … TO … WITH HEADER = TRUE`` writes: sets and maps as CQL, quoted."""
     names = list(rows[0])
     lines = [",".join(_cell(row.get(name)) for name in names) for row in rows]
     return "\n".join([",".join(names), *lines, ""])

@@ -27,7 +27,7 @@ KEYSPACES = (
 
 
 def test_samples_of_three_forms() -> None:
-    """The same ring from a JSON list, and from `SELECT JSON` output beside a CSV copy."""
+    """The same ring from a JSON list, and from ``SELECT JSON`` output beside a CSV copy."""
     one = opened(DUMPS / "nodes.json", DUMPS / "keyspaces.json")
     other = opened(DUMPS / "local.txt", DUMPS / "peers.csv", DUMPS / "keyspaces.csv")
     assert one.ring == other.ring

@@ -1,4 +1,4 @@
-"""The text of `nodetool describering`: ranges, owners, and the replicas that it lists."""
+"""The text of ``nodetool describering``: ranges, owners, and the replicas that it lists."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_sample_of_cassandra() -> None:
 
 @pytest.mark.parametrize("folder", [CASSANDRA, SCYLLA])
 def test_alone_it_gives_the_ring(folder: Path) -> None:
-    """Ranges alone give the same ring as `nodetool ring`, with a word on what they may not show."""
+    """Ranges alone give the ring of ``nodetool ring``, with a word on what they may not show."""
     given_alone = opened(folder / "describering.txt")
     assert given_alone.ring == opened(folder / "ring.txt").ring
     assert "only nodes with replicas" in given_alone.warnings[0]

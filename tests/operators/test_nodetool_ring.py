@@ -1,4 +1,4 @@
-"""The text of `nodetool ring`: every state and layout, and whatever may be wrong with it."""
+"""The text of ``nodetool ring``: every state and layout, and whatever may be wrong with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of `nodetool status`: both layouts of both tools, and whatever may be wrong with it."""
+"""The text of ``nodetool status``: both layouts of both tools, and what may be wrong with it."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_all_outputs_of_scylla() -> None:
 
 
 def test_one_token_a_node() -> None:
-    """Status with a column of tokens is a ring by itself, the same as that of `nodetool ring`."""
+    """Status with a column of tokens is a ring by itself, the same as that of ``nodetool ring``."""
     ring = opened(CASSANDRA / "ring-one-token.txt").ring
     assert opened(CASSANDRA / "status-one-token.txt").ring == ring
     assert int(ring.tokens[0]) == ring.space.low

@@ -28,7 +28,7 @@ def token_lists(space: TokenSpace, most: int) -> st.SearchStrategy[list[int]]:
 
 @st.composite
 def rings(draw: st.DrawFn, most_nodes: int = 8, least_nodes: int = 1) -> Ring:
-    """Rings of up to `most_nodes` nodes with several tokens each; some own none."""
+    """Rings of up to ``most_nodes`` nodes with several tokens each; some own none."""
     space = draw(st.sampled_from(SPACES))
     tokens = draw(token_lists(space, min(3 * most_nodes, 24)))
     count = draw(st.integers(least_nodes, most_nodes))

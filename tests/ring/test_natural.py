@@ -73,7 +73,7 @@ def test_simple_equals_the_driver(ring: Ring, factor: int) -> None:
 
 class DatacenterEndpoints:
     """The replicas of one datacenter as a server of Cassandra collects them, statement by statement
-    (`NetworkTopologyStrategy.DatacenterEndpoints`): it is offered each token's owner in turn.
+    (``NetworkTopologyStrategy.DatacenterEndpoints``): it is offered each token's owner in turn.
     """
 
     def __init__(self, factor: int, racks: int, nodes: int, found: list[Node]) -> None:

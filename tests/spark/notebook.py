@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
 
+from kit.spark.driver import variables
 from tests.house.source import ROOT
 from tools.notebooks import strip
 
@@ -23,10 +21,10 @@ def stored() -> Words:
     return words(nbformat.read(PATH, as_version=4))
 
 
-def run(**variables: str) -> Words:
+def run(**settings: str) -> Words:
     """What each output says when the cells run with these variables; an error is raised."""
     notebook = nbformat.read(PATH, as_version=4)
-    with environment(PYTHONPATH=str(ROOT), **variables):
+    with variables({"PYTHONPATH": str(ROOT), **settings}, gone=NAMES):
         NotebookClient(
             notebook,
             timeout=240,
@@ -45,17 +43,3 @@ def words(notebook: Any) -> Words:
         if cell.cell_type == "code" and not cell.metadata.get("tags")
         for output in cell.outputs
     ]
-
-
-@contextmanager
-def environment(**variables: str) -> Iterator[None]:
-    """The variables of a kernel that is started meanwhile."""
-    former = {name: os.environ.pop(name, None) for name in NAMES}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in former.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value

@@ -56,7 +56,7 @@ def tables(model: TcmCluster, keyspace: str) -> list[list[Line]]:
 
 
 def from_arrow(rows: list[dict[str, Any]], names: tuple[str, ...], group: int) -> list[list[Line]]:
-    """The rows of the table `replicas` in the same form."""
+    """The rows of the table ``replicas`` in the same form."""
     steps = 1 + max(row["step"] for row in rows)
     found: list[list[Line]] = [[] for _ in range(steps)]
     for row in rows:

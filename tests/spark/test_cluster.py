@@ -49,7 +49,7 @@ def test_another_process_is_never_ended(place: Path) -> None:
 def test_the_command_line(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`status` says that nothing runs, `stop` that nothing ended, a bad port is one line."""
+    """``status`` says that nothing runs, ``stop`` that nothing ended, a bad port is one line."""
     monkeypatch.setattr(cluster, "usual_folder", lambda: place)
     assert cluster.main(["status"]) == 1
     assert cluster.main(["stop"]) == 0

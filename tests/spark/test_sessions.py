@@ -64,7 +64,7 @@ def a_java(folder: Path, version: str) -> dict[str, str]:
 
 
 def test_the_package_loads_no_spark() -> None:
-    """`import kit.spark` brings no Spark, data frame or plot along until a name is used."""
+    """``import kit.spark`` brings no Spark, data frame or plot along until a name is used."""
     assert not loaded_by("kit.spark", "kit.spark.machine") & (FRONT | DATA)
 
 

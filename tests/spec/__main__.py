@@ -1,4 +1,4 @@
-"""`make spec`: prints the report; 1 when a due requirement has no test or an id is unknown."""
+"""``make spec``: prints the report; 1 when a due requirement has no test or an id is unknown."""
 
 import sys
 

@@ -28,9 +28,9 @@ class Requirements:
 
 @dataclass(frozen=True)
 class Mark:
-    """One id on one test: `where` is `file::name` below tests/.
+    """One id on one test: ``where`` is ``file::name`` below tests/.
 
-    `missing` says which part of the requirement has no test; empty when nothing is missing.
+    ``missing`` says which part of the requirement has no test; empty when nothing is missing.
     """
 
     id: str
@@ -45,7 +45,7 @@ def read_requirements(path: Path = REQUIREMENTS) -> Requirements:
 
 
 def marks(tests: Path = TESTS) -> list[Mark]:
-    """Collect every `spec(...)` and `partly(...)` marker of test functions and classes."""
+    """Collect every ``spec(...)`` and ``partly(...)`` marker of test functions and classes."""
     return [
         mark
         for path in sorted(tests.rglob("test_*.py"))
@@ -82,7 +82,7 @@ def missing(requirements: Requirements, found: list[Mark]) -> list[str]:
 
 
 def status(name: str, found: list[Mark]) -> str:
-    """How far an id is shown. One `partly` outweighs every `spec`: something is still missing."""
+    """How far an id is shown. One ``partly`` outweighs every ``spec``: something is missing."""
     tests = [mark for mark in found if mark.id == name]
     return NOT_YET if not tests else PARTLY if any(mark.missing for mark in tests) else SHOWN
 

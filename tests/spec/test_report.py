@@ -63,7 +63,7 @@ def test_the_report_names_what_is_missing() -> None:
 
 @pytest.mark.spec("H-021")
 def test_the_report_covers_every_requirement() -> None:
-    """`make spec` has a line an id with its status, and below it the tests that it rests on."""
+    """``make spec`` has a line an id with its status, and below it the tests that it rests on."""
     requirements, found = read_requirements(), marks()
     lines = report(requirements, found).splitlines()
     for name, statement in requirements.statements.items():

@@ -82,6 +82,13 @@ NORMAL = """(html) => {
   return walk(wanted, found, "root");
 }"""
 
+SETTLED = """(at) => {
+  for (const marker of document.querySelectorAll(".kp-flow"))
+    marker.getAnimations().forEach((one) => one.finish());
+  return window.calls === 0 && document.querySelector(".kp-where").textContent === at
+    && document.getAnimations().every((one) => one.playState !== "running");
+}"""
+
 
 OPEN = """(which) => {
   const sheet = document.querySelector(which);
@@ -150,13 +157,11 @@ class Desk:
         )
 
     def settle(self) -> None:
-        """Wait until the page has told the kernel where it is and nothing is under way."""
-        self.page.wait_for_function(
-            "(at) => window.calls === 0 && document.querySelector('.kp-where').textContent === at "
-            "&& document.getAnimations().every((one) => one.playState !== 'running')",
-            arg=self.where(),
-            polling=20,
-        )
+        """Wait until the page has told the kernel where it is and nothing is under way.
+
+        What travels in a step is let arrive at once, as by a reader who presses on.
+        """
+        self.page.wait_for_function(SETTLED, arg=self.where(), polling=20)
 
     def where(self) -> str:
         """The text of the counter that the Python side would show."""

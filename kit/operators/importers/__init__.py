@@ -1,1 +1,1 @@
-"""Readers of files from outside; each is strict and raises `BadInput`."""
+"""Readers of files from outside; each is strict and raises ``BadInput``."""

@@ -1,6 +1,6 @@
 """CQL's way of writing sets and maps, and a keyspace's replication as one text.
 
-`{'-9', '5'}` and `{'class': 'SimpleStrategy', 'replication_factor': 3}`: texts in single quotes
+``{'-9', '5'}`` and ``{'class': 'SimpleStrategy', 'replication_factor': 3}``: texts in single quotes
 (doubled inside), whole numbers, nothing else. Read strictly, never evaluated.
 """
 
@@ -28,10 +28,10 @@ def parse_set(text: str, field: str) -> list[Value]:
     Raises:
         BadInput: for any other text.
     """
-    found = _braces(text, field, SET)
-    if isinstance(found, dict) and found:
+    value = _braces(text, field, SET)
+    if isinstance(value, dict) and value:
         raise BadInput(field, text, SET)
-    return list(found)
+    return list(value)
 
 
 def parse_map(text: str, field: str) -> dict[str, Value]:
@@ -40,10 +40,10 @@ def parse_map(text: str, field: str) -> dict[str, Value]:
     Raises:
         BadInput: for any other text, or a key that occurs twice.
     """
-    found = _braces(text, field, MAP)
-    if not isinstance(found, dict):
+    value = _braces(text, field, MAP)
+    if not isinstance(value, dict):
         raise BadInput(field, text, MAP)
-    return found
+    return value
 
 
 def _braces(text: str, field: str, allowed: str) -> dict[str, Value] | list[Value]:
@@ -81,7 +81,7 @@ def _braces(text: str, field: str, allowed: str) -> dict[str, Value] | list[Valu
 
 def _words(text: str, field: str, allowed: str) -> list[str | tuple[Value]]:
     """Marks as texts, values each in a tuple of one."""
-    found: list[str | tuple[Value]] = []
+    words: list[str | tuple[Value]] = []
     at = 0
     while at < len(text):
         word = _WORD.match(text, at)
@@ -89,12 +89,12 @@ def _words(text: str, field: str, allowed: str) -> list[str | tuple[Value]]:
             raise BadInput(field, text[at : at + 60], allowed)
         at = word.end()
         if word["mark"] is not None:
-            found.append(word["mark"])
+            words.append(word["mark"])
         elif word["number"] is not None:
-            found.append((int(word["number"]),))
+            words.append((int(word["number"]),))
         else:
-            found.append((word["text"].replace("''", "'"),))
-    return found
+            words.append((word["text"].replace("''", "'"),))
+    return words
 
 
 def parse_keyspace(text: str, field: str = "--keyspace") -> Keyspace:

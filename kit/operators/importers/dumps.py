@@ -1,7 +1,7 @@
-"""Dumps of `system.local`, `system.peers` and `system_schema.keyspaces`, as JSON or CSV.
+"""Dumps of ``system.local``, ``system.peers`` and ``system_schema.keyspaces``, as JSON or CSV.
 
-JSON is a list of rows, or a row a line; what cqlsh prints for `SELECT JSON` (heading, rows, their
-count) is read too. CSV is what `COPY … TO … WITH HEADER = TRUE` writes. A table is known by its
+JSON is a list of rows, or a row a line; what cqlsh prints for ``SELECT JSON`` (heading, rows, their
+count) is read too. CSV is what ``COPY … TO … WITH HEADER = TRUE`` writes. A table is known by its
 columns; columns that are not needed may stay in. Tokens are a list, or a set as CQL writes it.
 """
 
@@ -40,20 +40,20 @@ def parse_json_rows(text: str, source: str) -> list[tuple[str, Row]]:
     if text.lstrip()[:1] == "[" and not text.lstrip().startswith("[json]"):
         given = parse_json(text, source)
         assert isinstance(given, list)
-        return [_row(one, f"{source} row {at}") for at, one in enumerate(given, 1)]
-    found: list[tuple[str, Row]] = []
+        return [_row(row, f"{source} row {at}") for at, row in enumerate(given, 1)]
+    rows: list[tuple[str, Row]] = []
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.strip()
         where = f"{source} line {number}"
         count = re.fullmatch(r"\(([0-9]{1,9}) rows?\)", line)
         if count:
-            if int(count[1]) != len(found):
-                raise BadInput(where, line, f"the count of the rows above it, {len(found)}")
+            if int(count[1]) != len(rows):
+                raise BadInput(where, line, f"the count of the rows above it, {len(rows)}")
         elif line.startswith("{"):
-            found.append(_row(parse_json(line, where), where))
+            rows.append(_row(parse_json(line, where), where))
         elif line and line != "[json]" and not re.fullmatch("-+", line):
             raise bad_line(source, number, line, "a row as one JSON object a line")
-    return found
+    return rows
 
 
 def _row(given: object, where: str) -> tuple[str, Row]:
@@ -69,7 +69,7 @@ def parse_csv_rows(text: str, source: str) -> list[tuple[str, Row]]:
         BadInput: for a header with a column twice, a row that is longer or shorter than it.
     """
     header: list[str] | None = None
-    found: list[tuple[str, Row]] = []
+    rows: list[tuple[str, Row]] = []
     # Empty lines inside quotes do not occur in these tables.
     reader = csv.reader(text.split("\n"), escapechar="\\", strict=True)
     for number, fields in _fields(reader, source):
@@ -84,8 +84,8 @@ def parse_csv_rows(text: str, source: str) -> list[tuple[str, Row]]:
             allowed = f"{len(header)} fields, as in the header; is it cut short?"
             raise BadInput(f"{source} line {number}", f"{len(fields)} fields", allowed)
         row = {name: value or None for name, value in zip(header, fields, strict=True)}
-        found.append((f"{source} line {number}", row))
-    return found
+        rows.append((f"{source} line {number}", row))
+    return rows
 
 
 def _fields(reader: Iterator[list[str]], source: str) -> Iterator[tuple[int, list[str]]]:
@@ -105,7 +105,7 @@ def _fields(reader: Iterator[list[str]], source: str) -> Iterator[tuple[int, lis
 def rows_listing(rows: list[tuple[str, Row]], source: str) -> Listing:
     """What the rows of a dump say of nodes and keyspaces.
 
-    A file with rows of `system.peers` alone leaves out the node it was read on.
+    A file with rows of ``system.peers`` alone leaves out the node it was read on.
 
     Raises:
         BadInput: for rows of another table, wrong values, a node or keyspace twice.
@@ -187,17 +187,17 @@ def _tokens(given: object, field: str) -> tuple[int, ...]:
         return ()
     if not isinstance(members, list):
         raise BadInput(field, given, "a list of tokens, or a set as in CQL")
-    found = []
+    tokens = []
     for member in members:
         token = token_of(str(member)) if type(member) in (int, str) else None
         if token is None:
             raise BadInput(field, member, "signed 64-bit integers")
-        found.append(token)
-    found.sort()
-    for one, other in pairwise(found):
-        if one == other:
-            raise BadInput(field, one, "each token once")
-    return tuple(found)
+        tokens.append(token)
+    tokens.sort()
+    for token, other in pairwise(tokens):
+        if token == other:
+            raise BadInput(field, token, "each token once")
+    return tuple(tokens)
 
 
 def _keyspace(row: Row, where: str, warnings: list[str]) -> Keyspace | None:

@@ -1,6 +1,6 @@
 """What one file says of a cluster, before files are put together.
 
-Every reader of a tool's output gives a `Listing`; what the output leaves out stays None.
+Every reader of a tool's output gives a ``Listing``; what the output leaves out stays None.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Form = Literal["ring", "status", "describering", "dump", "ring file"]
 class Seen(Struct, frozen=True):
     """What one file says of one node.
 
-    `tokens` are ascending; `count` is how many it owns, where only that is told; `load` is in
-    bytes; `host_id` is a UUID in lower case.
+    ``tokens`` are ascending; ``count`` is how many it owns, where only that is told; ``load`` is in
+    bytes; ``host_id`` is a UUID in lower case.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Seen(Struct, frozen=True):
 
 
 class Listed(Struct, frozen=True, order=True):
-    """One range as a tool lists it, wrapping where the tool wraps: `(left, right]`, replicas."""
+    """One range as a tool lists it, wrapping where the tool wraps: ``(left, right]``, replicas."""
 
     left: int
     right: int
@@ -47,9 +47,10 @@ class Listed(Struct, frozen=True, order=True):
 class Listing(Struct, frozen=True):
     """What one file says of a cluster.
 
-    `source` names the file in messages. `complete` says that every node of the cluster is in it.
-    `ring` is what a ring file holds, as it is.
-    `ranges` are those of `nodetool describering`, of one keyspace that the output does not name.
+    ``source`` names the file in messages. ``complete`` says that every node of the cluster is in
+    it. ``ring`` is what a ring file holds, as it is.
+    ``ranges`` are those of ``nodetool describering``, of one keyspace that the output does not
+    name.
     """
 
     source: str

@@ -1,8 +1,8 @@
 """Putting together what several files say of one cluster, and refusing what does not fit.
 
 Files of one cluster list the same nodes, places, host ids and tokens. Loads change from one moment
-to the next: the one that `nodetool status` gives counts, else the first. A node that joins, or has
-no tokens, may be missing from some outputs.
+to the next: the one that ``nodetool status`` gives counts, else the first. A node that joins, or
+has no tokens, may be missing from some outputs.
 """
 
 from __future__ import annotations
@@ -33,19 +33,21 @@ class Merged(Struct, frozen=True):
     warnings: tuple[str, ...]
 
 
-def merge(listings: Sequence[Listing], asked: Iterable[Keyspace] = ()) -> Merged:
+def merge(listings: Sequence[Listing], keyspaces: Iterable[Keyspace] = ()) -> Merged:
     """Put listings of one cluster together; keyspaces that were asked for come first.
 
     Raises:
         BadInput: naming the first thing in which two files differ, a token, host id or keyspace
             that occurs twice, or that no file gives tokens.
     """
-    named = [(one.source, one.cluster) for one in listings if one.cluster is not None]
+    named = [
+        (listing.source, listing.cluster) for listing in listings if listing.cluster is not None
+    ]
     for source, cluster in named[1:]:
         if cluster != named[0][1]:
             raise BadInput(f"{source} cluster_name", cluster, f"{named[0][1]!r} of {named[0][0]}")
     _check_names(listings)
-    warnings = [*(text for one in listings for text in one.warnings), *_unseen(listings)]
+    warnings = [*(text for listing in listings for text in listing.warnings), *_unseen(listings)]
     nodes: dict[str, Seen] = {}
     said: dict[tuple[str, str], str] = {}
     for listing in listings:
@@ -54,17 +56,17 @@ def merge(listings: Sequence[Listing], asked: Iterable[Keyspace] = ()) -> Merged
             nodes[node.name] = _together(known, node, listing, said, warnings)
     nodes = _with_listed_tokens(nodes, listings)
     if not any(node.tokens and node.state != "joining" for node in nodes.values()):
-        raise BadInput(", ".join(one.source for one in listings), "no tokens", NO_TOKENS)
+        raise BadInput(", ".join(listing.source for listing in listings), "no tokens", NO_TOKENS)
     _check_counts(nodes, said)
     _once(nodes, "host id", lambda node: [node.host_id] if node.host_id else [])
     _once(nodes, "token", lambda node: node.tokens or ())
-    return Merged(nodes, _keyspaces(listings, asked), tuple(warnings))
+    return Merged(nodes, _keyspaces(listings, keyspaces), tuple(warnings))
 
 
 def _together(
     known: Seen, node: Seen, listing: Listing, said: dict[tuple[str, str], str], warnings: list[str]
 ) -> Seen:
-    """Two accounts of one node as one; `said` is which file said what first."""
+    """Two accounts of one node as one; ``said`` is which file said what first."""
     changes: dict[str, Any] = {}
     for field in ("dc", "rack", "tokens", "count", "health", "state", "load", "host_id"):
         old, new = getattr(known, field), getattr(node, field)
@@ -101,19 +103,23 @@ def _refuse_difference(
 
 def _check_names(listings: Sequence[Listing]) -> None:
     """Refuse a node that a file which should list it does not."""
-    dumps = [one for one in listings if one.form == "dump" and one.nodes]
-    whole = [(one.source, _names([one])) for one in listings if one.form != "dump" and one.complete]
-    if any(one.complete for one in dumps) and (
-        len(dumps) > 1 or any(len(one.nodes) > 1 for one in dumps)
+    dumps = [listing for listing in listings if listing.form == "dump" and listing.nodes]
+    whole = [
+        (listing.source, _names([listing]))
+        for listing in listings
+        if listing.form != "dump" and listing.complete
+    ]
+    if any(listing.complete for listing in dumps) and (
+        len(dumps) > 1 or any(len(listing.nodes) > 1 for listing in dumps)
     ):
-        whole.append((" and ".join(one.source for one in dumps), _names(dumps)))
+        whole.append((" and ".join(listing.source for listing in dumps), _names(dumps)))
     exempt = {
         node.name
-        for one in listings
-        for node in one.nodes
+        for listing in listings
+        for node in listing.nodes
         if node.state == "joining"
         or node.count == 0
-        or (one.form == "dump" and node.tokens is None)
+        or (listing.form == "dump" and node.tokens is None)
     }
     for listing in listings:
         for node in listing.nodes:
@@ -136,17 +142,17 @@ def _with_listed_tokens(nodes: dict[str, Seen], listings: Sequence[Listing]) -> 
     Of several keyspaces the one whose ranges begin at the most nodes counts: it leaves the fewest
     datacenters out.
     """
-    listed = [(one, owned_tokens(one.ranges)) for one in listings if one.ranges]
+    listed = [(listing, owned_tokens(listing.ranges)) for listing in listings if listing.ranges]
     if not listed:
         return nodes
-    _, owners = max(listed, key=lambda one: len(set(one[1].values())))
+    _, owners = max(listed, key=lambda listing: len(set(listing[1].values())))
     members = [node for node in nodes.values() if node.state != "joining"]
     known = {token for node in members for token in node.tokens or ()}
-    for one, ends in listed:
+    for listing, ends in listed:
         given = known or owners.keys()
-        if given not in (ends.keys(), {listed.right for listed in one.ranges}):
+        if given not in (ends.keys(), {listed.right for listed in listing.ranges}):
             odd = min(ends.keys() ^ given)
-            field = f"{one.source}: {'range up to' if odd in ends else 'no range up to'} token"
+            field = f"{listing.source}: {'range up to' if odd in ends else 'no range up to'} token"
             raise BadInput(field, odd, f"ranges between the tokens of the ring{SAME}")
     if known:
         return nodes
@@ -182,29 +188,35 @@ def _once(nodes: dict[str, Seen], what: str, values: Callable[[Seen], Iterable[s
             owner[value] = node.name
 
 
-def _keyspaces(listings: Sequence[Listing], asked: Iterable[Keyspace]) -> tuple[Keyspace, ...]:
-    found: dict[str, tuple[str, Keyspace]] = {}
-    given = [("--keyspace", keyspace) for keyspace in asked]
-    given += [(one.source, keyspace) for one in listings for keyspace in one.keyspaces]
+def _keyspaces(listings: Sequence[Listing], typed: Iterable[Keyspace]) -> tuple[Keyspace, ...]:
+    keyspaces: dict[str, tuple[str, Keyspace]] = {}
+    given = [("--keyspace", keyspace) for keyspace in typed]
+    given += [(listing.source, keyspace) for listing in listings for keyspace in listing.keyspaces]
     for source, keyspace in given:
-        before, known = found.setdefault(keyspace.name, (source, keyspace))
+        before, known = keyspaces.setdefault(keyspace.name, (source, keyspace))
         if known != keyspace:
             what = f"{keyspace.name} ({keyspace.replication.label})"
             raise BadInput(f"{source}: keyspace", what, f"{known.replication.label} as in {before}")
-    return tuple(keyspace for _, keyspace in found.values())
+    return tuple(keyspace for _, keyspace in keyspaces.values())
 
 
 def _unseen(listings: Sequence[Listing]) -> Iterator[str]:
     """Which nodes these files may not show."""
-    if any(one.complete and one.form != "dump" for one in listings):
+    if any(listing.complete and listing.form != "dump" for listing in listings):
         return
-    dumps = [one for one in listings if one.form == "dump" and one.nodes]
-    for one in dumps:
+    dumps = [listing for listing in listings if listing.form == "dump" and listing.nodes]
+    for listing in dumps:
         if not any(other.complete for other in dumps):
-            yield f"{one.source}: system.peers leaves out the node that was asked; add system.local"
+            yield (
+                f"{listing.source}: system.peers leaves out the node that was asked; "
+                "add system.local"
+            )
         elif len(_names(dumps)) == 1:
-            yield f"{one.source}: system.local knows its own node only; give system.peers too"
+            yield f"{listing.source}: system.local knows its own node only; give system.peers too"
     if not dumps:
-        for one in listings:
-            if one.form == "describering":
-                yield f"{one.source}: only nodes with replicas of the described keyspace are in it"
+        for listing in listings:
+            if listing.form == "describering":
+                yield (
+                    f"{listing.source}: only nodes with replicas of the described keyspace "
+                    "are in it"
+                )

@@ -109,7 +109,7 @@ def name_order(name: str) -> tuple[int, int, str]:
 
 
 def bytes_of(load: str) -> int | None:
-    """The bytes of a load that matches `LOAD`: ``1.5 GiB``, ``306,77 KB``; None for ``?``."""
+    """The bytes of a load that matches ``LOAD``: ``1.5 GiB``, ``306,77 KB``; None for ``?``."""
     if load == "?":
         return None
     number, _, unit = load.partition(" ")

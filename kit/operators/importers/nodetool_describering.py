@@ -1,6 +1,6 @@
-"""Reading the text of `nodetool describering KEYSPACE`: each range with its replicas.
+"""Reading the text of ``nodetool describering KEYSPACE``: each range with its replicas.
 
-A line a range, in no order: `TokenRange(start_token:…, end_token:…, endpoints:[…], …)`. The
+A line a range, in no order: ``TokenRange(start_token:…, end_token:…, endpoints:[…], …)``. The
 replicas are in the order of the walk from the range's last token, so the first one owns that token,
 unless the keyspace has no replicas in the owner's datacenter: then the first replica stands for it,
 and the keyspace's placements are the same. Datacenters and racks are given of replicas only.
@@ -27,7 +27,7 @@ Details = tuple[Seen, ...]
 
 
 def parse_describering_text(text: str, source: str) -> Listing:
-    """What `nodetool describering` says: ranges with replicas, and the replicas' places.
+    """What ``nodetool describering`` says: ranges with replicas, and the replicas' places.
 
     Raises:
         BadInput: for a line of no known form, ranges that leave a part of the ring out or cover one
@@ -72,17 +72,17 @@ def _details(rest: str, source: str, number: int, line: str) -> Details:
     field = f"{source} line {number}"
     if not first or not second or not details.endswith(")])"):
         raise bad_line(source, number, line, ROW)
-    found = []
-    for one in details[:-3].split("), EndpointDetails("):
-        fields = _DETAIL.fullmatch(one)
+    replicas = []
+    for detail in details[:-3].split("), EndpointDetails("):
+        fields = _DETAIL.fullmatch(detail)
         if fields is None:
             raise bad_line(source, number, line, ROW)
         dc, rack = (place_name(name, field) for name in (fields[2], fields[3]))
-        found.append(Seen(node_name(fields[1], field), dc, rack))
+        replicas.append(Seen(node_name(fields[1], field), dc, rack))
     names = [node_name(name, field) for name in endpoints.split(", ")]
-    if names != [node.name for node in found] or len(set(names)) != len(names):
+    if names != [node.name for node in replicas] or len(set(names)) != len(names):
         raise bad_line(source, number, line, "endpoints and their details alike, each node once")
-    return tuple(found)
+    return tuple(replicas)
 
 
 def _check_cover(ranges: dict[int, Listed], line_of: dict[int, int], source: str) -> None:
@@ -107,10 +107,10 @@ def owned_tokens(ranges: tuple[Listed, ...]) -> dict[int, str]:
     Where the range that goes around is cut in two at the ends of the line, with the same replicas
     on both sides, the cut is no token (CEP-21, "Data placements": ranges do not wrap).
     """
-    found = {one.right: one.replicas[0] for one in ranges}
-    after = {one.left: one.replicas for one in ranges}
-    for one in ranges:
-        low = one.right == INT64_LOW and len(ranges) > 1
-        if low and after[INT64_LOW] == one.replicas:
-            del found[INT64_LOW]
-    return found
+    owners = {listed.right: listed.replicas[0] for listed in ranges}
+    after = {listed.left: listed.replicas for listed in ranges}
+    for listed in ranges:
+        low = listed.right == INT64_LOW and len(ranges) > 1
+        if low and after[INT64_LOW] == listed.replicas:
+            del owners[INT64_LOW]
+    return owners

@@ -1,4 +1,4 @@
-"""Reading the text of `nodetool ring`: every token with its node, datacenter by datacenter.
+"""Reading the text of ``nodetool ring``: every token with its node, datacenter by datacenter.
 
 A block a datacenter: heading, underline, names of the columns, one line that repeats the
 datacenter's last token (empty when there is one row only), a row a token, an empty line. A rack of
@@ -42,7 +42,7 @@ _NODE = re.compile(
 
 
 def parse_ring_text(text: str, source: str) -> Listing:
-    """What `nodetool ring` says: nodes with tokens, places, health, state and load.
+    """What ``nodetool ring`` says: nodes with tokens, places, health, state and load.
 
     A datacenter that ends early is noticed by the token repeated above its rows.
 
@@ -89,7 +89,7 @@ def _block(
     line_of: dict[int, int],
     warnings: list[str],
 ) -> list[Seen]:
-    """The nodes of one datacenter; `line_of` gathers the line of each token of the file."""
+    """The nodes of one datacenter; ``line_of`` gathers the line of each token of the file."""
     expected = (UNDERLINE, COLUMNS)
     for at, wanted in enumerate(expected, begin + 1):
         line = " ".join(lines[at].split()) if at < end else ""
@@ -150,23 +150,23 @@ def _rows(
         line_of[token] = at + 1
         tokens.append(token)
         at += 1
-    found = zip(nodes.values(), tokens_of.values(), strict=True)
-    return at, [replace(node, tokens=tuple(sorted(tokens))) for node, tokens in found], token
+    rows = zip(nodes.values(), tokens_of.values(), strict=True)
+    return at, [replace(node, tokens=tuple(sorted(tokens))) for node, tokens in rows], token
 
 
 def _node(head: str, line: str, source: str, number: int, dc: str) -> Seen:
     """What stands before the token of a row."""
-    found = _NODE.fullmatch(head.rstrip()) if len(line) <= LONGEST_ROW else None
-    if found is None:
+    row = _NODE.fullmatch(head.rstrip()) if len(line) <= LONGEST_ROW else None
+    if row is None:
         raise bad_line(source, number, line, ROW)
     field = f"{source} line {number}"
     return Seen(
-        node_name(found["address"], field),
+        node_name(row["address"], field),
         place_name(dc, field),
-        place_name(found["rack"], field),
-        health=HEALTH[found["health"]],
-        state=STATES[found["state"]],
-        load=bytes_of(found["load"]),
+        place_name(row["rack"], field),
+        health=HEALTH[row["health"]],
+        state=STATES[row["state"]],
+        load=bytes_of(row["load"]),
     )
 
 

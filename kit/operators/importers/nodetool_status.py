@@ -1,4 +1,4 @@
-"""Reading the text of `nodetool status`: health, state, load, host id and rack of every node.
+"""Reading the text of ``nodetool status``: health, state, load, host id and rack of every node.
 
 It says how many tokens a node owns, not which; only where each node owns one does a column of
 tokens take the place of their count. ScyllaDB separates columns by one space and knows nodes that
@@ -40,7 +40,7 @@ _SINGLE = re.compile(rf"{_START}(?:{OWNS})\s+{_ID}\s+(?P<token>\S+)\s+(?P<rack>\
 
 
 def parse_status_text(text: str, source: str) -> Listing:
-    """What `nodetool status` says; nodes have tokens only in the form with a column of them.
+    """What ``nodetool status`` says; nodes have tokens only in the form with a column of them.
 
     Raises:
         BadInput: for a line of no known form, output that is cut short, a node or a datacenter
@@ -99,28 +99,28 @@ def _head(lines: list[str], at: int, source: str) -> tuple[str, bool]:
 
 def _node(line: str, source: str, number: int, dc: str, single: bool) -> Seen:
     pattern = _SINGLE if single else _COUNTED
-    found = pattern.fullmatch(line) if len(line) <= LONGEST_ROW else None
-    if found is None:
+    row = pattern.fullmatch(line) if len(line) <= LONGEST_ROW else None
+    if row is None:
         raise bad_line(source, number, line, ROW)
     tokens: tuple[int, ...] | None = None
     count: int | None = None
     if single:
-        token = token_of(found["token"])
+        token = token_of(row["token"])
         if token is None:
             raise bad_line(source, number, line, "a row with a token, a signed 64-bit integer")
         tokens = (token,)
-    elif found["count"] != "?":
-        count = int(found["count"])
-    host_id = found["host_id"].lower()
+    elif row["count"] != "?":
+        count = int(row["count"])
+    host_id = row["host_id"].lower()
     field = f"{source} line {number}"
     return Seen(
-        node_name(found["address"], field),
+        node_name(row["address"], field),
         place_name(dc, field),
-        place_name(found["rack"], field),
+        place_name(row["rack"], field),
         tokens,
         count,
-        HEALTH[found["health"]],
-        STATES[found["state"]],
-        bytes_of(found["load"]),
+        HEALTH[row["health"]],
+        STATES[row["state"]],
+        bytes_of(row["load"]),
         None if host_id in ("?", "null") else host_id,
     )

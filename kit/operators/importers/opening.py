@@ -1,8 +1,8 @@
 """Opening a cluster's own files: which form each has, and all of them as one ring.
 
-Forms: ring files (`kit.operators.importers.ringfile`), the text of `nodetool ring`, `status` and
-`describering`, dumps of the system tables as JSON or CSV. What nodetool leaves out, the replication
-of keyspaces, comes with the call.
+Forms: ring files (``kit.operators.importers.ringfile``), the text of ``nodetool ring``, ``status``
+and ``describering``, dumps of the system tables as JSON or CSV. What nodetool leaves out, the
+replication of keyspaces, comes with the call.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ COLUMN = re.compile(rf'"(?:{"|".join(sorted(KNOWN_COLUMNS))})"\s*:')
 class InFlight(Struct, frozen=True):
     """An operation that the tools show in progress.
 
-    `tokens` are those a joining node will own, where they are known; nodetool does not show where a
-    moving node goes. A node that leaves and is down is taken to be removed by others.
+    ``tokens`` are those a joining node will own, where they are known; nodetool does not show where
+    a moving node goes. A node that leaves and is down is taken to be removed by others.
     """
 
     kind: Literal["join", "leave", "move", "remove"]
@@ -67,9 +67,9 @@ class InFlight(Struct, frozen=True):
 class Imported(RingFile, frozen=True):
     """A ring file with what else the tools told.
 
-    The ring holds the nodes that own tokens now: a joining node is not in it, but in `in_flight`
-    with its tokens; leaving and moving nodes still own theirs. `loads` are bytes and `host_ids`
-    UUIDs by node; `down` are nodes that are down or excluded; `warnings` are lines to show.
+    The ring holds the nodes that own tokens now: a joining node is not in it, but in ``in_flight``
+    with its tokens; leaving and moving nodes still own theirs. ``loads`` are bytes and ``host_ids``
+    UUIDs by node; ``down`` are nodes that are down or excluded; ``warnings`` are lines to show.
     """
 
     loads: dict[str, int] = field(default_factory=dict)
@@ -84,7 +84,7 @@ def open_ring(
 ) -> Imported:
     """The ring that one file gives, or several files of one cluster together.
 
-    `keyspaces` are texts such as ``ks={"class": "SimpleStrategy", "replication_factor": 3}``, or
+    ``keyspaces`` are texts such as ``ks={"class": "SimpleStrategy", "replication_factor": 3}``, or
     keyspaces; they come before those that the files hold.
 
     Raises:
@@ -101,24 +101,29 @@ def open_ring(
 def import_texts(
     texts: Iterable[tuple[str, str]], keyspaces: Iterable[str | Keyspace] = ()
 ) -> Imported:
-    """As `open_ring`, from (name of the source, text) pairs."""
-    asked = tuple(parse_keyspace(one) if isinstance(one, str) else one for one in keyspaces)
+    """As ``open_ring``, from (name of the source, text) pairs."""
+    named = tuple(
+        parse_keyspace(keyspace) if isinstance(keyspace, str) else keyspace
+        for keyspace in keyspaces
+    )
     listings = [listing_of(text, source) for source, text in texts]
     sources = [listing.source for listing in listings]
     if len(set(sources)) != len(sources) or not sources:
         raise BadInput("ring files", ", ".join(sources) or "none", "one or more, each once")
-    merged = merge(listings, asked)
+    merged = merge(listings, named)
     ring = _ring(merged.nodes.values(), listings)
     check_keyspaces(merged.keyspaces)
     everyone = tuple(merged.nodes.values())
-    in_flight = tuple(found for node in everyone if (found := _in_flight(node)) is not None)
+    in_flight = tuple(
+        unfinished for node in everyone if (unfinished := _in_flight(node)) is not None
+    )
     warnings = (*merged.warnings, *_left_out(everyone), *_doubtful(in_flight))
-    if not merged.keyspaces and all(one.form != "ring file" for one in listings):
+    if not merged.keyspaces and all(listing.form != "ring file" for listing in listings):
         warnings += ("no keyspace is known: name each with --keyspace 'ks={\"class\": …}'",)
     warnings += nowhere(ring, merged.keyspaces)
     warnings += differences(ring, merged.keyspaces, listings)
     return Imported(
-        max((one.epoch for one in listings if one.epoch is not None), default=0),
+        max((listing.epoch for listing in listings if listing.epoch is not None), default=0),
         ring,
         merged.keyspaces,
         {node.name: node.load for node in everyone if node.load is not None},
@@ -173,7 +178,7 @@ def _ring_file(text: str, source: str) -> Listing:
 def _ring(nodes: Iterable[Seen], listings: Sequence[Listing]) -> Ring:
     """The nodes that own tokens now, by datacenter and address, or as a ring file has them."""
     members = [node for node in nodes if node.tokens and node.state != "joining"]
-    given = next((one.ring for one in listings if one.ring is not None), None)
+    given = next((listing.ring for listing in listings if listing.ring is not None), None)
     if given is not None and len(given.nodes) == len(members):
         return given
     members.sort(key=lambda node: (node.dc or "", name_order(node.name)))
@@ -201,12 +206,15 @@ def _in_flight(node: Seen) -> InFlight | None:
 
 def _doubtful(in_flight: Iterable[InFlight]) -> Iterator[str]:
     """What of the operations in flight nodetool does not show."""
-    for one in in_flight:
-        if not one.complete:
-            what = "joining with tokens" if one.kind == "join" else "moving to tokens"
-            yield f"{one.node} is {what} that the files do not give; it cannot be rehearsed as such"
-        elif one.kind == "remove":
-            yield f"{one.node} is leaving and down: taken as being removed by the others"
+    for operation in in_flight:
+        if not operation.complete:
+            what = "joining with tokens" if operation.kind == "join" else "moving to tokens"
+            yield (
+                f"{operation.node} is {what} that the files do not give; "
+                "it cannot be rehearsed as such"
+            )
+        elif operation.kind == "remove":
+            yield f"{operation.node} is leaving and down: taken as being removed by the others"
 
 
 def _left_out(nodes: Iterable[Seen]) -> Iterator[str]:

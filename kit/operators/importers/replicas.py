@@ -19,21 +19,23 @@ def differences(
 ) -> tuple[str, ...]:
     """A line for each listing whose replicas are of no known keyspace, with the first such range.
 
-    The output of `nodetool describering` does not name its keyspace: the one that fits best is
+    The output of ``nodetool describering`` does not name its keyspace: the one that fits best is
     compared. Groups count as sets, in the order of the ring.
 
     Raises:
         BadInput: when ranges name a replica that owns no token.
     """
-    placed = [one for one in keyspaces if not isinstance(one.replication, LocalStrategy)]
-    found = [_difference(ring, placed, one) for one in listings if one.ranges]
-    return tuple(line for line in found if line is not None)
+    placed = [
+        keyspace for keyspace in keyspaces if not isinstance(keyspace.replication, LocalStrategy)
+    ]
+    lines = [_difference(ring, placed, listing) for listing in listings if listing.ranges]
+    return tuple(line for line in lines if line is not None)
 
 
 def _difference(ring: Ring, placed: list[Keyspace], listing: Listing) -> str | None:
     ranges = sorted(listing.ranges)
     listed = _codes(ring, listing)
-    rights = np.array([one.right for one in ranges], np.int64)
+    rights = np.array([listed.right for listed in ranges], np.int64)
     best: tuple[int, str] | None = None
     for keyspace in placed:
         ours = replicas(ring, keyspace.replication, rights)
@@ -56,10 +58,10 @@ def _difference(ring: Ring, placed: list[Keyspace], listing: Listing) -> str | N
 def _codes(ring: Ring, listing: Listing) -> Codes:
     """The listed replicas as node codes, by ascending range, padded with -1."""
     code_of = {name: code for code, name in enumerate(ring.names)}
-    width = max(len(one.replicas) for one in listing.ranges)
+    width = max(len(listed.replicas) for listed in listing.ranges)
     codes = np.full((len(listing.ranges), width), -1, np.int32)
-    for at, one in enumerate(sorted(listing.ranges)):
-        for slot, name in enumerate(one.replicas):
+    for at, listed in enumerate(sorted(listing.ranges)):
+        for slot, name in enumerate(listed.replicas):
             if name not in code_of:
                 raise BadInput(f"{listing.source}: replica", name, "nodes that own tokens")
             codes[at, slot] = code_of[name]

@@ -1,11 +1,12 @@
 """Ring files: a cluster's nodes, tokens and keyspaces as JSON, read strictly.
 
-`{"epoch": 0, "nodes": [{"name": "n1", "tokens": [100], "dc": "dc1", "rack": "r1"}, …],
-"keyspaces": [{"name": "ks", "replication": {"class": "SimpleStrategy", "replication_factor": 3}}]}`
+``{"epoch": 0, "nodes": [{"name": "n1", "tokens": [100], "dc": "dc1", "rack": "r1"}, …],
+"keyspaces": [{"name": "ks", "replication":
+{"class": "SimpleStrategy", "replication_factor": 3}}]}``
 
-Tokens are JSON integers or decimal texts; `dc` and `rack` default to `dc1` and `r1`, `epoch` to 0.
-Optional `"partitioner"`: `"murmur3"` (default) or `{"low": 0, "high": 400}`. Whatever else is
-there, or is wrong, raises `BadInput` with one line that names the field.
+Tokens are JSON integers or decimal texts; ``dc`` and ``rack`` default to ``dc1`` and ``r1``,
+``epoch`` to 0. Optional ``"partitioner"``: ``"murmur3"`` (default) or ``{"low": 0, "high": 400}``.
+Whatever else is there, or is wrong, raises ``BadInput`` with one line that names the field.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ MOST_EPOCH = 2**62  # with room for the epochs of a rehearsal
 
 
 class RingFile(Struct, frozen=True):
-    """What a ring file says; `epoch` is the cluster's present one."""
+    """What a ring file says; ``epoch`` is the cluster's present one."""
 
     epoch: int
     ring: Ring
@@ -38,7 +39,7 @@ class RingFile(Struct, frozen=True):
 
 
 def read_ring(path: str | Path) -> RingFile:
-    """Read a ring file; a missing or unreadable file is `BadInput` too."""
+    """Read a ring file; a missing or unreadable file is ``BadInput`` too."""
     return parse_ring(read_text(path, "ring file", LARGEST_FILE))
 
 
@@ -54,8 +55,8 @@ def parse_ring(text: str) -> RingFile:
     _once("nodes", "name", [node.name for node in nodes])
     _tokens_once(nodes)
     spaces = tuple(
-        _keyspace(one, f"keyspaces[{at}]")
-        for at, one in enumerate(_list(top["keyspaces"], "keyspaces", 0))
+        _keyspace(keyspace, f"keyspaces[{at}]")
+        for at, keyspace in enumerate(_list(top["keyspaces"], "keyspaces", 0))
     )
     _once("keyspaces", "name", [keyspace.name for keyspace in spaces])
     return RingFile(epoch, Ring.of(nodes, space), check_keyspaces(spaces))

@@ -1,8 +1,8 @@
 """Sizes: how many bytes a range or a node holds, to say what a dry run would copy.
 
-`{"nodes": {"n1": 5000, …}, "ranges": {"ks": [[left, right, bytes], …]}}`, either part or both.
-Bounds are integers, decimal texts or null at the ends of the line; `kit.ring.sizes` says what
-counts. Whatever else is there, or is wrong, raises `BadInput` with one line that names the field.
+``{"nodes": {"n1": 5000, …}, "ranges": {"ks": [[left, right, bytes], …]}}``, either part or both.
+Bounds are integers, decimal texts or null at the ends of the line; ``kit.ring.sizes`` says what
+counts. Whatever else is there, or is wrong, raises ``BadInput`` with one line that names the field.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SizesFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_sizes(path: str | Path, ring_file: RingFile) -> Sizes:
-    """The sizes in a file, ready to be asked; raises BadInput as :func:`read_stored` does."""
+    """The sizes in a file, ready to be asked; raises BadInput as ``read_stored`` does."""
     return sizes_of(read_stored(path, ring_file), ring_file.ring, ring_file.keyspaces)
 
 
@@ -71,19 +71,19 @@ def _rows(given: list[tuple[Any, Any, Any]], keyspace: str, ring_file: RingFile)
     if keyspace not in names:
         raise BadInput("ranges", keyspace, "keyspaces of the ring: " + ", ".join(names))
     space = ring_file.ring.space
-    found: list[Row] = []
+    rows: list[Row] = []
     for place, (left, right, size) in enumerate(given):
         field = f"ranges.{keyspace}[{place}]"
         low = space.low if left is None else _token(left, ring_file, field)
         high = space.high if right is None else _token(right, ring_file, field)
         if low >= high:
             raise BadInput(field, (left, right), "a left bound below the right one")
-        found.append((low, high, _bytes(size, field)))
-    found.sort()
-    for one, other in pairwise(found):
-        if other[0] < one[1]:
+        rows.append((low, high, _bytes(size, field)))
+    rows.sort()
+    for row, other in pairwise(rows):
+        if other[0] < row[1]:
             raise BadInput(f"ranges.{keyspace}", other[:2], "ranges that do not overlap")
-    return tuple(found)
+    return tuple(rows)
 
 
 def _token(given: Any, ring_file: RingFile, field: str) -> int:

@@ -12,6 +12,7 @@ FORMER = Former(
     values={
         "acknowledgement": {"whole-group": "union", "both-sets": "joint"},
         "exchange": {"row-version": "last-modified"},
+        "repair": {False: "none", True: "answered"},
     },
     safeguards={"plan-recheck": "plan-revalidation"},
 )

@@ -22,12 +22,13 @@ from kit.protocols.storage.actions import (
     Start,
     StorageState,
     Tick,
+    WriteBack,
 )
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.properties import monitors, properties
 from kit.protocols.storage.rules.exchange import ExchangeSwitches
 from kit.protocols.storage.rules.history import RangeHistory
-from kit.protocols.storage.rules.requests import ClientRequest, parse_workload
+from kit.protocols.storage.rules.requests import AT_WORK, ClientRequest, parse_workload
 from kit.protocols.tcm.model import Tcm
 from kit.ring.replication import LocalStrategy
 
@@ -36,7 +37,10 @@ UNKNOWN_TO_GOSSIP = ("epoch-exchange", "membership-check", "plan-revalidation", 
 
 
 class Dataplane(Storage):
-    """Clients, coordinators and the replicas of one data range, while a plan is carried out."""
+    """Clients, coordinators and the replicas of one data range, while a plan is carried out.
+
+    What is promised is that of ``kit.protocols.storage.model.Storage``.
+    """
 
     name = "dataplane"
     title = "Reads and writes while a range moves (CEP-21)"
@@ -71,7 +75,7 @@ class Dataplane(Storage):
     def suggest(self, s: StorageState) -> Any | None:
         """Ask, then carry the operation out, then ask again: each request is answered first."""
         last = s.at > 0 and all(edge.verb.startswith("cancel") for edge in self.newest(s).edges)
-        wanted = (Serve, Finish, Start, Learn, Land, Fetch, Commit, Tick)
+        wanted = (Serve, WriteBack, Finish, Start, Learn, Land, Fetch, Commit, Tick)
         best: tuple[int, Any] | None = None
         for action in self.actions(s):
             if type(action) not in wanted or _is_cancel(action):
@@ -87,7 +91,7 @@ class Dataplane(Storage):
         """Each committed epoch, each answered request."""
         if isinstance(action, Commit):
             return f"epoch {self.newest(after).epoch}"
-        if isinstance(action, Finish):
+        if isinstance(action, Finish) and after.requests[action.request].phase not in AT_WORK:
             return f"{self.title_of(action.request)} is answered"
         return None
 

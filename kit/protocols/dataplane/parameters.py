@@ -9,6 +9,7 @@ from msgspec.structs import asdict, fields
 
 from kit.engine.parameters import check_limits
 from kit.protocols.storage.rules.exchange import Exchange
+from kit.protocols.storage.rules.read_repair import ReadRepair
 from kit.protocols.storage.rules.view import Acknowledgement
 from kit.protocols.tcm.parameter_types import (
     Cancels,
@@ -49,7 +50,8 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """A cluster and its operations, and the requests of clients on one of its ranges.
 
     In mode ``gossip`` no epochs are compared, no plan is validated again and no step waits for who
-    knows the last one, only for ``ring_delay`` ticks.
+    knows the last one, only for ``ring_delay`` ticks. The kinds of ``repair`` are told by
+    ``kit.protocols.storage.rules.read_repair``.
     """
 
     nodes: NodeCount = 3
@@ -108,8 +110,9 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
         ),
     ] = False
     repair: Annotated[
-        bool, Meta(title="read repair", description="a read writes back what it found")
-    ] = False
+        ReadRepair,
+        Meta(title="read repair", description="what a read writes back before it answers"),
+    ] = "none"
     retry: Retry = False
     mode: Annotated[Mode, Meta(description="how nodes hear of changes")] = "log"
     ring_delay: Annotated[

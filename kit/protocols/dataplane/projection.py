@@ -1,8 +1,8 @@
 """One data range of a real plan as a history: what each of its events means for that range alone.
 
-The metadata model itself says which events may follow which (:mod:`kit.protocols.tcm.model`), its
-rules what each must wait for (:mod:`kit.protocols.tcm.rules.barrier`,
-:mod:`kit.protocols.tcm.rules.streams`). Here their answers are narrowed to one range. Barriers of
+The metadata model itself says which events may follow which (``kit.protocols.tcm.model``), its
+rules what each must wait for (``kit.protocols.tcm.rules.barrier``,
+``kit.protocols.tcm.rules.streams``). Here their answers are narrowed to one range. Barriers of
 other ranges are left out, so whatever the whole cluster can do, the projection can do: a search of
 it that finds no harm speaks for the cluster.
 
@@ -222,10 +222,12 @@ class _Projection:
     def _here(self, barrier: Barrier) -> bool:
         return barrier.group == self.group and barrier.range.contains(self.token)
 
-    def _conditions(self, state: TcmState, found: tuple[Barrier, ...]) -> tuple[MajorityKnows, ...]:
+    def _conditions(
+        self, state: TcmState, barriers: tuple[Barrier, ...]
+    ) -> tuple[MajorityKnows, ...]:
         return tuple(
             MajorityKnows(self._mask(b.replicas), b.needed, self._age(state, b.epoch))
-            for b in found
+            for b in barriers
         )
 
     def _age(self, state: TcmState, epoch: int) -> int:

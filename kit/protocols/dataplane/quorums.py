@@ -360,9 +360,9 @@ def smallest(quotas: tuple[AnswerQuota, ...], live: int) -> tuple[int, ...]:
 def _fewest(sets: Iterable[int]) -> set[int]:
     """Those sets that hold no other one."""
     kept: list[int] = []
-    for one in sorted(set(sets), key=int.bit_count):
-        if not any(other & ~one == 0 for other in kept):
-            kept.append(one)
+    for mask in sorted(set(sets), key=int.bit_count):
+        if not any(other & ~mask == 0 for other in kept):
+            kept.append(mask)
     return set(kept)
 
 
@@ -374,11 +374,11 @@ def in_use(
     A condition that held says that so many replicas know an epoch; where that is a later one,
     enough of them must be outside the quorum.
     """
-    newer = [told for told in told_by if told.index > index]
+    newer = [write for write in told_by if write.index > index]
     return tuple(
         quorum
         for quorum in quorums
-        if all((told.replicas & ~quorum).bit_count() >= told.needed for told in newer)
+        if all((write.replicas & ~quorum).bit_count() >= write.needed for write in newer)
     )
 
 

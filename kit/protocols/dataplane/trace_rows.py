@@ -14,17 +14,15 @@ from kit.spark.trace_tables import (
     REQUESTS,
     Makers,
     Row,
+    epochs_with,
     events_with,
 )
 
 Moments = list[Any]
 
 
-def _known(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        newest = facts.epoch(m, moment.state)
-        for row in facts.replicas(m, moment.state):
-            yield run, step, row.name, row.epoch, newest, row.up
+def _nodes(m: Dataplane, s: Any) -> Iterator[tuple[str, int, bool]]:
+    return ((row.name, row.epoch, row.up) for row in facts.replicas(m, s))
 
 
 def _groups(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
@@ -44,7 +42,7 @@ def _requests(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
 
 ROWS: Makers = {
     EVENTS: events_with(facts.epoch),
-    EPOCHS: _known,
+    EPOCHS: epochs_with(facts.epoch, _nodes),
     PLACEMENTS: _groups,
     REQUESTS: _requests,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kit.protocols.storage.rules.exchange import ExchangeSwitches
+from kit.protocols.storage.rules.read_repair import ReadRepair
 from kit.protocols.storage.rules.requests import Request
 
 NOT_COPIED, COPIED = -2, -1
@@ -14,8 +15,8 @@ class RequestOptions(Struct, frozen=True):
     """How requests are served.
 
     ``together``: clients do not wait for one another, only each coordinator for itself.
-    ``timeouts``: a request may time out at any moment, not only when it is stuck. ``repair``: a
-    read writes what it found to the replicas it asked. ``retry``: a request whose plan went stale
+    ``timeouts``: a request may time out at any moment, not only when it is stuck. ``repair``:
+    what a read writes back before it is answered. ``retry``: a request whose plan went stale
     is sent again. ``ring_delay``: how many ticks an event waits after the one before it, where
     nothing but that wait guards it (0: no clock). ``crashes`` is a budget; ``cleaning`` and
     ``collecting`` add those actions. ``behind`` is how many epochs a coordinator may be behind the
@@ -25,7 +26,7 @@ class RequestOptions(Struct, frozen=True):
     switches: ExchangeSwitches = ExchangeSwitches()
     together: bool = False
     timeouts: bool = False
-    repair: bool = False
+    repair: ReadRepair = "none"
     retry: bool = False
     ring_delay: int = 0
     crashes: int = 0
@@ -94,8 +95,18 @@ class Serve(Struct, frozen=True, tag="serve"):
     replica: str
 
 
+class WriteBack(Struct, frozen=True, tag="write-back"):
+    """A replica gets what a read found, which is written back, and answers."""
+
+    request: int
+    replica: str
+
+
 class Finish(Struct, frozen=True, tag="finish"):
-    """The coordinator has enough answers, validates its plan again, and answers the client."""
+    """The coordinator has enough answers, validates its plan again, and answers the client.
+
+    A read that is repaired first writes back what it found, and is answered by a second such step.
+    """
 
     request: int
 

@@ -35,16 +35,16 @@ def linearizable(operations: tuple[RegisterOperation, ...], value: int = 0) -> b
 
     Reads without an answer promise nothing and are to be left out.
     """
-    must = [one for one in operations if one.ended != NEVER]
+    must = [operation for operation in operations if operation.ended != NEVER]
     if not must:
         return True
-    first_end = min(one.ended for one in must)
-    for i, one in enumerate(operations):
-        if one.began > first_end:
+    first_end = min(operation.ended for operation in must)
+    for i, operation in enumerate(operations):
+        if operation.began > first_end:
             continue  # something had ended before this one began
         rest = (*operations[:i], *operations[i + 1 :])
-        if one.writes and linearizable(rest, one.outcome):
+        if operation.writes and linearizable(rest, operation.outcome):
             return True
-        if not one.writes and one.outcome == value and linearizable(rest, value):
+        if not operation.writes and operation.outcome == value and linearizable(rest, value):
             return True
     return False

@@ -2,15 +2,17 @@
 
 Grain: a message reaches a replica and its answer the coordinator in one step; what was sent stays
 on its way until it arrives, also after the client has its answer. A coordinator may know any epoch
-that is committed. Source: CEP-21, "Read/Write Path Integration".
+that is committed. A read that is repaired by ``mismatch`` or ``blocking`` writes back what it found
+in messages of their own, and is answered after them; by ``answered`` that is part of its answer.
+Source: CEP-21, "Read/Write Path Integration"; ``kit.protocols.storage.rules.read_repair``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from kit.engine.model import Rule
@@ -31,19 +33,34 @@ from kit.protocols.storage.actions import (
     StorageState,
     Tick,
     TimeOut,
+    WriteBack,
 )
-from kit.protocols.storage.range_model import RangeModel, down, put
+from kit.protocols.storage.plan_model import PlanModel
+from kit.protocols.storage.range_model import down, put
 from kit.protocols.storage.rules.admission import admits
-from kit.protocols.storage.rules.cells import NOTHING, newest, tombstone, written
-from kit.protocols.storage.rules.exchange import Answer, counted, heard, invalidates, receive, sent
+from kit.protocols.storage.rules.cells import NOTHING, newest
+from kit.protocols.storage.rules.exchange import Answer, heard, invalidates, receive, sent
 from kit.protocols.storage.rules.history import RangeHistory
-from kit.protocols.storage.rules.levels import AnswerQuota, enough, read_quotas, write_quotas
-from kit.protocols.storage.rules.requests import DONE, FAILED, OPEN, WAITING, ClientRequest, Request
-from kit.protocols.storage.rules.view import View
+from kit.protocols.storage.rules.read_repair import WAITING_KINDS, holding, targets
+from kit.protocols.storage.rules.requests import (
+    AT_WORK,
+    DONE,
+    FAILED,
+    OPEN,
+    REPAIRING,
+    WAITING,
+    ClientRequest,
+    Request,
+)
 
 
-class Storage(RangeModel):
-    """Requests on one data range."""
+class Storage(PlanModel):
+    """Requests on one data range.
+
+    With every safeguard on a quorum read sees every quorum write that was acknowledged before it
+    began, whatever the kind of read repair. That no read misses what an earlier read saw, also of a
+    write that nobody acknowledged, holds with ``blocking`` repair only.
+    """
 
     name = "storage"
     title = "Reads and writes of one data range"
@@ -54,6 +71,7 @@ class Storage(RangeModel):
         | Land
         | Start
         | Serve
+        | WriteBack
         | Finish
         | TimeOut
         | Tick
@@ -71,16 +89,7 @@ class Storage(RangeModel):
             BadInput: when the history has too many ways.
         """
         super().__init__(history, workload, options)
-        self.datacenters = tuple(dict.fromkeys(history.dcs))
-        self.dcs = tuple(
-            sum(1 << i for i, dc in enumerate(history.dcs) if dc == name)
-            for name in self.datacenters
-        )
-        self._revalidates = options.switches.revalidation and history.admission == "epoch-exchange"
-        first = history.epochs[0].view.reads
-        self.factors = tuple((first & dc).bit_count() for dc in self.dcs if first & dc)
-        self._wanted = lru_cache(None)(self._quotas)
-        self._short = lru_cache(None)(self._too_few)
+        self._repairs = options.repair in WAITING_KINDS
         self.rules = (
             Rule(Start, "request", self._startable, self._may_start, self._start),
             Rule(Serve, "message", self._messages, self._may_serve, self._serve),
@@ -96,9 +105,11 @@ class Storage(RangeModel):
     def _rare(self) -> Iterator[tuple[Rule[StorageState, Any], bool]]:
         """What happens only where the options have it."""
         options = self.request_options
+        back = Rule(WriteBack, "message", self._written_back, self._may_serve, self._serve)
         crash = Rule(ReplicaCrash, "crash", self._upright, self._may_crash, self._crash)
         clean = Rule(Cleanup, "clean", self._left_over, self._may_clean, self._clean)
         marks = Rule(CollectTombstones, "clean", self._marks, self._may_collect, self._collect)
+        yield back, self._repairs
         yield Rule(Tick, "time", self._ticks, self._may_tick, self._tick), options.ring_delay > 0
         yield crash, options.crashes > 0
         yield clean, options.cleaning
@@ -117,32 +128,10 @@ class Storage(RangeModel):
             ~first.view.writes & ((1 << self.replicas) - 1) if self.request_options.cleaning else 0,
         )
 
-    # -- what a request needs ---------------------------------------------------------------------
-
-    def _quotas(self, number: int, view: View) -> tuple[AnswerQuota, ...]:
-        ask = self.workload[number]
-        home = self.home(number)
-        if ask.writes:
-            return write_quotas(ask.level, view, self.dcs, home, self.history.acknowledgement)
-        return read_quotas(ask.level, view, self.dcs, home)
-
-    def home(self, number: int) -> int:
-        """The datacenter of a request's coordinator, by number."""
-        dc = self.workload[number].dc
-        return 0 if dc is None else self.datacenters.index(dc)
-
-    def title_of(self, number: int) -> str:
-        """A request as people speak of it: ``write 1``, the second of all ``read 2``."""
-        return f"{self.workload[number].kind} {number + 1}"
-
-    def wanted(self, s: StorageState, number: int, index: int) -> tuple[AnswerQuota, ...]:
-        """What a request's level needs by the metadata at ``index``."""
-        return self._wanted(number, self._views[s.at][index])
+    # -- requests ---------------------------------------------------------------------------------
 
     def _knows(self, s: StorageState, number: int) -> int:
         return s.known[self.code[self.workload[number].coordinator]]
-
-    # -- requests ---------------------------------------------------------------------------------
 
     def _startable(self, s: StorageState) -> Iterator[Start]:
         for number, request in enumerate(s.requests):
@@ -175,22 +164,35 @@ class Storage(RangeModel):
         write = self.workload[action.request].writes
         group = self._views[s.at][index].group(write)
         mark = 1 + sum(request.timestamp > 0 for request in s.requests) if write else 0
-        return self._with(s, action.request, Request(OPEN, index, index, group, timestamp=mark))
+        request = Request(OPEN, index, index, group, timestamp=mark)
+        if self._repairs and not write:
+            request = replace(request, holders=0)
+        return self._with(s, action.request, request)
 
     def _messages(self, s: StorageState) -> Iterator[Serve]:
+        for number, name in self._undelivered(s):
+            if self.workload[number].writes or s.requests[number].phase == OPEN:
+                yield Serve(number, name)
+
+    def _written_back(self, s: StorageState) -> Iterator[WriteBack]:
+        for number, name in self._undelivered(s):
+            if not self.workload[number].writes and s.requests[number].phase != OPEN:
+                yield WriteBack(number, name)
+
+    def _undelivered(self, s: StorageState) -> Iterator[tuple[int, str]]:
         names = self.history.replicas
         for number, request in enumerate(s.requests):
             if request.in_flight:
                 for i in range(self.replicas):
                     if request.in_flight >> i & 1:
-                        yield Serve(number, names[i])
+                        yield number, names[i]
 
-    def _may_serve(self, s: StorageState, action: Serve) -> Refusal | None:
+    def _may_serve(self, s: StorageState, action: Serve | WriteBack) -> Refusal | None:
         if s.down >> self.code[action.replica] & 1:
             return down(action.replica)
         return None
 
-    def answer(self, s: StorageState, action: Serve) -> Answer:
+    def answer(self, s: StorageState, action: Serve | WriteBack) -> Answer:
         """What the replica makes of the message."""
         i, number = self.code[action.replica], action.request
         views, request = self._views[s.at], s.requests[number]
@@ -198,17 +200,17 @@ class Storage(RangeModel):
             ok = admits(self.history.admission, views, s.known[i], request.epoch)
             return Answer("ok" if ok else "stale", s.known[i])
         epoch = sent(views, request.epoch, self.request_options.switches)
-        write = self.workload[number].writes
+        write = self.writing(s, number)
         return receive(views, i, s.known[i], epoch, write, self.request_options.switches)
 
-    def _serve(self, s: StorageState, action: Serve) -> StorageState:
+    def _serve(self, s: StorageState, action: Serve | WriteBack) -> StorageState:
         i, number = self.code[action.replica], action.request
         answer = self.answer(s, action)
-        request, cells = s.requests[number], s.cells
+        cells, writing = s.cells, self.writing(s, number)
         ok = answer.verdict == "ok"
-        if ok and self.workload[number].writes:
+        if ok and writing:
             cells = put(cells, i, newest(cells[i], self.mutation(s, number)))
-        seen = cells[i] if ok and not self.workload[number].writes else NOTHING
+        seen = cells[i] if ok and not writing else NOTHING
         request = self.answered(s, number, i, answer, seen)
         s = replace(s, cells=cells, requests=put(s.requests, number, request))
         return s if answer.known == s.known[i] else self.learned(s, i, answer.known)
@@ -220,14 +222,17 @@ class Storage(RangeModel):
         """
         request = s.requests[number]
         in_flight = request.in_flight & ~(1 << i)
-        if request.phase != OPEN:
+        if request.phase not in AT_WORK:
             return replace(request, in_flight=in_flight)
         now = heard(request.coordinator_epoch, answer, self.request_options.switches)
         request = self.informed(s, number, now)
         own, gone = (answer.verdict == "ok") << i, request.invalidated
         if own and now > answer.known:
             since = range(answer.known, now + 1)
-            gone |= invalidates(self._views[s.at], since, own, self.workload[number].writes)
+            gone |= invalidates(self._views[s.at], since, own, self.writing(s, number))
+        if own and request.holders is not UNSET:
+            held = holding(request.holders, request.newest_seen, seen, own)
+            request = replace(request, holders=held)
         return replace(
             request,
             in_flight=in_flight,
@@ -236,34 +241,8 @@ class Storage(RangeModel):
             invalidated=gone,
         )
 
-    def mutation(self, s: StorageState, number: int) -> int:
-        """The cell that a write or deletion leaves."""
-        mark = s.requests[number].timestamp
-        return tombstone(mark) if self.workload[number].kind == "delete" else written(mark)
-
     def _open(self, s: StorageState) -> Iterator[int]:
-        return (n for n, request in enumerate(s.requests) if request.phase == OPEN)
-
-    def valid(self, s: StorageState, number: int) -> int:
-        """The answers that count when the plan is validated again (a mask)."""
-        request = s.requests[number]
-        if not self._revalidates:
-            return request.acked
-        write = self.workload[number].writes
-        return (
-            counted(self._views[s.at], request.coordinator_epoch, request.acked, write)
-            & ~request.invalidated
-        )
-
-    def judged_by(self, s: StorageState, number: int) -> int:
-        """The index of the epoch by which a request's answers are judged."""
-        request = s.requests[number]
-        return request.coordinator_epoch if self._revalidates else request.epoch
-
-    def satisfied(self, s: StorageState, number: int) -> bool:
-        """Whether the plan, as it was sent, has its answers."""
-        request = s.requests[number]
-        return enough(self.wanted(s, number, request.epoch), request.acked)
+        return (n for n, request in enumerate(s.requests) if request.phase in AT_WORK)
 
     def _finishing(self, s: StorageState) -> Iterator[Finish]:
         return (Finish(number) for number in self._open(s))
@@ -275,25 +254,6 @@ class Storage(RangeModel):
         wanted = self.wanted(s, action.request, request.epoch)
         return self._short(action.request, wanted, request.acked, request.in_flight)
 
-    def _too_few(
-        self, number: int, wanted: tuple[AnswerQuota, ...], acked: int, in_flight: int
-    ) -> Refusal:
-        return Refusal(
-            f"too few answers for {self.workload[number].level}",
-            tuple(self._quota_text(quota, acked) for quota in wanted),
-            self.history.names(in_flight),
-        )
-
-    def _quota_text(self, quota: AnswerQuota, acked: int) -> str:
-        group = ", ".join(self.history.names(quota.replicas))
-        has = ", ".join(self.history.names(quota.replicas & acked)) or "nobody"
-        return f"{quota.needed} of {group}; answered: {has}"
-
-    def success(self, s: StorageState, number: int) -> bool:
-        """Whether the plan still holds by the metadata that the coordinator knows now."""
-        wanted = self.wanted(s, number, self.judged_by(s, number))
-        return enough(wanted, self.valid(s, number))
-
     def _finish(self, s: StorageState, action: Finish) -> StorageState:
         number = action.request
         request = s.requests[number]
@@ -303,11 +263,14 @@ class Storage(RangeModel):
                 if self.request_options.retry
                 else self._closed(s, number, FAILED)
             )
-        if self.request_options.repair and not self.workload[number].writes:
-            s = replace(s, cells=self._repaired(s, request))
+        written_back = self.write_back(s, number)
+        if written_back is not None:
+            return self._with(s, number, written_back)
+        if self.request_options.repair == "answered" and not self.workload[number].writes:
+            s = replace(s, cells=self._repaired_at_once(s, request))
         return self._closed(s, number, DONE)
 
-    def _repaired(self, s: StorageState, request: Request) -> tuple[int, ...]:
+    def _repaired_at_once(self, s: StorageState, request: Request) -> tuple[int, ...]:
         """What was found is written to those that answered, as far as they still take writes."""
         views = self._views[s.at]
         return tuple(
@@ -320,7 +283,10 @@ class Storage(RangeModel):
     def _retried(self, s: StorageState, number: int) -> StorageState:
         """The plan is made again, by what is known now, and sent to those who have not done it."""
         request = s.requests[number]
-        group = self._views[s.at][request.coordinator_epoch].group(self.workload[number].writes)
+        if request.phase == REPAIRING:
+            group = targets(self.wanted(s, number, request.coordinator_epoch))
+        else:
+            group = self._views[s.at][request.coordinator_epoch].group(self.workload[number].writes)
         kept = self.valid(s, number) & group
         again = replace(
             request,
@@ -347,8 +313,8 @@ class Storage(RangeModel):
     def _closed(self, s: StorageState, number: int, phase: int) -> StorageState:
         """The client has its answer; messages of a mutation that are on their way stay so."""
         request, ask = s.requests[number], self.workload[number]
-        left = request.in_flight if ask.writes else 0
-        seen = request.newest_seen if phase == DONE else NOTHING
+        left = request.in_flight if self.writing(s, number) else 0
+        seen = request.newest_seen if phase == DONE or left else NOTHING
         # Whatever nobody will ask for again is forgotten, so that a search need not tell it apart.
         epoch = request.epoch if left else 0
         closed = Request(phase, epoch, 0, left, 0, seen, request.timestamp)

@@ -12,14 +12,14 @@ from functools import partial
 from typing import Any
 
 from kit.engine.model import Monitor, Property, sometimes, step
-from kit.protocols.storage.actions import Commit, Finish, Serve, Start, StorageState
+from kit.protocols.storage.actions import Commit, Finish, Serve, Start, StorageState, WriteBack
 from kit.protocols.storage.linearizability import NEVER, RegisterOperation, linearizable
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, timestamp, value
 from kit.protocols.storage.rules.exchange import counted
 from kit.protocols.storage.rules.levels import enough, promised, read_quotas
 from kit.protocols.storage.rules.masks import mask_of
-from kit.protocols.storage.rules.requests import DONE, OPEN
+from kit.protocols.storage.rules.requests import AT_WORK, DONE, REPAIRING
 
 Memory = tuple[tuple[int, ...], str]
 History = tuple[tuple[tuple[bool, int, int], ...], str]
@@ -55,7 +55,7 @@ def _of_members(model: Storage) -> tuple[Property, ...]:
             "Only a write replica stores a write",
             partial(_owner_stores, model),
             "INV-OWN",
-            on=(Serve, Finish),
+            on=(Serve, WriteBack, Finish),
         ),
         step(
             "owners-serve",
@@ -78,7 +78,12 @@ def _of_streaming(model: Storage) -> Property:
 
 
 def monitors(model: Storage) -> tuple[Monitor, ...]:
-    """What every later read is promised; with clients side by side, one order for all of them."""
+    """What every later read is promised; with clients side by side, one order for all of them.
+
+    The one order is kept where no read goes back in time, which ``blocking`` read repair alone
+    ensures: with any other kind a read may see a write that is not acknowledged, and a later one
+    miss it. What was acknowledged is seen with every kind, and with none.
+    """
     promises = _Promises(model)
     watching = [
         promises.monitor(
@@ -105,16 +110,22 @@ def monitors(model: Storage) -> tuple[Monitor, ...]:
 def level_kept(
     model: Storage, before: StorageState, action: Any, after: StorageState
 ) -> str | None:
-    """A request that succeeds has enough answers of replicas of the newest plan it knows."""
-    if not isinstance(action, Finish) or after.requests[action.request].phase != DONE:
+    """A request that succeeds has enough answers of replicas of the newest plan it knows.
+
+    A read that writes back is judged twice: as a read before, as a write when its client is told.
+    """
+    if not isinstance(action, Finish):
         return None
     number = action.request
     request = before.requests[number]
+    now = after.requests[number].phase
+    if not (now == DONE or now == REPAIRING != request.phase):
+        return None
     ask = model.workload[number]
     # Where replicas do not exchange epochs, a plan holds as long as they admit it.
     exchanged = model.history.admission == "epoch-exchange"
     index = request.coordinator_epoch if exchanged else request.epoch
-    valid = counted(model.views(before), index, request.acked, ask.writes)
+    valid = counted(model.views(before), index, request.acked, model.writing(before, number))
     if enough(model.wanted(before, number, index), valid):
         return None
     counted_now = ", ".join(model.history.names(valid)) or "nobody"
@@ -129,7 +140,7 @@ def _owner_stores(
     model: Storage, before: StorageState, action: Any, after: StorageState
 ) -> str | None:
     """Whoever stores a write is a write replica at its own epoch, or at a later one."""
-    if not isinstance(action, Serve | Finish) or before.cells == after.cells:
+    if not isinstance(action, Serve | WriteBack | Finish) or before.cells == after.cells:
         return None
     for i, name in enumerate(model.history.replicas):
         if before.cells[i] == after.cells[i]:
@@ -248,7 +259,7 @@ class _Promises:
         if isinstance(action, Start):
             mask = mask_of(i for i, r in enumerate(before.requests) if r.phase == DONE)
         else:
-            if after.requests[number].phase == OPEN:
+            if after.requests[number].phase in AT_WORK:
                 return memory
             mask = 0
             if after.requests[number].phase == DONE:
@@ -310,7 +321,7 @@ class _Order:
         if isinstance(action, Start):
             return (*events, (True, number, 0)), witness
         request = after.requests[number]
-        if request.phase == OPEN:
+        if request.phase in AT_WORK:
             return memory
         if request.phase != DONE:  # a read that failed promises nothing, a write may still happen
             return events, witness

@@ -33,7 +33,7 @@ from kit.protocols.storage.rules.conditions import AllKnow, Condition, NothingBe
 from kit.protocols.storage.rules.exchange import counted, invalidates
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.masks import members
-from kit.protocols.storage.rules.requests import OPEN, ClientRequest, Request
+from kit.protocols.storage.rules.requests import AT_WORK, OPEN, WAITING, ClientRequest, Request
 from kit.protocols.storage.rules.trails import trails
 from kit.protocols.storage.rules.view import View
 
@@ -145,9 +145,9 @@ class RangeModel(Model[StorageState, Any]):
     def _too_far_behind(self, s: StorageState) -> Refusal | None:
         """The oldest epoch of the trail is about to drop out: nobody may still work by it."""
         late = any(
-            request.epoch == 0 or (request.phase == OPEN and request.coordinator_epoch == 0)
+            request.epoch == 0 or (request.phase in AT_WORK and request.coordinator_epoch == 0)
             for request in s.requests
-            if request.phase == OPEN or request.in_flight & ~s.down
+            if request.phase in AT_WORK or request.in_flight & ~s.down
         )
         behind = tuple(i for i in range(self.replicas) if s.known[i] == 0 and not s.down >> i & 1)
         if not (late or behind):
@@ -186,7 +186,7 @@ class RangeModel(Model[StorageState, Any]):
             if s.known[i] < latest:
                 yield Learn(self.nodes[i])
         for number, request in enumerate(s.requests):
-            if request.phase == OPEN and request.coordinator_epoch < latest:
+            if request.phase in AT_WORK and request.coordinator_epoch < latest:
                 yield Learn(self.workload[number].coordinator)
 
     def _may_learn(self, s: StorageState, action: Learn) -> Refusal | None:
@@ -208,18 +208,22 @@ class RangeModel(Model[StorageState, Any]):
         request = s.requests[number]
         if now == request.coordinator_epoch:
             return request
-        views, write = self._views[s.at], self.workload[number].writes
+        views, write = self._views[s.at], self.writing(s, number)
         since = range(request.coordinator_epoch, now + 1)
         gone = invalidates(views, since, request.acked, write)
         gone |= counted(views, now, request.invalidated, write)
         return replace(request, coordinator_epoch=now, invalidated=gone)
+
+    def writing(self, s: StorageState, number: int) -> bool:
+        """Whether a request's messages bring a cell: a mutation's do, and those of a repair."""
+        return self.workload[number].writes or s.requests[number].phase not in (WAITING, OPEN)
 
     def serving(self, s: StorageState, coordinator: str) -> int:
         """The number of the request that a coordinator has open."""
         return next(
             number
             for number, request in enumerate(s.requests)
-            if request.phase == OPEN and self.workload[number].coordinator == coordinator
+            if request.phase in AT_WORK and self.workload[number].coordinator == coordinator
         )
 
     # -- streaming --------------------------------------------------------------------------------
@@ -306,7 +310,7 @@ class RangeModel(Model[StorageState, Any]):
 
     def _may_collect(self, s: StorageState, action: CollectTombstones) -> Refusal | None:
         """A tombstone outlives every message, and the repair that brings it to all replicas."""
-        if any(request.phase == OPEN or request.in_flight for request in s.requests):
+        if any(request.phase in AT_WORK or request.in_flight for request in s.requests):
             return Refusal("messages are still on their way: a tombstone outlives them")
         if any(copied >= NOTHING for copied in s.copies):
             return Refusal("a copy is still on its way: a tombstone outlives it")

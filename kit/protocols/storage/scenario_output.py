@@ -37,7 +37,9 @@ def _stands(row: RequestRow) -> str:
         return f"{row.result or row.phase}{late}"
     plan = "; ".join(map(_quota, row.plan))
     judged = "" if row.valid or not row.enough else "; the plan is no longer valid"
-    return f"planned at {row.planned}, {row.coordinator} knows {row.knows}; {plan}{judged}{late}"
+    back = f"writes {row.writes_back} back; " if row.writes_back else ""
+    now = f"planned at {row.planned}, {row.coordinator} knows {row.knows}"
+    return f"{back}{now}; {plan}{judged}{late}"
 
 
 def _quota(quota: QuotaRow) -> str:

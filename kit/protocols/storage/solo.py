@@ -2,7 +2,7 @@
 
 The coordinator gets whatever answers you make up, of any epoch, and must still never tell a client
 that a level was reached which was not. The replica gets messages of any epoch. Both follow the same
-rules as everywhere (:mod:`kit.protocols.storage.rules.exchange`). Source: CEP-21, "Test Plan"
+rules as everywhere (``kit.protocols.storage.rules.exchange``). Source: CEP-21, "Test Plan"
 (tests of the coordinator's and of the replica's path).
 """
 
@@ -114,9 +114,9 @@ class Coordinator(Storage):
         match action:
             case Start(_, epoch):
                 return f"{self.title_of(0)} at epoch {epoch}"
-            case Reply(replica, verdict, epoch, found):
+            case Reply(replica, verdict, epoch, written):
                 says = {"ok": "ok", "not-a-member": "error"}[verdict]
-                return f"{replica} answers {says} at epoch {epoch}{', write found' * found}"
+                return f"{replica} answers {says} at epoch {epoch}{', write found' * written}"
             case Finish():
                 return "answer the client"
         return "time out"

@@ -18,10 +18,11 @@ from kit.protocols.storage.actions import (
     StorageState,
     Tick,
     TimeOut,
+    WriteBack,
 )
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, timestamp
-from kit.protocols.storage.rules.requests import DONE, OPEN
+from kit.protocols.storage.rules.requests import AT_WORK, DONE, REPAIRING
 
 
 def verb(model: Storage, action: Any) -> str:
@@ -31,6 +32,8 @@ def verb(model: Storage, action: Any) -> str:
             return f"{model.title_of(number)} at epoch {epoch}"
         case Serve(number, replica):
             return f"{model.title_of(number)} reaches {replica}"
+        case WriteBack(number, replica):
+            return f"{model.title_of(number)} writes back to {replica}"
         case Finish(number):
             return f"answer {model.title_of(number)}"
         case TimeOut(number):
@@ -61,6 +64,8 @@ def label(model: Storage, s: StorageState, action: Any) -> str:
             return f"{model.epoch(s, len(model.views(s)))}: {edge.title}"
         case Learn(node):
             return f"{node} applies epoch {model.epoch(s, _knows(model, s, node) + 1)}"
+        case Finish(number) if model.success(s, number) and model.write_back(s, number):
+            return f"write back what {model.title_of(number)} found"
     return verb(model, action)
 
 
@@ -87,7 +92,7 @@ def describe(model: Storage, before: StorageState, action: Any, after: StorageSt
     match action:
         case Start(number, epoch):
             return _started(model, after, number, epoch)
-        case Serve(_, _):
+        case Serve() | WriteBack():
             return _served(model, before, action, after)
         case Finish(number):
             return _finished(model, before, number, after)
@@ -130,27 +135,32 @@ def _started(model: Storage, after: StorageState, number: int, epoch: int) -> st
     )
 
 
-def _served(model: Storage, before: StorageState, action: Serve, after: StorageState) -> str:
+def _served(
+    model: Storage, before: StorageState, action: Serve | WriteBack, after: StorageState
+) -> str:
     number, replica = action.request, action.replica
     ask, request = model.workload[number], before.requests[number]
-    i = model.code[replica]
+    i, writing = model.code[replica], model.writing(before, number)
     answer = model.answer(before, action)
     message = model.epoch(before, request.epoch)
     at = f"{replica}, at epoch {model.epoch(before, before.known[i])},"
     if answer.known > before.known[i]:
         at += f" meets a message of epoch {message}, catches up and"
     if answer.verdict == "not-a-member":
-        did = f"is no {'write' if ask.writes else 'read'} replica of the range: it answers an error"
+        did = f"is no {'write' if writing else 'read'} replica of the range: it answers an error"
     elif answer.verdict == "stale":
         did = f"does not admit a request planned by epoch {message}: it answers an error"
     elif answer.verdict == "coordinator-behind":
         did = f"knows newer replicas of the range than epoch {message} has: it answers an error"
-    elif ask.writes:
-        stale = " but holds something newer" if after.cells == before.cells else ""
-        did = f"takes {model.title_of(number)}{stale}"
+    elif writing:
+        held, brought = before.cells[i], model.mutation(before, number)
+        stale = " but holds something newer" if held > brought else ""
+        did = f"takes {cell_text(model, before, brought)}{stale}"
+        if held == brought:
+            did = f"has {cell_text(model, before, held)} already"
     else:
         did = f"returns {cell_text(model, before, before.cells[i])}"
-    if request.phase != OPEN:
+    if request.phase not in AT_WORK:
         return f"{at} {did}; the client has its answer already."
     now = after.requests[number].coordinator_epoch
     if now > request.coordinator_epoch:
@@ -159,24 +169,51 @@ def _served(model: Storage, before: StorageState, action: Serve, after: StorageS
 
 
 def _finished(model: Storage, before: StorageState, number: int, after: StorageState) -> str:
-    ask, request = model.workload[number], before.requests[number]
+    ask, request, done = model.workload[number], before.requests[number], after.requests[number]
     answered = _names(model.history.names(request.acked))
     who = f"{ask.coordinator}, at epoch {model.epoch(before, request.coordinator_epoch)},"
-    done = after.requests[number]
     if done.phase == DONE:
         if ask.writes:
             return f"{who} has {answered} and tells its client: {model.title_of(number)} is done."
-        value = cell_text(model, after, done.newest_seen)
-        gone = " (deleted)" if is_tombstone(done.newest_seen) else ""
-        return f"{who} has {answered} and returns {value}{gone}."
+        return f"{who} {_returned(model, before, number, after)}."
+    if done.phase == REPAIRING != request.phase:
+        cell = cell_text(model, before, request.newest_seen)
+        return (
+            f"{who} has {answered} and finds {cell}. Before it answers, it writes that back to "
+            f"{_names(model.history.names(done.in_flight))} and waits: "
+            f"{_needs(model, after, number)} must hold it."
+        )
     valid = _names(model.history.names(model.valid(before, number)))
-    wanted = "; ".join(
-        f"{quota.needed} of {_names(model.history.names(quota.replicas))}"
-        for quota in model.wanted(before, number, model.judged_by(before, number))
-    )
     judged = (
-        f"{who} validates its plan again: of {answered} count {valid}, {ask.level} is {wanted}."
+        f"{who} validates its plan again: of {answered} count {valid}, "
+        f"{ask.level} is {_needs(model, before, number)}."
     )
-    if done.phase == OPEN:
-        return f"{judged} It sends {model.title_of(number)} to those who have not answered."
+    if done.phase in AT_WORK:
+        does = f"sends {model.title_of(number)}"
+        if done.phase == REPAIRING:
+            does = f"writes {cell_text(model, before, request.newest_seen)} back again"
+        return f"{judged} It {does} to those who have not answered."
     return f"{judged} The request fails."
+
+
+def _needs(model: Storage, s: StorageState, number: int) -> str:
+    """What a request's level needs by what its coordinator knows: ``2 of A, B, X``."""
+    return "; ".join(
+        f"{quota.needed} of {_names(model.history.names(quota.replicas))}"
+        for quota in model.wanted(s, number, model.judged_by(s, number))
+    )
+
+
+def _returned(model: Storage, before: StorageState, number: int, after: StorageState) -> str:
+    """What a coordinator does when it answers a read: it may repair in that step, or before."""
+    request = before.requests[number]
+    answered = _names(model.history.names(request.acked))
+    cell = cell_text(model, before, request.newest_seen)
+    result = f"returns {cell}{' (deleted)' * is_tombstone(request.newest_seen)}"
+    if request.phase == REPAIRING:
+        return f"knows that {answered} hold {cell} and {result}"
+    cells = zip(model.history.replicas, before.cells, after.cells, strict=True)
+    repaired = tuple(name for name, had, has in cells if had != has)
+    if repaired:
+        return f"has {answered}, writes {cell} back to {_names(repaired)} and {result}"
+    return f"has {answered} and {result}"

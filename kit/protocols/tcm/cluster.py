@@ -75,7 +75,9 @@ class TcmCluster(Product):
             LogParameters(names, given.window, given.epoch, given.peers),
             in_order="apply-in-order" not in off,
         )
-        commits = dict.fromkeys(f"commit {one.node}" for one in self.tcm.cluster.operations)
+        commits = dict.fromkeys(
+            f"commit {operation.node}" for operation in self.tcm.cluster.operations
+        )
         self.test = PauseInjection((*commits, *(f"apply {name}" for name in names)))
         super().__init__(
             "tcm",
@@ -239,8 +241,8 @@ class TcmCluster(Product):
         label = barrier.range.label(self.tcm.cluster.ring.space)
         return f"{label} in {barrier.dc}" if barrier.dc else label
 
-    def _unmet(self, asked: tuple[Barrier, ...], applied: Several[int]) -> Unmet:
-        unmet = tuple(b for b in asked if not b.met(applied))
+    def _unmet(self, barriers: tuple[Barrier, ...], applied: Several[int]) -> Unmet:
+        unmet = tuple(b for b in barriers if not b.met(applied))
         missing = dict.fromkeys(
             self.names[code] for b in unmet for code in b.replicas if applied[code] < b.epoch
         )

@@ -12,6 +12,9 @@ FAMILY = Family(
     views={
         "tcm": "panels:VIEWS",
     },
+    flows={
+        "tcm": "facts.flows:FLOWS",
+    },
     trace_tables={
         "tcm": "spark.trace_rows:ROWS",
     },
@@ -46,6 +49,7 @@ FAMILY = Family(
         },
         "": {
             "rehearse": "dry_run.player:rehearse",
+            "survive": "dry_run.survival:survive",
         },
     },
     hunts={
@@ -56,7 +60,8 @@ FAMILY = Family(
         )
     },
     commands={
-        "plan": ("rehearse an operation on a ring (plan --help tells more)", "commands.plan:plan")
+        "plan": ("rehearse an operation on a ring (plan --help tells more)", "commands.plan:plan"),
+        "survive": ("say which nodes of a ring must stay up", "commands.survive:survive"),
     },
     tasks=(
         "lessons.tasks_runs",

@@ -1,6 +1,6 @@
 """The tcm state machine at the protocol grain: what is committed, copied, down and forgotten.
 
-It is driven by the log (see :mod:`kit.protocols.tcm.cluster`): each commit here is one entry there.
+It is driven by the log (see ``kit.protocols.tcm.cluster``): each commit here is one entry there.
 Who has applied what is the log's business; barriers are a condition over both. Source: CEP-21.
 """
 
@@ -137,7 +137,7 @@ class Tcm(Model[TcmState, Any]):
 
     def sequence(self, s: TcmState, node: str) -> Sequence | None:
         """The operation of ``node`` that is under way and remembered."""
-        return next((found for found in self.sequences(s) if found.node == node), None)
+        return next((sequence for sequence in self.sequences(s) if sequence.node == node), None)
 
     # -- begin ------------------------------------------------------------------------------------
 
@@ -147,7 +147,7 @@ class Tcm(Model[TcmState, Any]):
     def _sensible(self, events: Log) -> tuple[Begin, ...]:
         """Operations that still make sense and are not under way."""
         metadata = self.snapshot(events).metadata
-        found = []
+        begins = []
         for operation in self.cluster.operations:
             if metadata.sequence(operation.node) is not None:
                 continue
@@ -155,8 +155,8 @@ class Tcm(Model[TcmState, Any]):
                 validate(metadata.ring, metadata.keyspaces, operation)
             except BadInput:
                 continue
-            found.append(Begin(operation))
-        return tuple(found)
+            begins.append(Begin(operation))
+        return tuple(begins)
 
     def _may_begin(self, s: TcmState, action: Begin) -> Refusal | None:
         """A member that is to leave or move does so itself; newcomers may still have to start."""
@@ -211,8 +211,8 @@ class Tcm(Model[TcmState, Any]):
         sequence = self.sequence(s, action.node)
         assert sequence is not None
         ends = action.target, action.displaced
-        found = next(t for t in tasks(sequence) if self._ends(t) == ends)
-        return sequence, found
+        due = next(t for t in tasks(sequence) if self._ends(t) == ends)
+        return sequence, due
 
     def absent(self, s: TcmState, operation: Operation) -> tuple[frozenset[int], frozenset[int]]:
         """The codes of nodes that are down, and of those that will never come back."""

@@ -255,16 +255,16 @@ def _newcomer(ring: Ring, name: str = "X", gap: int = 0) -> Operation:
 def _menu(ring: Ring, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
     """The given operations and, for every member, what else one may do to it."""
     members = [node for node in ring.nodes if node.tokens]
-    found = list(operations)
+    menu = list(operations)
     for kind in ("leave", "remove", "assassinate"):
-        found += [Operation(kind, node.name) for node in members]
+        menu += [Operation(kind, node.name) for node in members]
     taken = {token for operation in operations for token in operation.tokens}
     taken |= set(ring.tokens.tolist())
     for node in members:
         tokens = tuple(token + STEP // 4 for token in node.tokens)
         if len(tokens) == 1 and not taken & set(tokens) and max(tokens) <= ring.space.high:
-            found.append(Operation("move", node.name, tokens))
+            menu.append(Operation("move", node.name, tokens))
     newcomers = [operation.node for operation in operations]
     if "Z" not in newcomers:
-        found += [Operation("replace", "Z", target=node.name) for node in members]
-    return tuple(dict.fromkeys(found))
+        menu += [Operation("replace", "Z", target=node.name) for node in members]
+    return tuple(dict.fromkeys(menu))

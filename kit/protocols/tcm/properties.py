@@ -1,6 +1,6 @@
 """What must hold of the metadata, of who applied it, and of each event that is committed.
 
-Placements alone are judged by :mod:`kit.protocols.tcm.rules.quorums`; their verdicts are kept a log
+Placements alone are judged by ``kit.protocols.tcm.rules.quorums``; their verdicts are kept a log
 prefix. Source: CEP-21, "Data Range", "Event Submission Protocol", "Consistency Guarantees".
 """
 
@@ -75,7 +75,7 @@ class Judges:
                 self._in_transition,
             ),
             sometimes("done", "An operation is finished", self._done),
-            goal("stable", "Nothing is in flight", self._stable),
+            goal("stable", "Nothing is in flight", self._stable, "INV-PROGRESS"),
         )
 
     def _floor(self) -> tuple[int, ...]:
@@ -136,14 +136,16 @@ class Judges:
         """No node has a part in two operations, no token two future owners."""
         metadata = self.tcm.snapshot(events).metadata
         under_way = [sequence.plan.operation for sequence in metadata.sequences]
-        for i, one in enumerate(under_way):
+        for i, operation in enumerate(under_way):
             for other in under_way[i + 1 :]:
-                both = [name for name in one.involved if name in other.involved]
+                both = [name for name in operation.involved if name in other.involved]
                 if both:
-                    return f"{both[0]} has a part in {one.title} and in {other.title}"
-                claimed = [token for token in one.tokens if token in other.tokens]
+                    return f"{both[0]} has a part in {operation.title} and in {other.title}"
+                claimed = [token for token in operation.tokens if token in other.tokens]
                 if claimed:
-                    return f"token {claimed[0]} is promised by {one.title} and by {other.title}"
+                    return (
+                        f"token {claimed[0]} is promised by {operation.title} and by {other.title}"
+                    )
         return None
 
     def _unasked(self, events: Log) -> str | None:
@@ -165,12 +167,12 @@ class Judges:
         known = [self.log.epoch(count) for count in before.log.learned]
         dead = sequence.plan.operation.dead
         for moved in sequence.plan.movements:
-            for one, union in zip(moved.locked, moved.affected, strict=True):
-                asked = [code for code in union if self.tcm.names[code] != dead]
-                knowing = [code for code in asked if known[code] >= sequence.epoch]
-                if 2 * len(knowing) <= len(asked):
-                    there = ", ".join(self.tcm.names[code] for code in asked)
-                    label = one.label(self.tcm.cluster.ring.space)
+            for range_, union in zip(moved.locked, moved.affected, strict=True):
+                members = [code for code in union if self.tcm.names[code] != dead]
+                knowing = [code for code in members if known[code] >= sequence.epoch]
+                if 2 * len(knowing) <= len(members):
+                    there = ", ".join(self.tcm.names[code] for code in members)
+                    label = range_.label(self.tcm.cluster.ring.space)
                     return (
                         f"{sequence.next.name} is committed while {len(knowing)} of {there} have "
                         f"applied epoch {sequence.epoch}: no majority of {label}"
@@ -209,8 +211,8 @@ class Judges:
     def _prefix(self, s: Any) -> str | None:
         """Nobody has a gap in what it applied."""
         (whole,) = self.log.properties
-        found = whole.check(s.log)
-        return None if found is None else str(found)
+        broken = whole.check(s.log)
+        return None if broken is None else str(broken)
 
     # -- what is reached --------------------------------------------------------------------------
 

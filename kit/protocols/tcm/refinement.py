@@ -106,15 +106,15 @@ class _Variants:
             return (tcm(action.action),)
         image = self.image_of(after.tcm.events)
         end = len(self.reading(before.tcm.events).log)
-        found = [tcm(event) for event in image.events[:1]]
+        actions = [tcm(event) for event in image.events[:1]]
         for event in image.events[1:]:
             end += 1
             if image.driver is not None:
                 lag = end - known[image.driver]
-                found += [learn(Apply(self.fine.names[image.driver]))] * lag
+                actions += [learn(Apply(self.fine.names[image.driver]))] * lag
                 known[image.driver] += lag
-            found.append(tcm(event))
-        return tuple(found)
+            actions.append(tcm(event))
+        return tuple(actions)
 
     def _learned(self, s: Any) -> tuple[int, ...]:
         """How many entries of the coarser log each node has applied."""

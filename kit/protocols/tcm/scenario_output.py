@@ -115,10 +115,10 @@ OUTPUT: dict[str, Callable[[Any, Any, str], str]] = {
 
 
 def _operations(m: TcmCluster, s: Any, node: str) -> tuple[facts.OperationRow, ...]:
-    found = facts.operations(m, s)
+    operations = facts.operations(m, s)
     if node and node not in m.names:
         raise BadInput("node", node, "one of " + ", ".join(m.names[:20]))
-    return tuple(row for row in found if node in ("", row.node))
+    return tuple(row for row in operations if node in ("", row.node))
 
 
 def _in_focus(m: TcmCluster, row: facts.RangeRow | facts.BarrierRow | facts.StreamRow) -> bool:

@@ -9,6 +9,9 @@ FAMILY = Family(
     models={
         "twophase": "entries:ENTRY",
     },
+    flows={
+        "twophase": "facts.flows:FLOWS",
+    },
     tasks=("lessons.tasks",),
     images="panels.images",
 )

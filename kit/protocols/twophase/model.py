@@ -225,10 +225,18 @@ class TwoPhase(Model[TwoPhaseState, Any]):
         Managers are interchangeable: sort them by what each of them has done. Also returns which
         manager (by its number in ``s``) has got each place.
         """
-        masks = s.prepared, s.heard, s.committed, s.aborted
-        done = tuple(zip(*(_bits(mask, self.count) for mask in masks), strict=True))
-        places = sorted(range(self.count), key=done.__getitem__)
-        return _packed(tuple(sorted(done)), s.tm), tuple(places)
+        count = self.count
+        done = tuple(
+            zip(
+                _bits(s.prepared, count),
+                _bits(s.heard, count),
+                _bits(s.committed, count),
+                _bits(s.aborted, count),
+                strict=True,
+            )
+        )
+        places = tuple(sorted(range(count), key=done.__getitem__))
+        return _packed(tuple(map(done.__getitem__, places)), s.tm), places
 
     def unfinished(self, s: TwoPhaseState) -> int:
         """The managers that neither committed nor aborted, as a bit mask."""

@@ -3,6 +3,7 @@
 import { markDifferences, marksOf, parting, pathTo, unmark } from "./branches.js";
 import { Choices } from "./choices.js";
 import { Drawer } from "./drawer.js";
+import { Flows, travelled } from "./flows.js";
 import { FragmentStore } from "./fragments.js";
 import { all, Picture } from "./picture.js";
 import { Projector } from "./projector.js";
@@ -35,6 +36,7 @@ export class Player {
     this.store = new FragmentStore();
     this.main = new Picture(this.part("stage"), this.store);
     this.side = new Picture(this.part("side"), this.store);
+    this.flows = new Flows(this.root, this.main);
     this.choices = new Choices(this.root);
     this.rush = new Rush();
     this.bar = new TimeBar((name) => this.part(name), this.range);
@@ -65,7 +67,7 @@ export class Player {
 
   close() {
     this.pause();
-    for (const part of [this.wire, this.bar, this.drawer, this.projector]) part.close();
+    for (const part of [this.wire, this.flows, this.bar, this.drawer, this.projector]) part.close();
   }
 
   // -- what the kernel sends
@@ -144,22 +146,26 @@ export class Player {
     this.voice.hush();
     this.ask.hidden = true;
     this.asked = null;
+    const lists = travelled(this.at, id, this.store.moments);
     this.at = id;
-    this.show(animated);
+    this.show(animated, animated ? lists : []);
   }
 
-  show(animated) {
+  // Show the moment; what lies in the lists travels once it is shown.
+  show(animated, lists = []) {
     const { root } = this.store.moments[this.at];
     if (root === null) {
       this.wire.need(this.at);
       return;
     }
+    this.flows.begin(lists);
     const before = this.main.show(root, animated);
     this.compare();
     this.choices.restore();
     this.showStep();
     this.tree.show();
     this.spots.follow(this.main);
+    this.flows.show();
     if (before) this.main.animate(before);
     clearTimeout(this.told);
     this.told = setTimeout(() => this.wire.look(this.at, this.tip), SETTLED);
@@ -178,7 +184,7 @@ export class Player {
     for (const name of ["first", "back"]) disable(name, this.step === 0);
     for (const name of ["step", "milestone", "play"]) disable(name, isLast);
     this.control("unfold").hidden = !this.store.moments.some((moment) => moment.inner);
-    this.voice.speak(text);
+    this.voice.speak([text, ...this.flows.texts(this.store.moments[this.at].flows)].join(" "));
   }
 
   // -- branches

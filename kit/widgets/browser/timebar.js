@@ -1,4 +1,4 @@
-// The marks of the time bar: a tick and a name for each milestone, a red sign where a promise broke.
+// The marks of the time bar: a tick and a name for a milestone, a red sign where a promise broke.
 
 import { marksOf } from "./branches.js";
 

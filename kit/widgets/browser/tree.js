@@ -45,10 +45,11 @@ export class Tree {
     });
     const here = paths.findIndex((path) => path.at(-1) === this.player.tip);
     const spot = x(Math.max(0, this.player.step));
-    const svg = document.createElement("template");
-    svg.innerHTML = `<svg width="${WIDTH}" height="${ROW * paths.length}" aria-hidden="true">
-      <path d="${d}"/><circle class="here" cx="${spot}" cy="${y(Math.max(0, here))}" r="6"/></svg>`;
-    return svg.content.firstChild;
+    const drawing = document.createElement("template");
+    const circle = `<circle class="here" cx="${spot}" cy="${y(Math.max(0, here))}" r="6"/>`;
+    const size = `width="${WIDTH}" height="${ROW * paths.length}" aria-hidden="true"`;
+    drawing.innerHTML = `<svg ${size}><path d="${d}"/>${circle}</svg>`;
+    return drawing.content.firstChild;
   }
 
   row(path, i) {

@@ -53,6 +53,15 @@ CLEAN |= {
     "join and leave again, RF 2": ({**JOIN_LEAVE, "rf": 2, "lag": 2}, 42949, 59),
     "cancel and join again": ({**REJOIN, "lag": 4}, 50465, 46),
 }
+# A read answers when a write quorum holds what it found: one order of a write and two reads.
+THREE = ("K1 write QUORUM", "K2 read QUORUM", "K2 read QUORUM")
+REPAIRED = {"rf": 1, "requests": THREE, "together": True, "repair": "blocking"}
+SWAP = {"nodes": 3, "rf": 2, "operations": ("replace B Z",)}
+CLEAN |= {
+    "blocking repair, bootstrap": (REPAIRED, 218794, 28),
+    "blocking repair, leave": ({**REPAIRED, "nodes": 4, "operations": LEAVE}, 286510, 29),
+    "blocking repair, replace": ({**REPAIRED, **SWAP}, 282247, 29),
+}
 # what only `make test-deep` searches
 LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "decommission, RF 3": ({"nodes": 4, "rf": 3, "operations": LEAVE}, 414949, 32),
@@ -65,7 +74,13 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "clients side by side, RF 2": ({"rf": 2, "together": True}, 570656, 28),
     "join and leave again, lag 4, RF 2": ({**JOIN_LEAVE, "rf": 2, "lag": 4}, 379414, 67),
     "cancel and join again, lag 8": ({**REJOIN, "lag": 8}, 193774, 54),
+    "blocking repair, move": (
+        {**REPAIRED, "nodes": 4, "operations": ("move B --tokens 350",)},
+        542558,
+        33,
+    ),
 }
+BLOCKING = tuple(name for name in (*CLEAN, *LARGE) if name.startswith("blocking repair"))
 
 # safeguard -> what its smallest configuration breaks first, and in how many steps
 BROKEN = {

@@ -27,7 +27,10 @@ from kit.errors import BadInput
         ({"acknowledgement": "both"}, "acknowledgement: got 'both'; allowed: one of joint, "),
         ({"rf": 0}, "rf: got 0; allowed: a number from 1 to"),
         ({"variant": "cpe"}, "variant: got 'cpe'; allowed: one of cep, implementation"),
-        ({"repair": "yes"}, "repair: got 'yes'; allowed: as dataplane takes it"),
+        (
+            {"repair": "yes"},
+            "repair: got 'yes'; allowed: one of answered, blocking, mismatch",
+        ),
     ],
 )
 def test_bad_parameters(given: dict[str, Any], said: str) -> None:

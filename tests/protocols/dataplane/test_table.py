@@ -20,7 +20,7 @@ def test_the_table_is_current() -> None:
 
 
 def test_what_every_landing_searches_is_small() -> None:
-    """Each run of `make test` has at most a million states; all took less than three minutes."""
+    """Each run of ``make test`` has at most a million states; all took less than three minutes."""
     rows = [row for row in parsed(PLACE.read_text(encoding="utf-8")) if row.target == "make test"]
     assert max(row.states for row in rows) <= MOST_STATES
     assert sum(row.seconds for row in rows) < MOST_SECONDS

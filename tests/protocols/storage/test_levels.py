@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.protocols.storage.rules.levels import (
+    ACKNOWLEDGEMENTS,
     LEVELS,
     AnswerQuota,
     Level,
@@ -48,6 +49,24 @@ def test_the_readings_are_one_at_rest() -> None:
     for view in (VIEWS[0], VIEWS[3]):
         sets = [write_quotas("QUORUM", view, ONE_DC, 0, r) for r in ("union", "joint")]
         assert sets[0] == sets[1] == (AnswerQuota(view.writes, 2),)
+
+
+def test_pending_replicas_count_only_while_old_and_new_are_written_to() -> None:
+    """Two sets are asked where writes go to both and somebody new is among them: not while nothing
+    but a drop is ahead, and not once the old ones are no longer written to.
+    """
+    only_goes = View(OLD, OLD, OLD, A | B)
+    dropped = View(NEW, NEW, OLD, NEW)
+    for view in (only_goes, dropped):
+        for rule in ACKNOWLEDGEMENTS:
+            wanted = write_quotas("QUORUM", view, ONE_DC, 0, rule)
+            assert wanted == (AnswerQuota(view.writes, 2),)
+    comes = View(A | B, OLD, A | B, OLD)
+    assert [write_quotas("QUORUM", comes, ONE_DC, 0, rule) for rule in ACKNOWLEDGEMENTS] == [
+        (AnswerQuota(OLD, 2),),
+        (AnswerQuota(A | B, 2), AnswerQuota(OLD, 2)),
+        (AnswerQuota(OLD, 3),),
+    ]
 
 
 def test_pending_replicas_do_not_serve_reads() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 from kit.engine.model import Model
 
 
-def reachable(model: Model[Any, Any]) -> Iterator[Any]:
-    """Every state once, breadth first."""
-    start = model.start()
+def reachable(model: Model[Any, Any], start: Any = None) -> Iterator[Any]:
+    """Every state once, breadth first; from ``start`` on, where one is given."""
+    start = model.start() if start is None else start
     seen, frontier = {start}, [start]
     while frontier:
         found = []

@@ -96,7 +96,7 @@ EXPECTED = {
     "old-writer-stays": "quorums",
     "range-locks": "locks",
     "replication-check": "replicas",
-    "pending-in-metadata": "settled",
+    "pending-in-metadata": "stable",
     "split-first": "cover",
     "merge-equality": "replicas",
     "two-event-cancel": "quorums",

@@ -9,6 +9,9 @@ FAMILY = Family(
     models={
         "lease": "entries:ENTRY",
     },
+    flows={
+        "lease": "facts.flows:FLOWS",
+    },
     trace_tables={
         "lease": "trace_rows:ROWS",
     },

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from kit.engine.check import check
+from kit.engine.flows import action_types, flow_table, flows
 from kit.engine.registry import build
+from kit.engine.timeline import Timeline
 from kit.widgets import Player
 from tests.widgets.browsing import Desk
 
@@ -18,6 +21,22 @@ def test_the_fence_keeps_writes_in_order() -> None:
     violation = check(build("lease", off=("fence",))).violation
     assert violation is not None
     assert violation.property == "in-order"
+
+
+def test_a_lease_and_a_write_travel() -> None:
+    """The number goes to the client and with its write to the store; the end of a lease is told to
+    nobody. No type of action is left out.
+    """
+    timeline = Timeline(build("lease"))
+    model: Any = timeline.model
+    texts = []
+    for verb in ("take C0", "lapse", "write C0"):
+        option = model.find(timeline.state, verb)
+        moment = timeline.do(option[0])
+        texts += [one.text for one in flows(model, timeline.before, moment.action, moment.state)]
+    assert texts == ["service → C0: lease 1", "C0 → store: number 1"]
+    table = flow_table(model)
+    assert set(action_types(model)) == set(table.moving) | set(table.still)
 
 
 @pytest.mark.browser

@@ -31,10 +31,10 @@ def all_named(answer: dict[str, Any]) -> Marks:
     return Marks(tuple(cases))
 
 
-def unaware(group: list[str], asked: list[str], needed: int) -> bool:
+def unaware(group: list[str], contacted: list[str], needed: int) -> bool:
     """Whether some majority of a group may know nothing of an epoch that a barrier waited for."""
-    names = sorted({*group, *asked})
-    old, all_asked = (sum(1 << names.index(name) for name in some) for some in (group, asked))
+    names = sorted({*group, *contacted})
+    old, all_asked = (sum(1 << names.index(name) for name in some) for some in (group, contacted))
     quorums = smallest((AnswerQuota(old, majority(old)),), -1)
     return in_use(quorums, (PassedBarrier(all_asked, needed, 1),), 0) != ()
 

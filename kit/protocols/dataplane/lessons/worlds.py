@@ -21,8 +21,8 @@ class Worlds(Struct, frozen=True):
 
     def __str__(self) -> str:
         lines = [_beside("with a log", "by gossip"), _beside("-" * WIDTH, "-" * WIDTH)]
-        for command, one, other in self.rows:
-            lines += [f"> {command}", *_wrapped(one, other)]
+        for command, left, right in self.rows:
+            lines += [f"> {command}", *_wrapped(left, right)]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -52,8 +52,8 @@ def _shown(script: Script, mode: str, commands: list[ScriptLine]) -> dict[Script
     return {line: " ".join(texts) for line, texts in zip(done, shown, strict=True)}
 
 
-def _wrapped(one: str, other: str) -> list[str]:
-    pairs = zip_longest(wrap(one, WIDTH), wrap(other, WIDTH), fillvalue="")
+def _wrapped(left: str, right: str) -> list[str]:
+    pairs = zip_longest(wrap(left, WIDTH), wrap(right, WIDTH), fillvalue="")
     return [_beside(left, right) for left, right in pairs]
 
 

@@ -16,7 +16,15 @@ from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.levels import AnswerQuota
-from kit.protocols.storage.rules.requests import DONE, FAILED, OPEN, WAITING, Request
+from kit.protocols.storage.rules.requests import (
+    AT_WORK,
+    DONE,
+    FAILED,
+    OPEN,
+    REPAIRING,
+    WAITING,
+    Request,
+)
 from kit.protocols.storage.rules.trails import Trail
 from kit.protocols.storage.rules.view import View
 from kit.protocols.storage.solo import Coordinator
@@ -92,6 +100,8 @@ class RequestRow(Struct, frozen=True):
     (None unless it is open); ``on_the_way`` are replicas that its message has not reached.
     ``plan`` is what its level needs by the epoch it was sent by, ``judged`` what it needs by what
     the coordinator knows now, with the answers that count. ``result`` is what the client was told.
+    ``writes_back`` is the cell that a read has found and writes back, empty while it reads: all of
+    the above are then that write's.
     """
 
     number: int
@@ -107,6 +117,7 @@ class RequestRow(Struct, frozen=True):
     plan: tuple[QuotaRow, ...]
     judged: tuple[QuotaRow, ...]
     result: str
+    writes_back: str = ""
 
     @property
     def enough(self) -> bool:
@@ -119,7 +130,13 @@ class RequestRow(Struct, frozen=True):
         return all(quota.met for quota in self.judged)
 
 
-_PHASES: dict[int, Phase] = {WAITING: "waiting", OPEN: "open", DONE: "done", FAILED: "failed"}
+_PHASES: dict[int, Phase] = {
+    WAITING: "waiting",
+    OPEN: "open",
+    DONE: "done",
+    FAILED: "failed",
+    REPAIRING: "open",
+}
 
 
 def label(m: Storage) -> str:
@@ -180,7 +197,7 @@ def _known(m: Storage, s: StorageState) -> tuple[tuple[str, int], ...]:
     at_work = (
         (m.workload[n].coordinator, request.coordinator_epoch)
         for n, request in enumerate(s.requests)
-        if request.phase == OPEN
+        if request.phase in AT_WORK
     )
     return (*replicas, *at_work)
 
@@ -245,7 +262,7 @@ def requests(m: Storage, s: StorageState) -> tuple[RequestRow, ...]:
 
 def _request(m: Storage, s: StorageState, number: int, request: Request) -> RequestRow:
     ask, phase = m.workload[number], _PHASES[request.phase]
-    opened = request.phase == OPEN
+    opened = request.phase in AT_WORK
     plan: tuple[QuotaRow, ...] = ()
     judged: tuple[QuotaRow, ...] = ()
     if opened:
@@ -266,6 +283,7 @@ def _request(m: Storage, s: StorageState, number: int, request: Request) -> Requ
         plan,
         judged,
         _result(m, s, number, request),
+        cell_text(m, s, request.newest_seen) if request.phase == REPAIRING else "",
     )
 
 

@@ -23,18 +23,21 @@ from kit.protocols.storage.actions import (
     Start,
     StorageState,
     TimeOut,
+    WriteBack,
 )
 from kit.protocols.storage.facts.moment import QuotaRow, quota_rows
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.exchange import sent
-from kit.protocols.storage.rules.requests import DONE, OPEN
+from kit.protocols.storage.rules.masks import mask_of
+from kit.protocols.storage.rules.requests import AT_WORK, DONE, OPEN, REPAIRING
 from kit.protocols.storage.wording import cell_text
 
 
 class Sent(Struct, frozen=True):
     """A coordinator, at ``epoch``, sends a request to its replicas; ``carries`` is in the message.
 
-    ``again``: a plan that went stale was made again.
+    ``again``: a plan that went stale was made again. ``back`` is the cell that a read has found
+    and writes back, else empty.
     """
 
     request: int
@@ -45,6 +48,7 @@ class Sent(Struct, frozen=True):
     carries: int | None
     targets: tuple[str, ...]
     again: bool = False
+    back: str = ""
 
 
 class Delivered(Struct, frozen=True):
@@ -83,7 +87,8 @@ class Completed(Struct, frozen=True):
     """A request is answered; ``result`` is what its client is told.
 
     ``plan`` is the replica plan that the answer rests on: what the level needs by the epoch at
-    which the coordinator judges, and the answers that count.
+    which the coordinator judges, and the answers that count. ``repaired`` are the replicas to which
+    a read writes its result back in the same step.
     """
 
     request: int
@@ -93,6 +98,7 @@ class Completed(Struct, frozen=True):
     ok: bool
     result: str
     plan: tuple[QuotaRow, ...] = ()
+    repaired: tuple[str, ...] = ()
 
 
 class EpochCommitted(Struct, frozen=True):
@@ -139,11 +145,12 @@ def happened(
     match action:
         case Start(number, _):
             return (_sent(m, after, number),)
-        case Serve():
+        case Serve() | WriteBack():
             return (_met(m, before, action, after),)
         case Finish(number) | TimeOut(number):
-            if after.requests[number].phase == OPEN:
-                return (_sent(m, after, number, again=True),)
+            if after.requests[number].phase in AT_WORK:
+                begins = before.requests[number].phase == OPEN != after.requests[number].phase
+                return (_sent(m, after, number, again=not begins),)
             return (_ended(m, before, number, after),)
         case Commit():
             return (EpochCommitted(m.newest(after).epoch, m.newest(after).title),)
@@ -180,6 +187,7 @@ def _sent(m: Storage, after: StorageState, number: int, *, again: bool = False) 
         _carried(m, after, number),
         m.history.names(request.in_flight),
         again,
+        cell_text(m, after, request.newest_seen) if request.phase == REPAIRING else "",
     )
 
 
@@ -190,15 +198,17 @@ def _carried(m: Storage, s: StorageState, number: int) -> int | None:
     return m.epoch(s, sent(m.views(s), s.requests[number].epoch, m.request_options.switches))
 
 
-def _met(m: Storage, before: StorageState, action: Serve, after: StorageState) -> Delivered:
+def _met(
+    m: Storage, before: StorageState, action: Serve | WriteBack, after: StorageState
+) -> Delivered:
     number, i = action.request, m.code[action.replica]
     request, ask = before.requests[number], m.workload[number]
     answer = m.answer(before, action)
-    late = request.phase != OPEN
+    late = request.phase not in AT_WORK
     now = after.requests[number].coordinator_epoch
     error = {
         "ok": "",
-        "not-a-member": f"no {'write' if ask.writes else 'read'} replica",
+        "not-a-member": f"no {'write' if m.writing(before, number) else 'read'} replica",
         "coordinator-behind": "coordinator is behind",
         "stale": "the request is stale",
     }[answer.verdict]
@@ -218,13 +228,16 @@ def _met(m: Storage, before: StorageState, action: Serve, after: StorageState) -
     )
 
 
-def _did(m: Storage, before: StorageState, after: StorageState, action: Serve) -> str:
-    i = m.code[action.replica]
-    if not m.workload[action.request].writes:
+def _did(m: Storage, before: StorageState, after: StorageState, action: Serve | WriteBack) -> str:
+    i, number = m.code[action.replica], action.request
+    if not m.writing(before, number):
         return f"returns {cell_text(m, before, before.cells[i])}"
-    if after.cells == before.cells:
-        return f"keeps {cell_text(m, after, after.cells[i])}, which is newer"
-    return f"takes {m.title_of(action.request)}"
+    held, brought = before.cells[i], m.mutation(before, number)
+    if held == brought:
+        return f"has {cell_text(m, before, held)} already"
+    if held > brought:
+        return f"keeps {cell_text(m, before, held)}, which is newer"
+    return f"takes {cell_text(m, before, brought)}"
 
 
 def _ended(m: Storage, before: StorageState, number: int, after: StorageState) -> Completed:
@@ -237,9 +250,20 @@ def _ended(m: Storage, before: StorageState, number: int, after: StorageState) -
     else:
         result = f"returned {cell_text(m, after, request.newest_seen)}"
     epoch = m.epoch(before, before.requests[number].coordinator_epoch)
+    cells = zip(before.cells, after.cells, strict=True)
+    repaired = mask_of(i for i, (had, has) in enumerate(cells) if had != has)
     wanted = m.wanted(before, number, m.judged_by(before, number))
     plan = quota_rows(m, wanted, m.valid(before, number))
-    return Completed(number, m.title_of(number), ask.coordinator, epoch, ok, result, plan)
+    return Completed(
+        number,
+        m.title_of(number),
+        ask.coordinator,
+        epoch,
+        ok,
+        result,
+        plan,
+        m.history.names(repaired),
+    )
 
 
 def _applied_epoch(m: Storage, s: StorageState, replica: str) -> int | None:

@@ -25,8 +25,8 @@ from kit.views.panel import Scene
 
 def events(scene: Scene) -> Iterator[tuple[int, Happened]]:
     """Yield every step on the way with its number (from 0), and what it was."""
-    for i, one in enumerate(scene.way()):
-        for event in _happened(scene.model, one):
+    for i, step in enumerate(scene.way()):
+        for event in _happened(scene.model, step):
             yield i, event
 
 
@@ -39,13 +39,13 @@ def wrong_answers(scene: Scene) -> dict[int, Breach]:
     }
 
 
-def _happened(model: Any, one: PassedStep) -> tuple[Happened, ...]:
+def _happened(model: Any, step: PassedStep) -> tuple[Happened, ...]:
     """What a step was, whoever of the nodes is real."""
     if isinstance(model, Replica):
-        return facts_solo.happened(model, one.before, one.action, one.after)
-    if isinstance(one.action, Reply):
-        return (facts_solo.replied(model, one.before, one.action, one.after),)
-    return happened(model, one.before, one.action, one.after)
+        return facts_solo.happened(model, step.before, step.action, step.after)
+    if isinstance(step.action, Reply):
+        return (facts_solo.replied(model, step.before, step.action, step.after),)
+    return happened(model, step.before, step.action, step.after)
 
 
 def at(epoch: int | None) -> str:
@@ -57,9 +57,7 @@ def line(event: Happened) -> str:
     """Write one step, short enough for a list."""
     match event:
         case Sent():
-            again = " again" if event.again else ""
-            names = ", ".join(event.targets) or "nobody"
-            return f"{event.coordinator} sends {event.title}{again} {at(event.carries)} to {names}"
+            return _sent(event)
         case Delivered():
             return _met(event)
         case Completed():
@@ -76,6 +74,15 @@ def line(event: Happened) -> str:
             return f"{event.replica} {event.what}"
 
 
+def _sent(event: Sent) -> str:
+    """A request on its way, or what a read writes back."""
+    again = " again" if event.again else ""
+    way = f"{at(event.carries)} to {', '.join(event.targets) or 'nobody'}"
+    if event.back:
+        return f"{event.coordinator}, {event.title}: writes {event.back} back{again} {way}"
+    return f"{event.coordinator} sends {event.title}{again} {way}"
+
+
 def _completed(event: Completed) -> str:
     """An answer to a client, with the replica plan that it rests on."""
     sign = "✓" if event.ok else "✗"
@@ -84,7 +91,8 @@ def _completed(event: Completed) -> str:
         for quota in event.plan
     )
     result = f"{event.coordinator} at {event.epoch} {sign} {event.title}: {event.result}"
-    return f"{result} (plan: {plan})" if plan else result
+    back = f", written back to {', '.join(event.repaired)}" if event.repaired else ""
+    return f"{result}{back} (plan: {plan})" if plan else f"{result}{back}"
 
 
 def _met(event: Delivered) -> str:

@@ -88,7 +88,7 @@ class Layout(Struct, frozen=True):
 
     def hidden(self) -> int:
         """How many steps lie before the window."""
-        return len({one.step for one in self.placed if one.column < self.first})
+        return len({dot.step for dot in self.placed if dot.column < self.first})
 
 
 def x(column: float) -> float:
@@ -126,52 +126,64 @@ def _columns(scene: Scene) -> tuple[Placed, ...]:
     return tuple(columns)
 
 
-def _close(one: Happened, other: Happened) -> bool:
+def _close(event: Happened, other: Happened) -> bool:
     """Whether the numbers of two steps would stand on one another: both on one lifeline."""
-    if not isinstance(one, Delivered | Applied) or not isinstance(other, Delivered | Applied):
+    if not isinstance(event, Delivered | Applied) or not isinstance(other, Delivered | Applied):
         return False
     places = [
-        event.replica if isinstance(event, Delivered) else event.node for event in (one, other)
+        either.replica if isinstance(either, Delivered) else either.node
+        for either in (event, other)
     ]
-    return places[0] == places[1] and (isinstance(one, Delivered) or isinstance(other, Delivered))
+    return places[0] == places[1] and (isinstance(event, Delivered) or isinstance(other, Delivered))
 
 
 def _messages(placed: tuple[Placed, ...]) -> tuple[Message, ...]:
     messages: list[Message] = []
     away: dict[tuple[int, str], Placed] = {}
-    for one in placed:
-        event = one.event
+    for dot in placed:
+        event = dot.event
         if isinstance(event, Sent):
-            away |= {(event.request, name): one for name in event.targets}
+            if event.back:  # the read's own messages matter no more
+                away = _without(event.request, away)
+            away |= {(event.request, name): dot for name in event.targets}
         elif isinstance(event, Delivered):
-            begun = away.pop((event.request, event.replica), one)
-            messages.append(Message(begun, event.request, event.replica, one))
-        elif isinstance(event, Completed) and not event.title.startswith(("write", "delete")):
-            away = {key: sent for key, sent in away.items() if key[0] != event.request}
+            begun = away.pop((event.request, event.replica), dot)
+            messages.append(Message(begun, event.request, event.replica, dot))
+        elif isinstance(event, Completed) and event.title.startswith("read"):
+            away = _without(event.request, away)
     messages += [Message(sent, number, name, None) for (number, name), sent in away.items()]
     return tuple(messages)
+
+
+def _without(request: int, away: dict[tuple[int, str], Placed]) -> dict[tuple[int, str], Placed]:
+    """The messages on their way but for a read's, which nobody waits for; what brings a cell is."""
+    return {
+        key: sent
+        for key, sent in away.items()
+        if key[0] != request or (isinstance(sent.event, Sent) and sent.event.back)
+    }
 
 
 def _spans(placed: tuple[Placed, ...]) -> tuple[Span, ...]:
     spans: list[Span] = []
     opened: dict[int, Placed] = {}
-    for one in placed:
-        event = one.event
-        if isinstance(event, Sent) and not event.again:
-            opened[event.request] = one
+    for dot in placed:
+        event = dot.event
+        if isinstance(event, Sent) and not (event.again or event.back):
+            opened[event.request] = dot
         elif isinstance(event, Completed):
-            spans.append(Span(opened.pop(event.request, one), one))
+            spans.append(Span(opened.pop(event.request, dot), dot))
     return (*spans, *(Span(begin, None) for begin in opened.values()))
 
 
 def _ways(placed: tuple[Placed, ...]) -> tuple[Way, ...]:
     ways: list[Way] = []
     away: dict[tuple[str, str], Placed] = {}
-    for one in placed:
-        event = one.event
+    for dot in placed:
+        event = dot.event
         if isinstance(event, Copied) and event.landed:
-            read = away.pop((event.source, event.target), one)
-            ways.append(Way(read, one))
+            read = away.pop((event.source, event.target), dot)
+            ways.append(Way(read, dot))
         elif isinstance(event, Copied):
-            away[(event.source, event.target)] = one
+            away[(event.source, event.target)] = dot
     return (*ways, *(Way(read, None) for read in away.values()))

@@ -51,7 +51,7 @@ def operations(scene: Scene) -> tuple[RequestSpan, ...]:
 
 
 def _epochs(scene: Scene) -> list[tuple[int, int]]:
-    return [(i + 1, one.epoch) for i, one in events(scene) if isinstance(one, EpochCommitted)]
+    return [(i + 1, event.epoch) for i, event in events(scene) if isinstance(event, EpochCommitted)]
 
 
 def draw_operations(scene: Scene) -> Frag:
@@ -75,7 +75,7 @@ def draw_operations(scene: Scene) -> Frag:
                 )
                 for step, epoch in _epochs(scene)
             ],
-            [_bar(one, i, unit, steps) for i, one in enumerate(spans)],
+            [_bar(span, i, unit, steps) for i, span in enumerate(spans)],
             viewBox=f"0 0 {WIDTH} {height}",
             role="img",
             aria_label=f"requests in time: {'; '.join(map(_line, spans))}",
@@ -86,13 +86,15 @@ def draw_operations(scene: Scene) -> Frag:
     )  # fmt: skip
 
 
-def _bar(one: RequestSpan, i: int, unit: float, steps: int) -> Frag:
+def _bar(span: RequestSpan, i: int, unit: float, steps: int) -> Frag:
     y = TOP + ROW * i + 4
-    left = NAMES + unit * (one.begin - 0.5)
-    right = NAMES + unit * ((steps if one.end is None else one.end) + 0.3)
-    kind = "open" if one.end is None else "wrong" if one.wrong else "good" if one.ok else "failed"
+    left = NAMES + unit * (span.begin - 0.5)
+    right = NAMES + unit * ((steps if span.end is None else span.end) + 0.3)
+    kind = (
+        "open" if span.end is None else "wrong" if span.wrong else "good" if span.ok else "failed"
+    )
     sign = {"open": "…", "wrong": "!", "good": "✓", "failed": "✗"}[kind]
-    words = f"{sign} {one.title}, {one.coordinator}: {one.result or 'no answer yet'}"
+    words = f"{sign} {span.title}, {span.coordinator}: {span.result or 'no answer yet'}"
     return h(
         "g",
         h("text", words, x=0, y=y + 14, class_="tag strong"),
@@ -105,15 +107,17 @@ def _bar(one: RequestSpan, i: int, unit: float, steps: int) -> Frag:
             rx=3,
             class_=f"request {kind}",
         ),
-        k=f"op:{one.number}",
+        k=f"op:{span.number}",
     )
 
 
-def _line(one: RequestSpan) -> str:
-    if one.end is None:
-        return f"{one.title} by {one.coordinator} from step {one.begin}, no answer yet"
-    mark = f", BROKEN: {one.wrong.witness}" if one.wrong else ""
-    return f"{one.title} by {one.coordinator}, steps {one.begin} to {one.end}: {one.result}{mark}"
+def _line(span: RequestSpan) -> str:
+    if span.end is None:
+        return f"{span.title} by {span.coordinator} from step {span.begin}, no answer yet"
+    mark = f", BROKEN: {span.wrong.witness}" if span.wrong else ""
+    return (
+        f"{span.title} by {span.coordinator}, steps {span.begin} to {span.end}: {span.result}{mark}"
+    )
 
 
 def _witnesses(scene: Scene) -> list[str]:
@@ -122,7 +126,7 @@ def _witnesses(scene: Scene) -> list[str]:
 
 def operations_text(scene: Scene) -> str:
     """Write a line a request, and what was broken."""
-    lines = [f"  {_line(one)}" for one in operations(scene)]
+    lines = [f"  {_line(span)}" for span in operations(scene)]
     lines += [f"! {words}" for words in _witnesses(scene)]
     return "\n".join(lines) or "  nobody has asked for anything yet"
 

@@ -46,7 +46,10 @@ def _lines(row: RequestRow) -> list[str]:
         return [row.result, *late]
     knows = f", now knows {row.knows}" if row.knows != row.planned else ""
     lines = [f"planned at epoch {row.planned}{knows}", *late]
-    lines += [f"{_count(quota)} have answered" for quota in row.plan]
+    if row.writes_back:
+        lines.insert(0, f"found {row.writes_back} and writes it back before it answers")
+    have = "hold it" if row.writes_back else "have answered"
+    lines += [f"{_count(quota)} {have}" for quota in row.plan]
     if row.enough:
         lines.append("plan holds: answer the client" if row.valid else _stale(row))
     return lines

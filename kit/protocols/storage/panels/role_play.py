@@ -13,29 +13,20 @@ from kit.protocols.storage.panels.replicas import SIGNS
 from kit.views.actions import mark, refusal_text
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
+from kit.views.parts import act_button
 
 
-def _button(scene: Scene, one: Choice, what: str) -> Frag:
+def _button(scene: Scene, choice: Choice, what: str) -> Frag:
     """A button that does what it says, or says why not."""
-    name = mark(scene.model, one.action)
-    why = refusal_text(one.refusal) if one.refusal else scene.closed
-    said = f"{what}, {one.word}, epoch {one.epoch}"
-    return h(
-        "button",
-        one.word,
-        k=f"you:{name}",
-        type="button",
-        class_="act",
-        data_act=f"do:{name}",
-        data_refused=why,
-        aria_disabled="true" if why else None,
-        aria_label=f"{said}, not now: {why}" if why else said,
-    )
+    name = mark(scene.model, choice.action)
+    why = refusal_text(choice.refusal) if choice.refusal else scene.closed
+    said = f"{what}, {choice.word}, epoch {choice.epoch}"
+    return act_button(choice.word, f"you:{name}", f"do:{name}", why, said)
 
 
 def _board(scene: Scene, caption: str, rows: Sequence[tuple[str, str, Sequence[Choice]]]) -> Frag:
     """A table: who or what down the side, an epoch a column, in each cell what you may do."""
-    columns = sorted({one.epoch for _, _, choices in rows for one in choices})
+    columns = sorted({choice.epoch for _, _, choices in rows for choice in choices})
     return h(
         "table",
         h("caption", caption),
@@ -56,7 +47,7 @@ def _board(scene: Scene, caption: str, rows: Sequence[tuple[str, str, Sequence[C
 def _line(scene: Scene, row: tuple[str, str, Sequence[Choice]], columns: Sequence[int]) -> Frag:
     name, words, choices = row
     cells = [
-        h("td", [_button(scene, one, name) for one in choices if one.epoch == epoch],
+        h("td", [_button(scene, choice, name) for choice in choices if choice.epoch == epoch],
           k=f"play:{name}:{epoch}")
         for epoch in columns
     ]  # fmt: skip
@@ -76,10 +67,10 @@ def _answer_rows(scene: Scene) -> list[tuple[str, str, Sequence[Choice]]]:
         if isinstance(event, Delivered)
     }
     rows: list[tuple[str, str, Sequence[Choice]]] = []
-    for one in facts_solo.answers(scene.model, scene.state):
-        silent = "stayed silent" if one.in_flight else "is not asked"
-        words = "is asked" if one.choices else said.get(one.replica, silent)
-        rows.append((one.replica, words, one.choices))
+    for answer in facts_solo.answers(scene.model, scene.state):
+        silent = "stayed silent" if answer.in_flight else "is not asked"
+        words = "is asked" if answer.choices else said.get(answer.replica, silent)
+        rows.append((answer.replica, words, answer.choices))
     return rows
 
 
@@ -96,7 +87,7 @@ def answers_text(scene: Scene) -> str:
     """Write what each replica may answer, or has answered."""
     lines = []
     for name, words, choices in _answer_rows(scene):
-        free = [f"{one.word} at {one.epoch}" for one in choices if one.refusal is None]
+        free = [f"{choice.word} at {choice.epoch}" for choice in choices if choice.refusal is None]
         lines.append(f"  {name} {words}{': ' + ', '.join(free) if free else ''}")
     return "\n".join(lines)
 
@@ -129,7 +120,7 @@ def sends_text(scene: Scene) -> str:
     row = facts_solo.real(scene.model, scene.state)
     lines = [f"  {row.name} knows {row.epoch}: {row.role}; holds {row.cell}"]
     for kind, _, choices in _send_rows(scene):
-        free = [str(one.epoch) for one in choices if one.refusal is None]
+        free = [str(choice.epoch) for choice in choices if choice.refusal is None]
         lines.append(f"  {kind} by epoch {', '.join(free) or 'none'}")
     return "\n".join(lines)
 

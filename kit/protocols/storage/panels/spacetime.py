@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
+from kit.protocols.storage.facts import flows
 from kit.protocols.storage.facts.steps import (
     Applied,
     Completed,
@@ -63,11 +64,12 @@ def draw_spacetime(scene: Scene) -> Frag:
             "svg",
             _epochs(drawing),
             [_life(drawing, node) for node in drawing.nodes],
-            [_span(drawing, one, wrong) for one in drawing.spans if drawing.there(one.end)],
-            [_way(drawing, one) for one in drawing.ways if drawing.there(one.landed)],
-            [_message(drawing, one) for one in drawing.messages if drawing.there(one.met)],
+            [_span(drawing, span, wrong) for span in drawing.spans if drawing.there(span.end)],
+            [_way(drawing, way) for way in drawing.ways if drawing.there(way.landed)],
+            [_message(drawing, sent) for sent in drawing.messages if drawing.there(sent.met)],
             list(_points(drawing)),
             _alarms(scene, drawing),
+            [_now(drawing, node) for node in drawing.nodes],
             _names(drawing),
             viewBox=f"{drawing.left} 0 {drawing.width} {drawing.height}",
             role="img",
@@ -84,7 +86,7 @@ def draw_spacetime(scene: Scene) -> Frag:
 def _words(drawing: Layout) -> str:
     """The steps in the window as text, for who cannot see them."""
     before = f"{drawing.hidden()} earlier steps; " if drawing.hidden() else ""
-    lines = [line(one.event) for one in drawing.placed if one.column >= drawing.first]
+    lines = [line(dot.event) for dot in drawing.placed if dot.column >= drawing.first]
     return f"space-time diagram: {before}{'; '.join(lines)}"
 
 
@@ -92,9 +94,9 @@ def spacetime_text(scene: Scene) -> str:
     """Write a line a step, ``!`` where a promise was broken."""
     wrong = {breach.step for breach in scene.breaches()}
     lines = []
-    for one in layout(scene).placed:
-        sign = "!" if one.step in wrong else " "
-        lines.append(f"{sign}{one.step + 1:3}  {line(one.event)}")
+    for dot in layout(scene).placed:
+        sign = "!" if dot.step in wrong else " "
+        lines.append(f"{sign}{dot.step + 1:3}  {line(dot.event)}")
     return "\n".join(lines) or "  nothing has happened yet"
 
 
@@ -113,6 +115,12 @@ def _names(drawing: Layout) -> Frag:
     return h("g", paper, names, k="names", data_pinned=True)
 
 
+def _now(drawing: Layout, node: str) -> Frag:
+    """Where a node stands now: what travels in the last step begins and ends there."""
+    place = f"translate({x(drawing.last):.0f} {drawing.y(node)})"
+    return h("g", h("circle", r=6, class_="now"), k=flows.node(node), transform=place)
+
+
 def _name(drawing: Layout, node: str) -> Frag:
     return h(
         "g",
@@ -124,27 +132,31 @@ def _name(drawing: Layout, node: str) -> Frag:
 
 
 def _epochs(drawing: Layout) -> list[Frag]:
-    """A dashed line down the page where an epoch is committed."""
+    """A dashed line down the page where an epoch is committed; the last one of a number is it."""
+    last = {dot.event.epoch: dot.step for dot in drawing.placed
+            if isinstance(dot.event, EpochCommitted)}  # fmt: skip
     return [
         h(
             "g",
-            h("path", d=f"M{x(one.column):.0f} {TOP - 16}V{drawing.height}", class_="barrier"),
-            _text(f"epoch {one.event.epoch}", x(one.column), TOP - 22, "tag strong"),
-            h("title", line(one.event)),
-            k=f"epoch-at:{one.step}",
+            h("path", d=f"M{x(dot.column):.0f} {TOP - 16}V{drawing.height}", class_="barrier"),
+            _text(f"epoch {dot.event.epoch}", x(dot.column), TOP - 22, "tag strong"),
+            h("title", line(dot.event)),
+            k=flows.log(dot.event.epoch)
+            if last[dot.event.epoch] == dot.step
+            else f"epoch-at:{dot.step}",
         )
-        for one in drawing.placed
-        if isinstance(one.event, EpochCommitted) and drawing.there(one)
+        for dot in drawing.placed
+        if isinstance(dot.event, EpochCommitted) and drawing.there(dot)
     ]
 
 
-def _span(drawing: Layout, one: Span, wrong: AbstractSet[int]) -> Frag:
+def _span(drawing: Layout, span: Span, wrong: AbstractSet[int]) -> Frag:
     """The time that a request takes, as a bar on its coordinator's lifeline."""
-    begin = one.begin.event
+    begin = span.begin.event
     assert isinstance(begin, Sent | Completed)
-    y, left = drawing.y(begin.coordinator), x(one.begin.column)
-    right = x(drawing.last) + STEP * AFTER if one.end is None else x(one.end.column)
-    end = one.end.event if one.end is not None else None
+    y, left = drawing.y(begin.coordinator), x(span.begin.column)
+    right = x(drawing.last) + STEP * AFTER if span.end is None else x(span.end.column)
+    end = span.end.event if span.end is not None else None
     parts: list[Frag] = [
         h("rect", x=left, y=y - 5, width=max(right - left, 4), height=10, rx=3, class_="bar"),
     ]
@@ -166,38 +178,42 @@ def _result(result: str) -> str:
     return f"got {short(cell)}" if cell else word
 
 
-def _way(drawing: Layout, one: Way) -> Frag:
+def _way(drawing: Layout, way: Way) -> Frag:
     """A copy, from the moment at which it is read to the moment at which it arrives."""
-    read = one.read.event
+    read = way.read.event
     assert isinstance(read, Copied)
-    x1, y1 = x(one.read.column), drawing.y(read.source)
-    x2 = x(drawing.last + 0.5 if one.landed is None else one.landed.column)
+    x1, y1 = x(way.read.column), drawing.y(read.source)
+    x2 = x(drawing.last + 0.5 if way.landed is None else way.landed.column)
     y2 = float(drawing.y(read.target))
-    if one.landed is None:
+    on_its_way = None
+    if way.landed is None:
         y2 = y1 + (y2 - y1) * 0.85
+        on_its_way = _open_end(flows.copy(read.source, read.target), x2, y2, _dot(0, 0))
     return h(
         "g",
         h("path", d=_arrow(x1, y1, x2, y2), class_="copy"),
+        on_its_way,
         _text(f"copy {short(read.cell)} {_at(read.epoch)}", x1 + 4, y1 + (17 if y2 > y1 else -9)),
-        k=f"way:{read.source}:{read.target}:{one.read.step}",
+        k=f"way:{read.source}:{read.target}:{way.read.step}",
     )
 
 
-def _message(drawing: Layout, one: Message) -> Frag:
+def _message(drawing: Layout, message: Message) -> Frag:
     """A message and its answer; one that is on its way ends in the open."""
-    sent = one.sent.event
+    sent = message.sent.event
     assert isinstance(sent, Sent | Delivered)
-    x1, y1, y2 = x(one.sent.column), drawing.y(sent.coordinator), drawing.y(one.replica)
-    key = f"msg:{one.number}:{one.replica}:{one.sent.step}"
-    if one.met is None:
+    x1, y1, y2 = x(message.sent.column), drawing.y(sent.coordinator), drawing.y(message.replica)
+    key = f"msg:{message.number}:{message.replica}:{message.sent.step}"
+    if message.met is None:
         right = x(drawing.last) + STEP * 0.45
         high = y1 + (y2 - y1) * 0.8 if right - x1 > STEP else y1 + (y2 - y1) * 0.5
         parts = [h("path", d=f"M{x1:.1f} {y1}L{right:.1f} {high:.1f}", class_="message away")]
-        parts.append(_text(_at(_carried(sent)), right + 3, high + 4, anchor="start"))
+        words = _text(_at(_carried(sent)), 3, 4, anchor="start")
+        parts.append(_open_end(flows.away(message.number, message.replica), right, high, words))
         return h("g", parts, k=key, class_="transit")
-    met = one.met.event
+    met = message.met.event
     assert isinstance(met, Delivered)
-    x2 = x(one.met.column)
+    x2 = x(message.met.column)
     parts = [h("path", d=_arrow(x1, y1, x2, y2), class_="message"), h("title", line(met))]
     if not met.late:
         back = _arrow(x2, y2, x2 + STEP * AFTER, y1 + 6)
@@ -206,6 +222,11 @@ def _message(drawing: Layout, one: Message) -> Frag:
         asks = _arrow(x2 + STEP * AFTER, y1 + 6, x2 + STEP * 0.9, y2)
         parts.append(h("path", d=asks, k=f"{key}:catch-up", class_="answer away"))
     return h("g", parts, k=key, class_="transit")
+
+
+def _open_end(key: str, at: float, y: float, mark: Frag) -> Frag:
+    """Where something is that has not arrived."""
+    return h("g", mark, k=key, transform=f"translate({at:.1f} {y:.1f})")
 
 
 def _carried(event: Sent | Delivered) -> int | None:
@@ -218,30 +239,40 @@ def _carried(event: Sent | Delivered) -> int | None:
 
 def _points(drawing: Layout) -> Iterator[Frag]:
     """What happens on a lifeline: messages met, epochs applied, plans made, disks changed."""
-    for one in drawing.placed:
-        if not drawing.there(one):
+    for dot in drawing.placed:
+        if not drawing.there(dot):
             continue
-        event, key = one.event, f"at:{one.step}"
+        event, key = dot.event, f"at:{dot.step}"
         if isinstance(event, Delivered):
-            yield h("g", _met(drawing, one, event), k=key)
+            yield h("g", _met(drawing, dot, event), k=key)
         elif isinstance(event, Applied):
-            at, y = x(one.column), drawing.y(event.node)
+            at, y = x(dot.column), drawing.y(event.node)
             yield h("g", _dot(at, y), _text(f"↑{event.epoch}", at, y - 9), k=f"{key}:{event.node}")
         elif isinstance(event, Sent):
-            at, y = x(one.column), drawing.y(event.coordinator)
-            again = " again" if event.again else ""
-            words = [_text(f"{short(event.title) if again else event.title}{again}", at, y - 24,
-                           "tag strong"), _text(_at(event.carries), at, y - 12)]  # fmt: skip
+            at, y = x(dot.column), drawing.y(event.coordinator)
+            words = [_text(_named(event), at, y - 24, "tag strong"),
+                     _text(_at(event.carries), at, y - 12)]  # fmt: skip
             yield h("g", words, k=f"{key}:sent")
+        elif isinstance(event, Completed):
+            for name in event.repaired:
+                at, y = x(dot.column), drawing.y(name)
+                yield h("g", _dot(at, y), _text("repaired", at, y + 15), k=f"{key}:{name}")
         elif isinstance(event, DiskEvent):
-            at, y = x(one.column), drawing.y(event.replica)
+            at, y = x(dot.column), drawing.y(event.replica)
             sign = "✗" if event.what == "fails" else "∅"
             yield h("g", _cross(at, y), _text(f"{sign} {event.what}", at, y + 18), k=key)
 
 
-def _met(drawing: Layout, one: Placed, event: Delivered) -> list[Frag]:
+def _named(event: Sent) -> str:
+    """What is sent: a request, in two letters when again, or the cell that a read writes back."""
+    if event.back:
+        return f"{short(event.back)} back"
+    return f"{short(event.title)} again" if event.again else event.title
+
+
+def _met(drawing: Layout, dot: Placed, event: Delivered) -> list[Frag]:
     """The message's epoch left of the point, the answer's to the right; below, what it did."""
-    at, y = x(one.column), drawing.y(event.replica)
+    at, y = x(dot.column), drawing.y(event.replica)
     parts = [_cross(at, y) if event.error else _dot(at, y)]
     parts.append(_text(_at(event.epoch), at - 5, y - 8, anchor="end"))
     if event.caught_up:
@@ -262,7 +293,7 @@ def _met(drawing: Layout, one: Placed, event: Delivered) -> list[Frag]:
 def _done(event: Delivered) -> str:
     """What the replica holds of it: the write that it took, the cell that it returned."""
     word, _, rest = event.did.partition(" ")
-    return short(rest) if word == "returns" else short(event.title) if word == "takes" else "older"
+    return "older" if word == "keeps" else short(rest)
 
 
 def _at(epoch: int | None) -> str:
@@ -271,7 +302,7 @@ def _at(epoch: int | None) -> str:
 
 def _alarms(scene: Scene, drawing: Layout) -> list[Frag]:
     """A sign over every step that was the first to break a promise."""
-    placed = {one.step: one for one in drawing.placed}
+    placed = {dot.step: dot for dot in drawing.placed}
     wrong = {breach.step: breach.title for breach in scene.breaches() if breach.step in placed}
     return [
         _alarm(placed[step], title)
@@ -280,15 +311,15 @@ def _alarms(scene: Scene, drawing: Layout) -> list[Frag]:
     ]
 
 
-def _alarm(one: Placed, title: str) -> Frag:
+def _alarm(dot: Placed, title: str) -> Frag:
     """The sign of one step, beside the number of the epoch where it commits one."""
-    middle = x(one.column) + BESIDE * isinstance(one.event, EpochCommitted)
+    middle = x(dot.column) + BESIDE * isinstance(dot.event, EpochCommitted)
     return h(
         "g",
         h("rect", x=middle - 8, y=1, width=16, height=15, class_="stop fails"),
         _text("!", middle, 13, "tag on"),
         h("title", title),
-        k=f"alarm:{one.step}",
+        k=f"alarm:{dot.step}",
     )
 
 

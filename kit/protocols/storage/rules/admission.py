@@ -1,7 +1,7 @@
 """Which replica admits a request of which epoch, where messages make nobody catch up.
 
 Three rules: ``epoch-exchange`` (CEP-21; it has a module of its own,
-:mod:`kit.protocols.storage.rules.exchange`); ``fence``: a replica refuses what was planned before
+``kit.protocols.storage.rules.exchange``); ``fence``: a replica refuses what was planned before
 the fence that it knows (topology changes over Raft: ``fence_version``); ``one-stage-apart``: it
 refuses what was planned more than one stage before or after its own (tablets). ``all`` is no rule:
 everything is admitted.

@@ -20,9 +20,9 @@ def tombstone(timestamp: int) -> int:
     return 2 * timestamp + 1
 
 
-def newest(one: int, other: int) -> int:
+def newest(version: int, other: int) -> int:
     """The cell that wins: the later one."""
-    return max(one, other)
+    return max(version, other)
 
 
 def is_tombstone(cell: int) -> bool:

@@ -13,7 +13,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from kit.protocols.storage.rules.cells import NOTHING
-from kit.protocols.storage.rules.requests import OPEN, Request
+from kit.protocols.storage.rules.requests import AT_WORK, Request
 
 
 class RangeFacts(Protocol):
@@ -73,7 +73,7 @@ class AllKnow(Struct, frozen=True):
         return not self.missing(facts, newest) and all(
             request.coordinator_epoch >= least
             for request in facts.requests
-            if request.phase == OPEN
+            if request.phase in AT_WORK
         )
 
     def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
@@ -92,7 +92,7 @@ class NothingBelow(Struct, frozen=True):
         return all(
             request.epoch >= least
             for request in facts.requests
-            if request.phase == OPEN or request.in_flight & ~facts.down
+            if request.phase in AT_WORK or request.in_flight & ~facts.down
         )
 
     def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:

@@ -6,10 +6,10 @@ that it waits for. Ways may part (another operation, a cancel), meet again and l
 rollback, a node that leaves after it joined). Two rules belong to it: which replica *admits* a
 request of which epoch, and what *acknowledges* a write while replicas are pending.
 
-It knows nothing of where it comes from: :mod:`kit.protocols.dataplane.projection` makes one of a
+It knows nothing of where it comes from: ``kit.protocols.dataplane.projection`` makes one of a
 real plan, tests make some by hand. Replicas are numbered; sets of them are bit masks. Where an
 epoch stands on a way through the graph, its *epoch index*, is told by
-:mod:`kit.protocols.storage.rules.trails`.
+``kit.protocols.storage.rules.trails``.
 
 Source: CEP-21, "Consistency Guarantees"; for stages, versions and fences the documents of topology
 changes and of tablets over Raft.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from kit.errors import BadInput
 from kit.protocols.storage.rules.levels import LEVELS, Level
@@ -18,7 +18,9 @@ _LINE = re.compile(
     r"(?P<coordinator>\w{1,20})(?:@(?P<dc>\w{1,40}))? +(?P<kind>\w+)(?: +(?P<level>\w+))?"
 )
 
-WAITING, OPEN, DONE, FAILED = range(4)
+WAITING, OPEN, DONE, FAILED, REPAIRING = range(5)
+AT_WORK = (OPEN, REPAIRING)
+"""The phases in which a coordinator waits for answers."""
 
 
 class ClientRequest(Struct, frozen=True):
@@ -43,6 +45,10 @@ class Request(Struct, frozen=True):
     ``acked`` those that did it, ``newest_seen`` the newest cell that a read has seen (masks and a
     cell). ``timestamp`` is that of a mutation: the how many-th it was to start. ``invalidated``
     are answers of members that were none for a while since they answered: those count no more.
+    ``holders`` are the replicas that returned ``newest_seen`` (a mask), where reads are repaired.
+
+    A read in phase ``REPAIRING`` has its answers and writes ``newest_seen`` back: ``epoch``,
+    ``in_flight`` and ``acked`` are then those of that write.
     """
 
     phase: int = WAITING
@@ -53,6 +59,7 @@ class Request(Struct, frozen=True):
     newest_seen: int = field(default=0, name="best")
     timestamp: int = field(default=0, name="stamp")
     invalidated: int = field(default=0, name="lapsed")
+    holders: int | UnsetType = UNSET  # unset, it is no part of a fingerprint
 
 
 def parse_request(text: str) -> ClientRequest:

@@ -125,7 +125,7 @@ def _sizes(path: str | None, given: Imported) -> Sizes | None:
 
 
 def _variant(text: str) -> Variant:
-    found = next((variant for variant in VARIANTS if variant == text), None)
-    if found is None:
+    chosen = next((variant for variant in VARIANTS if variant == text), None)
+    if chosen is None:
         raise BadInput("--variant", text, one_of(text, list(VARIANTS)))
-    return found
+    return chosen

@@ -59,12 +59,12 @@ def _verdict(report: PlanReport) -> str:
 
 def _once(rows: Iterable[Sequence[str]]) -> list[Sequence[str]]:
     """The rows without the first cell where it is that of the row before."""
-    found: list[Sequence[str]] = []
+    shortened: list[Sequence[str]] = []
     before = None
     for first, *rest in rows:
-        found.append(("" if first == before else first, *rest))
+        shortened.append(("" if first == before else first, *rest))
         before = first
-    return found
+    return shortened
 
 
 def _locks(report: PlanReport) -> list[str]:
@@ -148,20 +148,20 @@ def _rows(was: Groups, now: Groups) -> list[tuple[Bounds, Cells]]:
 
     Where some went and others came in their place, those that went are listed first.
     """
-    found: list[tuple[bool, tuple[Bounds, Cells]]] = []
+    rows: list[tuple[bool, tuple[Bounds, Cells]]] = []
     reach = float("-inf")
     begin = 0
     for range_ in sorted({*was, *now}, key=_place):
         left, right = _place(range_)
         if left >= reach:
-            found[begin:] = sorted(found[begin:], key=itemgetter(0))
-            begin = len(found)
+            rows[begin:] = sorted(rows[begin:], key=itemgetter(0))
+            begin = len(rows)
         reach = max(reach, right)
         cells = _cells(range_, was.get(range_), now.get(range_))
         if cells is not None:
-            found.append((range_ in now, (range_, cells)))
-    found[begin:] = sorted(found[begin:], key=itemgetter(0))
-    return [row for _, row in found]
+            rows.append((range_ in now, (range_, cells)))
+    rows[begin:] = sorted(rows[begin:], key=itemgetter(0))
+    return [row for _, row in rows]
 
 
 def _cells(range_: Bounds, was: Pair | None, now: Pair | None) -> Cells | None:

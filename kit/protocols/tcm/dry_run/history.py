@@ -70,10 +70,10 @@ def dry_run_of(
     seen = operations_of(given)
     begun = tuple(dict.fromkeys((*seen, *in_flight)))
     everything = (*begun, *operations)
-    for i, one in enumerate(everything):
-        if one in everything[:i]:
-            where = "in flight already" if one in begun else "given twice"
-            raise BadInput("operation", one.text, f"each operation once; this one is {where}")
+    for i, operation in enumerate(everything):
+        if operation in everything[:i]:
+            where = "in flight already" if operation in begun else "given twice"
+            raise BadInput("operation", operation.text, f"each operation once; this one is {where}")
     # One node more than those that are down may crash: what if, at any step. Not where so many are
     # offered that nobody could choose.
     spare = int(len(given.ring.nodes) <= MOST_TO_CHOOSE)
@@ -112,11 +112,15 @@ def _loads(given: Imported) -> Iterator[tuple[str, int]]:
 
 def opening_state(timeline: Timeline) -> Any:
     """The state just before the first planned operation began; where none did, the one shown."""
-    begins = {one.operation.text for one in outcome(timeline)}
+    begins = {planned.operation.text for planned in outcome(timeline)}
     for moment in timeline.path():
-        one = timeline.moments[moment]
-        if one.action is not None and one.fold == 0 and timeline.model.verb(one.action) in begins:
-            return timeline.moments[one.parent].state
+        came = timeline.moments[moment]
+        if (
+            came.action is not None
+            and came.fold == 0
+            and timeline.model.verb(came.action) in begins
+        ):
+            return timeline.moments[came.parent].state
     return timeline.state
 
 
@@ -134,14 +138,14 @@ def steps(timeline: Timeline) -> tuple[StepSummary, ...]:
 
 
 def _summary(m: TcmCluster, timeline: Timeline, moment: int) -> StepSummary:
-    one = timeline.moments[moment]
-    copies = [copy for copy in dry_run_facts.copies(m, one.state) if not copy.done]
+    at = timeline.moments[moment]
+    copies = [copy for copy in dry_run_facts.copies(m, at.state) if not copy.done]
     loads = dry_run_facts.traffic_of(copies)
     sizes = [copy.bytes for copy in copies if copy.bytes is not None]
-    lost = dry_run_facts.losses(m, one.state)
-    line = facts.log(m, one.state)[-1]
+    lost = dry_run_facts.losses(m, at.state)
+    line = facts.log(m, at.state)[-1]
     return StepSummary(
-        facts.epoch(m, one.state),
+        facts.epoch(m, at.state),
         f"{line.text} ({line.operation})",
         moment,
         len(copies),
@@ -162,12 +166,12 @@ def standstill(timeline: Timeline) -> Iterator[str]:
     """What did not come to its end, and why, a line each."""
     m: Any = timeline.model
     state = timeline.moments[timeline.tip].state
-    for one in outcome(timeline):
-        title = one.operation.title
-        if one.status == "planned" and one.refusal is not None:
-            yield f"{title} cannot begin: {one.refusal.reason}"
-        if one.status == "under way":
-            refusal = m.refusal(state, m.wrap["tcm"](Advance(one.operation.node)))
+    for planned in outcome(timeline):
+        title = planned.operation.title
+        if planned.status == "planned" and planned.refusal is not None:
+            yield f"{title} cannot begin: {planned.refusal.reason}"
+        if planned.status == "under way":
+            refusal = m.refusal(state, m.wrap["tcm"](Advance(planned.operation.node)))
             yield f"{title} stands still: {refusal.reason if refusal else 'nobody goes on'}"
 
 

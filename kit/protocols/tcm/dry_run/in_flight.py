@@ -17,5 +17,5 @@ def operation_of(seen: InFlight) -> Operation | None:
 
 def operations_of(given: Imported) -> tuple[Operation, ...]:
     """Those of an import that can be rehearsed, in its order."""
-    found = (operation_of(seen) for seen in given.in_flight)
-    return tuple(one for one in found if one is not None)
+    operations = (operation_of(seen) for seen in given.in_flight)
+    return tuple(operation for operation in operations if operation is not None)

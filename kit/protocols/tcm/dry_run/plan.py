@@ -166,14 +166,14 @@ def _step(m: TcmCluster, before: Any, after: Any, node: str, sizes: Sizes | None
 def tables(m: TcmCluster, s: Any) -> dict[str, Tables]:
     """The tables of every keyspace as they stand; a local keyspace has no rows."""
     snapshot = m.snapshot(s)
-    found = dict.fromkeys(facts.keyspaces(m), Tables((), ()))
+    tables_of = dict.fromkeys(facts.keyspaces(m), Tables((), ()))
     for group, placement in enumerate(snapshot.placements):
         reads = _lines(m, placement.reads)
         same = placement.writes == placement.reads
         shown = Tables(reads, reads if same else _lines(m, placement.writes))
         for keyspace in snapshot.metadata.keyspaces_of(group):
-            found[keyspace] = shown
-    return found
+            tables_of[keyspace] = shown
+    return tables_of
 
 
 def _lines(m: TcmCluster, table: Table) -> tuple[Line, ...]:
@@ -213,15 +213,15 @@ def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> P
     metadata = m.snapshot(s).metadata
     space = facts.space(m)
     planned = plan(metadata, operation, m.tcm.switches)
-    found = tuple(
+    clashes = tuple(
         HeldRange(keyspace, bounds(space, c.ours.left, c.ours.right), c.operation.text)
         for c in conflicts(metadata, planned, m.tcm.switches)
         for keyspace in metadata.keyspaces_of(c.group)
     )
     order = facts.keyspaces(m)
-    found = tuple(sorted(found, key=lambda c: order.index(c.keyspace)))
+    clashes = tuple(sorted(clashes, key=lambda c: order.index(c.keyspace)))
     locks = _locks(m, metadata, planned)
-    return PlanReport(operation.text, False, refusal.reason, (), locks, found, (), tables(m, s))
+    return PlanReport(operation.text, False, refusal.reason, (), locks, clashes, (), tables(m, s))
 
 
 def _waits(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Wait, ...]:
@@ -252,25 +252,25 @@ def _copies(m: TcmCluster, s: Any, sequence: Sequence, sizes: Sizes | None) -> t
     metadata, space = m.snapshot(s).metadata, facts.space(m)
     order = {keyspace: at for at, keyspace in enumerate(facts.keyspaces(m))}
     down, _ = m.tcm.absent(s.tcm, sequence.plan.operation)
-    found = []
+    copies = []
     for t in sequence.plan.transfers:
         left, right = t.range.left, t.range.right
         givers = tuple(m.names[code] for code in sources(t, down))
         for name in metadata.keyspaces_of(t.group):
             size = sizes.of(name, left, right, givers) if sizes else None
             copy = Copy(name, bounds(space, left, right), givers, m.names[t.target], size)
-            found.append((order[name], left, right, t.target, copy))
-    return tuple(row[-1] for row in sorted(found, key=lambda row: row[:4]))
+            copies.append((order[name], left, right, t.target, copy))
+    return tuple(row[-1] for row in sorted(copies, key=lambda row: row[:4]))
 
 
 def _locks(m: TcmCluster, metadata: Metadata, planned: Plan) -> dict[str, tuple[Bounds, ...]]:
     """The ranges that the operation holds from its first event to its last."""
     space = facts.space(m)
-    found: dict[str, tuple[Bounds, ...]] = dict.fromkeys(facts.keyspaces(m), ())
+    locks: dict[str, tuple[Bounds, ...]] = dict.fromkeys(facts.keyspaces(m), ())
     for group, moved in enumerate(planned.movements):
         for keyspace in metadata.keyspaces_of(group):
-            found[keyspace] = tuple(bounds(space, r.left, r.right) for r in moved.locked)
-    return found
+            locks[keyspace] = tuple(bounds(space, r.left, r.right) for r in moved.locked)
+    return locks
 
 
 def _assumed_place(metadata: Metadata, operation: Operation) -> list[str]:
@@ -291,7 +291,7 @@ def _assumed_place(metadata: Metadata, operation: Operation) -> list[str]:
 def _warnings(metadata: Metadata, operation: Operation) -> tuple[str, ...]:
     """What is no reason to refuse, but should be known beforehand."""
     after = ring_after(register(metadata.ring, operation), operation)
-    found = []
+    warnings = []
     for keyspace in metadata.keyspaces:
         if isinstance(keyspace.replication, LocalStrategy):
             continue
@@ -305,13 +305,13 @@ def _warnings(metadata: Metadata, operation: Operation) -> tuple[str, ...]:
         for dc in dict.fromkeys((*now, *then)):
             wanted = (now.get(dc) or then[dc])[0]
             counts = [rows[dc][1] if dc in rows else None for rows in (now, then)]
-            found.append(_too_few(keyspace.name, dc, wanted, counts))
-    found += _assumed_place(metadata, operation)
+            warnings.append(_too_few(keyspace.name, dc, wanted, counts))
+    warnings += _assumed_place(metadata, operation)
     if operation.kind == "assassinate":
-        found.append("assassinate streams nothing: run a repair afterwards")
+        warnings.append("assassinate streams nothing: run a repair afterwards")
     if operation.force:
-        found.append("forced: the replication check was not made")
-    return tuple(found)
+        warnings.append("forced: the replication check was not made")
+    return tuple(warnings)
 
 
 def _too_few(keyspace: str, dc: str | None, wanted: int, counts: list[int | None]) -> str:

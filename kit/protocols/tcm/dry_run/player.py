@@ -64,8 +64,8 @@ class DryRun:
         self.loads: tuple[Load, ...] = dry_run_facts.traffic(m, last)
         self.warnings = (*ring.warnings, *_down(ring), *standstill(timeline))
         self.player = Player(timeline, controls=controls)
-        told = ipywidgets.HTML(h("div", self._told(), class_="kp").html())
-        self.box = ipywidgets.VBox([told, self.player])
+        introduction = ipywidgets.HTML(h("div", self._told(), class_="kp").html())
+        self.box = ipywidgets.VBox([introduction, self.player])
 
     def _told(self) -> list[Frag]:
         """The warnings and the table of steps."""
@@ -82,7 +82,7 @@ class DryRun:
                     "table",
                     h("caption", "Every epoch, and what holds when it is committed"),
                     h("thead", h("tr", [h("th", word, scope="col") for word in HEADS])),
-                    h("tbody", [_row(one) for one in self.steps]),
+                    h("tbody", [_row(step) for step in self.steps]),
                 ),
                 open=False,
             ),
@@ -91,10 +91,12 @@ class DryRun:
     def summary(self) -> str:
         """What becomes of each operation, in a line."""
         words = {"done": "done", "under way": "not finished", "planned": "not begun"}
-        ends = [f"{one.operation.title}: {words[one.status]}" for one in self.operations]
-        total = sum(one.receives_bytes or 0 for one in self.loads)
-        known = any(one.receives_bytes is not None for one in self.loads)
-        streams = sum(one.receives for one in self.loads)
+        ends = [
+            f"{planned.operation.title}: {words[planned.status]}" for planned in self.operations
+        ]
+        total = sum(load.receives_bytes or 0 for load in self.loads)
+        known = any(load.receives_bytes is not None for load in self.loads)
+        streams = sum(load.receives for load in self.loads)
         size = f"{volume(total)} in " if known else ""
         epochs = counted(len(self.steps), "epoch")
         copied = f"{size}{counted(streams, 'stream')}" if streams else "nothing"
@@ -104,7 +106,7 @@ class DryRun:
         """All of it as text: warnings, the table of steps, the moment that is shown."""
         lines = [f"warning: {line}" for line in self.warnings]
         lines += [self.summary(), ""]
-        table = [HEADS, *(_cells(one) for one in self.steps)]
+        table = [HEADS, *(_cells(step) for step in self.steps)]
         widths = [max(len(row[i]) for row in table) for i in range(len(HEADS))]
         lines += [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -138,11 +140,11 @@ def rehearse(
     """Rehearse operations on a ring of one's own, and open a player on it.
 
     ``ring`` is a file, several files of one cluster, their text, or what was imported from them:
-    what `nodetool ring`, `status` and `describering` print, dumps of the system tables, ring files.
-    ``operations`` are lines such as ``decommission n7`` or ``join X --tokens 5,7``, one or several;
-    ``in_flight`` those that have begun beside what the files show. ``keyspaces`` add what files do
-    not tell: ``ks={"class": "SimpleStrategy", "replication_factor": 3}``. ``sizes`` are bytes by
-    node, or a file of sizes; without them the loads that the files tell count.
+    what ``nodetool ring``, ``status`` and ``describering`` print, dumps of the system tables, ring
+    files. ``operations`` are lines such as ``decommission n7`` or ``join X --tokens 5,7``, one or
+    several; ``in_flight`` those that have begun beside what the files show. ``keyspaces`` add what
+    files do not tell: ``ks={"class": "SimpleStrategy", "replication_factor": 3}``. ``sizes`` are
+    bytes by node, or a file of sizes; without them the loads that the files tell count.
 
     Raises:
         BadInput: for a file, a keyspace, an operation or a size that is not acceptable, in one line
@@ -172,19 +174,19 @@ def opened(ring: RingSource, keyspaces: str | Keyspace | Iterable[str | Keyspace
         BadInput: when it is none, or no keyspace is known.
     """
     several = (keyspaces,) if isinstance(keyspaces, str | Keyspace) else keyspaces
-    asked = tuple(_keyspace(one) for one in several)
+    named = tuple(_keyspace(keyspace) for keyspace in several)
     if isinstance(ring, RingFile):
-        found = ring if isinstance(ring, Imported) else _imported(ring)
-        if asked:
-            raise BadInput("keyspaces", asked[0].name, "none beside a ring that was opened already")
+        imported = ring if isinstance(ring, Imported) else _imported(ring)
+        if named:
+            raise BadInput("keyspaces", named[0].name, "none beside a ring that was opened already")
     else:
-        found = _read([ring] if isinstance(ring, str | Path) else ring, asked)
-    if not found.keyspaces:
+        imported = _read([ring] if isinstance(ring, str | Path) else ring, named)
+    if not imported.keyspaces:
         allowed = (
             'one or more: keyspaces=\'ks={"class": "SimpleStrategy", "replication_factor": 3}\''
         )
         raise BadInput("keyspaces", None, allowed)
-    return found
+    return imported
 
 
 def _keyspace(given: str | Keyspace) -> Keyspace:
@@ -204,17 +206,17 @@ def _imported(ring: RingFile) -> Imported:
 
 def _read(sources: Any, keyspaces: Sequence[Keyspace]) -> Imported:
     given = list(sources) if isinstance(sources, Sequence) else [sources]
-    for one in given:
-        if not isinstance(one, str | Path):
-            raise BadInput("ring", one, "a file, several files, their text, or an imported ring")
-    if not any(_is_text(one) for one in given):
+    for source in given:
+        if not isinstance(source, str | Path):
+            raise BadInput("ring", source, "a file, several files, their text, or an imported ring")
+    if not any(_is_text(source) for source in given):
         return open_ring(given, keyspaces)
     return import_texts(
         [
-            (f"text {i}", str(one))
-            if _is_text(one)
-            else (str(one), read_text(one, "ring file", LARGEST_FILE))
-            for i, one in enumerate(given, 1)
+            (f"text {i}", str(source))
+            if _is_text(source)
+            else (str(source), read_text(source, "ring file", LARGEST_FILE))
+            for i, source in enumerate(given, 1)
         ],
         keyspaces,
     )
@@ -229,15 +231,15 @@ def _lines(field: str, given: Operations) -> tuple[Operation, ...]:
     several = (given,) if isinstance(given, str | Operation) else given
     if not isinstance(several, Iterable):
         raise BadInput(field, given, f"one line or several: {FORM}")
-    found: list[Operation] = []
-    for one in several:
-        if isinstance(one, Operation):
-            found.append(one)
-        elif isinstance(one, str):
-            found += [parse_operation(line) for line in one.splitlines() if line.strip()]
+    operations: list[Operation] = []
+    for line in several:
+        if isinstance(line, Operation):
+            operations.append(line)
+        elif isinstance(line, str):
+            operations += [parse_operation(text) for text in line.splitlines() if text.strip()]
         else:
-            raise BadInput(field, one, f"a line of text: {FORM}")
-    return tuple(found)
+            raise BadInput(field, line, f"a line of text: {FORM}")
+    return tuple(operations)
 
 
 def _stored(sizes: SizesSource, given: Imported) -> Stored | None:
@@ -257,25 +259,25 @@ def _down(ring: Imported) -> Iterator[str]:
         yield f"{names}{more} {are} down: nothing is streamed from there, nothing acknowledged"
 
 
-def _cells(one: StepSummary) -> tuple[str, str, str, str, str]:
-    size = "" if one.bytes is None else f"{volume(one.bytes)} in "
+def _cells(step: StepSummary) -> tuple[str, str, str, str, str]:
+    size = "" if step.bytes is None else f"{volume(step.bytes)} in "
     return (
-        str(one.epoch),
-        one.say,
-        f"{size}{counted(one.streams, 'stream')}" if one.streams else "–",
-        one.busiest or "–",
-        _must_not_die(one),
+        str(step.epoch),
+        step.say,
+        f"{size}{counted(step.streams, 'stream')}" if step.streams else "–",
+        step.busiest or "–",
+        _must_not_die(step),
     )
 
 
-def _must_not_die(one: StepSummary) -> str:
-    broken = f"{counted(one.broken, 'range')} broken now; " if one.broken else ""
-    names = ", ".join(one.fragile[:3])
-    rest = len(one.fragile) - 3
+def _must_not_die(step: StepSummary) -> str:
+    broken = f"{counted(step.broken, 'range')} broken now; " if step.broken else ""
+    names = ", ".join(step.fragile[:3])
+    rest = len(step.fragile) - 3
     more = f" and {rest:,} more" if rest > 0 else ""
     return f"{broken}{names}{more}" if names else f"{broken}any one may"
 
 
-def _row(one: StepSummary) -> Frag:
-    first, *others = _cells(one)
+def _row(step: StepSummary) -> Frag:
+    first, *others = _cells(step)
     return h("tr", h("th", first, scope="row"), [h("td", cell) for cell in others])

@@ -1,7 +1,7 @@
 """The run itself: operations on somebody's own ring, driven turn by turn along a timeline.
 
 It drives the same tcm model that the player shows. What is in flight comes first; then the
-schedule of :mod:`kit.protocols.tcm.schedule` goes on for as long as anything moves.
+schedule of ``kit.protocols.tcm.schedule`` goes on for as long as anything moves.
 """
 
 from __future__ import annotations

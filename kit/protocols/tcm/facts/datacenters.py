@@ -8,7 +8,7 @@ from kit.ring.replication import NetworkTopologyStrategy
 
 def datacenters(m: TcmCluster, keyspace: str) -> tuple[str, ...]:
     """The datacenters whose replicas the keyspace counts one by one; none where it does not."""
-    space = next(one for one in m.tcm.cluster.keyspaces if one.name == keyspace)
+    space = next(space for space in m.tcm.cluster.keyspaces if space.name == keyspace)
     if not isinstance(space.replication, NetworkTopologyStrategy):
         return ()
     return tuple(dc for dc, factor in space.replication.factors if factor)

@@ -1,12 +1,12 @@
 """What an operator asks of each step: bytes a node, quorums after one more death, what may begin.
 
-As in :mod:`kit.protocols.tcm.facts.moment`, every function takes the model and a state, and is
+As in ``kit.protocols.tcm.facts.moment``, every function takes the model and a state, and is
 pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import combinations
 from typing import Any, Literal
 
@@ -26,6 +26,7 @@ from kit.ring.placements import Table
 from kit.ring.ranges import Range
 from kit.ring.replication import NetworkTopologyStrategy
 from kit.ring.sizes import Sizes, sizes_of
+from kit.ring.topology import Ring
 
 Side = Literal["reads", "writes", "reads and writes"]
 Status = Literal["planned", "under way", "done"]
@@ -165,17 +166,17 @@ def traffic(m: TcmCluster, s: Any) -> tuple[Load, ...]:
     return memo(m, key, lambda: traffic_of(copies(m, s)))
 
 
-def traffic_of(found: Iterable[RangeCopy]) -> tuple[Load, ...]:
+def traffic_of(copies: Iterable[RangeCopy]) -> tuple[Load, ...]:
     """What each node sends and receives of these copies, who sends the most first."""
     sums: dict[str, list[int]] = {}
     known = False
-    for one in found:
-        known = known or one.bytes is not None
-        for name, at in ((one.source, 0), (one.target, 3)):
+    for copy in copies:
+        known = known or copy.bytes is not None
+        for name, at in ((copy.source, 0), (copy.target, 3)):
             node = sums.setdefault(name, [0] * 6)
             node[at] += 1
-            node[at + 1] += one.done
-            node[at + 2] += one.bytes or 0
+            node[at + 1] += copy.done
+            node[at + 2] += copy.bytes or 0
     loads = [
         Load(name, a, b, c if known else None, d, e, f if known else None)
         for name, (a, b, c, d, e, f) in sums.items()
@@ -192,26 +193,32 @@ def losses(m: TcmCluster, s: Any) -> tuple[Loss, ...]:
     QUORUM everywhere, and LOCAL_QUORUM in each datacenter that has its own factor. Nodes that are
     down answer nobody, but count as replicas.
     """
-    return memo(m, ("losses", s.tcm.events, s.tcm.down), lambda: tuple(_losses(m, s)))
+    return memo(
+        m, ("losses", s.tcm.events, s.tcm.down), lambda: losses_of(m.snapshot(s), s.tcm.down)
+    )
 
 
-def _losses(m: TcmCluster, s: Any) -> Iterator[Loss]:
-    snapshot = m.snapshot(s)
-    dead = np.array([name in s.tcm.down for name in m.names], np.bool_)
+def losses_of(snapshot: Snapshot, down: Collection[str]) -> tuple[Loss, ...]:
+    """The same of one epoch, with these nodes down."""
+    return tuple(_losses(snapshot, down))
+
+
+def _losses(snapshot: Snapshot, down: Collection[str]) -> Iterator[Loss]:
+    ring = snapshot.metadata.ring
+    dead = np.array([name in down for name in ring.names], np.bool_)
     for group, placement in enumerate(snapshot.placements):
         local = _datacenters(snapshot, group)
         names = snapshot.metadata.keyspaces_of(group)
-        reads = _of_table(m, placement.reads, local, dead, names, "reads")
+        reads = _of_table(ring, placement.reads, local, dead, names, "reads")
         if placement.reads == placement.writes:
-            yield from (replace(one, side="reads and writes") for one in reads)
+            yield from (replace(loss, side="reads and writes") for loss in reads)
             continue
-        for one, other in zip(
-            reads, _of_table(m, placement.writes, local, dead, names, "writes"), strict=True
-        ):
-            if replace(other, side="reads") == one:
-                yield replace(one, side="reads and writes")
+        writes = _of_table(ring, placement.writes, local, dead, names, "writes")
+        for of_reads, of_writes in zip(reads, writes, strict=True):
+            if replace(of_writes, side="reads") == of_reads:
+                yield replace(of_reads, side="reads and writes")
             else:
-                yield from (one, other)
+                yield from (of_reads, of_writes)
 
 
 def _datacenters(snapshot: Snapshot, group: int) -> dict[str, Mask]:
@@ -224,7 +231,7 @@ def _datacenters(snapshot: Snapshot, group: int) -> dict[str, Mask]:
 
 
 def _of_table(
-    m: TcmCluster,
+    ring: Ring,
     table: Table,
     local: dict[str, Mask],
     dead: Mask,
@@ -233,15 +240,15 @@ def _of_table(
 ) -> list[Loss]:
     slots = np.ascontiguousarray(table.groups.T)
     return [
-        _loss(m, table, level, names, side)
+        _loss(ring, table, level, names, side)
         for level in levels(slots, local, dead)
         if level.name != "ONE"
     ]
 
 
-def _loss(m: TcmCluster, table: Table, level: Level, names: tuple[str, ...], side: Side) -> Loss:
-    units, rows = level.lost(np.arange(len(m.names), dtype=np.int32), alone=True)
-    counts = np.bincount(units, minlength=len(m.names))
+def _loss(ring: Ring, table: Table, level: Level, names: tuple[str, ...], side: Side) -> Loss:
+    units, rows = level.lost(np.arange(len(ring.names), dtype=np.int32), alone=True)
+    counts = np.bincount(units, minlength=len(ring.names))
     order = [int(code) for code in np.argsort(-counts, kind="stable") if counts[code]]
     broken = np.flatnonzero(level.spare < 0)
     first = rows[units == order[0]].min() if order else None
@@ -249,15 +256,15 @@ def _loss(m: TcmCluster, table: Table, level: Level, names: tuple[str, ...], sid
         names,
         side,
         level.name,
-        tuple((m.names[code], int(counts[code])) for code in order),
-        None if first is None else _label(m, table, int(first)),
+        tuple((ring.names[code], int(counts[code])) for code in order),
+        None if first is None else _label(ring, table, int(first)),
         len(broken),
-        _label(m, table, int(broken[0])) if len(broken) else None,
+        _label(ring, table, int(broken[0])) if len(broken) else None,
     )
 
 
-def _label(m: TcmCluster, table: Table, row: int) -> str:
-    return Range(int(table.lefts[row]), int(table.rights[row])).label(m.tcm.cluster.ring.space)
+def _label(ring: Ring, table: Table, row: int) -> str:
+    return Range(int(table.lefts[row]), int(table.rights[row])).label(ring.space)
 
 
 # -- what may begin -------------------------------------------------------------------------------
@@ -287,6 +294,6 @@ def pairs(m: TcmCluster, s: Any) -> tuple[OperationPair, ...]:
 
 def _pairs(m: TcmCluster, s: Any) -> Iterator[OperationPair]:
     metadata = m.snapshot(s).metadata
-    free = [one.operation for one in planned(m, s) if one.status == "planned" and not one.refusal]
+    free = [row.operation for row in planned(m, s) if row.status == "planned" and not row.refusal]
     for first, second in combinations(free, 2):
         yield OperationPair(first, second, together(metadata, first, second, m.tcm.switches))

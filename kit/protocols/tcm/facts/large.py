@@ -1,6 +1,6 @@
 """Rows of tables too long to read: how many, which of them changed, whom they name.
 
-What :mod:`kit.protocols.tcm.facts.moment` tells of every row, these tell of columns, and make rows
+What ``kit.protocols.tcm.facts.moment`` tells of every row, these tell of columns, and make rows
 only of those that are shown. Where a table does not cut the line into pieces (a safeguard is off),
 and where reads and writes are cut differently, there are no columns to compare; then rows are asked
 for.
@@ -165,7 +165,7 @@ def _counts(m: TcmCluster, table: Table) -> Any:
 
 
 def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> ChangedRanges:
-    """What the step from ``before`` changed; both states have columns (see :func:`length`)."""
+    """What the step from ``before`` changed; both states have columns (see ``length``)."""
     if before is None or before.tcm.events == s.tcm.events:
         return ChangedRanges((), 0, 0, 0)
     key = ("changes", s.tcm.events, before.tcm.events, keyspace, most)
@@ -190,7 +190,7 @@ def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Ch
     rows = []
     for at in either[:most].tolist():
         right = int(now.reads.rights[at])
-        holder = next((title for one, title in held if one.left < right <= one.right), None)
+        holder = next((title for lock, title in held if lock.left < right <= lock.right), None)
         former = _row(m, then, int(was[at]), None)
         rows.append(Changed(_row(m, now, at, holder), former))
     return ChangedRanges(tuple(rows), int(reads.sum()), int(writes.sum()), len(either))

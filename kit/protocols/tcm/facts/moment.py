@@ -110,7 +110,7 @@ class LockRow(Struct, frozen=True):
 class OperationRow(Struct, frozen=True):
     """An operation under way, with all that it waits for.
 
-    ``state`` is its state in the diagram of :func:`kit.protocols.tcm.rules.steps.transitions`.
+    ``state`` is its state in the diagram of ``kit.protocols.tcm.rules.steps.transitions``.
     """
 
     node: str
@@ -292,7 +292,9 @@ def _coming(sequences: tuple[Sequence, ...], name: str) -> tuple[int, ...]:
 def operations(m: TcmCluster, s: Any) -> tuple[OperationRow, ...]:
     """Every operation under way that somebody remembers."""
     sequences = m.tcm.sequences(s.tcm)
-    return memo(m, ("operations", s), lambda: tuple(_operation(m, s, one) for one in sequences))
+    return memo(
+        m, ("operations", s), lambda: tuple(_operation(m, s, sequence) for sequence in sequences)
+    )
 
 
 def _operation(m: TcmCluster, s: Any, sequence: Sequence) -> OperationRow:

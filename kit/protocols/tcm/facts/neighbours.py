@@ -43,13 +43,13 @@ def neighbours(
         for bound in step.deltas[group].merges
     }
     held = [row for row in rows(m, s, keyspace) if row.locked_by == operation.title]
-    pairs = [(one, next_) for one, next_ in pairwise(held) if one.right == next_.left]
+    pairs = [(row, next_) for row, next_ in pairwise(held) if row.right == next_.left]
     if not given_up:
         return ()
-    return tuple(Neighbours(one, other, _apart(one, other, given_up)) for one, other in pairs)
+    return tuple(Neighbours(row, other, _apart(row, other, given_up)) for row, other in pairs)
 
 
-def _apart(one: RangeRow, other: RangeRow, given_up: set[int]) -> str:
-    if (one.reads, one.writes) != (other.reads, other.writes):
+def _apart(row: RangeRow, other: RangeRow, given_up: set[int]) -> str:
+    if (row.reads, row.writes) != (other.reads, other.writes):
         return "their replicas differ"
-    return "" if one.right in given_up else "a token lies between them"
+    return "" if row.right in given_up else "a token lies between them"

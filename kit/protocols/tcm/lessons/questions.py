@@ -24,10 +24,10 @@ def barrier(timeline: Timeline) -> Asked:
         KitError: when no step waits for anybody.
     """
     m, s = cluster_of(timeline), timeline.state
-    found = [(row, one) for row in facts.operations(m, s) for one in row.barriers]
-    if not found:
+    waiting = [(row, barrier_row) for row in facts.operations(m, s) for barrier_row in row.barriers]
+    if not waiting:
         raise KitError("predict: no step waits at a barrier here")
-    operation, row = found[0]
+    operation, row = waiting[0]
     coming = next(step.text for step in operation.steps if step.status == "next")
     where = f"{row.label} in {row.dc}" if row.dc else row.label
     counts = range(1, len(row.replicas) + 1)

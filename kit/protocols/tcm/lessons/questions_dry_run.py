@@ -23,18 +23,18 @@ def busiest(timeline: Timeline) -> Asked:
         KitError: when nothing is copied.
     """
     m, s = cluster_of(timeline), timeline.state
-    loads = [one for one in dry_run_facts.traffic(m, s) if one.sends]
+    loads = [load for load in dry_run_facts.traffic(m, s) if load.sends]
     if not loads:
         raise KitError("predict: nothing is copied here")
-    most = max((one.sends_bytes or 0, one.sends) for one in loads)
-    right = tuple(one.node for one in loads if ((one.sends_bytes or 0), one.sends) == most)
+    most = max((load.sends_bytes or 0, load.sends) for load in loads)
+    right = tuple(load.node for load in loads if ((load.sends_bytes or 0), load.sends) == most)
     question = Question(
         "Which node sends the most, of all that has to be copied?",
         tuple(node.name for node in facts.nodes(m, s)),
         right,
         "; ".join(
-            f"{one.node} sends {volume(one.sends_bytes)} in {counted(one.sends, 'stream')}"
-            for one in loads[:6]
+            f"{load.node} sends {volume(load.sends_bytes)} in {counted(load.sends, 'stream')}"
+            for load in loads[:6]
         )
         + ".",
     )
@@ -51,22 +51,24 @@ def victims(timeline: Timeline, level: str) -> Asked:
     """
     m, s = cluster_of(timeline), timeline.state
     lost = dry_run_facts.losses(m, s)
-    known = tuple(dict.fromkeys(one.level for one in lost))
+    known = tuple(dict.fromkeys(loss.level for loss in lost))
     if level not in known:
         raise BadInput("level", level, one_of(level, list(known)))
     counts: dict[str, int] = {}
-    for one in lost:
-        if one.level == level:
-            for name, ranges in one.nodes:
+    for loss in lost:
+        if loss.level == level:
+            for name, ranges in loss.nodes:
                 counts[name] = max(counts.get(name, 0), ranges)
     order = [node.name for node in facts.nodes(m, s) if node.up]
-    told = ", ".join(f"{n} ({counted(counts[n], 'range')})" for n in order if n in counts)
+    counted_nodes = ", ".join(f"{n} ({counted(counts[n], 'range')})" for n in order if n in counts)
     question = Question(
         f"Epoch {facts.epoch(m, s)}. One more node dies. Whose death "
         f"takes {level} from some range?",
         tuple(order),
         tuple(name for name in order if name in counts),
-        f"{level} breaks with {told}." if told else f"{level} breaks with no single node.",
+        f"{level} breaks with {counted_nodes}."
+        if counted_nodes
+        else f"{level} breaks with no single node.",
     )
     return Asked(question, still(timeline, "deaths"))
 
@@ -84,17 +86,17 @@ def at_once(timeline: Timeline) -> Asked:
     question = Question(
         "Which two may be under way at once?",
         tuple(map(_title, pairs)),
-        tuple(_title(one) for one in pairs if one.refusal is None),
-        " ".join(f"{_title(one)}: {_why(one)}." for one in pairs),
+        tuple(_title(pair) for pair in pairs if pair.refusal is None),
+        " ".join(f"{_title(pair)}: {_why(pair)}." for pair in pairs),
     )
     return Asked(question)
 
 
-def _title(one: OperationPair) -> str:
-    return f"{one.first.title} and {one.second.title}"
+def _title(pair: OperationPair) -> str:
+    return f"{pair.first.title} and {pair.second.title}"
 
 
-def _why(one: OperationPair) -> str:
-    if one.refusal is None:
+def _why(pair: OperationPair) -> str:
+    if pair.refusal is None:
         return "yes, they lock no range in common"
-    return f"no, {(one.refusal.evidence or (one.refusal.reason,))[0]}"
+    return f"no, {(pair.refusal.evidence or (pair.refusal.reason,))[0]}"

@@ -1,6 +1,6 @@
 """Questions on what a large cluster or many runs will say. Every answer is read off their reports.
 
-These are asked of a pipeline or of the reports on runs (:mod:`kit.spark`), whichever engine makes
+These are asked of a pipeline or of the reports on runs (``kit.spark``), whichever engine makes
 them, so each has the same choices for a ring of sixty nodes and for one of thousands.
 """
 
@@ -79,14 +79,14 @@ def losses(job: Pipeline) -> Asked:
     names = frame["loss"].map(ONE_OF) + ", " + frame["level"]
     bad = frame.assign(choice=names)[frame["harmful"] > 0]
     right = tuple(dict.fromkeys(bad["choice"]))
-    told = [_worst(choice, bad[bad["choice"] == choice]) for choice in right]
+    worst = [_worst(choice, bad[bad["choice"] == choice]) for choice in right]
     return Asked(
         Question(
             "While the operation is under way, something is lost at the worst moment. Which of "
             "these losses leave some range without a quorum, for reads or for writes?",
             tuple(dict.fromkeys(names)),
             right,
-            " ".join(told) or "None of them does, in any step.",
+            " ".join(worst) or "None of them does, in any step.",
         )
     )
 
@@ -107,7 +107,7 @@ def misses(job: Pipeline) -> Asked:
     names = [f"reader at {r}, writer at {w}" for r, w in report[["reader", "writer"]].to_numpy()]
     report = report.assign(choice=names)
     bad = report[report["missed"] > 0]
-    told = [
+    missed = [
         f"{row.choice}: {row.missed} of {row.ranges} ranges, the first {row.witness}."
         for row in bad.drop_duplicates("choice").itertuples()
     ]
@@ -117,7 +117,7 @@ def misses(job: Pipeline) -> Asked:
             "group miss a majority of the write group somewhere? (Numbers are epochs.)",
             tuple(dict.fromkeys(names)),
             tuple(dict.fromkeys(bad["choice"])),
-            " ".join(told) or "For none: every pair of majorities has a node in common.",
+            " ".join(missed) or "For none: every pair of majorities has a node in common.",
         )
     )
 
@@ -126,13 +126,13 @@ def late(reports: Reports) -> Asked:
     """Which nodes were two epochs behind or more, in any run?"""
     lag = reports.lag()
     right = tuple(lag["node"][lag["most"] >= LATE])
-    told = ", ".join(f"{row.node} {row.most}" for row in lag.itertuples())
+    lags = ", ".join(f"{row.node} {row.most}" for row in lag.itertuples())
     return Asked(
         Question(
             f"{lag['runs'].max()} runs, every choice drawn. Which nodes were ever {LATE} epochs "
             "behind the newest one, or more?",
             tuple(lag["node"]),
             right,
-            f"The most that each node was behind: {told}.",
+            f"The most that each node was behind: {lags}.",
         )
     )

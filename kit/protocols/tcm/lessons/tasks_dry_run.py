@@ -45,9 +45,11 @@ def two_may_leave(text: str) -> Marks:
     wrong = _form(given)
     if wrong is not None:
         return Marks((Case(False, wrong), Case(False)))
-    told = _apart(given, *LEAVERS)
+    complaint = _apart(given, *LEAVERS)
     both = _apart(given, *reversed(LEAVERS)) is None
-    return Marks((Case(True), Case(told is None, told or "")), (both, both and _done(given)))
+    return Marks(
+        (Case(True), Case(complaint is None, complaint or "")), (both, both and _done(given))
+    )
 
 
 def _form(given: RingFile) -> str | None:
@@ -58,7 +60,7 @@ def _form(given: RingFile) -> str | None:
         return f"Your ring lacks {' or '.join(LEAVERS)}."
     if any(len(node.tokens) != 1 for node in nodes):
         return "One token a node, please."
-    if any(one.replication == SimpleStrategy(FACTOR) for one in given.keyspaces):
+    if any(keyspace.replication == SimpleStrategy(FACTOR) for keyspace in given.keyspaces):
         return None
     return f"No keyspace keeps {FACTOR} replicas (SimpleStrategy)."
 
@@ -71,9 +73,9 @@ def _apart(given: RingFile, first: str, second: str) -> str | None:
     """Why the second may not begin to leave once the first has."""
     model = model_for(given, (_leave(first), _leave(second)), begun=0)
     refused = [
-        f"{one.operation.title} is refused: {one.refusal.reason}."
-        for one in dry_run_facts.planned(model, model.start())
-        if one.refusal is not None
+        f"{planned.operation.title} is refused: {planned.refusal.reason}."
+        for planned in dry_run_facts.planned(model, model.start())
+        if planned.refusal is not None
     ]
     if refused:
         return refused[0]
@@ -88,7 +90,7 @@ def _done(given: RingFile) -> bool:
         timeline = dry_run_of(opened, tuple(map(_leave, LEAVERS)))
     except KitError:
         return False
-    return all(one.status == "done" for one in outcome(timeline))
+    return all(planned.status == "done" for planned in outcome(timeline))
 
 
 TASKS = (

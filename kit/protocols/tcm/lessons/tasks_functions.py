@@ -43,20 +43,20 @@ def _some_groups(chance: random.Random) -> Arguments:
     return [chance.sample(names, size), chance.sample(names, size)]
 
 
-def may_run_together(one: list[list[int]], other: list[list[int]]) -> bool:
+def may_run_together(first: list[list[int]], second: list[list[int]]) -> bool:
     """Whether two operations that lock these ranges may be under way at once."""
-    return not any(Range(*ours).overlaps(Range(*theirs)) for ours in one for theirs in other)
+    return not any(Range(*ours).overlaps(Range(*theirs)) for ours in first for theirs in second)
 
 
 def _some_locks(chance: random.Random) -> Arguments:
     cuts = sorted(chance.sample(range(0, 1000, 10), 6))
     ranges = [list(pair) for pair in pairwise(cuts)]
     chance.shuffle(ranges)
-    one, other = ranges[:2], ranges[2:4]
+    first, second = ranges[:2], ranges[2:4]
     if chance.random() < 0.5:
-        left, right = one[0]
-        other = [[left + (right - left) // 2, right + 5], *other]
-    return [one, other]
+        left, right = first[0]
+        second = [[left + (right - left) // 2, right + 5], *second]
+    return [first, second]
 
 
 _WORKED = {"A": 100, "B": 200, "C": 300}
@@ -94,9 +94,9 @@ TASKS = (
     Task(
         "may-run-together",
         "two at once",
-        "Write may_run_together(one, other). Each is a list of the ranges that an operation locks; "
-        "a range is [left, right], open on the left and closed on the right. Tell whether the two "
-        "operations may be under way at the same time.",
+        "Write may_run_together(first, second). Each is a list of the ranges that an operation "
+        "locks; a range is [left, right], open on the left and closed on the right. Tell whether "
+        "the two operations may be under way at the same time.",
         "function",
         "two ranges share a token when each begins before the other ends. Mind the open left end: "
         "ranges that only touch share nothing.",

@@ -19,8 +19,8 @@ def any_may_leave(text: str) -> Marks:
     if wrong is not None:
         return Marks((Case(False, wrong), Case(False)))
     first, *others = (node.name for node in given.ring.nodes)
-    told = _left(given, first)
-    public = (Case(True), Case(told is None, told or ""))
+    complaint = _left(given, first)
+    public = (Case(True), Case(complaint is None, complaint or ""))
     return Marks(public, tuple(_left(given, name) is None for name in others))
 
 
@@ -30,7 +30,7 @@ def _shape(given: RingFile) -> str | None:
         return f"Your ring has {len(given.ring.nodes)} nodes; at most {MOST_NODES}, please."
     if len({node.dc for node in given.ring.nodes}) != DATACENTERS:
         return f"Your ring does not have {DATACENTERS} datacenters."
-    kept = [one.replication for one in given.keyspaces]
+    kept = [keyspace.replication for keyspace in given.keyspaces]
     factors = [how.factors for how in kept if isinstance(how, NetworkTopologyStrategy)]
     if any([factor for _, factor in each] == [FACTOR] * DATACENTERS for each in factors):
         return None

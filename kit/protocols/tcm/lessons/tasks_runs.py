@@ -30,9 +30,9 @@ def shortest_to(epoch: int) -> Callable[[Timeline], str | None]:
     def goal(timeline: Timeline) -> str | None:
         m = cluster_of(timeline)
         before = always("before", "", lambda s: "" if facts.epoch(m, s) >= epoch else None)
-        found = check(m, (before,)).violation
+        shortest = check(m, (before,)).violation
         taken = len(timeline.path()) - 1
-        if found is None or taken > len(found.actions):
+        if shortest is None or taken > len(shortest.actions):
             return f"Your run has {taken} steps, and there is a shorter one."
         return None if facts.epoch(m, timeline.state) >= epoch else "It does not get there."
 
@@ -58,9 +58,9 @@ def crashed_between_writes_and_reads(timeline: Timeline) -> str | None:
     """The goal that X crashed after it got writes and before reads were switched to it."""
     m = cluster_of(timeline)
     for moment in timeline.path()[1:]:
-        one = timeline.moments[moment]
-        if m.verb(one.action) == "crash X":
-            then = timeline.moments[one.parent].state
+        step = timeline.moments[moment]
+        if m.verb(step.action) == "crash X":
+            then = timeline.moments[step.parent].state
             ours = next((x for x in facts.operations(m, then) if x.node == "X"), None)
             if ours is not None and ours.state == "add-writes":
                 return None
@@ -82,9 +82,9 @@ def cancelled_after_the_read_switch(timeline: Timeline) -> str | None:
     """The goal that an operator cancelled when X was already read from."""
     m = cluster_of(timeline)
     for moment in timeline.path()[1:]:
-        one = timeline.moments[moment]
-        if isinstance(getattr(one.action, "action", None), Cancel):
-            then = timeline.moments[one.parent].state
+        step = timeline.moments[moment]
+        if isinstance(getattr(step.action, "action", None), Cancel):
+            then = timeline.moments[step.parent].state
             if any("X" in row.reads for row in facts.rows(m, then)):
                 return None
             return "You cancelled before reads were switched to X."

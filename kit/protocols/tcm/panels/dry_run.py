@@ -1,6 +1,6 @@
 """What an operator asks at each step: what may begin, what one more death breaks, bytes a node.
 
-These panels are shown for somebody's own ring (see :mod:`kit.protocols.tcm.dry_run.history`).
+These panels are shown for somebody's own ring (see ``kit.protocols.tcm.dry_run.history``).
 """
 
 from __future__ import annotations
@@ -38,32 +38,32 @@ def draw_planned(scene: Scene) -> Frag:
     pairs = dry_run_facts.pairs(scene.model, scene.state)
     return h(
         "div",
-        h("ul", [_operation(one) for one in rows]),
+        h("ul", [_operation(planned) for planned in rows]),
         h("h4", "May two begin and run at once?", class_="soft") if pairs else None,
-        h("ul", [_pair(one) for one in pairs]) if pairs else None,
+        h("ul", [_pair(pair) for pair in pairs]) if pairs else None,
     )
 
 
-def _operation(one: Planned) -> Frag:
-    waits = one.refusal is not None
+def _operation(planned: Planned) -> Frag:
+    waits = planned.refusal is not None
     return h(
         "li",
-        _yes(not waits, "…") if one.status == "planned" else _yes(True),
+        _yes(not waits, "…") if planned.status == "planned" else _yes(True),
         h(
             "span",
-            h("b", one.operation.title),
-            f" {_standing(one)}",
-            h("small", f" {_reason(one.refusal)}") if one.refusal is not None else None,
+            h("b", planned.operation.title),
+            f" {_standing(planned)}",
+            h("small", f" {_reason(planned.refusal)}") if planned.refusal is not None else None,
         ),
-        k=f"planned:{one.operation.text}",
+        k=f"planned:{planned.operation.text}",
         class_="lamp",
     )
 
 
-def _standing(one: Planned) -> str:
-    if one.status != "planned":
-        return one.status
-    return "may begin now" if one.refusal is None else "must wait:"
+def _standing(planned: Planned) -> str:
+    if planned.status != "planned":
+        return planned.status
+    return "may begin now" if planned.refusal is None else "must wait:"
 
 
 def _reason(refusal: Refusal) -> str:
@@ -74,30 +74,30 @@ def _reason(refusal: Refusal) -> str:
     return "; ".join([*(held or [refusal.reason]), *more])
 
 
-def _pair(one: OperationPair) -> Frag:
+def _pair(pair: OperationPair) -> Frag:
     return h(
         "li",
-        _yes(one.refusal is None),
-        h("span", _together(one)),
-        k=f"pair:{one.first.text}:{one.second.text}",
-        class_="lamp" if one.refusal is None else "lamp bad",
+        _yes(pair.refusal is None),
+        h("span", _together(pair)),
+        k=f"pair:{pair.first.text}:{pair.second.text}",
+        class_="lamp" if pair.refusal is None else "lamp bad",
     )
 
 
-def _together(one: OperationPair) -> str:
-    both = f"{one.first.title} and {one.second.title}"
-    if one.refusal is None:
+def _together(pair: OperationPair) -> str:
+    both = f"{pair.first.title} and {pair.second.title}"
+    if pair.refusal is None:
         return f"{both}: yes, they have no range in common"
-    return f"{both}: no; once the first has begun, {_reason(one.refusal)}"
+    return f"{both}: no; once the first has begun, {_reason(pair.refusal)}"
 
 
 def planned_text(scene: Scene) -> str:
     """Write each operation, then each two."""
     lines = []
-    for one in dry_run_facts.planned(scene.model, scene.state):
-        reason = f" {_reason(one.refusal)}" if one.refusal is not None else ""
-        lines.append(f"  {one.operation.title}: {_standing(one)}{reason}")
-    lines += [f"  {_together(one)}" for one in dry_run_facts.pairs(scene.model, scene.state)]
+    for planned in dry_run_facts.planned(scene.model, scene.state):
+        reason = f" {_reason(planned.refusal)}" if planned.refusal is not None else ""
+        lines.append(f"  {planned.operation.title}: {_standing(planned)}{reason}")
+    lines += [f"  {_together(pair)}" for pair in dry_run_facts.pairs(scene.model, scene.state)]
     return "\n".join(lines)
 
 
@@ -107,8 +107,8 @@ def planned_text(scene: Scene) -> str:
 def fragile(scene: Scene) -> tuple[int, int]:
     """How many nodes must not die next, and how many ranges, of the worst level, lack a quorum."""
     lost = dry_run_facts.losses(scene.model, scene.state)
-    nodes = {name for one in lost for name, _ in one.nodes}
-    return len(nodes), max((one.broken for one in lost), default=0)
+    nodes = {name for loss in lost for name, _ in loss.nodes}
+    return len(nodes), max((loss.broken for loss in lost), default=0)
 
 
 def verdict(scene: Scene) -> str:
@@ -130,41 +130,41 @@ def draw_deaths(scene: Scene) -> Frag:
             "table",
             h("caption", "One more death, by consistency level"),
             heads("level", "of", "breaks with"),
-            h("tbody", [_loss(one) for one in lost]),
+            h("tbody", [_loss(loss) for loss in lost]),
         ),
     )
 
 
-def _loss(one: Loss) -> Frag:
+def _loss(loss: Loss) -> Frag:
     return h(
         "tr",
-        h("th", one.level, scope="row"),
-        h("td", f"{', '.join(one.keyspaces)}: {one.side}"),
-        h("td", _yes(one.ok), h("span", f" {_breaks(one)}")),
-        k=f"loss:{','.join(one.keyspaces)}:{one.side}:{one.level}",
+        h("th", loss.level, scope="row"),
+        h("td", f"{', '.join(loss.keyspaces)}: {loss.side}"),
+        h("td", _yes(loss.ok), h("span", f" {_breaks(loss)}")),
+        k=f"loss:{','.join(loss.keyspaces)}:{loss.side}:{loss.level}",
     )
 
 
-def _breaks(one: Loss) -> str:
-    if one.ok:
+def _breaks(loss: Loss) -> str:
+    if loss.ok:
         return "no single node"
     parts = []
-    if one.broken:
-        parts.append(f"{counted(one.broken, 'range')} broken now, such as {one.broken_first}")
-    if one.nodes:
-        shown = [f"{name} ({counted(count, 'range')})" for name, count in one.nodes[:MOST_NODES]]
-        rest = len(one.nodes) - len(shown)
+    if loss.broken:
+        parts.append(f"{counted(loss.broken, 'range')} broken now, such as {loss.broken_first}")
+    if loss.nodes:
+        shown = [f"{name} ({counted(count, 'range')})" for name, count in loss.nodes[:MOST_NODES]]
+        rest = len(loss.nodes) - len(shown)
         more = f" and {counted(rest, 'more node')}" if rest else ""
-        parts.append(f"{', '.join(shown)}{more}; such as {one.first}")
+        parts.append(f"{', '.join(shown)}{more}; such as {loss.first}")
     return "; ".join(parts)
 
 
 def deaths_text(scene: Scene) -> str:
     """Write the sentence, then a line a level."""
     lines = [f"  {verdict(scene)}"]
-    for one in dry_run_facts.losses(scene.model, scene.state):
-        where = f"{one.level}, {', '.join(one.keyspaces)} {one.side}"
-        lines.append(f"  [{'ok' if one.ok else 'BREAKS'}] {where}: {_breaks(one)}")
+    for loss in dry_run_facts.losses(scene.model, scene.state):
+        where = f"{loss.level}, {', '.join(loss.keyspaces)} {loss.side}"
+        lines.append(f"  [{'ok' if loss.ok else 'BREAKS'}] {where}: {_breaks(loss)}")
     return "\n".join(lines)
 
 
@@ -176,7 +176,7 @@ def draw_traffic(scene: Scene) -> Frag:
     loads = dry_run_facts.traffic(scene.model, scene.state)
     if not loads:
         return h("p", "Nothing has to be copied.", k="no-traffic", class_="soft")
-    total, done = sum(one.sends for one in loads), sum(one.sent for one in loads)
+    total, done = sum(load.sends for load in loads), sum(load.sent for load in loads)
     shown = _shown(loads)
     return h(
         "div",
@@ -187,7 +187,7 @@ def draw_traffic(scene: Scene) -> Frag:
                 "table",
                 h("caption", "Bytes and streams by node"),
                 heads(*HEADS),
-                h("tbody", [_load(one) for one in shown]),
+                h("tbody", [_load(load) for load in shown]),
                 class_="figures",
             ),
             _matrix(scene, loads),
@@ -206,7 +206,7 @@ def _shown(loads: Sequence[Load]) -> list[Load]:
     """The nodes that send or receive the most."""
     if len(loads) <= 2 * MOST_NODES:
         return list(loads)
-    takers = sorted(loads, key=lambda one: (-(one.receives_bytes or 0), -one.receives))
+    takers = sorted(loads, key=lambda load: (-(load.receives_bytes or 0), -load.receives))
     return list(dict.fromkeys((*loads[:MOST_NODES], *takers[:MOST_NODES])))
 
 
@@ -217,19 +217,19 @@ def busiest(loads: Sequence[Load]) -> str:
     return f"Most loaded source: {first.node}, {size}{counted(first.sends, 'stream')}."
 
 
-def _load(one: Load) -> Frag:
+def _load(load: Load) -> Frag:
     cells = (
-        one.sends,
-        volume(one.sends_bytes) if one.sends else "",
-        one.receives,
-        volume(one.receives_bytes) if one.receives else "",
-        f"{one.sent + one.received} of {one.sends + one.receives}",
+        load.sends,
+        volume(load.sends_bytes) if load.sends else "",
+        load.receives,
+        volume(load.receives_bytes) if load.receives else "",
+        f"{load.sent + load.received} of {load.sends + load.receives}",
     )
     return h(
         "tr",
-        h("th", one.node, scope="row", data_of=one.node),
+        h("th", load.node, scope="row", data_of=load.node),
         [h("td", cell) for cell in cells],
-        k=f"load:{one.node}",
+        k=f"load:{load.node}",
     )
 
 
@@ -246,9 +246,9 @@ def _sums(scene: Scene) -> dict[tuple[str, str], tuple[int, int | None]]:
 def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:
     """Draw a row a source and a column a target; the smaller ones together."""
     sums = _sums(scene)
-    givers = _most([one.node for one in loads if one.sends])
-    by_taken = sorted(loads, key=lambda one: (-(one.receives_bytes or 0), -one.receives))
-    takers = _most([one.node for one in by_taken if one.receives])
+    givers = _most([load.node for load in loads if load.sends])
+    by_taken = sorted(loads, key=lambda load: (-(load.receives_bytes or 0), -load.receives))
+    takers = _most([load.node for load in by_taken if load.receives])
     if len(givers) * len(takers) < 2:
         return None
     cells: dict[tuple[str, str], tuple[int, int | None]] = {}
@@ -294,10 +294,10 @@ def _most(names: list[str]) -> list[str]:
     return names if len(names) <= MOST_NODES else [*names[: MOST_NODES - 1], OTHERS]
 
 
-def _cell(found: tuple[int, int | None] | None) -> str:
-    if found is None:
+def _cell(traffic: tuple[int, int | None] | None) -> str:
+    if traffic is None:
         return "–"
-    count, size = found
+    count, size = traffic
     return counted(count, "stream") if size is None else volume(size)
 
 
@@ -310,16 +310,16 @@ def traffic_text(scene: Scene) -> str:
 def _traffic_lines(scene: Scene, loads: Sequence[Load]) -> Iterator[str]:
     yield f"  {busiest(loads)}"
     shown = _shown(loads)
-    for one in shown:
+    for load in shown:
         parts = []
-        if one.sends:
-            parts.append(f"sends {counted(one.sends, 'stream')}, {volume(one.sends_bytes)}")
-        if one.receives:
+        if load.sends:
+            parts.append(f"sends {counted(load.sends, 'stream')}, {volume(load.sends_bytes)}")
+        if load.receives:
             parts.append(
-                f"receives {counted(one.receives, 'stream')}, {volume(one.receives_bytes)}"
+                f"receives {counted(load.receives, 'stream')}, {volume(load.receives_bytes)}"
             )
-        done, of = one.sent + one.received, one.sends + one.receives
-        yield f"  {one.node}: {'; '.join(parts)}; {done} of {of} done"
+        done, of = load.sent + load.received, load.sends + load.receives
+        yield f"  {load.node}: {'; '.join(parts)}; {done} of {of} done"
     if len(shown) < len(loads):
         yield f"  {counted(len(loads) - len(shown), 'more node')} not listed"
 

@@ -58,7 +58,7 @@ def draw_epochs(scene: Scene) -> Frag:
                     k="epochs",
                 ),
             ),
-            h("tbody", [_strip(one, columns, awaited) for one in shown]),
+            h("tbody", [_strip(node, columns, awaited) for node in shown]),
             class_="strip",
         ),
         _rest(nodes, shown),
@@ -72,37 +72,37 @@ def _barrier_word(awaited: set[int]) -> str:
 
 def _concerned(nodes: Sequence[AppliedEpochs], last: int) -> list[AppliedEpochs]:
     """Return the nodes that lag or are down: in a large cluster the others are only counted."""
-    return [one for one in nodes if one.epoch < last or not one.up][:MOST_NODES]
+    return [node for node in nodes if node.epoch < last or not node.up][:MOST_NODES]
 
 
 def _rest(nodes: Sequence[AppliedEpochs], shown: Sequence[AppliedEpochs]) -> Frag | None:
-    hidden = Counter(one.epoch for one in nodes if one not in shown)
+    hidden = Counter(node.epoch for node in nodes if node not in shown)
     if not hidden:
         return None
     words = ", ".join(f"{count} at epoch {epoch}" for epoch, count in sorted(hidden.items()))
     return h("p", f"Not listed: {words}.", k="epochs-rest", class_="soft")
 
 
-def _strip(one: AppliedEpochs, columns: range, awaited: set[int]) -> Frag:
+def _strip(row: AppliedEpochs, columns: range, awaited: set[int]) -> Frag:
     return h(
         "tr",
-        h("th", one.node, None if one.up else h("small", " down"), scope="row", data_of=one.node),
-        [_cell(one, epoch, epoch in awaited) for epoch in columns],
-        k=f"strip:{one.node}",
+        h("th", row.node, None if row.up else h("small", " down"), scope="row", data_of=row.node),
+        [_cell(row, epoch, epoch in awaited) for epoch in columns],
+        k=f"strip:{row.node}",
     )
 
 
-def _cell(one: AppliedEpochs, epoch: int, line: bool) -> Frag:
-    if epoch <= one.epoch:
+def _cell(row: AppliedEpochs, epoch: int, line: bool) -> Frag:
+    if epoch <= row.epoch:
         sign, kind, word = "✓", "has", "applied"
-    elif epoch in one.held:
+    elif epoch in row.held:
         sign, kind, word = "…", "held", "held back above a gap"
     else:
         sign, kind, word = "", "lacks", "not yet"
     return h(
         "td",
         h("span", sign, class_=f"cell {kind}", role="img", aria_label=word),
-        k=f"has:{one.node}:{epoch}",
+        k=f"has:{row.node}:{epoch}",
         class_="line" if line else None,
     )
 
@@ -142,10 +142,10 @@ def _meter(row: BarrierRow) -> Frag:
 def epochs_text(scene: Scene) -> str:
     """Write who has applied what, and what each barrier waits for."""
     parts = []
-    for one in facts.applied(scene.model, scene.state):
-        held = f", holds back {', '.join(str(epoch) for epoch in one.held)}" if one.held else ""
-        down = "" if one.up else " (down)"
-        parts.append(f"  {one.node}: epoch {one.epoch}{held}{down}")
+    for node in facts.applied(scene.model, scene.state):
+        held = f", holds back {', '.join(str(epoch) for epoch in node.held)}" if node.held else ""
+        down = "" if node.up else " (down)"
+        parts.append(f"  {node.node}: epoch {node.epoch}{held}{down}")
     for row in barriers(scene):
         where = f"{row.label} {row.dc}" if row.dc else row.label
         missing = f", missing {', '.join(row.missing)}" if row.missing else ""

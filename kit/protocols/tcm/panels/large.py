@@ -45,7 +45,7 @@ def _chunk(scene: Scene, keyspace: str, first: int) -> Frag:
         rows = listed(model, state, keyspace, first, last)
         return h(
             "ul",
-            [h("li", _plain(one)) for one in rows],
+            [h("li", _plain(row)) for row in rows],
             k=f"chunk:{keyspace}:{rows[0].right}",
             data_kept=True,
         )
@@ -78,12 +78,12 @@ def summary(scene: Scene, keyspace: str) -> Frag:
                 [
                     h(
                         "tr",
-                        h("th", one.node, scope="row"),
-                        h("td", one.reads),
-                        h("td", one.writes),
-                        k=f"serves:{keyspace}:{one.node}",
+                        h("th", row.node, scope="row"),
+                        h("td", row.reads),
+                        h("td", row.writes),
+                        k=f"serves:{keyspace}:{row.node}",
                     )
-                    for one in rows
+                    for row in rows
                 ],
             ),
         ),

@@ -67,7 +67,7 @@ def _marks(scene: Scene) -> list[Frag]:
     """Mark tokens on the line: by name where there is room, else as one path."""
     if token_count(scene) > MOST_LABELS:
         groups = spread(scene.model, scene.state, MOST_TICKS)
-        bins = sorted({at for one in groups for at in one.bins})
+        bins = sorted({at for group in groups for at in group.bins})
         ticks = "".join(f"M{10 + 280 * (at + 0.5) / MOST_TICKS:.1f} 24v12" for at in bins)
         return [h("path", d=ticks, k="at:all", class_="tick")]
     short = tags(node.name for node in facts.nodes(scene.model, scene.state))

@@ -17,7 +17,7 @@ def draw_logical(scene: Scene) -> Frag:
     """Draw each range as a record; a write replica of two nodes needs both answers."""
     name = facts.keyspaces(scene.model)[0]
     rows = logical(scene.model, scene.state, name, MOST_ROWS)
-    shown = [one for one in rows if any(len(pair) > 1 for pair in one.writes)] or rows
+    shown = [row for row in rows if any(len(pair) > 1 for pair in row.writes)] or rows
     shown = shown[:LOGICAL_ROWS]
     return h(
         "div",
@@ -25,7 +25,7 @@ def draw_logical(scene: Scene) -> Frag:
             "table",
             h("caption", f"{name}: logical replicas"),
             heads("range", "reads", "writes"),
-            h("tbody", [_logical_row(name, one) for one in shown]),
+            h("tbody", [_logical_row(name, row) for row in shown]),
         ),
         h("p", BOTH, class_="soft"),
         h("p", f"{len(rows) - len(shown)} ranges as before are not listed.", class_="soft")
@@ -34,17 +34,17 @@ def draw_logical(scene: Scene) -> Frag:
     )
 
 
-def _logical_row(keyspace: str, one: LogicalRow) -> Frag:
-    key = f"logical:{keyspace}:{one.row.left}:{one.row.right}"
+def _logical_row(keyspace: str, line: LogicalRow) -> Frag:
+    key = f"logical:{keyspace}:{line.row.left}:{line.row.right}"
     return h(
         "tr",
-        h("th", one.row.label, scope="row"),
-        h("td", " ".join(one.reads)),
+        h("th", line.row.label, scope="row"),
+        h("td", " ".join(line.reads)),
         h(
             "td",
             [
                 h("span", " and ".join(pair), class_="chip added" if len(pair) > 1 else "chip")
-                for pair in one.writes
+                for pair in line.writes
             ],
         ),
         k=key,
@@ -55,9 +55,9 @@ def logical_text(scene: Scene) -> str:
     """Write each range as a record."""
     name = facts.keyspaces(scene.model)[0]
     lines = [
-        f"  {one.row.label} reads {', '.join(one.reads)}; "
-        f"writes {', '.join('(' + ' and '.join(pair) + ')' for pair in one.writes)}"
-        for one in logical(scene.model, scene.state, name, MOST_ROWS)
+        f"  {line.row.label} reads {', '.join(line.reads)}; "
+        f"writes {', '.join('(' + ' and '.join(pair) + ')' for pair in line.writes)}"
+        for line in logical(scene.model, scene.state, name, MOST_ROWS)
     ]
     return "\n".join([*lines, f"  {BOTH}"])
 

@@ -26,11 +26,11 @@ def _in_transition(scene: Scene, keyspace: str) -> list[Majorities]:
     """The ranges in the focus that are read and written differently; at rest all of the focus."""
     focus = facts.focus(scene.model)
     there = [
-        one
-        for one in majorities(scene.model, scene.state, keyspace)
-        if focus is None or (focus.left <= one.row.left and one.row.right <= focus.right)
+        row
+        for row in majorities(scene.model, scene.state, keyspace)
+        if focus is None or (focus.left <= row.row.left and row.row.right <= focus.right)
     ]
-    return [one for one in there if set(one.row.reads) != set(one.row.writes)] or there
+    return [row for row in there if set(row.row.reads) != set(row.row.writes)] or there
 
 
 def draw_majorities(scene: Scene) -> Frag:
@@ -39,9 +39,9 @@ def draw_majorities(scene: Scene) -> Frag:
     return h(
         "div",
         [
-            _matrix(name, one, f"{name} " if several else "")
+            _matrix(name, row, f"{name} " if several else "")
             for name in facts.keyspaces(scene.model)
-            for one in _in_transition(scene, name)
+            for row in _in_transition(scene, name)
         ],
         class_="scroll",
         tabindex=0,
@@ -50,24 +50,24 @@ def draw_majorities(scene: Scene) -> Frag:
     )
 
 
-def _matrix(keyspace: str, one: Majorities, prefix: str) -> Frag:
-    key = f"meet:{keyspace}:{one.row.left}:{one.row.right}"
+def _matrix(keyspace: str, row: Majorities, prefix: str) -> Frag:
+    key = f"meet:{keyspace}:{row.row.left}:{row.row.right}"
     return h(
         "table",
-        h("caption", f"{prefix}{one.row.label}: {_verdict(one)}"),
+        h("caption", f"{prefix}{row.row.label}: {_verdict(row)}"),
         h(
             "thead",
             h(
                 "tr",
                 h("th", "read by \\ written to", scope="col"),
-                [h("th", _joined(writing), scope="col") for writing in one.writes],
+                [h("th", _joined(writing), scope="col") for writing in row.writes],
             ),
         ),
         h(
             "tbody",
             [
                 h("tr", h("th", _joined(reading), scope="row"), [_cell(both) for both in line])
-                for reading, line in zip(one.reads, one.shared, strict=True)
+                for reading, line in zip(row.reads, row.shared, strict=True)
             ],
         ),
         k=key,
@@ -83,8 +83,8 @@ def _joined(group: Group) -> str:
     return ", ".join(group)
 
 
-def _verdict(one: Majorities) -> str:
-    if one.meet:
+def _verdict(row: Majorities) -> str:
+    if row.meet:
         return "every read majority meets every write majority"
     return "! a read majority and a write majority share nobody"
 
@@ -93,12 +93,12 @@ def majorities_text(scene: Scene) -> str:
     """Write a line a range and one for each read majority: who is in both."""
     lines = []
     for name in facts.keyspaces(scene.model):
-        for one in _in_transition(scene, name):
-            lines.append(f"  {name} {one.row.label}: {_verdict(one)}")
-            for reading, line in zip(one.reads, one.shared, strict=True):
+        for row in _in_transition(scene, name):
+            lines.append(f"  {name} {row.row.label}: {_verdict(row)}")
+            for reading, line in zip(row.reads, row.shared, strict=True):
                 cells = (
                     f"{_joined(writing)} -> {_joined(both) or 'nobody'}"
-                    for writing, both in zip(one.writes, line, strict=True)
+                    for writing, both in zip(row.writes, line, strict=True)
                 )
                 lines.append(f"    read by {_joined(reading)}; written to {'; '.join(cells)}")
     return "\n".join(lines) or "  nothing is replicated"

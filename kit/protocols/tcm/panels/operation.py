@@ -31,27 +31,27 @@ def draw_operations(scene: Scene) -> Frag:
     operations = facts.operations(scene.model, scene.state)
     if not operations:
         return h("p", "No operation is under way.", k="no-operation", class_="soft")
-    return h("div", [_operation(scene, one) for one in operations])
+    return h("div", [_operation(scene, operation) for operation in operations])
 
 
-def _operation(scene: Scene, one: OperationRow) -> Frag:
+def _operation(scene: Scene, operation: OperationRow) -> Frag:
     variant = scene.model.parameters.variant
-    table = transitions(cast(Kind, one.kind), variant)
-    states = [table[0][0], *(step.name for step in one.steps if step.status == "done")]
-    note = " (cancelling)" if one.cancelling else ""
+    table = transitions(cast(Kind, operation.kind), variant)
+    states = [table[0][0], *(step.name for step in operation.steps if step.status == "done")]
+    note = " (cancelling)" if operation.cancelling else ""
     return h(
         "div",
-        h("p", h("b", one.title), note),
+        h("p", h("b", operation.title), note),
         draw(
-            f"state-{one.kind}-{variant}",
+            f"state-{operation.kind}-{variant}",
             table,
-            at=one.state,
+            at=operation.state,
             taken=list(pairwise(states)),
-            prefix=f"op:{one.node}:",
-            label=f"states of {one.kind}",
+            prefix=f"op:{operation.node}:",
+            label=f"states of {operation.kind}",
         ),
-        draw_steps(scene, one),
-        k=f"op:{one.node}",
+        draw_steps(scene, operation),
+        k=f"op:{operation.node}",
         class_="under-way",
     )
 
@@ -59,11 +59,11 @@ def _operation(scene: Scene, one: OperationRow) -> Frag:
 def operations_text(scene: Scene) -> str:
     """Write the operations, their steps, and their diagrams as text."""
     parts = []
-    for one in facts.operations(scene.model, scene.state):
-        parts.append(f"  {one.title}{' (cancelling)' if one.cancelling else ''}")
-        parts += steps_lines(scene, one)
-        table = transitions(cast(Kind, one.kind), scene.model.parameters.variant)
-        parts += [f"    {line}" for line in diagram_text(table, one.state).splitlines()]
+    for operation in facts.operations(scene.model, scene.state):
+        parts.append(f"  {operation.title}{' (cancelling)' if operation.cancelling else ''}")
+        parts += steps_lines(scene, operation)
+        table = transitions(cast(Kind, operation.kind), scene.model.parameters.variant)
+        parts += [f"    {line}" for line in diagram_text(table, operation.state).splitlines()]
     return "\n".join(parts) or "  no operation is under way"
 
 
@@ -121,7 +121,7 @@ def streams_text(scene: Scene) -> str:
 def draw_locks(scene: Scene) -> Frag:
     """Draw the locked ranges, by operation."""
     operations = facts.operations(scene.model, scene.state)
-    if not any(one.locks for one in operations):
+    if not any(operation.locks for operation in operations):
         return h("p", "No range is locked.", k="no-locks", class_="soft")
     return h(
         "ul",
@@ -130,17 +130,17 @@ def draw_locks(scene: Scene) -> Frag:
                 "li",
                 h("b", lock.label),
                 h("span", lock.keyspace),
-                h("small", one.title),
-                k=f"held:{one.node}:{lock.keyspace}:{lock.left}:{lock.right}",
+                h("small", operation.title),
+                k=f"held:{operation.node}:{lock.keyspace}:{lock.left}:{lock.right}",
                 class_="lamp",
             )
-            for one in operations
-            for lock in one.locks[:MOST]
+            for operation in operations
+            for lock in operation.locks[:MOST]
         ],
         [
-            h("li", f"{len(one.locks) - MOST} more of {one.title}", class_="soft")
-            for one in operations
-            if len(one.locks) > MOST
+            h("li", f"{len(operation.locks) - MOST} more of {operation.title}", class_="soft")
+            for operation in operations
+            if len(operation.locks) > MOST
         ],
     )
 
@@ -148,9 +148,9 @@ def draw_locks(scene: Scene) -> Frag:
 def locks_text(scene: Scene) -> str:
     """Write the locked ranges, a line each."""
     return "\n".join(
-        f"  {lock.keyspace} {lock.label}: {one.title}"
-        for one in facts.operations(scene.model, scene.state)
-        for lock in one.locks
+        f"  {lock.keyspace} {lock.label}: {operation.title}"
+        for operation in facts.operations(scene.model, scene.state)
+        for lock in operation.locks
     ) or ("  no range is locked")
 
 

@@ -116,7 +116,7 @@ def large(scene: Scene, keyspace: str) -> int | None:
 def _changed(scene: Scene, keyspace: str) -> tuple[ChangedRanges, list[Lines]]:
     """What the step changed in a large table."""
     changed = changes(scene.model, scene.state, scene.before, keyspace, MOST_CHANGED)
-    return changed, [_line(one.now, one.before) for one in changed.rows]
+    return changed, [_line(change.now, change.before) for change in changed.rows]
 
 
 def draw_placements(scene: Scene) -> Frag:
@@ -143,8 +143,8 @@ def _keyspace(scene: Scene, name: str, *, hidden: bool, several: bool) -> Frag:
         return _large_keyspace(scene, name, count, hidden=hidden, several=several)
     rows = lines(scene, name)
     focus = facts.focus(scene.model)
-    inside = [one for one in rows if focus is None or _inside(one.row, focus.left, focus.right)]
-    outside = [one for one in rows if one not in inside] if focus else []
+    inside = [line for line in rows if focus is None or _inside(line.row, focus.left, focus.right)]
+    outside = [line for line in rows if line not in inside] if focus else []
     body = [
         _tables(f"{name}:{dc}" if dc else name, part, f" in {dc}" if dc else "")
         for dc, part in by_datacenter(scene, name, inside)
@@ -182,7 +182,7 @@ def by_datacenter(
 
 
 def _part(rows: Sequence[Lines], names: frozenset[str]) -> list[Lines]:
-    return [Lines(one.row, within(one.reads, names), within(one.writes, names)) for one in rows]
+    return [Lines(line.row, within(line.reads, names), within(line.writes, names)) for line in rows]
 
 
 def _inside(row: RangeRow, left: int, right: int) -> bool:
@@ -193,7 +193,7 @@ def _difference(scene: Scene, rows: Iterable[Lines]) -> str:
     """Say for each token whether its replicas changed in this step."""
     if scene.before is None:
         return "Bold with +: added in the step. Dashed with −: removed. Double edge: written only."
-    read, write = (sum(getattr(one, side).any for one in rows) for side in ("reads", "writes"))
+    read, write = (sum(getattr(line, side).any for line in rows) for side in ("reads", "writes"))
     return _moved(read, write)
 
 
@@ -215,10 +215,10 @@ def _tables(keyspace: str, rows: Sequence[Lines], note: str) -> Frag:
 def _table(keyspace: str, side: str, title: str, rows: Sequence[Lines]) -> Frag:
     seen: set[int] = set()
     body = []
-    for one in rows:
-        again = one.row.right in seen
-        seen.add(one.row.right)
-        body.append(_row(keyspace, side, one, again=again))
+    for line in rows:
+        again = line.row.right in seen
+        seen.add(line.row.right)
+        body.append(_row(keyspace, side, line, again=again))
     return h(
         "table",
         h("caption", title),
@@ -228,10 +228,10 @@ def _table(keyspace: str, side: str, title: str, rows: Sequence[Lines]) -> Frag:
     )
 
 
-def _row(keyspace: str, side: str, one: Lines, *, again: bool) -> Frag:
-    row = one.row
+def _row(keyspace: str, side: str, line: Lines, *, again: bool) -> Frag:
+    row = line.row
     key = f"{side}:{keyspace}:{row.right}" + (f":{row.left}" if again else "")
-    group: GroupChange = getattr(one, side)
+    group: GroupChange = getattr(line, side)
     return h(
         "tr",
         h("th", row.label, lock_sign(row.locked_by), scope="row"),
@@ -323,12 +323,12 @@ def _table_lines(rows: Sequence[Lines]) -> list[str]:
     table = [("range", "reads", "writes", "")]
     table += [
         (
-            one.row.label,
-            one.reads.text(),
-            one.writes.text(),
-            f"locked: {one.row.locked_by}" if one.row.locked_by else "",
+            line.row.label,
+            line.reads.text(),
+            line.writes.text(),
+            f"locked: {line.row.locked_by}" if line.row.locked_by else "",
         )
-        for one in rows
+        for line in rows
     ]
     widths = [max(len(line[i]) for line in table) for i in range(3)]
     return [

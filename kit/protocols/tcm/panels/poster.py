@@ -17,13 +17,13 @@ def poster(scene: Scene) -> Frag:
     name = facts.keyspaces(scene.model)[0]
     focus = facts.focus(scene.model)
     rows = [
-        one
-        for one in lines(scene, name)
-        if focus is None or (focus.left <= one.row.left and one.row.right <= focus.right)
+        line
+        for line in lines(scene, name)
+        if focus is None or (focus.left <= line.row.left and line.row.right <= focus.right)
     ]
     height = 84 + ROW * len(rows)
     title = f"epoch {facts.epoch(scene.model, scene.state)}: " + "; ".join(
-        f"{one.row.label} reads {one.reads.text()} writes {one.writes.text()}" for one in rows
+        f"{line.row.label} reads {line.reads.text()} writes {line.writes.text()}" for line in rows
     )
     return h(
         "svg",
@@ -42,17 +42,17 @@ def _table(side: str, rows: list[Lines]) -> Frag:
     return h(
         "g",
         h("text", title, x=x, y=56, class_="soft"),
-        [_row(side, one, x, 84 + i * ROW) for i, one in enumerate(rows)],
+        [_row(side, line, x, 84 + i * ROW) for i, line in enumerate(rows)],
     )
 
 
-def _row(side: str, one: Lines, x: int, y: int) -> Frag:
-    group: GroupChange = getattr(one, side)
+def _row(side: str, line: Lines, x: int, y: int) -> Frag:
+    group: GroupChange = getattr(line, side)
     chips = [(name, "added" if name in group.added else "") for name in group.order]
     chips += [(name, "removed") for name in group.removed]
     return h(
         "g",
-        h("text", one.row.label, x=x, y=y),
+        h("text", line.row.label, x=x, y=y),
         [_chip(name, kind, x + 90 + i * (CHIP + 6), y) for i, (name, kind) in enumerate(chips)],
     )
 

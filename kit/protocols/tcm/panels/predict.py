@@ -18,26 +18,29 @@ def question(scene: Scene) -> Question | None:
     rows = lines(scene, name)
     focus = facts.focus(scene.model)
     if focus is not None:
-        rows = [one for one in rows if focus.left <= one.row.left and one.row.right <= focus.right]
-    offered = [(one, side) for side in ("reads", "writes") for one in rows]
-    right = [(one, side) for one, side in offered if getattr(one, side).any]
+        rows = [
+            line for line in rows if focus.left <= line.row.left and line.row.right <= focus.right
+        ]
+    offered = [(line, side) for side in ("reads", "writes") for line in rows]
+    right = [(line, side) for line, side in offered if getattr(line, side).any]
     if len(right) > MOST or not rows:
         return None
     if len(offered) > MOST:
         others = [pair for pair in offered if pair not in right]
         kept = [*right, *others[: MOST - len(right)]]
         offered = [pair for pair in offered if pair in kept]
-    answers = tuple(f"{side} of {one.row.label}" for one, side in right)
+    answers = tuple(f"{side} of {line.row.label}" for line, side in right)
     changed = (
         "; ".join(
-            f"{side} of {one.row.label} become {getattr(one, side).text()}" for one, side in right
+            f"{side} of {line.row.label} become {getattr(line, side).text()}"
+            for line, side in right
         )
         or "no replicas change"
     )
     return Question(
         f"Before you look: {scene.milestone}, {scene.model.label(scene.before, scene.action)}. "
         "Whose replicas change?",
-        tuple(f"{side} of {one.row.label}" for one, side in offered),
+        tuple(f"{side} of {line.row.label}" for line, side in offered),
         answers,
         f"In {scene.milestone}, {changed}.",
     )

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.flows import LOG, ends, spot
+from kit.protocols.tcm.facts.flows import RING as RING_KEY
 from kit.protocols.tcm.facts.large import spread
 from kit.protocols.tcm.facts.moment import LockRow, NodeRow
 from kit.protocols.tcm.panels.arrows import arrows, arrows_words
@@ -84,7 +86,7 @@ def draw_ring(scene: Scene) -> Frag:
         "div",
         h(
             "svg",
-            h("circle", cx=MIDDLE, cy=MIDDLE, r=RADIUS, class_="track"),
+            h("circle", cx=MIDDLE, cy=MIDDLE, r=RADIUS, k=RING_KEY, class_="track"),
             h("path", d=f"M{MIDDLE} {MIDDLE - RADIUS - 7}v14", class_="tick"),
             h(
                 "text",
@@ -96,7 +98,9 @@ def draw_ring(scene: Scene) -> Frag:
             ),
             h("g", _arcs(space, locked(scene)), k="ring-locks"),
             None if many else h("g", arrows(scene), k="ring-arrows"),
+            _log(scene),
             _ticks(scene, count) if many else _spots(scene, places(scene), by_rack),
+            _concerned(scene, by_rack) if many else None,
             viewBox=f"-10 16 {SIZE + 20} {SIZE - 30}",
             role="group",
             aria_label=f"token ring: {ring_words(scene)}",
@@ -113,20 +117,50 @@ def token_count(scene: Scene) -> int:
     return sum(len(node.tokens) for node in facts.nodes(scene.model, scene.state))
 
 
-def _spots(scene: Scene, spots: list[TokenPlace], by_rack: dict[str, str]) -> Frag:
-    """Draw every token as a button with its node's name."""
+def _log(scene: Scene) -> Frag:
+    """Draw the log in the middle, with its newest epoch: entries come from there."""
+    return h(
+        "g",
+        h("title", "the log: its newest epoch"),
+        h("rect", x=-38, y=-12, width=76, height=24, rx=4, class_="box"),
+        h("text", f"epoch {facts.epoch(scene.model, scene.state)}", text_anchor="middle", dy=4,
+          class_="on"),
+        k=LOG,
+        transform=f"translate({MIDDLE:.0f} {MIDDLE:.0f})",
+    )  # fmt: skip
+
+
+def _concerned(scene: Scene, by_rack: dict[str, str]) -> Frag | None:
+    """Of a large ring draw the few tokens between which something travels in this step."""
+    named = ends(scene.flows())
+    space = facts.space(scene.model)
+    spots = [
+        TokenPlace(node, token, share(space, token))
+        for node in facts.nodes(scene.model, scene.state)
+        if any(key.startswith(spot(node.name, "")) for key in named)
+        for token in node.tokens
+        if spot(node.name, token) in named
+    ]
+    return _spots(scene, spots[:MOST_LABELS], by_rack, "ring-concerned") if spots else None
+
+
+def _spots(
+    scene: Scene, spots: list[TokenPlace], by_rack: dict[str, str], key: str = "ring-nodes"
+) -> Frag:
+    """Draw tokens as buttons with their nodes' names."""
     letters = _letters(scene)
     short = tags(node.name for node in facts.nodes(scene.model, scene.state))
     words = {
-        node.name: (short[node.name], letters.get(node.dc, "")) for node in {s.node for s in spots}
+        node.name: (short[node.name], letters.get(node.dc, ""))
+        for node in {place.node for place in spots}
     }
     return h(
         "g",
         [
-            _spot(spot, by_rack, *words[spot.node.name], first=i == 0)
-            for i, spot in enumerate(spots)
+            _spot(place, by_rack, *words[place.node.name], first=i == 0)
+            for i, place in enumerate(spots)
         ],
-        k="ring-nodes",
+        k=key,
         data_rove=True,
     )
 
@@ -143,12 +177,12 @@ def _ticks(scene: Scene, count: int) -> Frag:
         [
             h(
                 "path",
-                d="".join(_tick((at + 0.5) / bins) for at in one.bins),
-                k=f"ticks:{one.node.name if one.node else ''}",
-                class_="tick" if one.node is None else f"ticks {_classes(one.node)}",
+                d="".join(_tick((at + 0.5) / bins) for at in group.bins),
+                k=f"ticks:{group.node.name if group.node else ''}",
+                class_="tick" if group.node is None else f"ticks {_classes(group.node)}",
             )
-            for one in groups
-            if one.bins
+            for group in groups
+            if group.bins
         ],
         k="ring-nodes",
     )
@@ -232,12 +266,12 @@ def _letters(scene: Scene) -> dict[str, str]:
 
 
 def _spot(
-    spot: TokenPlace, by_rack: dict[str, str], short: str, letter: str, *, first: bool
+    place: TokenPlace, by_rack: dict[str, str], short: str, letter: str, *, first: bool
 ) -> Frag:
-    node, shape = spot.node, by_rack[spot.node.rack]
-    x, y = point(spot.share, RADIUS)
-    out, up = point(spot.share, RADIUS + (30 if letter else 24))
-    token = str(spot.token)
+    node, shape = place.node, by_rack[place.node.rack]
+    x, y = point(place.share, RADIUS)
+    out, up = point(place.share, RADIUS + (30 if letter else 24))
+    token = str(place.token)
     words = f"{node.name}: token {token}, {node.dc}, rack {node.rack}, {node.status}"
     return h(
         "g",
@@ -252,7 +286,7 @@ def _spot(
             text_anchor="middle",
             class_="soft",
         ),
-        k=f"n:{node.name}:{spot.token}",
+        k=spot(node.name, place.token),
         class_=f"{_classes(node)} {shape}" if len(by_rack) > 1 else _classes(node),
         transform=f"translate({x:.1f} {y:.1f})",
         role="button",
@@ -306,11 +340,11 @@ def covered(space: TokenSpace, locks: list[LockRow]) -> list[tuple[float, float]
         first, last = (int(share(space, end) * MOST_TICKS) for end in (lock.left, lock.right))
         bins.update(range(first, min(last, MOST_TICKS - 1) + 1))
     runs: list[list[int]] = []
-    for one in sorted(bins):
-        if runs and runs[-1][1] == one:
-            runs[-1][1] = one + 1
+    for bin_at in sorted(bins):
+        if runs and runs[-1][1] == bin_at:
+            runs[-1][1] = bin_at + 1
         else:
-            runs.append([one, one + 1])
+            runs.append([bin_at, bin_at + 1])
     return [(left / MOST_TICKS, min(right / MOST_TICKS, 0.9999)) for left, right in runs]
 
 

@@ -10,6 +10,7 @@ from kit.protocols.tcm.rules.metadata import Advance
 from kit.views.actions import mark, refusal_text
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
+from kit.views.parts import act_button
 
 MOST_BARRIERS = 8
 MOST_ROWS = 64
@@ -18,14 +19,16 @@ MARKS = {"done": "✓", "next": "→", "pending": "·"}
 BOXES = {"done": "x", "next": ">", "pending": " "}
 
 
-def draw_steps(scene: Scene, one: OperationRow) -> Frag:
+def draw_steps(scene: Scene, operation: OperationRow) -> Frag:
     """Draw a numbered button a step; only the next one can be pressed, once nothing holds it."""
-    return h("ol", [_step(scene, one, i) for i in range(len(one.steps))], class_="steps")
+    return h(
+        "ol", [_step(scene, operation, i) for i in range(len(operation.steps))], class_="steps"
+    )
 
 
-def _step(scene: Scene, one: OperationRow, i: int) -> Frag:
-    step = one.steps[i]
-    key = f"op:{one.node}:step:{i}:{step.name}"
+def _step(scene: Scene, operation: OperationRow, i: int) -> Frag:
+    step = operation.steps[i]
+    key = f"op:{operation.node}:step:{i}:{step.name}"
     return h(
         "li",
         h(
@@ -35,47 +38,37 @@ def _step(scene: Scene, one: OperationRow, i: int) -> Frag:
             role="img",
             aria_label=step.status,
         ),
-        _button(scene, one, i, key),
-        [_meter(row, key) for row in _waits(one, step)],
-        [_pair(pair, key) for pair in _pairs(scene, one, step)],
+        _button(scene, operation, i, key),
+        [_meter(row, key) for row in _waits(operation, step)],
+        [_pair(pair, key) for pair in _pairs(scene, operation, step)],
         k=key,
         class_=step.status,
     )
 
 
-def _button(scene: Scene, one: OperationRow, i: int, key: str) -> Frag:
+def _button(scene: Scene, operation: OperationRow, i: int, key: str) -> Frag:
     """A step's button; the next one's does the same as its button among the actions."""
-    action = scene.model.wrap["tcm"](Advance(one.node))
-    why = _held_back(scene, one, i, action)
-    words = f"{i + 1} {one.steps[i].text}"
-    return h(
-        "button",
-        words,
-        k=f"{key}:button",
-        type="button",
-        class_="act",
-        data_act=f"do:{mark(scene.model, action)}",
-        data_refused=why,
-        aria_disabled="true" if why else None,
-        aria_label=f"{words}, not now: {why}" if why else None,
-    )
+    action = scene.model.wrap["tcm"](Advance(operation.node))
+    why = _held_back(scene, operation, i, action)
+    words = f"{i + 1} {operation.steps[i].text}"
+    return act_button(words, f"{key}:button", f"do:{mark(scene.model, action)}", why)
 
 
-def _held_back(scene: Scene, one: OperationRow, i: int, action: object) -> str | None:
+def _held_back(scene: Scene, operation: OperationRow, i: int, action: object) -> str | None:
     """Why a step cannot be committed now; None when it can."""
-    if one.steps[i].status == "done":
+    if operation.steps[i].status == "done":
         return "This step is committed already."
-    if one.steps[i].status == "pending":
-        return f"Step {i} comes first: {one.steps[i - 1].text}."
+    if operation.steps[i].status == "pending":
+        return f"Step {i} comes first: {operation.steps[i - 1].text}."
     refusal = scene.model.refusal(scene.state, action)
     return refusal_text(refusal) if refusal else scene.closed
 
 
-def _waits(one: OperationRow, step: StepRow) -> tuple[BarrierRow, ...]:
+def _waits(operation: OperationRow, step: StepRow) -> tuple[BarrierRow, ...]:
     """The barriers before a step, unmet ones first; only the next step has any."""
     if step.status != "next":
         return ()
-    return tuple(sorted(one.barriers, key=lambda row: row.met))[:MOST_BARRIERS]
+    return tuple(sorted(operation.barriers, key=lambda row: row.met))[:MOST_BARRIERS]
 
 
 def _meter(row: BarrierRow, key: str) -> Frag:
@@ -94,14 +87,14 @@ def _acknowledged(row: BarrierRow) -> str:
     return f"{where}: {len(row.acked)} of {len(row.replicas)} acknowledged, {row.needed} needed"
 
 
-def _pairs(scene: Scene, one: OperationRow, step: StepRow) -> tuple[Neighbours, ...]:
+def _pairs(scene: Scene, operation: OperationRow, step: StepRow) -> tuple[Neighbours, ...]:
     """The neighbours that a merge still to come will join or not, where they can be listed."""
     name = facts.keyspaces(scene.model)[0]
     if step.name != "merge" or step.status == "done":
         return ()
     if (length(scene.model, scene.state, name) or 0) > MOST_ROWS:
         return ()
-    return neighbours(scene.model, scene.state, one, name)
+    return neighbours(scene.model, scene.state, operation, name)
 
 
 def _pair(pair: Neighbours, key: str) -> Frag:
@@ -119,11 +112,11 @@ def _merged(pair: Neighbours) -> str:
     return f"{both} stay apart: {pair.apart}" if pair.apart else f"{both} become one range"
 
 
-def steps_lines(scene: Scene, one: OperationRow) -> list[str]:
+def steps_lines(scene: Scene, operation: OperationRow) -> list[str]:
     """Write the steps with their numbers, and below them what is waited for and merged."""
     lines = []
-    for i, step in enumerate(one.steps):
+    for i, step in enumerate(operation.steps):
         lines.append(f"    [{BOXES[step.status]}] {i + 1} {step.text}")
-        lines += [f"          {_acknowledged(row)}" for row in _waits(one, step)]
-        lines += [f"          {_merged(pair)}" for pair in _pairs(scene, one, step)]
+        lines += [f"          {_acknowledged(row)}" for row in _waits(operation, step)]
+        lines += [f"          {_merged(pair)}" for pair in _pairs(scene, operation, step)]
     return lines

@@ -71,14 +71,14 @@ def _gone(metadata: Metadata, sequence: Sequence) -> frozenset[int]:
 def _by_range(metadata: Metadata, sequence: Sequence) -> tuple[Barrier, ...]:
     """Variant ``cep``: a majority of the old and new replicas of each locked range."""
     gone = _gone(metadata, sequence)
-    found = []
+    barriers = []
     for group, moved in enumerate(sequence.plan.movements):
         for locked, union in zip(moved.locked, moved.affected, strict=True):
             counted = tuple(code for code in union if code not in gone)
             if counted:
                 needed = majority(len(counted))
-                found.append(Barrier(group, locked, None, counted, needed, sequence.epoch))
-    return tuple(found)
+                barriers.append(Barrier(group, locked, None, counted, needed, sequence.epoch))
+    return tuple(barriers)
 
 
 def _by_datacenter(snapshot: Snapshot, sequence: Sequence) -> tuple[Barrier, ...]:
@@ -86,15 +86,15 @@ def _by_datacenter(snapshot: Snapshot, sequence: Sequence) -> tuple[Barrier, ...
     metadata = snapshot.metadata
     gone = _gone(metadata, sequence)
     nodes = metadata.ring.nodes
-    found = []
+    barriers = []
     for group, moved in enumerate(sequence.plan.movements):
         for locked in moved.locked:
             counted = [c for c in _present(snapshot.placements[group], locked) if c not in gone]
             for dc in sorted({nodes[code].dc for code in counted}):
                 there = tuple(code for code in counted if nodes[code].dc == dc)
                 needed = majority(len(there))
-                found.append(Barrier(group, locked, dc, there, needed, sequence.epoch))
-    return tuple(found)
+                barriers.append(Barrier(group, locked, dc, there, needed, sequence.epoch))
+    return tuple(barriers)
 
 
 def _present(placement: Placement, locked: Range) -> Several[int]:

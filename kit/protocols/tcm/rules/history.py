@@ -57,9 +57,9 @@ def advance(
         sequence = Sequence(plan(metadata, event.operation, switches), 0, metadata.epoch)
         metadata = replace(metadata, ring=register(metadata.ring, event.operation))
     else:
-        found = metadata.sequence(event.node)
-        assert found is not None, f"{event.node} has nothing under way"
-        sequence = found
+        begun = metadata.sequence(event.node)
+        assert begun is not None, f"{event.node} has nothing under way"
+        sequence = begun
         if not isinstance(event, Advance):
             undoing = compensation(sequence, switches)
             sequence = replace(sequence, done=0, undoing=undoing)
@@ -108,7 +108,7 @@ class Committed(Struct, frozen=True):
     """What one event did: it committed ``step`` of ``operation``, as ``epoch``.
 
     ``before`` and ``after`` are the operation under way before and after it: None before it began,
-    and None once it is over. ``step`` is a name of :data:`kit.protocols.tcm.rules.steps.SENTENCES`.
+    and None once it is over. ``step`` is a name of ``kit.protocols.tcm.rules.steps.SENTENCES``.
     """
 
     epoch: int

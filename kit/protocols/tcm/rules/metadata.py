@@ -97,8 +97,8 @@ class Plan(Struct, frozen=True, dict=True):
         for t in self.transfers:
             pairs.setdefault((t.target, t.displaced), []).append(t)
         return tuple(
-            StreamTask(target, displaced, tuple(found))
-            for (target, displaced), found in pairs.items()
+            StreamTask(target, displaced, tuple(ranges))
+            for (target, displaced), ranges in pairs.items()
         )
 
 

@@ -36,7 +36,7 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def text(self) -> str:
-        """The operation as a line that :func:`kit.protocols.tcm.words.parse_operation` reads."""
+        """The operation as a line that ``kit.protocols.tcm.words.parse_operation`` reads."""
         names = [self.target, self.node] if self.target is not None else [self.node]
         words = [self.kind, *(shlex.quote(name) for name in names)]
         if self.tokens:

@@ -147,22 +147,22 @@ def _locked(metadata: Metadata, planned: Plan, switches: ProtocolSwitches) -> Re
     """The safeguard *range-locks*: operations in flight keep to disjoint ranges."""
     if "range-locks" in switches.off:
         return None
-    found = conflicts(metadata, planned, switches)
-    if not found:
+    taken = conflicts(metadata, planned, switches)
+    if not taken:
         return None
     space = metadata.ring.space
     evidence = tuple(
         f"{', '.join(metadata.keyspaces_of(c.group))} {c.ours.label(space)} is locked by "
         f"{c.operation.title}"
-        for c in found
+        for c in taken
     )
-    more = f", and {len(found) - 1} more of its ranges are locked" if len(found) > 1 else ""
-    first = found[0]
+    more = f", and {len(taken) - 1} more of its ranges are locked" if len(taken) > 1 else ""
+    first = taken[0]
     return Refusal(
         f"range {first.ours.label(space)} is locked by an operation in flight, "
         f"{first.operation.title}{more}",
         evidence,
-        tuple(dict.fromkeys(c.operation.node for c in found)),
+        tuple(dict.fromkeys(c.operation.node for c in taken)),
     )
 
 
@@ -170,7 +170,7 @@ def conflicts(
     metadata: Metadata, planned: Plan, switches: ProtocolSwitches
 ) -> tuple[LockConflict, ...]:
     """Every range of the plan that an operation in flight has locked."""
-    found = []
+    clashes = []
     for sequence in metadata.sequences:
         held = locks(sequence)
         for group, moved in enumerate(planned.movements):
@@ -180,8 +180,8 @@ def conflicts(
                     None,
                 )
                 if theirs is not None:
-                    found.append(LockConflict(group, ours, theirs, sequence.plan.operation))
-    return tuple(found)
+                    clashes.append(LockConflict(group, ours, theirs, sequence.plan.operation))
+    return tuple(clashes)
 
 
 def _clash(metadata: Metadata, ours: Range, theirs: Range, switches: ProtocolSwitches) -> bool:
@@ -203,7 +203,7 @@ def together(
 ) -> Refusal | None:
     """Why ``second`` may not begin once ``first`` has; None when both may be under way at once.
 
-    ``first`` may begin now: whether it does is for :func:`permit` to say.
+    ``first`` may begin now: whether it does is for ``permit`` to say.
     """
     begun, _ = advance(metadata, Begin(first), switches)
     return permit(begun, second, plan(begun, second, switches), switches)
@@ -211,12 +211,12 @@ def together(
 
 def overlapping(sequences: tuple[Sequence, ...]) -> tuple[Sequence, Sequence, Range] | None:
     """Two operations in flight that lock a common range, if any."""
-    for i, one in enumerate(sequences):
+    for i, sequence in enumerate(sequences):
         for other in sequences[i + 1 :]:
-            for group, ours in locks(one):
+            for group, ours in locks(sequence):
                 for theirs_group, theirs in locks(other):
                     if group == theirs_group and ours.overlaps(theirs):
-                        return one, other, ours
+                        return sequence, other, ours
     return None
 
 

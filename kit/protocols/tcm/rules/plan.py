@@ -79,14 +79,14 @@ def _transfers(
     """Every range that some node must receive, with the replica whose place it takes there."""
     if not OPERATION_SPECS[operation.kind].streams:
         return ()
-    found = []
+    transfers = []
     for group, (replication, moved) in enumerate(zip(metadata.groups, movements, strict=True)):
         rights = np.array([s.range.right for s in moved.streams], dtype=np.int64)
         olds = replicas(before, replication, rights) if len(rights) else ()
         for stream, row in zip(moved.streams, olds, strict=True):
             old = tuple(int(code) for code in row if code >= 0)
-            found.append(Transfer(group, stream.range, stream.gains, stream.loses, old))
-    return tuple(found)
+            transfers.append(Transfer(group, stream.range, stream.gains, stream.loses, old))
+    return tuple(transfers)
 
 
 def compensation(sequence: Sequence, switches: ProtocolSwitches) -> tuple[PlannedStep, ...]:

@@ -65,11 +65,11 @@ def levels(slots: Codes, local: Mapping[str, Mask], dead: Mask) -> Iterator[Leve
     nobody, though they count as replicas.
     """
     size = sizes(slots)
-    asked = [("ONE", slots, np.minimum(size, 1)), ("QUORUM", slots, majorities(size))]
+    needs = [("ONE", slots, np.minimum(size, 1)), ("QUORUM", slots, majorities(size))]
     for dc, mask in local.items():
         here = np.where((slots >= 0) & mask[slots], slots, -1)
-        asked.append((f"LOCAL_QUORUM {dc}", here, majorities(sizes(here))))
-    for name, members, needed in asked:
+        needs.append((f"LOCAL_QUORUM {dc}", here, majorities(sizes(here))))
+    for name, members, needed in needs:
         alive = np.where(dead[members], -1, members) if dead.any() else members
         yield Level(name, alive, sizes(alive) - needed)
 
@@ -83,10 +83,10 @@ def majorities(counts: Counts) -> Counts:
 
 def sizes(slots: Codes) -> Counts:
     """How many members each group has, from columns slot by slot: (k, n) gives (n,)."""
-    found = np.zeros(slots.shape[1], np.int64)
+    counts = np.zeros(slots.shape[1], np.int64)
     for slot in slots:
-        found += slot >= 0
-    return found
+        counts += slot >= 0
+    return counts
 
 
 def disjoint_majorities(
@@ -127,7 +127,7 @@ def majorities_meet(
 
 
 def _meet(reads: Codes, writes: Codes, gone: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """What :func:`majorities_meet` says, counting rather than picking nodes."""
+    """What ``majorities_meet`` says, counting rather than picking nodes."""
     needed = np.zeros(len(reads), np.int64)
     empty = np.zeros(len(reads), np.bool_)
     for ours, theirs in ((reads, writes), (writes, reads)):
@@ -171,13 +171,13 @@ def quorums_meet(
 
 def _voters(metadata: Metadata, group: int) -> list[tuple[str, frozenset[int]]]:
     """Among whom majorities are counted: all nodes, and each datacenter that has its factor."""
-    found = [("", frozenset(range(len(metadata.ring.nodes))))]
+    voters = [("", frozenset(range(len(metadata.ring.nodes))))]
     replication = metadata.groups[group]
     if isinstance(replication, NetworkTopologyStrategy) and len(replication.factors) > 1:
         for dc, _ in replication.factors:
             there = (code for code, node in enumerate(metadata.ring.nodes) if node.dc == dc)
-            found.append((f" (LOCAL_QUORUM in {dc})", frozenset(there)))
-    return found
+            voters.append((f" (LOCAL_QUORUM in {dc})", frozenset(there)))
+    return voters
 
 
 def _aligned(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[int, Group, Group]]:
@@ -313,12 +313,12 @@ def settled(snapshot: Snapshot, forgotten: frozenset[str]) -> str | None:
 
 def locks_disjoint(snapshot: Snapshot) -> str | None:
     """No two operations in flight affect a common range."""
-    found = overlapping(snapshot.metadata.sequences)
-    if found is None:
+    overlap = overlapping(snapshot.metadata.sequences)
+    if overlap is None:
         return None
-    one, other, shared = found
+    first, second, shared = overlap
     label = shared.label(snapshot.metadata.ring.space)
-    return f"{one.plan.operation.title} and {other.plan.operation.title} both change {label}"
+    return f"{first.plan.operation.title} and {second.plan.operation.title} both change {label}"
 
 
 def _locked_rows(

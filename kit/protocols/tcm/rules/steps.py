@@ -144,11 +144,11 @@ def transitions(kind: Kind, variant: Variant) -> tuple[tuple[str, str, str], ...
     """
     spec, names = OPERATION_SPECS[kind], usual_steps(kind, variant)
     states = (BEFORE[kind], *names[:-1], spec.done)
-    found = [(states[i], name, states[i + 1]) for i, name in enumerate(names)]
+    rows = [(states[i], name, states[i + 1]) for i, name in enumerate(names)]
     if not spec.streams:
-        return tuple(found)
+        return tuple(rows)
     switched = names.index("mid" if variant == "implementation" else "switch-reads")
-    found += [(name, "cancel", BEFORE[kind]) for name in names[:switched]]
+    rows += [(name, "cancel", BEFORE[kind]) for name in names[:switched]]
     back = ("reads back", "cancel-writes", BEFORE[kind])
-    found += [(names[switched], "cancel-reads", "reads back"), back]
-    return tuple(found)
+    rows += [(names[switched], "cancel-reads", "reads back"), back]
+    return tuple(rows)

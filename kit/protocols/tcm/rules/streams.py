@@ -22,7 +22,7 @@ def sources(
 ) -> tuple[int, ...]:
     """Who streams a range: the displaced replica, or a quorum of the old ones that are up.
 
-    Fewer than a quorum when fewer are up; see :func:`enough`. Without the safeguard
+    Fewer than a quorum when fewer are up; see ``enough``. Without the safeguard
     *stream-from-displaced* any one of the old replicas will do: the nearest other one.
     """
     if "stream-from-displaced" in switches.off and transfer.displaced is not None:
@@ -94,7 +94,7 @@ def end_barriers(
     down: frozenset[int],
     switches: ProtocolSwitches,
 ) -> tuple[Barrier, ...]:
-    """The part of :func:`stream_barriers` that these transfers alone add."""
+    """The part of ``stream_barriers`` that these transfers alone add."""
     ends = {
         code: transfer
         for transfer in reversed(transfers)

@@ -2,7 +2,7 @@
 
 Each column is a property of the states of a tcm model, so that it can also be searched for, walked
 for at random, and kept while a failing run is made small. What the simplified model knows
-(:mod:`kit.protocols.tcm.simulators.plain`) it is told event by event, as the log has them; nothing
+(``kit.protocols.tcm.simulators.plain``) it is told event by event, as the log has them; nothing
 else of the real model reaches it. Source: CEP-21, "Test Plan".
 """
 
@@ -123,8 +123,8 @@ class Columns:
             placement = snapshot.placements[number]
             reads, writes = (self._named(table) for table in (placement.reads, placement.writes))
             rows += len(reads)
-            for found, table in zip(sizes, (reads, writes), strict=True):
-                found += [n for row in table for n in self._sizes(row[2], factors)]
+            for counts, table in zip(sizes, (reads, writes), strict=True):
+                counts += [n for row in table for n in self._sizes(row[2], factors)]
             over += sum(any(self._surplus(row[2], factors)) for row in writes)
             owned = self._owned(reads, "read") or self._owned(writes, "written")
             _note(faults, "owners", owned)
@@ -137,7 +137,7 @@ class Columns:
         under_way = len(snapshot.metadata.sequences)
         if not under_way and not isinstance(plain, str):
             _note(faults, "at rest", self._settled(snapshot, plain))
-        reads_of, writes_of = ((min(one, default=0), max(one, default=0)) for one in sizes)
+        reads_of, writes_of = ((min(counts, default=0), max(counts, default=0)) for counts in sizes)
         return Looked(rows, reads_of, writes_of, over, under_way, tuple(faults.items()))
 
     def _named(self, table: Table) -> NamedRows:

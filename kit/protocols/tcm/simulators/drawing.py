@@ -179,10 +179,10 @@ def _end(size: Size) -> int:
 
 def _tokens(chance: Chance, size: Size, count: int) -> list[tuple[int, ...]]:
     """Tokens for as many nodes as will ever want some, all different; now and then MIN."""
-    found: dict[int, None] = {0: None} if chance.under(0.5) else {}
-    while len(found) < count:
-        found.setdefault(chance.below(_end(size)))
-    order = list(found)
+    tokens: dict[int, None] = {0: None} if chance.under(0.5) else {}
+    while len(tokens) < count:
+        tokens.setdefault(chance.below(_end(size)))
+    order = list(tokens)
     for i in range(len(order) - 1, 0, -1):
         j = chance.below(i + 1)
         order[i], order[j] = order[j], order[i]

@@ -24,9 +24,9 @@ class Driver:
 
     def sequence(self, node: str) -> Sequence:
         """The operation of a node that is under way."""
-        found = self.metadata.sequence(node)
-        assert found is not None, f"{node} has nothing under way"
-        return found
+        sequence = self.metadata.sequence(node)
+        assert sequence is not None, f"{node} has nothing under way"
+        return sequence
 
     def bring_about(self, event: Event) -> bool:
         """Commit an event; a step of an operation after all that it waits for. False: refused."""

@@ -2,7 +2,7 @@
 
 It drives the real model of the protocol, by actions that are enabled; nodes apply an epoch when
 somebody waits for them. After every committed event the columns of
-:mod:`kit.protocols.tcm.simulators.columns` are filled in, the comparison with an independent,
+``kit.protocols.tcm.simulators.columns`` are filled in, the comparison with an independent,
 simplified model among them. The same seed gives the same run on every machine. Source: CEP-21,
 "Test Plan".
 """
@@ -157,15 +157,15 @@ def simulate(
 ) -> Simulation:
     """Grow and shrink a cluster at random, up to the first step at which a column is not kept.
 
-    ``sizes`` are the fields of :class:`Size`, in place of ``size``.
+    ``sizes`` are the fields of ``Size``, in place of ``size``.
 
     Raises:
         BadInput: for a size out of its limits, or an unknown safeguard.
     """
     if type(seed) is not int or seed < 0:
         raise BadInput("seed", seed, "a whole number from 0 on")
-    asked = size_of(sizes) if size is None else checked(size)
-    return _Run(seed, asked, safeguards_off(entry_of("tcm"), tuple(off))).run()
+    wanted = size_of(sizes) if size is None else checked(size)
+    return _Run(seed, wanted, safeguards_off(entry_of("tcm"), tuple(off))).run()
 
 
 class _Run:

@@ -3,7 +3,7 @@
 It is written from the text alone, with dictionaries and sets. It knows nothing of columns, deltas,
 plans, locks, logs or barriers, and imports none of them, so that a mistake there is no mistake
 here. Two rules give the replicas; five parts make up every operation, and each is one line of
-:meth:`PlainCluster.part`. Nodes are names, and groups are sets: their order is not this model's
+``PlainCluster.part``. Nodes are names, and groups are sets: their order is not this model's
 business.
 
 Source: CEP-21, "Bootstrap", "Decommission" and, for the idea of a simplified model, "Test Plan".
@@ -43,14 +43,14 @@ def replicas(line: Line, places: Mapping[str, Place], factors: Factors, token: i
     walk = list(dict.fromkeys(name for _, name in (*line[start:], *line[:start])))
     if "" in factors:
         return frozenset(walk[: factors[""]])
-    found: set[str] = set()
+    group: set[str] = set()
     for dc, factor in factors.items():
         here = [name for name in walk if places[name][0] == dc]
         firsts = list({places[name]: name for name in reversed(here)}.values())
         firsts.sort(key=here.index)
         rest = [name for name in here if name not in firsts]
-        found.update([*firsts, *rest][:factor])
-    return frozenset(found)
+        group.update([*firsts, *rest][:factor])
+    return frozenset(group)
 
 
 @dataclass(frozen=True)
@@ -103,11 +103,11 @@ class PlainCluster:
 
     def settled(self) -> dict[str, Rows]:
         """The tables as they are when nothing is under way: read and write groups are equal."""
-        found: dict[str, Rows] = {}
+        rows: dict[str, Rows] = {}
         for keyspace in self.factors:
             groups = {b: self.replicas(self.line, keyspace, b) for b in self.bounds(self.line)}
-            found[keyspace] = {bound: (group, group) for bound, group in groups.items()}
-        return found
+            rows[keyspace] = {bound: (group, group) for bound, group in groups.items()}
+        return rows
 
     # -- events -----------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Making a failing simulation small: whole operations first, then events, then single actions.
 
 Nodes that have to follow follow by themselves, so that leaving out an event leaves a run that goes
-on. Delta debugging, as in :mod:`kit.engine.shrink`.
+on. Delta debugging, as in ``kit.engine.shrink``.
 """
 
 from __future__ import annotations

@@ -139,20 +139,20 @@ def _amount(value: float, sized: bool) -> str:
 
 def _merged_sides(table: pd.DataFrame) -> list[tuple[str, Any]]:
     """A row for reads and one for writes, or one for both where they are equal."""
-    found = []
+    rows = []
     for (level, loss), part in table.groupby(level=["level", "loss"], sort=False):
         sides = {key[2]: row.to_numpy() for key, row in part.iterrows()}
         if np.array_equal(sides["read"], sides["write"]):
-            found.append((f"{level}, {loss}", sides["read"]))
+            rows.append((f"{level}, {loss}", sides["read"]))
         else:
-            found += [(f"{level}, {loss}, {side}s", row) for side, row in sides.items()]
-    return found
+            rows += [(f"{level}, {loss}, {side}s", row) for side, row in sides.items()]
+    return rows
 
 
 def cell_colours(part: float) -> tuple[str, str]:
     """The fill of a cell that shows a part of the most (0 to 1), and the ink of its text."""
     fill = to_hex(SCALE(part))
-    return fill, max((OKABE_ITO["black"], LIGHT["bg"]), key=lambda one: contrast(one, fill))
+    return fill, max((OKABE_ITO["black"], LIGHT["bg"]), key=lambda colour: contrast(colour, fill))
 
 
 def _cells(axes: Any, shades: Any, texts: list[list[str]]) -> None:

@@ -18,14 +18,14 @@ Words = NDArray[np.int64]
 
 
 def widths(lefts: Tokens, rights: Tokens) -> tuple[Words, Words]:
-    """How many tokens each range holds, as `high * 2**32 + low`; up to 2**64 - 1."""
+    """How many tokens each range holds, as ``high * 2**32 + low``; up to 2**64 - 1."""
     width = rights.astype(np.uint64) - lefts.astype(np.uint64)  # modulo 2**64, hence right
     high = (width >> np.uint64(32)).astype(np.int64)
     return high, (width & np.uint64(2**32 - 1)).astype(np.int64)
 
 
 def batches(rows: Rows) -> Iterator[pa.RecordBatch]:
-    """The rows as batches of the schema `replicas`."""
+    """The rows as batches of the schema ``replicas``."""
     for first in range(0, len(rows.rights), BATCH_ROWS):
         at = slice(first, first + BATCH_ROWS)
         count = len(rows.rights[at])
@@ -59,7 +59,7 @@ def as_groups(lists: pa.ListArray) -> Codes:
 
 
 def tables(batch: pa.RecordBatch) -> Iterator[Rows]:
-    """A batch of the schema `replicas` as rows: one value for each group and step in it."""
+    """A batch of the schema ``replicas`` as rows: one value for each group and step in it."""
     group, step = (batch.column(name).to_numpy() for name in ("group", "step"))
     breaks = np.flatnonzero((np.diff(group) != 0) | (np.diff(step) != 0)) + 1
     edges = [0, *breaks.tolist(), len(group)] if len(group) else [0]

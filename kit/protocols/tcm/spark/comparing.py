@@ -26,7 +26,7 @@ def same_as_engine(job: Pipeline, other: Pipeline | None = None) -> str:
     engine = other or PlainPipeline(job.history)
     rows = 0
     for schema in PLACEMENT_TABLES:
-        ours, theirs = (_sorted(_fetched(one, schema.name)) for one in (job, engine))
+        ours, theirs = (_sorted(_fetched(run, schema.name)) for run in (job, engine))
         if not ours.equals(theirs):
             raise KitError(f"{schema.name}: {job.engine} and {engine.engine} differ")
         rows += ours.num_rows
@@ -38,9 +38,9 @@ def same_as_engine(job: Pipeline, other: Pipeline | None = None) -> str:
 
 def _fetched(job: Pipeline, name: str) -> pa.Table:
     """A table; small ones need not go to Spark and back."""
-    found: Any = job.small.get(name)
-    found = job.table(name) if found is None else found
-    return found if isinstance(found, pa.Table) else found.toArrow()
+    table: Any = job.small.get(name)
+    table = job.table(name) if table is None else table
+    return table if isinstance(table, pa.Table) else table.toArrow()
 
 
 def _sorted(table: pa.Table) -> pa.Table:

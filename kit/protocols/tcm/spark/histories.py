@@ -108,19 +108,19 @@ def history(
 ) -> History:
     """Plan operations, one after the other, each through all its steps.
 
-    ``off`` names safeguards to do without, of those in :data:`SWITCHABLE`.
+    ``off`` names safeguards to do without, of those in ``SWITCHABLE``.
 
     Raises:
         BadInput: when an operation does not speak of this ring, or no keyspace is replicated.
         Refused: when an operation may not begin, for instance because too few nodes would be left.
     """
-    asked = tuple(o if isinstance(o, Operation) else parse_operation(o) for o in operations)
+    parsed = tuple(o if isinstance(o, Operation) else parse_operation(o) for o in operations)
     given = tuple(keyspaces)
     without = frozenset(off)
     for name in sorted(without - set(SWITCHABLE)):
         raise BadInput("off", name, "of " + ", ".join(SWITCHABLE))
     validated = ring
-    for operation in asked:
+    for operation in parsed:
         validate(validated, given, operation)
         # Nodes that come later are known from the start, so that a node keeps its code for ever.
         validated = register(validated, operation)
@@ -128,7 +128,7 @@ def history(
     if not metadata.groups:
         raise BadInput("keyspaces", [k.name for k in given], "one at least that is replicated")
     planner = _Planner(metadata, ProtocolSwitches(variant, without))
-    for operation in asked:
+    for operation in parsed:
         planner.run(operation)
     replicated = (k for k in given if not isinstance(k.replication, LocalStrategy))
     names = tuple((k.name, metadata.groups.index(k.replication)) for k in replicated)
@@ -253,6 +253,6 @@ def _drawn(count: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Distinct tokens, none of them an end of the line."""
     chance = np.random.default_rng(seed)
     while True:
-        found = chance.integers(MURMUR3.low + 1, MURMUR3.high, count, np.int64)
-        if len(np.unique(found)) == count:
-            return found
+        tokens = chance.integers(MURMUR3.low + 1, MURMUR3.high, count, np.int64)
+        if len(np.unique(tokens)) == count:
+            return tokens

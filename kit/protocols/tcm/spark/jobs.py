@@ -80,9 +80,9 @@ def _measures(case: JobInput, number: int) -> Batches:
 
 def _quorums(case: JobInput, number: int) -> Batches:
     """One pair of adjacent epochs in one part."""
-    found = pairs(case.history)
-    part, pair = divmod(number, len(found))
-    yield from verdicts(case.history, case.parts[part], found[pair])
+    step_pairs = pairs(case.history)
+    part, pair = divmod(number, len(step_pairs))
+    yield from verdicts(case.history, case.parts[part], step_pairs[pair])
 
 
 def _parts_and_pairs(case: JobInput) -> int:
@@ -99,7 +99,7 @@ JOBS = {
 
 
 class Holder(Protocol):
-    """Something that gives a case to a worker: a broadcast variable, or :class:`SharedValue`."""
+    """Something that gives a case to a worker: a broadcast variable, or ``SharedValue``."""
 
     @property
     def value(self) -> Any:

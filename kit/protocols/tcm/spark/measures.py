@@ -83,15 +83,15 @@ class Tally:
             known[name] = known[name] + sums if name in known else sums
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The sums as one batch of the schema `measures`; sums of nothing are left out."""
-        found = [
+        """The sums as one batch of the schema ``measures``; sums of nothing are left out."""
+        batches = [
             _filled(group, step, name, sums)
             for (group, step), known in self._sums.items()
             for name, sums in known.items()
             if sums[0].any()
         ]
-        if found:
-            whole = pa.Table.from_batches(found).combine_chunks()
+        if batches:
+            whole = pa.Table.from_batches(batches).combine_chunks()
             yield from whole.to_batches()
 
 
@@ -143,17 +143,15 @@ def _of_side(groups: Codes, at: Index, width: Width, given: Frame) -> dict[str, 
     """The measures of one side, for some of the rows: who serves, and what a loss would cost."""
     members, part = groups[:, at], (width[0][at], width[1][at])
     slot, row = np.nonzero(members >= 0)
-    found = {"{side}": _by_unit(members[slot, row], row, part, len(given.dead))}
+    sums = {"{side}": _by_unit(members[slot, row], row, part, len(given.dead))}
     for level in levels(members, given.local, given.dead):
         missing = (level.spare < 0).astype(np.int64)
-        found[f"lost {{verb}} {level.name} none"] = _in_all(missing, part)
+        sums[f"lost {{verb}} {level.name} none"] = _in_all(missing, part)
         for kind in KINDS:
             codes = given.units[kind]
             lost = level.lost(codes, alone=kind == "node")
-            found[f"lost {{verb}} {level.name} {kind}"] = _by_unit(
-                *lost, part, int(codes.max()) + 1
-            )
-    return found
+            sums[f"lost {{verb}} {level.name} {kind}"] = _by_unit(*lost, part, int(codes.max()) + 1)
+    return sums
 
 
 def _by_unit(units: Codes, row: Index, width: Width, count: int) -> Sums:
@@ -183,7 +181,7 @@ def _slots(groups: Codes) -> Codes:
 def _shared(reads: Codes, writes: Codes) -> Words:
     """How many nodes are in both groups of each row."""
     both = np.zeros(reads.shape[1], np.int64)
-    for one in reads:
+    for slot in reads:
         for other in writes:
-            both += (one == other) & (one >= 0)
+            both += (slot == other) & (slot >= 0)
     return both

@@ -24,7 +24,7 @@ Mask = NDArray[np.bool_]
 
 
 class Part(Struct, frozen=True):
-    """The tokens `left < token <= right`; ``number`` counts from the low end."""
+    """The tokens ``left < token <= right``; ``number`` counts from the low end."""
 
     number: int
     left: int

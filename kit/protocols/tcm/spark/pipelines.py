@@ -73,7 +73,7 @@ class Pipeline(ABC):
 
     @property
     def measures(self) -> pd.DataFrame:
-        """What :meth:`measured` gives, worked out once."""
+        """What ``measured`` gives, worked out once."""
         if self._measures is None:
             keys = ["group", "step", "measure", "unit"]
             self._measures = self.measured().sort_values(keys, ignore_index=True)
@@ -114,8 +114,8 @@ class PlainPipeline(Pipeline):
         if name in self.small:
             return self.small[name]
         job = JOBS[name]
-        found = (b for number in range(job.tasks(self.case)) for b in job.task(self.case, number))
-        return pa.Table.from_batches(found, job.schema.arrow)
+        batches = (b for number in range(job.tasks(self.case)) for b in job.task(self.case, number))
+        return pa.Table.from_batches(batches, job.schema.arrow)
 
     def measured(self) -> pd.DataFrame:
         """The sums over all parts."""

@@ -42,12 +42,12 @@ def pairs(history: History) -> tuple[StepPair, ...]:
 
 
 def verdicts(history: History, part: Part, pair: StepPair) -> Iterator[pa.RecordBatch]:
-    """One row of the schema `quorums` for each group and way round."""
+    """One row of the schema ``quorums`` for each group and way round."""
     for group in range(len(history.groups)):
-        found = list(placements(history, group, part, pair.second))
+        steps = list(placements(history, group, part, pair.second))
         for reader, writer in pair.ways:
             gone = history.stages[max(reader, writer)].gone
-            counts = _judged(found[reader].reads, found[writer].writes, part, gone)
+            counts = _judged(steps[reader].reads, steps[writer].writes, part, gone)
             columns = [group, reader, writer, part.number, *counts]
             yield pa.RecordBatch.from_pylist(
                 [dict(zip(QUORUMS.arrow.names, columns, strict=True))], schema=QUORUMS.arrow

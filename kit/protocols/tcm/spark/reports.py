@@ -44,7 +44,7 @@ def ownership(
     rows = _of_group(history, measures, group)
     rows = rows[rows["step"] == at]
     packed = history.ring.packed
-    found = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "node": packed.names,
             "dc": [dc for dc, _ in packed.places],
@@ -53,17 +53,17 @@ def ownership(
     )
     for side in ("reads", "writes"):
         part = rows[rows["measure"] == side].set_index("unit")
-        share = (_width(part) / line(history)).reindex(range(len(found)), fill_value=0.0)
-        counts = part["ranges"].reindex(range(len(found)), fill_value=0)
-        found[f"{side}_ranges"] = counts.to_numpy()
-        found[f"{side}_share"] = share.to_numpy()
-    return found
+        share = (_width(part) / line(history)).reindex(range(len(table)), fill_value=0.0)
+        counts = part["ranges"].reindex(range(len(table)), fill_value=0)
+        table[f"{side}_ranges"] = counts.to_numpy()
+        table[f"{side}_share"] = share.to_numpy()
+    return table
 
 
 def affected(history: History, measures: pd.DataFrame, group: int) -> pd.DataFrame:
     """Step, name, then counts of ranges and, for extra copies, their share of one whole copy."""
     rows = _of_group(history, measures, group)
-    found = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "step": [stage.step for stage in history.stages],
             "epoch": [stage.epoch for stage in history.stages],
@@ -72,12 +72,12 @@ def affected(history: History, measures: pd.DataFrame, group: int) -> pd.DataFra
     )
     for name in ("all", "changed", "locked", "moving", "extra"):
         part = rows[rows["measure"] == name].set_index("step")
-        counts = part["ranges"].reindex(found["step"], fill_value=0)
-        found["ranges" if name == "all" else name] = counts.to_numpy()
+        counts = part["ranges"].reindex(table["step"], fill_value=0)
+        table["ranges" if name == "all" else name] = counts.to_numpy()
     extra = rows[rows["measure"] == "extra"].set_index("step")
-    share = (_width(extra) / line(history)).reindex(found["step"], fill_value=0.0)
-    found["extra_share"] = share.to_numpy()
-    return found
+    share = (_width(extra) / line(history)).reindex(table["step"], fill_value=0.0)
+    table["extra_share"] = share.to_numpy()
+    return table
 
 
 def availability(history: History, measures: pd.DataFrame, group: int) -> pd.DataFrame:
@@ -95,7 +95,7 @@ def availability(history: History, measures: pd.DataFrame, group: int) -> pd.Dat
         for kind in KINDS
     }
     known = dict(iter(rows.groupby(["step", "measure"])))
-    found = []
+    worst_losses = []
     for stage in history.stages:
         for measure in _losses(history):
             _, side, *level, kind = measure.split(" ")
@@ -109,7 +109,7 @@ def availability(history: History, measures: pd.DataFrame, group: int) -> pd.Dat
                 ranges = int(part["ranges"].iloc[at])
                 share = float(width.iloc[at]) / line(history)
             harmful = 0 if part is None else len(part)
-            found.append(
+            worst_losses.append(
                 (
                     stage.step,
                     stage.name,
@@ -135,7 +135,7 @@ def availability(history: History, measures: pd.DataFrame, group: int) -> pd.Dat
         "ranges",
         "share",
     ]
-    return pd.DataFrame(found, columns=columns)
+    return pd.DataFrame(worst_losses, columns=columns)
 
 
 def _losses(history: History) -> list[str]:
@@ -166,7 +166,7 @@ def streams(history: History, rows: pd.DataFrame) -> pd.DataFrame:
     if rows.empty:
         return pd.DataFrame(columns=["operation", "source", "target", "ranges", "bytes"])
     names = history.ring.names
-    found = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "operation": [history.stages[step].operation for step in rows["step"]],
             "source": [names[code] for code in rows["source"]],
@@ -175,11 +175,11 @@ def streams(history: History, rows: pd.DataFrame) -> pd.DataFrame:
             "bytes": rows["bytes"].astype("Int64"),
         }
     )
-    found = found.groupby(["operation", "source", "target"], as_index=False, sort=True).agg(
+    table = table.groupby(["operation", "source", "target"], as_index=False, sort=True).agg(
         ranges=("ranges", "sum"), bytes=("bytes", lambda b: b.sum(min_count=1))
     )
     order = ["bytes", "ranges"]
-    return found.sort_values(order, ascending=False, kind="stable", ignore_index=True)
+    return table.sort_values(order, ascending=False, kind="stable", ignore_index=True)
 
 
 def quorums(history: History, rows: pd.DataFrame) -> pd.DataFrame:

@@ -70,7 +70,7 @@ def simulations(
 ) -> Any:
     """A Spark frame with a row for each seed, made when it is used, in so many tasks.
 
-    ``sizes`` are the fields of :class:`kit.protocols.tcm.simulators.drawing.Size`. Without Spark
+    ``sizes`` are the fields of ``kit.protocols.tcm.simulators.drawing.Size``. Without Spark
     (None) it is an Arrow table, made here and now.
 
     Raises:
@@ -92,17 +92,18 @@ def replay(row: Any) -> Simulation:
     """
     try:
         seed, size, off = int(row["seed"]), row["size"], tuple(row["off"])
-        told = row["verdict"], row["fingerprint"]
+        recorded = row["verdict"], row["fingerprint"]
         fields = msgspec.json.decode(size, type=dict[str, Any])
     except (KeyError, ValueError, TypeError, msgspec.MsgspecError):
         raise BadInput("row", row, "a row of simulations, with its seed and size") from None
     setup = size_of(fields)
-    found = simulate(seed, setup, off=off)
-    if (found.verdict, _last(found)) != told:
+    simulation = simulate(seed, setup, off=off)
+    if (simulation.verdict, _last(simulation)) != recorded:
         raise KitError(
-            f"the simulation of seed {seed} ends here as {found.verdict}, not as the row has it"
+            f"the simulation of seed {seed} ends here as {simulation.verdict}, "
+            "not as the row has it"
         )
-    return found
+    return simulation
 
 
 def repeated(row: Any) -> Timeline | None:
@@ -118,7 +119,7 @@ def repeated(row: Any) -> Timeline | None:
     return replay(row).timeline()
 
 
-def violations(*found: Any) -> Any:
+def violations(*tables: Any) -> Any:
     """All failing rows of simulations and of sweeps (``kit.spark.sweep``) in one table, by seed.
 
     Spark frames give a Spark frame, Arrow tables an Arrow table.
@@ -126,10 +127,10 @@ def violations(*found: Any) -> Any:
     Raises:
         BadInput: when nothing is given, when the two kinds are mixed, or for other tables.
     """
-    plain = [isinstance(one, pa.Table) for one in found]
-    if not found or len(set(plain)) != 1:
-        raise BadInput("tables", f"{len(found)} tables", "frames of one kind, at least one")
-    parts = [_failing(one) for one in found]
+    plain = [isinstance(table, pa.Table) for table in tables]
+    if not tables or len(set(plain)) != 1:
+        raise BadInput("tables", f"{len(tables)} tables", "frames of one kind, at least one")
+    parts = [_failing(table) for table in tables]
     if plain[0]:
         return pa.concat_tables(parts).sort_by([("source", "ascending"), ("seed", "ascending")])
     whole = parts[0]
@@ -138,47 +139,47 @@ def violations(*found: Any) -> Any:
     return whole.orderBy("source", "seed")
 
 
-def _failing(one: Any) -> Any:
-    """The failing rows of one table, in the columns of :data:`VIOLATIONS`."""
-    names = set(one.column_names if isinstance(one, pa.Table) else one.columns)
+def _failing(table: Any) -> Any:
+    """The failing rows of one table, in the columns of ``VIOLATIONS``."""
+    names = set(table.column_names if isinstance(table, pa.Table) else table.columns)
     if not {"seed", "steps", "verdict", "trace"} <= names:
         raise BadInput("tables", ", ".join(sorted(names)), "rows of simulations or of a sweep")
     source = "simulation" if "fingerprint" in names else "walk"
     columns = ["seed", "steps", "verdict", "trace"]
-    if isinstance(one, pa.Table):
-        rows = [row for row in one.select(columns).to_pylist() if row["verdict"] != CLEAN]
+    if isinstance(table, pa.Table):
+        rows = [row for row in table.select(columns).to_pylist() if row["verdict"] != CLEAN]
         return pa.Table.from_pylist([{"source": source, **row} for row in rows], VIOLATIONS.arrow)
-    return one.where(f"verdict != '{CLEAN}'").selectExpr(f"'{source}' as source", *columns)
+    return table.where(f"verdict != '{CLEAN}'").selectExpr(f"'{source}' as source", *columns)
 
 
 def _batches(setup: SimulationSetup, seeds: Iterable[int]) -> Iterator[pa.RecordBatch]:
     for seed in seeds:
-        found = simulate(seed, setup.size, off=setup.off)
-        row = dict(zip(SIMULATIONS.arrow.names, _row(found), strict=True))
+        simulation = simulate(seed, setup.size, off=setup.off)
+        row = dict(zip(SIMULATIONS.arrow.names, _row(simulation), strict=True))
         yield pa.RecordBatch.from_pylist([row], SIMULATIONS.arrow)
 
 
-def _row(found: Simulation) -> tuple[Any, ...]:
+def _row(simulation: Simulation) -> tuple[Any, ...]:
     return (
-        found.seed,
-        len(found.actions),
-        len(found.turns),
-        found.most_nodes,
-        found.at_once,
-        found.refused,
-        found.verdict,
-        found.witness or "",
-        _last(found),
-        msgspec.json.encode(found.size).decode(),
-        list(found.off),
-        "" if found.ok else msgspec.json.encode(found.trace()).decode(),
+        simulation.seed,
+        len(simulation.actions),
+        len(simulation.turns),
+        simulation.most_nodes,
+        simulation.at_once,
+        simulation.refused,
+        simulation.verdict,
+        simulation.witness or "",
+        _last(simulation),
+        msgspec.json.encode(simulation.size).decode(),
+        list(simulation.off),
+        "" if simulation.ok else msgspec.json.encode(simulation.trace()).decode(),
     )
 
 
-def _last(found: Simulation) -> str:
+def _last(simulation: Simulation) -> str:
     """The fingerprint of the last state."""
-    model = found.model()
+    model = simulation.model()
     state = model.start()
-    for action in found.actions:
+    for action in simulation.actions:
         state = model.apply(state, action)
     return fingerprint(state)

@@ -1,8 +1,8 @@
 """The tables of the pipeline: every column with its type and what it means.
 
-Nodes are codes (int) and tokens are 64-bit integers; a range is `(left, right]`. A width is the
-number of tokens of some ranges, in two columns, `high * 2**32 + low`: sums of both stay exact, and
-so do not depend on the partitions.
+Nodes are codes (int) and tokens are 64-bit integers; a range is ``(left, right]``. A width is the
+number of tokens of some ranges, in two columns, ``high * 2**32 + low``: sums of both stay exact,
+and so do not depend on the partitions.
 """
 
 from __future__ import annotations

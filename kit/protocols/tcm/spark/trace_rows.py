@@ -15,17 +15,15 @@ from kit.spark.trace_tables import (
     PLACEMENTS,
     Makers,
     Row,
+    epochs_with,
     events_with,
 )
 
 Moments = list[Any]
 
 
-def _epochs(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        newest = facts.epoch(m, moment.state)
-        for row in facts.applied(m, moment.state):
-            yield run, step, row.node, row.epoch, newest, row.up
+def _nodes(m: TcmCluster, s: Any) -> Iterator[tuple[str, int, bool]]:
+    return ((row.node, row.epoch, row.up) for row in facts.applied(m, s))
 
 
 def _operations(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
@@ -53,7 +51,7 @@ def _placements(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
 
 ROWS: Makers = {
     EVENTS: events_with(facts.epoch),
-    EPOCHS: _epochs,
+    EPOCHS: epochs_with(facts.epoch, _nodes),
     OPERATIONS: _operations,
     BARRIERS: _barriers,
     PLACEMENTS: _placements,

@@ -22,7 +22,7 @@ def test_the_missed_write_is_foretold() -> None:
     player = story("dataplane/anomaly-invisible-write")
     before(player, "answer read 2")
     asked = predict(player, what_comes, "answer read 2")
-    assert asked.asked.question.right == ("returned nothing",)
+    assert asked.posed.question.right == ("returned nothing",)
     assert "returned write 1" in asked.choices
     assert not asked.answer("returned write 1").passed
     assert asked.answer("returned nothing").passed
@@ -46,9 +46,9 @@ def test_who_holds_a_write_leaves_out_who_is_down() -> None:
     """After A has cleaned up and B has failed nobody within reach has the write."""
     player = story("dataplane/anomaly-lost-write")
     after(player, "answer write 1")
-    assert predict(player, holders, "write 1").asked.question.right == ("A", "B")
+    assert predict(player, holders, "write 1").posed.question.right == ("A", "B")
     after(player, "crash B")
-    assert predict(player, holders, "write 1").asked.question.right == ()
+    assert predict(player, holders, "write 1").posed.question.right == ()
     with pytest.raises(BadInput, match="write 1"):
         predict(player, holders, "write 7")
 
@@ -56,7 +56,7 @@ def test_who_holds_a_write_leaves_out_who_is_down() -> None:
 @pytest.mark.spec("A-027")
 def test_leftovers_are_those_of_the_replica_that_gave_the_range_up() -> None:
     """When a node has joined, the one whose place it took still has the data."""
-    assert predict("dataplane/write-and-read", not_owned).asked.question.right == ("A",)
+    assert predict("dataplane/write-and-read", not_owned).posed.question.right == ("A",)
 
 
 @pytest.mark.parametrize("acknowledgement", ["union", "joint"])
@@ -70,7 +70,7 @@ def test_enough_answers_follow_the_rule(acknowledgement: str) -> None:
     for verb in ("join X --tokens 150", "apply A", "apply B", "apply X", "commit X"):
         player.act(verb)
     player.act("write 1 at epoch 101")
-    right = predict(player, enough_answers).asked.question.right
+    right = predict(player, enough_answers).posed.question.right
     assert ("B C" in right) == (acknowledgement == "joint")
     assert "A B C" in right
     assert "A X" not in right or acknowledgement == "joint"

@@ -89,7 +89,7 @@ def test_losses_with_any_number_of_replicas(count: int, rf: int, down: set[int])
 
 
 def test_traffic_adds_up_to_the_rehearsal_as_data() -> None:
-    """What nodes send and receive is what `plan` says of the same operation, copy by copy."""
+    """What nodes send and receive is what ``plan`` says of the same operation, copy by copy."""
     given = cluster()
     timeline = played(given, JOIN)
     m: Any = timeline.model

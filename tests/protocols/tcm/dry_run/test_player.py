@@ -1,4 +1,4 @@
-"""What `kit.rehearse` opens: the player, its panels and its figures, live and without a browser."""
+"""What ``kit.rehearse`` opens: the player, its panels and figures, live and without a browser."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_it_is_shown_as_text(friday: DryRun) -> None:
 
 
 def test_the_public_name_opens_it() -> None:
-    """`kit.rehearse` is the notebook's; the dry run as data keeps its own name."""
+    """``kit.rehearse`` is the notebook's; the dry run as data keeps its own name."""
     from kit.protocols.tcm.dry_run import plan
     from kit.protocols.tcm.dry_run import player as live
 

@@ -1,0 +1,113 @@
+"""What travels in a step: a log entry to a node, a request and its answer, data, an epoch.
+
+A family says in its ``facts/`` what moves in each type of action, or declares the type *still*.
+The browser lets it travel, the text form of a step says it. A model of actors needs no table of its
+own: a message that is delivered travels from its sender to its receiver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import UnionType
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin
+
+from msgspec import Struct, field
+
+from kit.engine.actors import ActorModel, ActorState
+from kit.engine.compose import Product
+from kit.engine.family import families
+from kit.engine.model import Model
+from kit.engine.network import (
+    DeliverMessage,
+    DropMessage,
+    DuplicateMessage,
+    Heal,
+    HoldMessage,
+    Partition,
+    ReleaseMessage,
+    words,
+)
+
+FlowKind = Literal["entry", "data", "request", "answer", "refusal", "message"]
+
+
+class Flow(Struct, frozen=True):
+    """Something that travels in a step from one keyed part of the frame to another.
+
+    ``label`` is written beside it on its way, ``text`` is the sentence that says the same. ``leg``
+    counts, from 0, what follows what within the step: an answer comes after its request.
+    ``around`` is the key of the part round whose centre the way leads; empty: it is straight.
+    """
+
+    kind: FlowKind
+    from_key: str
+    to_key: str
+    label: str
+    text: str
+    leg: int = 0
+    around: str = ""
+
+
+Travels: TypeAlias = Callable[[Any, Any, Any, Any], tuple[Flow, ...]]
+"""What moves in a step, from the model, the state before, the action and the state after."""
+
+
+class FlowTable(Struct, frozen=True):
+    """What moves in each type of action, and the types in which nothing does (``still``)."""
+
+    moving: Mapping[type, Travels] = field(default_factory=dict)
+    still: tuple[type, ...] = ()
+
+
+def flows(model: Model[Any, Any], before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
+    """What travels in a step; of a product, in the step of the part that acts."""
+    own = model.part_of(action)[1] if isinstance(model, Product) else action
+    travels = flow_table(model).moving.get(type(own))
+    return () if travels is None else travels(model, before, own, after)
+
+
+def flow_table(model: Model[Any, Any]) -> FlowTable:
+    """The table of a model: its family's, that of actors, or an empty one."""
+    for family in families():
+        if model.name in family.flows:
+            table: FlowTable = family.load(family.flows[model.name])
+            return table
+    return OF_ACTORS if isinstance(model, ActorModel) else FlowTable()
+
+
+def action_types(model: Model[Any, Any]) -> Iterator[type]:
+    """Every type of action that a model can have, whatever its parameters; of a product, of all
+    its parts.
+    """
+    if isinstance(model, Product):
+        for part in model.parts.values():
+            yield from action_types(part)
+    else:
+        yield from _members(model.Action)
+
+
+def _members(action: Any) -> Iterator[type]:
+    """The types that a union is made of, without what they are generic over."""
+    origin = get_origin(action)
+    if origin in (Union, UnionType):
+        for member in get_args(action):
+            yield from _members(member)
+    else:
+        yield origin or action
+
+
+def _received(
+    model: ActorModel, before: ActorState, action: DeliverMessage[Any], after: ActorState
+) -> tuple[Flow, ...]:
+    envelope = action.envelope
+    source, target, label = envelope.source, envelope.target, words(envelope.message)
+    text = f"{source} → {target}: {label}"
+    return (Flow("message", f"n:{source}", f"n:{target}", label, text),)
+
+
+# What is lost, copied or held reaches nobody; a split moves nothing.
+OF_ACTORS = FlowTable(
+    {DeliverMessage: _received},
+    (DropMessage, DuplicateMessage, HoldMessage, ReleaseMessage, Partition, Heal),
+)
+"""What every model of actors has."""

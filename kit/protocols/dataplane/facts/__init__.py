@@ -1,0 +1,1 @@
+"""What pictures and texts ask of a state; the storage model answers all of it."""

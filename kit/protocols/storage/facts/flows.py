@@ -1,0 +1,143 @@
+"""What travels in a step of requests: messages and answers, epochs, copies of the range.
+
+A request leaves its coordinator when it is sent and is then on its way (``away:``); it arrives, and
+is answered, in the step in which the replica gets it. A card of the request stands for its client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kit.engine.flows import Flow, FlowKind, FlowTable
+from kit.protocols.storage.actions import (
+    Cleanup,
+    CollectTombstones,
+    Commit,
+    Fetch,
+    Finish,
+    Land,
+    Learn,
+    ReplicaCrash,
+    Serve,
+    Start,
+    StorageState,
+    Tick,
+    TimeOut,
+)
+from kit.protocols.storage.facts import solo
+from kit.protocols.storage.facts.steps import (
+    Applied,
+    Completed,
+    Copied,
+    Delivered,
+    Happened,
+    Sent,
+    happened,
+)
+from kit.protocols.storage.model import Storage
+from kit.protocols.storage.solo import Coordinator, Replica, ReplicaState, Reply, Send
+
+
+def node(name: str) -> str:
+    """The key of a node at the newest moment of its lifeline."""
+    return f"n:{name}"
+
+
+def log(epoch: int) -> str:
+    """The key of the line at which an epoch was committed."""
+    return f"log:{epoch}"
+
+
+def away(request: int, replica: str) -> str:
+    """The key of a message that has not reached its replica."""
+    return f"away:{request}:{replica}"
+
+
+def copy(source: str, target: str) -> str:
+    """The key of a copy that has not arrived."""
+    return f"copy:{source}:{target}"
+
+
+def _of(m: Storage, before: StorageState, action: Any, after: StorageState) -> tuple[Flow, ...]:
+    return _flows(happened(m, before, action, after))
+
+
+def _reply(
+    m: Coordinator, before: StorageState, action: Reply, after: StorageState
+) -> tuple[Flow, ...]:
+    return _flows((solo.replied(m, before, action, after),))
+
+
+def _of_replica(
+    m: Replica, before: ReplicaState, action: Any, after: ReplicaState
+) -> tuple[Flow, ...]:
+    return _flows(solo.happened(m, before, action, after))
+
+
+def _flows(events: Iterable[Happened]) -> tuple[Flow, ...]:
+    return tuple(flow for event in events for flow in _of_event(event))
+
+
+def _of_event(event: Happened) -> Iterator[Flow]:
+    match event:
+        case Sent(request, title, coordinator):
+            for name in event.targets:
+                text = f"{coordinator} → {name}: sends {title}{_at(event.carries)}"
+                yield Flow("request", node(coordinator), away(request, name), title, text)
+        case Delivered():
+            yield from _exchange(event)
+        case Completed(request, title, coordinator):
+            kind: FlowKind = "answer" if event.ok else "refusal"
+            text = f"{coordinator} → client: {title} {event.result}"
+            yield Flow(kind, node(coordinator), f"request:{request}", event.result, text)
+        case Applied(name, epoch):
+            label = f"epoch {epoch}"
+            yield Flow("entry", log(epoch), node(name), label, f"log → {name}: {label}")
+        case Copied(source, target):
+            yield _copy(event, source, target)
+
+
+def _exchange(event: Delivered) -> Iterator[Flow]:
+    """A message and its answer; who is behind the other adopts its epoch between or after them."""
+    asks, replica = node(event.coordinator), node(event.replica)
+    there = f"{event.coordinator} → {event.replica}: "
+    back = f"{event.replica} → {event.coordinator}: "
+    sent = f"{event.title}{_at(event.epoch)}"
+    yield Flow("request", asks, replica, event.title, there + sent)
+    if event.caught_up:
+        label = _epochs(event.had, event.knows)
+        yield Flow("entry", asks, replica, label, there + label, 1)
+    if event.late:
+        return
+    if event.error:
+        yield Flow("refusal", replica, asks, "error", f"{back}error, {event.error}", 2)
+    else:
+        yield Flow("answer", replica, asks, event.did, f"{back}{event.did}{_at(event.answers)}", 2)
+    if event.learned is not None:
+        label = f"epoch {event.learned}"
+        yield Flow("entry", replica, asks, label, back + label, 3)
+
+
+def _copy(event: Copied, source: str, target: str) -> Flow:
+    """The range is read at its source and is then on its way; later it arrives."""
+    end = node(target) if event.landed else copy(source, target)
+    what = f"{event.cell} arrives" if event.landed else f"streams {event.cell}"
+    return Flow("data", node(source), end, event.cell, f"{source} → {target}: {what}")
+
+
+def _at(epoch: int | None) -> str:
+    return "" if epoch is None else f", epoch {epoch}"
+
+
+def _epochs(had: int, knows: int) -> str:
+    return f"epoch {knows}" if knows == had + 1 else f"epochs {had + 1} to {knows}"
+
+
+# A commit is told of no sender here; time, and what happens on one disk, sends nothing.
+STORAGE = FlowTable(
+    dict.fromkeys((Start, Serve, Finish, TimeOut, Learn, Fetch, Land), _of),
+    (Commit, Tick, ReplicaCrash, Cleanup, CollectTombstones),
+)
+COORDINATOR = FlowTable({Reply: _reply, **dict.fromkeys((Start, Finish, TimeOut), _of)})
+REPLICA = FlowTable(dict.fromkeys((Send, Learn), _of_replica))

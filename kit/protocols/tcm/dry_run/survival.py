@@ -1,0 +1,173 @@
+"""Who must stay up: a ring as it stands, with nothing planned, and what one more death would break.
+
+Source: CEP-21, "Consistency Guarantees": an answer needs a quorum of the range's replicas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Struct
+
+from kit.engine.registry import one_of
+from kit.errors import BadInput
+from kit.operators.importers.opening import Imported
+from kit.operators.workload import PLACEMENTS, check_work
+from kit.protocols.tcm.dry_run.in_flight import operations_of
+from kit.protocols.tcm.dry_run.player import RingSource, opened
+from kit.protocols.tcm.facts.dry_run import Loss, losses_of
+from kit.protocols.tcm.rules.history import enact, initial
+from kit.protocols.tcm.rules.metadata import Advance, Begin, Snapshot
+from kit.protocols.tcm.rules.operations import Operation, validate
+from kit.protocols.tcm.rules.permit import permit
+from kit.protocols.tcm.rules.plan import plan
+from kit.protocols.tcm.rules.steps import ALL_ON
+from kit.ring.replication import Keyspace
+from kit.views.fragment import Frag, h
+from kit.views.parts import counted, heads, scroll
+from kit.views.static import static_html
+
+HEADS = ("keyspace", "level", "no quorum now", "must stay up (ranges that need it)")
+
+
+class Survival(Struct, frozen=True):
+    """What one more death would break.
+
+    ``down`` are the nodes that answer nobody now; ``must_stay_up`` every other node whose death
+    would take a quorum from some range, in the order of the ring file; ``losses`` say which quorum
+    of which keyspace, with the number of ranges. ``warnings`` are lines to read first.
+    """
+
+    down: tuple[str, ...]
+    must_stay_up: tuple[str, ...]
+    losses: tuple[Loss, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def broken(self) -> int:
+        """Ranges that have no quorum now, of the level that has the most of them."""
+        return max((loss.broken for loss in self.losses), default=0)
+
+    def summary(self) -> str:
+        """The answer in one line."""
+        now = f"{', '.join(self.down) or 'nobody'} down"
+        lost = f"{counted(self.broken, 'range')} without a quorum; " if self.broken else ""
+        if not self.must_stay_up:
+            return f"{now}: {lost}any one node may die next"
+        who = counted(len(self.must_stay_up), "node")
+        return f"{now}: {lost}{who} must stay up: {', '.join(self.must_stay_up)}"
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """A row of text for each quorum that is broken, or that one more death would break."""
+        return [
+            (", ".join(loss.keyspaces), _level(loss), _broken(loss), _nodes(loss))
+            for loss in self.losses
+            if not loss.ok
+        ]
+
+    def __repr__(self) -> str:
+        return f"Survival({self.summary()})"
+
+    def _repr_html_(self) -> str:
+        return static_html(*self._told())
+
+    def _told(self) -> list[Frag]:
+        lines = [h("p", h("b", self.summary()))]
+        lines += [h("p", h("b", "! "), line) for line in self.warnings]
+        if rows := self.rows():
+            body = [
+                h("tr", h("th", row[0], scope="row"), [h("td", cell) for cell in row[1:]])
+                for row in rows
+            ]
+            caption = h("caption", "Quorums that are broken, or that one more death would break")
+            lines.append(scroll("quorums", h("table", caption, heads(*HEADS), h("tbody", body))))
+        return lines
+
+
+def survive(
+    ring: RingSource,
+    *,
+    down: str | Iterable[str] = (),
+    keyspaces: str | Keyspace | Iterable[str | Keyspace] = (),
+) -> Survival:
+    """Say which nodes must stay up, with the ring as it is and nothing planned.
+
+    ``ring`` and ``keyspaces`` are as in ``kit.rehearse``. ``down`` names nodes that are down
+    beside those that the files tell. QUORUM is judged everywhere, LOCAL_QUORUM in each datacenter
+    that has its own factor; operations in flight count with both of their groups.
+
+    Raises:
+        BadInput: for a ring, a keyspace or a name that is not acceptable, in one line.
+    """
+    given = opened(ring, keyspaces)
+    return survival(given, (down,) if isinstance(down, str) else tuple(down))
+
+
+def survival(given: Imported, down: Iterable[str]) -> Survival:
+    """The same of a ring that was opened already.
+
+    Raises:
+        BadInput: for a node that the ring does not have, or a ring that is too large.
+    """
+    names = given.ring.names
+    for name in (also := tuple(down)):
+        if name not in names:
+            raise BadInput("down", name, one_of(str(name), list(names)))
+    check_work(given, PLACEMENTS)
+    gone = tuple(dict.fromkeys((*given.down, *also)))
+    snapshot = as_it_stands(given)
+    lost = losses_of(snapshot, gone)
+    breaking = {name for loss in lost for name, _ in loss.nodes}
+    must_stay_up = tuple(name for name in snapshot.metadata.ring.names if name in breaking)
+    return Survival(gone, must_stay_up, lost, tuple(given.warnings))
+
+
+def as_it_stands(given: Imported) -> Snapshot:
+    """The ring with the operations in flight: begun, and with their pending replicas.
+
+    Raises:
+        BadInput: when those in flight exclude each other.
+    """
+    snapshot = initial(given.ring, given.keyspaces, given.epoch)
+    for operation in operations_of(given):
+        validate(snapshot.metadata.ring, given.keyspaces, operation)
+        planned = plan(snapshot.metadata, operation, ALL_ON)
+        refusal = permit(snapshot.metadata, operation, planned, ALL_ON)
+        if refusal is not None:
+            allowed = f"one that may begin ({refusal.reason})"
+            raise BadInput("operation in flight", operation.text, allowed)
+        snapshot = _just_before_the_switch(enact(snapshot, Begin(operation), ALL_ON), operation)
+    return snapshot
+
+
+def _just_before_the_switch(snapshot: Snapshot, operation: Operation) -> Snapshot:
+    """Where tools show an operation in flight, its pending replicas are written to already."""
+    while True:
+        sequence = snapshot.metadata.sequence(operation.node)
+        if sequence is None or sequence.next.switches:
+            return snapshot
+        snapshot = enact(snapshot, Advance(operation.node), ALL_ON)
+
+
+def as_json(report: Survival) -> str:
+    """The report as one JSON object."""
+    answer = {"down": report.down, "must_stay_up": report.must_stay_up, "warnings": report.warnings}
+    quorums = [{**msgspec.to_builtins(loss), "nodes": dict(loss.nodes)} for loss in report.losses]
+    return msgspec.json.format(
+        msgspec.json.encode({**answer, "quorums": quorums}), indent=1
+    ).decode()
+
+
+def _level(loss: Loss) -> str:
+    return loss.level if loss.side == "reads and writes" else f"{loss.level} of {loss.side}"
+
+
+def _broken(loss: Loss) -> str:
+    if not loss.broken:
+        return "–"
+    return f"{counted(loss.broken, 'range')}, such as {loss.broken_first}"
+
+
+def _nodes(loss: Loss) -> str:
+    return ", ".join(f"{name} ({ranges:,})" for name, ranges in loss.nodes) or "–"

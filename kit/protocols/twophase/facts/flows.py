@@ -1,0 +1,42 @@
+"""What travels in a step of two-phase commit.
+
+A message travels in the step in which it is read: until then it is in the network. Who prepares,
+decides or gives up moves nothing yet.
+"""
+
+from __future__ import annotations
+
+from kit.engine.flows import Flow, FlowTable
+from kit.protocols.twophase.model import (
+    COMMITTED,
+    Decide,
+    GiveUp,
+    Prepare,
+    ReceiveDecision,
+    ReceivePrepared,
+    TwoPhase,
+    TwoPhaseState,
+)
+
+DECIDER = "field:transaction manager"
+
+
+def _prepared(
+    m: TwoPhase, before: TwoPhaseState, action: ReceivePrepared, after: TwoPhaseState
+) -> tuple[Flow, ...]:
+    name = f"RM{action.rm}"
+    text = f"{name} → transaction manager: prepared"
+    return (Flow("message", f"field:{name}", DECIDER, "prepared", text),)
+
+
+def _decision(
+    m: TwoPhase, before: TwoPhaseState, action: ReceiveDecision, after: TwoPhaseState
+) -> tuple[Flow, ...]:
+    name, label = f"RM{action.rm}", "commit" if after.tm == COMMITTED else "abort"
+    text = f"transaction manager → {name}: {label}"
+    return (Flow("message", DECIDER, f"field:{name}", label, text),)
+
+
+FLOWS = FlowTable(
+    {ReceivePrepared: _prepared, ReceiveDecision: _decision}, (Prepare, Decide, GiveUp)
+)

@@ -1,0 +1,89 @@
+"""Flows of any model: those of actors come by themselves, and a model without a table has none."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from kit.engine.compose import Product
+from kit.engine.flows import Flow, action_types, flow_table, flows
+from kit.engine.network import DeliverMessage, DropMessage, NetworkOptions
+from kit.engine.registry import build, entries, weights_of
+from tests.engine.counting import counting
+from tests.engine.toys import LiftModel, LiftParameters, walk
+
+FAULTS: dict[str, Any] = {"drops": 1, "duplicates": 1, "holds": 1, "partitions": 1}
+WALKS, STEPS = 12, 300
+
+
+def test_a_delivered_message_travels_from_its_sender_to_its_receiver() -> None:
+    """Of actors on any network what is delivered moves, and nothing else does."""
+    model = counting(**FAULTS)
+    steps = walk(model, range(40))
+    moved = {type(action): flows(model, *step) for step in steps for action in [step[1]]}
+    assert {kind for kind, sent in moved.items() if sent} == {DeliverMessage}
+    before, action, after = next(step for step in steps if type(step[1]) is DeliverMessage)
+    envelope = action.envelope
+    [flow] = flows(model, before, action, after)
+    assert (flow.kind, flow.from_key, flow.to_key) == (
+        "message", f"n:{envelope.source}", f"n:{envelope.target}"
+    )  # fmt: skip
+
+
+def test_the_words_of_a_message_are_beside_it() -> None:
+    """The sentence names sender, receiver and the message in its own words."""
+    model = counting()
+    state = model.start()
+    action = next(iter(model.actions(state)))
+    assert flows(model, state, action, model.apply(state, action)) == (
+        Flow("message", "n:A", "n:B", "add 1", "A → B: add 1"),
+    )
+
+
+def test_every_action_of_a_network_moves_something_or_is_still() -> None:
+    """Also where each fault may happen, the table of actors leaves no type of action out."""
+    model = counting(**FAULTS)
+    table = flow_table(model)
+    assert set(action_types(model)) == set(table.moving) | set(table.still)
+    assert DropMessage in table.still
+    assert model.network_options == NetworkOptions(**FAULTS)
+
+
+def test_a_model_without_a_table_moves_nothing() -> None:
+    """A student's own model is shown without flows."""
+    model = LiftModel(LiftParameters())
+    assert [flows(model, *step) for step in walk(model, range(6))] == [()] * 6
+
+
+def test_a_product_has_the_types_of_its_parts() -> None:
+    """The actions of every part are meant, not those that wrap them."""
+    lift = LiftModel(LiftParameters())
+    product = Product("two", {"one": lift, "other": counting()})
+    assert set(action_types(product)) == {*action_types(lift), *action_types(counting())}
+
+
+@pytest.mark.parametrize("name", list(entries()))
+def test_what_is_said_to_move_does_somewhere(name: str) -> None:
+    """Random walks with all faults meet, for each type said to move something, a step that does."""
+    entry = entries()[name]
+    rare = ({}, {"peers": True}) if "peers" in entry.parameters.__struct_fields__ else ({},)
+    off = tuple(guard.name for guard in entry.safeguards if guard.name == "operator-cancel")
+    met: set[type] = set()
+    for more in rare:
+        model = build(name, {**entry.fuzzing.parameters, **more}, off)
+        weights = weights_of(model)
+        for seed in range(WALKS):
+            chance, state = random.Random(seed), model.start()
+            for _ in range(STEPS):
+                enabled = list(model.actions(state))
+                if not enabled:
+                    break
+                shares = [weights.get(model.kind(one), 1.0) for one in enabled]
+                [action] = chance.choices(enabled, shares)
+                after = model.apply(state, action)
+                if flows(model, state, action, after):
+                    met.add(type(getattr(action, "action", action)))
+                state = after
+    assert met == set(flow_table(model).moving)

@@ -1,0 +1,267 @@
+"""The counterexample is the shortest over everything judged, against a checker without tricks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from kit.engine.check import check
+from kit.engine.model import Model, Monitor, Property, Rule, always, goal, step
+from tests.engine.toys import Cell, Go
+
+
+class Jump(Struct, frozen=True, tag="jump"):
+    """Along an edge of the other kind."""
+
+    to: int
+
+
+Edges = dict[int, tuple[int, ...]]
+Node = tuple[int, tuple[int, ...]]
+KINDS = (Go, Jump)
+
+
+class Watch(Struct, frozen=True):
+    """What a monitor complains of: steps of one kind to ``first`` and later to ``then``."""
+
+    kind: int
+    first: int
+    then: int
+
+    def next(self, memory: int, kind: type, to: int) -> int:
+        """What is remembered after a step."""
+        if kind is not KINDS[self.kind]:
+            return memory
+        return 2 if memory and to == self.then else int(memory or to == self.first)
+
+    def monitor(self, number: int) -> Monitor:
+        """The same as a monitor that hears of its own kind of steps only."""
+
+        def after(memory: int, before: Any, action: Any, now: Any) -> int:
+            assert isinstance(action, KINDS[self.kind])
+            return self.next(memory, type(action), now.at)
+
+        return Monitor(
+            f"watch {number}",
+            "",
+            int,
+            after,
+            lambda memory: f"{self.then} after {self.first}" if memory == 2 else None,
+            on=(KINDS[self.kind],),
+        )
+
+
+class Case(Struct, frozen=True):
+    """A small model: two kinds of edges, and what must not be; negative: nothing of that sort."""
+
+    going: Edges
+    jumping: Edges
+    bad: int
+    into: int
+    home: int
+    rests: bool
+    watches: tuple[Watch, ...]
+
+    def steps(self, node: Node) -> Iterator[tuple[type, Node]]:
+        """Every step from a place, with what the monitors remember."""
+        at, memories = node
+        for kind, edges in zip(KINDS, (self.going, self.jumping), strict=True):
+            for to in edges.get(at, ()):
+                news = (w.next(m, kind, to) for w, m in zip(self.watches, memories, strict=True))
+                yield kind, (to, tuple(news))
+
+    def model(self) -> Model[Any, Any]:
+        """The same for the kit."""
+        return TwoKinds(self)
+
+
+class TwoKinds(Model[Cell, Any]):
+    """A graph with edges of two kinds; 0 is the start."""
+
+    name = "kinds"
+    title = "A graph with two kinds of edges"
+    State = Cell
+    Action = Go | Jump
+
+    def __init__(self, case: Case) -> None:
+        self.rules = tuple(
+            Rule(
+                kind,
+                kind.__name__,
+                lambda s, kind=kind, edges=edges: tuple(kind(to) for to in edges.get(s.at, ())),
+                lambda s, a: None,
+                lambda s, a: Cell(a.to),
+            )
+            for kind, edges in zip(KINDS, (case.going, case.jumping), strict=True)
+        )
+        properties: list[Property] = []
+        if case.bad >= 0:
+            properties.append(always("bad", "", lambda s: "bad" if s.at == case.bad else None))
+        if case.into >= 0:
+            properties.append(
+                step("into", "", lambda b, a, n: "in" if n.at == case.into else None, on=(Jump,))
+            )
+        if case.home >= 0:
+            properties.append(goal("home", "", lambda s: s.at == case.home))
+        self.properties = tuple(properties)
+        self.monitors = tuple(w.monitor(i) for i, w in enumerate(case.watches))
+        self.rests_at_goals = case.rests
+
+    def start(self) -> Cell:
+        """Node 0."""
+        return Cell(0)
+
+
+def levels(case: Case) -> dict[Node, int]:
+    """Every node with its distance, to the end, whatever breaks on the way."""
+    start = (0, tuple(0 for _ in case.watches))
+    away, level = {start: 0}, [start]
+    while level:
+        ends = [after for node in level for _, after in case.steps(node)]
+        deeper = away[level[0]] + 1
+        level = [node for node in dict.fromkeys(ends) if node not in away]
+        away |= dict.fromkeys(level, deeper)
+    return away
+
+
+def broken(case: Case, away: dict[Node, int]) -> set[tuple[int, str]]:
+    """Everything that breaks but goals: after how many steps, and its name."""
+    found = set()
+    for node, steps in away.items():
+        if node[0] == case.bad:
+            found.add((steps, "bad"))
+        found |= {(steps, f"watch {i}") for i, memory in enumerate(node[1]) if memory == 2}
+        after = list(case.steps(node))
+        if case.rests and not after and node[0] != case.home:
+            found.add((steps, "deadlock"))
+        if any(kind is Jump and end[0] == case.into for kind, end in after):
+            found.add((steps + 1, "into"))
+    return found
+
+
+def reach(case: Case, node: Node) -> set[Node]:
+    """All nodes that can come after one, itself included."""
+    seen, todo = {node}, [node]
+    while todo:
+        for _, after in case.steps(todo.pop()):
+            if after not in seen:
+                seen.add(after)
+                todo.append(after)
+    return seen
+
+
+edges = st.dictionaries(
+    st.integers(0, 5), st.lists(st.integers(0, 5), unique=True, max_size=2).map(tuple), max_size=6
+)
+places = st.integers(-3, 5)
+watches = st.lists(
+    st.builds(Watch, st.integers(0, 1), st.integers(0, 5), st.integers(0, 5)), max_size=3
+).map(tuple)
+cases = st.builds(Case, edges, edges, places, places, places, st.booleans(), watches)
+
+
+@given(cases)
+@settings(max_examples=600)
+def test_the_shortest_of_all_is_told(case: Case) -> None:
+    """As short as anything that breaks; a goal that is lost sooner wins as soon as the states
+    visited till then show it, and nothing that breaks goes unnoticed.
+    """
+    away = levels(case)
+    others = broken(case, away)
+    least = min((steps for steps, _ in others), default=None)
+    lost = {}
+    if case.home >= 0:
+        lost = {
+            node: steps
+            for node, steps in away.items()
+            if all(at != case.home for at, _ in reach(case, node))
+        }
+    found = check(case.model())
+    assert found.complete is not bool(others or lost)
+    if found.violation is None:
+        assert not others
+        assert not lost
+        return
+    name, steps = found.violation.property, len(found.violation.actions)
+    assert steps == min(away for away in (least, *lost.values()) if away is not None)
+    if name == "home":
+        assert least is None or steps < least
+        assert steps in lost.values()
+    else:
+        assert steps == least
+        assert (steps, name) in others
+        assert name != "deadlock" or {one for at, one in others if at == least} == {"deadlock"}
+
+
+NOTHING = Case({}, {}, -1, -1, -1, False, ())
+
+
+def test_a_deadlock_is_told_before_a_longer_violation() -> None:
+    """Rest after one step wins over what breaks after two, in whatever order they are met."""
+    ways = {0: (1, 2), 1: (3,), 3: (3,)}
+    found = check(Case(ways, {}, 3, -1, -1, True, ()).model()).violation
+    assert found is not None
+    assert (found.property, found.actions) == ("deadlock", (Go(2),))
+    alone = check(Case(ways, {}, 3, -1, -1, False, ()).model()).violation
+    assert alone is not None
+    assert (alone.property, alone.actions) == ("bad", (Go(1), Go(3)))
+
+
+def test_a_lost_goal_is_told_before_a_longer_violation() -> None:
+    """What was visited shows that home is lost after one step: told, not the bad end after two."""
+    ways = {0: (1, 2), 1: (3,), 2: (2,), 3: (0,)}
+    found = check(Case(ways, {}, 3, -1, 0, False, ()).model()).violation
+    assert found is not None
+    assert (found.property, found.actions) == ("home", (Go(2),))
+
+
+def test_whether_a_goal_is_lost_stays_open_behind_what_was_not_visited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody has looked where 2 leads when the bad end is met, and it is a long way: home is named
+    as not judged.
+    """
+    ways = {0: (1, 2), 1: (3,), 3: (0,), 2: (10,), 40: (10,)}
+    ways |= {at: (at + 1,) for at in range(10, 40)}
+    case = Case(ways, {}, 3, -1, 0, False, ())
+    found = check(case.model()).violation
+    assert found is not None
+    assert (found.property, found.actions) == ("home", (Go(2),))
+    monkeypatch.setattr("kit.engine.search.FURTHER", 10)
+    cut = check(case.model())
+    assert cut.violation is not None
+    assert (cut.violation.property, cut.unjudged) == ("bad", ("home",))
+
+
+def test_of_one_step_its_own_rule_is_told_first() -> None:
+    """Of equally short runs: step properties, always, monitors in their order."""
+    jump = {0: (1,)}
+    watches = (Watch(1, 1, 1), Watch(1, 2, 1))
+    broken_at_start = msgspec.structs.replace(NOTHING, jumping=jump, bad=1, into=1, watches=watches)
+    for bad, into, name in ((1, 1, "into"), (1, -1, "bad")):
+        case = msgspec.structs.replace(broken_at_start, bad=bad, into=into)
+        found = check(case.model()).violation
+        assert found is not None
+        assert (found.property, len(found.actions)) == (name, 1)
+
+
+def test_each_of_several_monitors_is_asked() -> None:
+    """Monitors that hear of different steps: whichever breaks is told, also the last, also where
+    a step is heard by one and not by the others.
+    """
+    ways = Case({0: (1,), 1: (2,)}, {2: (3,), 3: (4,)}, -1, -1, -1, False, ())
+    for number, (watch, steps) in enumerate(((Watch(0, 1, 2), 2), (Watch(1, 3, 4), 4))):
+        quiet = (Watch(0, 9, 9), Watch(1, 9, 9), Watch(0, 9, 9))
+        watches = (*quiet[:number], watch, *quiet[number + 1 :])
+        found = check(msgspec.structs.replace(ways, watches=watches).model()).violation
+        assert found is not None
+        assert (found.property, len(found.actions)) == (f"watch {number}", steps)
+        last = check(msgspec.structs.replace(ways, watches=(*quiet, watch)).model()).violation
+        assert last is not None
+        assert (last.property, len(last.actions)) == ("watch 3", steps)

@@ -1,0 +1,141 @@
+"""What travels in chosen steps of requests, of real plans and of nodes that a person plays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.engine.flows import Flow, flows
+from kit.engine.registry import build
+from kit.engine.scenario import file_named, open_file
+from kit.engine.timeline import Timeline
+
+
+def moved(timeline: Any, verb: str) -> tuple[Flow, ...]:
+    """What travels in the first step of a history that has the verb."""
+    model = timeline.model
+    moment = next(m for m in timeline.moments if m.id and model.verb(m.action) == verb)
+    before = timeline.moments[moment.parent].state
+    return flows(model, before, moment.action, moment.state)
+
+
+def texts(timeline: Any, verb: str) -> list[str]:
+    """The same as sentences."""
+    return [flow.text for flow in moved(timeline, verb)]
+
+
+def history(name: str) -> Timeline:
+    """The history of a scenario file."""
+    return open_file(file_named(f"dataplane/{name}"))
+
+
+def acted(name: str, parameters: dict[str, Any], *verbs: str) -> Timeline:
+    """A history of a model, by verbs."""
+    timeline = Timeline(build(name, parameters))
+    for verb in verbs:
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None, verb
+        timeline.do(option[0])
+    return timeline
+
+
+def test_a_request_leaves_for_every_replica_of_its_plan() -> None:
+    """What was sent is on its way: it ends where it is drawn, not at the replica."""
+    timeline = acted("dataplane", {"rf": 2}, "write 1 at epoch 99")
+    assert moved(timeline, "write 1 at epoch 99") == tuple(
+        Flow("request", "n:K1", f"away:0:{name}", "write 1",
+             f"K1 → {name}: sends write 1, epoch 99")
+        for name in timeline.model.history.names(timeline.state.requests[0].in_flight)
+    )  # fmt: skip
+    assert len(moved(timeline, "write 1 at epoch 99")) == 2
+
+
+def test_a_message_is_answered_in_the_step_in_which_it_arrives() -> None:
+    """First the request, then the answer back."""
+    timeline = acted("dataplane", {"rf": 2}, "write 1 at epoch 99", "write 1 reaches B")
+    assert moved(timeline, "write 1 reaches B") == (
+        Flow("request", "n:K1", "n:B", "write 1", "K1 → B: write 1, epoch 99"),
+        Flow("answer", "n:B", "n:K1", "takes write 1", "B → K1: takes write 1, epoch 99", 2),
+    )
+
+
+def test_who_is_behind_adopts_the_epoch_of_the_other() -> None:
+    """A replica adopts it with the message, before its answer; a coordinator after the answer."""
+    behind = acted("dataplane", {"rf": 1}, "join X --tokens 150", "write 1 at epoch 100",
+                   "write 1 reaches B")  # fmt: skip
+    assert [flow.text for flow in sorted(moved(behind, "write 1 reaches B"), key=leg)] == [
+        "K1 → B: write 1, epoch 100",
+        "K1 → B: epoch 100",
+        "B → K1: takes write 1, epoch 100",
+    ]
+    ahead = acted("dataplane", {"rf": 1}, "join X --tokens 150", "apply B", "write 1 at epoch 99",
+                  "write 1 reaches B")  # fmt: skip
+    assert [flow.text for flow in sorted(moved(ahead, "write 1 reaches B"), key=leg)] == [
+        "K1 → B: write 1, epoch 99",
+        "B → K1: takes write 1, epoch 100",
+        "B → K1: epoch 100",
+    ]
+
+
+def leg(flow: Flow) -> int:
+    """Which part of the step it is."""
+    return flow.leg
+
+
+def test_an_error_is_a_refusal() -> None:
+    """A replica that is none any more refuses, and the client is refused."""
+    timeline = history("no-longer-a-member")
+    model = timeline.model
+    steps = [moved(timeline, model.verb(moment.action)) for moment in timeline.moments[1:]]
+    kinds = {flow.kind for step in steps for flow in step}
+    assert "refusal" in kinds
+
+
+def test_who_comes_too_late_is_not_answered() -> None:
+    """When the client has its answer, a message still arrives, and nothing comes back."""
+    timeline = history("late-message")
+    late = [
+        moved(timeline, timeline.model.verb(moment.action))
+        for moment in timeline.moments[1:]
+        if "has its answer already" in moment.say
+    ]
+    assert late
+    assert [[flow.kind for flow in step] for step in late] == [["request"]] * len(late)
+
+
+def test_the_client_is_told() -> None:
+    """The answer of a request goes to its card, which stands for the client."""
+    timeline = Timeline(build("dataplane"))
+    while "answer write 1" not in [timeline.model.verb(m.action) for m in timeline.moments[1:]]:
+        timeline.forward()
+    [flow] = moved(timeline, "answer write 1")
+    assert (flow.kind, flow.to_key, flow.text) == (
+        "answer", "request:0", "K1 → client: write 1 done"
+    )  # fmt: skip
+
+
+def test_a_copy_is_on_its_way_between_two_steps() -> None:
+    """It is read at its source in one step and arrives at its target in another."""
+    timeline = Timeline(build("dataplane"))
+    while "land A to X" not in [timeline.model.verb(m.action) for m in timeline.moments[1:]]:
+        assert timeline.forward() is not None
+    assert texts(timeline, "copy A to X") == ["A → X: streams write 1"]
+    assert [flow.to_key for flow in moved(timeline, "copy A to X")] == ["copy:A:X"]
+    assert texts(timeline, "land A to X") == ["A → X: write 1 arrives"]
+    assert [flow.to_key for flow in moved(timeline, "land A to X")] == ["n:X"]
+
+
+def test_your_own_answers_and_messages_travel_too() -> None:
+    """Alone with a coordinator you are the replicas, alone with a replica its coordinators."""
+    coordinator = Timeline(build("coordinator"))
+    coordinator.forward()
+    reply = next(
+        action for action in coordinator.model.actions(coordinator.state)
+        if type(action).__name__ == "Reply" and action.verdict != "ok"
+    )  # fmt: skip
+    coordinator.do(reply)
+    kinds = [flow.kind for flow in moved(coordinator, coordinator.model.verb(reply))]
+    assert kinds[:2] == ["request", "refusal"]
+    replica = Timeline(build("replica"))
+    send = next(iter(replica.model.actions(replica.state)))
+    replica.do(send)
+    assert texts(replica, replica.model.verb(send))[0].startswith("you → ")

@@ -1,0 +1,127 @@
+"""Who must stay up, with nothing planned: against a plain count, range by range."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import kit
+from kit.errors import BadInput
+from kit.operators.importers.opening import Imported
+from kit.protocols.tcm.dry_run.survival import survival
+from kit.ring.reference import replicas_reference
+from kit.ring.replication import Keyspace, LocalStrategy, NetworkTopologyStrategy, Replication
+from kit.ring.topology import Ring
+from tests.commands.calling import SIMPLE_3, TEN, bad, call
+from tests.ring.draws import replications, rings
+
+Members = tuple[str, ...]
+
+
+def quorums(ring: Ring, replication: Replication) -> Iterator[tuple[Members, int]]:
+    """Who is asked, and how many of them must answer: of each range, at each level."""
+    where = {node.name: node.dc for node in ring.nodes}
+    factors = replication.factors if isinstance(replication, NetworkTopologyStrategy) else ()
+    for token in ring.tokens.tolist():
+        group = replicas_reference(ring.nodes, replication, token, ring.space)
+        parts = [group, *(tuple(n for n in group if where[n] == dc) for dc, f in factors if f)]
+        yield from ((part, len(part) // 2 + 1) for part in parts if part)
+
+
+def breaks(ring: Ring, replication: Replication, down: set[str]) -> set[str]:
+    """The nodes whose death takes a quorum that there is."""
+    return {
+        name
+        for members, needed in quorums(ring, replication)
+        for name in members
+        if name not in down and len(set(members) - down) == needed
+    }
+
+
+@given(rings(), replications(), st.data())
+def test_it_names_whom_a_plain_count_names(
+    ring: Ring, kind: Replication, data: st.DataObject
+) -> None:
+    """Random rings of nodes with tokens, strategies and nodes that are down."""
+    assume(not isinstance(kind, LocalStrategy))
+    ring = Ring.of([node for node in ring.nodes if node.tokens], ring.space)
+    down = data.draw(st.sets(st.sampled_from(ring.names)))
+    report = survival(Imported(0, ring, (Keyspace("ks", kind),)), down)
+    assert set(report.must_stay_up) == breaks(ring, kind, down)
+    assert set(report.down) == down
+    lost = any(len(set(who) - down) < needed for who, needed in quorums(ring, kind))
+    assert bool(report.broken) is lost
+
+
+def file(folder: Path, **changes: object) -> str:
+    """Write a ring of ten nodes, each range on three of them."""
+    keyspaces = [{"name": "ks", "replication": SIMPLE_3}]
+    path = folder / "ring.json"
+    path.write_text(json.dumps({"epoch": 0, "nodes": TEN, "keyspaces": keyspaces, **changes}))
+    return str(path)
+
+
+def test_the_command_says_it(tmp_path: Path) -> None:
+    """Nobody is down: any one may die. One is: its neighbours on the ring must stay up."""
+    ring = file(tmp_path)
+    whole = call("survive", ring)
+    assert whole.status == 0
+    assert "any one node may die next" in whole.out
+    missed = call("survive", ring, "--down", "n5", "--json")
+    assert missed.status == 1
+    assert missed.json["must_stay_up"] == ["n3", "n4", "n6", "n7"]
+    [quorum] = missed.json["quorums"]
+    assert quorum["nodes"] == {"n4": 2, "n6": 2, "n3": 1, "n7": 1}
+    two = call("survive", ring, "--down", "n5", "--down", "n6")
+    assert "2 ranges without a quorum" in two.out
+    assert "n4 (1), n7 (1)" in two.out
+
+
+def test_a_notebook_says_it(tmp_path: Path) -> None:
+    """One call; its text, its HTML and its data say the same."""
+    report = kit.survive(file(tmp_path), down="n5")
+    assert report.must_stay_up == ("n3", "n4", "n6", "n7")
+    assert "n3, n4, n6, n7" in repr(report)
+    assert "n3, n4, n6, n7" in report._repr_html_()
+
+
+def test_operations_in_flight_count_with_both_groups() -> None:
+    """What the tools show in flight has pending replicas: writes may lack a quorum, reads not."""
+    joining = "Address  Rack  Status State   Load  Owns  Token\n"
+    report = kit.survive(
+        "Datacenter: dc1\n==========\n"
+        + joining
+        + "".join(
+            f"10.0.0.{i}  r1  {status} {state}  1 KiB  ?  {100 * i}\n"
+            for i, status, state in (
+                (1, "Up", "Normal"),
+                (2, "Up", "Normal"),
+                (3, "Up", "Normal"),
+                (4, "Down", "Joining"),
+            )
+        ),
+        keyspaces='ks={"class": "SimpleStrategy", "replication_factor": 3}',
+    )
+    assert report.down == ("10.0.0.4",)
+    assert {loss.side for loss in report.losses if not loss.ok} == {"writes"}
+    assert report.must_stay_up == ("10.0.0.1", "10.0.0.2", "10.0.0.3")
+    assert report.broken == 0
+
+
+@pytest.mark.parametrize("down", ["N5", "nobody", ""])
+def test_a_name_that_is_none_is_refused(tmp_path: Path, down: str) -> None:
+    """In one line that names the field and the value, with the nearest name."""
+    with pytest.raises(BadInput, match="down") as raised:
+        kit.survive(file(tmp_path), down=down)
+    assert repr(down) in str(raised.value)
+    assert "down" in bad("survive", file(tmp_path), "--down", down)
+
+
+def test_a_ring_without_keyspaces_is_refused(tmp_path: Path) -> None:
+    """Without replication nothing can be said."""
+    assert "--keyspace" in bad("survive", file(tmp_path, keyspaces=[]))

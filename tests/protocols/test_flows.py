@@ -1,0 +1,90 @@
+"""What travels in the steps of every model: nothing is forgotten, and it goes where one can see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from kit.engine.flows import action_types, flow_table
+from kit.engine.model import Model
+from kit.engine.registry import build, entries, scenario_of
+from kit.engine.scenario import files, open_file
+from kit.engine.timeline import Timeline
+from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.facts import moment as facts
+from kit.views.fragment import keys
+from kit.views.frame import frame
+from kit.views.panel import Scene
+from kit.views.registry import for_model
+from kit.views.rendered import RenderedTimeline
+
+MOST_LEGS = 3
+SCENARIOS = [f"{entry.name}/{one.name}" for entry in entries().values() for one in entry.scenarios]
+LONGEST = 120  # steps of a scenario that are walked here
+
+
+def opened(name: str) -> Timeline:
+    """A scenario, walked as its script and the default schedule lead."""
+    entry, scenario = scenario_of(name)
+    timeline = Timeline(build(entry.name, scenario.parameters, scenario.off), scenario.script)
+    while len(timeline.moments) <= LONGEST and timeline.forward() is not None:
+        pass
+    return timeline
+
+
+def histories() -> Iterator[Any]:
+    """Every scenario of every model, and every scenario file, by name."""
+    for name in SCENARIOS:
+        yield pytest.param(lambda name=name: opened(name), id=name)
+    for name, path in files().items():
+        yield pytest.param(lambda path=path: open_file(path), id=f"file {name}")
+
+
+def models() -> Iterator[Model[Any, Any]]:
+    """Every model of the kit, and the same with all that random walks ask for."""
+    for entry in entries().values():
+        yield build(entry.name)
+        yield build(entry.name, entry.fuzzing.parameters)
+
+
+@pytest.mark.parametrize("model", list(models()), ids=lambda model: model.name)
+def test_every_type_of_action_moves_something_or_is_still(model: Model[Any, Any]) -> None:
+    """Each type of action of each model stands in its table once: moving, or declared still."""
+    table = flow_table(model)
+    types = set(action_types(model)) | {
+        rule.action for part in getattr(model, "parts", {"": model}).values() for rule in part.rules
+    }
+    assert types
+    assert not types - set(table.moving) - set(table.still)
+    assert not set(table.moving) & set(table.still)
+
+
+def absent(scene: Scene) -> set[str]:
+    """The rows of nodes that apply epochs without a part in the cluster: no picture has them."""
+    if not isinstance(scene.model, TcmCluster):
+        return set()
+    present = {one.node for one in facts.applied(scene.model, scene.state)}
+    return {f"strip:{name}" for name in scene.model.names if name not in present}
+
+
+@pytest.mark.parametrize("history", list(histories()))
+def test_flows_go_between_parts_that_are_there(history: Callable[[], Timeline]) -> None:
+    """In every step of every scenario flows end at a part of the frame, and begin at one of it or
+    of the frame before; each says who sends what to whom, in at most three legs.
+    """
+    timeline = history()
+    rendered = RenderedTimeline(timeline, panels=())
+    panels = for_model(timeline.model).panels
+    before: frozenset[str] = frozenset()
+    for moment in timeline.moments:
+        scene: Scene = rendered.scene(moment.id)
+        parts = frozenset(keys(frame(scene, panels)))
+        flows = scene.flows()
+        assert {flow.to_key for flow in flows} <= parts | absent(scene)
+        assert {flow.from_key for flow in flows} <= parts | before
+        assert {flow.around for flow in flows} <= parts | {""}
+        assert len({flow.leg for flow in flows}) <= MOST_LEGS
+        assert all(" → " in flow.text and flow.label for flow in flows)
+        before = parts

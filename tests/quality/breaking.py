@@ -1,0 +1,50 @@
+"""Models that are broken on purpose: a table of rules with one entry changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from kit.engine.compose import Product
+from kit.engine.model import Model, Rule
+
+Broken = Callable[[Rule[Any, Any]], Rule[Any, Any]]
+
+
+def tables(model: Model[Any, Any]) -> Iterator[Model[Any, Any]]:
+    """The models whose tables a model runs on: its parts where it is a product, else itself."""
+    yield from model.parts.values() if isinstance(model, Product) else (model,)
+
+
+def broken(model: Model[Any, Any], action: type, how: Broken) -> Model[Any, Any]:
+    """The model with the rule of an action changed."""
+    changed = 0
+    for part in tables(model):
+        changed += sum(rule.action is action for rule in part.rules)
+        part.rules = tuple(how(rule) if rule.action is action else rule for rule in part.rules)
+    assert changed == 1, f"{changed} rules of {action.__name__}"
+    if isinstance(model, Product):  # its rules remember the candidates of those of its parts
+        lifted = [
+            Rule(wrapper, rule.kind, model._candidates(part, rule), model._refuse, model._step)
+            for part, wrapper in model.wrap.items()
+            for rule in model.parts[part].rules
+        ]
+        model.rules = tuple(lifted)
+    return model
+
+
+def unguarded(rule: Rule[Any, Any]) -> Rule[Any, Any]:
+    """The rule without its condition."""
+    return msgspec.structs.replace(rule, condition=lambda s, action: None)
+
+
+def never(rule: Rule[Any, Any]) -> Rule[Any, Any]:
+    """The rule without anything to do."""
+    return msgspec.structs.replace(rule, candidates=lambda s: ())
+
+
+def doing(effect: Callable[[Any, Any], Any]) -> Broken:
+    """The rule with another effect."""
+    return lambda rule: msgspec.structs.replace(rule, effect=effect)

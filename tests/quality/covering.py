@@ -1,0 +1,130 @@
+"""Which tests run which lines, and how long each test takes: one run of the tests, measured.
+
+Loaded into pytest as a plugin, this module measures the folders named in ``KIT_COVERED`` and writes
+to the folder ``KIT_COVERAGE``; ``covering`` starts such a run and reads what it wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from coverage import Coverage, CoverageData
+from msgspec import Struct, field
+
+from tests.quality.judging import PYTEST, environment
+
+IMPORTED = ""  # the context of what runs while modules are loaded
+
+
+class Covered(Struct, frozen=True):
+    """What a run of the tests told.
+
+    ``lines`` gives, for each file and line, places in ``tests``; ``seconds`` has their durations.
+    A line that runs when its module is loaded counts for every test of the module.
+    """
+
+    tests: list[str] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    lines: dict[str, dict[int, list[int]]] = field(default_factory=dict)
+
+    def of(self, path: str, lines: tuple[int, int]) -> set[int]:
+        """The tests that run one of the lines of a file, from the first to the last given."""
+        known = self.lines.get(path, {})
+        first, last = lines
+        inside = [known[line] for line in range(first, last + 1) if line in known]
+        if any(not tests for tests in inside):  # loaded: whoever uses the module
+            inside = list(known.values())
+        return {test for tests in inside for test in tests}
+
+
+def covering(
+    root: Path, sources: Sequence[str], tests: Sequence[str], into: Path, processes: int
+) -> Covered:
+    """Run ``tests`` in the checkout ``root``, measuring ``sources`` (patterns of files).
+
+    Raises:
+        RuntimeError: when a test fails, since a mutant could not be told from what fails anyway.
+    """
+    into.mkdir(parents=True, exist_ok=True)
+    spread = ["-p", "xdist", "-n", str(processes), "--dist", "loadfile"] if processes > 1 else []
+    ran = subprocess.run(
+        [sys.executable, *PYTEST, "-p", "tests.quality.covering", *spread, *tests],
+        cwd=root,
+        env={
+            **environment(root),
+            "KIT_COVERED": os.pathsep.join(str(root / source) for source in sources),
+            "KIT_COVERAGE": str(into),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ran.returncode != 0:
+        raise RuntimeError(f"the tests fail before anything is changed:\n{ran.stdout[-3000:]}")
+    seconds = json.loads((into / "seconds.json").read_text(encoding="utf-8"))
+    data = CoverageData(basename=str(into / "lines"))
+    for part in into.glob("lines.*"):
+        one = CoverageData(basename=str(part))
+        one.read()
+        data.update(one)
+    return _covered(root, data, seconds)
+
+
+def _covered(root: Path, data: CoverageData, seconds: dict[str, float]) -> Covered:
+    places = {name: place for place, name in enumerate(seconds)}
+    lines: dict[str, dict[int, list[int]]] = defaultdict(dict)
+    for name in data.measured_files():
+        path = Path(name).relative_to(root).as_posix()
+        for line, contexts in data.contexts_by_lineno(name).items():
+            lines[path][line] = sorted(places[test] for test in contexts if test != IMPORTED)
+    return Covered(list(seconds), list(seconds.values()), dict(lines))
+
+
+# -- the plugin ------------------------------------------------------------------------------------
+
+_measuring: list[Coverage] = []
+_seconds: Counter[str] = Counter()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Begin before any test module is loaded, in every process that runs tests."""
+    _measuring.append(
+        Coverage(
+            data_file=str(Path(os.environ["KIT_COVERAGE"]) / "lines"),
+            data_suffix=f"{os.getpid()}",
+            include=os.environ["KIT_COVERED"].split(os.pathsep),
+            config_file=False,
+            messages=False,
+        )
+    )
+    _measuring[0].start()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Name the test that runs, its fixtures included."""
+    _measuring[0].switch_context(item.nodeid)
+    result = yield
+    _measuring[0].switch_context(IMPORTED)
+    return result
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up what the parts of a test take."""
+    _seconds[report.nodeid] += report.duration
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write what was measured; durations are known to the process that the others report to."""
+    _measuring[0].stop()
+    _measuring[0].save()
+    if not hasattr(session.config, "workerinput"):
+        told = Path(os.environ["KIT_COVERAGE"]) / "seconds.json"
+        told.write_text(json.dumps(_seconds), encoding="utf-8")

@@ -1,0 +1,289 @@
+"""Mutants of rules, models, ring and engine, and whether the tests notice them.
+
+``python -m tests.quality.mutation --seed 9 --count 400`` makes every mutant of the sources below,
+takes a sample that is spread over their files, and tries each with the tests that run its lines,
+quickest first. ``--first A --count B`` tries a slice of the same sample. What no test notices must
+stand in ``mutants_known.txt`` with the reason; whoever stands there and is noticed, or can no
+longer be made, must not.
+
+Neither of the two kept tools fits: mutmut changes functions only, while most of a protocol is in
+tables outside of them, and renames the functions that ``kit.engine.purity`` reads; cosmic-ray runs
+one command with all tests for every mutant. Neither takes a seeded sample.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice, zip_longest
+from pathlib import Path
+from queue import SimpleQueue
+
+import msgspec
+
+from tests.house.source import ROOT, project_files
+from tests.quality.covering import Covered, covering
+from tests.quality.judging import ALLOWANCE, Judge, copied
+from tests.quality.mutants import Mutant, mutants
+
+SOURCES = (
+    *("kit/ring/*.py", "kit/engine/*.py", "kit/protocols/*/rules/*.py"),
+    *(f"kit/protocols/*/{name}.py" for name in ("model", "properties", "range_model", "cluster")),
+)
+TESTS = ("tests/ring", "tests/engine", "tests/protocols")
+KNOWN = Path(__file__).with_name("mutants_known.txt")
+SEED, COUNT = 9, 400
+QUICK, THOROUGH = 3.0, 45.0  # seconds that the tests of the first and of the second trial took
+PATIENCE = 150.0  # seconds for a trial
+ENOUGH = 0.95
+
+Outcome = str  # a verdict of `judging`, or "equivalent"
+Said = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Project:
+    """A checkout, the files of it that are mutated, and the tests that judge."""
+
+    root: Path
+    files: tuple[Path, ...]
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+
+    def made(self) -> dict[str, list[Mutant]]:
+        """Every mutant of every source, by file."""
+        paths = sorted({path for source in self.sources for path in self.root.glob(source)})
+        names = {path: path.relative_to(self.root).as_posix() for path in paths}
+        return {name: mutants(name, path.read_text("utf-8")) for path, name in names.items()}
+
+
+@dataclass(frozen=True)
+class Known:
+    """A mutant that no test notices, and why: it is ``equivalent``, or it just ``survives``."""
+
+    key: str
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of each mutant that was tried, and what is known of those that nobody notices."""
+
+    outcomes: Mapping[Mutant, Outcome]
+    known: Mapping[str, Known]
+    stale: tuple[str, ...] = ()
+
+    @property
+    def share(self) -> float:
+        """How many of those that are not equivalent were killed, of 1."""
+        counts = Counter(self.outcomes.values())
+        killed = counts["killed"] + counts["by time"]
+        return killed / (killed + counts["survived"]) if killed + counts["survived"] else 1.0
+
+    def faults(self) -> list[str]:
+        """Why a run fails, a line each; none when it passes."""
+        found = [
+            f"survives, and nobody said why: {mutant.path}:{mutant.lines[0]} {mutant.key}"
+            for mutant, outcome in self.outcomes.items()
+            if outcome == "survived" and mutant.key not in self.known
+        ]
+        found += [
+            f"is listed in {KNOWN.name}, but noticed: {mutant.key}"
+            for mutant, outcome in self.outcomes.items()
+            if outcome in ("killed", "by time") and mutant.key in self.known
+        ]
+        found += [f"is listed in {KNOWN.name}, but no mutant any more: {key}" for key in self.stale]
+        if self.share < ENOUGH:
+            found.append(f"only {self.share:.1%} are killed; {ENOUGH:.0%} are wanted")
+        return found
+
+    def table(self) -> str:
+        """A row for each file, and the sum."""
+        names = ("killed", "by time", "equivalent", "survived")
+        rows: dict[str, Counter[str]] = {}
+        for mutant, outcome in self.outcomes.items():
+            rows.setdefault(mutant.path, Counter())[outcome] += 1
+        rows["in all"] = Counter(self.outcomes.values())
+        lines = [f"{'':<44}{'made':>6}" + "".join(f"{name:>12}" for name in names)]
+        for path, counts in rows.items():
+            cells = "".join(f"{counts[name]:>12}" for name in names)
+            lines.append(f"{path:<44}{counts.total():>6}{cells}")
+        return "\n".join([*lines, f"killed of those that are not equivalent: {self.share:.1%}"])
+
+
+def here() -> Project:
+    """This checkout."""
+    return Project(ROOT, project_files(), SOURCES, TESTS)
+
+
+def sample(made: Mapping[str, Sequence[Mutant]], seed: int) -> Iterator[Mutant]:
+    """All mutants in an order that takes one of each file in turn.
+
+    Which comes first in a file follows from the seed and the mutant alone, so that a change to one
+    file leaves the sample of the others as it was.
+    """
+
+    def lot(mutant: Mutant) -> bytes:
+        return hashlib.blake2b(f"{seed} {mutant.key}".encode()).digest()
+
+    shuffled = [sorted(found, key=lot) for found in made.values()]
+    for turn in zip_longest(*shuffled):
+        yield from (mutant for mutant in turn if mutant is not None)
+
+
+def trials(covered: Covered, mutant: Mutant) -> Iterator[list[tuple[str, float]]]:
+    """The tests to try: first a few quick ones near the source, then all that fit.
+
+    Near are the tests in the folder that has the name of the source's.
+    """
+    folder = [part for part in Path(mutant.path).parts[1:-1] if part != "rules"]
+    near = "/".join(("tests", *folder, ""))
+    tests = [
+        (covered.tests[test], covered.seconds[test])
+        for test in covered.of(mutant.path, mutant.lines)
+    ]
+    tests.sort(key=lambda test: (not test[0].startswith(near), test[1], test[0]))
+    first = list(_within(tests, QUICK))
+    yield first
+    yield list(_within(tests[len(first) :], THOROUGH))
+
+
+def _within(tests: Sequence[tuple[str, float]], seconds: float) -> Iterator[tuple[str, float]]:
+    for name, taken in tests:
+        seconds -= taken
+        if seconds < 0:
+            return
+        yield name, taken
+
+
+def judged(judge: Judge, covered: Covered, mutant: Mutant) -> Outcome:
+    """What becomes of a mutant."""
+    with judge.spoiled(mutant):
+        for tests in trials(covered, mutant):
+            verdict = judge.tried(tests, PATIENCE) if tests else "survived"
+            if verdict != "survived":
+                return verdict
+    return "survived"
+
+
+def run(
+    project: Project,
+    chosen: Iterable[Mutant],
+    known: Mapping[str, Known],
+    *,
+    processes: int = 1,
+    allowance: float = ALLOWANCE,
+    store: Path | None = None,
+    say: Said = print,
+) -> dict[Mutant, Outcome]:
+    """Try mutants of a project; what the tests cover is kept in the folder ``store`` for next time.
+
+    Raises:
+        RuntimeError: when a test fails without any mutant.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        roots = [
+            copied(project.root, project.files, Path(scratch) / f"copy{number}")
+            for number in range(processes)
+        ]
+        covered = _covered(project, roots[0], Path(scratch) / "coverage", processes, store)
+        free: SimpleQueue[Judge] = SimpleQueue()
+        judges = [Judge(root, allowance) for root in roots]
+
+        def one(mutant: Mutant) -> tuple[Mutant, Outcome]:
+            judge, begun = free.get(), time.monotonic()
+            outcome = judged(judge, covered, mutant)
+            free.put(judge)
+            if outcome == "survived" and known.get(mutant.key, _UNKNOWN).kind == "equivalent":
+                outcome = "equivalent"
+            taken = time.monotonic() - begun
+            say(f"{outcome:<10} {taken:5.1f} s  {mutant.path}:{mutant.lines[0]} {mutant.change}")
+            return mutant, outcome
+
+        for judge in judges:
+            free.put(judge.__enter__())
+        try:
+            with ThreadPoolExecutor(processes) as pool:
+                return dict(pool.map(one, chosen))
+        finally:
+            for judge in judges:
+                judge.__exit__()
+
+
+_UNKNOWN = Known("", "", "")
+
+
+def _covered(
+    project: Project, root: Path, folder: Path, processes: int, store: Path | None
+) -> Covered:
+    """What the tests of a copy cover, unless it was measured before and nothing changed."""
+    digest = hashlib.blake2b(digest_size=8)
+    for path in project.files:
+        if path.suffix in (".py", ".txt", ".toml"):
+            digest.update(path.read_bytes())
+    kept = store / f"{digest.hexdigest()}.json" if store else None
+    if kept and kept.exists():
+        return msgspec.json.decode(kept.read_bytes(), type=Covered)
+    covered = covering(root, project.sources, project.tests, folder, processes)
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_bytes(msgspec.json.encode(covered))
+    return covered
+
+
+def read_known(text: str) -> dict[str, Known]:
+    """The list of mutants that nobody notices: a line that names one, a line that says why.
+
+    Raises:
+        ValueError: when an entry has another form, or comes twice.
+    """
+    found: dict[str, Known] = {}
+    entries = [e for e in text.split("\n\n") if e.strip() and not e.startswith("#")]
+    for entry in entries:
+        key, _, why = entry.strip().partition("\n")
+        kind, colon, reason = " ".join(why.split()).partition(": ")
+        if kind not in ("equivalent", "survives") or not colon or key in found:
+            raise ValueError(f"not an entry: {entry!r}")
+        found[key] = Known(key, kind, reason)
+    return found
+
+
+def stale(known: Iterable[str], made: Mapping[str, Sequence[Mutant]]) -> tuple[str, ...]:
+    """The listed mutants that can no longer be made."""
+    keys = {mutant.key for found in made.values() for mutant in found}
+    return tuple(key for key in known if key not in keys)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Try a sample and print what became of it; 0 when all is as it should be."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--first", type=int, default=0, help="where in the sample to begin")
+    parser.add_argument("--count", type=int, default=COUNT, help="how many to try")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--in", dest="inside", default="", help="only files whose path begins so")
+    options = parser.parse_args(arguments)
+    begun, project = time.monotonic(), here()
+    made = project.made()
+    known = read_known(KNOWN.read_text("utf-8"))
+    drawn = sample({p: m for p, m in made.items() if p.startswith(options.inside)}, options.seed)
+    chosen = list(islice(drawn, options.first, options.first + options.count))
+    print(f"seed {options.seed}: {len(chosen)} of {sum(map(len, made.values()))} mutants")
+    store = ROOT / "build" / "mutation"
+    outcomes = run(project, chosen, known, processes=options.processes, store=store)
+    report = Report(outcomes, known, stale(known, made))
+    print(report.table(), *report.faults(), sep="\n")
+    print(f"seed {options.seed}, {(time.monotonic() - begun) / 60:.1f} minutes")
+    return bool(report.faults())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+"""Each guard of each table of rules is cut, and a search of a small configuration notices.
+
+The guards come from the tables themselves. A rule that never refuses stands in ``FREE``: one that
+loses its guard fails here, as one does that gets a guard which no configuration needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.model import Model
+from kit.engine.registry import build
+from tests.engine.counting import counting
+from tests.engine.test_log_model import logging_lift
+from tests.quality.breaking import broken, tables, unguarded
+
+MOST = 1500  # states that show it
+Build = Callable[[], Model[Any, Any]]
+
+
+def tcm(**parameters: Any) -> Build:
+    """A cluster with these parameters."""
+    return lambda: build("tcm", parameters)
+
+
+# One table each, with the configurations in which its guards have something to refuse.
+MODELS: dict[str, tuple[Build, ...]] = {
+    "twophase": (lambda: build("twophase", {"rms": 2}),),
+    "tcm": (
+        tcm(crashes=1),
+        tcm(cancels=1),
+        tcm(nodes=2, rf=1, window=2),
+        tcm(peers=True),
+        tcm(nodes=4, rf=3, operations=("leave D",)),
+        tcm(nodes=4, rf=3, operations=("leave D", "replace D Y")),
+        tcm(holds=True),
+    ),
+    "network": (
+        lambda: counting(drops=1, duplicates=1, holds=1),
+        lambda: counting(partitions=1, fifo=True),
+        lambda: counting(adds=1, partitions=1),
+    ),
+    "log": (lambda: logging_lift(2),),
+}
+# What nothing forbids: whoever works may prepare, whoever fell may come back, a decision is taken
+# elsewhere (the log only writes it down), what is held may be released, tests hold what they like.
+FREE = {
+    "twophase": {"Prepare"},
+    "tcm": {"Restart", "Append", "Hold", "Release"},
+    "network": {"ReleaseMessage"},
+    "log": {"Append", "Door"},
+}
+
+
+def verdict(model: Model[Any, Any]) -> Any:
+    """What a search says; a guard that is gone may also let an effect run into a wall."""
+    try:
+        found = check(model, max_states=MOST)
+    except Exception as error:
+        return type(error)
+    broke = found.violation and found.violation.property
+    return found.states, found.transitions, found.depth, broke, found.unreached
+
+
+def cuts(model: Model[Any, Any]) -> Iterator[tuple[str, Callable[[Model[Any, Any]], Any]]]:
+    """Every guard of a model by its name, and what cuts it out of another one of its kind."""
+    for part in tables(model):
+        for rule in part.rules:
+            yield rule.action.__name__, partial(broken, action=rule.action, how=unguarded)
+    for condition in getattr(model, "_conditions", ()):
+        yield condition.__name__, partial(without, name=condition.__name__)
+
+
+def without(model: Any, name: str) -> Any:
+    """A product without one of the conditions over all of its parts."""
+    model._conditions = tuple(c for c in model._conditions if c.__name__ != name)
+    return model
+
+
+def unnoticed(name: str) -> set[str]:
+    """The guards of a model that no search of its configurations misses."""
+    left: set[str] = set()
+    missed: set[str] = set()
+    for make in MODELS[name]:
+        usual = verdict(make())
+        for guard, cut in cuts(make()):
+            if guard not in missed:
+                (missed if verdict(cut(make())) != usual else left).add(guard)
+    return left - missed
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_cut_guard_is_noticed(name: str) -> None:
+    """Without a rule's condition, or one over all parts, a search finds harm or other steps."""
+    assert unnoticed(name) == FREE[name]
