@@ -74,8 +74,7 @@ class Timeline:
         self._script = finite("script", script, LONGEST_RUN)
         self._places = [_Place(0, 0, 0)]
         self._memories = [tuple(monitor.begin() for monitor in model.monitors)]
-        self._line = [0]
-        self._folds = 0
+        self._line, self._folds = [0], 0
         self._breaches: dict[int, tuple[Breach, ...]] = {0: ()}
 
     @classmethod
@@ -234,8 +233,12 @@ class Timeline:
     def _return_to(self, count: int, at: int, tip: int) -> None:
         for moment in reversed(self.moments[count:]):
             self.children[moment.parent].pop()
-        del self.moments[count:], self.children[count:], self._places[count:]
-        del self._memories[count:]
+        del (
+            self.moments[count:],
+            self.children[count:],
+            self._places[count:],
+            self._memories[count:],
+        )
         self._breaches = {0: ()}
         self.at, self.tip = at, tip
         self._branch()
@@ -303,13 +306,11 @@ class Timeline:
             unjudged.append(self.moments[number])
             number = self.moments[number].parent
         breaches = self._breaches[number]
-        for moment in reversed(unjudged):
-            before, memories = self.moments[moment.parent].state, self._memories[moment.id]
-            passed = PassedStep(before, moment.action, moment.state, memories)
-            breaches += new_breaches(
-                self.model, self._places[moment.id].depth - 1, passed, breaches
-            )
-            self._breaches[moment.id] = breaches
+        for m in reversed(unjudged):
+            before = self.moments[m.parent].state
+            passed = PassedStep(before, m.action, m.state, self._memories[m.id])
+            breaches += new_breaches(self.model, self._places[m.id].depth - 1, passed, breaches)
+            self._breaches[m.id] = breaches
         return breaches
 
     def save(self) -> Trace:

@@ -15,6 +15,7 @@ from kit.views.fragment import Frag, h
 from kit.views.rendered import RenderedTimeline
 from kit.views.store import PLACEHOLDER, FragmentStore, biggest
 from kit.views.wire import DrawnMoment, Pack, Position
+from tests.views.frames import walk
 
 
 def trees() -> st.SearchStrategy[Frag]:
@@ -77,7 +78,10 @@ def test_packing_is_repeatable() -> None:
 
 def test_an_ordered_pack_shows_the_same_frames_in_fewer_bytes() -> None:
     """Texts of one key lie beside each other, and every frame, question and list is as it was."""
-    source = rendered(20)
+    timeline = walk("tcm/bootstrap")
+    for _ in range(20):
+        timeline.forward()
+    source = RenderedTimeline(timeline)
     plain, ordered = source.pack(), source.pack().ordered()
     assert len(ordered.compressed()) < 0.9 * len(plain.compressed())
     for one, other in zip(plain.moments, ordered.moments, strict=True):
