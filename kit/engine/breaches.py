@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from kit.engine.model import Model, verdicts
+
+if TYPE_CHECKING:
+    from kit.engine.timeline import Timeline
 
 
 class PassedStep(Struct, frozen=True):
@@ -43,6 +46,29 @@ def new_breaches(
         for verdict in judged
         if verdict.witness is not None and verdict.name not in before
     )
+
+
+class JudgedMoments:
+    """What was broken on the way to the moments of a history; each moment is judged once."""
+
+    def __init__(self) -> None:
+        self._depths = {0: 0}
+        self._breaches: dict[int, tuple[Breach, ...]] = {0: ()}
+
+    def breaches(self, timeline: Timeline, number: int) -> tuple[Breach, ...]:
+        """The first step to break each promise on the way to a moment, in the order of steps."""
+        unjudged = []
+        while number not in self._breaches:
+            unjudged.append(timeline.moments[number])
+            number = timeline.moments[number].parent
+        depth, breaches = self._depths[number], self._breaches[number]
+        for moment in reversed(unjudged):
+            before, memories = timeline.moments[moment.parent].state, timeline.memories(moment.id)
+            passed = PassedStep(before, moment.action, moment.state, memories)
+            breaches += new_breaches(timeline.model, depth, passed, breaches)
+            depth += 1
+            self._depths[moment.id], self._breaches[moment.id] = depth, breaches
+        return breaches
 
 
 def first_breaches(model: Model[Any, Any], steps: Iterable[PassedStep]) -> tuple[Breach, ...]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
-from kit.engine.breaches import Breach, PassedStep, new_breaches
+from kit.engine.breaches import Breach, JudgedMoments, PassedStep
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Verdict, fingerprint, verdicts
 from kit.engine.purity import blaming, check_seen, is_own
@@ -75,7 +75,7 @@ class Timeline:
         self._places = [_Place(0, 0, 0)]
         self._memories = [tuple(monitor.begin() for monitor in model.monitors)]
         self._line, self._folds = [0], 0
-        self._breaches: dict[int, tuple[Breach, ...]] = {0: ()}
+        self._judged = JudgedMoments()
 
     @classmethod
     @checked
@@ -239,7 +239,7 @@ class Timeline:
             self._places[count:],
             self._memories[count:],
         )
-        self._breaches = {0: ()}
+        self._judged = JudgedMoments()
         self.at, self.tip = at, tip
         self._branch()
 
@@ -298,20 +298,10 @@ class Timeline:
             for before, after in pairwise(way)
         )
 
-    def breaches(self, number: int) -> tuple[Breach, ...]:
+    def breaches(self, moment: int) -> tuple[Breach, ...]:
         """The first step to break each promise on the way to a moment, in the order of steps."""
-        unjudged = []
-        self._known(number)
-        while number not in self._breaches:
-            unjudged.append(self.moments[number])
-            number = self.moments[number].parent
-        breaches = self._breaches[number]
-        for m in reversed(unjudged):
-            before = self.moments[m.parent].state
-            passed = PassedStep(before, m.action, m.state, self._memories[m.id])
-            breaches += new_breaches(self.model, self._places[m.id].depth - 1, passed, breaches)
-            self._breaches[m.id] = breaches
-        return breaches
+        self._known(moment)
+        return self._judged.breaches(self, moment)
 
     def save(self) -> Trace:
         """The whole tree as data."""
