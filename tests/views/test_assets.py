@@ -60,9 +60,9 @@ def test_every_module_is_sent() -> None:
             r"^export (?:class|function|const) (\w+)", path.read_text(), re.MULTILINE
         )
         assert all(name in both for name in named)
-    for module in (widget_module(), page_module()):
-        names = re.findall(r"(?:^|[;}])(?:async )?(?:class|function) (\w+)", module, re.MULTILINE)
-        assert len(names) == len(set(names))
+    top = re.compile(r"^(?:export )?(?:async )?(?:class|function|const|let) (\w+)", re.MULTILINE)
+    names = [name for path in SOURCES for name in top.findall(path.read_text(encoding="utf-8"))]
+    assert sorted(names) == sorted(set(names))
 
 
 def test_what_is_between_quotes_is_sent_as_it_stands() -> None:

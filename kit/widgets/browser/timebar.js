@@ -2,7 +2,7 @@
 
 import { marksOf } from "./branches.js";
 
-const EDGE = 8; // pixels between two names, and by which one may stand out
+const GAP = 8; // pixels between two names, and by which one may stand out
 
 export class TimeBar {
   constructor(part, range) {
@@ -42,18 +42,18 @@ export class TimeBar {
   // Names stand where there is room, from the right, so that the latest is always named.
   names(milestones, last, put) {
     const width = this.box.clientWidth / Math.max(last, 1);
-    let free = this.box.clientWidth + EDGE;
+    let free = this.box.clientWidth + GAP;
     for (let step = last; step >= 0; step -= 1) {
       if (!milestones[step]) continue;
       put("i", step, "", "");
       const name = put("b", step, milestones[step], "");
       const size = name.offsetWidth;
-      const left = Math.max(-EDGE, Math.min(step * width - size / 2, free - size));
+      const left = Math.max(-GAP, Math.min(step * width - size / 2, free - size));
       const fits = Math.abs(left + size / 2 - step * width) <= size / 2;
       if (!fits) name.remove();
       else {
         name.style.left = `${left}px`;
-        free = left - EDGE;
+        free = left - GAP;
       }
     }
   }
