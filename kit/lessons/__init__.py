@@ -11,17 +11,21 @@ from kit.edge.arguments import at_edge
 
 _PLACES = {
     "allowed": "kit.lessons.questions",
+    "attempt": "kit.lessons.trying",
     "breaks": "kit.lessons.questions",
     "changes": "kit.lessons.questions",
     "exercise": "kit.lessons.exercises",
     "fails": "kit.lessons.questions",
     "how_many": "kit.lessons.questions",
+    "finished": "kit.lessons.trying",
+    "harms": "kit.lessons.trying",
     "hunt": "kit.lessons.hunting",
     "predict": "kit.lessons.predictions",
     "shortest": "kit.lessons.questions",
     "still": "kit.lessons.stills",
     "terminal": "kit.lessons.prompt",
     "versions": "kit.lessons.prompt",
+    "without": "kit.lessons.trying",
 }
 __all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of each
 

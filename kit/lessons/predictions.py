@@ -27,8 +27,9 @@ NONE = "none of these"
 class Prediction:
     """A question waiting for an answer."""
 
-    def __init__(self, posed: Asked) -> None:
+    def __init__(self, posed: Asked, *, told: bool = False) -> None:
         self.posed = posed
+        self.told = told
         self.text = posed.question.text
         self.choices = (*posed.question.choices, NONE)
 
@@ -52,13 +53,28 @@ class Prediction:
         reply = f"You said: {', '.join(dict.fromkeys(given))}."
         return Judgement(False, "Not so.", (reply, because), self.posed.evidence)
 
+    def with_answer(self) -> Prediction:
+        """The same question; where no form can be shown, its answer stands folded below it."""
+        return Prediction(self.posed, told=True)
+
+    @property
+    def right(self) -> tuple[str, ...]:
+        """The choices that are right, in the order in which they are offered."""
+        right = self.posed.question.right or (NONE,)
+        return tuple(choice for choice in self.choices if choice in right)
+
     def draw(self) -> Frag:
         """The question and its choices, without a form."""
         choices = h("ul", [h("li", f"☐ {choice}") for choice in self.choices])
-        return h("div", h("p", h("strong", self.text)), choices)
+        answer = h("p", h("strong", ", ".join(self.right)), h("br"), self.posed.question.because)
+        told = h("details", h("summary", "Answer"), answer) if self.told else None
+        return h("div", h("p", h("strong", self.text)), choices, told)
 
     def __repr__(self) -> str:
-        return "\n".join([self.text, *(f"  [ ] {choice}" for choice in self.choices)])
+        lines = [self.text, *(f"  [ ] {choice}" for choice in self.choices)]
+        if self.told:
+            lines += [f"Answer: {', '.join(self.right)}", f"  {self.posed.question.because}"]
+        return "\n".join(lines)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         bundle = form(self)._repr_mimebundle_(**options) or {}

@@ -239,3 +239,16 @@ def test_without_the_split_one_promise_breaks_and_no_other() -> None:
     """S-54 off: tokens are owned twice; rows that two tables share are not called half done."""
     asked = predict("tcm", breaks, "S-54").posed
     assert asked.question.right == ("Every token is owned, exactly once",)
+
+
+def test_a_stored_question_can_tell_its_answer() -> None:
+    """Told, the answer stands folded below the choices; as usual, it does not stand there."""
+    guess = predict(worked(), readers, 130)
+    told = guess.with_answer()
+    assert told.right == ("B", "C")
+    assert repr(told).startswith(repr(guess))
+    assert repr(told).endswith(f"Answer: B, C\n  {guess.posed.question.because}")
+    assert "<details>" in told.draw().html()
+    assert "<details>" not in guess.draw().html()
+    none = predict(worked(milestones=3), changes).with_answer()
+    assert set(none.right) == set(none.posed.question.right or (NONE,))

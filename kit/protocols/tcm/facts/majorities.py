@@ -5,7 +5,7 @@ Source: CEP-21, "Data Range" (reads and writes of a range have intersecting quor
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 from msgspec import Struct
@@ -52,3 +52,9 @@ def _of(row: RangeRow) -> Majorities:
 def _smallest(group: Group) -> tuple[Group, ...]:
     """The smallest majorities; larger ones meet whatever these meet."""
     return tuple(combinations(group, majority(len(group))))
+
+
+def first_missed(readers: Group, writers: Group) -> tuple[Group, Group] | None:
+    """The first majority of ``readers`` and majority of ``writers`` without a common node."""
+    pairs = product(_smallest(readers), _smallest(writers))
+    return next(((r, w) for r, w in pairs if not set(r) & set(w)), None)

@@ -1,0 +1,127 @@
+"""What a cell tries: actions that may have to wait, and a model with rules switched off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from kit.edge.arguments import checked
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, Refusal
+from kit.lessons.breaches import shortest_breach
+from kit.lessons.replays import Ground
+from kit.views.fragment import Frag, h
+from kit.views.report import Sheet
+from kit.views.static import static_html
+from kit.widgets.opening import open_named
+from kit.widgets.player import Player
+
+
+class Attempt(Struct, frozen=True):
+    """One action that was tried: what happened, or the reasons for which it must wait."""
+
+    verb: str
+    said: str
+    done: bool
+    reasons: tuple[str, ...] = ()
+
+
+class Attempts(Struct, frozen=True):
+    """Actions that were tried one after the other; reasons stand below each other."""
+
+    tried: tuple[Attempt, ...]
+
+    def draw(self) -> Frag:
+        """A list, with a list of reasons where something must wait."""
+        return h("ul", [_drawn(one) for one in self.tried])
+
+    def __repr__(self) -> str:
+        return "\n".join(line for one in self.tried for line in _lines(one))
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": static_html(self.draw())}
+
+
+def _head(one: Attempt) -> str:
+    return f"{'done' if one.done else 'must wait'}: {one.said}"
+
+
+def _drawn(one: Attempt) -> Frag:
+    reasons = h("ul", [h("li", reason) for reason in one.reasons]) if one.reasons else None
+    return h("li", h("code", one.verb), f" – {_head(one)}", reasons)
+
+
+def _lines(one: Attempt) -> list[str]:
+    return [f"{one.verb} – {_head(one)}", *(f"  - {reason}" for reason in one.reasons)]
+
+
+@checked
+def attempt(player: Player, *verbs: str) -> Attempts:
+    """Try actions by their verbs, one after the other; what must wait is passed over.
+
+    Raises:
+        BadInput: for a verb that is no action at the moment that is shown.
+    """
+    return Attempts(tuple(_tried(player, verb) for verb in verbs))
+
+
+def _tried(player: Player, verb: str) -> Attempt:
+    option = player.model.find(player.state, verb)
+    if option is None or option[1] is None:
+        return Attempt(verb, player.act(verb).say, done=True)
+    return Attempt(verb, option[1].reason, done=False, reasons=_reasons(option[1]))
+
+
+def _reasons(why: Refusal) -> tuple[str, ...]:
+    missing = (f"missing: {', '.join(why.missing)}",) if why.missing else ()
+    return (*why.evidence, *missing)
+
+
+@checked
+def finished(source: str) -> Timeline:
+    """A scenario by name, played to its end."""
+    timeline = open_named(source).timeline
+    while timeline.forward() is not None:
+        pass
+    return timeline
+
+
+@checked
+def without(source: str, *safeguards: str, **parameters: Any) -> Player:
+    """A Player on the shortest run that breaks a promise while safeguards are off.
+
+    ``source`` is a scenario or a model; the search takes place on its own ring. One looks at the
+    step that breaks the promise.
+
+    Raises:
+        BadInput: for an unknown name, or when no run breaks anything.
+    """
+    model = Ground(source, parameters, safeguards).model()
+    found = shortest_breach(model).violation
+    if found is None:
+        raise BadInput("safeguards", safeguards, "some without which a promise breaks here")
+    return Player(Timeline.along(model, found.actions), controls=False)
+
+
+@checked
+def harms(source: str, *safeguards: str, **parameters: Any) -> Sheet:
+    """What breaks first on a scenario's or model's own ring, each safeguard off by itself.
+
+    The last row is the search with every safeguard on.
+    """
+    rows = [_harm(Ground(source, parameters, off)) for off in (*((s,) for s in safeguards), ())]
+    heads = ("off", "rule", "states seen", "steps to the harm", "what is broken")
+    return Sheet(f"What breaks first: {source}", heads, tuple(rows))
+
+
+def _harm(ground: Ground) -> tuple[str, ...]:
+    model = ground.model()
+    result = shortest_breach(model)
+    off = ground.off[0] if ground.off else "nothing"
+    rule = next((guard.title for guard in model.safeguards if guard.id == off), "")
+    found = result.violation
+    if found is None:
+        whole = "every state seen: nothing breaks" if result.complete else "not all states seen"
+        return off, rule, f"{result.states:,}", "–", whole
+    return off, rule, f"{result.states:,}", str(len(found.actions)), found.witness

@@ -1,0 +1,72 @@
+"""What cells try: actions that must wait, runs with rules switched off, and tables of both."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit import Player
+from kit.engine.registry import build
+from kit.errors import BadInput
+from kit.lessons import attempt, barriers, finished, harms, meetings, to_epoch, without
+from kit.lessons.stills import still
+
+
+def test_what_must_wait_has_its_reasons_below_each_other() -> None:
+    """An action that must wait is passed over with its reasons; the others are done."""
+    player = Player("rf3")
+    to_epoch(player, 100)
+    tried = attempt(player, "commit X", "apply X", "apply A", "apply B", "commit X")
+    assert [one.done for one in tried.tried] == [False, True, True, True, True]
+    assert tried.tried[0].reasons[-1] == "missing: X, A, B, C"
+    assert len(tried.tried[0].reasons) == 6
+    assert tried.draw().html().count("<li>") == 5 + 6
+    assert repr(tried).count("\n  - ") == 6
+    with pytest.raises(BadInput, match="apply Q"):
+        attempt(player, "apply Q")
+
+
+def test_a_scenario_is_played_to_its_end() -> None:
+    """The log of a finished bootstrap has its four events."""
+    assert "4  drop old write replicas" in repr(still(finished("bootstrap"), "log"))
+
+
+def test_a_rule_less_breaks_a_promise_on_the_scenarios_own_ring() -> None:
+    """One looks at the step that breaks it, in the scenario's own epochs."""
+    player = without("rf3", "S-06")
+    assert [verdict.name for verdict in player.timeline.verdicts() if not verdict.ok] == ["quorums"]
+    assert player.timeline.at == player.timeline.tip
+    assert "Epoch 102" in player.timeline.now.say
+    with pytest.raises(BadInput, match="safeguards"):
+        without("rf3", "S-17")
+
+
+def test_each_rule_off_has_a_row_and_all_on_the_last() -> None:
+    """A harm has its steps and facts; the search with every rule on is complete."""
+    sheet = harms("dataplane", "S-03", rf=1)
+    assert [row[0] for row in sheet.rows] == ["S-03", "nothing"]
+    assert int(sheet.rows[0][3]) > 0
+    assert "write 1" in sheet.rows[0][4]
+    assert sheet.rows[1][3:] == ("–", "every state seen: nothing breaks")
+
+
+def test_majorities_of_neighbouring_epochs_meet() -> None:
+    """With RF 3 each pair of neighbours meets; the first and the last epoch do not."""
+    player = Player("rf3")
+    to_epoch(player, 103)
+    rows = [row[1:] for row in meetings(player, 120).rows]
+    assert all(rows[i][j] == "✓" for i in range(4) for j in range(4) if abs(i - j) <= 1)
+    assert rows[0][3].startswith("✗")
+    assert rows[3][0].startswith("✗")
+    with pytest.raises(BadInput, match="token"):
+        meetings(player, 401)
+
+
+def test_a_barrier_is_counted_as_the_variant_has_it() -> None:
+    """One majority of all replicas, or one in each datacenter."""
+    two = {"nodes": 8, "strategy": "network", "dcs": 2, "racks": 2}
+    players = [Player(build("tcm", {**two, "variant": v})) for v in ("cep", "implementation")]
+    for player in players:
+        to_epoch(player, 2)
+    rows = barriers(*players).rows
+    assert [row[3] for row in rows] == ["all", "dc1", "dc2"]
+    assert rows[0][4].startswith("3 of ")
