@@ -166,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
         help="so many steps a walk at most (100 if not given)",
     )
     _add_outcome(fuzzing)
-    ring = commands.add_parser("ring", help="the placements of a ring at rest")
+    ring = commands.add_parser("ring", help="the placements of a stable ring")
     add_ring(ring)
     for family in families():
         for word, (help_text, _) in family.commands.items():

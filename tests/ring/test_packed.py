@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kit.errors import BadInput
 from kit.ring.applying import apply, settle
 from kit.ring.movement import movement
-from kit.ring.placements import at_rest
+from kit.ring.placements import stable_placement
 from kit.ring.replication import Replication
 from kit.ring.tokens import small
 from kit.ring.topology import Packed, Ring
@@ -51,9 +51,9 @@ def test_columns_with_a_token_twice_are_refused() -> None:
 @given(rings(), replications())
 def test_a_part_of_a_placement_at_rest(ring: Ring, replication: Replication) -> None:
     """Some rows of the placement at rest are what the whole has there."""
-    whole = at_rest(ring, replication).reads
+    whole = stable_placement(ring, replication).reads
     for rows in (slice(0, 1), slice(1, 4), slice(len(whole) // 2, len(whole))):
-        part = at_rest(ring, replication, rows).reads
+        part = stable_placement(ring, replication, rows).reads
         assert part.rows(ring.names) == whole.rows(ring.names)[rows]
 
 
@@ -64,7 +64,7 @@ def test_settling_near_a_change_is_settling_all(
     """After each part of a change, only its area needs to be put in order."""
     before, after = ring, data.draw(changed(ring))
     moved = movement(before, after, replication)
-    placement = at_rest(before, replication)
+    placement = stable_placement(before, replication)
     for name, delta in moved.steps:
         walked = before if name in ("split", "add") else after
         placement = apply(placement, delta)

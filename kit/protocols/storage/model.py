@@ -116,7 +116,7 @@ class Storage(PlanModel):
         yield marks, options.collecting
 
     def start(self) -> StorageState:
-        """The range at rest, nothing stored, nothing asked."""
+        """The range stable, nothing stored, nothing asked."""
         first = self.history.epochs[0]
         return StorageState(
             0,

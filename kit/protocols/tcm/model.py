@@ -118,7 +118,7 @@ class Tcm(Model[TcmState, Any]):
         )
 
     def start(self) -> TcmState:
-        """A ring at rest, an empty log."""
+        """A stable ring, an empty log."""
         return TcmState(Log())
 
     # -- the metadata of a log prefix, computed once when its last event is applied ---------------

@@ -110,7 +110,7 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
 
 
 class Cluster(Struct, frozen=True):
-    """A checked configuration: the ring at rest and what may be done to it.
+    """A checked configuration: the stable ring and what may be done to it.
 
     ``names`` are all nodes that may ever take part, members first.
     """

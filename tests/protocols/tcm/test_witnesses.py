@@ -106,7 +106,7 @@ def test_what_a_merge_takes_away(
     for switches, bounds in ((ALL_ON, equal), (WITHOUT_EQUALITY, without)):
         assert merging(moved, moved.before, moved.after, switches).merges == bounds
     unchecked = Drive(nodes=5, rf=2, operations=(text,), off=("merge-equality",)).complete(text)
-    assert unchecked.at_rest() is (equal == without)
+    assert unchecked.stable() is (equal == without)
 
 
 def test_a_replacement_elsewhere_keeps_the_number_of_nodes() -> None:
@@ -122,7 +122,7 @@ def test_a_replacement_elsewhere_keeps_the_number_of_nodes() -> None:
     simple = Drive(keyspaces=(Keyspace("ks", SimpleStrategy(4)),), **given)
     assert "keeps 4 replicas" in simple.refusal(leave).reason
     simple.complete(elsewhere)
-    assert simple.at_rest()
+    assert simple.stable()
     each = NetworkTopologyStrategy((("dc1", 3), ("dc2", 1)))
     apart = Drive(keyspaces=(Keyspace("ks", each),), **given)
     for verb in (elsewhere, leave):

@@ -19,7 +19,7 @@ def _computed(scene: Scene) -> str:
 
 def draw_status(scene: Scene) -> Frag:
     """Draw four badges, each a word and a shape as well as a colour."""
-    rest, wrong = facts.at_rest(scene.model, scene.state), _verdict(scene)
+    rest, wrong = facts.stable(scene.model, scene.state), _verdict(scene)
     return badges(
         facts.epoch(scene.model, scene.state),
         h("li", _computed(scene), k="badge:computed", class_="plain"),
@@ -34,7 +34,7 @@ def draw_status(scene: Scene) -> Frag:
 
 def status_text(scene: Scene) -> str:
     """Write the badges as one line."""
-    rest = "reads equal writes" if facts.at_rest(scene.model, scene.state) else "the range moves"
+    rest = "reads equal writes" if facts.stable(scene.model, scene.state) else "the range moves"
     wrong = _verdict(scene)
     verdict = f"BROKEN: {wrong}" if wrong else "all promises kept so far"
     epoch = facts.epoch(scene.model, scene.state)

@@ -11,7 +11,7 @@ from kit.errors import BadInput
 from kit.protocols.tcm.dry_run.history import opening_state, outcome, standstill, steps
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.words import parse_operation
-from kit.ring.placements import at_rest
+from kit.ring.placements import stable_placement
 from tests.operators.printing import Host, host_id
 from tests.protocols.tcm.dry_run.samples import JOIN, cluster, hosts, played, printed
 from tests.saying import like, says
@@ -28,7 +28,7 @@ def test_the_end_is_the_ring_after_the_operations() -> None:
     m: Any = timeline.model
     snapshot = m.snapshot(last(timeline))
     for placement, group in zip(snapshot.placements, snapshot.metadata.groups, strict=True):
-        assert placement == at_rest(snapshot.metadata.ring, group)
+        assert placement == stable_placement(snapshot.metadata.ring, group)
     members = {node.name for node in snapshot.metadata.ring.nodes if node.tokens}
     assert "10.20.0.10" in members
     assert "10.20.0.2" not in members

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import nbformat
@@ -79,6 +80,15 @@ def test_violations_of_simulations_and_walks_are_one_table(spark: Any) -> None:
     for row in rows_of(simulations(None, range(4), off=off, nodes=8, rf=2)):
         assert replay(row).witness == row["witness"]
         assert len(timeline_of({**row, "trace": ""}).path()) == row["steps"] + 1
+
+
+def test_a_row_of_an_earlier_version_is_run_again() -> None:
+    """Its size calls the variant by the name of then; the run still ends in the same state."""
+    size = {"nodes": 5, "rf": 2, "shape": "implementation"}
+    row = {"seed": 3, "size": json.dumps(size), "off": [], "verdict": "clean", "trace": ""}
+    row["fingerprint"] = "2fdd6dd723a8f391"  # written down before the variant had its name
+    assert replay(row).size.variant == "implementation"
+    assert timeline_of(row).moments
 
 
 def test_a_row_that_was_changed_is_told() -> None:
