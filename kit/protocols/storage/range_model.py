@@ -34,7 +34,7 @@ from kit.protocols.storage.rules.conditions import AllKnow, Condition, NothingBe
 from kit.protocols.storage.rules.exchange import counted, invalidates
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.masks import holds, members
-from kit.protocols.storage.rules.requests import AT_WORK, OPEN, WAITING, ClientRequest, Request
+from kit.protocols.storage.rules.requests import AT_WORK, OPEN, ClientRequest, Request
 from kit.protocols.storage.rules.trails import trails
 from kit.protocols.storage.rules.view import View
 
@@ -219,7 +219,7 @@ class RangeModel(Model[StorageState, Any]):
 
     def writing(self, s: StorageState, number: int) -> bool:
         """Whether a request's messages bring a cell: a mutation's do, and those of a repair."""
-        return self.workload[number].writes or s.requests[number].phase not in (WAITING, OPEN)
+        return self.workload[number].writes or s.requests[number].phase > OPEN
 
     def serving(self, s: StorageState, coordinator: str) -> int:
         """The number of the request that a coordinator has open."""
