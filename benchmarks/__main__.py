@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.figures import HEAD, Figure, unmeasured
 
-ORDER = ("placements", "player", "search", "timeline", "imports")
+ORDER = ("placements", "player", "flows", "search", "timeline", "imports")
 BEHIND_THE_SCENES = {
     *("__init__", "__main__", "figures"),
     *("harmony_twophase", "plain_twophase", "spin_twophase", "stateful_twophase"),

@@ -14,7 +14,7 @@ from cassandra import metadata as driver
 from benchmarks.figures import Figure, show, spoken
 from kit.ring.natural import replicas
 from kit.ring.nearby import changes
-from kit.ring.placements import at_rest
+from kit.ring.placements import stable_placement
 from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.topology import Node, Ring
 
@@ -104,7 +104,7 @@ def after_one_join(ring: Ring, count: int, replication: Replication) -> Figure:
     tokens = tuple(t for t in chance.sample(range(-(2**61), 2**61), count) if t not in own)
     node = Node("joiner", tokens, "dc1", "r1")
     after = ring.join(node)
-    full = best(5, lambda: at_rest(after, replication))
+    full = best(5, lambda: stable_placement(after, replication))
     rows = best(20, lambda: changes(ring, after, replication))
     return Figure(
         f"rows changed by a join with {count} tokens, {strategy_name(replication)}",

@@ -4,7 +4,10 @@ The names below are loaded when they are first used, so that ``import kit`` stay
 """
 
 from importlib import import_module
-from typing import Any
+
+TYPE_CHECKING = False  # importing the real one would take most of the time of ``import kit``
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 _PLACES = {
@@ -18,6 +21,6 @@ _PLACES = {
 __all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of each
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Load a public name on first use: the package's own, or one that a protocol family adds."""
     return import_module("kit.engine.family").public_name(__name__, _PLACES, name)

@@ -64,6 +64,11 @@ class BadInput(KitError, ValueError):
         return type(self), (self.field, self.value, self.allowed)
 
 
+def about(what: str, error: BadInput) -> BadInput:
+    """The same error, of one thing among several: said before its field."""
+    return BadInput(f"{shorten(what)}: {error.field}", error.value, error.allowed)
+
+
 class BadType(BadInput, TypeError):
     """Something given from outside is of a wrong type."""
 

@@ -106,6 +106,7 @@ def _run(words: list[str]) -> int:
         configuration,
         symmetry=options.symmetry,
         refines=options.refines,
+        breaks=options.breaks,
         most=None if options.max_states is None else _count("--max-states", options.max_states),
         trace_file=options.trace,
         as_json=options.json,
@@ -141,6 +142,12 @@ def _parser() -> argparse.ArgumentParser:
         help="stop there (the search is then bounded)",
     )
     checking.add_argument(
+        "--breaks",
+        metavar="INVARIANT",
+        help="judge only what watches over this invariant, such as INV-NORES; with --off and "
+        "without -p in the case that shows it, which may begin behind a run",
+    )
+    checking.add_argument(
         "--refines", action="store_true", help="compare each step with the coarser model's"
     )
     _add_outcome(checking)
@@ -159,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
         help="so many steps a walk at most (100 if not given)",
     )
     _add_outcome(fuzzing)
-    ring = commands.add_parser("ring", help="the placements of a ring at rest")
+    ring = commands.add_parser("ring", help="the placements of a stable ring")
     add_ring(ring)
     for family in families():
         for word, (help_text, _) in family.commands.items():

@@ -32,6 +32,13 @@ def put(text: str) -> None:
     print(text)
 
 
+def put_parts(parts: Iterable[str]) -> None:
+    """Print a text of ASCII that comes in parts, without ever holding all of it."""
+    for part in parts:
+        print(part, end="")
+    print()
+
+
 def wrap(text: str, first: str = "", rest: str | None = None) -> list[str]:
     """A paragraph, its first line after ``first``, the others after ``rest`` (blanks if None)."""
     hanging = " " * len(first) if rest is None else rest

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from kit.commands.layout import GAP, columns, listed, put, wrap
-from kit.engine.parameters import parameters_of
+from kit.engine.parameters import parameters_of, plainly
 from kit.engine.registry import (
     Diagram,
     Entry,
@@ -51,7 +51,7 @@ def _listed(entry: Entry) -> dict[str, Any]:
     return {
         "name": entry.name,
         "title": entry.title,
-        "parameters": msgspec.to_builtins(entry.parameters()),
+        "parameters": plainly(entry.parameters()),
         "safeguards": [
             {"name": guard.name, "id": guard.id, "protects": list(guard.protects)}
             for guard in entry.safeguards
@@ -111,8 +111,7 @@ def show(name: str) -> int:
 def _parameters(entry: Entry, own: Mapping[str, Any]) -> list[str]:
     """What the parameters mean, then their values; ``*`` marks those of the scenario."""
     meaning = (inspect.getdoc(entry.parameters) or "").replace("``", "`")
-    defaults = msgspec.to_builtins(entry.parameters())
-    values = {**defaults, **msgspec.to_builtins(dict(own))}
+    values = {**plainly(entry.parameters()), **msgspec.to_builtins(dict(own))}
     rows = [
         (f"{'*' if field in own else ' '} {field}", json.dumps(value))
         for field, value in values.items()

@@ -36,6 +36,14 @@ class Parser(argparse.ArgumentParser):
         self.register("action", None, StoreOnce)
         self.register("action", "store", StoreOnce)
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """A word that is none of those to choose from is refused, and the nearest named."""
+        choices = [str(choice) for choice in action.choices or ()]
+        if choices and value not in choices:
+            near = get_close_matches(str(value), choices, 1)
+            hint = f" (nearest: {near[0]})" if near else ""
+            raise BadInput(str(action.metavar or action.dest), value, ", ".join(choices) + hint)
+
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage."""
         raise KitError(f"{self.prog}: {message}; {self.prog} --help tells what is allowed")

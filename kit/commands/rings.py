@@ -1,4 +1,4 @@
-"""``ring``: the placements of somebody's own ring at rest."""
+"""``ring``: the placements of somebody's own stable ring."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from kit.commands.layout import columns, counted, listed, put
 from kit.errors import one_line
 from kit.operators.importers.opening import Imported, open_ring
-from kit.operators.importers.ringfile import RingFile, nowhere, read_ring
+from kit.operators.importers.ringfile import RingFile, doubtful, read_ring
 from kit.operators.workload import PLACEMENTS, check_work
-from kit.ring.placements import at_rest
+from kit.ring.placements import stable_placement
 from kit.ring.ranges import Line, bounds, label
 from kit.ring.replication import Keyspace, LocalStrategy
 
@@ -22,13 +22,13 @@ def opened(path: str, others: Sequence[str], keyspaces: Sequence[str]) -> Import
     """A ring from a ring file, or from what a cluster's own tools print."""
     if path.endswith(".json") and not others and not keyspaces:
         given = read_ring(path)
-        warnings = nowhere(given.ring, given.keyspaces)
+        warnings = doubtful(given.ring, given.keyspaces)
         return Imported(given.epoch, given.ring, given.keyspaces, warnings=warnings)
     return open_ring([path, *others], keyspaces)
 
 
 def ring(path: str, others: Sequence[str], keyspaces: Sequence[str], *, as_text: bool) -> int:
-    """Print the placements of a ring at rest: (left, right, replicas in walk order)."""
+    """Print the placements of a stable ring: (left, right, replicas in walk order)."""
     given = opened(path, others, keyspaces)
     check_work(given, PLACEMENTS)
     for warning in given.warnings:
@@ -50,7 +50,7 @@ def _lines(given: RingFile, keyspace: Keyspace) -> list[Line]:
     """The rows of one keyspace; none where each node keeps its own data."""
     if isinstance(keyspace.replication, LocalStrategy):
         return []
-    table = at_rest(given.ring, keyspace.replication).reads
+    table = stable_placement(given.ring, keyspace.replication).reads
     space = given.ring.space
     return [(*bounds(space, r.left, r.right), r.replicas) for r in table.rows(given.ring.names)]
 

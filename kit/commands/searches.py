@@ -8,16 +8,18 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.commands.layout import GAP, columns, counted, listed, put, wrap
 from kit.commands.models import named
 from kit.edge.writing import check_place
 from kit.engine import trace
+from kit.engine.beginning import Begun, begun_by
 from kit.engine.check import Result, check, check_refinement
 from kit.engine.compose import Refinement
 from kit.engine.fuzz import Finding, Fuzzed, fuzz
-from kit.engine.model import Model
-from kit.engine.registry import build, convert, entries, safeguards_off
+from kit.engine.model import Model, Monitor, Property
+from kit.engine.registry import build, convert, entries, one_of, safeguards_off
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 
@@ -33,11 +35,21 @@ class Configuration(Struct, frozen=True):
     off: Sequence[str]
 
 
+class SearchPlan(Struct, frozen=True):
+    """What a search walks, what it judges (None: all), and the run that it begins behind."""
+
+    model: Model[Any, Any]
+    properties: tuple[Property, ...] | None = None
+    monitors: tuple[Monitor, ...] | None = None
+    begun: Begun | None = None
+
+
 def checked(
     configuration: Configuration,
     *,
     symmetry: bool,
     refines: bool,
+    breaks: str | None,
     most: int | None,
     trace_file: str | None,
     as_json: bool,
@@ -45,19 +57,29 @@ def checked(
     """Search a model; 0 complete and clean, 1 a violation was found, 2 bounded."""
     if trace_file is not None:
         check_place(trace_file)
+    before = 0
     if refines:
+        if breaks is not None:
+            raise BadInput("--breaks", "--refines", "one of the two: only steps are compared there")
         if symmetry:
             raise BadInput("--symmetry", "--refines", "one of the two: every fine step is compared")
         refinement = _refinement(configuration)
         model = refinement.fine
         result = check_refinement(refinement, max_states=most, progress=True)
     else:
-        model = _model(configuration, {})
-        result = check(model, max_states=most, symmetry=symmetry, progress=True)
+        search = _search(configuration, breaks)
+        model = search.model if search.begun is None else search.begun.run.model
+        before = 0 if search.begun is None else len(search.begun.actions)
+        result = _found(search, symmetry, most)
     violation = result.violation
     if violation is not None:
         _write(model, violation.actions, trace_file)
-    put(json.dumps(_result_as_plain(model, result)) if as_json else _result_as_text(model, result))
+    if as_json:
+        start = {"begins_behind": before} if before else {}
+        put(json.dumps({**_result_as_plain(model, result), **start}))
+    else:
+        start_text = f"\nit begins behind a run of {before} steps" if before else ""
+        put(_result_as_text(model, result) + start_text)
     if violation is not None:
         return VIOLATED
     return CLEAN if result.complete else BOUNDED
@@ -86,7 +108,63 @@ def _write(model: Model[Any, Any], actions: Actions, trace_file: str | None) -> 
         trace.write(Timeline.along(model, actions).save(), trace_file)
 
 
+def _found(search: SearchPlan, symmetry: bool, most: int | None) -> Result:
+    """What the search finds; its run is told from the start of the whole model."""
+    result = check(
+        search.model,
+        search.properties,
+        monitors=search.monitors,
+        max_states=most,
+        symmetry=symmetry,
+        progress=True,
+    )
+    violation = result.violation
+    if violation is None or search.begun is None:
+        return result
+    actions = (*search.begun.actions, *violation.actions)
+    return replace(result, violation=replace(violation, actions=actions))
+
+
 # -- which model -----------------------------------------------------------------------------------
+
+
+def _search(configuration: Configuration, breaks: str | None) -> SearchPlan:
+    """What to search: everything, or what watches over one invariant, in the case that shows it.
+
+    The case is that of a safeguard switched off which has one for that invariant; it brings its
+    own parameters along.
+
+    Raises:
+        BadInput: naming the word of the command line that does not serve.
+    """
+    if breaks is None:
+        return SearchPlan(_model(configuration, {}))
+    entry, scenario = named(configuration.name)
+    off = safeguards_off(entry, tuple(configuration.off))
+    cases = [
+        case
+        for guard in entry.safeguards
+        for case in guard.later
+        if guard.name in off and case.breaks == breaks
+    ]
+    if scenario is not None or configuration.given or not cases:
+        model = _model(configuration, {})
+        return SearchPlan(model, *_watching(model, breaks))
+    start = begun_by(cases[0], off)
+    return SearchPlan(start.model, *_watching(start.model, breaks), start)
+
+
+def _watching(
+    model: Model[Any, Any], invariant: str
+) -> tuple[tuple[Property, ...], tuple[Monitor, ...]]:
+    """The properties and monitors that watch over an invariant."""
+    properties = tuple(each for each in model.properties if each.invariant == invariant)
+    monitors = tuple(each for each in model.monitors if each.invariant == invariant)
+    if not (properties or monitors):
+        known = {each.invariant for each in model.properties}
+        known |= {each.invariant for each in model.monitors}
+        raise BadInput("--breaks", invariant, one_of(invariant, sorted(known - {""})))
+    return properties, monitors
 
 
 def _model(configuration: Configuration, otherwise: Mapping[str, Any]) -> Model[Any, Any]:
@@ -166,7 +244,12 @@ def _result_as_plain(model: Model[Any, Any], result: Result) -> dict[str, Any]:
             "trace": [model.verb(action) for action in violation.actions],
         },
         "seconds": round(result.seconds, 3),
+        "verdict": result.verdict,
+        **result.scope.as_plain(),
+        "symmetry": {"compared": result.compared} if result.symmetry else None,
     }
+    if result.unjudged:
+        plain["unjudged"] = list(result.unjudged)
     if result.unreached and violation is None:
         plain["unreached"] = list(result.unreached)
     if result.interrupted:
@@ -186,6 +269,8 @@ def _fuzzed_as_plain(model: Model[Any, Any], result: Fuzzed, seeds: range) -> di
         "untaken": list(result.untaken),
         "unreached": list(result.unreached),
         "seconds": round(result.seconds, 3),
+        **result.scope.as_plain(),
+        "within": result.within,
     }
     if findings[1:]:
         plain["also"] = [_finding_as_plain(model, finding) for finding in findings[1:]]
@@ -210,14 +295,10 @@ def _result_as_text(model: Model[Any, Any], result: Result) -> str:
     counts = f"{counted(result.states, 'state')}, {counted(result.transitions, 'step')}"
     memory = spoken_bytes(result.memory)
     lines = [f"{result.model}: {counts}, depth {result.depth}, {result.seconds:.2f} s, {memory}"]
-    if result.interrupted:
-        lines.append("interrupted: none found so far")
-    elif result.violation is None:
-        lines.append("complete: no violation" if result.complete else "bounded: none found so far")
+    for line in result.lines()[1:]:
+        lines += wrap(line, "", GAP)
     if result.violation is None:
-        lines += [f"never reached: {name}" for name in result.unreached]
         return "\n".join(lines)
-    lines += wrap(result.violation.witness, f"violated: {result.violation.property}: ", GAP)
     return "\n".join([*lines, *_told(model, result.violation.actions)])
 
 
@@ -232,13 +313,17 @@ def spoken_bytes(number: int) -> str:
 def _walks(model: Model[Any, Any], result: Fuzzed) -> str:
     counts = f"{counted(result.walks, 'walk')}, {counted(result.steps, 'step')}"
     lines = [f"{result.model}: {counts}, {result.seconds:.2f} s"]
+    for line in result.scope.lines():
+        lines += wrap(line, "", GAP)
+    if result.scope.judged["goal"]:
+        lines.append(f"from the end of each walk a fair schedule of up to {result.within:,} steps")
     for finding in sorted(result.findings, key=lambda finding: finding.seed):
         lines += wrap(finding.witness, f"violated: {finding.property}: ", GAP)
         shrunk = f"shrunk from {counted(finding.unshrunk, 'step')} to {len(finding.actions)}"
         lines.append(f"first by seed {finding.seed}, in {finding.times} of the walks; {shrunk}")
         lines += _told(model, finding.actions)
     if not result.findings:
-        lines.append("none found" + (" before it was interrupted" if result.interrupted else ""))
+        lines.append(result.sentence)
     if result.untaken:
         lines += wrap(listed(result.untaken), "never taken: ", GAP)
     else:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FunctionType, NoneType, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
-from kit.errors import BadInput, BadType
+from kit.errors import BadInput, BadType, shorten
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -116,7 +116,9 @@ def _check(function: Callable[..., Any], parameter: inspect.Parameter, value: An
         values = list(value.items())
     for field, item in values:
         if not _fits(item, hint):
-            raise BadType(field, item, _spoken(hint))
+            alone = isinstance(item, str) and _fits([item], hint)
+            such = f", such as [{shorten(item)}]" if alone else ""
+            raise BadType(field, item, _spoken(hint) + such)
 
 
 @cache

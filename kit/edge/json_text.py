@@ -6,10 +6,16 @@ import json
 import re
 from typing import NoReturn
 
+from kit.edge.limits import check_room
 from kit.errors import BadInput
 
 LONGEST_INTEGER = 20  # characters of a signed 64-bit integer
 DEEPEST = 64
+MOST_VALUES = 2**24
+BYTES = {"{": 240, "[": 60, ",": 48, '"': 32}
+"""What Python takes for each sign of a text: an object, a list, a value in it, half a string."""
+_DECODER = json.JSONDecoder()
+_NOT_BLANK = re.compile(r"[^ \t\n\r]")
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*"\s*:?|[{}\[\]]', re.DOTALL)
 
 
@@ -26,8 +32,10 @@ def parse_json(
 
     Raises:
         BadInput: for malformed or deeply nested text, a key that occurs twice, too long an
-            integer, NaN or an infinity; with the line and column.
+            integer, NaN or an infinity, with the line and column; for more values than
+            ``MOST_VALUES``, or than the memory has room for.
     """
+    _check_size(text, field)
 
     def bounded(digits: str) -> int:
         # Python itself fails on several thousand digits.
@@ -63,6 +71,58 @@ def place(text: str, position: int) -> str:
     line = text.count("\n", 0, position) + 1
     column = position - text.rfind("\n", 0, position)
     return f" at line {line} column {column}"
+
+
+def _check_size(text: str, field: str) -> None:
+    """Refuse too many values, by their signs; 12 million tokens fill the largest ring file."""
+    values = sum(map(text.count, "{[,"))
+    if values > MOST_VALUES:
+        raise BadInput(field, f"{values} values", f"at most {MOST_VALUES} values in a JSON text")
+    estimate = sum(text.count(sign) * size for sign, size in BYTES.items()) + len(text)
+    check_room(field, f"{len(text)} characters", estimate)
+
+
+def located(error: BadInput, text: str) -> BadInput:
+    """An error about a JSON text with the line and column of its field, as far as that is there.
+
+    A field such as ``nodes[2].tokens: missing key`` is a path of keys and indexes.
+    """
+    words = re.findall(r"\w+", error.field.partition(":")[0])
+    at = root = _past(text, 0)
+    for step in (int(word) if word.isdecimal() else word for word in words):
+        inner = _inside(text, at, step)
+        if inner is None:
+            break
+        at = inner
+    if at == root:
+        return error
+    return BadInput(error.field, error.value, f"{error.allowed} (in the file{place(text, at)})")
+
+
+def _inside(text: str, at: int, step: str | int) -> int | None:
+    """Where a member of the object or list at a place begins; None where there is none."""
+    if text[at] != ("{" if isinstance(step, str) else "["):
+        return None
+    number = 0
+    at = _past(text, at + 1)
+    while text[at] not in "]}":
+        key: str | int = number
+        if isinstance(step, str):
+            key, at = _DECODER.raw_decode(text, at)
+            at = _past(text, _past(text, at) + 1)
+        if key == step:
+            return at
+        _, at = _DECODER.raw_decode(text, at)
+        at = _past(text, at)
+        at = _past(text, at + 1) if text[at] == "," else at
+        number += 1
+    return None
+
+
+def _past(text: str, at: int) -> int:
+    """The next place that is not blank."""
+    mark = _NOT_BLANK.search(text, at)
+    return len(text) if mark is None else mark.start()
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:

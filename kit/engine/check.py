@@ -7,6 +7,7 @@ together with what they remember of the way to it.
 from __future__ import annotations
 
 import gc
+from html import escape
 from time import perf_counter
 from typing import Any, get_args
 
@@ -19,6 +20,7 @@ from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import blame
+from kit.engine.scope import Scope, scope_of
 from kit.engine.search import NO_LIMIT, Mode, Search, Violation
 from kit.engine.search_memory import kept
 from kit.engine.symmetry import symmetry_name
@@ -38,7 +40,10 @@ class Result(Struct, frozen=True):
     nothing reachable was left out, and ``unreached`` names the *sometimes* properties that no
     state showed. ``unjudged`` names the *goal* properties when the search was not complete.
     ``seconds`` is the time of the search alone, ``memory`` about how many bytes it kept at its
-    end; ``interrupted`` says that somebody stopped it.
+    end; ``interrupted`` says that somebody stopped it. ``compared`` counts the states of which a
+    search with ``symmetry`` saw that they go on as what stands for them does. ``scope`` tells the
+    configuration, what was judged and what was not: ``complete`` is said of states only, and what
+    a search says in all is its ``sentence``.
     """
 
     model: str
@@ -53,6 +58,60 @@ class Result(Struct, frozen=True):
     memory: int = 0
     interrupted: bool = False
     compared: int = 0
+    symmetry: bool = False
+    mode: Mode = "breadth"
+    scope: Scope = Scope()
+
+    @property
+    def verdict(self) -> str:
+        """One word or two for it, also in JSON.
+
+        ``violated``, ``interrupted``, ``bounded``, ``judged in part``, ``up to symmetry``, or
+        ``complete``: nothing reachable was left out, and nothing of the model was not judged.
+        """
+        if self.violation is not None:
+            return "violated"
+        if not self.complete:
+            return "interrupted" if self.interrupted else "bounded"
+        if self.scope.left_out:
+            return "judged in part"
+        return "up to symmetry" if self.symmetry else "complete"
+
+    @property
+    def sentence(self) -> str:
+        """What the search says, and no more."""
+        compared = f"of the symmetry {self.compared:,} states were compared, which is no proof"
+        match self.verdict:
+            case "violated":
+                assert self.violation is not None
+                return f"violated: {self.violation.property}: {self.violation.witness}"
+            case "interrupted":
+                return "interrupted: none found so far, nothing is proved"
+            case "bounded":
+                return "bounded: none found so far, nothing is proved"
+            case "judged in part":
+                also = f"; {compared}" if self.symmetry else ""
+                return f"every state visited, judged in part: no violation of what was judged{also}"
+            case "up to symmetry":
+                return f"no violation up to symmetry; {compared}"
+            case _ if not any(self.scope.judged.values()):
+                return "complete, but nothing was judged"
+            case _:
+                return "complete: no violation"
+
+    def lines(self) -> tuple[str, ...]:
+        """What was searched, what was judged and what was found, in a few lines."""
+        counts = f"{self.states:,} states, {self.transitions:,} steps, depth {self.depth}"
+        never = "never reached" if self.complete else "not reached so far"
+        silent = [f"{never}: {name}" for name in self.unreached if self.violation is None]
+        silent += [f"not judged: goal {name}" for name in self.unjudged]
+        return f"{self.model}: {counts}", *self.scope.lines(), self.sentence, *silent
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<div>{escape(line)}</div>" for line in self.lines())
 
 
 @checked
@@ -162,6 +221,9 @@ def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:
         kept(search.parents, search.sources),
         interrupted,
         0 if search.alike is None else search.alike.compared,
+        search.alike is not None,
+        mode,
+        scope_of(model, search.judged, search.monitors),
     )
 
 
@@ -188,5 +250,6 @@ def check_refinement(
     steps = Property("refines", "step", "Every step is its image", refinement.mismatch)
     if refinement.project(refinement.fine.start()) != refinement.coarse.start():
         violation = Violation("refines", "the start is not the coarser model's start", ())
-        return Result(refinement.fine.name, 1, 0, 0, False, violation, (), 0.0)
+        scope = scope_of(refinement.fine, (steps,), ())
+        return Result(refinement.fine.name, 1, 0, 0, False, violation, (), 0.0, scope=scope)
     return check(refinement.fine, (steps,), max_states=max_states, progress=progress)

@@ -22,14 +22,15 @@ class Former(Struct, frozen=True, kw_only=True):
 
     ``actions`` are tags of actions, ``fields`` fields of actions behind today's tag
     (``start.epoch``), ``parameters`` names of parameters (today's may lie within another one:
-    ``cluster.rf``), ``values`` their values by today's name of the parameter, ``safeguards`` names
-    of safeguards, ``verbs`` the first words of a line of a scenario file, ``shown`` what such a
-    file asks to be shown.
+    ``cluster.rf``), ``unsaid`` the value by which a former parameter said nothing, ``values`` their
+    values by today's name of the parameter, ``safeguards`` names of safeguards, ``verbs`` the first
+    words of a line of a scenario file, ``shown`` what such a file asks to be shown.
     """
 
     actions: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, str] = field(default_factory=dict)
+    unsaid: Mapping[str, Any] = field(default_factory=dict)
     values: Mapping[str, Mapping[str | bool, str]] = field(default_factory=dict)
     safeguards: Mapping[str, str] = field(default_factory=dict)
     verbs: Mapping[str, str] = field(default_factory=dict)
@@ -58,6 +59,8 @@ class Former(Struct, frozen=True, kw_only=True):
         today: dict[str, Any] = {}
         for name, value in given.items():
             new = self.parameters.get(name, name)
+            if name in self.unsaid and value == self.unsaid[name]:
+                continue
             if new in today or (new != name and new in given):
                 raise BadInput("parameter", name, f"only {new}, its name today")
             today[new] = self.value_today(new, value)

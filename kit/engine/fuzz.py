@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from itertools import islice
 from random import Random
 from time import perf_counter
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from kit.edge.arguments import checked
+from kit.edge.arguments import checked, whole_number
 from kit.engine.contract import check_contract
+from kit.engine.fair import WITHIN, led_on
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import blame, check_purity, rules_of
 from kit.engine.registry import one_of, rows_of, weights_of
+from kit.engine.scope import Scope, scope_of
 from kit.engine.shrink import PropertyJudges, shrink
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
@@ -87,7 +91,9 @@ class Fuzzed(Struct, frozen=True):
 
     ``rows`` are the transitions of the model's tables, ``untaken`` those that no walk took;
     ``unreached`` names the *sometimes* properties that none showed. ``seconds`` is all the time,
-    shrinking included; ``interrupted`` says that somebody stopped it.
+    shrinking included; ``interrupted`` says that somebody stopped it. ``scope`` tells the
+    configuration, what was judged and what was not; a *goal* is judged by a fair schedule from the
+    end of each walk, of at most ``within`` steps.
     """
 
     model: str
@@ -99,6 +105,27 @@ class Fuzzed(Struct, frozen=True):
     unreached: tuple[str, ...]
     seconds: float
     interrupted: bool = False
+    within: int = WITHIN
+    scope: Scope = Scope()
+
+    def lines(self) -> tuple[str, ...]:
+        """What was walked, what was judged and what broke, in a few lines."""
+        broken = [f"violated: {each.property}: {each.witness}" for each in self.findings]
+        counts = f"{self.model}: {self.walks:,} walks, {self.steps:,} steps"
+        return counts, *self.scope.lines(), *(broken or (self.sentence,))
+
+    @property
+    def sentence(self) -> str:
+        """What walks say that broke nothing: of other walks they say nothing."""
+        if not any(self.scope.judged.values()):
+            return "nothing was judged"
+        return "none found" + (" before it was interrupted" if self.interrupted else "")
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<div>{escape(line)}</div>" for line in self.lines())
 
 
 class Walker:
@@ -117,8 +144,9 @@ class Walker:
         weights: Mapping[str, float] | None = None,
         properties: tuple[Property, ...] | None = None,
         monitors: tuple[Monitor, ...] | None = None,
+        within: int = WITHIN,
     ) -> None:
-        """Walks of at most ``steps`` steps.
+        """Walks of at most ``steps`` steps, led on to each *goal* in at most ``within`` more.
 
         ``weights`` are by kind of action, 1 where none is given; None for those of the model's
         entry.
@@ -131,12 +159,18 @@ class Walker:
         """
         if not 1 <= steps <= MOST_STEPS:
             raise BadInput("steps", steps, f"a number from 1 to {MOST_STEPS}")
+        whole_number("within", within, most=MOST_STEPS)
         check_contract(model, properties, monitors)
         self.model = model
+        self.within = within
         self.steps = steps
         self.judges = PropertyJudges.of(model, properties, monitors)
         self.rows = rows_of(model)
-        self._table = _weighted(model, weights_of(model) if weights is None else dict(weights))
+        self._weights = weights_of(model) if weights is None else dict(weights)
+        self._table = _weighted(model, self._weights)
+        judges = self.judges
+        judged = (*judges.always, *judges.steps, *judges.awaited, *(judges.goals if within else ()))
+        self.scope = scope_of(model, judged, judges.monitors)
         self.check_purity(Walk(0, ()))
 
     def check_purity(self, walk: Walk) -> None:
@@ -152,6 +186,24 @@ class Walker:
             check_purity(self.model, state)
         except AttributeError as error:
             raise blame(self.model, (), [], error) or error from None
+
+    def led_on(self, walk: Walk) -> Walk:
+        """A walk that broke nothing, and what a fair schedule from its end says of the *goals*.
+
+        Where that does not come to one of them, its steps are added to the walk.
+        """
+        goals = self.judges.goals if self.within else ()
+        if walk.verdict != CLEAN or not goals:
+            return walk
+        state = self.model.start()
+        for action in walk.actions:
+            state = self.model.apply(state, action)
+        rules = [rule for rule in rules_of(self.model) if self._weights.get(rule.kind, 1)]
+        lost = led_on(rules, state, goals, walk.seed, self.within)
+        if lost is None:
+            return walk
+        actions, name, why = lost
+        return replace(walk, actions=(*walk.actions, *actions), verdict=name, witness=why)
 
     def walk(self, seed: int) -> Walk:
         """The walk of a seed, up to its first violation, its last step, or rest."""
@@ -212,9 +264,13 @@ def fuzz(
     weights: Mapping[str, float] | None = None,
     properties: tuple[Property, ...] | None = None,
     monitors: tuple[Monitor, ...] | None = None,
+    within: int = WITHIN,
     progress: Progress | bool | None = None,
 ) -> Fuzzed:
     """Walk once for each seed, and shrink the first run that breaks each property.
+
+    From where a walk ended a fair schedule must come to each *goal* ``within`` so many steps (0:
+    goals are not judged); a run that shows that it does not is not shrunk.
 
     ``progress`` is called now and then with the walks done, and how many there will be; True
     shows a bar, in a notebook or a terminal. Interrupted from the keyboard, it tells what it has
@@ -223,7 +279,14 @@ def fuzz(
     Raises:
         BadInput: as for ``Walker``; or for a seed that is no whole number from 0 on.
     """
-    walker = Walker(model, steps=steps, weights=weights, properties=properties, monitors=monitors)
+    walker = Walker(
+        model,
+        steps=steps,
+        weights=weights,
+        properties=properties,
+        monitors=monitors,
+        within=within,
+    )
     numbers = _seeds(seeds)
     tally = _Tally(walker)
     collecting = gc.isenabled()
@@ -262,7 +325,7 @@ class _Tally:
     def walk_all(self, seeds: Sequence[int], progress: Progress | None) -> None:
         """One walk a seed."""
         for seed in seeds:
-            walk = self.walker.walk(seed)
+            walk = self.walker.led_on(self.walker.walk(seed))
             if self.walks < AUDITED:
                 self.walker.check_purity(walk)
             self.walks += 1
@@ -277,7 +340,10 @@ class _Tally:
 
     def shrink_all(self) -> None:
         """The first walk that failed in each way, made small."""
+        goals = {goal.name for goal in self.walker.judges.goals}
         for name, walk in self.failed.items():
+            if name in goals:
+                continue
             actions, witness = shrink(self.walker.model, walk.actions, name, self.walker.judges)
             self.shrunk[name] = self._finding(walk, actions, witness)
 
@@ -301,6 +367,8 @@ class _Tally:
             tuple(p.name for p in self.walker.judges.awaited if p.name not in self.reached),
             seconds,
             self.interrupted,
+            self.walker.within,
+            self.walker.scope,
         )
 
 

@@ -12,30 +12,17 @@ think of (*candidates*), why one of them may not happen now (*condition*), and w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
+from kit.engine.safeguards import Safeguard
 from kit.errors import Refusal, Refused, shorten
 
 S = TypeVar("S")
 A = TypeVar("A")
-
-
-class Safeguard(Struct, frozen=True):
-    """A rule of the protocol that can be switched off, to see what it is for.
-
-    ``protects`` names the invariants that may break without it (``INV-QI``), ``smallest`` the
-    parameters of the smallest configuration in which one of them does.
-    """
-
-    name: str
-    id: str
-    title: str
-    protects: tuple[str, ...]
-    smallest: Mapping[str, Any] = field(default_factory=dict)
 
 
 Kind = Literal["always", "step", "sometimes", "goal"]
@@ -58,6 +45,13 @@ class Property(Struct, frozen=True):
     invariant: str = ""
     on: tuple[type, ...] = ()
 
+    def of_step(self, before: Any, action: Any, after: Any) -> str | None:
+        """What a *step* property says of a step: nothing of one that it does not look at."""
+        if self.on and type(action) not in self.on:
+            return None
+        witness: str | None = self.check(before, action, after)
+        return witness
+
 
 class Monitor(Struct, frozen=True):
     """A pure automaton over steps, for what a single state cannot tell.
@@ -79,6 +73,12 @@ class Monitor(Struct, frozen=True):
     rename: Callable[[Any, Any], Any] | None = None
     invariant: str = ""
     on: tuple[type, ...] = ()
+
+    def after(self, memory: Any, before: Any, action: Any, after: Any) -> Any:
+        """The memory after a step: the same after one that cannot change it."""
+        if self.on and type(action) not in self.on:
+            return memory
+        return self.step(memory, before, action, after)
 
 
 class Verdict(Struct, frozen=True):
@@ -275,7 +275,7 @@ def verdicts(
         if prop.kind == "always":
             witness = prop.check(s)
         elif prop.kind == "step":
-            witness = prop.check(before, action, s) if action is not None else None
+            witness = prop.of_step(before, action, s) if action is not None else None
         else:
             continue
         judged.append(Verdict(prop.name, prop.title, witness is None, witness))

@@ -9,12 +9,14 @@ has; ``own``: a ring that is given).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec import inspect as schema
+from msgspec.structs import fields, replace
 
 from kit.errors import BadInput
 
@@ -24,13 +26,17 @@ Choice = str | int | None
 class Parameter(Struct, frozen=True, kw_only=True):
     """One parameter: how it is labelled, what it means, and what it may be.
 
-    ``type`` is msgspec's; ``least`` and ``most`` are the ends of a whole number, ``choices`` are
-    all values that there are, where there are so few.
+    ``path`` are the fields that lead to it: more than one where a parameter is a struct of others.
+    ``annotation`` is its type as the field says it, ``type`` what msgspec makes of that; ``least``
+    and ``most`` are the ends of a whole number, ``choices`` are all values that there are, where
+    there are so few.
     """
 
     name: str
+    path: tuple[str, ...]
     title: str
     meaning: str
+    annotation: Any
     type: schema.Type
     flags: Mapping[str, Any]
     least: int | None = None
@@ -46,13 +52,39 @@ class Parameter(Struct, frozen=True, kw_only=True):
             return f"a number from {self.least} to {self.most}"
         return "" if self.least is None else f"a number from {self.least} on"
 
+    def value_in(self, given: Struct) -> Any:
+        """Its value among the parameters of a model."""
+        value: Any = given
+        for name in self.path:
+            value = getattr(value, name)
+        return value
+
 
 @cache
 def parameters_of(kind: type[Struct]) -> tuple[Parameter, ...]:
-    """The parameters that a model takes, in order."""
-    info = schema.type_info(kind)
-    assert isinstance(info, schema.StructType)
-    return tuple(_parameter(field.name, field.type) for field in info.fields)
+    """The parameters that a model takes, in order; those of a struct among them one by one.
+
+    One of a struct goes by its own name, unless another parameter has that name, too: then by its
+    path, with dots.
+    """
+    every = tuple(_parameters(kind, ()))
+    times = Counter(parameter.name for parameter in every)
+    return tuple(
+        parameter if times[parameter.name] == 1 else replace(parameter, name=dotted(parameter.path))
+        for parameter in every
+    )
+
+
+def dotted(path: tuple[str, ...]) -> str:
+    """``cluster.rf``: the name of a parameter within another one."""
+    return ".".join(path)
+
+
+def plainly(given: Struct) -> dict[str, Any]:
+    """The parameters of a model as plain data, by their names."""
+    named = {each.name: each.value_in(given) for each in parameters_of(type(given))}
+    plain: dict[str, Any] = to_builtins(named)
+    return plain
 
 
 def check_limits(given: Struct) -> None:
@@ -62,7 +94,7 @@ def check_limits(given: Struct) -> None:
         BadInput: naming the first one that is out of its limits.
     """
     for parameter in parameters_of(type(given)):
-        value = getattr(given, parameter.name)
+        value = parameter.value_in(given)
         if not is_within(parameter, value):
             raise BadInput(parameter.name, value, parameter.allowed)
 
@@ -77,7 +109,17 @@ def is_within(parameter: Parameter, value: Any) -> bool:
     return (least is None or least <= value) and (most is None or value <= most)
 
 
-def _parameter(name: str, kind: schema.Type) -> Parameter:
+def _parameters(kind: type[Struct], above: tuple[str, ...]) -> Iterator[Parameter]:
+    info = schema.type_info(kind)
+    assert isinstance(info, schema.StructType)
+    for field, own in zip(info.fields, fields(kind), strict=True):
+        if isinstance(field.type, schema.StructType):
+            yield from _parameters(field.type.cls, (*above, field.name))
+        else:
+            yield _parameter((*above, field.name), own.type, field.type)
+
+
+def _parameter(path: tuple[str, ...], annotation: Any, kind: schema.Type) -> Parameter:
     said, kind = _without_words(kind)
     value = kind
     if isinstance(kind, schema.UnionType):  # a value or null: the value's own words and ends count
@@ -85,9 +127,11 @@ def _parameter(name: str, kind: schema.Type) -> Parameter:
         said = {**inner, **said}
     number = value if isinstance(value, schema.IntType) else None
     return Parameter(
-        name=name,
-        title=said.get("title", name.replace("_", " ")),
+        name=path[-1],
+        path=path,
+        title=said.get("title", path[-1].replace("_", " ")),
         meaning=said.get("description", ""),
+        annotation=annotation,
         type=kind,
         flags=said,
         least=number.ge if number else None,

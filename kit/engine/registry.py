@@ -14,8 +14,9 @@ from kit.edge.arguments import checked
 from kit.engine.compose import Refinement
 from kit.engine.family import model_places
 from kit.engine.former import Former
-from kit.engine.model import Model, Safeguard, TransitionRows, rule_rows
-from kit.engine.parameters import is_within, parameters_of
+from kit.engine.model import Model, TransitionRows, rule_rows
+from kit.engine.parameters import Parameter, dotted, is_within, parameters_of
+from kit.engine.safeguards import Safeguard
 from kit.errors import BadInput, misfit, shorten
 
 MOST_NAMED = 40
@@ -127,35 +128,71 @@ def build(
 def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
     """The parameters of ``entry`` from plain values (or the structs they describe), strictly.
 
-    A name with dots is that of a field within a parameter: ``cluster.rf``.
+    What lies within a parameter is given by its name alone (``rf``), by its path (``cluster.rf``),
+    or together with its neighbours (``cluster``); what is not given there stays as it usually is.
 
     Raises:
         BadInput: naming the first parameter that is unknown or of a wrong type, or is missing.
     """
-    known = {each.name: each.type for each in msgspec.structs.fields(entry.parameters)}
-    limits = {each.name: each for each in parameters_of(entry.parameters)}
-    allowed = f"as {entry.name} takes it"
     plain: dict[str, Any] = {}
-    for name, value in nested(entry.former.parameters_today(given)).items():
-        if name not in known:
-            raise BadInput("parameter", name, one_of(name, list(known)))
+    for name, value in entry.former.parameters_today(given).items():
+        place = _place(entry.parameters, name)
+        if place in plain:
+            raise BadInput("parameter", name, f"{place} once, by one of its names")
         try:
-            plain[name] = msgspec.to_builtins(value, enc_hook=_number)
+            plain[place] = msgspec.to_builtins(value, enc_hook=_number)
         except (TypeError, ValueError, RecursionError):
             raise BadInput(name, value, "plain data") from None
-        try:
-            msgspec.convert(plain[name], known[name], strict=True)
-        except (msgspec.ValidationError, UnicodeError) as error:
-            if limits[name].choices:
-                choices = [str(choice) for choice in limits[name].choices]
-                raise BadInput(name, plain[name], one_of(plain[name], choices)) from None
-            if not is_within(limits[name], plain[name]):
-                raise BadInput(name, plain[name], limits[name].allowed) from None
-            raise misfit(name, plain[name], error, allowed) from None
+        for parameter in parameters_of(entry.parameters):
+            _check(entry, parameter, name, place, plain[place])
+    whole = _filled(entry.parameters, nested(plain))
     try:
-        return msgspec.convert(plain, entry.parameters, strict=True)
+        return msgspec.convert(whole, entry.parameters, strict=True)
     except (msgspec.ValidationError, UnicodeError) as error:
-        raise misfit("parameters", plain, error, f"as {entry.name} takes them") from None
+        raise misfit("parameters", whole, error, f"as {entry.name} takes them") from None
+
+
+def _place(own: type[Struct], name: str) -> str:
+    """Where a parameter stands, as its path; whoever gives it may say its name alone.
+
+    Raises:
+        BadInput: for an unknown name, with the nearest ones.
+    """
+    if name.partition(".")[0] in own.__struct_fields__:
+        return name
+    paths = {each.name: dotted(each.path) for each in parameters_of(own)}
+    if name not in paths:
+        raise BadInput("parameter", name, one_of(name, list(paths)))
+    return paths[name]
+
+
+def _check(entry: Entry, parameter: Parameter, name: str, place: str, plain: Any) -> None:
+    """Hold a parameter against its own field, where what is given as ``name`` says it."""
+    path = dotted(parameter.path)
+    if path != place:
+        inside = path.removeprefix(f"{place}.")
+        if inside == path or not isinstance(plain, dict) or inside not in plain:
+            return
+        name, plain = f"{name}.{inside}", plain[inside]
+    try:
+        msgspec.convert(plain, parameter.annotation, strict=True)
+    except (msgspec.ValidationError, UnicodeError) as error:
+        if parameter.choices:
+            raise BadInput(name, plain, one_of(plain, list(map(str, parameter.choices)))) from None
+        if not is_within(parameter, plain):
+            raise BadInput(name, plain, parameter.allowed) from None
+        raise misfit(name, plain, error, f"as {entry.name} takes it") from None
+
+
+def _filled(own: type[Struct], plain: dict[str, Any]) -> dict[str, Any]:
+    """The same, where what lies within a parameter is complete by what that usually is."""
+    filled = dict(plain)
+    for each in msgspec.structs.fields(own):
+        inner = plain.get(each.name)
+        if isinstance(each.default, Struct) and isinstance(inner, dict):
+            usual = msgspec.to_builtins(each.default)
+            filled[each.name] = {**usual, **_filled(type(each.default), inner)}
+    return filled
 
 
 @checked

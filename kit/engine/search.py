@@ -335,7 +335,7 @@ class Search:
         way, end = self.run_to(own)
         before = self.state_of(end)
         for action, after in self.model.successors(before):
-            witness = prop.check(before, action, after)
+            witness = prop.of_step(before, action, after)
             if witness is not None:
                 return Violation(prop.name, witness, (*way, action))
         return Violation(prop.name, seen.witness, (*way, *seen.actions))

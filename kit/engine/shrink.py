@@ -21,12 +21,13 @@ T = TypeVar("T")
 
 
 class PropertyJudges(Struct, frozen=True):
-    """What is judged at each step of a run, and what is awaited of some state."""
+    """What is judged at each step of a run, what is awaited of some state, and what of its end."""
 
     always: tuple[Property, ...]
     steps: tuple[Property, ...]
     awaited: tuple[Property, ...]
     monitors: tuple[Monitor, ...]
+    goals: tuple[Property, ...] = ()
 
     @classmethod
     def of(
@@ -41,9 +42,11 @@ class PropertyJudges(Struct, frozen=True):
             monitors = model.monitors if properties is None else ()
         by_kind = {
             kind: tuple(prop for prop in judged if prop.kind == kind)
-            for kind in ("always", "step", "sometimes")
+            for kind in ("always", "step", "sometimes", "goal")
         }
-        return cls(by_kind["always"], by_kind["step"], by_kind["sometimes"], monitors)
+        return cls(
+            *(by_kind["always"], by_kind["step"], by_kind["sometimes"], monitors, by_kind["goal"])
+        )
 
     def begin(self) -> Memories:
         """What the monitors remember at the start."""
@@ -52,7 +55,7 @@ class PropertyJudges(Struct, frozen=True):
     def remember(self, memories: Memories, before: Any, action: Any, after: Any) -> Memories:
         """What the monitors remember after a step."""
         return tuple(
-            monitor.step(memory, before, action, after)
+            monitor.after(memory, before, action, after)
             for monitor, memory in zip(self.monitors, memories, strict=True)
         )
 
@@ -64,7 +67,7 @@ class PropertyJudges(Struct, frozen=True):
                 return prop.name, witness_of(prop.name, prop.check, witness)
         if self.steps and action is not None:
             for prop in self.steps:
-                witness = prop.check(before, action, after)
+                witness = prop.of_step(before, action, after)
                 if witness is not None:
                     return prop.name, witness_of(prop.name, prop.check, witness)
         if self.monitors:

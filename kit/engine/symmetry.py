@@ -83,8 +83,9 @@ class SymmetryCheck:
     def _way(self, node: Any, action: Any, after: Any) -> Way:
         """A step but for names."""
         kind, before, now = type(action), self.state(node), self.state(after)
-        judging = (prop for prop in self.steps if not prop.on or kind in prop.on)
-        broken = tuple(p.name for p in judging if p.check(before, action, now) is not None)
+        broken = tuple(
+            prop.name for prop in self.steps if prop.of_step(before, action, now) is not None
+        )
         return (kind, self.canonical(after)), broken
 
     def _judged_alike(self, node: Any) -> Any:

@@ -14,11 +14,12 @@ from kit.edge.arguments import checked, finite, whole_number
 from kit.engine.breaches import Breach, JudgedMoments, PassedStep
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Verdict, fingerprint, verdicts
-from kit.engine.purity import blaming, check_seen, is_own
-from kit.engine.trace import RecordedStep, Trace, action_from, model_of, trace_of
+from kit.engine.purity import blaming, check_memories, check_seen, is_own
+from kit.engine.trace import MOST_STEPS, RecordedStep, Trace, action_from, model_of, trace_of
 from kit.errors import BadInput, Refused, shorten
 
 LONGEST_RUN = 10_000
+MOST_FOLD = MOST_STEPS  # one for each step that a trace may have
 
 
 class Moment(Struct, frozen=True):
@@ -113,11 +114,15 @@ class Timeline:
     def do(self, action: Any, *, fold: int = 0) -> Moment:
         """Act on the current state. Acting from the past begins a new branch.
 
-        Doing again what was done here before walks along the branch that did it.
+        Doing again what was done here before walks along the branch that did it. Steps of equal
+        ``fold`` but 0 read as one.
 
         Raises:
             Refused: when the action is not enabled; the history stays as it was.
+            BadInput: for a fold that is no number, or below 0.
         """
+        if type(fold) is not int or not 0 <= fold <= MOST_FOLD:
+            fold = whole_number("fold", fold, most=MOST_FOLD)
         for child in self.children[self.at]:
             if self.moments[child].action == action:
                 self._enter(child)
@@ -144,14 +149,18 @@ class Timeline:
         self.children[self.at].append(moment.id)
         self._places.append(place)
         self.at = self.tip = moment.id
+        self._folds = max(self._folds, fold)
         return moment
 
     def _watched(self, before: Any, action: Any, after: Any) -> tuple[Any, ...]:
         """What each monitor remembers after a step from the current moment."""
-        return tuple(
-            monitor.step(memory, before, action, after)
+        memories = tuple(
+            monitor.after(memory, before, action, after)
             for monitor, memory in zip(self.model.monitors, self._memories[self.at], strict=True)
         )
+        if self._check_state is not None:
+            check_memories(self.model.monitors, memories)
+        return memories
 
     def memories(self, moment: int | None = None) -> tuple[Any, ...]:
         """What each monitor of the model remembers at a moment (the current one when None)."""
@@ -220,27 +229,23 @@ class Timeline:
         Raises:
             Refused: when one of them is not enabled; the history stays as it was before the first.
         """
-        former = len(self.moments), self.at, self.tip
-        self._folds += 1
+        former = len(self.moments), self.at, self.tip, self._folds
+        fold = self._folds + 1
         try:
             for action in actions:
-                self.do(action, fold=self._folds)
+                self.do(action, fold=fold)
         except BaseException:
             self._return_to(*former)
             raise
         return self.now
 
-    def _return_to(self, count: int, at: int, tip: int) -> None:
+    def _return_to(self, count: int, at: int, tip: int, folds: int) -> None:
         for moment in reversed(self.moments[count:]):
             self.children[moment.parent].pop()
-        del (
-            self.moments[count:],
-            self.children[count:],
-            self._places[count:],
-            self._memories[count:],
-        )
         self._judged = JudgedMoments()
-        self.at, self.tip = at, tip
+        del self.moments[count:], self.children[count:], self._places[count:]
+        del self._memories[count:]
+        self.at, self.tip, self._folds = at, tip, folds
         self._branch()
 
     def fork(self) -> Moment:
@@ -330,13 +335,12 @@ class Timeline:
         timeline = cls(model or model_of(trace))
         try:
             for number, recorded in enumerate(trace.steps):
-                timeline._replay(recorded, number, len(trace.steps))
+                timeline._replay(recorded, number)
         except BadInput as error:
             if trace.kit == __version__:
                 raise
             written = f" (the trace is of kit {shorten(trace.kit)}, this is {__version__})"
             raise BadInput(error.field, error.value, error.allowed + written) from None
-        timeline._folds = max((m.fold for m in timeline.moments), default=0)
         whole_number("tip", trace.tip, most=len(trace.steps))
         whole_number("at", trace.at, most=len(trace.steps))
         timeline.at = timeline.tip = trace.tip
@@ -345,11 +349,11 @@ class Timeline:
         timeline.at = trace.at
         return timeline
 
-    def _replay(self, recorded: RecordedStep, number: int, steps: int) -> None:
+    def _replay(self, recorded: RecordedStep, number: int) -> None:
         """Do the recorded step ``number`` (from 0) again, and compare where it leads."""
         field = f"steps[{number}]"
         whole_number(f"{field}.parent", recorded.parent, most=number)
-        whole_number(f"{field}.fold", recorded.fold, most=steps)
+        whole_number(f"{field}.fold", recorded.fold, most=MOST_FOLD)
         self.at = recorded.parent
         action = action_from(self.model, recorded.action, f"{field}.action")
         try:

@@ -16,12 +16,13 @@ from msgspec import Struct
 from kit.engine.chance import Chance
 from kit.engine.check import Result
 from kit.engine.family import HuntGround, families
-from kit.engine.model import Model, Safeguard
+from kit.engine.model import Model
 from kit.engine.registry import build, entry_of, one_of
+from kit.engine.safeguards import Safeguard
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refused
+from kit.lessons.breaches import shortest_breach
 from kit.lessons.judgements import Judgement
-from kit.lessons.shortest import shortest_breach
 from kit.lessons.stills import Still, still
 from kit.views.registry import for_model
 from kit.views.report import Sheet

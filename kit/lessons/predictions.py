@@ -12,7 +12,7 @@ from typing import Any
 from kit.engine.model import Model
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput
+from kit.errors import BadInput, BadType
 from kit.lessons.form import form
 from kit.lessons.judgements import Judgement
 from kit.lessons.questions import Asked, changes
@@ -77,6 +77,8 @@ def predict(source: Any, question: Callable[..., Asked] = changes, *about: Any) 
         BadInput: when ``source`` or what the question is about is not acceptable.
         KitError: when there is nothing to ask.
     """
+    if isinstance(question, type):
+        raise BadType("question", question, "a function that asks, as in kit.lessons.questions")
     return Prediction(question(_opened(source), *about))
 
 

@@ -15,7 +15,7 @@ from kit.engine.check import Result, check
 from kit.engine.registry import build, entry_of, one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.shortest import shortest_breach
+from kit.lessons.breaches import shortest_breach
 from kit.lessons.stills import Still, scene_of, still
 from kit.views.actions import refusal_text
 from kit.views.question import Question

@@ -107,7 +107,7 @@ class Placement(Struct, frozen=True):
     writes: Table
 
 
-def at_rest(ring: Ring, replication: Replication, rows: slice | None = None) -> Placement:
+def stable_placement(ring: Ring, replication: Replication, rows: slice | None = None) -> Placement:
     """The placement when nothing is in progress: reads and writes are the natural replicas.
 
     With ``rows``, only so much of it as those rows of the ring.

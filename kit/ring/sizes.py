@@ -14,7 +14,7 @@ from operator import itemgetter
 import numpy as np
 from msgspec import Struct
 
-from kit.ring.placements import at_rest
+from kit.ring.placements import stable_placement
 from kit.ring.replication import Keyspace, LocalStrategy
 from kit.ring.topology import Ring
 
@@ -50,7 +50,7 @@ class Sizes(Struct, frozen=True):
 def sizes_of(stored: Stored, ring: Ring, keyspaces: Iterable[Keyspace]) -> Sizes:
     """What is known, ready to be asked of any range. Nodes that are not in the ring hold nothing.
 
-    ``ring`` is the one at rest that the sizes were taken of.
+    ``ring`` is the stable one that the sizes were taken of.
     """
     widths = _widths(ring, keyspaces) if stored.nodes else {}
     densities = {n: Fraction(size, widths[n]) for n, size in stored.nodes if widths.get(n)}
@@ -64,7 +64,7 @@ def _widths(ring: Ring, keyspaces: Iterable[Keyspace]) -> dict[str, int]:
     for keyspace in keyspaces:
         if isinstance(keyspace.replication, LocalStrategy):
             continue
-        table = at_rest(ring, keyspace.replication).reads
+        table = stable_placement(ring, keyspace.replication).reads
         width = table.rights.astype(np.uint64) - table.lefts.astype(np.uint64)
         for slot in table.groups.T:
             there = slot >= 0

@@ -106,12 +106,18 @@ def schema(name: str) -> Schema:
 def store(folder: str | Path, *runs: Tables) -> Path:
     """Add runs to a folder of traces: a Parquet file a run in the folder of each table.
 
+    A run is what ``as_tables`` makes of it.
+
     The files of a run come into their places when all are written, each whole: a stream that reads
     the folder sees all of a file or nothing, and a full disk leaves no part of a run.
 
     Raises:
         BadInput: when a run of that name is there already, or the folder cannot be written.
     """
+    for place, tables in enumerate(runs):
+        if RUNS.name not in tables:
+            named = ", ".join(map(str, tables)) or "no table"
+            raise BadInput(f"runs[{place}]", named, f"the tables of a run, {RUNS.name} among them")
     for tables in runs:
         name = tables[RUNS.name].column("run")[0].as_py()
         with ExitStack() as places:

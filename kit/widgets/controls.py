@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 import msgspec
 
-from kit.engine.parameters import Parameter, parameters_of
+from kit.engine.parameters import Parameter, parameters_of, plainly
 from kit.engine.registry import Entry, build, entries, entry_of
 from kit.engine.timeline import Timeline
 from kit.errors import KitError
@@ -33,7 +33,7 @@ class Controls:
     def __init__(self, player: Player, name: str | None) -> None:
         self.player = player
         self.name = name
-        self.parameters: dict[str, Any] = msgspec.to_builtins(player.model.parameters)
+        self.parameters = plainly(player.model.parameters)
         self.off: tuple[str, ...] = tuple(player.model.off)
         self._quiet = False
         self.message = ipywidgets.HTML()
@@ -154,7 +154,7 @@ class Controls:
             timeline = Timeline(build(entry.name, given, off), script)
             switched = isinstance(owner, ipywidgets.Checkbox) and owner in self.switches.values()
             self._say(self._replace(timeline, switched))
-            self.parameters, self.off = msgspec.to_builtins(timeline.model.parameters), off
+            self.parameters, self.off = plainly(timeline.model.parameters), off
 
     def _replace(self, anew: Timeline, switched: bool) -> str:
         """Show the history of another configuration, and keep the one that is shown until then.
@@ -203,7 +203,7 @@ class Controls:
         self.board.forget()
         self.kept[_configuration(self.player.timeline)] = self.player.timeline
         self.player.show(timeline)
-        self.parameters = msgspec.to_builtins(timeline.model.parameters)
+        self.parameters = plainly(timeline.model.parameters)
         self.off = tuple(timeline.model.off)
         self._settle()
 
@@ -303,6 +303,12 @@ def _widget(parameter: Parameter, value: Any) -> Any:
     if isinstance(parameter.type, msgspec.inspect.IntType):
         least = min(0, parameter.least or 0)
         return ipywidgets.BoundedIntText(value=value, min=least, max=MOST, **said, **wide)
+    if parameter.least is not None and parameter.most is not None:  # a number, or null
+        numbers = [
+            ("null", None),
+            *((str(n), n) for n in range(parameter.least, parameter.most + 1)),
+        ]
+        return ipywidgets.Dropdown(options=numbers, value=value, **said, **wide)
     if parameter.choices:
         return ipywidgets.Dropdown(options=parameter.choices, value=value, **said, **wide)
     return None

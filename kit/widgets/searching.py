@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MOST_STATES = 500_000
 LARGEST_BOUND = 20_000_000
 MOST_VERBS = 60
+WHOLE = "complete: no violation"
 
 
 def verdict(model: Model[Any, Any], result: Result) -> str:
@@ -33,7 +34,8 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
     seen = f"{result.states:,} states"
     if result.violation is not None:
         steps = len(result.violation.actions)
-        return f"Broken after {steps} steps (the shortest run; {seen} searched)."
+        run = "the shortest run; " if result.mode == "breadth" else ""
+        return f"Broken after {steps} steps ({run}{seen} searched)."
     if result.interrupted:
         return f"Stopped after {seen}: none found so far, and nothing is proven."
     if not result.complete:
@@ -42,15 +44,17 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
             "proven: raise the bound, or take a smaller configuration."
         )
     never = f" Never reached: {', '.join(result.unreached)}." if result.unreached else ""
+    if result.sentence != WHOLE:
+        return f"{seen}: {result.sentence}.{never}"
     return f"Complete: {seen}, none.{never}"
 
 
 def told(model: Model[Any, Any], result: Result) -> Frag:
-    """The counterexample box: which invariant, why, by which run."""
+    """The box: what was found in which configuration, by which run; what was judged, what not."""
     off = ", ".join(guard.id for guard in model.safeguards if guard.name in model.off)
     which = f"without {off}" if off else "with every safeguard on"
     broken = result.violation
-    sign = "✓" if result.complete else "!" if broken else "…"
+    sign = "✓" if result.sentence == WHOLE else "!" if broken else "…"
     parts: list[Frag] = [
         h("p", h("strong", f"{sign} {verdict(model, result)}"), f" ({model.name} {which})")
     ]
@@ -64,6 +68,8 @@ def told(model: Model[Any, Any], result: Result) -> Frag:
         ]
         if len(broken.actions) > MOST_VERBS:
             parts.append(h("p", f"and {len(broken.actions) - MOST_VERBS} steps more"))
+    parts += [h("p", line, class_="say") for line in result.scope.lines()]
+    parts += [h("p", f"not judged: goal {name}", class_="say") for name in result.unjudged]
     return h("div", parts, class_="kit-found", role="status")
 
 

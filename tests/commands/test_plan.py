@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from kit.operators.importers.ringfile import read_ring
+from kit.protocols.tcm.dry_run.plan import dry_run, json_parts
+from kit.protocols.tcm.words import parse_operation
 from tests.commands.calling import (
     ABC,
     SIMPLE_2,
+    SIMPLE_3,
     TEN,
     call,
     names,
@@ -19,6 +25,7 @@ from tests.commands.calling import (
     table,
     written,
 )
+from tests.saying import says
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "worked_tables.txt"
 
@@ -236,7 +243,7 @@ def test_two_in_flight(tmp_path: Path) -> None:
     assert [1100, 1200, ["n12", "n13", "n14", "n15"]] in writes
     clash = call("plan", path, "leave", "n19", *both, "--while", "leave n13")
     assert (clash.status, clash.out) == (2, "")
-    assert clash.err.startswith("kit: operation in flight: got 'leave n13'; allowed: one that may")
+    assert says(clash.err, "kit: operation in flight | 'leave n13'")
 
 
 @pytest.mark.parametrize(
@@ -290,3 +297,18 @@ def test_the_former_word_for_a_variant(ten: str) -> None:
     assert plan(ten, *words[:2], "--shape", words[2]) == plan(
         ten, *words[:2], "--variant", words[2]
     )
+
+
+def test_json_in_pieces_is_the_report(tmp_path: Path) -> None:
+    """The pieces make up the whole report; keyspaces that are alike share one text."""
+    alike = {"a": SIMPLE_2, "b": SIMPLE_3, "c\N{SNOWMAN}": SIMPLE_2}
+    given = read_ring(written(tmp_path, ring_of(keyspaces=alike)))
+    report = dry_run(given, parse_operation("join x --tokens 350"))
+    parts = list(json_parts(report))
+    whole = json.loads(msgspec.json.encode(report))
+    del whole["before"], whole["conflicts"]
+    assert json.loads("".join(parts)) == whole
+    assert "".join(parts).isascii()
+    tables = [part for part in parts if part.startswith('{"reads"')]
+    assert len(tables) == 3 * len(report.steps)
+    assert len({id(part) for part in tables}) == 2 * len(report.steps)

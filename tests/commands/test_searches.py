@@ -20,9 +20,17 @@ from kit.protocols.twophase.model import TwoPhase, TwoPhaseParameters
 from tests.commands.calling import bad, call
 from tests.engine.test_check import Rash
 from tests.house.source import ROOT
+from tests.saying import says
 
-CHECKED = ["model", "states", "transitions", "depth", "complete", "violation", "seconds"]
-FUZZED = ["model", "seeds", "walks", "steps", "violation", "untaken", "unreached", "seconds"]
+SCOPE = ["configuration", "judged", "not_judged"]
+CHECKED = [
+    *("model", "states", "transitions", "depth", "complete", "violation", "seconds"),
+    *("verdict", *SCOPE, "symmetry"),
+]
+FUZZED = [
+    *("model", "seeds", "walks", "steps", "violation", "untaken", "unreached", "seconds"),
+    *(*SCOPE, "within"),
+]
 
 
 class RashNamed(Rash):
@@ -80,6 +88,38 @@ def test_seven_at_the_command_line() -> None:
     """Of seven interchangeable managers 920 of 296,448 states stand for all of them."""
     run = call("check", "twophase", "-p", "rms=7", "--symmetry", "--json")
     assert run.json["states"] == 920
+
+
+def test_the_configuration_is_told() -> None:
+    """A safeguard that is switched off brings its smallest configuration along, and says so; so do
+    parameters that were given.
+    """
+    words = call("check", "dataplane", "--off", "S-01").out.splitlines()
+    assert words[1] == "configuration: rf=1; without S-01 progress-barrier"
+    answer = call("check", "dataplane", "--off", "S-01", "--json").json
+    assert answer["configuration"] == {"parameters": {"rf": 1}, "off": ["S-01 progress-barrier"]}
+    assert answer["judged"]["monitor"] == ["visible"]
+    assert answer["verdict"] == "violated"
+    walked = call("fuzz", "twophase", "-p", "rms=2", "--seeds", "0:3", "--json").json
+    assert walked["configuration"]["parameters"] == {"rms": 2}
+    assert "configuration: rms=2" in call("check", "twophase", "-p", "rms=2").out
+
+
+def test_what_is_less_than_complete_does_not_read_so() -> None:
+    """A bound, a symmetry and a refinement each say what they leave open."""
+    for words, verdict, said in (
+        (("twophase",), "complete", "complete: no violation"),
+        (("twophase", "--max-states", "9"), "bounded", "bounded: none found so far, nothing is pr"),
+        (("twophase", "--symmetry"), "up to symmetry", "no violation up to symmetry; of the symm"),
+        (("tcm", "--refines"), "judged in part", "every state visited, judged in part: no viol"),
+    ):
+        assert call("check", *words, "--json").json["verdict"] == verdict
+        lines = call("check", *words).out.splitlines()
+        assert any(line.startswith(said) for line in lines), lines
+        assert ("complete" in " ".join(lines)) is (verdict == "complete")
+    left_out = call("check", "tcm", "--refines", "--json").json
+    assert left_out["judged"]["step"] == ["refines"]
+    assert {"quorums", "stable"} <= set(left_out["not_judged"])
 
 
 def test_refines() -> None:
@@ -146,6 +186,25 @@ def test_a_safeguard_off_is_found_at_once(model: str, guard: str) -> None:
 # -- fuzz ------------------------------------------------------------------------------------------
 
 
+def test_one_invariant_alone(tmp_path: Path) -> None:
+    """``--breaks`` judges what watches over one invariant and says so; where the safeguard that is
+    off has a case of its own, the run before it is told and written, too.
+    """
+    file = str(tmp_path / "run.json")
+    words = ["check", "dataplane", "--off", "S-04", "--breaks", "INV-NORES"]
+    status, out, _ = call(*words, "--json", "--trace", file)
+    found = json.loads(out)
+    assert (status, found["judged"]["monitor"]) == (1, ["no-resurrection"])
+    assert found["verdict"] == "violated"
+    assert len(found["violation"]["trace"]) == found["begins_behind"] + found["depth"]
+    assert found["violation"]["trace"][0] == "write 1 at epoch 99"
+    assert call("play", file)[0] == 0
+    status, out, _ = call("check", "dataplane", "-p", "rf=1", "--breaks", "INV-OWN")
+    assert status == 0
+    assert "judged: step owners-store, owners-serve\n" in out
+    assert "not judged: " in out
+
+
 def test_fuzz_clean() -> None:
     """Walks that find nothing end with 0 and say what they covered."""
     answer = call("fuzz", "twophase", "--seeds", "0:200", "--json")
@@ -154,7 +213,12 @@ def test_fuzz_clean() -> None:
     assert (answer.json["seeds"], answer.json["walks"]) == ("0:200", 200)
     assert (answer.json["violation"], answer.json["untaken"]) == (None, [])
     words = call("fuzz", "twophase", "--seeds", "0:200").out.splitlines()
-    assert words[1:] == ["none found", "all 9 transitions of the tables were taken"]
+    assert words[1:] == [
+        "configuration: every parameter at its default",
+        "judged: always consistent; sometimes all-commit, all-abort",
+        "none found",
+        "all 9 transitions of the tables were taken",
+    ]
 
 
 def test_fuzz_is_the_same_every_time() -> None:
@@ -212,32 +276,32 @@ def test_an_interrupted_fuzz_is_told() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["fuzz"], "python -m kit fuzz: the following arguments are required: MODEL; "),
-        (["fuzz", "twofase"], "model: got 'twofase'; allowed: one of twophase, "),
-        (["fuzz", "twophase", "-p", "rm=2"], "parameter: got 'rm'; allowed: one of rms"),
-        (["fuzz", "twophase", "-p", "rms=99"], "rms: got 99; allowed: a number from 1 to 16"),
-        (["fuzz", "tcm", "--off", "range-lock"], "safeguard: got 'range-lock'; allowed: one of"),
-        (["fuzz", "twophase", "--seeds", "5"], "--seeds: got '5'; allowed: FIRST:END, whole"),
-        (["fuzz", "twophase", "--seeds", "5:5"], "--seeds: got '5:5'; allowed: FIRST:END"),
-        (["fuzz", "twophase", "--seeds", "-1:5"], "python -m kit fuzz: argument --seeds: expect"),
-        (["fuzz", "twophase", "--seeds=-1:5"], "--seeds: got '-1:5'; allowed: FIRST:END"),
-        (["fuzz", "twophase", "--seeds", "0:99999999"], "seeds: got 99999999; allowed: at most"),
-        (["fuzz", "twophase", "--seeds", "٣:٩"], "--seeds: got '\\u0663:\\u0669'; allowed: "),
-        (["fuzz", "twophase", "--steps", "0"], "--steps: got '0'; allowed: a whole number from 1"),
-        (["fuzz", "twophase", "--steps", "x"], "--steps: got 'x'; allowed: a whole number from 1"),
-        (["fuzz", "twophase", "--steps", "200000"], "steps: got 200000; allowed: a number from 1"),
-        (["fuzz", "rash", "--trace", "/nope/x"], "file: got '/nope/x'; allowed: a writable place"),
-        (["check", "rash", "--trace", "/nope/x"], "file: got '/nope/x'; allowed: a writable place"),
-        (["check", "tcm", "--symmetry"], "symmetry: got 'tcm'; allowed: a model that has one"),
-        (["check", "tcm", "--off", "S-5"], "safeguard: got 'S-5'; allowed: one of S-55, S-5"),
-        (["check", "twophase", "--refines"], "--refines: got 'twophase'; allowed: a model that "),
-        (["check", "tcm", "--refines", "--off", "S-05"], "--off: got 'S-05'; allowed: no safe"),
-        (["check", "tcm", "--refines", "--symmetry"], "--symmetry: got '--refines'; allowed: one"),
+        (["fuzz"], "| kit fuzz | required | MODEL"),
+        (["fuzz", "twofase"], "model | 'twofase' | twophase"),
+        (["fuzz", "twophase", "-p", "rm=2"], "parameter | 'rm' | rms"),
+        (["fuzz", "twophase", "-p", "rms=99"], "rms | 99 | 1 to 16"),
+        (["fuzz", "tcm", "--off", "range-lock"], "safeguard | 'range-lock'"),
+        (["fuzz", "twophase", "--seeds", "5"], "--seeds | '5' | FIRST:END | whole"),
+        (["fuzz", "twophase", "--seeds", "5:5"], "--seeds | '5:5' | FIRST:END"),
+        (["fuzz", "twophase", "--seeds", "-1:5"], "| kit fuzz | --seeds | expect"),
+        (["fuzz", "twophase", "--seeds=-1:5"], "--seeds | '-1:5' | FIRST:END"),
+        (["fuzz", "twophase", "--seeds", "0:99999999"], "seeds | 99999999 | most"),
+        (["fuzz", "twophase", "--seeds", "٣:٩"], r"--seeds | '\u0663:\u0669'"),
+        (["fuzz", "twophase", "--steps", "0"], "--steps | '0' | from 1"),
+        (["fuzz", "twophase", "--steps", "x"], "--steps | 'x' | from 1"),
+        (["fuzz", "twophase", "--steps", "200000"], "steps | 200000 | from 1"),
+        (["fuzz", "rash", "--trace", "/nope/x"], "file | '/nope/x' | writable | place"),
+        (["check", "rash", "--trace", "/nope/x"], "file | '/nope/x' | writable | place"),
+        (["check", "tcm", "--symmetry"], "symmetry | 'tcm' | model"),
+        (["check", "tcm", "--off", "S-5"], "safeguard | 'S-5' | S-55, S-5"),
+        (["check", "twophase", "--refines"], "--refines | 'twophase' | model"),
+        (["check", "tcm", "--refines", "--off", "S-05"], "--off | 'S-05' | no | safe"),
+        (["check", "tcm", "--refines", "--symmetry"], "--symmetry | '--refines'"),
     ],
 )  # fmt: skip
 def test_bad_input(words: list[str], said: str) -> None:
     """Each wrong word is told in one line, with the nearest names."""
-    assert bad(*words).startswith(said)
+    assert says(bad(*words), said)
 
 
 def test_the_smallest_configuration_is_the_safeguards_own() -> None:

@@ -11,9 +11,10 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from kit.engine.actors import ActorModel, ActorState, Post, Turn
-from kit.engine.model import Safeguard, always, sometimes
+from kit.engine.model import always, sometimes
 from kit.engine.network import NetworkOptions
 from kit.engine.registry import Entry
+from kit.engine.safeguards import Safeguard, switched_off
 
 Memory = Literal["all", "last", "nothing"]
 
@@ -95,12 +96,19 @@ DE_DUPLICATION = Safeguard(
 )
 
 
+class CountingSafeguards(Struct, frozen=True, kw_only=True):
+    """The one switch that there is."""
+
+    de_duplication: bool = True
+
+
 class CountingModel(ActorModel):
     """Additions that are sent once, on any network."""
 
     def __init__(self, parameters: CountingParameters, off: tuple[str, ...] = ()) -> None:
         self.off = off
-        remembers: Memory = "nothing" if DE_DUPLICATION.name in off else parameters.remembers
+        on = switched_off(CountingSafeguards, off)
+        remembers: Memory = parameters.remembers if on.de_duplication else "nothing"
         actors = (Adder(parameters.adds), Counting(remembers))
         super().__init__(
             "counting", "Counting with repeats", actors, parameters.network, message=Add | Done

@@ -24,6 +24,7 @@ from kit.engine.trace import dumps, loads
 from kit.errors import BadInput, Refused
 from tests.engine.counting import COUNTING, Add, Done, counting
 from tests.house.source import ROOT
+from tests.saying import like
 
 NETWORKS = [
     dict(zip(("fifo", "drops", "duplicates", "partitions"), values, strict=True))
@@ -201,7 +202,7 @@ def test_a_state_is_read_by_its_nodes_and_its_network() -> None:
 
 def test_a_message_to_nobody_is_an_error_that_says_so() -> None:
     """An actor that sends to a name that is no node's is told at once."""
-    with pytest.raises(BadInput, match="A sends to: got 'Z'; allowed: one of A"):
+    with pytest.raises(BadInput, match=like("A sends to | 'Z'")):
         ActorModel("x", "x", (Player("A", "Z", 1),), message=Ball).start()
 
 

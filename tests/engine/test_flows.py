@@ -68,7 +68,8 @@ def test_a_product_has_the_types_of_its_parts() -> None:
 def test_what_is_said_to_move_does_somewhere(name: str) -> None:
     """Random walks with all faults meet, for each type said to move something, a step that does."""
     entry = entries()[name]
-    rare = ({}, {"peers": True}) if "peers" in entry.parameters.__struct_fields__ else ({},)
+    given = {"peers": True, "repair": "blocking"}.items()
+    rare = ({}, *({n: value} for n, value in given if n in entry.parameters.__struct_fields__))
     off = tuple(guard.name for guard in entry.safeguards if guard.name == "operator-cancel")
     met: set[type] = set()
     for more in rare:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit.engine.check import check
+from kit.engine.fuzz import fuzz
 from kit.engine.model import Monitor, always, goal, step
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refused
@@ -229,3 +230,19 @@ def test_a_monitors_lamp_is_drawn() -> None:
     assert LAMPS.shown is not None
     assert LAMPS.shown(scene)
     assert LAMPS.text(scene) == "[BROKEN] Nobody goes to 3 after 1: 3 after 1"
+
+
+def test_steps_that_nobody_looks_at_say_nothing_anywhere() -> None:
+    """What is ``on`` other steps is not asked of these: by a search, a walk, a history alike."""
+    deaf = Monitor(
+        "deaf", "", bool, lambda m, b, a, n: True, lambda m: "heard" if m else None, on=(Prepare,)
+    )
+    blind = step("blind", "", lambda b, a, n: "seen", on=(Prepare,))
+    model = Graph({0: (1,), 1: (0,)}, blind)
+    model.monitors = (deaf,)
+    assert check(model).complete
+    assert fuzz(model, range(3), steps=5).findings == ()
+    timeline = Timeline(model)
+    timeline.do(Go(1))
+    assert all(verdict.ok for verdict in timeline.verdicts())
+    assert scene_at(timeline, 1).breaches() == ()

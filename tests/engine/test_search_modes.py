@@ -23,6 +23,7 @@ from kit.protocols.twophase.model import (
 )
 from tests.engine.test_check import COUNTS, WRONG, Rash, distances
 from tests.engine.toys import Cell, Go, Graph
+from tests.saying import like
 
 edges = st.dictionaries(
     st.integers(0, 8), st.lists(st.integers(0, 8), unique=True, max_size=4).map(tuple), max_size=9
@@ -113,14 +114,14 @@ def test_a_bound_on_states_is_kept_in_both_orders(mode: Mode) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"max_depth": 0}, "max_depth: got 0; allowed: a number from 1 up"),
-        ({"max_states": -3}, "max_states: got -3; allowed: a number from 1 up"),
-        ({"mode": "random"}, "mode: got 'random'; allowed: one of breadth, depth"),
+        ({"max_depth": 0}, "max_depth | 0 | from 1"),
+        ({"max_states": -3}, "max_states | -3 | from 1"),
+        ({"mode": "random"}, "mode | 'random' | breadth, depth"),
     ],
 )
 def test_senseless_limits_are_bad_input(given: dict[str, Any], said: str) -> None:
     """A bound below one and an unknown order are refused in one line."""
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=like(said)):
         check(TwoPhase(), **given)
 
 
@@ -238,13 +239,13 @@ def test_monitors_are_renamed_with_the_state() -> None:
             assert len(some.violation.actions) == len(whole.violation.actions)
     model = TwoPhase()
     model.monitors = (replace(hope, rename=None),)
-    with pytest.raises(BadInput, match="symmetry: got 'hope'; allowed: monitors that can rename"):
+    with pytest.raises(BadInput, match=like("symmetry | 'hope' | monitors | can | rename")):
         check(model, symmetry=True)
 
 
 def test_a_model_without_symmetry_says_so() -> None:
     """Asking for a symmetry that is not there is bad input."""
-    with pytest.raises(BadInput, match="symmetry: got 'graph'; allowed: a model that has one"):
+    with pytest.raises(BadInput, match=like("symmetry | 'graph' | model")):
         check(Graph({}), symmetry=True)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import scenario_of
-from kit.engine.timeline import LONGEST_RUN, Timeline
-from kit.errors import Refused
+from kit.engine.timeline import LONGEST_RUN, MOST_FOLD, Timeline
+from kit.errors import BadInput, Refused
 from kit.protocols.twophase.model import (
     TwoPhase,
 )
@@ -58,6 +58,32 @@ def test_macros_of_a_loaded_history_go_on_counting() -> None:
     loaded = Timeline.load(timeline.save(), a_lift(10).model)
     loaded.run([Up(), Up()])
     assert [moment.fold for moment in loaded.moments] == [0, 1, 1, 2, 2, 3, 3]
+
+
+def test_refused_macros_take_no_number() -> None:
+    """However many were refused, what is saved loads, and the next macro has the next number."""
+    timeline = a_lift(10)
+    for _ in range(9):
+        with pytest.raises(Refused):
+            timeline.run([Up(), Door(open=True), Up()])
+    timeline.run([Up()])
+    assert timeline.now.fold == 1
+    assert Timeline.load(timeline.save(), timeline.model).now.fold == 1
+
+
+def test_a_fold_is_a_number_wherever_it_comes_from() -> None:
+    """What is no number is refused by the step, so that whatever was done can be saved and loaded;
+    a number given by hand is kept, and the next macro has another.
+    """
+    timeline = a_lift(10)
+    for wrong in (range(3), None, "", 1.0, True, -1, MOST_FOLD + 1):
+        with pytest.raises(BadInput, match="fold: got"):
+            timeline.do(Up(), fold=wrong)  # type: ignore[arg-type]  # that is the point
+    assert len(timeline.moments) == 1
+    timeline.do(Up(), fold=700)
+    timeline.run([Up(), Up()])
+    loaded = Timeline.load(timeline.save(), timeline.model)
+    assert [moment.fold for moment in loaded.moments] == [0, 700, 701, 701]
 
 
 def test_a_macro_may_look_where_it_is() -> None:

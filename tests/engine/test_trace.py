@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from kit.engine.trace import dumps, loads
 from kit.errors import BadInput
 from tests.engine.recorded import a_run, load, plain
 from tests.engine.toys import Door, LiftModel, LiftParameters, Up, endless
+from tests.saying import like
 
 CONFIGURATIONS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "twophase": ("twophase", {"rms": 2}, ()),
@@ -99,5 +99,5 @@ def test_booleans_and_structs_in_actions_keep_their_types() -> None:
     timeline.do(Door(True))
     data = json.loads(dumps(timeline.save()))
     data["steps"][1]["action"]["open"] = 1
-    with pytest.raises(BadInput, match=re.escape("steps[1].action.open: got 1")):
+    with pytest.raises(BadInput, match=like("steps[1].action.open | 1")):
         Timeline.load(loads(json.dumps(data)), timeline.model)

@@ -12,6 +12,7 @@ from kit.edge.writing import write_whole
 from kit.engine.trace import Trace, dumps, read, write
 from kit.errors import BadInput
 from tests.engine.recorded import a_run, plain
+from tests.saying import like
 
 
 def test_a_file_is_read_back(tmp_path: Path) -> None:
@@ -30,14 +31,14 @@ def test_a_file_is_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["missing.json", ".", "a\0b", "x/y/z", "n" * 300])
 def test_a_file_that_cannot_be_read_is_named(name: str, tmp_path: Path) -> None:
     """A missing file, a folder, an impossible name: one line with the path and the reason."""
-    with pytest.raises(BadInput, match=r"^file: got .*; allowed: a readable file \(.+\)$"):
+    with pytest.raises(BadInput, match=like("file | readable | file")):
         read(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", [".", "a\0b", "x/y/z", "n" * 300])
 def test_a_place_that_cannot_be_written_is_named(name: str, tmp_path: Path) -> None:
     """Where nothing can be written, one line says so, and nothing is left behind."""
-    with pytest.raises(BadInput, match=r"^file: got .*; allowed: a writable place \(.+\)$"):
+    with pytest.raises(BadInput, match=like("file | writable | place")):
         write(a_run().save(), tmp_path / name)
     assert not list(tmp_path.iterdir())
 

@@ -8,8 +8,9 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.log import Append, Apply, AtomicLog, LogParameters
-from kit.engine.model import Model, Property, Rule, Safeguard, always, sometimes
+from kit.engine.model import Model, Property, Rule, always, sometimes
 from kit.engine.registry import Entry, Scenario
+from kit.engine.safeguards import Safeguard, switched_off
 from kit.errors import BadInput, Refusal
 
 
@@ -34,6 +35,12 @@ class Door(Struct, frozen=True, tag="door"):
     open: bool
 
 
+class LiftSafeguards(Struct, frozen=True, kw_only=True):
+    """The one switch that there is."""
+
+    door: bool = True
+
+
 class LiftParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """``floors``: how many there are (1 to 50)."""
 
@@ -54,6 +61,7 @@ class LiftModel(Model[Lift, Any]):
         self.parameters: LiftParameters = parameters
         self.floors = parameters.floors
         self.off = off
+        self.on = switched_off(LiftSafeguards, off)
         self.rules = (
             Rule(Up, "move", lambda s: (Up(),), self._may_move, self._move(1)),
             Rule(Down, "move", lambda s: (Down(),), self._may_move, self._move(-1)),
@@ -69,7 +77,7 @@ class LiftModel(Model[Lift, Any]):
         return Lift(0)
 
     def _may_move(self, s: Lift, action: Any) -> Refusal | None:
-        if s.door and "door" not in self.off:
+        if s.door and self.on.door:
             return Refusal("the door is open")
         there = s.floor + (1 if isinstance(action, Up) else -1)
         return None if 0 <= there < self.floors else Refusal("there is no such floor")

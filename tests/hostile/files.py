@@ -13,7 +13,7 @@ from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.opening import open_ring
 from kit.operators.importers.ringfile import parse_ring
 from kit.operators.importers.sizes import read_sizes
-from kit.ring.placements import at_rest
+from kit.ring.placements import stable_placement
 from kit.ring.replication import LocalStrategy
 from tests.hostile.judging import answered
 from tests.hostile.mutating import (
@@ -41,7 +41,7 @@ def ring_file(chance: Random, folder: Path) -> None:
     given = answered(lambda: read_ring(path))
     for keyspace in given.keyspaces if given is not None else ():
         if not isinstance(keyspace.replication, LocalStrategy):
-            answered(lambda one=keyspace: at_rest(given.ring, one.replication).reads)
+            answered(lambda one=keyspace: stable_placement(given.ring, one.replication).reads)
 
 
 def tool_output(chance: Random, folder: Path) -> None:

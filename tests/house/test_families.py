@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
 
-from kit.engine.family import Family, families
+from kit.engine.family import Family, families, public_places
 from tools import families as document
 
 
@@ -73,3 +75,14 @@ def test_the_table_of_families_is_current() -> None:
     """ARCHITECTURE.md lists the families as they declare themselves."""
     text = document.DOCUMENT.read_text(encoding="utf-8")
     assert text == document.renewed(text)
+
+
+def test_no_public_name_is_that_of_a_module() -> None:
+    """A module of a package would hide the public name of the same spelling once it is loaded."""
+    hidden = []
+    for package in ("", "lessons", "spark"):
+        module = import_module(f"kit.{package}" if package else "kit")
+        modules = {path.stem for path in Path(str(module.__file__)).parent.iterdir()}
+        names = {*module.__all__, *(name for name, _, _ in public_places(package))}
+        hidden += [f"{module.__name__}.{name}" for name in sorted(names & modules)]
+    assert not hidden

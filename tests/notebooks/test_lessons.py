@@ -190,7 +190,7 @@ def test_lines_of_code_are_short(path: Path) -> None:
 @pytest.mark.spec("A-010")
 def test_a_cell_works_the_tables_out_twice() -> None:
     """In the first notebook a cell calls the function of placements twice and compares."""
-    [cell] = [cell for cell in cells(NOTEBOOKS[0], "code") if "at_rest(" in cell.source]
-    assert cell.source.count("at_rest(ring, SimpleStrategy(2))") == 2
+    [cell] = [cell for cell in cells(NOTEBOOKS[0], "code") if "stable_placement(" in cell.source]
+    assert cell.source.count("stable_placement(ring, SimpleStrategy(2))") == 2
     assert "once == again" in cell.source
     assert shown(cell).strip() == "the same tables: True"

@@ -12,6 +12,7 @@ from kit.errors import BadInput
 from kit.operators.importers.cql import parse_keyspace, parse_map, parse_set
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy
 from tests.operators.samples import one_line
+from tests.saying import says
 
 
 @pytest.mark.parametrize(
@@ -101,24 +102,24 @@ def test_keyspaces(text: str, keyspace: Keyspace) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "--keyspace: got ''"),
-        ("ks", "--keyspace: got 'ks'"),
-        ("ks=3", "--keyspace: got 'ks=3'"),
-        ("={'class': 'LocalStrategy'}", "--keyspace: got ''"),
-        ("a\nb={'class': 'LocalStrategy'}", "--keyspace: got 'a"),
-        ("ks={}", "--keyspace ks.class: got None"),
+        ("", "--keyspace | ''"),
+        ("ks", "--keyspace | 'ks'"),
+        ("ks=3", "--keyspace | 'ks=3'"),
+        ("={'class': 'LocalStrategy'}", "--keyspace | ''"),
+        ("a\nb={'class': 'LocalStrategy'}", "--keyspace | 'a"),
+        ("ks={}", "--keyspace ks.class | None"),
         ('ks={"class": "SimpleStrategy"', "--keyspace ks: got"),
         ('ks={"class": "Simple", "replication_factor": 3}', "nearest: SimpleStrategy"),
         ("ks={'class': \"SimpleStrategy\"}", "--keyspace ks: got"),
-        ("ks={'class': 'SimpleStrategy', 'replication_factor': 'three'}", "got 'three'"),
+        ("ks={'class': 'SimpleStrategy', 'replication_factor': 'three'}", " | 'three'"),
         ("ks={'class': 'SimpleStrategy', 'class': 'LocalStrategy'}", "each key once"),
         ('ks={"class": "LocalStrategy", "class": "LocalStrategy"}', "each key once"),
         ("ks={'class': 'NetworkTopologyStrategy'}", "at least one datacenter"),
-        ("ks={'class': 'NetworkTopologyStrategy', 'dc1': '3/1'}", "--keyspace ks.dc1: got '3/1'"),
+        ("ks={'class': 'NetworkTopologyStrategy', 'dc1': '3/1'}", "--keyspace ks.dc1 | '3/1'"),
     ],
 )
 def test_bad_keyspaces(text: str, said: str) -> None:
     """What is wrong with a keyspace is named with the keyspace."""
     with pytest.raises(BadInput) as caught:
         parse_keyspace(text)
-    assert said in one_line(caught.value)
+    assert says(one_line(caught.value), said)

@@ -15,6 +15,7 @@ from kit.ring.replication import Keyspace, LocalStrategy, NetworkTopologyStrateg
 from kit.ring.topology import Node
 from tests.operators.printing import Host, copy_csv, ring_of, rows_of, select_json
 from tests.operators.samples import DUMPS, clusters, one_line, opened, text_of
+from tests.saying import like, says
 
 NODES = json.loads(text_of(DUMPS / "nodes.json"))
 PEERS = text_of(DUMPS / "peers.csv")
@@ -92,23 +93,23 @@ def test_halves_of_a_cluster_say_so() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"peer": ...}, "rows row 2 address: got None"),
-        ({"peer": "10.5.0"}, "rows row 2 address: got '10.5.0'"),
-        ({"peer": "10.5.0.1"}, "rows row 2: got '10.5.0.1'; allowed: each node once"),
-        ({"data_center": ...}, "rows row 2: got 'peer, host_id, rack"),
-        ({"data_center": None}, "rows row 2 data_center: got None"),
-        ({"data_center": 5}, "rows row 2 data_center: got 5"),
+        ({"peer": ...}, "rows row 2 address | None"),
+        ({"peer": "10.5.0"}, "rows row 2 address | '10.5.0'"),
+        ({"peer": "10.5.0.1"}, "rows row 2 | '10.5.0.1' | each | node | once"),
+        ({"data_center": ...}, "rows row 2 | 'peer, host_id, rack"),
+        ({"data_center": None}, "rows row 2 data_center | None"),
+        ({"data_center": 5}, "rows row 2 data_center | 5"),
         ({"rack": "a\nb"}, "rows row 2 rack: got"),
-        ({"host_id": "x"}, "rows row 2 host_id: got 'x'; allowed: a UUID"),
+        ({"host_id": "x"}, "rows row 2 host_id | 'x' | UUID"),
         ({"host_id": NODES[0]["host_id"]}, "host id of 10.5.0.2"),
-        ({"tokens": 5}, "rows row 2 tokens: got 5"),
-        ({"tokens": ["5", True]}, "rows row 2 tokens: got True"),
-        ({"tokens": ["1.5"]}, "rows row 2 tokens: got '1.5'"),
-        ({"tokens": [2**63]}, "rows row 2 tokens: got 9223372036854775808"),
-        ({"tokens": ["5", "5"]}, "rows row 2 tokens: got 5; allowed: each token once"),
+        ({"tokens": 5}, "rows row 2 tokens | 5"),
+        ({"tokens": ["5", True]}, "rows row 2 tokens | True"),
+        ({"tokens": ["1.5"]}, "rows row 2 tokens | '1.5'"),
+        ({"tokens": [2**63]}, "rows row 2 tokens | 9223372036854775808"),
+        ({"tokens": ["5", "5"]}, "rows row 2 tokens | 5 | each | token | once"),
         ({"tokens": "{'5'"}, "rows row 2 tokens: got"),
-        ({"tokens": NODES[0]["tokens"]}, "token of 10.5.0.2: got -116343679928894088"),
-        ({"partitioner": "org.apache.cassandra.dht.RandomPartitioner"}, "partitioner: got 'org"),
+        ({"tokens": NODES[0]["tokens"]}, "token of 10.5.0.2 | -116343679928894088"),
+        ({"partitioner": "org.apache.cassandra.dht.RandomPartitioner"}, "partitioner | 'org"),
         ({"cluster_name": "Other"}, "one cluster's rows, of 'Other'"),
     ],
 )
@@ -116,29 +117,29 @@ def test_bad_rows(changes: dict[str, object], said: str) -> None:
     """Each wrong value is named with its row and column, in one line."""
     with pytest.raises(BadInput) as caught:
         import_texts([("rows", json.dumps([row(0), row(1, **changes)]))])
-    assert said in one_line(caught.value)
+    assert says(one_line(caught.value), said)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (LOCAL.replace("(1 rows)", "(2 rows)"), "line 6: got '(2 rows)'; allowed: the count"),
+        (LOCAL.replace("(1 rows)", "(2 rows)"), "line 6 | '(2 rows)' | count"),
         (LOCAL.replace("}\n", "\n"), "line 4: got"),
-        (LOCAL.replace("}\n", "}\n---MORE---\n"), "line 5: got '---MORE---'"),
-        (LOCAL.replace(" {", " x {"), "line 4: got 'x {"),
-        ("[json]\n------\n\n(0 rows)\n", "got 'no row'"),
-        ("[]", "got 'no row'"),
-        ("[5]", "row 1: got 5; allowed: a row as a JSON object"),
-        ('[{"data_center": "dc1"}]', "row 1: got 'data_center'"),
-        ('{"peer": "10.0.0.1"}', "line 1: got 'peer'"),
-        ('{"keyspace_name": "ks", "replication": 3}', "line 1 keyspace ks: got 3"),
+        (LOCAL.replace("}\n", "}\n---MORE---\n"), "line 5 | '---MORE---'"),
+        (LOCAL.replace(" {", " x {"), "line 4 | 'x {"),
+        ("[json]\n------\n\n(0 rows)\n", " | 'no row'"),
+        ("[]", " | 'no row'"),
+        ("[5]", "row 1 | 5 | row | JSON | object"),
+        ('[{"data_center": "dc1"}]', "row 1 | 'data_center'"),
+        ('{"peer": "10.0.0.1"}', "line 1 | 'peer'"),
+        ('{"keyspace_name": "ks", "replication": 3}', "line 1 keyspace ks | 3"),
         ('{"keyspace_name": "ks", "replication": {"class": "X"}}', "line 1 keyspace ks.class"),
-        ('{"keyspace_name": "", "replication": {}}', "line 1 keyspace_name: got ''"),
-        (PEERS.replace(",rack", ",data_center"), "line 1: got 'peer,data_center"),
-        (PEERS.replace(",rack", ",shelf"), "line 2: got 'peer, data_center"),
-        (PEERS.replace("10.5.0.3,west,", "10.5.0.3,"), "line 3: got '5 fields'; allowed: 6 fields"),
-        (PEERS.rstrip().removesuffix('}"'), "line 3: got 'no CSV'"),
-        (PEERS.split("\n", 1)[1], "line 1: got '10.5.0.2,east"),
+        ('{"keyspace_name": "", "replication": {}}', "line 1 keyspace_name | ''"),
+        (PEERS.replace(",rack", ",data_center"), "line 1 | 'peer,data_center"),
+        (PEERS.replace(",rack", ",shelf"), "line 2 | 'peer, data_center"),
+        (PEERS.replace("10.5.0.3,west,", "10.5.0.3,"), "line 3 | '5 fields' | 6 | fields"),
+        (PEERS.rstrip().removesuffix('}"'), "line 3 | 'no CSV'"),
+        (PEERS.split("\n", 1)[1], "line 1 | '10.5.0.2,east"),
     ],
 )
 def test_bad_text(text: str, said: str) -> None:
@@ -147,7 +148,7 @@ def test_bad_text(text: str, said: str) -> None:
         import_texts(
             [("local.txt", LOCAL if text.startswith("peer") else text), ("rows", text)][-1:]
         )
-    assert said in one_line(caught.value)
+    assert says(one_line(caught.value), said)
 
 
 def test_keyspaces_that_differ() -> None:
@@ -155,7 +156,7 @@ def test_keyspaces_that_differ() -> None:
     files = (DUMPS / "nodes.json", DUMPS / "keyspaces.csv")
     same = "system_traces={'class': 'SimpleStrategy', 'replication_factor': 2}"
     assert set(opened(*files, keyspaces=(same,)).keyspaces) == set(KEYSPACES)
-    with pytest.raises(BadInput, match=r"keyspaces.csv: keyspace: got .*RF 2.*RF 1 as in --key"):
+    with pytest.raises(BadInput, match=like("keyspaces.csv: keyspace | RF 2 | RF 1 as in --key")):
         opened(*files, keyspaces=(same.replace("2}", "1}"),))
 
 

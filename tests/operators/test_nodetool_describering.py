@@ -25,6 +25,7 @@ from tests.operators.samples import (
     opened,
     text_of,
 )
+from tests.saying import says
 
 LOW = -(2**63)
 RANGES = text_of(CASSANDRA / "describering.txt")
@@ -141,7 +142,7 @@ def test_a_datacenter_without_replicas() -> None:
     ("old", "new", "said"),
     [
         ("TokenRange(start_token:-4720586066214327776", "TokenRange(start:5", "line 3: got"),
-        ("start_token:-4720586066214327776", "start_token:x", "line 3: got 'TokenRange(start_to"),
+        ("start_token:-4720586066214327776", "start_token:x", "line 3 | 'TokenRange(start_to"),
         ("end_token:-3881023613069443411", "end_token:9" + "0" * 20, "line 3: got"),
         (
             "end_token:-3881023613069443411",
@@ -159,8 +160,8 @@ def test_a_datacenter_without_replicas() -> None:
         ("])])\n".replace("])])", ")])"), "\n", "line 3: got"),
         (FIRST + "\n", "", "is a line missing"),
         (FIRST, FIRST + "\n" + FIRST, "each range once; line 3 ends there too"),
-        (FIRST, FIRST + "\nTokenRange: ", "line 4: got 'TokenRange:'"),
-        (FIRST, FIRST + "\nerror: gone", "line 4: got 'error: gone'"),
+        (FIRST, FIRST + "\nTokenRange: ", "line 4 | 'TokenRange:'"),
+        (FIRST, FIRST + "\nerror: gone", "line 4 | 'error: gone'"),
     ],
 )
 def test_bad_lines(old: str, new: str, said: str) -> None:
@@ -168,7 +169,7 @@ def test_bad_lines(old: str, new: str, said: str) -> None:
     assert old in RANGES
     with pytest.raises(BadInput) as caught:
         parse_describering_text(RANGES.replace(old, new, 1), "d.txt")
-    assert said in one_line(caught.value)
+    assert says(one_line(caught.value), said)
 
 
 @given(st.integers(0, len(RANGES) - 2))

@@ -11,6 +11,7 @@ from kit.operators.importers.nodetool import bytes_of
 from kit.operators.importers.nodetool_ring import parse_ring_text
 from tests.operators.printing import CLOSING, Host, ring_text
 from tests.operators.samples import CASSANDRA, SCYLLA, clusters, one_line, text_of
+from tests.saying import says
 
 RING = text_of(CASSANDRA / "ring.txt")
 
@@ -88,32 +89,32 @@ TOKEN = "-5757763313810287289"  # of the first row of the joining node, line 7
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("Datacenter: bergen", "Datacenter:", "line 19: got 'Datacenter:'"),
+        ("Datacenter: bergen", "Datacenter:", "line 19 | 'Datacenter:'"),
         ("Datacenter: bergen", "Datacenter: amsterdam", "each once, of one output"),
-        ("==========", "=====", "line 3: got '====='"),
-        ("Address   Rack", "Address   DC   Rack", "line 4: got 'Address DC Rack"),
-        (JOINING, JOINING.replace("Joining", "Sleeping"), "line 7: got '10.1.0.4 r1 Up Sleeping"),
-        (JOINING, JOINING.replace("Up", "UN"), "line 7: got '10.1.0.4 r1 UN Joining"),
-        (JOINING, JOINING.replace("MiB", "XiB"), "line 7: got '10.1.0.4 r1 Up Joining 96.5 XiB"),
-        (JOINING, JOINING.replace("0.4", "0.444"), "line 7: got '10.1.0.444'"),
+        ("==========", "=====", "line 3 | '====='"),
+        ("Address   Rack", "Address   DC   Rack", "line 4 | 'Address DC Rack"),
+        (JOINING, JOINING.replace("Joining", "Sleeping"), "line 7 | '10.1.0.4 r1 Up Sleeping"),
+        (JOINING, JOINING.replace("Up", "UN"), "line 7 | '10.1.0.4 r1 UN Joining"),
+        (JOINING, JOINING.replace("MiB", "XiB"), "line 7 | '10.1.0.4 r1 Up Joining 96.5 XiB"),
+        (JOINING, JOINING.replace("0.4", "0.444"), "line 7 | '10.1.0.444'"),
         (
             JOINING,
             JOINING.replace("r1", "r\x1b1"),
-            "line 7: got 'r\\x1b1'; allowed: a text of 1 to",
+            r"line 7 | 'r\x1b1' | 1",
         ),
-        (JOINING, JOINING.replace("r1", "r" * 300), "line 7: got 'rrr"),
-        ("Datacenter: bergen", "Datacenter: ber\u202egen", "line 23: got 'ber\\u202egen'"),
+        (JOINING, JOINING.replace("r1", "r" * 300), "line 7 | 'rrr"),
+        ("Datacenter: bergen", "Datacenter: ber\u202egen", r"line 23 | 'ber\u202egen'"),
         (JOINING, JOINING.replace("r1", "r2"), "what other rows say of 10.1.0.4"),
-        (TOKEN, TOKEN + "1", "line 7: got '10.1.0.4 r1 Up Joining"),
-        (TOKEN, "0x57", "line 7: got '10.1.0.4 r1 Up Joining"),
+        (TOKEN, TOKEN + "1", "line 7 | '10.1.0.4 r1 Up Joining"),
+        (TOKEN, "0x57", "line 7 | '10.1.0.4 r1 Up Joining"),
         (TOKEN, "2784249659845191438", "each token once; line 7 has this one too"),
         ("10.2.0.1 ", "10.1.0.1 ", "each node once; it is in amsterdam too"),
-        ("10.1.0.3  r3", "$ nodetool ring\n10.1.0.3  r3", "line 8: got '$ nodetool ring'"),
-        ("  Warning:", "Killed\n  Warning:", "line 33: got 'Killed'"),
+        ("10.1.0.3  r3", "$ nodetool ring\n10.1.0.3  r3", "line 8 | '$ nodetool ring'"),
+        ("  Warning:", "Killed\n  Warning:", "line 33 | 'Killed'"),
         ("10.1.0.3  r3", "\n10.1.0.3  r3", "the last token of amsterdam"),
-        (JOINING, "x" * 100_000, "line 7: got 'xxx"),
-        (JOINING, "x y " * 100_000, "line 7: got 'x y"),
-        ("Note: Non", "Error: Non", 'line 37: got "Error: Non'),
+        (JOINING, "x" * 100_000, "line 7 | 'xxx"),
+        (JOINING, "x y " * 100_000, "line 7 | 'x y"),
+        ("Note: Non", "Error: Non", 'line 37 | "Error: Non'),
     ],
 )
 def test_bad_lines(old: str, new: str, said: str) -> None:
@@ -122,25 +123,25 @@ def test_bad_lines(old: str, new: str, said: str) -> None:
         parse_ring_text(changed(old, new), "ring.txt")
     line = one_line(caught.value)
     assert line.startswith("ring.txt")
-    assert said in line
+    assert says(line, said)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "got 'no datacenter'"),
-        ("\n\n", "got 'no datacenter'"),
-        ("Datacenter: dc1", "line 2: got ''; allowed: '=========='"),
-        ("Connection refused\n" + RING, "line 1: got 'Connection refused'"),
+        ("", " | 'no datacenter'"),
+        ("\n\n", " | 'no datacenter'"),
+        ("Datacenter: dc1", "line 2 | '' | '=========='"),
+        ("Connection refused\n" + RING, "line 1 | 'Connection refused'"),
         (RING + RING, "each once, of one output"),
-        (text_of(CASSANDRA / "status.txt"), "line 2: got '===="),
+        (text_of(CASSANDRA / "status.txt"), "line 2 | '===="),
     ],
 )
 def test_other_texts(text: str, said: str) -> None:
     """Nothing, too much, and what another command prints are refused."""
     with pytest.raises(BadInput) as caught:
         parse_ring_text(text, "ring.txt")
-    assert said in one_line(caught.value)
+    assert says(one_line(caught.value), said)
 
 
 def test_a_missing_row_is_noticed() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -20,6 +21,7 @@ from msgspec import Struct, field
 
 from tests.quality.judging import PYTEST, environment
 
+SLOW = 15.0  # seconds of computing, measured
 IMPORTED = ""  # the context of what runs while modules are loaded
 
 
@@ -54,20 +56,23 @@ def covering(
     """
     into.mkdir(parents=True, exist_ok=True)
     spread = ["-p", "xdist", "-n", str(processes), "--dist", "loadfile"] if processes > 1 else []
-    ran = subprocess.run(
-        [sys.executable, *PYTEST, "-p", "tests.quality.covering", *spread, *tests],
-        cwd=root,
-        env={
-            **environment(root),
-            "KIT_COVERED": os.pathsep.join(str(root / source) for source in sources),
-            "KIT_COVERAGE": str(into),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if ran.returncode != 0:
-        raise RuntimeError(f"the tests fail before anything is changed:\n{ran.stdout[-3000:]}")
+    said = into / "said.txt"
+    with said.open("w") as log:
+        status = subprocess.call(
+            [sys.executable, *PYTEST, "-v", "-p", "tests.quality.covering", *spread, *tests],
+            cwd=root,
+            env={
+                **environment(root),
+                "KIT_COVERED": os.pathsep.join(str(root / source) for source in sources),
+                "KIT_COVERAGE": str(into),
+                "KIT_FORBID_SKIPS": "0",
+            },
+            stdout=log,
+            stderr=log,
+        )
+    if status != 0:
+        text = said.read_text(encoding="utf-8")
+        raise RuntimeError(f"the tests fail before anything is changed:\n{text[-3000:]}")
     seconds = json.loads((into / "seconds.json").read_text(encoding="utf-8"))
     data = CoverageData(basename=str(into / "lines"))
     for part in into.glob("lines.*"):
@@ -83,7 +88,7 @@ def _covered(root: Path, data: CoverageData, seconds: dict[str, float]) -> Cover
     for name in data.measured_files():
         path = Path(name).relative_to(root).as_posix()
         for line, contexts in data.contexts_by_lineno(name).items():
-            lines[path][line] = sorted(places[test] for test in contexts if test != IMPORTED)
+            lines[path][line] = sorted(places[test] for test in contexts if test in places)
     return Covered(list(seconds), list(seconds.values()), dict(lines))
 
 
@@ -91,6 +96,7 @@ def _covered(root: Path, data: CoverageData, seconds: dict[str, float]) -> Cover
 
 _measuring: list[Coverage] = []
 _seconds: Counter[str] = Counter()
+_stopped: set[str] = set()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -116,9 +122,46 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     return result
 
 
+class _TooSlow(BaseException):
+    """A test takes too long to judge mutants."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Iterator[None]:
+    """Stop what prepares a test for too long."""
+    return (yield from _limited())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """Stop a test that takes too long."""
+    return (yield from _limited())
+
+
+def _limited() -> Iterator[None]:
+    """A limit on a part of a test, whatever others make of its end: a failure, or nothing."""
+    over = False
+
+    def stop(number: int, frame: object) -> None:
+        nonlocal over
+        over = True
+        raise _TooSlow
+
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, SLOW)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        if over:
+            pytest.skip("too slow to judge mutants")
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Add up what the parts of a test take."""
     _seconds[report.nodeid] += report.duration
+    if report.skipped:
+        _stopped.add(report.nodeid)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -127,4 +170,5 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     _measuring[0].save()
     if not hasattr(session.config, "workerinput"):
         told = Path(os.environ["KIT_COVERAGE"]) / "seconds.json"
-        told.write_text(json.dumps(_seconds), encoding="utf-8")
+        whole = {name: taken for name, taken in _seconds.items() if name not in _stopped}
+        told.write_text(json.dumps(whole), encoding="utf-8")

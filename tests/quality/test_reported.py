@@ -23,6 +23,7 @@ from kit.protocols.tcm.safeguards import SAFEGUARDS
 from kit.protocols.twophase.model import Decide, GiveUp, ReceivePrepared
 from tests.engine.counting import counting
 from tests.engine.test_log_model import logging_lift
+from tests.engine.toys import LiftModel, LiftParameters, Up
 from tests.protocols.tcm.test_search import BROKEN, HARM
 from tests.quality.breaking import broken, doing, never, unguarded
 
@@ -38,6 +39,11 @@ def twophase() -> Model[Any, Any]:
 def tcm(off: str, **parameters: Any) -> Broken:
     """A cluster without one of its safeguards."""
     return lambda: build("tcm", {**SMALLEST[off], **parameters}, (off,))
+
+
+def lift() -> Model[Any, Any]:
+    """Three floors."""
+    return LiftModel(LiftParameters())
 
 
 def network(**options: Any) -> Model[Any, Any]:
@@ -82,6 +88,7 @@ REPORTED: dict[str, Mapping[str, Broken]] = {
         **{prop: tcm(off) for off, (prop, _) in BROKEN.items()},
         **{prop: tcm(off, **given) for off, prop, given, _ in HARM},
         "log-prefix": tcm("apply-in-order"),
+        "settled": tcm("pending-in-metadata"),
         "in-transition": lambda: build("tcm", {"nodes": 4, "operations": ("assassinate B",)}),
         "done": lambda: broken(build("tcm", {}), Stream, never),
     },
@@ -96,6 +103,10 @@ REPORTED: dict[str, Mapping[str, Broken]] = {
         "in-order": promised(),
         "at-most-once": promised(duplicates=1, adds=1),
         "at-least-once": promised(drops=1, adds=1),
+    },
+    "lift": {
+        "inside": lambda: broken(lift(), Up, unguarded),
+        "top": lambda: broken(lift(), Up, never),
     },
     "log": {
         "log-prefix": lambda: broken(log(), Apply, unguarded),
@@ -117,6 +128,7 @@ SOUND: dict[str, tuple[Broken, ...]] = {
     "twophase": (twophase,),
     "tcm": (lambda: build("tcm", {}),),
     "network": (network, lambda: network(fifo=True)),
+    "lift": (lift,),
     "log": (log,),
 }
 

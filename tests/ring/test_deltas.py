@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kit.ring.applying import apply, mergeable, settle
 from kit.ring.deltas import Delta, Edit, Edits, edits, invert, merge
-from kit.ring.placements import Placement, Row, Table, at_rest
+from kit.ring.placements import Placement, Row, Table, stable_placement
 from kit.ring.replication import SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
@@ -17,7 +17,7 @@ from kit.ring.topology import Node, Ring
 ABC = Ring.of([Node("A", (100,)), Node("B", (200,)), Node("C", (300,))], small(400))
 NAMES = ("A", "B", "C", "X", "Y")
 RF2 = SimpleStrategy(2)
-REST = at_rest(ABC, RF2)
+REST = stable_placement(ABC, RF2)
 TOKENS = [1, 30, 31, 60, 61, 100, 101, 130, 131, 150, 151, 200, 201, 250, 251, 300, 301, 400]
 BOUNDS = st.sampled_from((0, 30, 60, 100, 130, 150, 200, 250, 300, 400))
 

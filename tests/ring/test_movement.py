@@ -12,7 +12,7 @@ from kit.errors import BadInput
 from kit.ring.applying import apply, settle
 from kit.ring.deltas import Delta, invert, merge
 from kit.ring.movement import Movement, Replaced, movement
-from kit.ring.placements import Placement, at_rest
+from kit.ring.placements import Placement, stable_placement
 from kit.ring.ranges import Range, shared
 from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.tokens import small
@@ -54,7 +54,7 @@ def test_every_plan_leads_to_the_future_placement(data: st.DataObject) -> None:
     after = data.draw(changed(before))
     plan = movement(before, after, replication)
     tokens = probes(before, after)
-    now = start = at_rest(before, replication)
+    now = start = stable_placement(before, replication)
     whole = Delta.empty
     for name, delta in plan.steps:
         then = apply(now, delta)
@@ -64,8 +64,8 @@ def test_every_plan_leads_to_the_future_placement(data: st.DataObject) -> None:
         reads, writes = sets(then, tokens)
         assert all(r[0] <= w[0] for r, w in zip(reads, writes, strict=True))
         now, whole = then, merge(whole, delta)
-    assert settle(now, after, replication) == at_rest(after, replication)
-    assert settle(apply(start, whole), after, replication) == at_rest(after, replication)
+    assert settle(now, after, replication) == stable_placement(after, replication)
+    assert settle(apply(start, whole), after, replication) == stable_placement(after, replication)
     assert not merge(whole, invert(whole))
 
 
@@ -80,7 +80,10 @@ def test_plan_row_by_row(data: st.DataObject) -> None:
     before, replication = data.draw(rings()), data.draw(replications())
     after = data.draw(changed(before))
     plan = movement(before, after, replication)
-    old, new = at_rest(before, replication).reads, at_rest(after, replication).reads
+    old, new = (
+        stable_placement(before, replication).reads,
+        stable_placement(after, replication).reads,
+    )
     bounds = sorted({before.space.low, *before.rights.tolist(), *after.rights.tolist()})
     expected: list[Range] = []
     low, high = before.space.low, before.space.high

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from kit.ring.placements import Placement, Row, Table, at_rest, same_sets
+from kit.ring.placements import Placement, Row, Table, same_sets, stable_placement
 from kit.ring.reference import replicas_reference
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.tokens import MURMUR3, small
@@ -19,7 +19,7 @@ ABC = Ring.of([Node("A", (100,)), Node("B", (200,)), Node("C", (300,))], small(4
 @given(rings(), replications())
 def test_rows_partition_the_line(ring: Ring, replication: Replication) -> None:
     """At rest each token but MIN lies in one row, and this row has the token's natural replicas."""
-    placement = at_rest(ring, replication)
+    placement = stable_placement(ring, replication)
     rows = placement.reads.rows(ring.names)
     assert rows[0].left == ring.space.low
     assert rows[-1].right == ring.space.high
@@ -41,7 +41,7 @@ def test_keyspaces_have_placements_of_their_own() -> None:
         Keyspace("three", NetworkTopologyStrategy((("dc1", 3),))),
         Keyspace("again", SimpleStrategy(2)),
     )
-    placed = {one.name: at_rest(ABC, one.replication) for one in keyspaces}
+    placed = {one.name: stable_placement(ABC, one.replication) for one in keyspaces}
     shown = {name: p.reads.rows(ABC.names)[1].replicas for name, p in placed.items()}
     assert shown == {
         "one": ("B",), "two": ("B", "C"), "three": ("B", "C", "A"), "again": ("B", "C"),
@@ -53,7 +53,7 @@ def test_keyspaces_have_placements_of_their_own() -> None:
 @pytest.mark.spec("A-011")
 def test_worked_ring_at_rest() -> None:
     """A=100, B=200, C=300 with RF 2 give the rows of the worked example and the end's row."""
-    rows = at_rest(ABC, SimpleStrategy(2)).writes.rows(ABC.names)
+    rows = stable_placement(ABC, SimpleStrategy(2)).writes.rows(ABC.names)
     assert rows == (
         Row(0, 100, ("A", "B")),
         Row(100, 200, ("B", "C")),
@@ -91,5 +91,5 @@ def test_tables_are_equal_by_content() -> None:
 def test_rows_at_the_ends_of_murmur3() -> None:
     """With MIN owned the last row belongs to its owner; no row ends at MIN."""
     ring = Ring.of([Node("A", (MURMUR3.low,)), Node("B", (0,))])
-    rows = at_rest(ring, SimpleStrategy(1)).reads.rows(ring.names)
+    rows = stable_placement(ring, SimpleStrategy(1)).reads.rows(ring.names)
     assert rows == (Row(MURMUR3.low, 0, ("B",)), Row(0, MURMUR3.high, ("A",)))

@@ -6,7 +6,7 @@ import pytest
 
 from kit.ring.applying import apply, settle
 from kit.ring.movement import movement
-from kit.ring.placements import Table, at_rest
+from kit.ring.placements import Table, stable_placement
 from kit.ring.replication import SimpleStrategy
 from kit.ring.tokens import MURMUR3, TokenSpace, small
 from kit.ring.topology import Node, Ring
@@ -40,7 +40,7 @@ def frames(operation: str, before: Ring, after: Ring) -> list[str]:
     """Both tables after each step, in display order; walk order changes with the read switch."""
     replication = SimpleStrategy(2)
     plan = movement(before, after, replication)
-    now, ring, lines = at_rest(before, replication), before, []
+    now, ring, lines = stable_placement(before, replication), before, []
     for step, name in enumerate(("rest", *STEPS[operation])):
         if name != "rest":
             ring = after if name == "switch" else ring
@@ -70,7 +70,7 @@ def test_range_that_x_gains_with_three_replicas() -> None:
     before = Ring.of((Node("A", (100,)), Node("B", (200,)), Node("C", (300,))), small(400))
     after = before.join(Node("X", (150,)))
     plan = movement(before, after, replication)
-    now = at_rest(before, replication)
+    now = stable_placement(before, replication)
     groups = []
     for name in ("split", "add", "switch", "drop"):
         now = apply(now, getattr(plan, name))

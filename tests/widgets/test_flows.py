@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import BrowserContext, expect
 
 from kit.engine.registry import build
 from kit.widgets import Player
@@ -156,6 +157,16 @@ def test_a_run_shows_all_that_travelled_in_it(desk: MakeDesk) -> None:
     assert [one[:2] for one in shown(table)] == [["entry", "epoch 1"]] * 4
 
 
+def test_a_milestone_shows_all_that_travelled_on_the_way(desk: MakeDesk) -> None:
+    """On to the next epoch: its entry to every node, and the commit of the next one."""
+    table = held(desk(walked("tcm/bootstrap", STREAM)))
+    for key, where in (("Home", 0), ("j", 1), ("Shift+ArrowRight", 6)):
+        at(table, key, f"{where} / {STREAM}")
+    assert [one[:2] for one in shown(table)] == [["entry", "epoch 1"]] * 4 + [
+        ["request", "epoch 2"]
+    ]
+
+
 def test_who_wants_no_motion_gets_arrows(context: BrowserContext, desk: MakeDesk) -> None:
     """Arrows with their labels stand there until the next step, and nothing is animated."""
     table = waiting(desk, "dataplane/write-and-read", 2)
@@ -220,6 +231,19 @@ def test_a_node_that_leaves_commits_from_where_it_was(desk: MakeDesk) -> None:
         " return [e, f]; }"
     )
     assert start == pytest.approx(there, abs=1)
+
+
+def test_an_exported_page_shows_it_too(context: BrowserContext, tmp_path: Path) -> None:
+    """Without a kernel what travels moves as well: it is stored with the steps."""
+    path = walked("tcm/bootstrap", STREAM).export(tmp_path / "page.html").path
+    page = context.new_page()
+    page.goto(f"{path.as_uri()}#step-{STREAM - 1}")
+    expect(page.locator(".kp-where")).to_have_text(f"{STREAM - 1} / {STREAM}")
+    page.evaluate(HOLD)
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".kp-flow.data")).to_have_text("(100, 150]")
+    page.keyboard.press("Shift")
+    expect(page.locator(".kp-flow")).to_have_count(0)
 
 
 def test_a_nasty_label_is_text(desk: MakeDesk) -> None:

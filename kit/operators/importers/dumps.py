@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from kit.edge.json_text import parse_json
+from kit.edge.limits import check_room
 from kit.errors import BadInput
 from kit.operators.importers.cql import parse_map, parse_set
 from kit.operators.importers.listing import Listing, Seen, bad_line
@@ -24,6 +25,8 @@ NODE_COLUMNS = ("data_center", "rack", "tokens")
 ADDRESSES = ("broadcast_address", "peer")
 KEYSPACE_COLUMNS = ("keyspace_name", "replication")
 PARTITIONER = "Murmur3Partitioner"
+MOST_VALUES = 2**21  # a row is a node or a keyspace: it has some twenty, and tokens
+BYTES = 200  # of memory for a value
 META = "MetaStrategy"  # Cassandra's own: the log of metadata itself, placed by no ring
 ALLOWED = (
     "rows of system.local or system.peers (broadcast_address or peer, data_center, rack, tokens, "
@@ -68,6 +71,10 @@ def parse_csv_rows(text: str, source: str) -> list[tuple[str, Row]]:
     Raises:
         BadInput: for a header with a column twice, a row that is longer or shorter than it.
     """
+    values = text.count(",") + text.count("\n")
+    if values > MOST_VALUES:
+        raise BadInput(source, f"{values} values", f"at most {MOST_VALUES} values in all rows")
+    check_room(source, f"{values} values", values * BYTES + len(text))
     header: list[str] | None = None
     rows: list[tuple[str, Row]] = []
     # Empty lines inside quotes do not occur in these tables.

@@ -27,7 +27,7 @@ from kit.operators.importers.ringfile import (
     LARGEST_FILE,
     RingFile,
     check_keyspaces,
-    nowhere,
+    doubtful,
     parse_ring,
 )
 from kit.ring.replication import Keyspace
@@ -120,7 +120,7 @@ def import_texts(
     warnings = (*merged.warnings, *_left_out(everyone), *_doubtful(in_flight))
     if not merged.keyspaces and all(listing.form != "ring file" for listing in listings):
         warnings += ("no keyspace is known: name each with --keyspace 'ks={\"class\": …}'",)
-    warnings += nowhere(ring, merged.keyspaces)
+    warnings += doubtful(ring, merged.keyspaces)
     warnings += differences(ring, merged.keyspaces, listings)
     return Imported(
         max((listing.epoch for listing in listings if listing.epoch is not None), default=0),

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from kit.edge.json_text import parse_json
+from kit.edge.json_text import located, parse_json
 from kit.edge.reading import read_text
 from kit.errors import BadInput, shorten
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, parse_replication
@@ -44,10 +44,20 @@ def read_ring(path: str | Path) -> RingFile:
 
 
 def parse_ring(text: str) -> RingFile:
-    """Read the text of a ring file."""
-    top = _fields(
-        parse_json(text, "ring file"), "ring file", ("nodes", "keyspaces"), ("epoch", "partitioner")
-    )
+    """Read the text of a ring file.
+
+    Raises:
+        BadInput: naming the field, with its line and column in the text.
+    """
+    value = parse_json(text, "ring file")
+    try:
+        return _ring_file(value)
+    except BadInput as error:
+        raise located(error, text) from None
+
+
+def _ring_file(value: object) -> RingFile:
+    top = _fields(value, "ring file", ("nodes", "keyspaces"), ("epoch", "partitioner"))
     space = _space(top.get("partitioner", "murmur3"))
     epoch = _integer(top.get("epoch", 0), "epoch", 0, MOST_EPOCH)
     given = _list(top["nodes"], "nodes", 1)
@@ -156,6 +166,31 @@ def nowhere(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> tuple[str, ...]:
         for dc, _ in keyspace.replication.factors
         if dc not in known
     )
+
+
+def doubtful(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> tuple[str, ...]:
+    """Lines about names that are accepted, but may be mistakes."""
+    return nowhere(ring, keyspaces) + alike(ring, keyspaces)
+
+
+def alike(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> tuple[str, ...]:
+    """A line for each kind of names that has two which differ in case alone."""
+    kinds = {
+        "nodes": ring.names,
+        "datacenters": sorted({node.dc for node in ring.nodes}),
+        "keyspaces": tuple(keyspace.name for keyspace in keyspaces),
+    }
+    warnings = []
+    for kind, names in kinds.items():
+        known: dict[str, str] = {}
+        pairs = [(known.setdefault(name.casefold(), name), name) for name in names]
+        unlike = [f"{first} and {name}" for first, name in pairs if first != name]
+        if unlike:
+            more = f" (and {len(unlike) - 1} more such pairs)" if unlike[1:] else ""
+            warnings.append(
+                f"{unlike[0]} are two {kind}: names that differ in case are not one{more}"
+            )
+    return tuple(warnings)
 
 
 def _once(list_name: str, key: str, names: list[str]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from kit.edge.json_text import parse_json
+from kit.edge.json_text import located, parse_json
 from kit.edge.reading import read_text
 from kit.errors import BadInput
 from kit.operators.importers.ringfile import RingFile
@@ -44,16 +44,19 @@ def read_stored(path: str | Path, ring_file: RingFile) -> Stored:
     Raises:
         BadInput: when the file cannot be read, or names an unknown node, keyspace or bound.
     """
-    content = parse_json(read_text(path, "sizes file", LARGEST_FILE), "sizes file")
+    text = read_text(path, "sizes file", LARGEST_FILE)
+    content = parse_json(text, "sizes file")
     try:
         given = msgspec.convert(content, SizesFile, strict=True)
     except (msgspec.ValidationError, UnicodeError) as error:
         allowed = '{"nodes": {"n1": bytes, …}, "ranges": {"ks": [[left, right, bytes], …]}}'
         raise BadInput("sizes file", str(path), f"{allowed} ({error})") from None
-    nodes = checked_nodes(given.nodes, ring_file)
-    return Stored(
-        nodes, tuple((name, _rows(rows, name, ring_file)) for name, rows in given.ranges.items())
-    )
+    try:
+        nodes = checked_nodes(given.nodes, ring_file)
+        rows = ((name, _rows(rows, name, ring_file)) for name, rows in given.ranges.items())
+        return Stored(nodes, tuple(rows))
+    except BadInput as error:
+        raise located(error, text) from None
 
 
 def sizes_of_nodes(loads: Mapping[str, int], ring_file: RingFile) -> Sizes:

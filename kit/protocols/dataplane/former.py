@@ -8,10 +8,12 @@ _WORDS = {"clean": "cleanup", "collect": "collect-tombstones"}
 FORMER = Former(
     actions=_WORDS,
     verbs=_WORDS,
-    parameters={"reading": "acknowledgement", "shape": "variant"},
+    parameters={"reading": "acknowledgement", "shape": "variant", "behind": "lag"},
+    unsaid={"behind": -1},
     values={
         "acknowledgement": {"whole-group": "union", "both-sets": "joint"},
         "exchange": {"row-version": "last-modified"},
+        "lag": {"-1": "null"},
         "repair": {False: "none", True: "answered"},
     },
     safeguards={"plan-recheck": "plan-revalidation"},

@@ -6,10 +6,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
 from kit.protocols.dataplane.parameters import DataplaneParameters, of_the_cluster
 from kit.protocols.dataplane.projection import busiest, project
-from kit.protocols.dataplane.safeguards import SAFEGUARDS, STREAMING
+from kit.protocols.dataplane.safeguards import SAFEGUARDS, DataplaneSafeguards
 from kit.protocols.storage import wording
 from kit.protocols.storage.actions import (
     Commit,
@@ -26,14 +27,19 @@ from kit.protocols.storage.actions import (
 )
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.properties import monitors, properties
-from kit.protocols.storage.rules.exchange import ExchangeSwitches
+from kit.protocols.storage.rules.exchange import ExchangeSwitches, RequestSafeguards
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.requests import AT_WORK, ClientRequest, parse_workload
+from kit.protocols.storage.safeguards import EPOCH_EXCHANGE, MEMBERSHIP_CHECK, PLAN_REVALIDATION
 from kit.protocols.tcm.model import Tcm
+from kit.protocols.tcm.rules.safeguards import TcmSafeguards
+from kit.protocols.tcm.safeguards import PROGRESS_BARRIER
 from kit.ring.replication import LocalStrategy
 
 # What a cluster lacks whose nodes only gossip about who owns what.
-UNKNOWN_TO_GOSSIP = ("epoch-exchange", "membership-check", "plan-revalidation", "progress-barrier")
+UNKNOWN_TO_GOSSIP = tuple(
+    guard.name for guard in (EPOCH_EXCHANGE, MEMBERSHIP_CHECK, PLAN_REVALIDATION, PROGRESS_BARRIER)
+)
 
 
 class Dataplane(Storage):
@@ -55,8 +61,9 @@ class Dataplane(Storage):
             BadInput: naming the parameter that is out of its limits.
         """
         given = parameters or DataplaneParameters()
-        absent = off if given.mode == "log" else tuple(sorted({*off, *UNKNOWN_TO_GOSSIP}))
-        self.tcm = Tcm(of_the_cluster(given), absent)
+        absent = off if given.mode == "log" else (*off, *UNKNOWN_TO_GOSSIP)
+        safeguards = switched_off(DataplaneSafeguards, absent)
+        self.tcm = Tcm(of_the_cluster(given), safeguards.tcm)
         workload = parse_workload(given.requests)
         first = next(iter(self.tcm.cluster.keyspaces))
         if isinstance(first.replication, LocalStrategy):
@@ -66,10 +73,10 @@ class Dataplane(Storage):
             project(self.tcm, token, given.lag), acknowledgement=given.acknowledgement
         )
         _check_coordinators(workload, history)
-        super().__init__(history, workload, _request_options(given, absent))
+        super().__init__(history, workload, _request_options(given, safeguards.requests))
         self.parameters, self.off = given, off
         # Where another safeguard is off, the harm to show is the lost write, not its first sign.
-        self.properties = properties(self, streaming=not off or bool(STREAMING & {*off}))
+        self.properties = properties(self, streaming=not off or not _streams(safeguards.tcm))
         self.monitors = monitors(self)
 
     def suggest(self, s: StorageState) -> Any | None:
@@ -122,9 +129,18 @@ def _check_coordinators(workload: tuple[ClientRequest, ...], history: RangeHisto
             raise BadInput("requests", ask.dc, "a datacenter of the range: " + ", ".join(known))
 
 
-def _request_options(given: DataplaneParameters, off: tuple[str, ...]) -> RequestOptions:
+def _streams(safeguards: TcmSafeguards) -> bool:
+    """Whether all that streaming needs is on."""
+    return (
+        safeguards.streams_before_switch
+        and safeguards.known_before_streams
+        and safeguards.stream_from_displaced
+    )
+
+
+def _request_options(given: DataplaneParameters, safeguards: RequestSafeguards) -> RequestOptions:
     return RequestOptions(
-        ExchangeSwitches.of(given.exchange, off),
+        ExchangeSwitches(given.exchange, safeguards),
         given.together,
         given.timeouts,
         given.repair,
@@ -133,5 +149,4 @@ def _request_options(given: DataplaneParameters, off: tuple[str, ...]) -> Reques
         given.crashes,
         given.cleaning,
         given.collecting,
-        None if given.behind < 0 else given.behind,
     )

@@ -5,29 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
-from msgspec.structs import asdict, fields
+from msgspec.structs import asdict
 
 from kit.engine.parameters import check_limits
 from kit.protocols.storage.rules.exchange import Exchange
 from kit.protocols.storage.rules.read_repair import ReadRepair
 from kit.protocols.storage.rules.view import Acknowledgement
-from kit.protocols.tcm.parameter_types import (
-    Cancels,
-    DatacenterCount,
-    Factor,
-    FirstEpoch,
-    Keyspaces,
-    LineEnd,
-    LineStart,
-    Members,
-    NodeCount,
-    Operations,
-    RackCount,
-    StrategyName,
-    TokenCount,
-    VariantName,
-)
-from kit.protocols.tcm.parameters import TcmParameters
+from kit.protocols.tcm.parameters import ClusterParameters, TcmParameters
 
 Mode = Literal["log", "gossip"]
 ExchangeName = Annotated[
@@ -44,30 +28,22 @@ Retry = Annotated[
 MOST_CRASHES = 8
 MOST_TICKS = 100
 MOST_LAG = 100
+USUAL_CLUSTER = ClusterParameters(rf=3, epoch=99)
 
 
 class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A cluster and its operations, and the requests of clients on one of its ranges.
 
     In mode ``gossip`` no epochs are compared, no plan is validated again and no step waits for who
-    knows the last one, only for ``ring_delay`` ticks. The kinds of ``repair`` are told by
-    ``kit.protocols.storage.rules.read_repair``.
+    knows the last one, only for ``ring_delay`` ticks.
+
+    With ``repair`` a read writes the newest cell that it found back: ``answered`` to those that
+    answered, ``mismatch`` by the write plan of now, and waits for it, but only where answers
+    differ, ``blocking`` whenever no write quorum is known to hold it. Only the last keeps a later
+    read from missing what an earlier one saw.
     """
 
-    nodes: NodeCount = 3
-    tokens: TokenCount = 1
-    rf: Factor = 3
-    strategy: StrategyName = "simple"
-    dcs: DatacenterCount = 1
-    racks: RackCount = 1
-    members: Members = ()
-    keyspaces: Keyspaces = ()
-    low: LineStart = None
-    high: LineEnd = None
-    operations: Operations = ()
-    variant: VariantName = "cep"
-    epoch: FirstEpoch = 99
-    cancels: Cancels = 0
+    cluster: ClusterParameters = USUAL_CLUSTER
     token: Annotated[
         int | None,
         Meta(description="picks the range (null: that with the most replicas old and new)"),
@@ -77,8 +53,9 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
             int,
             Meta(
                 title="epochs of lag",
-                description="how far nodes and messages may lag (null: any number)",
-                ge=1,
+                description="how far nodes, messages and requests may lag (null: any number; "
+                "0: a request begins by the newest epoch, and nodes are at most one behind)",
+                ge=0,
                 le=MOST_LAG,
             ),
         ]
@@ -133,15 +110,6 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
     collecting: Annotated[
         bool, Meta(title="collect tombstones", description="replicas may forget deletions")
     ] = False
-    behind: Annotated[
-        int,
-        Meta(
-            title="epochs a coordinator lags",
-            description="at most so many when its request begins (-1: any number)",
-            ge=-1,
-            le=MOST_LAG,
-        ),
-    ] = -1
 
 
 def of_the_cluster(given: DataplaneParameters) -> TcmParameters:
@@ -151,5 +119,4 @@ def of_the_cluster(given: DataplaneParameters) -> TcmParameters:
         BadInput: naming a parameter of the requests that is out of its limits.
     """
     check_limits(given)
-    shared = {field.name for field in fields(TcmParameters)} - {"crashes"}
-    return TcmParameters(**{name: value for name, value in asdict(given).items() if name in shared})
+    return TcmParameters(**asdict(given.cluster))

@@ -260,7 +260,7 @@ class _Projection:
         """What the newest event did."""
         events = state.events
         if not len(events):
-            return "at rest"
+            return "stable"
         event = self.tcm.committed(events)
         if event.before is None and event.after is None:
             return f"{event.operation.title}, all at once"

@@ -1,85 +1,43 @@
-"""The safeguards that only requests can judge, each with the smallest case that needs it.
-
-Ids, invariants and minimal traces are those of the project's requirements; where each one acts:
-*progress-barrier* in ``tcm.rules.barrier``, *epoch-exchange*, *membership-check* and
-*plan-revalidation* in ``storage.rules.exchange``, *write-before-read* and *old-writer-stays* in the
-step table, *streams-before-switch*, *known-before-streams* and *stream-from-displaced* in
-``tcm.rules.streams``, *two-event-cancel* in ``tcm.rules.plan``.
-"""
+"""What requests need while a plan is carried out: safeguards of the plan, and their own."""
 
 from __future__ import annotations
 
-from kit.engine.model import Safeguard
+from msgspec import Struct
 
-SAFEGUARDS: tuple[Safeguard, ...] = (
-    Safeguard(
-        "progress-barrier",
-        "S-01",
-        "A step waits until a majority of old and new replicas knows the last one",
-        ("INV-QI", "INV-ONESTEP", "INV-VISIBLE"),
-        {"rf": 1},
-    ),
-    Safeguard(
-        "epoch-exchange",
-        "S-02",
-        "Messages and answers carry epochs, and whoever is behind catches up",
-        ("INV-QI", "INV-VISIBLE"),
-        {"rf": 1},
-    ),
-    Safeguard(
-        "plan-revalidation",
-        "S-03",
-        "A plan is validated again before success is answered",
-        ("INV-CL", "INV-VISIBLE"),
-        {"rf": 1},
-    ),
-    Safeguard(
-        "membership-check",
-        "S-04",
-        "A replica that is ahead answers only while it is a member",
-        ("INV-OWN", "INV-NORES"),
-        {"rf": 1},
-    ),
-    Safeguard(
-        "write-before-read",
-        "S-05",
-        "New replicas are written to before they are read from",
-        ("INV-QI", "INV-RF", "INV-VISIBLE"),
-        {"rf": 1},
-    ),
-    Safeguard(
-        "old-writer-stays",
-        "S-06",
-        "The old replica keeps getting writes until the read switch is known",
-        ("INV-QI", "INV-VISIBLE"),
-        {"rf": 1},
-    ),
-    Safeguard(
-        "streams-before-switch",
-        "S-07",
-        "Reads move only when the data has moved",
-        ("INV-STREAM", "INV-VISIBLE"),
-        {"rf": 1},
-    ),
-    Safeguard(
-        "known-before-streams",
-        "S-08",
-        "Streaming begins only when the new writers are known",
-        ("INV-STREAM", "INV-VISIBLE"),
-        {"rf": 1},
-    ),
-    Safeguard(
-        "two-event-cancel",
-        "S-18",
-        "After the read switch a cancel takes two events, with a barrier between",
-        ("INV-QI", "INV-VISIBLE"),
-        {"rf": 1, "cancels": 1},
-    ),
-    Safeguard(
-        "stream-from-displaced",
-        "S-57",
-        "Data comes from the replica whose place is taken",
-        ("INV-STREAM", "INV-VISIBLE"),
-    ),
+from kit.engine.safeguards import LaterCase, Safeguard
+from kit.protocols.storage.rules.exchange import RequestSafeguards
+from kit.protocols.storage.safeguards import EPOCH_EXCHANGE, MEMBERSHIP_CHECK, PLAN_REVALIDATION
+from kit.protocols.tcm.rules.safeguards import TcmSafeguards
+from kit.protocols.tcm.safeguards import (
+    KNOWN_BEFORE_STREAMS,
+    OLD_WRITER_STAYS,
+    PROGRESS_BARRIER,
+    STREAM_FROM_DISPLACED,
+    STREAMS_BEFORE_SWITCH,
+    TWO_EVENT_CANCEL,
+    WRITE_BEFORE_READ,
 )
-STREAMING = frozenset({"streams-before-switch", "known-before-streams", "stream-from-displaced"})
+
+
+class DataplaneSafeguards(Struct, frozen=True, kw_only=True):
+    """Which safeguards are on, of the plan's steps and of the requests."""
+
+    tcm: TcmSafeguards = TcmSafeguards()
+    requests: RequestSafeguards = RequestSafeguards()
+
+
+_ONE = {"rf": 1}
+# Deleted data can come back only to a replica that gave the range up and got it again.
+_DELETED = LaterCase("INV-NORES", "dataplane/deleted-data-returns", before="read 3 at epoch 105")
+SAFEGUARDS: tuple[Safeguard, ...] = (
+    PROGRESS_BARRIER.shown_by(_ONE),
+    EPOCH_EXCHANGE.shown_by(_ONE),
+    PLAN_REVALIDATION.shown_by(_ONE),
+    MEMBERSHIP_CHECK.shown_by(_ONE, _DELETED),
+    WRITE_BEFORE_READ.shown_by(_ONE),
+    OLD_WRITER_STAYS.shown_by(_ONE),
+    STREAMS_BEFORE_SWITCH.shown_by(_ONE),
+    KNOWN_BEFORE_STREAMS.shown_by(_ONE),
+    TWO_EVENT_CANCEL.shown_by({"rf": 1, "cancels": 1}),
+    STREAM_FROM_DISPLACED,
+)

@@ -8,21 +8,22 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from kit.engine.parameters import check_limits
+from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
 from kit.protocols.dataplane.parameters import AcknowledgementName, ExchangeName, Retry
 from kit.protocols.dataplane.projection import busiest, project
-from kit.protocols.dataplane.safeguards import SAFEGUARDS
 from kit.protocols.storage.actions import RequestOptions
-from kit.protocols.storage.rules.exchange import ExchangeSwitches
+from kit.protocols.storage.rules.exchange import ExchangeSwitches, RequestSafeguards
 from kit.protocols.storage.rules.history import RangeHistory
+from kit.protocols.storage.rules.masks import holds
 from kit.protocols.storage.rules.requests import parse_request
+from kit.protocols.storage.safeguards import MEMBERSHIP_CHECK, PLAN_REVALIDATION
 from kit.protocols.storage.solo import Coordinator, Replica
 from kit.protocols.tcm.model import Tcm
 from kit.protocols.tcm.parameter_types import Factor, FirstEpoch, NodeCount, Operations
 from kit.protocols.tcm.parameters import TcmParameters
 
 MOST_MESSAGES = 8
-_OWN = {guard.name: guard for guard in SAFEGUARDS}
 
 
 class SoloParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -80,7 +81,7 @@ def coordinator(given: CoordinatorParameters, off: tuple[str, ...] = ()) -> Coor
     Raises:
         BadInput: naming the parameter that is out of its limits.
     """
-    options = RequestOptions(ExchangeSwitches.of(given.exchange, off), retry=given.retry)
+    options = RequestOptions(_switches(given, off), retry=given.retry)
     history = replace(_history(given), acknowledgement=given.acknowledgement)
     request = parse_request(given.request)
     if request.coordinator in history.replicas:
@@ -101,15 +102,19 @@ def replica(given: ReplicaParameters, off: tuple[str, ...] = ()) -> Replica:
     history = _history(given)
     check_limits(given)
     last = history.epochs[-1].view.writes
-    losers = [name for i, name in enumerate(history.replicas) if not last >> i & 1]
+    losers = [name for i, name in enumerate(history.replicas) if not holds(last, i)]
     name = given.replica or (losers or list(history.replicas))[0]
     if name not in history.replicas:
         raise BadInput("replica", name, "one of " + ", ".join(history.replicas))
-    model = Replica(history, name, ExchangeSwitches.of(given.exchange, off), given.messages)
+    model = Replica(history, name, _switches(given, off), given.messages)
     model.parameters, model.off = given, off
     model.safeguards = REPLICAS
     return model
 
 
-COORDINATORS = (_OWN["plan-revalidation"],)
-REPLICAS = (_OWN["membership-check"],)
+def _switches(given: SoloParameters, off: tuple[str, ...]) -> ExchangeSwitches:
+    return ExchangeSwitches(given.exchange, switched_off(RequestSafeguards, off))
+
+
+COORDINATORS = (PLAN_REVALIDATION.shown_by({"rf": 1}),)
+REPLICAS = (MEMBERSHIP_CHECK.shown_by({"rf": 1}),)

@@ -116,7 +116,7 @@ class Storage(PlanModel):
         yield marks, options.collecting
 
     def start(self) -> StorageState:
-        """The range at rest, nothing stored, nothing asked."""
+        """The range stable, nothing stored, nothing asked."""
         first = self.history.epochs[0]
         return StorageState(
             0,
@@ -144,8 +144,8 @@ class Storage(PlanModel):
 
     def _least(self, s: StorageState, number: int) -> int:
         """The oldest epoch, by its index, that a request may be planned by."""
-        known, behind = self._knows(s, number), self.request_options.behind
-        return known if behind is None else max(known, len(self._views[s.at]) - 1 - behind)
+        known, lag = self._knows(s, number), self.history.lag
+        return known if lag is None else max(known, len(self._views[s.at]) - 1 - lag)
 
     def _turn(self, s: StorageState, number: int) -> bool:
         """Whether everything that this request waits for is answered."""

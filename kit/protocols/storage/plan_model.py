@@ -40,7 +40,8 @@ class PlanModel(RangeModel):
             sum(1 << i for i, dc in enumerate(history.dcs) if dc == name)
             for name in self.datacenters
         )
-        self._revalidates = options.switches.revalidation and history.admission == "epoch-exchange"
+        revalidates = options.switches.safeguards.plan_revalidation
+        self._revalidates = revalidates and history.admission == "epoch-exchange"
         first = history.epochs[0].view.reads
         self.factors = tuple((first & dc).bit_count() for dc in self.dcs if first & dc)
         self._wanted = lru_cache(None)(self._quotas)

@@ -24,6 +24,7 @@ from kit.engine.log import (
     LogParameters,
     Rewrite,
 )
+from kit.engine.safeguards import switched_off
 from kit.errors import Awaited, Refusal
 from kit.protocols.tcm import schedule
 from kit.protocols.tcm.hold import Hold, PauseInjection, Release
@@ -41,6 +42,7 @@ from kit.protocols.tcm.rules.metadata import (
     Snapshot,
 )
 from kit.protocols.tcm.rules.operations import Operation
+from kit.protocols.tcm.rules.safeguards import TcmSafeguards
 from kit.protocols.tcm.rules.steps import OPERATION_SPECS, SENTENCES
 from kit.protocols.tcm.rules.streams import end_barriers, known_first
 from kit.protocols.tcm.safeguards import SAFEGUARDS
@@ -69,11 +71,11 @@ class TcmCluster(Product):
             BadInput: naming the parameter that is out of its limits.
         """
         given = parameters or TcmParameters()
-        self.tcm = Tcm(given, off)
+        self.tcm = Tcm(given, switched_off(TcmSafeguards, off))
         names = self.tcm.names
         self.log = AtomicLog(
             LogParameters(names, given.window, given.epoch, given.peers),
-            in_order="apply-in-order" not in off,
+            in_order=self.tcm.safeguards_on.apply_in_order,
         )
         commits = dict.fromkeys(
             f"commit {operation.node}" for operation in self.tcm.cluster.operations
@@ -154,7 +156,7 @@ class TcmCluster(Product):
                 return self._reachable(s, node) or self._reachable(s, peer)
             case Advance(node):
                 return self._informed(s, node)
-            case Begin(operation) if "validate-committed" in self.off:
+            case Begin(operation) if not self.tcm.safeguards_on.validate_committed:
                 return self._permitted_as_known(s, operation)
             case _:
                 return None

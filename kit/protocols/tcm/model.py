@@ -32,7 +32,8 @@ from kit.protocols.tcm.rules.metadata import (
 from kit.protocols.tcm.rules.operations import Operation, validate
 from kit.protocols.tcm.rules.permit import no_way_back, permit
 from kit.protocols.tcm.rules.plan import plan
-from kit.protocols.tcm.rules.steps import OPERATION_SPECS, SENTENCES, ProtocolSwitches
+from kit.protocols.tcm.rules.safeguards import TcmSafeguards
+from kit.protocols.tcm.rules.steps import ALL_ON, OPERATION_SPECS, SENTENCES, ProtocolSwitches
 from kit.protocols.tcm.rules.streams import (
     awaits_streams,
     enough,
@@ -90,13 +91,16 @@ class Tcm(Model[TcmState, Any]):
     State = TcmState
     Action = Begin | Advance | Cancel | AutomaticCancel | Stream | Crash | Restart
 
-    def __init__(self, parameters: TcmParameters, off: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, parameters: TcmParameters, safeguards: TcmSafeguards = ALL_ON.safeguards
+    ) -> None:
         """A model of the cluster that the parameters describe."""
         self.parameters: TcmParameters = parameters
-        self.off = off
         self.cluster = cluster(parameters)
+        barrier = safeguards.progress_barrier and parameters.barrier
+        self.safeguards_on = replace(safeguards, progress_barrier=barrier)
         self.switches = ProtocolSwitches(
-            parameters.variant, frozenset(off), parameters.barrier, parameters.merge
+            parameters.variant, self.safeguards_on, merge=parameters.merge
         )
         self.names = self.cluster.names
         self.computations = 0
@@ -114,7 +118,7 @@ class Tcm(Model[TcmState, Any]):
         )
 
     def start(self) -> TcmState:
-        """A ring at rest, an empty log."""
+        """A stable ring, an empty log."""
         return TcmState(Log())
 
     # -- the metadata of a log prefix, computed once when its last event is applied ---------------
@@ -163,7 +167,7 @@ class Tcm(Model[TcmState, Any]):
         operation = action.operation
         if operation.kind in ("leave", "move") and operation.node in s.down:
             return self._idle(operation)
-        if "validate-committed" in self.off:
+        if not self.safeguards_on.validate_committed:
             return None  # the cluster asks what the submitter knows
         return self.permission(s.events, operation)
 
@@ -300,9 +304,10 @@ class Tcm(Model[TcmState, Any]):
 
     def _may_give_up(self, s: TcmState, action: AutomaticCancel) -> Refusal | None:
         """The safeguard *operator-cancel*: being out of sight is no reason to undo anything."""
-        if "operator-cancel" in self.off:
-            return self._may_cancel(s, action)
-        return Refusal(f"{action.by} may have lost sight of {action.node}: only operators cancel")
+        if self.safeguards_on.operator_cancel:
+            why = f"{action.by} may have lost sight of {action.node}: only operators cancel"
+            return Refusal(why)
+        return self._may_cancel(s, action)
 
     def _commit(self, s: TcmState, event: Event) -> TcmState:
         """The event is in the log: metadata moves on."""
@@ -337,7 +342,7 @@ class Tcm(Model[TcmState, Any]):
         driven = (
             sequence is not None and OPERATION_SPECS[sequence.plan.operation.kind].driver == "node"
         )
-        if driven and "pending-in-metadata" in self.off:
+        if driven and not self.safeguards_on.pending_in_metadata:
             forgotten.add(action.node)
         return replace(
             s,

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from kit.edge.arguments import text
 from kit.engine.parameters import check_limits
-from kit.errors import BadInput
+from kit.errors import BadInput, about
 from kit.protocols.tcm.parameter_types import (
     Cancels,
     Crashes,
@@ -46,8 +46,8 @@ STEP = 100
 BRINGS = ("join", "replace")
 
 
-class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A ring with its keyspaces, the operations at hand, and how the protocol is played."""
+class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A ring with its keyspaces, and the operations on it: for every model that has a cluster."""
 
     nodes: NodeCount = 3
     tokens: TokenCount = 1
@@ -60,14 +60,19 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     low: LineStart = None
     high: LineEnd = None
     operations: Operations = ()
+    variant: VariantName = "cep"
+    epoch: FirstEpoch = 0
+    cancels: Cancels = 0
+
+
+class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A ring with its keyspaces, the operations at hand, and how the protocol is played."""
+
     menu: Annotated[
         bool,
         Meta(title="offer every operation", description="beside those given, all that one may try"),
     ] = False
-    variant: VariantName = "cep"
-    epoch: FirstEpoch = 0
     crashes: Crashes = 0
-    cancels: Cancels = 0
     window: Annotated[
         int,
         Meta(
@@ -105,7 +110,7 @@ class TcmParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Cluster(Struct, frozen=True):
-    """A checked configuration: the ring at rest and what may be done to it.
+    """A checked configuration: the stable ring and what may be done to it.
 
     ``names`` are all nodes that may ever take part, members first.
     """
@@ -134,11 +139,14 @@ def cluster(given: TcmParameters) -> Cluster:
         operations = _menu(ring, operations)
     brought = {operation.node for operation in operations if operation.kind in BRINGS}
     for operation in operations:
-        if _about(operation) in brought:
-            for place, token in enumerate(operation.tokens):
-                ring.space.check(token, f"tokens[{place}]")
-        else:
-            validate(ring, keyspaces, operation)
+        try:
+            if _about(operation) in brought:
+                for place, token in enumerate(operation.tokens):
+                    ring.space.check(token, f"tokens[{place}]")
+            else:
+                validate(ring, keyspaces, operation)
+        except BadInput as error:
+            raise error if len(operations) == 1 else about(operation.text, error) from None
     # Nodes that come later are known from the start, so that a node keeps its code for ever.
     for operation in operations:
         ring = register(ring, operation)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any, get_args
 
 from kit.errors import BadInput
@@ -77,10 +79,9 @@ class OperationWords(argparse.ArgumentParser):
         Raises:
             BadInput: naming the option that is unknown, given twice, or has a wrong value.
         """
-        known = [option for action in self._actions for option in action.option_strings]
-        allowed = " or ".join((", ".join(known[:-1]), known[-1]))
+        known = [action.option_strings[0] for action in self._actions if action.option_strings]
         if "--" in argv:
-            raise BadInput("option", "--", allowed)
+            raise BadInput("option", "--", _one_of("", known))
         try:
             given, unknown = self.parse_known_intermixed_args(argv)
         except argparse.ArgumentError as error:
@@ -89,8 +90,16 @@ class OperationWords(argparse.ArgumentParser):
             wanted = "a value" if value is None else "no value"
             raise BadInput(option, value, wanted) from None
         if unknown:
-            raise BadInput("option", unknown[0].partition("=")[0], allowed)
+            word = unknown[0].partition("=")[0]
+            raise BadInput("option", word, _one_of(word, known))
         return given
+
+
+def _one_of(word: str, known: Iterable[str]) -> str:
+    """The options, and which of them a word may have meant."""
+    *others, last = known
+    near = get_close_matches(word, [*others, last], 1)
+    return f"{', '.join(others)} or {last}" + (f" (nearest: {near[0]})" if near else "")
 
 
 def parse_operation(text: str, *, force: bool = False) -> Operation:
@@ -119,7 +128,8 @@ def operation_of(words: list[str], given: argparse.Namespace, *, force: bool = F
     kind = next((kind for kind in KINDS if kind == ALSO.get(first, first)), None)
     line = " ".join(words)
     if kind is None:
-        raise BadInput("operation", line, FORM)
+        near = get_close_matches(first.casefold(), (*KINDS, *ALSO), 1)
+        raise BadInput("operation", line, FORM + (f" (nearest: {near[0]})" if near else ""))
     wanted = 2 if kind == "replace" else 1
     if len(nodes) != wanted or not all(nodes):
         how_many = "1 node name" if wanted == 1 else "2 node names"

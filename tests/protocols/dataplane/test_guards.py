@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kit.protocols.dataplane.safeguards import SAFEGUARDS
+from tests.protocols.dataplane.runs import REPAIRED
 from tests.quality.scratching import cut, search
 
 BARRIER, STREAMS, STEPS, PLAN = (
@@ -27,7 +28,7 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         [
             (
                 EXCHANGE,
-                "    if switches.epochs:\n        known = max(known, message)",
+                "    if safeguards.epoch_exchange:\n        known = max(known, message)",
                 "    if 0: ...",
             ),
             (EXCHANGE, "    return max(now, answer.known)", "    return now"),
@@ -54,16 +55,22 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         "visible",
     ),
     "streams-before-switch": (
-        [(STREAMS, 'and "streams-before-switch" not in switches.off', "and False")],
+        [(STREAMS, "and switches.safeguards.streams_before_switch", "and False")],
         "streamed",
     ),
     "known-before-streams": (
-        [(STREAMS, "    return not waived and switches.barrier", "    return False")],
+        [
+            (
+                STREAMS,
+                "    return switches.safeguards.known_before_streams and",
+                "    return False and",
+            )
+        ],
         "streamed",
     ),
     "two-event-cancel": ([(PLAN, "    if not switched or ", "    if True or ")], "visible"),
     "stream-from-displaced": (
-        [(STREAMS, 'if "stream-from-displaced" in switches.off and ', "if ")],
+        [(STREAMS, "if not switches.safeguards.stream_from_displaced and ", "if ")],
         "streamed",
     ),
 }
@@ -88,3 +95,19 @@ def test_the_copy_is_sound(scratch: Path) -> None:
 def test_every_safeguard_is_planted() -> None:
     """Each safeguard's guard is among those that are cut out."""
     assert {guard.name for guard in SAFEGUARDS} == set(PLANTED)
+
+
+REPAIR, PLANS = "protocols/storage/rules/read_repair.py", "protocols/storage/plan_model.py"
+# a blocking repair that does not wait, and one that counts as a read does, without pending replicas
+UNREPAIRED: dict[str, tuple[str, str, str]] = {
+    "waits": (REPAIR, "    return not enough(wanted, kept)", "    return False"),
+    "write quorum": (PLANS, "self._views[s.at][now], True)", "self._views[s.at][now], False)"),
+}
+
+
+@pytest.mark.parametrize("bug", UNREPAIRED)
+def test_a_repair_that_does_less_is_found(bug: str, scratch: Path) -> None:
+    """Cut short, blocking repair lets a read go back in time, and the search finds it."""
+    cut(scratch, [UNREPAIRED[bug]])
+    broken, _ = search(scratch, "dataplane", REPAIRED)
+    assert broken == "linearizable"

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from kit.engine.registry import build
 from kit.engine.scenario import file_named, files, open_file
 from kit.engine.timeline import Timeline
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.panels.groups import draw_views, views_text
-from kit.protocols.storage.panels.operations import draw_operations, operations_text
+from kit.protocols.storage.panels.operations import draw_operations, operations, operations_text
 from kit.protocols.storage.panels.replicas import draw_replicas, replicas_text
 from kit.protocols.storage.panels.request_cards import draw_requests, requests_text
 from kit.protocols.storage.panels.spacetime import draw_spacetime, spacetime_text
@@ -24,6 +25,7 @@ from kit.views.registry import for_model
 from kit.views.static import static_html
 from tests.views.frames import classed, part
 
+REPAIRED = ("K1 write QUORUM", "K2 read QUORUM")
 FILES = [path for name, path in files().items() if name.startswith("dataplane/")]
 
 
@@ -117,6 +119,34 @@ def test_a_plan_that_went_stale_says_so() -> None:
     assert not row.valid
     assert "2 of 2 needed of A, B, C" in draw_requests(scene).text()
     assert "plan no longer valid: 2 of 3 needed of A, B, C, X" in requests_text(scene)
+
+
+def test_a_read_that_writes_back_says_that_it_waits() -> None:
+    """Its card, its messages and its bar: from its first message until its client is told."""
+    scene = after("read-repair-blocking", "answer read 2")
+    card = requests_text(scene).splitlines()[1]
+    assert "found write 1 and writes it back before it answers" in card
+    assert "1 of 2 needed of B, X: B hold it" in card
+    assert "K2, read 2: writes write 1 back @101 to X" in spacetime_text(scene)
+    assert "w1 back" in words(draw_spacetime(scene))
+    away = classed(draw_spacetime(scene), "away")
+    assert [one.get("class") for one in away].count("message away") == 1
+    then = after("read-repair-blocking", "read 2 writes back to X")
+    assert "write 1 back @101 → X (at 101): takes write 1" in spacetime_text(then)
+    read = next(one for one in operations(then) if one.title == "read 2")
+    assert (read.begin, read.end) == (2, None)
+
+
+def test_a_repair_in_the_step_of_the_answer_is_told() -> None:
+    """Who answered with something older is named, and marked on its lifeline."""
+    model = build("dataplane", {"requests": REPAIRED, "together": True, "repair": "answered"})
+    timeline = Timeline(model)
+    for verb in ("write 1 at epoch 99", "write 1 reaches A", "read 2 at epoch 99",
+                 "read 2 reaches A", "read 2 reaches B", "answer read 2"):  # fmt: skip
+        timeline.do(next(a for a in model.actions(timeline.state) if model.verb(a) == verb))
+    scene = scene_at(timeline, timeline.tip)
+    assert "read 2: returned write 1, written back to B" in spacetime_text(scene)
+    assert "repaired" in words(draw_spacetime(scene))
 
 
 @pytest.mark.spec("A-027")

@@ -80,7 +80,7 @@ def test_every_arrow_has_the_epoch_of_its_sender(path: Path) -> None:
     """
     for scene in scenes(path):
         found, drawn = layout(scene), draw_spacetime(scene)
-        label = "@" if scene.model.request_options.switches.epochs else "–"
+        label = "@" if scene.model.request_options.switches.safeguards.epoch_exchange else "–"
         for one in found.messages:
             key = f"msg:{one.number}:{one.replica}:{one.sent.step}"
             group = part(drawn, key)
@@ -244,7 +244,7 @@ def test_no_lag_of_a_coordinator_breaks_a_promise(lag: int) -> None:
     """Coordinators up to 0, 1, … 4 epochs behind, all that there are: every state is searched and
     nothing breaks. How far they may lag is a control of the Player.
     """
-    model: Any = build("dataplane", {"rf": 2, "behind": lag})
+    model: Any = build("dataplane", {"rf": 2, "lag": lag})
     found = check(model)
     assert found.violation is None
     assert found.complete
@@ -257,7 +257,8 @@ def test_no_lag_of_a_coordinator_breaks_a_promise(lag: int) -> None:
     assert behind == set(range(lag + 1))
     controls = Player(Timeline(model)).controls
     assert controls is not None
-    assert (controls.fields["behind"].min, controls.fields["behind"].value) == (-1, lag)
+    numbers = [value for _, value in controls.fields["lag"].options]
+    assert (numbers[:6], controls.fields["lag"].value) == ([None, 0, 1, 2, 3, 4], lag)
 
 
 def _planned(model: Any) -> list[Any]:
@@ -277,7 +278,7 @@ def _planned(model: Any) -> list[Any]:
 def test_the_lag_is_what_hurts_without_the_barrier() -> None:
     """The same control with the barrier off: the anomaly of two epochs needs a lag of two."""
     for lag in (1, 2):
-        model = build("dataplane", {"rf": 1, "behind": lag}, ("progress-barrier",))
+        model = build("dataplane", {"rf": 1, "lag": lag}, ("progress-barrier",))
         found = check(model, (), monitors=(missed_between(model, 103, 101),))
         assert (found.violation is not None) is (lag == 2)
 

@@ -9,6 +9,7 @@ import pytest
 from kit.protocols.storage.rules.exchange import (
     Answer,
     ExchangeSwitches,
+    RequestSafeguards,
     counted,
     heard,
     invalidates,
@@ -42,12 +43,13 @@ def test_a_replica_that_is_ahead_and_no_member_refuses() -> None:
 
 def test_without_the_membership_check_it_takes_part() -> None:
     """The safeguard switched off, A at 103 stores what epoch 100 sends."""
-    assert receive(VIEWS, 0, 3, 0, True, ExchangeSwitches(membership=False)).verdict == "ok"
+    off = ExchangeSwitches(safeguards=RequestSafeguards(membership_check=False))
+    assert receive(VIEWS, 0, 3, 0, True, off).verdict == "ok"
 
 
 def test_without_epochs_nobody_catches_up() -> None:
     """Not compared, X at epoch 100 goes by its own metadata: it is no replica yet."""
-    off = ExchangeSwitches(epochs=False)
+    off = ExchangeSwitches(safeguards=RequestSafeguards(epoch_exchange=False))
     assert receive(VIEWS, 3, 0, 1, True, off) == Answer("not-a-member", 0)
     assert heard(0, Answer("ok", 3), off) == 0
 

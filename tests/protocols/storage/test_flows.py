@@ -139,3 +139,25 @@ def test_your_own_answers_and_messages_travel_too() -> None:
     send = next(iter(replica.model.actions(replica.state)))
     replica.do(send)
     assert texts(replica, replica.model.verb(send))[0].startswith("you → ")
+
+
+def test_what_a_read_writes_back_travels() -> None:
+    """It leaves before the read is answered, and arrives as a write does; of those that answered
+    alone it is told in the step of the answer.
+    """
+    waiting = history("read-repair-blocking")
+    assert texts(waiting, "answer read 2") == ["K2 → X: writes write 1 back, epoch 101"]
+    assert texts(waiting, "read 2 writes back to X") == [
+        "K2 → X: write 1 back, epoch 101",
+        "X → K2: takes write 1, epoch 101",
+    ]
+    given = {"requests": ("K1 write QUORUM", "K2 read QUORUM"), "together": True}
+    at_once = acted(
+        "dataplane", {**given, "repair": "answered"},
+        "write 1 at epoch 99", "write 1 reaches A", "read 2 at epoch 99", "read 2 reaches A",
+        "read 2 reaches B", "answer read 2",
+    )  # fmt: skip
+    assert [(flow.text, flow.leg) for flow in moved(at_once, "answer read 2")] == [
+        ("K2 → B: writes write 1 back", 0),
+        ("K2 → client: read 2 returned write 1", 1),
+    ]

@@ -57,3 +57,26 @@ def test_a_rollback_waits_for_its_session() -> None:
     broken = check(model, (), monitors=model.monitors)
     assert broken.violation is not None
     assert broken.violation.property == "no-resurrection"
+
+
+READS = ("K1 write QUORUM", "K2 read QUORUM", "K2 read QUORUM")
+
+
+@pytest.mark.parametrize(
+    ("move", "states"),
+    [(drains, 27384), pytest.param(stages, 547360, marks=pytest.mark.deep)],
+)
+def test_blocking_repair_keeps_one_order_in_other_protocols(move: Toy, states: int) -> None:
+    """The rule knows plans alone: with versions and with stages no read goes back in time."""
+    found = check(toy(move(), READS, together=True, repair="blocking"))
+    assert found.violation is None
+    assert (found.states, found.complete) == (states, True)
+
+
+@pytest.mark.parametrize("kind", ["answered", "mismatch"])
+@pytest.mark.parametrize(("move", "steps"), [(drains, 14), (stages, 17)])
+def test_weaker_repair_loses_in_other_protocols(move: Toy, steps: int, kind: str) -> None:
+    """A pending replica that is not repaired lets a later read miss what an earlier one saw."""
+    found = check(toy(move(), READS, together=True, repair=kind))
+    assert found.violation is not None
+    assert (found.violation.property, len(found.violation.actions)) == ("linearizable", steps)

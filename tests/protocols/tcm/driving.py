@@ -10,7 +10,7 @@ from kit.errors import Refusal
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.parameters import TcmParameters
-from kit.ring.placements import at_rest
+from kit.ring.placements import stable_placement
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 Rows = tuple[tuple[int, int, tuple[str, ...], tuple[str, ...]], ...]
@@ -120,8 +120,10 @@ class Drive:
             if not verdict.ok
         ]
 
-    def at_rest(self) -> bool:
+    def stable(self) -> bool:
         """Whether the placements are those of the present ring, in the order of its walk."""
         snapshot = self.model.snapshot(self.state)
         metadata = snapshot.metadata
-        return snapshot.placements == tuple(at_rest(metadata.ring, g) for g in metadata.groups)
+        return snapshot.placements == tuple(
+            stable_placement(metadata.ring, g) for g in metadata.groups
+        )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kit.protocols.tcm.rules.metadata import Event
 from kit.protocols.tcm.simulators.columns import told
-from kit.protocols.tcm.simulators.plain import Factors, Line, PlainCluster, at_rest
+from kit.protocols.tcm.simulators.plain import Factors, Line, PlainCluster, stable_cluster
 from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
     Keyspace,
@@ -49,7 +49,7 @@ class OrderedPlain:
         self.replications = {
             k.name: k.replication for k in keyspaces if not isinstance(k.replication, LocalStrategy)
         }
-        self.plain: PlainCluster = at_rest(
+        self.plain: PlainCluster = stable_cluster(
             tuple((token, node.name) for node in nodes for token in node.tokens),
             {node.name: (node.dc, node.rack) for node in nodes},
             {name: factors(replication) for name, replication in self.replications.items()},

@@ -34,11 +34,11 @@ def test_a_cancel_restores_what_was_before(variant: str, text: str) -> None:
         drive, node = begun(variant, text, steps)
         drive.act(f"cancel {node}").finish(node)
         assert drive.table() == before
-        assert drive.at_rest()
+        assert drive.stable()
         assert facts.operations(drive.model, drive.state) == ()
         assert drive.dark() == []
         drive.complete(text)
-        assert drive.at_rest()
+        assert drive.stable()
 
 
 @pytest.mark.parametrize(("variant", "text"), SEQUENCES)
@@ -87,7 +87,7 @@ def test_anybody_carries_a_cancel_out() -> None:
     join = "join X --tokens 150"
     drive = Drive(rf=3, cancels=1, crashes=1, operations=(join,)).act(join).commit("X", 2)
     drive.act("crash X", "cancel X").repeat("apply ").act("commit X")
-    assert drive.at_rest()
+    assert drive.stable()
 
 
 @pytest.mark.parametrize("text", ["leave B", "move B --tokens 450", "remove B"])
@@ -121,7 +121,7 @@ def test_others_go_on() -> None:
     assert rows
     assert all(after[right] == row for right, row in rows.items())
     drive.finish("Y")
-    assert drive.at_rest()
+    assert drive.stable()
 
 
 @pytest.mark.parametrize(("variant", "text"), SEQUENCES)

@@ -34,7 +34,7 @@ def test_resuming_at_the_next_step() -> None:
         "switch reads",
         "drop old write replicas",
     ]
-    assert drive.at_rest()
+    assert drive.stable()
 
 
 @pytest.mark.spec("A-038")
@@ -74,7 +74,7 @@ def outcome(drive: Drive, state: object) -> tuple[object, object]:
 def test_an_operator_drives_for_the_dead() -> None:
     """Removing a dead node is driven by others: its own being down does not hold it up."""
     drive = Drive(nodes=4, rf=3, crashes=1, operations=("remove B",)).act("crash B", "remove B")
-    assert drive.finish("B").at_rest()
+    assert drive.finish("B").stable()
 
 
 def test_a_dead_node_stays_dead() -> None:

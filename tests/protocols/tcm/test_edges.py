@@ -39,7 +39,7 @@ def played(text: str, variant: str, **given: Any) -> Drive:
         drive.states.append(state)
         assert drive.dark() == []
         drive.states.pop()
-    assert drive.at_rest()
+    assert drive.stable()
     return drive
 
 

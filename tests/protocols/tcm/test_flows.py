@@ -110,3 +110,40 @@ def test_the_few_tokens_of_a_step_are_drawn_on_a_large_ring() -> None:
     spots = {key for key in keys(draw_ring(scene)) if key.startswith("n:")}
     assert spots == {flow.to_key for flow in scene.flows()}
     assert not {key for key in keys(draw_ring(Scene(drive.model, before))) if key.startswith("n:")}
+
+
+def test_a_node_that_moves_receives_where_it_will_be() -> None:
+    """The token that it will own is drawn as coming, the one that it gives up as going."""
+    drive = Drive(nodes=5, operations=("move B --tokens 450",)).act("move B --tokens 450")
+    drive.commit("B").repeat("apply ")
+    assert {flow.to_key for flow in moved(drive, "stream B: E to B")} == {"n:B:450"}
+    drawn = {part.key: part for part in draw_ring(Scene(drive.model, drive.state)).walk()}
+    assert "joining" in (drawn["n:B:450"].get("class") or "")
+    assert "leaving" in (drawn["n:B:200"].get("class") or "")
+    drive.finish("B")
+    assert "n:B:200" not in keys(draw_ring(Scene(drive.model, drive.state)))
+
+
+def test_who_takes_a_place_stands_before_its_owner() -> None:
+    """A replacing node has the dead one's token: both can be seen, one inside the other."""
+    drive = Drive(nodes=4, rf=3, operations=("replace B Z",)).act("replace B Z")
+    drawn = {part.key: part for part in draw_ring(Scene(drive.model, drive.state)).walk()}
+    assert drawn["n:B:200"].get("transform") != drawn["n:Z:200"].get("transform")
+    drive.finish("Z")
+    last = {part.key: part for part in draw_ring(Scene(drive.model, drive.state)).walk()}
+    assert last["n:Z:200"].get("transform") == drawn["n:B:200"].get("transform")
+
+
+def test_a_stream_on_a_large_ring_has_a_way_to_go() -> None:
+    """With many tokens a node a stream begins at one that is an eighth of the ring away or more."""
+    drive = Drive(nodes=16, tokens=4, rf=3)
+    drive.act(next(verb for verb in drive.verbs() if verb.startswith("join "))).commit("X")
+    drive.repeat("apply ")
+    space = drive.model.tcm.cluster.ring.space
+    verbs = [verb for verb in drive.verbs() if verb.startswith("stream ")]
+    assert verbs
+    for verb in verbs:
+        for flow in moved(drive, verb):
+            begin, end = (int(key.rsplit(":", 1)[1]) for key in (flow.from_key, flow.to_key))
+            far = abs(begin - end)
+            assert min(far, space.high - space.low - far) * 8 >= space.high - space.low

@@ -47,7 +47,7 @@ PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     ),
     "operator-cancel": (
         SMALLEST["operator-cancel"],
-        [(MODEL, 'if "operator-cancel" in self.off:', "if True:")],
+        [(MODEL, "if self.safeguards_on.operator_cancel:", "if False:")],
     ),
     "old-writer-stays": (
         SMALLEST["old-writer-stays"],
@@ -66,7 +66,7 @@ PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     ),
     "pending-in-metadata": (
         SMALLEST["pending-in-metadata"],
-        [(MODEL, 'if driven and "pending-in-metadata" in self.off:', "if driven:")],
+        [(MODEL, "if driven and not self.safeguards_on.pending_in_metadata:", "if driven:")],
     ),
     "split-first": (
         SMALLEST["split-first"],
@@ -75,8 +75,8 @@ PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     "merge-equality": (
         SMALLEST["merge-equality"],
         [
-            (HISTORY, 'checked = "merge-equality" not in switches.off', "checked = False"),
-            (PLAN, 'if "merge-equality" not in switches.off or moved', "if moved"),
+            (HISTORY, "checked = switches.safeguards.merge_equality", "checked = False"),
+            (PLAN, "if switches.safeguards.merge_equality or moved", "if moved"),
         ],
     ),
     "two-event-cancel": (

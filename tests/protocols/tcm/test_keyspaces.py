@@ -106,7 +106,7 @@ def test_everywhere_means_every_node() -> None:
         "split", "add-writes", "switch-reads",
     ]  # fmt: skip
     drive.commit("X", 2)
-    assert drive.at_rest()
+    assert drive.stable()
     assert all(set(reads) == {"A", "B", "C", "X"} for _, _, reads, _ in drive.table())
     assert drive.dark() == []
 
@@ -122,7 +122,7 @@ def test_a_leave_displaces_nobody_where_all_replicate() -> None:
         assert drive.dark() == []
         drive.commit("B")
     assert drive.dark() == []
-    assert drive.at_rest()
+    assert drive.stable()
 
 
 def test_the_last_two_do_not_both_leave() -> None:
@@ -168,7 +168,7 @@ def test_a_join_that_changes_no_group() -> None:
     text = "join X --tokens 170 --dc dc2 --rack r1"
     drive = ring(keyspaces=keyspaces, operations=(text,)).act(text)
     assert [line.text for line in facts.log(drive.model, drive.state)] == ["split ranges"]
-    assert drive.at_rest()
+    assert drive.stable()
     assert drive.dark() == []
 
 
@@ -179,9 +179,9 @@ def test_several_tokens_a_node(variant: str) -> None:
     drive = Drive(nodes=4, tokens=3, rf=3, variant=variant, operations=(join, "leave B"))
     drive.complete(join)
     assert facts.epoch(drive.model, drive.state) == 4
-    assert drive.at_rest()
+    assert drive.stable()
     drive.complete("leave B")
-    assert drive.at_rest()
+    assert drive.stable()
     assert facts.epoch(drive.model, drive.state) == 8
     assert drive.dark() == []
 
@@ -214,7 +214,7 @@ def test_too_few_left() -> None:
 def test_force_overrides_the_check_and_the_lamp_says_so() -> None:
     """Forced, the node goes; that ranges have fewer replicas than they had stays visible."""
     drive = Drive(rf=3, operations=("leave C --force",)).complete("leave C --force")
-    assert drive.at_rest()
+    assert drive.stable()
     assert [witness.split(":")[0] for witness in drive.dark()] == ["replicas"]
 
 
@@ -271,7 +271,7 @@ def test_a_replacement_is_put_where_the_replaced_node_is() -> None:
             ring(operations=both, cancels=1).act(both[0], "cancel Z", "restart a1").complete(text)
         )
         places += [(n.dc, n.rack) for n in facts.nodes(drive.model, drive.state) if n.name == "Z"]
-        assert drive.at_rest()
+        assert drive.stable()
         assert drive.dark() == []
     assert places == [("dc1", "r1"), ("dc2", "r2"), ("dc1", "r1")]
 

@@ -74,7 +74,7 @@ def test_locks_are_released_by_the_last_step(variant: str) -> None:
         assert drive.refusal(joins[1]).missing == ("X",)
         drive.commit("X")
     drive.complete(joins[1])
-    assert drive.at_rest()
+    assert drive.stable()
 
 
 @pytest.mark.spec("B-009")
@@ -141,5 +141,5 @@ def test_giving_up_the_first_token_of_the_line(variant: str, other: str, high: i
     drive.act(both[0])
     assert drive.refusal(both[1]).missing == (other,)
     drive.finish(other).complete(both[1])
-    assert drive.at_rest()
+    assert drive.stable()
     assert drive.dark() == []

@@ -164,7 +164,7 @@ def test_lamps_stay_lit(parameters: dict[str, Any], choices: list[tuple[int, int
         drive.states.append(state)
         assert drive.dark() == []
     assert not drive.metadata.sequences
-    assert drive.at_rest()
+    assert drive.stable()
     assert (
         len(drive.state.tcm.events) == facts.epoch(drive.model, drive.state) - parameters["epoch"]
     )

@@ -134,6 +134,7 @@ HARM = [
     ("range-locks", "replicas", {}, "(0, 100]: read from {A, Y, X}, 2 replicas wanted"),
     ("replication-check", "replicas", {}, "read from {A, B}, 3 replicas wanted"),
     ("pending-in-metadata", "stable", {}, "out of reach"),
+    ("pending-in-metadata", "settled", {}, "no operation is pending to change that"),
     ("split-first", "cover", {}, "(100, 200] is owned twice"),
     ("merge-equality", "replicas", {}, "(200, 500]: read from {A, C}, should be {A, B}"),
 ]

@@ -241,4 +241,4 @@ def test_every_commit_and_every_way_has_hold_and_release() -> None:
         assert drive.button(f"release {what}").get("aria-disabled") is None
     for what in whats:
         drive.act(f"release {what}")
-    assert drive.finish("X").at_rest()
+    assert drive.finish("X").stable()

@@ -60,7 +60,7 @@ def test_steps_of_every_operation(variant: str, text: str) -> None:
     names = committed(drive, node) or [drive.model.tcm.cluster.operations[0].kind]
     assert names == VARIANTS[variant][text]
     assert facts.epoch(drive.model, drive.state) == len(names)
-    assert drive.at_rest()
+    assert drive.stable()
     assert drive.dark() == []
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.rules.metadata import Advance
-from kit.ring.placements import at_rest
+from kit.ring.placements import stable_placement
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
 from tests.protocols.tcm.exploring import reachable
@@ -34,7 +34,7 @@ def test_any_order_of_finishing_gives_the_same_placements(variant: str) -> None:
         for node in order:
             drive.finish(node)
             assert drive.dark() == []
-        assert drive.at_rest()
+        assert drive.stable()
         results.append(drive.table())
     assert len(set(results)) == 1
 
@@ -58,7 +58,7 @@ def test_any_interleaving_gives_the_same_placements(variant: str, seed: int) -> 
     while rows := facts.operations(drive.model, drive.state):
         drive.commit(chance.choice(rows).node)
         assert drive.dark() == []
-    assert drive.at_rest()
+    assert drive.stable()
     before = sixteen().table()
     for token in range(10, 2000, 10):
         changed = [
@@ -85,7 +85,7 @@ def test_every_interleaving_of_two_joins() -> None:
         together = max(together, len(metadata.sequences))
         if not metadata.sequences:
             (group,) = metadata.groups
-            assert snapshot.placements == (at_rest(metadata.ring, group),)
+            assert snapshot.placements == (stable_placement(metadata.ring, group),)
             rings.add(metadata.ring)
     assert together == 2
     assert len(rings) == 4  # neither joined, either, or both

@@ -71,14 +71,14 @@ def test_too_few_are_left_for_a_quorum() -> None:
     """With RF 2 and a dead replica the only one left has every write that both acknowledged."""
     drive = Drive(nodes=4, rf=2, operations=("remove B",)).act("remove B")
     assert all(len(givers) == 1 for givers, _ in streams(drive).values())
-    assert drive.finish("B").at_rest()
+    assert drive.finish("B").stable()
 
 
 def test_nobody_is_left_to_stream() -> None:
     """With RF 1 the dead node's data is gone: the ranges get an owner, and no source is claimed."""
     drive = Drive(nodes=4, rf=1, operations=("remove B",)).act("remove B")
     assert {givers for givers, _ in streams(drive).values()} == {()}
-    assert drive.finish("B").at_rest()
+    assert drive.finish("B").stable()
 
 
 @pytest.mark.spec("A-020", "A-029")

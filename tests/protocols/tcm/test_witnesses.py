@@ -10,6 +10,7 @@ import pytest
 from kit.protocols.tcm.rules.metadata import Snapshot
 from kit.protocols.tcm.rules.plan import merging
 from kit.protocols.tcm.rules.quorums import quorums_meet, replicated, settled
+from kit.protocols.tcm.rules.safeguards import TcmSafeguards
 from kit.protocols.tcm.rules.steps import ALL_ON, ProtocolSwitches
 from kit.ring.placements import Placement, Table
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy
@@ -17,7 +18,7 @@ from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
 
 JOIN = "join X --tokens 150"
-WITHOUT_EQUALITY = ProtocolSwitches(off=frozenset({"merge-equality"}))
+WITHOUT_EQUALITY = ProtocolSwitches(safeguards=TcmSafeguards(merge_equality=False))
 
 
 def snapshots(text: str, **parameters: Any) -> list[Snapshot]:
@@ -105,7 +106,7 @@ def test_what_a_merge_takes_away(
     for switches, bounds in ((ALL_ON, equal), (WITHOUT_EQUALITY, without)):
         assert merging(moved, moved.before, moved.after, switches).merges == bounds
     unchecked = Drive(nodes=5, rf=2, operations=(text,), off=("merge-equality",)).complete(text)
-    assert unchecked.at_rest() is (equal == without)
+    assert unchecked.stable() is (equal == without)
 
 
 def test_a_replacement_elsewhere_keeps_the_number_of_nodes() -> None:
@@ -121,7 +122,7 @@ def test_a_replacement_elsewhere_keeps_the_number_of_nodes() -> None:
     simple = Drive(keyspaces=(Keyspace("ks", SimpleStrategy(4)),), **given)
     assert "keeps 4 replicas" in simple.refusal(leave).reason
     simple.complete(elsewhere)
-    assert simple.at_rest()
+    assert simple.stable()
     each = NetworkTopologyStrategy((("dc1", 3), ("dc2", 1)))
     apart = Drive(keyspaces=(Keyspace("ks", each),), **given)
     for verb in (elsewhere, leave):

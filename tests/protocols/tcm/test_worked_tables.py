@@ -61,7 +61,7 @@ def test_bootstrap_letter_by_letter() -> None:
         for side in ("read", "write"):
             assert shown(drive, side) == WORKED["bootstrap", number, side]
         assert drive.dark() == []
-    assert drive.at_rest()
+    assert drive.stable()
     words = [line.text for line in facts.log(drive.model, drive.state)]
     assert words == [SENTENCES[name] for name in STEPS["bootstrap"]]
 
@@ -78,7 +78,7 @@ def test_decommission_letter_by_letter() -> None:
         for side in ("read", "write"):
             assert shown(drive, side) == WORKED["decommission", number, side]
         assert drive.dark() == []
-    assert drive.at_rest()
+    assert drive.stable()
     words = [line.text for line in facts.log(drive.model, drive.state)]
     assert words == [SENTENCES[name] for name in STEPS["decommission"]]
 

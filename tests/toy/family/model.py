@@ -10,10 +10,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from kit.engine.model import Model, Rule, Safeguard, sometimes, step
+from kit.engine.model import Model, Rule, sometimes, step
 from kit.engine.parameters import check_limits
+from kit.engine.safeguards import Safeguard, switched_off
 from kit.errors import Refusal
-from kit.protocols.toy.rules.fence import NOTHING, refusal
+from kit.protocols.toy.rules.fence import NOTHING, LeaseSafeguards, refusal
 
 MOST = 9
 
@@ -88,6 +89,7 @@ class Lease(Model[LeaseState, Take | Lapse | Write]):
         """
         self.parameters: LeaseParameters = parameters or LeaseParameters()
         self.off = off
+        self.safeguards_on = switched_off(LeaseSafeguards, off)
         check_limits(self.parameters)
         clients = range(self.parameters.clients)
         self.rules = (
@@ -130,9 +132,7 @@ class Lease(Model[LeaseState, Take | Lapse | Write]):
         return None
 
     def _may_write(self, s: LeaseState, action: Write) -> Refusal | None:
-        if FENCE.name in self.off:
-            return None
-        return refusal(s.numbers[action.client], s.seen)
+        return refusal(s.numbers[action.client], s.seen, self.safeguards_on)
 
 
 def _free(s: LeaseState, action: Lapse) -> None:

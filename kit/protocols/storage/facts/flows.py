@@ -24,6 +24,7 @@ from kit.protocols.storage.actions import (
     StorageState,
     Tick,
     TimeOut,
+    WriteBack,
 )
 from kit.protocols.storage.facts import solo
 from kit.protocols.storage.facts.steps import (
@@ -82,15 +83,20 @@ def _flows(events: Iterable[Happened]) -> tuple[Flow, ...]:
 def _of_event(event: Happened) -> Iterator[Flow]:
     match event:
         case Sent(request, title, coordinator):
+            label = f"{event.back} back" if event.back else title
+            does = f"writes {label}" if event.back else f"sends {title}"
             for name in event.targets:
-                text = f"{coordinator} → {name}: sends {title}{_at(event.carries)}"
-                yield Flow("request", node(coordinator), away(request, name), title, text)
+                text = f"{coordinator} → {name}: {does}{_at(event.carries)}"
+                yield Flow("request", node(coordinator), away(request, name), label, text)
         case Delivered():
             yield from _exchange(event)
         case Completed(request, title, coordinator):
             kind: FlowKind = "answer" if event.ok else "refusal"
-            text = f"{coordinator} → client: {title} {event.result}"
-            yield Flow(kind, node(coordinator), f"request:{request}", event.result, text)
+            for name in event.repaired:
+                text = f"{coordinator} → {name}: writes {event.back} back"
+                yield Flow("request", node(coordinator), node(name), f"{event.back} back", text)
+            text, leg = f"{coordinator} → client: {title} {event.result}", 1 * bool(event.repaired)
+            yield Flow(kind, node(coordinator), f"request:{request}", event.result, text, leg)
         case Applied(name, epoch):
             label = f"epoch {epoch}"
             yield Flow("entry", log(epoch), node(name), label, f"log → {name}: {label}")
@@ -136,7 +142,7 @@ def _epochs(had: int, knows: int) -> str:
 
 # A commit is told of no sender here; time, and what happens on one disk, sends nothing.
 STORAGE = FlowTable(
-    dict.fromkeys((Start, Serve, Finish, TimeOut, Learn, Fetch, Land), _of),
+    dict.fromkeys((Start, Serve, WriteBack, Finish, TimeOut, Learn, Fetch, Land), _of),
     (Commit, Tick, ReplicaCrash, Cleanup, CollectTombstones),
 )
 COORDINATOR = FlowTable({Reply: _reply, **dict.fromkeys((Start, Finish, TimeOut), _of)})

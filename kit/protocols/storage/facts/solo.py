@@ -17,6 +17,7 @@ from kit.protocols.storage.facts.steps import Applied, Delivered, Happened
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, timestamp
 from kit.protocols.storage.rules.exchange import Verdict, sent
+from kit.protocols.storage.rules.masks import holds
 from kit.protocols.storage.solo import Coordinator, Replica, ReplicaState, Reply, Send
 
 ERRORS: dict[Verdict, str] = {
@@ -74,9 +75,7 @@ def answers(m: Coordinator, s: StorageState) -> tuple[AnswerRow, ...]:
             choices_of[action.replica].append(Choice(action, action.epoch, word, why))
     request = s.requests[0]
     return tuple(
-        AnswerRow(
-            name, bool(request.in_flight >> i & 1), bool(request.acked >> i & 1), tuple(choices)
-        )
+        AnswerRow(name, holds(request.in_flight, i), holds(request.acked, i), tuple(choices))
         for i, (name, choices) in enumerate(choices_of.items())
     )
 
@@ -145,7 +144,7 @@ def _reply(m: Storage, action: Reply) -> str:
 
 
 def _carried(m: Storage, s: StorageState) -> int | None:
-    if not m.request_options.switches.epochs:
+    if not m.request_options.switches.safeguards.epoch_exchange:
         return None
     return m.epoch(s, sent(m.views(s), s.requests[0].epoch, m.request_options.switches))
 
@@ -171,7 +170,7 @@ def happened(
             title,
             "you",
             m.replica,
-            carried if m.switches.epochs else None,
+            carried if m.switches.safeguards.epoch_exchange else None,
             m.epoch(before.known),
             m.epoch(answer.known),
             error,

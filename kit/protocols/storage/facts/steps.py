@@ -50,6 +50,11 @@ class Sent(Struct, frozen=True):
     again: bool = False
     back: str = ""
 
+    @property
+    def first(self) -> bool:
+        """Whether the request begins with it."""
+        return not (self.again or self.back)
+
 
 class Delivered(Struct, frozen=True):
     """A message reaches a replica, and the answer its coordinator.
@@ -87,8 +92,8 @@ class Completed(Struct, frozen=True):
     """A request is answered; ``result`` is what its client is told.
 
     ``plan`` is the replica plan that the answer rests on: what the level needs by the epoch at
-    which the coordinator judges, and the answers that count. ``repaired`` are the replicas to which
-    a read writes its result back in the same step.
+    which the coordinator judges, and the answers that count. ``back`` is the cell that a read
+    writes back in the same step, ``repaired`` are the replicas that had an older one.
     """
 
     request: int
@@ -98,6 +103,7 @@ class Completed(Struct, frozen=True):
     ok: bool
     result: str
     plan: tuple[QuotaRow, ...] = ()
+    back: str = ""
     repaired: tuple[str, ...] = ()
 
 
@@ -193,7 +199,7 @@ def _sent(m: Storage, after: StorageState, number: int, *, again: bool = False) 
 
 def _carried(m: Storage, s: StorageState, number: int) -> int | None:
     """The epoch in a request's messages; None when messages carry none."""
-    if not m.request_options.switches.epochs:
+    if not m.request_options.switches.safeguards.epoch_exchange:
         return None
     return m.epoch(s, sent(m.views(s), s.requests[number].epoch, m.request_options.switches))
 
@@ -215,7 +221,7 @@ def _met(
     did = "answers an error" if error else _did(m, before, after, action)
     return Delivered(
         number,
-        m.title_of(number),
+        _brought(m, before, action),
         ask.coordinator,
         action.replica,
         _carried(m, before, number),
@@ -226,6 +232,13 @@ def _met(
         late,
         m.epoch(after, now) if not late and now > request.coordinator_epoch else None,
     )
+
+
+def _brought(m: Storage, before: StorageState, action: Serve | WriteBack) -> str:
+    """What a message is: its request, or the cell that a read writes back."""
+    if isinstance(action, WriteBack):
+        return f"{cell_text(m, before, m.mutation(before, action.request))} back"
+    return m.title_of(action.request)
 
 
 def _did(m: Storage, before: StorageState, after: StorageState, action: Serve | WriteBack) -> str:
@@ -262,13 +275,14 @@ def _ended(m: Storage, before: StorageState, number: int, after: StorageState) -
         ok,
         result,
         plan,
+        cell_text(m, before, before.requests[number].newest_seen) if repaired else "",
         m.history.names(repaired),
     )
 
 
 def _applied_epoch(m: Storage, s: StorageState, replica: str) -> int | None:
     """The epoch that a replica would send along; None where messages carry none."""
-    if not m.request_options.switches.epochs:
+    if not m.request_options.switches.safeguards.epoch_exchange:
         return None
     return m.epoch(s, s.known[m.code[replica]])
 

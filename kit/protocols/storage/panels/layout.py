@@ -169,7 +169,7 @@ def _spans(placed: tuple[Placed, ...]) -> tuple[Span, ...]:
     opened: dict[int, Placed] = {}
     for dot in placed:
         event = dot.event
-        if isinstance(event, Sent) and not (event.again or event.back):
+        if isinstance(event, Sent) and event.first:
             opened[event.request] = dot
         elif isinstance(event, Completed):
             spans.append(Span(opened.pop(event.request, dot), dot))

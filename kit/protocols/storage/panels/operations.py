@@ -31,7 +31,7 @@ def operations(scene: Scene) -> tuple[RequestSpan, ...]:
     wrong = wrong_answers(scene)
     spans: dict[int, RequestSpan] = {}
     for step, event in events(scene):
-        if isinstance(event, Sent) and not event.again:
+        if isinstance(event, Sent) and event.first:
             spans[event.request] = RequestSpan(
                 event.request, event.title, event.coordinator, step + 1, None, False, "", None
             )

@@ -19,7 +19,7 @@ def _computed(scene: Scene) -> str:
 
 def draw_status(scene: Scene) -> Frag:
     """Draw three badges, each a word and a shape as well as a colour."""
-    rest = facts.at_rest(scene.model, scene.state)
+    rest = facts.stable(scene.model, scene.state)
     times = facts.computed(scene.model, scene.state)
     return badges(
         facts.epoch(scene.model, scene.state),
@@ -32,7 +32,7 @@ def draw_status(scene: Scene) -> Frag:
 
 def status_text(scene: Scene) -> str:
     """Write the badges as one line."""
-    rest = "reads equal writes" if facts.at_rest(scene.model, scene.state) else "the range moves"
+    rest = "reads equal writes" if facts.stable(scene.model, scene.state) else "the range moves"
     wrong = _verdict(scene)
     verdict = f"BROKEN: {wrong}" if wrong else "all promises kept so far"
     epoch = facts.epoch(scene.model, scene.state)

@@ -33,23 +33,22 @@ _BY_ROW = ("last-modified", "background")
 Verdict = Literal["ok", "not-a-member", "coordinator-behind", "stale"]
 
 
+class RequestSafeguards(Struct, frozen=True, kw_only=True):
+    """One switch a safeguard; each has the name of its safeguard."""
+
+    epoch_exchange: bool = True
+    """Off, no epochs are compared, and nobody hears of a newer one."""
+    membership_check: bool = True
+    """Off, a replica that is ahead takes part although it is no member any more."""
+    plan_revalidation: bool = True
+    """Off, what a coordinator hears while it waits changes nothing in whose answers count."""
+
+
 class ExchangeSwitches(Struct, frozen=True):
-    """The form of the exchange, and the safeguards of requests that are on."""
+    """The form of the exchange, and which safeguards of requests are on."""
 
     exchange: Exchange = "epoch"
-    epochs: bool = True
-    membership: bool = True
-    revalidation: bool = True
-
-    @classmethod
-    def of(cls, exchange: Exchange, off: tuple[str, ...]) -> ExchangeSwitches:
-        """The switches of a model, by the names of the safeguards that are off."""
-        return cls(
-            exchange,
-            epochs="epoch-exchange" not in off,
-            membership="membership-check" not in off,
-            revalidation="plan-revalidation" not in off,
-        )
+    safeguards: RequestSafeguards = RequestSafeguards()
 
 
 class Answer(Struct, frozen=True):
@@ -74,17 +73,18 @@ def receive(
 ) -> Answer:
     """What ``replica``, which knows epoch ``known``, answers to a message of epoch ``message``.
 
-    Without the safeguard *epochs* nothing is compared and nobody catches up: the replica goes by
-    its own metadata alone. Without *membership* one that is ahead takes part although it is no
-    member any more.
+    Without the safeguard *epoch-exchange* nothing is compared and nobody catches up: the replica
+    goes by its own metadata alone. Without *membership-check* one that is ahead takes part although
+    it is no member any more.
     """
     ahead = known > message
-    by_row = switches.epochs and switches.exchange in _BY_ROW
-    if switches.epochs:
+    safeguards = switches.safeguards
+    by_row = safeguards.epoch_exchange and switches.exchange in _BY_ROW
+    if safeguards.epoch_exchange:
         known = max(known, message)  # one that is behind catches up first
     view = views[known]
     member = view.group(write) >> replica & 1
-    if not member and not (ahead and not switches.membership):
+    if not member and not (ahead and not safeguards.membership_check):
         return Answer("not-a-member", known)
     if by_row and write and view.last_modified > message:
         return Answer("coordinator-behind", known)
@@ -96,7 +96,9 @@ def heard(now: int, answer: Answer, switches: ExchangeSwitches) -> int:
 
     In the form ``background`` only an error is waited for; else it catches up by itself, later.
     """
-    if not switches.epochs or (switches.exchange == "background" and answer.verdict == "ok"):
+    if not switches.safeguards.epoch_exchange:
+        return now
+    if switches.exchange == "background" and answer.verdict == "ok":
         return now
     return max(now, answer.known)
 

@@ -74,8 +74,9 @@ class RangeHistory(Struct, frozen=True):
 
     ``replicas`` are the names of all nodes that ever replicate the range, ``dcs`` the datacenter
     of each; ``label`` is the range's, ``left`` (not in it) and ``right`` its bounds. ``lag`` says
-    how many epochs a node or a message may be behind the newest one (None: any number, so that the
-    whole past counts); only with it a history that leads back has finitely many states.
+    how many epochs a node, a message or a new request may be behind the newest one (None: any
+    number, so that the whole past counts); only with it a history that leads back has finitely many
+    states. A commit is news to everybody: where ``lag`` is 0 nodes and messages may be one behind.
     """
 
     label: str
@@ -87,6 +88,11 @@ class RangeHistory(Struct, frozen=True):
     admission: Admission = "epoch-exchange"
     acknowledgement: AnyAcknowledgement = "union"
     lag: int | None = None
+
+    @property
+    def kept(self) -> int | None:
+        """How many epochs below the newest somebody may still work by; None: all."""
+        return None if self.lag is None else max(self.lag, 1)
 
     def names(self, mask: int) -> tuple[str, ...]:
         """The replicas in a mask, by name."""

@@ -55,7 +55,7 @@ def trails(history: RangeHistory) -> tuple[Trail, ...]:
     numbers = {ways[0]: 0}
     leads: list[tuple[int, ...]] = []
     for way in ways:  # grows while it is walked along
-        behind = [_extended(way, edge.to, history.lag) for edge in history.epochs[way[-1]].edges]
+        behind = [_extended(way, edge.to, history.kept) for edge in history.epochs[way[-1]].edges]
         for longer in behind:
             if longer not in numbers:
                 if len(ways) == MOST_TRAILS:
@@ -67,14 +67,14 @@ def trails(history: RangeHistory) -> tuple[Trail, ...]:
     return tuple(_trail(history, *pair) for pair in zip(ways, leads, strict=True))
 
 
-def _extended(way: tuple[int, ...], node: int, lag: int | None) -> tuple[int, ...]:
+def _extended(way: tuple[int, ...], node: int, kept: int | None) -> tuple[int, ...]:
     longer = (*way, node)
-    return longer if lag is None else longer[-lag - 1 :]
+    return longer if kept is None else longer[-kept - 1 :]
 
 
 def _trail(history: RangeHistory, way: tuple[int, ...], leads: tuple[int, ...]) -> Trail:
     newest = history.epochs[way[-1]]
-    full = history.lag is not None and len(way) > history.lag
+    full = history.kept is not None and len(way) > history.kept
     views = _views([history.epochs[node].view for node in way])
     return Trail(way, views, newest, leads, newest.epoch - len(way) + 1, full)
 

@@ -7,16 +7,17 @@ from typing import NoReturn
 
 from msgspec.structs import replace
 
-from kit.commands.layout import put
+from kit.commands.layout import put, put_parts
 from kit.commands.rings import opened
 from kit.engine.registry import one_of
-from kit.errors import BadInput
+from kit.errors import BadInput, about
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.sizes import read_sizes, sizes_of_nodes
-from kit.operators.workload import DRY_RUN, check_work
+from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, check_work
 from kit.protocols.tcm.commands.plan_text import as_text
 from kit.protocols.tcm.dry_run.in_flight import operations_of
-from kit.protocols.tcm.dry_run.plan import as_json, dry_run
+from kit.protocols.tcm.dry_run.plan import dry_run, json_parts
+from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.steps import VARIANTS, Variant
 from kit.protocols.tcm.words import Each, Once, OperationWords, operation_of, parse_operation
 from kit.ring.sizes import Sizes
@@ -97,14 +98,24 @@ def plan(argv: list[str]) -> int:
     ring = opened(given.words[0], getattr(given, "with"), given.keyspace)
     if not ring.keyspaces:
         raise BadInput("keyspaces", None, f"one or more: --keyspace '{KEYSPACE}'")
-    check_work(ring, DRY_RUN)
+    check_work(ring, DRY_RUN_AS_JSON if given.json else DRY_RUN_IN_WORDS)
     operation = operation_of(given.words[1:], given)
-    in_flight = operations_of(ring) + tuple(map(parse_operation, getattr(given, "while")))
+    in_flight = operations_of(ring) + tuple(map(_in_flight, getattr(given, "while")))
     sizes = _sizes(given.sizes, ring)
     report = dry_run(ring, operation, in_flight=in_flight, variant=variant, sizes=sizes)
     report = replace(report, warnings=(*ring.warnings, *report.warnings))
-    put(as_json(report) if given.json else as_text(report))
+    if given.json:
+        put_parts(json_parts(report))
+    else:
+        put(as_text(report))
     return ACCEPTED if report.accepted else REFUSED
+
+
+def _in_flight(text: str) -> Operation:
+    try:
+        return parse_operation(text)
+    except BadInput as error:
+        raise about(f"--while {text}", error) from None
 
 
 def _without_a_ring(given: Namespace) -> NoReturn:

@@ -182,8 +182,9 @@ def _place(range_: Bounds) -> tuple[float, float]:
 
 
 def _marked(was: tuple[str, ...], now: tuple[str, ...]) -> str:
-    came = [name if name in was else f"+{name}" for name in now]
-    return listed([*came, *(f"−{name}" for name in was if name not in now)])
+    before, after = set(was), set(now)
+    came = [name if name in before else f"+{name}" for name in now]
+    return listed([*came, *(f"−{name}" for name in was if name not in after)])
 
 
 def _table(names: str, rows: Sequence[tuple[Bounds, Cells]]) -> list[str]:

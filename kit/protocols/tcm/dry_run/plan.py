@@ -6,6 +6,7 @@ node catch up, streams, commits, and notes what it sees. Bounds at the ends of t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -321,13 +322,36 @@ def _too_few(keyspace: str, dc: str | None, wanted: int, counts: list[int | None
     return f"keyspace {keyspace} wants {wanted} replicas{where}: {now} now, {then} afterwards"
 
 
-def as_json(report: PlanReport) -> str:
-    """A dry run as JSON in ASCII; ``conflicts`` only where it was refused."""
+def json_parts(report: PlanReport) -> Iterator[str]:
+    """A dry run as JSON in ASCII, piece by piece: as one text it may take gigabytes.
+
+    ``conflicts`` are there only where it was refused.
+    """
     plain: dict[str, Any] = msgspec.structs.asdict(report)
-    del plain["before"]
-    if report.accepted:
-        del plain["conflicts"]
-    text = msgspec.json.encode(plain).decode()
+    for name in ("steps", "before", *(("conflicts",) if report.accepted else ())):
+        del plain[name]
+    yield _ascii(plain)[:-1] + ',"steps":['
+    for number, step in enumerate(report.steps):
+        yield "," if number else ""
+        yield from _step_parts(step)
+    yield "]}"
+
+
+def _step_parts(step: PlanStep) -> Iterator[str]:
+    """A step; keyspaces that are replicated alike share their tables, which are written once."""
+    yield f'{{"name":{_ascii(step.name)},"epoch":{step.epoch},"keyspaces":{{'
+    written: dict[int, str] = {}
+    for number, (name, shown) in enumerate(step.keyspaces.items()):
+        if id(shown) not in written:
+            written[id(shown)] = _ascii(shown)
+        yield ("," if number else "") + _ascii(name) + ":"
+        yield written[id(shown)]
+    yield f'}},"streams":{_ascii(step.streams)},"barriers":{_ascii(step.barriers)}}}'
+
+
+def _ascii(value: Any) -> str:
+    """A value as JSON; beyond ASCII there are escapes."""
+    text = msgspec.json.encode(value).decode()
     return text if text.isascii() else "".join(map(_escaped, text))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from kit.engine.flows import Flow, FlowTable
 from kit.engine.log import Append, Apply, CatchUp, Deliver, Rewrite
 from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.facts.moment import nodes, space
+from kit.protocols.tcm.facts.moment import NodeRow, nodes, space
 from kit.protocols.tcm.hold import Hold, Release
 from kit.protocols.tcm.model import Crash, Restart, Stream
 from kit.protocols.tcm.rules.metadata import Advance, AutomaticCancel, Begin, Cancel
@@ -25,6 +25,8 @@ LOG, RING = "log", "ring"
 MOST_RANGES = 4
 """Ranges that a sentence names; the rest is counted."""
 LONGEST_LABEL = 16
+NEAREST = 8
+"""A way along the ring is at least this part of it, where the source has a token so far away."""
 
 
 def spot(name: str, token: int | str) -> str:
@@ -32,17 +34,20 @@ def spot(name: str, token: int | str) -> str:
     return f"n:{name}:{token}"
 
 
-def _place(m: TcmCluster, before: Any, after: Any, name: str, near: int | None = None) -> str:
-    """Where a node stands: at its first token, or at the next one clockwise of ``near``.
+def _place(m: TcmCluster, before: Any, after: Any, name: str) -> str:
+    """Where a node stands: at its first token.
 
     One that has just left is where it was; one without tokens has its row among those that apply.
     """
     for state in (after, before):
-        tokens = next((row.tokens for row in nodes(m, state) if row.name == name), ())
+        tokens = _row(m, state, name).tokens
         if tokens:
-            ahead = (token for token in tokens if near is not None and token >= near)
-            return spot(name, min(ahead, default=tokens[0]))
+            return spot(name, tokens[0])
     return f"strip:{name}"
+
+
+def _row(m: TcmCluster, s: Any, name: str) -> NodeRow:
+    return next(row for row in nodes(m, s) if row.name == name)
 
 
 # -- the log ---------------------------------------------------------------------------------------
@@ -117,28 +122,41 @@ def _streamed(m: TcmCluster, before: Any, action: Stream, after: Any) -> tuple[F
         for code in sources(transfer, down, m.tcm.switches):
             ranges_of.setdefault(m.names[code], {})[transfer.range] = None
     return tuple(
-        _stream(m, before, after, source, action.target, tuple(ranges))
+        _stream(m, after, source, action.target, tuple(ranges))
         for source, ranges in ranges_of.items()
     )
 
 
-def _stream(
-    m: TcmCluster, before: Any, after: Any, source: str, target: str, ranges: tuple[Range, ...]
-) -> Flow:
+def _stream(m: TcmCluster, after: Any, source: str, target: str, ranges: tuple[Range, ...]) -> Flow:
+    """From a token of the source to where the target has, or will have, the first of the ranges."""
     labels = [part.label(space(m)) for part in ranges[:MOST_RANGES]]
     rest = len(ranges) - len(labels)
     named = ", ".join(labels) + (f" and {rest} more ranges" if rest else "")
     short = len(ranges) == 1 and len(labels[0]) <= LONGEST_LABEL
     count = "1 range" if len(ranges) == 1 else f"{len(ranges)} ranges"
-    near = ranges[0].right
+    receiver = _row(m, after, target)
+    tokens = receiver.coming or receiver.tokens
+    end = min((token for token in tokens if token >= ranges[0].right), default=tokens[0])
+    begin = _apart(m, _row(m, after, source).tokens, end)
     return Flow(
         "data",
-        _place(m, before, after, source, near),
-        _place(m, before, after, target, near),
+        spot(source, begin),
+        spot(target, end),
         labels[0] if short else count,
         f"{source} → {target}: streams {named}",
         around=RING,
     )
+
+
+def _apart(m: TcmCluster, tokens: tuple[int, ...], token: int) -> int:
+    """Of a node's tokens the first that is far enough from another one for a way to be seen."""
+    line = space(m)
+    whole = line.high - line.low
+
+    def far(other: int) -> int:
+        return min(abs(other - token), whole - abs(other - token))
+
+    return next((t for t in tokens if far(t) * NEAREST >= whole), max(tokens, key=far))
 
 
 def ends(flows: Iterable[Flow]) -> frozenset[str]:

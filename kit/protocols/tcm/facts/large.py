@@ -31,7 +31,7 @@ class Served(Struct, frozen=True):
 
 
 class Spread(Struct, frozen=True):
-    """The parts of the line (counted from 0) that hold tokens of a node; None: of all at rest."""
+    """The parts of the line (counted from 0) that hold tokens of a node; None: of all stable."""
 
     node: NodeRow | None
     bins: tuple[int, ...]

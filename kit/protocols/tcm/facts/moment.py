@@ -19,7 +19,7 @@ from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.rules.barrier import Barrier
 from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, locks
 from kit.protocols.tcm.rules.steps import BEFORE, OPERATION_SPECS, SENTENCES
-from kit.protocols.tcm.rules.streams import tasks
+from kit.protocols.tcm.rules.streams import is_done, tasks
 from kit.ring.ranges import Range
 from kit.ring.tokens import TokenSpace
 
@@ -125,7 +125,11 @@ class OperationRow(Struct, frozen=True):
 
 
 class NodeRow(Struct, frozen=True):
-    """A node: where it is, what it owns, what it is doing."""
+    """A node: where it is, what it owns, what it is doing.
+
+    ``tokens`` of a newcomer are those that it will own. Of one that moves, ``coming`` are those
+    that it will own beside, ``going`` those that it will give up.
+    """
 
     name: str
     dc: str
@@ -133,6 +137,8 @@ class NodeRow(Struct, frozen=True):
     tokens: tuple[int, ...]
     status: str
     up: bool
+    coming: tuple[int, ...] = ()
+    going: tuple[int, ...] = ()
 
 
 def space(m: TcmCluster) -> TokenSpace:
@@ -272,17 +278,20 @@ def _nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
     rows = []
     for node, begun in zip(metadata.ring.nodes, first.nodes, strict=True):
         now = "joined" if node.tokens else ("left" if begun.tokens else "registered")
-        tokens = node.tokens or _coming(metadata.sequences, node.name)
-        up = node.name not in s.tcm.down
-        rows.append(NodeRow(node.name, node.dc, node.rack, tokens, status.get(node.name, now), up))
+        own, planned = node.tokens, _planned(metadata.sequences, node.name)
+        coming = tuple(token for token in planned if own and token not in own)
+        going = tuple(token for token in own if token not in planned) if planned else ()
+        up, place = node.name not in s.tcm.down, (node.name, node.dc, node.rack)
+        doing = status.get(node.name, now)
+        rows.append(NodeRow(*place, own or planned, doing, up, coming, going))
     return tuple(rows)
 
 
-def _coming(sequences: tuple[Sequence, ...], name: str) -> tuple[int, ...]:
-    """The tokens that a newcomer will own."""
+def _planned(sequences: tuple[Sequence, ...], name: str) -> tuple[int, ...]:
+    """The tokens that a node will own once its operation is done; none where they stay or go."""
     for sequence in sequences:
         operation = sequence.plan.operation
-        if operation.node == name and operation.kind in ("join", "replace"):
+        if operation.node == name and operation.kind in ("join", "replace", "move"):
             movements = sequence.plan.movements
             after = movements[0].after if movements else None
             return after.nodes[after.code(name)].tokens if after else operation.tokens
@@ -381,6 +390,6 @@ def streams(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[StreamRow, ...]:
             bounds = (left, right, transfer.range.label(space(m)))
             for keyspace in metadata.keyspaces_of(transfer.group):
                 size = known.of(keyspace, left, right, givers) if known else None
-                row = (keyspace, *bounds, givers, m.names[task.target], bool(mask >> i & 1), size)
+                row = (keyspace, *bounds, givers, m.names[task.target], is_done(mask, i), size)
                 rows.append(StreamRow(*row))
     return tuple(rows)

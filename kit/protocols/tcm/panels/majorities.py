@@ -23,7 +23,7 @@ def _few(scene: Scene) -> bool:
 
 
 def _in_transition(scene: Scene, keyspace: str) -> list[Majorities]:
-    """The ranges in the focus that are read and written differently; at rest all of the focus."""
+    """Ranges in the focus that are read and written differently; when stable, all of it."""
     focus = facts.focus(scene.model)
     there = [
         row

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
@@ -34,20 +35,24 @@ TURN = {"square": math.pi / 4}
 
 
 class TokenPlace(Struct, frozen=True):
-    """A token of a node on the picture."""
+    """A token of a node on the picture; ``inner``: it stands inside, before its present owner."""
 
     node: NodeRow
     token: int
     share: float
+    inner: bool = False
 
 
 def places(scene: Scene) -> list[TokenPlace]:
     """Return every token with its share of the line, from 0 (its start) to 1 (its end)."""
-    space = facts.space(scene.model)
+    space, nodes = facts.space(scene.model), facts.nodes(scene.model, scene.state)
+    owned = Counter(token for node in nodes for token in node.tokens)
     return [
-        TokenPlace(node, token, share(space, token))
-        for node in facts.nodes(scene.model, scene.state)
-        for token in node.tokens
+        TokenPlace(
+            node, token, share(space, token), owned[token] > 1 and node.status == "replacing"
+        )
+        for node in nodes
+        for token in (*node.tokens, *node.coming)
     ]
 
 
@@ -138,7 +143,7 @@ def _concerned(scene: Scene, by_rack: dict[str, str]) -> Frag | None:
         TokenPlace(node, token, share(space, token))
         for node in facts.nodes(scene.model, scene.state)
         if any(key.startswith(spot(node.name, "")) for key in named)
-        for token in node.tokens
+        for token in (*node.tokens, *node.coming)
         if spot(node.name, token) in named
     ]
     return _spots(scene, spots[:MOST_LABELS], by_rack, "ring-concerned") if spots else None
@@ -269,7 +274,7 @@ def _spot(
     place: TokenPlace, by_rack: dict[str, str], short: str, letter: str, *, first: bool
 ) -> Frag:
     node, shape = place.node, by_rack[place.node.rack]
-    x, y = point(place.share, RADIUS)
+    x, y = point(place.share, RADIUS - 26 * place.inner)
     out, up = point(place.share, RADIUS + (30 if letter else 24))
     token = str(place.token)
     words = f"{node.name}: token {token}, {node.dc}, rack {node.rack}, {node.status}"
@@ -285,9 +290,11 @@ def _spot(
             y=up - y + 4,
             text_anchor="middle",
             class_="soft",
-        ),
+        )
+        if not place.inner
+        else None,
         k=spot(node.name, place.token),
-        class_=f"{_classes(node)} {shape}" if len(by_rack) > 1 else _classes(node),
+        class_=" ".join([_classes(node, place.token), *([shape] if len(by_rack) > 1 else [])]),
         transform=f"translate({x:.1f} {y:.1f})",
         role="button",
         tabindex="0" if first else "-1",
@@ -299,11 +306,12 @@ def _spot(
     )
 
 
-def _classes(node: NodeRow) -> str:
+def _classes(node: NodeRow, token: int | None = None) -> str:
+    """Whether a token of a node comes or goes; without one, whether anything of the node does."""
     moving = {"joining": "joining", "replacing": "joining", "leaving": "leaving"}
     kinds = ["spot", moving.get(node.status, ""), "" if node.up else "down"]
     if node.status == "moving":
-        kinds.append("joining")
+        kinds.append("leaving" if token in node.going else "joining")
     return " ".join(kind for kind in kinds if kind)
 
 

@@ -52,7 +52,7 @@ def barriers(
 
     Nodes that are gone for good are not counted: they can never answer.
     """
-    if sequence.done == 0 or not switches.barrier or "progress-barrier" in switches.off:
+    if sequence.done == 0 or not switches.safeguards.progress_barrier:
         return ()
     spec = OPERATION_SPECS[sequence.plan.operation.kind]
     if switches.variant == "implementation":

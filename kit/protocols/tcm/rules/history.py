@@ -24,21 +24,21 @@ from kit.protocols.tcm.rules.operations import Operation, register, ring_after
 from kit.protocols.tcm.rules.plan import compensation, plan
 from kit.protocols.tcm.rules.steps import SENTENCES, ProtocolSwitches
 from kit.ring.applying import apply, settle
-from kit.ring.placements import at_rest
+from kit.ring.placements import stable_placement
 from kit.ring.replication import Keyspace
 from kit.ring.topology import Ring
 
 
 def initial(ring: Ring, keyspaces: tuple[Keyspace, ...], epoch: int) -> Snapshot:
-    """A cluster at rest."""
+    """A stable cluster."""
     metadata = Metadata(epoch, ring, keyspaces)
-    return Snapshot(metadata, tuple(at_rest(ring, group) for group in metadata.groups))
+    return Snapshot(metadata, tuple(stable_placement(ring, group) for group in metadata.groups))
 
 
 def enact(snapshot: Snapshot, event: Event, switches: ProtocolSwitches) -> Snapshot:
     """The next epoch's snapshot. Trusts its caller: the event was valid and permitted."""
     metadata, step = advance(snapshot.metadata, event, switches)
-    checked = "merge-equality" not in switches.off
+    checked = switches.safeguards.merge_equality
     ring = reading_ring(metadata)
     placements = tuple(
         settle(apply(placement, delta, merge_check=checked), ring, replication)

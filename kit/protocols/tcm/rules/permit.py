@@ -86,7 +86,7 @@ def _too_few_left(
     metadata: Metadata, operation: Operation, switches: ProtocolSwitches
 ) -> Refusal | None:
     """The safeguard *replication-check*: what stays must be able to hold every replica."""
-    if operation.force or "replication-check" in switches.off:
+    if operation.force or not switches.safeguards.replication_check:
         return None
     going = _going(metadata.ring, operation)
     if going is None:
@@ -145,7 +145,7 @@ def under_replicated(
 
 def _locked(metadata: Metadata, planned: Plan, switches: ProtocolSwitches) -> Refusal | None:
     """The safeguard *range-locks*: operations in flight keep to disjoint ranges."""
-    if "range-locks" in switches.off:
+    if not switches.safeguards.range_locks:
         return None
     taken = conflicts(metadata, planned, switches)
     if not taken:

@@ -66,7 +66,7 @@ def merging(moved: Movement, before: Ring, after: Ring, switches: ProtocolSwitch
 
     Without the equality check, every bound inside the locked area goes.
     """
-    if "merge-equality" not in switches.off or moved.merge == Delta.empty:
+    if switches.safeguards.merge_equality or moved.merge == Delta.empty:
         return moved.merge
     rights = {locked.right for locked in moved.locked}
     inner = {locked.left for locked in moved.locked} & rights
@@ -101,7 +101,7 @@ def compensation(sequence: Sequence, switches: ProtocolSwitches) -> tuple[Planne
     done = sequence.steps[: sequence.done]
     undo = [tuple(invert(delta) for delta in step.deltas) for step in reversed(done)]
     switched = [i for i, step in enumerate(reversed(done)) if step.switches]
-    if not switched or "two-event-cancel" in switches.off:
+    if not switched or not switches.safeguards.two_event_cancel:
         return (PlannedStep("cancel", _sum(undo, sequence)),)
     cut = switched[0] + 1
     return (

@@ -15,6 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from kit.protocols.tcm.rules.operations import Kind
+from kit.protocols.tcm.rules.safeguards import TcmSafeguards
 
 Part = Literal["split", "add", "switch", "drop", "merge"]
 Variant = Literal["cep", "implementation"]
@@ -82,14 +83,13 @@ SENTENCES: dict[str, str] = {
 
 
 class ProtocolSwitches(Struct, frozen=True):
-    """How the protocol runs: its variant, the safeguards that are off, barriers kept or not.
+    """How the protocol runs: its variant, and which safeguards are on.
 
     ``merge`` False leaves the merge of equal neighbours out, which changes no token's replicas.
     """
 
     variant: Variant = "cep"
-    off: frozenset[str] = frozenset()
-    barrier: bool = True
+    safeguards: TcmSafeguards = TcmSafeguards()
     merge: bool = True
 
 
@@ -105,14 +105,14 @@ def step_table(kind: Kind, switches: ProtocolSwitches) -> tuple[tuple[str, tuple
     """
     if not OPERATION_SPECS[kind].streams:
         return ((kind, PARTS),)
-    table = VARIANTS[switches.variant]
-    if "write-before-read" in switches.off:
+    table, safeguards = VARIANTS[switches.variant], switches.safeguards
+    if not safeguards.write_before_read:
         first, second, third, *rest = table
         table = (first, third, second, *rest)
     parts_of = dict(table)
-    if "split-first" in switches.off:
+    if not safeguards.split_first:
         parts_of = {name: tuple(p for p in parts if p != "split") for name, parts in table}
-    if "old-writer-stays" in switches.off:
+    if not safeguards.old_writer_stays:
         parts_of = {name: _drop_with_switch(parts) for name, parts in parts_of.items()}
     if not switches.merge:
         parts_of = {n: tuple(p for p in parts if p != "merge") for n, parts in parts_of.items()}

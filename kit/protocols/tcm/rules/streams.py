@@ -25,7 +25,7 @@ def sources(
     Fewer than a quorum when fewer are up; see ``enough``. Without the safeguard
     *stream-from-displaced* any one of the old replicas will do: the nearest other one.
     """
-    if "stream-from-displaced" in switches.off and transfer.displaced is not None:
+    if not switches.safeguards.stream_from_displaced and transfer.displaced is not None:
         others = [code for code in transfer.olds if code not in {transfer.displaced} | down]
         if others:
             return (others[0],)
@@ -47,9 +47,14 @@ def enough(transfer: Transfer, down: frozenset[int], dead: frozenset[int]) -> bo
     return len(sources(transfer, down | dead)) >= wanted
 
 
+def is_done(streamed: int, task: int) -> bool:
+    """Whether a task is among those done; ``streamed`` is a bit mask of them."""
+    return bool(streamed >> task & 1)
+
+
 def pending(sequence: Sequence, streamed: int) -> tuple[int, ...]:
     """The indices of the tasks that are not done; ``streamed`` is a bit mask of those that are."""
-    return tuple(i for i in range(len(tasks(sequence))) if not streamed >> i & 1)
+    return tuple(i for i in range(len(tasks(sequence))) if not is_done(streamed, i))
 
 
 def awaits_streams(sequence: Sequence) -> bool:
@@ -59,7 +64,7 @@ def awaits_streams(sequence: Sequence) -> bool:
 
 def must_stream(sequence: Sequence, switches: ProtocolSwitches) -> bool:
     """Whether the next step waits for the streaming: the safeguard *streams-before-switch*."""
-    return awaits_streams(sequence) and "streams-before-switch" not in switches.off
+    return awaits_streams(sequence) and switches.safeguards.streams_before_switch
 
 
 def stream_barriers(
@@ -84,8 +89,7 @@ def stream_barriers(
 
 def known_first(switches: ProtocolSwitches) -> bool:
     """Whether streaming waits at all: not without the progress barrier, whose part this is."""
-    waived = {"known-before-streams", "progress-barrier"} & switches.off
-    return not waived and switches.barrier
+    return switches.safeguards.known_before_streams and switches.safeguards.progress_barrier
 
 
 def end_barriers(

@@ -19,7 +19,13 @@ from kit.engine.model import Property, always
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Snapshot, locks
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.simulators.plain import Factors, PlainCluster, PlainOperation, Rows, at_rest
+from kit.protocols.tcm.simulators.plain import (
+    Factors,
+    PlainCluster,
+    PlainOperation,
+    Rows,
+    stable_cluster,
+)
 from kit.ring.placements import Table
 from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.tokens import TokenSpace
@@ -30,7 +36,7 @@ COLUMNS = {
     "owners": "Every token has its owners",
     "reads agree": "The simple model reads from the same nodes, row by row",
     "writes agree": "The simple model writes to the same nodes, row by row",
-    "at rest": "With nothing under way, reads and writes are the ring's own replicas",
+    "stable": "With nothing under way, reads and writes are the ring's own replicas",
 }
 _KEPT = 4096
 
@@ -103,7 +109,7 @@ class Columns:
     def _at_start(self) -> PlainCluster:
         ring = self.model.tcm.cluster.ring
         members = [node for node in ring.nodes if node.tokens]
-        return at_rest(
+        return stable_cluster(
             tuple((token, node.name) for node in members for token in node.tokens),
             {node.name: (node.dc, node.rack) for node in members},
             {str(number): factors for number, _, factors in self.groups},
@@ -136,7 +142,7 @@ class Columns:
                 _note(faults, column, _against(plain, str(number), table, side))
         under_way = len(snapshot.metadata.sequences)
         if not under_way and not isinstance(plain, str):
-            _note(faults, "at rest", self._settled(snapshot, plain))
+            _note(faults, "stable", self._settled(snapshot, plain))
         reads_of, writes_of = ((min(counts, default=0), max(counts, default=0)) for counts in sizes)
         return Looked(rows, reads_of, writes_of, over, under_way, tuple(faults.items()))
 

@@ -189,7 +189,7 @@ class PlainCluster:
         return replace(self, tables=tables)
 
 
-def at_rest(
+def stable_cluster(
     line: Line,
     places: Mapping[str, Place],
     factors: Mapping[str, Factors],

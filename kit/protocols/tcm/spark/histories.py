@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 from msgspec import Struct
 
+from kit.engine.safeguards import switched_off
 from kit.errors import BadInput, Refused
 from kit.protocols.tcm.rules.history import advance, reading_ring
 from kit.protocols.tcm.rules.metadata import (
@@ -25,8 +26,10 @@ from kit.protocols.tcm.rules.metadata import (
 from kit.protocols.tcm.rules.operations import Operation, register, validate
 from kit.protocols.tcm.rules.permit import permit
 from kit.protocols.tcm.rules.plan import plan
+from kit.protocols.tcm.rules.safeguards import TcmSafeguards
 from kit.protocols.tcm.rules.steps import SENTENCES, ProtocolSwitches, Variant
 from kit.protocols.tcm.rules.streams import sources
+from kit.protocols.tcm.safeguards import OLD_WRITER_STAYS, WRITE_BEFORE_READ
 from kit.protocols.tcm.words import parse_operation
 from kit.ring.applying import Spans
 from kit.ring.deltas import Delta
@@ -37,7 +40,7 @@ from kit.ring.tokens import MURMUR3
 from kit.ring.topology import Packed, Ring
 
 MOST = 10_000_000  # tokens of a drawn ring
-SWITCHABLE = ("write-before-read", "old-writer-stays")
+SWITCHABLE = (WRITE_BEFORE_READ.name, OLD_WRITER_STAYS.name)
 NOWHERE: Spans = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
@@ -127,7 +130,7 @@ def history(
     metadata = Metadata(epoch, validated, given)
     if not metadata.groups:
         raise BadInput("keyspaces", [k.name for k in given], "one at least that is replicated")
-    planner = _Planner(metadata, ProtocolSwitches(variant, without))
+    planner = _Planner(metadata, ProtocolSwitches(variant, switched_off(TcmSafeguards, without)))
     for operation in parsed:
         planner.run(operation)
     replicated = (k for k in given if not isinstance(k.replication, LocalStrategy))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kit.errors import BadInput
 from kit.protocols.tcm.spark.histories import EpochStage, History
 from kit.ring.applying import Spans, apply, settle
-from kit.ring.placements import Placement, at_rest, same_sets
+from kit.ring.placements import Placement, same_sets, stable_placement
 from kit.ring.topology import Codes, Ring, Tokens
 
 Mask = NDArray[np.bool_]
@@ -79,7 +79,7 @@ def placements(
 ) -> Iterator[Placement]:
     """The placements at each stage (up to ``last``) of all rows that reach into a part."""
     ring, replication = history.ring, history.groups[group]
-    placement = at_rest(ring, replication, _rows_around(history, group, part))
+    placement = stable_placement(ring, replication, _rows_around(history, group, part))
     yield placement
     for stage in history.stages[1 : None if last is None else last + 1]:
         placement = settle(

@@ -84,7 +84,7 @@ def simulations(
 def replay(row: Any) -> Simulation:
     """A row's simulation, run again here, without Spark.
 
-    ``row`` is a row of Spark's, of pandas' or a mapping.
+    ``row`` is a row of Spark's, of pandas' or a mapping; also one of an earlier version.
 
     Raises:
         BadInput: for what is no such row.
@@ -96,7 +96,7 @@ def replay(row: Any) -> Simulation:
         fields = msgspec.json.decode(size, type=dict[str, Any])
     except (KeyError, ValueError, TypeError, msgspec.MsgspecError):
         raise BadInput("row", row, "a row of simulations, with its seed and size") from None
-    setup = size_of(fields)
+    setup = size_of(entry_of("tcm").former.parameters_today(fields))
     simulation = simulate(seed, setup, off=off)
     if (simulation.verdict, _last(simulation)) != recorded:
         raise KitError(

@@ -22,6 +22,7 @@ from kit.ring.replication import Keyspace, Replication
 from kit.ring.tokens import MURMUR3
 from kit.ring.topology import Ring
 from tests.ring.draws import replications, rings, token_lists
+from tests.saying import like
 from tests.spark import plainly
 
 
@@ -114,11 +115,11 @@ def test_operations_are_judged_before_anything_runs() -> None:
     before any worker starts.
     """
     drawn = sample(4, 2, dcs=1, racks=1)
-    with pytest.raises(BadInput, match="node: got 'nobody'"):
+    with pytest.raises(BadInput, match=like("node | 'nobody'")):
         history(drawn.ring, drawn.keyspaces, ["leave nobody"])
     with pytest.raises(Refused, match="only 2 node"):
         history(drawn.ring, drawn.keyspaces, ["leave n1", "leave n2"])
-    with pytest.raises(BadInput, match="off: got 'range-locks'"):
+    with pytest.raises(BadInput, match=like("off | 'range-locks'")):
         history(drawn.ring, drawn.keyspaces, ["leave n1"], off=["range-locks"])
     with pytest.raises(BadInput, match="keyspaces: got"):
         history(drawn.ring, ())
@@ -129,7 +130,7 @@ def test_samples_are_repeatable() -> None:
     """The same seed gives the same ring; limits are named."""
     assert sample(9, 8, seed=3).ring == sample(9, 8, seed=3).ring
     assert sample(9, 8, seed=3).ring != sample(9, 8, seed=4).ring
-    with pytest.raises(BadInput, match="nodes: got 0"):
+    with pytest.raises(BadInput, match=like("nodes | 0")):
         sample(0)
-    with pytest.raises(BadInput, match="dcs: got 5"):
+    with pytest.raises(BadInput, match=like("dcs | 5")):
         sample(4, dcs=5)

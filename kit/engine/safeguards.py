@@ -1,0 +1,84 @@
+"""Safeguards: rules of a protocol that can be switched off, to see what they are for.
+
+A safeguard is described once, by a ``Safeguard``. What a model's rules ask is a *switch*: a
+bool field of a struct that the family declares beside its rules. The name of the safeguard is the
+name of the field, with hyphens. So a rule cannot ask for a switch that there is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import fields, replace
+
+from kit.errors import BadInput
+
+Switches = TypeVar("Switches", bound=Struct)
+
+
+class LaterCase(Struct, frozen=True):
+    """A configuration that begins at the end of a run, where the invariant ``breaks`` may break.
+
+    ``scenario`` names a scenario file of the kit (``dataplane/deleted-data-returns``): its header
+    gives the parameters, its lines above the first one that is ``before`` give the run.
+    """
+
+    breaks: str
+    scenario: str
+    before: str
+
+
+class Safeguard(Struct, frozen=True):
+    """A rule of the protocol that can be switched off, to see what it is for.
+
+    ``protects`` names the invariants that may break without it (``INV-QI``), ``smallest`` the
+    parameters of the smallest configuration in which one of them does. ``later`` are smallest
+    configurations for others of them, which need something to have happened before.
+    """
+
+    name: str
+    id: str
+    title: str
+    protects: tuple[str, ...]
+    smallest: Mapping[str, Any] = field(default_factory=dict)
+    later: tuple[LaterCase, ...] = ()
+
+    def shown_by(self, smallest: Mapping[str, Any], *later: LaterCase) -> Safeguard:
+        """The same safeguard in a model where these are the smallest configurations."""
+        return replace(self, smallest=smallest, later=later)
+
+
+def switched_off(switches: type[Switches], off: Iterable[str]) -> Switches:
+    """The switches of a model with these safeguards off, by their names, and all others on.
+
+    ``switches`` is a struct of bool fields, or of such structs.
+
+    Raises:
+        BadInput: for a name that is none of its fields.
+    """
+    names = {name.replace("-", "_"): name for name in off}
+    known = set(_switches(switches))
+    for switch, name in names.items():
+        if switch not in known:
+            allowed = ", ".join(sorted(known)).replace("_", "-")
+            raise BadInput("safeguard", name, f"one of {allowed}")
+    return _without(switches, names)
+
+
+def _switches(switches: type[Struct]) -> Iterator[str]:
+    for each in fields(switches):
+        if each.type is bool:
+            yield each.name
+        else:
+            yield from _switches(each.type)
+
+
+def _without(switches: type[Switches], names: Mapping[str, str]) -> Switches:
+    return switches(
+        **{
+            each.name: each.name not in names if each.type is bool else _without(each.type, names)
+            for each in fields(switches)
+        }
+    )

@@ -1,0 +1,93 @@
+"""Fair schedules come to every goal of each registered model, and not of broken ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.fair import led_on
+from kit.engine.fuzz import fuzz
+from kit.engine.model import goal
+from kit.engine.registry import build, entries
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from tests.engine.toys import Go, Graph
+
+WITH_GOALS = [
+    name for name in entries() if any(prop.kind == "goal" for prop in build(name).properties)
+]
+
+
+def test_some_models_have_goals() -> None:
+    """The test below is about something."""
+    assert "tcm" in WITH_GOALS
+
+
+@pytest.mark.parametrize("name", WITH_GOALS)
+def test_every_fair_schedule_comes_to_its_end(name: str) -> None:
+    """From wherever walks ended, in the configuration they start from: within 1,000 steps."""
+    model = build(name, entries()[name].fuzzing.parameters)
+    goals = {prop.name for prop in model.properties if prop.kind == "goal"}
+    walked = fuzz(model, range(12), steps=60)
+    assert set(walked.scope.judged["goal"]) == goals
+    assert walked.findings == ()
+
+
+def test_a_plan_that_dies_with_its_driver_never_comes_to_an_end() -> None:
+    """Without the steps kept in the metadata some schedule rests half way, and is told."""
+    model = build("tcm", {"crashes": 1}, ("pending-in-metadata",))
+    found = {finding.property: finding for finding in fuzz(model, range(30), steps=4).findings}
+    finding = found["stable"]
+    assert finding.witness == "nothing can happen any more, and it does not hold"
+    assert not model.properties[-1].check(finding.timeline(model).state)
+    assert fuzz(model, range(30), steps=4, within=0).findings == ()
+
+
+HOME: Any = goal("home", "", lambda s: s.at == 3)
+
+
+@pytest.mark.parametrize(
+    ("edges", "why"),
+    [
+        ({0: (1,), 1: (0,)}, "a fair schedule did not come to it within 50 steps"),
+        ({0: (1,), 1: (2,)}, "nothing can happen any more, and it does not hold"),
+    ],
+)
+def test_what_does_not_come_to_its_goal_is_found(edges: Any, why: str) -> None:
+    """Round and round, or at rest elsewhere: the run is told as it was, and opens."""
+    model = Graph(edges, HOME)
+    (finding,) = fuzz(model, range(5), steps=1, within=50).findings
+    assert (finding.property, finding.witness, finding.times) == ("home", why, 5)
+    assert Timeline.along(model, finding.actions).state.at != 3
+    assert fuzz(model, range(5), steps=1, within=0).findings == ()
+
+
+def test_possible_is_not_yet_fair() -> None:
+    """A goal that stays in reach of every state, but that takes luck many times over: the search
+    is content, fair schedules are not.
+    """
+    ladder: dict[int, tuple[int, ...]] = {at: (10, at + 1) for at in range(10, 40)}
+    ladder |= {0: (10,), 40: (3,), 3: (3,)}
+    model = Graph(ladder, HOME)
+    assert check(model).complete
+    assert fuzz(model, range(5), steps=1, within=200).findings
+
+
+def test_whatever_waits_longest_is_taken() -> None:
+    """At least every other step is the one that has been enabled longest: none waits for ever."""
+    model = Graph({0: (0, 1), 1: (3, 1)}, HOME)
+    for seed in range(50):
+        assert led_on(model.rules, model.start(), (HOME,), seed, 8) is None
+    lost = led_on(model.rules, model.start(), (HOME,), 0, 0)
+    assert lost is not None
+    assert lost[0] == ()
+
+
+@pytest.mark.parametrize("within", [-1, 10**9, True])
+def test_within_has_limits(within: Any) -> None:
+    """A number of steps, or none."""
+    with pytest.raises(BadInput, match="within: got"):
+        fuzz(Graph({0: (1,)}, HOME), range(1), within=within)
+    assert Go(1) != Go(2)

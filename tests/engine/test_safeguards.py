@@ -1,0 +1,56 @@
+"""Safeguards and their switches: a name switches one field off, and no other name does."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import Struct
+from msgspec.structs import asdict, fields
+
+from kit.engine.safeguards import Safeguard, switched_off
+from kit.errors import BadInput
+from kit.protocols.dataplane.safeguards import SAFEGUARDS, DataplaneSafeguards
+from kit.protocols.storage import safeguards as storage
+from kit.protocols.storage.rules.exchange import RequestSafeguards
+from kit.protocols.tcm import safeguards as tcm
+from kit.protocols.tcm.rules.safeguards import TcmSafeguards
+
+
+def _defined(module: object) -> list[Safeguard]:
+    return [guard for guard in vars(module).values() if isinstance(guard, Safeguard)]
+
+
+def _off(switches: Struct) -> set[str]:
+    """The names of the switches that are off, within structs, too."""
+    found: set[str] = set()
+    for name, value in asdict(switches).items():
+        found |= _off(value) if isinstance(value, Struct) else set() if value else {name}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("module", "switches"), [(tcm, TcmSafeguards), (storage, RequestSafeguards)]
+)
+def test_each_safeguard_has_one_switch(module: object, switches: type[Struct]) -> None:
+    """What is defined and what the rules ask are the same safeguards; a name is one switch."""
+    names = [guard.name for guard in _defined(module)]
+    assert sorted(names) == sorted(each.name.replace("_", "-") for each in fields(switches))
+    for name in names:
+        switch = {name.replace("-", "_")}
+        assert _off(switched_off(switches, (name,))) == switch
+        assert _off(switched_off(DataplaneSafeguards, (name,))) == switch
+    assert not _off(switched_off(switches, ()))
+
+
+def test_a_safeguard_of_two_models_is_defined_once() -> None:
+    """Where another model shows it, only its smallest configurations differ."""
+    defined = {guard.name: guard for guard in [*_defined(tcm), *_defined(storage)]}
+    for guard in (*tcm.SAFEGUARDS, *SAFEGUARDS):
+        assert guard == defined[guard.name].shown_by(guard.smallest, *guard.later)
+    assert len({guard.id for guard in defined.values()}) == len(defined)
+
+
+def test_an_unknown_switch_is_named() -> None:
+    """A name without a switch is an error, however near it is, and so is that of a group."""
+    for name in ("range-lock", "tcm"):
+        with pytest.raises(BadInput, match=f"safeguard: got '{name}'; allowed: one of .*range-loc"):
+            switched_off(DataplaneSafeguards, (name,))

@@ -1,0 +1,156 @@
+"""What a search or a walk says is what it did: its configuration, what was judged, what was not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.engine.check import Result, check, check_refinement
+from kit.engine.compose import Refinement
+from kit.engine.fuzz import fuzz
+from kit.engine.model import Safeguard, always, goal, sometimes
+from kit.engine.registry import build, entries
+from kit.protocols.twophase.model import TwoPhase, TwoPhaseParameters
+from kit.widgets.searching import told, verdict
+from tests.engine.toys import Graph, LiftModel, LiftParameters
+
+
+def texts(model: Any, result: Result) -> list[str]:
+    """Every place that prints a result."""
+    return [
+        repr(result),
+        result._repr_html_(),
+        verdict(model, result),
+        told(model, result).html(),
+    ]
+
+
+def test_a_whole_search_says_complete() -> None:
+    """Nothing left out, nothing assumed: complete, in every place."""
+    model = build("dataplane", {"rf": 1})
+    result = check(model)
+    assert result.verdict == "complete"
+    assert all("omplete" in text for text in texts(model, result))
+    box = told(model, result).html()
+    assert "configuration: rf=1" in box
+    assert "monitor visible" in box
+
+
+def less(name: str) -> tuple[Any, Result]:
+    """A search that is less than complete, in one of several ways."""
+    model = build("dataplane", {"rf": 1})
+    two = TwoPhase()
+    match name:
+        case "monitors dropped":
+            return model, check(model, model.properties)
+        case "properties dropped":
+            return two, check(two, two.properties[1:])
+        case "nothing judged":
+            return two, check(two, ())
+        case "bounded by states":
+            return two, check(two, max_states=200)
+        case "bounded by depth":
+            return two, check(two, max_depth=4)
+        case "symmetry":
+            return two, check(two, symmetry=True)
+        case "symmetry, dropped":
+            return two, check(two, two.properties[:1], symmetry=True)
+        case "interrupted":
+            return two, check(two, progress=_impatient)
+        case _:
+            same = Refinement(two, two, lambda s: s, lambda b, a, n: (a,))
+            return two, check_refinement(same)
+
+
+def _impatient(states: int, now: int) -> None:
+    raise KeyboardInterrupt
+
+
+LESS = {
+    "monitors dropped": "judged in part",
+    "properties dropped": "judged in part",
+    "nothing judged": "judged in part",
+    "bounded by states": "bounded",
+    "bounded by depth": "bounded",
+    "symmetry": "up to symmetry",
+    "symmetry, dropped": "judged in part",
+    "interrupted": "interrupted",
+    "refinement": "judged in part",
+}
+
+
+@pytest.mark.parametrize("name", LESS)
+def test_less_than_complete_never_reads_so(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither in words nor by a tick: what was left out is named instead."""
+    monkeypatch.setattr("kit.engine.search.REPORT_EVERY", 50)
+    model, result = less(name)
+    assert (result.violation, result.verdict) == (None, LESS[name])
+    for text in texts(model, result):
+        assert "complete: no" not in text
+        assert "Complete:" not in text
+        assert "✓" not in text
+    own = {prop.name for prop in model.properties} | {one.name for one in model.monitors}
+    judged = {each for names in result.scope.judged.values() for each in names}
+    assert set(result.scope.left_out) == own - judged
+    assert ("not judged: " in repr(result)) is bool(own - judged)
+    if result.symmetry:
+        assert "which is no proof" in repr(result)
+
+
+def test_a_model_without_properties_has_nothing_to_be_complete_of() -> None:
+    """All states were visited, and that is all that is said."""
+    assert check(Graph({0: (1,)})).sentence == "complete, but nothing was judged"
+    assert fuzz(Graph({0: (1,)}), range(3)).sentence == "nothing was judged"
+
+
+def test_goals_that_were_not_judged_are_named() -> None:
+    """A bound leaves goals open, in words, too."""
+    home = goal("home", "", lambda s: s.at == 9)
+    assert "not judged: goal home" in repr(check(Graph({0: (1,), 1: (2,)}, home), max_states=2))
+
+
+def test_parameters_are_told_where_they_differ() -> None:
+    """Those that are not the default, and those that a safeguard's smallest configuration sets
+    even where they are; what is long is cut in a line, and whole as data.
+    """
+    assert check(TwoPhase()).scope.configuration == "every parameter at its default"
+    assert check(TwoPhase(TwoPhaseParameters(2))).scope.configuration == "rms=2"
+    model = LiftModel(LiftParameters(3), ("door",))
+    model.safeguards = (Safeguard("door", "S-90", "", (), {"floors": 3}),)
+    assert check(model).scope.configuration == "floors=3; without S-90 door"
+    operations = tuple(f"join X{i} --tokens {i}" for i in range(5))
+    scope = check(build("tcm", {"operations": operations}), max_states=5).scope
+    assert scope.parameters == {"operations": operations}
+    assert scope.configuration.endswith("…")
+
+
+@pytest.mark.parametrize("name", sorted(entries()))
+def test_every_property_of_every_model_is_in_the_scope(name: str) -> None:
+    """By kind, of searches and walks alike; nothing is left out when nothing is asked for."""
+    model = build(name)
+    own = {prop.name: str(prop.kind) for prop in model.properties}
+    own |= {one.name: "monitor" for one in model.monitors}
+    for scope in (check(model, max_states=2).scope, fuzz(model, range(1), steps=1).scope):
+        assert {each: kind for kind, names in scope.judged.items() for each in names} == own
+        assert scope.left_out == ()
+
+
+def test_walks_say_what_they_judged() -> None:
+    """Dropped monitors and properties are named; nothing is said of other walks."""
+    model = build("dataplane", {"rf": 1})
+    walked = fuzz(model, range(2), properties=model.properties)
+    assert walked.scope.left_out == ("visible",)
+    assert "not judged: visible" in repr(walked)
+    assert "complete" not in repr(walked)
+    broken = fuzz(TwoPhase(), range(2), properties=(always("no", "", lambda s: "<never>"),))
+    assert "violated: no: <never>" in repr(broken)
+    assert "&lt;never&gt;" in broken._repr_html_()
+
+
+def test_html_is_escaped() -> None:
+    """Names and witnesses are text."""
+    model = Graph({0: (1,)}, sometimes("<b>", "", lambda s: s.at == 7))
+    assert "<b>" not in check(model)._repr_html_()
+    assert replace(check(model), model="<i>")._repr_html_().startswith("<div>&lt;i&gt;: ")

@@ -1,0 +1,49 @@
+"""What is estimated before work on a ring begins: what fits is let through, the rest is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.errors import BadInput
+from kit.operators.importers.ringfile import RingFile
+from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, PLACEMENTS, check_work
+from kit.ring.replication import EverywhereStrategy, Keyspace, SimpleStrategy
+from kit.ring.tokens import MURMUR3
+from kit.ring.topology import Node, Ring
+
+NODES, TOKENS = 5000, 16
+
+
+@pytest.fixture(scope="module")
+def ring() -> Ring:
+    """As large a ring as anybody may have."""
+    return Ring.of(
+        (Node(f"n{at}", tuple(range(at, NODES * TOKENS, NODES))) for at in range(NODES)), MURMUR3
+    )
+
+
+@pytest.fixture(autouse=True)
+def _room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that has 4 GB to spare."""
+    monkeypatch.setattr("kit.edge.limits.spare", lambda: 4 * 10**9)
+
+
+def test_many_keyspaces_alike_cost_little_more_than_one(ring: Ring) -> None:
+    """64 keyspaces of one replication are within the limits, in words and as JSON."""
+    alike = tuple(Keyspace(f"ks{at}", SimpleStrategy(3)) for at in range(64))
+    for cost in (PLACEMENTS, DRY_RUN_IN_WORDS, DRY_RUN_AS_JSON):
+        check_work(RingFile(0, ring, alike), cost)
+
+
+def test_too_long_a_question_says_what_would_be_shorter(ring: Ring) -> None:
+    """The estimate is in the line, and what one may do about it."""
+    unlike = tuple(Keyspace(f"ks{at}", SimpleStrategy(at)) for at in range(1, 9))
+    with pytest.raises(BadInput, match="about 80 s: leave keyspaces out, or take fewer replicas"):
+        check_work(RingFile(0, ring, unlike), DRY_RUN_IN_WORDS)
+
+
+def test_too_large_a_question_says_what_there_is(ring: Ring) -> None:
+    """A replica everywhere does not fit; the bytes that it needs and those to spare are told."""
+    everywhere = (Keyspace("ks", EverywhereStrategy()),)
+    with pytest.raises(BadInput, match=r"keyspace ks: .* within 4 GB of memory; this needs about"):
+        check_work(RingFile(0, ring, everywhere), DRY_RUN_AS_JSON)
