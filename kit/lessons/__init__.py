@@ -21,6 +21,7 @@ _PLACES = {
     "harms": "kit.lessons.trying",
     "hunt": "kit.lessons.hunting",
     "predict": "kit.lessons.predictions",
+    "refusal": "kit.lessons.refusals",
     "shortest": "kit.lessons.questions",
     "still": "kit.lessons.stills",
     "terminal": "kit.lessons.prompt",
