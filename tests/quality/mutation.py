@@ -149,10 +149,8 @@ def trials(covered: Covered, mutant: Mutant) -> Iterator[list[tuple[str, float]]
     """
     folder = [part for part in Path(mutant.path).parts[1:-1] if part != "rules"]
     near = "/".join(("tests", *folder, ""))
-    tests = [
-        (covered.tests[test], covered.seconds[test])
-        for test in covered.of(mutant.path, mutant.lines)
-    ]
+    running = covered.of(mutant.path, mutant.lines)
+    tests = [(covered.tests[test], covered.seconds[test]) for test in running]
     tests.sort(key=lambda test: (not test[0].startswith(near), test[1], test[0]))
     first = list(_within(tests, QUICK))
     yield first
