@@ -132,7 +132,7 @@ def test_streams_of_a_cancelled_operation_do_not_count_again() -> None:
      ("0", "0", True), ("01", "0", False), ("01", "01", True), ("012", "01", False)],
 )  # fmt: skip
 def test_who_is_down_is_waited_for_and_who_is_dead_is_not(down: str, dead: str, may: bool) -> None:
-    """The displaced replica is enough while it is up; else a majority, of those not dead for good."""
+    """The displaced replica is enough while it is up; else a majority, the dead not counted."""
     transfer = Transfer(0, Range(0, 100), 3, 0, (0, 1, 2))
     codes = frozenset(map(int, down)), frozenset(map(int, dead))
     assert enough(transfer, *codes) is may
