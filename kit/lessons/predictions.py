@@ -27,9 +27,9 @@ NONE = "none of these"
 class Prediction:
     """A question waiting for an answer."""
 
-    def __init__(self, posed: Asked, *, told: bool = False) -> None:
+    def __init__(self, posed: Asked, *, tells_answer: bool = False) -> None:
         self.posed = posed
-        self.told = told
+        self.tells_answer = tells_answer
         self.text = posed.question.text
         self.choices = (*posed.question.choices, NONE)
 
@@ -55,7 +55,7 @@ class Prediction:
 
     def with_answer(self) -> Prediction:
         """The same question; where no form can be shown, its answer stands folded below it."""
-        return Prediction(self.posed, told=True)
+        return Prediction(self.posed, tells_answer=True)
 
     @property
     def right(self) -> tuple[str, ...]:
@@ -67,12 +67,12 @@ class Prediction:
         """The question and its choices, without a form."""
         choices = h("ul", [h("li", f"☐ {choice}") for choice in self.choices])
         answer = h("p", h("strong", ", ".join(self.right)), h("br"), self.posed.question.because)
-        told = h("details", h("summary", "Answer"), answer) if self.told else None
-        return h("div", h("p", h("strong", self.text)), choices, told)
+        folded = h("details", h("summary", "Answer"), answer) if self.tells_answer else None
+        return h("div", h("p", h("strong", self.text)), choices, folded)
 
     def __repr__(self) -> str:
         lines = [self.text, *(f"  [ ] {choice}" for choice in self.choices)]
-        if self.told:
+        if self.tells_answer:
             lines += [f"Answer: {', '.join(self.right)}", f"  {self.posed.question.because}"]
         return "\n".join(lines)
 

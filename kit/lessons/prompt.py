@@ -1,4 +1,4 @@
-"""The command line inside a notebook, and the versions that its first cell prints."""
+"""The command line inside a notebook, and the versions that a cell prints."""
 
 from __future__ import annotations
 

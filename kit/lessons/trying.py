@@ -30,30 +30,30 @@ class Attempt(Struct, frozen=True):
 class Attempts(Struct, frozen=True):
     """Actions that were tried one after the other; reasons stand below each other."""
 
-    tried: tuple[Attempt, ...]
+    attempts: tuple[Attempt, ...]
 
     def draw(self) -> Frag:
         """A list, with a list of reasons where something must wait."""
-        return h("ul", [_drawn(one) for one in self.tried])
+        return h("ul", [_drawn(each) for each in self.attempts])
 
     def __repr__(self) -> str:
-        return "\n".join(line for one in self.tried for line in _lines(one))
+        return "\n".join(line for each in self.attempts for line in _lines(each))
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": static_html(self.draw())}
 
 
-def _head(one: Attempt) -> str:
-    return f"{'done' if one.done else 'must wait'}: {one.said}"
+def _head(tried: Attempt) -> str:
+    return f"{'done' if tried.done else 'must wait'}: {tried.said}"
 
 
-def _drawn(one: Attempt) -> Frag:
-    reasons = h("ul", [h("li", reason) for reason in one.reasons]) if one.reasons else None
-    return h("li", h("code", one.verb), f" – {_head(one)}", reasons)
+def _drawn(tried: Attempt) -> Frag:
+    reasons = h("ul", [h("li", reason) for reason in tried.reasons]) if tried.reasons else None
+    return h("li", h("code", tried.verb), f" – {_head(tried)}", reasons)
 
 
-def _lines(one: Attempt) -> list[str]:
-    return [f"{one.verb} – {_head(one)}", *(f"  - {reason}" for reason in one.reasons)]
+def _lines(tried: Attempt) -> list[str]:
+    return [f"{tried.verb} – {_head(tried)}", *(f"  - {reason}" for reason in tried.reasons)]
 
 
 @checked
@@ -98,10 +98,10 @@ def without(source: str, *safeguards: str, **parameters: Any) -> Player:
         BadInput: for an unknown name, or when no run breaks anything.
     """
     model = Ground(source, parameters, safeguards).model()
-    found = shortest_breach(model).violation
-    if found is None:
+    violation = shortest_breach(model).violation
+    if violation is None:
         raise BadInput("safeguards", safeguards, "some without which a promise breaks here")
-    return Player(Timeline.along(model, found.actions), controls=False)
+    return Player(Timeline.along(model, violation.actions), controls=False)
 
 
 @checked
@@ -120,8 +120,8 @@ def _harm(ground: Ground) -> tuple[str, ...]:
     result = shortest_breach(model)
     off = ground.off[0] if ground.off else "nothing"
     rule = next((guard.title for guard in model.safeguards if guard.id == off), "")
-    found = result.violation
-    if found is None:
+    violation = result.violation
+    if violation is None:
         whole = "every state seen: nothing breaks" if result.complete else "not all states seen"
         return off, rule, f"{result.states:,}", "–", whole
-    return off, rule, f"{result.states:,}", str(len(found.actions)), found.witness
+    return off, rule, f"{result.states:,}", str(len(violation.actions)), violation.witness

@@ -1,4 +1,4 @@
-"""Charts with their words, the command line in a cell, the versions of the first cell."""
+"""Charts with their words, the command line in a cell, the versions that a cell prints."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ def test_what_must_wait_has_its_reasons_below_each_other() -> None:
     player = Player("rf3")
     to_epoch(player, 100)
     tried = attempt(player, "commit X", "apply X", "apply A", "apply B", "commit X")
-    assert [one.done for one in tried.tried] == [False, True, True, True, True]
-    assert tried.tried[0].reasons[-1] == "missing: X, A, B, C"
-    assert len(tried.tried[0].reasons) == 6
+    assert [one.done for one in tried.attempts] == [False, True, True, True, True]
+    assert tried.attempts[0].reasons[-1] == "missing: X, A, B, C"
+    assert len(tried.attempts[0].reasons) == 6
     assert tried.draw().html().count("<li>") == 5 + 6
     assert repr(tried).count("\n  - ") == 6
     with pytest.raises(BadInput, match="apply Q"):
