@@ -14,9 +14,9 @@ from kit.protocols.tcm.panels.ring import (
     locked,
     places,
     ring_words,
-    tags,
     token_count,
 )
+from kit.protocols.tcm.panels.short_names import tags
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 
@@ -103,4 +103,4 @@ def line_text(scene: Scene) -> str:
     return f"  {ends[0]} … {' '.join(names)} … {ends[1]}"
 
 
-LINE = Panel("line", "The same as a line", "side", draw_line, line_text, optional=True)
+LINE = Panel("line", "The same as a line", draw_line, line_text, optional=True, tab="Line")
