@@ -137,7 +137,7 @@ class Controls:
         name = change["new"]
         if name in (None, OWN) or self._quiet:
             return
-        with self._told():
+        with self._reporting():
             opened = open_named(name)
             self.name = opened.name
             self._put(opened.timeline)
@@ -146,7 +146,7 @@ class Controls:
         entry = self.entry
         if self._quiet or entry is None:
             return
-        with self._told():
+        with self._reporting():
             owner = change["owner"]
             given = self._given(
                 entry.parameters, next((n for n, w in self.fields.items() if w is owner), "")
@@ -210,21 +210,21 @@ class Controls:
         self._settle()
 
     def _reset(self, _button: Any) -> None:
-        with self._told():
+        with self._reporting():
             self.player.reset()
 
     def _save(self, _button: Any) -> None:
-        with self._told():
+        with self._reporting():
             self._say(f"Saved {self.player.save(self.file.value)}.")
 
     def _load(self, _button: Any) -> None:
-        with self._told():
+        with self._reporting():
             self.player.load(self.file.value)
             self._put(self.player.timeline)
             self._say(f"Loaded {self.file.value}.")
 
     def _export(self, _button: Any) -> None:
-        with self._told():
+        with self._reporting():
             stem = self.file.value.removesuffix(".json")
             made = self.player.export(f"{stem}.html")
             left = f" Left out: {', '.join(made.left_out)}." if made.left_out else ""
@@ -234,12 +234,12 @@ class Controls:
         kind = "kit-wrong" if wrong else "kit-told"
         self.message.value = h("span", text, class_=kind, role="alert").html() if text else ""
 
-    def _told(self) -> _Told:
+    def _reporting(self) -> _Reporting:
         self._say("")
-        return _Told(self)
+        return _Reporting(self)
 
 
-class _Told:
+class _Reporting:
     """Shows a KitError where the person looks, and leaves everything as it was."""
 
     def __init__(self, controls: Controls) -> None:

@@ -83,7 +83,7 @@ def test_it_asks_for_predictions_that_the_model_answers(path: Path) -> None:
     asked = named(path, "predict")
     assert len(asked) == len(named(path, "answer")) + len(named(path, "with_answer")) >= 3
     code = "\n".join(cell.source for cell in cells(path, "code"))
-    assert not re.search(r"\b(Question|Asked|Prediction)\b", code)
+    assert not re.search(r"\b(Question|PosedQuestion|Prediction)\b", code)
 
 
 @each_notebook
