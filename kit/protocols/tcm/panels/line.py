@@ -14,9 +14,9 @@ from kit.protocols.tcm.panels.ring import (
     locked,
     places,
     ring_words,
-    tags,
     token_count,
 )
+from kit.protocols.tcm.panels.short_names import tags
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 

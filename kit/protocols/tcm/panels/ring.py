@@ -6,9 +6,8 @@ Locked ranges are striped. Arrows lead from one range to its replicas.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -19,6 +18,7 @@ from kit.protocols.tcm.facts.large import spread
 from kit.protocols.tcm.facts.moment import LockRow, NodeRow
 from kit.protocols.tcm.panels.arrows import arrows, arrows_words
 from kit.protocols.tcm.panels.circle import MIDDLE, RADIUS, SIZE, point, share
+from kit.protocols.tcm.panels.short_names import tags
 from kit.ring.tokens import TokenSpace
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
@@ -54,14 +54,6 @@ def places(scene: Scene) -> list[TokenPlace]:
         for node in nodes
         for token in (*node.tokens, *node.coming)
     ]
-
-
-def tags(names: Iterable[str]) -> dict[str, str]:
-    """A short name for each node: its beginning; of addresses, which begin alike, the end."""
-    nodes = list(names)
-    if len({name[:3] for name in nodes}) == len(nodes):
-        return {name: name[:3] for name in nodes}
-    return {name: re.split(r"[.:]", name)[-1][-3:] or name[-3:] for name in nodes}
 
 
 def shapes(scene: Scene) -> dict[str, str]:
