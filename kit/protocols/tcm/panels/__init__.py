@@ -29,6 +29,7 @@ VIEWS = Views(
     question,
     evidence=("placements",),
     picture="ring",
+    table="rehearsal",  # where it is not shown, the first that is: the placements
     badges="status",
     offered=("begin", "stream", "commit", "cancel"),
 )
