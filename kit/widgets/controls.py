@@ -137,7 +137,7 @@ class Controls:
         name = change["new"]
         if name in (None, OWN) or self._quiet:
             return
-        with self._told(change):
+        with self._reporting(change):
             opened = open_named(name)
             self.name = opened.name
             self._open_on(opened.timeline)
@@ -146,7 +146,7 @@ class Controls:
         entry = self.entry
         if self._quiet or entry is None:
             return
-        with self._told(change):
+        with self._reporting(change):
             owner = change["owner"]
             given = self._given(
                 entry.parameters, next((n for n, w in self.fields.items() if w is owner), "")
@@ -215,7 +215,7 @@ class Controls:
 
     def _reset(self, _button: Any) -> None:
         former = self.player.timeline
-        with self._told():
+        with self._reporting():
             self.player.reset()
             if _configuration(former) != _configuration(self.player.timeline):
                 self.board.forget()
@@ -224,17 +224,17 @@ class Controls:
                 self._say("Begun again with its own ring, model and safeguards.")
 
     def _save(self, _button: Any) -> None:
-        with self._told():
+        with self._reporting():
             self._say(f"Saved {self.player.save(self.file.value)}.")
 
     def _load(self, _button: Any) -> None:
-        with self._told():
+        with self._reporting():
             self.player.load(self.file.value)
             self._open_on(self.player.timeline)
             self._say(f"Loaded {self.file.value}.")
 
     def _export(self, _button: Any) -> None:
-        with self._told():
+        with self._reporting():
             stem = self.file.value.removesuffix(".json")
             made = self.player.export(f"{stem}.html")
             left = f" Left out: {', '.join(made.left_out)}." if made.left_out else ""
@@ -244,9 +244,9 @@ class Controls:
         kind = "kit-wrong" if wrong else "kit-told"
         self.message.value = h("span", text, class_=kind, role="alert").html() if text else ""
 
-    def _told(self, change: Mapping[str, Any] | None = None) -> _Told:
+    def _reporting(self, change: Mapping[str, Any] | None = None) -> _Reporting:
         self._say("")
-        return _Told(self, change)
+        return _Reporting(self, change)
 
     def _take_back(self, change: Mapping[str, Any]) -> None:
         """Give the control that was touched the last value that was accepted."""
@@ -255,7 +255,7 @@ class Controls:
         self._quiet = False
 
 
-class _Told:
+class _Reporting:
     """Shows a KitError where the person looks, and leaves everything as it was.
 
     ``change`` is what was touched, if anything: its control goes back to its value before.

@@ -14,7 +14,7 @@ from kit.edge.arguments import checked, finite
 from kit.engine import trace as traces
 from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
-from kit.engine.purity import told
+from kit.engine.purity import error_line
 from kit.engine.timeline import LONGEST_RUN, Moment, Timeline
 from kit.errors import BadInput, KitError, Refusal, Refused
 from kit.views.actions import mark, refusal_text
@@ -259,7 +259,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         except KitError as error:
             self._tell(self.rendered.refused(str(error)))
         except Exception as error:  # of the model's own code: shown where the button was pressed
-            self._tell(self.rendered.refused(told(error)))
+            self._tell(self.rendered.refused(error_line(error)))
 
     def _look(self, message: Look) -> None:
         there = message.position

@@ -233,10 +233,10 @@ class TcmCluster(Product):
             f"{first.range.label(self.tcm.cluster.ring.space)}, {first.needed} are needed",
             unmet.evidence,
             unmet.missing,
-            tuple(self._asked(barrier, applied) for barrier in unmet.barriers),
+            tuple(self._awaited(barrier, applied) for barrier in unmet.barriers),
         )
 
-    def _asked(self, barrier: Barrier, applied: Several[int]) -> Awaited:
+    def _awaited(self, barrier: Barrier, applied: Several[int]) -> Awaited:
         names = tuple(self.names[code] for code in barrier.replicas)
         return Awaited(self._where(barrier), barrier.needed, len(barrier.acked(applied)), names)
 
