@@ -14,7 +14,7 @@ from kit.lessons.stills import still
 def test_what_must_wait_has_its_reasons_below_each_other() -> None:
     """An action that must wait is passed over with its reasons; the others are done."""
     player = Player("rf3")
-    to_epoch(player, 100)
+    player = to_epoch(player, 100)
     tried = attempt(player, "commit X", "apply X", "apply A", "apply B", "commit X")
     assert [one.done for one in tried.attempts] == [False, True, True, True, True]
     assert tried.attempts[0].reasons[-1] == "missing: X, A, B, C"
@@ -52,7 +52,7 @@ def test_each_rule_off_has_a_row_and_all_on_the_last() -> None:
 def test_majorities_of_neighbouring_epochs_meet() -> None:
     """With RF 3 each pair of neighbours meets; the first and the last epoch do not."""
     player = Player("rf3")
-    to_epoch(player, 103)
+    player = to_epoch(player, 103)
     rows = [row[1:] for row in meetings(player, 120).rows]
     assert all(rows[i][j] == "✓" for i in range(4) for j in range(4) if abs(i - j) <= 1)
     assert rows[0][3].startswith("✗")
@@ -65,8 +65,6 @@ def test_a_barrier_is_counted_as_the_variant_has_it() -> None:
     """One majority of all replicas, or one in each datacenter."""
     two = {"nodes": 8, "strategy": "network", "dcs": 2, "racks": 2}
     players = [Player(build("tcm", {**two, "variant": v})) for v in ("cep", "implementation")]
-    for player in players:
-        to_epoch(player, 2)
-    rows = barriers(*players).rows
+    rows = barriers(*(to_epoch(player, 2) for player in players)).rows
     assert [row[3] for row in rows] == ["all", "dc1", "dc2"]
     assert rows[0][4].startswith("3 of ")
