@@ -17,7 +17,7 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.breaches import shortest_breach
 from kit.lessons.stills import Still, scene_of, still
-from kit.views.frame import refusal_text
+from kit.views.actions import refusal_text
 from kit.views.question import Question
 from kit.views.registry import for_model
 

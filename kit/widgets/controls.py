@@ -25,7 +25,7 @@ GENERATED = ("generated", "replicas")
 
 
 class Controls:
-    """The widgets above the stage. A change builds the model again; a wrong one says why, in place.
+    """The widgets in the drawer. A change builds the model again; a wrong one says why, in place.
 
     ``parameters`` are those of the model that is shown, as plain data.
     """
@@ -47,7 +47,8 @@ class Controls:
         self.openers: dict[str, ipywidgets.ToggleButton] = {}
         self.row = ipywidgets.HBox([], layout=ipywidgets.Layout(flex_flow="row wrap"))
         self.page = ipywidgets.VBox()
-        self.box = ipywidgets.VBox([self.row, self.page, self.message])
+        self.box = ipywidgets.VBox([self.row, self.message, self.page])
+        self.box.add_class("kit-drawer")
         self._settle()
 
     def _source(self) -> ipywidgets.Dropdown:
@@ -66,7 +67,7 @@ class Controls:
             options=choices,
             value=self.name if self.name in names else names[0],
             description="Scenario",
-            layout=ipywidgets.Layout(width="420px"),
+            layout=ipywidgets.Layout(width="100%"),
         )
         box.observe(self._open, "value")
         return box
@@ -93,7 +94,7 @@ class Controls:
         pages = {
             "Ring and model": _grid(list(self.fields.values())),
             "Safeguards" if guards else "Search": ipywidgets.VBox(
-                [_grid(list(self.switches.values()), 430), self.board.box]
+                [_grid(list(self.switches.values()), 300), self.board.box]
             ),
             "Files": self._files(),
         }
@@ -162,7 +163,7 @@ class Controls:
         were ``switched``, the run so far is repeated as far as it is possible.
         """
         old = self.player.timeline
-        self.board.stop()
+        self.board.forget()
         self.kept[_configuration(old)] = old
         known = self.kept.get(_configuration(anew))
         if known is not None:
@@ -199,7 +200,7 @@ class Controls:
         return given
 
     def _put(self, timeline: Timeline) -> None:
-        self.board.stop()
+        self.board.forget()
         self.kept[_configuration(self.player.timeline)] = self.player.timeline
         self.player.show(timeline)
         self.parameters = plainly(timeline.model.parameters)

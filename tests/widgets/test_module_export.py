@@ -37,12 +37,13 @@ def test_the_exported_page_needs_nothing(
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**#step-13")
     expect(where).to_have_text("4 / 6")
-    page.select_option("[data-do=branch]", "12")
+    page.click(".kp-tree summary")
+    page.click("[data-do=show][data-leaf='12']")
     expect(where).to_have_text("4 / 12")
-    page.select_option("[data-do=compare]", "15")
-    assert page.locator(".kp-side .kp-frame").is_visible()
-    page.select_option("[data-do=compare]", "-1")
-    act = page.locator("button[data-refused*=notebook]").first
+    page.click("[data-do=compare][data-leaf='15']")
+    assert page.locator(".kp-side .kp-picture").is_visible()
+    page.click("[data-do=alone]")
+    act = page.locator(".kp-stage button.kp-next")
     assert act.get_attribute("aria-disabled") == "true"
     act.dispatch_event("click")
     assert "notebook to act" in (page.text_content(".kp-note") or "")
@@ -66,5 +67,6 @@ def test_the_exported_page_reads_without_scripts(context: BrowserContext, tmp_pa
     page = bare.new_page()
     page.goto(path.as_uri())
     assert page.locator("table caption", has_text="Read placements").first.is_visible()
+    assert page.locator(".kp-readable .panel").count() > 5
     assert re.search(r"\(100, 200\]", page.text_content(".kp-stage") or "")
     bare.close()

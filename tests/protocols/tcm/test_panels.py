@@ -23,8 +23,9 @@ from kit.protocols.tcm.panels.ring import draw_ring
 from kit.protocols.tcm.panels.status import draw_status, status_text
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.ring.replication import Keyspace, SimpleStrategy
+from kit.views.actions import action_board
 from kit.views.fragment import check_keys
-from kit.views.frame import action_board, frame, frame_text
+from kit.views.frame import frame, frame_text
 from kit.views.panel import Scene
 from kit.views.registry import for_model
 from tests.views.frames import classed, milestones, part, scenes, table, walk

@@ -13,7 +13,7 @@ from kit.protocols.dataplane.model import Dataplane
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.rules.levels import enough
 from kit.protocols.storage.rules.masks import mask_of
-from kit.views.frame import refusal_text
+from kit.views.actions import refusal_text
 from kit.views.question import MOST, Question
 from kit.views.registry import for_model
 

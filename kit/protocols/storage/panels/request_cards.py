@@ -73,4 +73,4 @@ def requests_text(scene: Scene) -> str:
     )
 
 
-REQUESTS = Panel("requests", "Requests", "side", draw_requests, requests_text, still=True)
+REQUESTS = Panel("requests", "Requests", draw_requests, requests_text, still=True)
