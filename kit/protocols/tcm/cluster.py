@@ -94,7 +94,8 @@ class TcmCluster(Product):
         self.codes = {name: code for code, name in enumerate(names)}
         self._barriers = lru_cache(MOST_KEPT)(self._barriers_of)
         self._of_operation = lru_cache(MOST_KEPT)(self._unmet_of)
-        self.properties = Judges(self.tcm, self.log).properties()
+        self.judges = Judges(self.tcm, self.log)
+        self.properties = self.judges.properties()
 
     # -- what both parts know together ------------------------------------------------------------
 

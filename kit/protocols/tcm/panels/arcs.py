@@ -1,0 +1,214 @@
+"""The ring's arcs: each range with who is read from inside, and who is only written to outside.
+
+Letters say who, colour says what the step changed. Of many ranges those that rest side by side are
+one arc; of very many what changed is marked where it lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.large import DENSITY
+from kit.protocols.tcm.facts.parts import range_key
+from kit.protocols.tcm.panels.circle import CENTRE, DISC, RADIUS, arc, length, point, share
+from kit.protocols.tcm.panels.labels import HIGH, Box, wide
+from kit.protocols.tcm.panels.placement import Lines, changed_lines, large, lines
+from kit.ring.tokens import TokenSpace
+from kit.views.fragment import Frag, h
+from kit.views.panel import Scene
+from kit.views.parts import counted
+
+MOST_WHOLE = 96
+"""Ranges that are all drawn singly; of more only those that changed, or that a promise names."""
+MOST_SINGLE = 64
+LEAST_ARC, LEAST_LOCK = 14, 44
+PADLOCK = "M-4 -1h8v6h-8zM-2.5 -1v-2a2.5 2.5 0 0 1 5 0v2"
+INSIDE, OUTSIDE = RADIUS - DISC - 8, RADIUS + DISC + 8
+
+
+class Arc(Struct, frozen=True):
+    """A range, or several side by side that rest (then without a line); shares of the turn.
+
+    ``held`` is the title of the operation that holds all of it.
+    """
+
+    left: float
+    right: float
+    key: str
+    held: str | None
+    line: Lines | None
+    count: int = 1
+
+    @property
+    def middle(self) -> float:
+        """The share of the turn in its middle."""
+        return (self.left + self.right) / 2
+
+
+class Letter(Struct, frozen=True):
+    """A replica's letters at an arc, where they stand, and what the step did with it."""
+
+    name: str
+    text: str
+    x: float
+    y: float
+    kind: str
+
+    @property
+    def box(self) -> Box:
+        """What it covers."""
+        return Box(self.x, self.y, max(wide(self.text), HIGH))
+
+
+def arcs(scene: Scene, keyspace: str, named: frozenset[str]) -> tuple[Arc, ...]:
+    """The arcs of a keyspace, clockwise; ``named`` are keys of parts that a promise names.
+
+    Of a table that is too long to compare row by row only what changed.
+    """
+    space = facts.space(scene.model)
+    if large(scene, keyspace) is not None:
+        changed = changed_lines(scene, keyspace)[1]
+        return tuple(_single(space, line) for line in changed[:MOST_SINGLE])
+    rows = lines(scene, keyspace)
+    if len(rows) <= MOST_WHOLE:
+        return tuple(_single(space, line) for line in rows)
+    apart = [line for line in rows if line.changed or _key(line) in named][:MOST_SINGLE]
+    return tuple(_merged(space, rows, {id(line) for line in apart}))
+
+
+def _key(line: Lines) -> str:
+    return range_key(line.row.left, line.row.right)
+
+
+def _single(space: TokenSpace, line: Lines) -> Arc:
+    row = line.row
+    return Arc(share(space, row.left), share(space, row.right), _key(line), row.locked_by, line)
+
+
+def _merged(space: TokenSpace, rows: Sequence[Lines], apart: set[int]) -> Iterator[Arc]:
+    """Ranges that rest side by side as one arc, held ones apart from others."""
+    run: list[Lines] = []
+    for line in rows:
+        alone = id(line) in apart
+        if run and (alone or run[-1].row.locked_by != line.row.locked_by):
+            yield _run(space, run)
+            run = []
+        if alone:
+            yield _single(space, line)
+        else:
+            run.append(line)
+    if run:
+        yield _run(space, run)
+
+
+def _run(space: TokenSpace, run: Sequence[Lines]) -> Arc:
+    if len(run) == 1:
+        return _single(space, run[0])
+    left, right, held = run[0].row.left, run[-1].row.right, run[0].row.locked_by
+    key = range_key(left, right)
+    return Arc(share(space, left), share(space, right), key, held, None, len(run))
+
+
+def letters(one: Arc, short: dict[str, str]) -> tuple[Letter, ...]:
+    """Who is read from, inside, and who is only written to, outside; none on a narrow arc."""
+    line = one.line
+    if line is None:
+        return ()
+    inner = [(name, "added" if name in line.reads.added else "") for name in line.reads.order]
+    inner += [(name, "removed") for name in line.reads.removed if name not in line.writes.order]
+    outer = [
+        (name, "pending added" if name in line.writes.added else "pending")
+        for name in line.writes.order
+        if name not in line.reads.order
+    ]
+    outer += [(name, "removed") for name in line.writes.removed if name not in line.reads.removed]
+    widest = max([HIGH, *(wide(short.get(name, name)) for name, _ in inner + outer)])
+    step = HIGH + (widest - HIGH) * abs(point(one.middle, 1)[0] - CENTRE[0])
+    deepest = INSIDE - step * (len(inner) - 1)
+    if length(one.right - one.left, deepest) < LEAST_ARC:
+        return ()
+    return (
+        *_stacked(one, inner, INSIDE, -step, short),
+        *_stacked(one, outer, OUTSIDE, step, short),
+    )
+
+
+def _stacked(
+    one: Arc, names: Sequence[tuple[str, str]], radius: float, step: float, short: dict[str, str]
+) -> list[Letter]:
+    return [
+        Letter(name, short.get(name, name), *point(one.middle, radius + i * step), kind)
+        for i, (name, kind) in enumerate(names)
+    ]
+
+
+def draw_arc(keyspace: str, one: Arc, drawn: Sequence[Letter], *, guilty: bool) -> Frag:
+    """Draw an arc as a button; one that a broken promise names stands out."""
+    words = arc_words(one)
+    changed = one.line is not None and one.line.changed
+    kinds = ["arc", "moved" * changed, "held" * bool(one.held), "guilty" * guilty]
+    return h(
+        "g",
+        h("title", words),
+        h("path", d=arc(one.left, one.right, RADIUS), class_="reach"),
+        h("path", d=arc(one.left, one.right, RADIUS), class_="band"),
+        _lock(one) if one.held else None,
+        [_letter(f"{keyspace}:{one.key}", letter) for letter in drawn],
+        k=f"arc:{keyspace}:{one.key}",
+        class_=" ".join(filter(None, kinds)),
+        role="button",
+        tabindex="-1",
+        aria_label=words,
+        aria_pressed="false",
+        data_roving=True,
+        data_spot=one.key,
+        data_of=one.key,
+    )
+
+
+def _lock(one: Arc) -> Frag:
+    """Stripe a locked arc; where there is room a lock hangs in its middle."""
+    x, y = point(one.middle, RADIUS)
+    stripes = h("path", d=arc(one.left, one.right, RADIUS), class_="lock")
+    if length(one.right - one.left, RADIUS) < LEAST_LOCK:
+        return h("g", stripes)
+    return h(
+        "g",
+        stripes,
+        h("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=8, class_="plate"),
+        h("path", d=PADLOCK, transform=f"translate({x:.1f} {y:.1f})", class_="lock-glyph"),
+    )
+
+
+def _letter(key: str, letter: Letter) -> Frag:
+    return h(
+        "g",
+        h("rect", x=-letter.box.width / 2, y=-6.5, width=letter.box.width, height=13, rx=6.5,
+          class_="seat") if letter.kind else None,
+        h("text", letter.text, text_anchor="middle", dy=4),
+        k=f"at:{key}:{letter.name}",
+        class_=f"letter {letter.kind}".rstrip(),
+        transform=f"translate({letter.x:.1f} {letter.y:.1f})",
+        data_of=letter.name,
+    )  # fmt: skip
+
+
+def arc_words(one: Arc) -> str:
+    """Say whose a range is, and what the step changed."""
+    held = f"; locked by {one.held}" if one.held else ""
+    if one.line is None:
+        return f"{counted(one.count, 'range')} that did not change{held}"
+    reads, writes = one.line.reads.text() or "nobody", one.line.writes.text() or "nobody"
+    return f"{one.line.row.label}: read from {reads}; written to {writes}{held}"
+
+
+def dense(scene: Scene, keyspace: str) -> Frag | None:
+    """Mark where the step changed a table that is too long for single arcs."""
+    bins = changed_lines(scene, keyspace)[0].bins if large(scene, keyspace) is not None else ()
+    if not bins:
+        return None
+    path = "".join(arc(at / DENSITY, (at + 1) / DENSITY, RADIUS) for at in bins)
+    return h("path", d=path, k=f"changed:{keyspace}", class_="marks")
