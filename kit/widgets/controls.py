@@ -94,7 +94,7 @@ class Controls:
         pages = {
             "Ring and model": _grid(list(self.fields.values())),
             "Safeguards" if guards else "Search": ipywidgets.VBox(
-                [_grid(list(self.switches.values()), 300), self.board.box]
+                [self.board.box, _grid(list(self.switches.values()), 300)]
             ),
             "Files": self._files(),
         }

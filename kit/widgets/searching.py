@@ -77,7 +77,7 @@ def elsewhere(model: Model[Any, Any], result: Result) -> str:
     """Where a safeguard that is off is needed, when this configuration does without it."""
     if result.violation is not None:
         return ""
-    here = msgspec.to_builtins(model.parameters)
+    here = _plain(model.parameters)
     places = [
         f"{guard.id} is needed in another scenario: {_written(guard.smallest)}."
         for guard in model.safeguards
@@ -87,8 +87,9 @@ def elsewhere(model: Model[Any, Any], result: Result) -> str:
     return " ".join(places)
 
 
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    plain: dict[str, Any] = msgspec.to_builtins(dict(values))
+def _plain(values: object) -> dict[str, Any]:
+    """Parameters as a file would have them."""
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(values))
     return plain
 
 

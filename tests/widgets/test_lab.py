@@ -34,7 +34,8 @@ SHEETS = ("promises", "waiting", "more", "kp-tree", "compared")
 CONTROLS = """(root) => [...root.querySelectorAll(
   "button,input,select,textarea,summary,a[href],[tabindex]:not([tabindex='-1']),[data-roving]"
 )].filter((one) => one.offsetParent !== null || one.ownerSVGElement)
-  .filter((one) => one.checkVisibility({ visibilityProperty: true }))"""
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+  .filter((one) => !one.matches("[data-tab][aria-pressed=true]"))"""
 
 NAME = """(one) => {
   const near = one.closest("[data-k]")?.dataset.k ?? "";
