@@ -26,7 +26,8 @@ MOST_WHOLE = 96
 MOST_SINGLE = 64
 LEAST_ARC, LEAST_LOCK = 14, 44
 PADLOCK = "M-4 -1h8v6h-8zM-2.5 -1v-2a2.5 2.5 0 0 1 5 0v2"
-INSIDE, OUTSIDE = RADIUS - DISC - 8, RADIUS + DISC + 8
+INSIDE, OUTSIDE = RADIUS - DISC - 7, RADIUS + DISC + 7
+LOCKS_AT = RADIUS - 8
 
 
 class Arc(Struct, frozen=True):
@@ -170,14 +171,14 @@ def draw_arc(keyspace: str, one: Arc, drawn: Sequence[Letter], *, guilty: bool) 
 
 
 def _lock(one: Arc) -> Frag:
-    """Stripe a locked arc; where there is room a lock hangs in its middle."""
+    """Draw a dashed line along a locked arc; where there is room a lock hangs in its middle."""
     x, y = point(one.middle, RADIUS)
-    stripes = h("path", d=arc(one.left, one.right, RADIUS), class_="lock")
+    line = h("path", d=arc(one.left, one.right, LOCKS_AT), class_="lock")
     if length(one.right - one.left, RADIUS) < LEAST_LOCK:
-        return h("g", stripes)
+        return h("g", line)
     return h(
         "g",
-        stripes,
+        line,
         h("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=8, class_="plate"),
         h("path", d=PADLOCK, transform=f"translate({x:.1f} {y:.1f})", class_="lock-glyph"),
     )
@@ -186,9 +187,9 @@ def _lock(one: Arc) -> Frag:
 def _letter(key: str, letter: Letter) -> Frag:
     return h(
         "g",
-        h("rect", x=-letter.box.width / 2, y=-6.5, width=letter.box.width, height=13, rx=6.5,
+        h("rect", x=-letter.box.width / 2, y=-HIGH / 2, width=letter.box.width, height=HIGH, rx=HIGH / 2,
           class_="seat") if letter.kind else None,
-        h("text", letter.text, text_anchor="middle", dy=4),
+        h("text", letter.text, text_anchor="middle", dy=4.5),
         k=f"at:{key}:{letter.name}",
         class_=f"letter {letter.kind}".rstrip(),
         transform=f"translate({letter.x:.1f} {letter.y:.1f})",

@@ -11,10 +11,10 @@ import math
 from kit.ring.tokens import TokenSpace
 
 WIDTH = 376
-HEIGHT = 318
+HEIGHT = 322
 CENTRE = (WIDTH / 2, HEIGHT / 2)
-RADIUS = 100
-DISC = 12
+RADIUS = 116
+DISC = 13
 SMALL_DISC = 5
 
 

@@ -12,7 +12,7 @@ from kit.ring.tokens import TokenSpace
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 
-LOCKS_AT = RADIUS - 7
+LOCKS_AT = RADIUS - 8
 
 
 def locked(scene: Scene, keyspace: str | None = None) -> list[LockRow]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-LETTER, HIGH = 7.6, 13.0
-"""How wide a letter is at most, and how high a line, at 12 pixels."""
+LETTER, HIGH = 8.4, 15.0
+"""How wide a letter is at most, and how high a line, at 13 pixels."""
 CELL = 32
 
 

@@ -204,7 +204,7 @@ def _legend(scene: Scene, count: int) -> str:
             parts += [f"{shape}: rack {rack}" for rack, shape in by_rack.items()]
         if dcs:
             parts.append(", ".join(f"{letter}: {dc}" for dc, letter in dcs.items()))
-        parts.append("inside: read; outside, hatched: only written; small number: epoch applied")
+        parts.append("inside: read; outside: only written; small: applied epoch")
     else:
         parts.append("yellow: changed in this step; dashed: coming or going")
     return "; ".join(parts) + "."
