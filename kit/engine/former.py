@@ -22,15 +22,17 @@ class Former(Struct, frozen=True, kw_only=True):
 
     ``actions`` are tags of actions, ``fields`` fields of actions behind today's tag
     (``start.epoch``), ``parameters`` names of parameters (today's may lie within another one:
-    ``cluster.rf``), ``unsaid`` the value by which a former parameter said nothing, ``values`` their
-    values by today's name of the parameter, ``safeguards`` names of safeguards, ``verbs`` the first
-    words of a line of a scenario file, ``shown`` what such a file asks to be shown.
+    ``cluster.rf``), ``unsaid`` the value by which a former parameter said nothing, ``narrowing``
+    those of them that only left runs out, ``values`` their values by today's name of the parameter,
+    ``safeguards`` names of safeguards, ``verbs`` the first words of a line of a scenario file,
+    ``shown`` what such a file asks to be shown.
     """
 
     actions: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, str] = field(default_factory=dict)
     unsaid: Mapping[str, Any] = field(default_factory=dict)
+    narrowing: frozenset[str] = frozenset()
     values: Mapping[str, Mapping[str | bool, str]] = field(default_factory=dict)
     safeguards: Mapping[str, str] = field(default_factory=dict)
     verbs: Mapping[str, str] = field(default_factory=dict)
@@ -65,6 +67,13 @@ class Former(Struct, frozen=True, kw_only=True):
                 raise BadInput("parameter", name, f"only {new}, its name today")
             today[new] = self.value_today(new, value)
         return today
+
+    def parameters_recorded(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters of a recorded run without those that only left others out.
+
+        The run is one without them, too. Under today's name they may forbid more than they did.
+        """
+        return {name: value for name, value in given.items() if name not in self.narrowing}
 
     def value_today(self, parameter: str, value: Any) -> Any:
         """A parameter's value, or each item of a list, in today's words."""

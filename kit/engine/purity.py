@@ -213,6 +213,17 @@ def _check_memory(model: Model[Any, Any], monitor: Monitor, state: Any, memory: 
         _stands(news, f"monitor {monitor.name}", monitor.step)
 
 
+def check_memories(monitors: Sequence[Monitor], memories: Sequence[Any]) -> None:
+    """See that what monitors remember stays as it is, and that they say texts of it.
+
+    Raises:
+        BadInput: naming the function that does not keep its word, and its line.
+    """
+    for monitor, memory in zip(monitors, memories, strict=True):
+        _stands(memory, f"monitor {monitor.name}", monitor.step)
+        witness_of(monitor.name, monitor.verdict, monitor.verdict(memory))
+
+
 def place(what: str, function: Callable[..., Any]) -> str:
     """``effect of up, line 12 of lift.py (def up(s, a):)``."""
     code = _code(function)

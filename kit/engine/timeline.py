@@ -14,7 +14,7 @@ from kit.edge.arguments import checked, finite, whole_number
 from kit.engine.breaches import Breach, JudgedMoments, PassedStep
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Verdict, fingerprint, verdicts
-from kit.engine.purity import blaming, check_seen, is_own
+from kit.engine.purity import blaming, check_memories, check_seen, is_own
 from kit.engine.trace import MOST_STEPS, RecordedStep, Trace, action_from, model_of, trace_of
 from kit.errors import BadInput, Refused, shorten
 
@@ -154,10 +154,13 @@ class Timeline:
 
     def _watched(self, before: Any, action: Any, after: Any) -> tuple[Any, ...]:
         """What each monitor remembers after a step from the current moment."""
-        return tuple(
+        memories = tuple(
             monitor.after(memory, before, action, after)
             for monitor, memory in zip(self.model.monitors, self._memories[self.at], strict=True)
         )
+        if self._check_state is not None:
+            check_memories(self.model.monitors, memories)
+        return memories
 
     def memories(self, moment: int | None = None) -> tuple[Any, ...]:
         """What each monitor of the model remembers at a moment (the current one when None)."""

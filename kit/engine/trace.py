@@ -66,7 +66,8 @@ def model_of(trace: Trace) -> Model[Any, Any]:
     Raises:
         BadInput: for an unknown model, parameter or safeguard.
     """
-    return build(trace.model, trace.parameters, trace.off)
+    recorded = former_of(trace.model).parameters_recorded(trace.parameters)
+    return build(trace.model, recorded, trace.off)
 
 
 @checked

@@ -13,12 +13,14 @@ from msgspec import Struct
 from kit.commands.cli import main
 from kit.engine import registry, trace
 from kit.engine.former import Former
+from kit.engine.model import fingerprint
 from kit.engine.registry import Entry, build, convert, entries, entry_of, safeguards_off
 from kit.engine.safeguards import Safeguard
 from kit.engine.scenario import parse, rewritten, run
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from tests.engine.toys import LiftModel, LiftParameters
+from tests.house.source import ROOT
 from tests.saying import like
 
 FORMER = Former(
@@ -132,6 +134,21 @@ def test_an_old_parameter_that_said_nothing_is_left_out() -> None:
         assert convert(entry, given).lag == lag
     with pytest.raises(BadInput, match=r"behind.*only lag, its name today"):
         convert(entry, {"behind": 2, "lag": 4})
+
+
+def test_a_recorded_run_opens_without_a_bound_that_it_kept() -> None:
+    """A trace of earlier has both bounds. Its requests kept theirs, which today bounds nodes, too:
+    so it opens without it, and ends in the state that was written down.
+    """
+    old = trace.read(ROOT / "tests/fixtures/lagging_coordinators.json")
+    assert old.parameters["behind"] == 1
+    assert old.parameters["lag"] is None
+    older = {name: value for name, value in old.parameters.items() if name != "lag"}
+    assert convert(entry_of("dataplane"), older).lag == 1
+    for parameters in (old.parameters, older):
+        run = Timeline.load(msgspec.structs.replace(old, parameters=parameters))
+        assert run.model.parameters.lag is None
+        assert fingerprint(run.state) == old.steps[-1].fingerprint
 
 
 def test_old_safeguards_are_switched_off() -> None:

@@ -13,13 +13,24 @@ from typing import Any
 
 import pytest
 
+from kit.edge.json_text import parse_json
 from kit.errors import BadInput
 from kit.operators.importers.dumps import parse_csv_rows, parse_json_rows, rows_listing
 from kit.operators.importers.opening import import_texts
 from kit.operators.importers.ringfile import MOST_KEYSPACES, parse_ring
 from kit.protocols.tcm.words import parse_operation
+from kit.ring.replication import SimpleStrategy
 from tests.commands.calling import ring_of
-from tests.operators.printing import Host, host_id, ring_text, status_text
+from tests.operators.printing import (
+    Host,
+    copy_csv,
+    describering_text,
+    host_id,
+    ring_text,
+    rows_of,
+    select_json,
+    status_text,
+)
 
 
 def hosts(count: int) -> list[Host]:
@@ -49,6 +60,26 @@ FORMS: dict[str, tuple[Callable[[int], Any], Callable[[Any], Any]]] = {
     "ring file": (
         lambda n: json.dumps(ring_of([{"name": f"n{at}", "tokens": [at]} for at in range(n)])),
         parse_ring,
+    ),
+    "describering": (
+        lambda n: [("d", describering_text(hosts(n), SimpleStrategy(3)))],
+        import_texts,
+    ),
+    "rows of JSON": (lambda n: [("j", select_json(rows_of(hosts(n))))], import_texts),
+    "rows of CSV": (lambda n: [("c", copy_csv(rows_of(hosts(n))[1:]))], import_texts),
+    "keyspaces": (
+        lambda n: [
+            f'k{at}={{"class": "SimpleStrategy", "replication_factor": 1}}' for at in range(n)
+        ],
+        lambda texts: import_texts([("r", ring_text(hosts(2)))], texts),
+    ),
+    "JSON text": (
+        lambda n: [(at, at + 1, 1) for at in range(n)],
+        lambda rows: parse_json(json.dumps({"ranges": {"ks": rows}}), "sizes file"),
+    ),
+    "operation": (
+        lambda n: "join x --tokens " + ",".join(map(str, range(n))),
+        parse_operation,
     ),
     "empty lines": (
         lambda n: "peer,rack\n" + "\n" * 10 * n,

@@ -241,3 +241,15 @@ def test_nothing_is_left_to_do() -> None:
         and words.search(path.read_text(encoding="utf-8"))
     ]
     assert not left
+
+
+def test_no_merge_is_left_half_done() -> None:
+    """No text carries the marks between two versions that were to become one."""
+    marks = re.compile(r"^(" + "|".join(mark * 7 for mark in "<>") + r") ", re.MULTILINE)
+    left = [
+        str(path.relative_to(ROOT))
+        for path in project_files()
+        if path.suffix in {".py", ".js", ".css", ".sh", ".md", ".toml", ".yml", ".txt", ".ipynb"}
+        and marks.search(path.read_text(encoding="utf-8"))
+    ]
+    assert not left

@@ -56,21 +56,23 @@ def covering(
     """
     into.mkdir(parents=True, exist_ok=True)
     spread = ["-p", "xdist", "-n", str(processes), "--dist", "loadfile"] if processes > 1 else []
-    ran = subprocess.run(
-        [sys.executable, *PYTEST, "-p", "tests.quality.covering", *spread, *tests],
-        cwd=root,
-        env={
-            **environment(root),
-            "KIT_COVERED": os.pathsep.join(str(root / source) for source in sources),
-            "KIT_COVERAGE": str(into),
-            "KIT_FORBID_SKIPS": "0",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if ran.returncode != 0:
-        raise RuntimeError(f"the tests fail before anything is changed:\n{ran.stdout[-3000:]}")
+    said = into / "said.txt"
+    with said.open("w") as log:
+        status = subprocess.call(
+            [sys.executable, *PYTEST, "-v", "-p", "tests.quality.covering", *spread, *tests],
+            cwd=root,
+            env={
+                **environment(root),
+                "KIT_COVERED": os.pathsep.join(str(root / source) for source in sources),
+                "KIT_COVERAGE": str(into),
+                "KIT_FORBID_SKIPS": "0",
+            },
+            stdout=log,
+            stderr=log,
+        )
+    if status != 0:
+        text = said.read_text(encoding="utf-8")
+        raise RuntimeError(f"the tests fail before anything is changed:\n{text[-3000:]}")
     seconds = json.loads((into / "seconds.json").read_text(encoding="utf-8"))
     data = CoverageData(basename=str(into / "lines"))
     for part in into.glob("lines.*"):

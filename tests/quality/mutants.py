@@ -1,8 +1,9 @@
 """Small changes to a source, each of which some test should notice.
 
 A mutant replaces one expression or statement. Its other lines keep their numbers, so that what is
-known of a line (which tests run it) holds for the mutant, too. What only documents or declares is
-left alone: docstrings, annotations, decorators, texts, assertions, the bases of classes.
+known of a line (which tests run it) holds for the mutant, too. What only documents, declares or
+makes sure is left alone: docstrings, annotations, decorators, texts, the bases of classes,
+assertions, and that columns that are read side by side (``strict=True``) are equally long.
 """
 
 from __future__ import annotations
@@ -277,6 +278,8 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
         names = ["body", "args"] if isinstance(node, ast.FunctionDef) else ["body"]
     if isinstance(node, ast.Raise):
         names = []  # what an error says is for the tests of texts
+    if isinstance(node, ast.keyword) and node.arg == "strict":
+        names = []
     for name in names:
         value = getattr(node, name)
         children = value if isinstance(value, list) else [value]

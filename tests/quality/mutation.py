@@ -228,7 +228,7 @@ def _covered(
     project: Project, root: Path, folder: Path, processes: int, store: Path | None
 ) -> Covered:
     """What the tests of a copy cover, unless it was measured before and nothing changed."""
-    digest = hashlib.blake2b(digest_size=8)
+    digest = hashlib.blake2b(repr((project.sources, project.tests)).encode(), digest_size=8)
     for path in project.files:
         if path.suffix in (".py", ".txt", ".toml"):
             digest.update(path.read_bytes())

@@ -28,6 +28,11 @@ def tcm(**parameters: Any) -> Build:
     return lambda: build("tcm", parameters)
 
 
+def dataplane(**parameters: Any) -> Build:
+    """Requests on one range with these parameters."""
+    return lambda: build("dataplane", {"rf": 1, **parameters})
+
+
 # One table each, with the configurations in which its guards have something to refuse.
 MODELS: dict[str, tuple[Build, ...]] = {
     "twophase": (lambda: build("twophase", {"rms": 2}),),
@@ -40,6 +45,15 @@ MODELS: dict[str, tuple[Build, ...]] = {
         tcm(nodes=4, rf=3, operations=("leave D", "replace D Y")),
         tcm(holds=True),
     ),
+    "dataplane": (
+        dataplane(),
+        dataplane(cancels=1),
+        dataplane(mode="gossip"),
+        dataplane(crashes=1, repair="blocking"),
+        dataplane(cleaning=True, collecting=True, requests=("K1 delete QUORUM",)),
+    ),
+    "coordinator": (lambda: build("coordinator", {}),),
+    "replica": (lambda: build("replica", {}),),
     "network": (
         lambda: counting(drops=1, duplicates=1, holds=1),
         lambda: counting(partitions=1, fifo=True),
@@ -48,10 +62,14 @@ MODELS: dict[str, tuple[Build, ...]] = {
     "log": (lambda: logging_lift(2),),
 }
 # What nothing forbids: whoever works may prepare, whoever fell may come back, a decision is taken
-# elsewhere (the log only writes it down), what is held may be released, tests hold what they like.
+# elsewhere (the log only writes it down), what is held may be released, tests hold what they like,
+# clients ask when they like, time passes.
 FREE = {
     "twophase": {"Prepare"},
     "tcm": {"Restart", "Append", "Hold", "Release"},
+    "dataplane": {"Start", "Tick", "Cleanup"},
+    "coordinator": {"Start"},
+    "replica": set(),
     "network": {"ReleaseMessage"},
     "log": {"Append", "Door"},
 }

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput
-from kit.ring.ranges import Range, cut, disjoint, shared
+from kit.ring.ranges import Range, bounds, cut, disjoint, label, shared
 from kit.ring.tokens import MURMUR3, small
 
 SOME = st.tuples(st.integers(0, 20), st.integers(1, 9)).map(lambda p: Range(p[0], p[0] + p[1]))
@@ -27,12 +27,21 @@ def test_half_open() -> None:
     assert Range(MURMUR3.low, 5).label(MURMUR3) == "(min, 5]"
 
 
+def test_the_ends_of_the_line_have_no_bound() -> None:
+    """At either end of the line there is None, and a word for it; elsewhere the token."""
+    space = small(400)
+    told = {(0, 400): "(min, max]", (0, 9): "(min, 9]", (9, 400): "(9, max]", (1, 399): "(1, 399]"}
+    assert {pair: label(bounds(space, *pair)) for pair in told} == told
+    assert bounds(space, 0, 9) == (None, 9)
+    assert bounds(space, 9, 400) == (9, None)
+
+
 @pytest.mark.spec("A-042")
-@pytest.mark.parametrize("bounds", [(5, 5), (9, 3)])
-def test_no_range_wraps(bounds: tuple[int, int]) -> None:
+@pytest.mark.parametrize(("left", "right"), [(5, 5), (9, 3)])
+def test_no_range_wraps(left: int, right: int) -> None:
     """A range whose left bound is not below its right one cannot be made."""
     with pytest.raises(BadInput, match="no range wraps"):
-        Range(*bounds)
+        Range(left, right)
 
 
 @given(SOME, SOME)
@@ -54,7 +63,7 @@ def test_disjoint_rows(ranges: list[Range]) -> None:
     """Elementary rows are sorted, disjoint, cut at every bound given, and cover the same area."""
     rows = disjoint(ranges)
     assert area(rows) == area(ranges)
-    assert list(rows) == sorted(rows)
+    assert list(rows) == sorted(set(rows))
     assert not any(a.overlaps(b) for a in rows for b in rows if a != b)
     bounds = {bound for one in ranges for bound in (one.left, one.right)}
     assert not any(one.left < bound < one.right for one in rows for bound in bounds)

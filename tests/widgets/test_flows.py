@@ -157,6 +157,16 @@ def test_a_run_shows_all_that_travelled_in_it(desk: MakeDesk) -> None:
     assert [one[:2] for one in shown(table)] == [["entry", "epoch 1"]] * 4
 
 
+def test_a_milestone_shows_all_that_travelled_on_the_way(desk: MakeDesk) -> None:
+    """On to the next epoch: its entry to every node, and the commit of the next one."""
+    table = held(desk(walked("tcm/bootstrap", STREAM)))
+    for key, where in (("Home", 0), ("j", 1), ("Shift+ArrowRight", 6)):
+        at(table, key, f"{where} / {STREAM}")
+    assert [one[:2] for one in shown(table)] == [["entry", "epoch 1"]] * 4 + [
+        ["request", "epoch 2"]
+    ]
+
+
 def test_who_wants_no_motion_gets_arrows(context: BrowserContext, desk: MakeDesk) -> None:
     """Arrows with their labels stand there until the next step, and nothing is animated."""
     table = waiting(desk, "dataplane/write-and-read", 2)

@@ -10,6 +10,7 @@ FORMER = Former(
     verbs=_WORDS,
     parameters={"reading": "acknowledgement", "shape": "variant", "behind": "lag"},
     unsaid={"behind": -1},
+    narrowing=frozenset({"behind"}),  # of requests alone; today's bounds nodes and messages, too
     values={
         "acknowledgement": {"whole-group": "union", "both-sets": "joint"},
         "exchange": {"row-version": "last-modified"},

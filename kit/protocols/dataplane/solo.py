@@ -15,6 +15,7 @@ from kit.protocols.dataplane.projection import busiest, project
 from kit.protocols.storage.actions import RequestOptions
 from kit.protocols.storage.rules.exchange import ExchangeSwitches, RequestSafeguards
 from kit.protocols.storage.rules.history import RangeHistory
+from kit.protocols.storage.rules.masks import holds
 from kit.protocols.storage.rules.requests import parse_request
 from kit.protocols.storage.safeguards import MEMBERSHIP_CHECK, PLAN_REVALIDATION
 from kit.protocols.storage.solo import Coordinator, Replica
@@ -101,7 +102,7 @@ def replica(given: ReplicaParameters, off: tuple[str, ...] = ()) -> Replica:
     history = _history(given)
     check_limits(given)
     last = history.epochs[-1].view.writes
-    losers = [name for i, name in enumerate(history.replicas) if not last >> i & 1]
+    losers = [name for i, name in enumerate(history.replicas) if not holds(last, i)]
     name = given.replica or (losers or list(history.replicas))[0]
     if name not in history.replicas:
         raise BadInput("replica", name, "one of " + ", ".join(history.replicas))

@@ -8,7 +8,15 @@ from kit.protocols.storage.rules.exchange import ExchangeSwitches
 from kit.protocols.storage.rules.read_repair import ReadRepair
 from kit.protocols.storage.rules.requests import Request
 
-NOT_COPIED, COPIED = -2, -1
+CopyProgress = int
+"""How far a copy is: ``NOT_COPIED``, ``COPIED``, or the cell that is on its way (0 or more)."""
+NOT_COPIED: CopyProgress = -2
+COPIED: CopyProgress = -1
+
+
+def is_under_way(copied: CopyProgress) -> bool:
+    """Whether a copy was read at its source and has not arrived."""
+    return copied not in (NOT_COPIED, COPIED)
 
 
 class RequestOptions(Struct, frozen=True):
@@ -37,15 +45,15 @@ class StorageState(Struct, frozen=True, cache_hash=True):
     """What is committed, who knows it, who holds what, and where each request stands.
 
     ``at`` is the number of the trail that is committed; ``known`` the index of the epoch that each
-    replica has applied, then each coordinator's; ``cells`` a cell per replica. ``copies`` holds,
-    for each copy of the present epoch, -2 (not begun), -1 (landed) or the cell on its way. ``down``
-    and ``cleaned`` are masks of replicas; ``waited`` counts the ticks since the last event.
+    replica has applied, then each coordinator's; ``cells`` a cell per replica, ``copies``
+    how far each copy of the present epoch is. ``down`` and ``cleaned`` are masks of replicas;
+    ``waited`` counts the ticks since the last event.
     """
 
     at: int
     known: tuple[int, ...]
     cells: tuple[int, ...]
-    copies: tuple[int, ...]
+    copies: tuple[CopyProgress, ...]
     requests: tuple[Request, ...]
     down: int = 0
     cleaned: int = 0

@@ -18,7 +18,7 @@ from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, timestamp, value
 from kit.protocols.storage.rules.exchange import counted
 from kit.protocols.storage.rules.levels import enough, promised, read_quotas
-from kit.protocols.storage.rules.masks import mask_of
+from kit.protocols.storage.rules.masks import holds, mask_of
 from kit.protocols.storage.rules.requests import AT_WORK, DONE, REPAIRING
 
 Memory = tuple[tuple[int, ...], str]
@@ -145,7 +145,7 @@ def _owner_stores(
     for i, name in enumerate(model.history.replicas):
         if before.cells[i] == after.cells[i]:
             continue
-        if not any(view.writes >> i & 1 for view in model.views(before)[after.known[i] :]):
+        if not any(holds(view.writes, i) for view in model.views(before)[after.known[i] :]):
             return (
                 f"{name}, at epoch {model.epoch(after, after.known[i])}, stores what "
                 f"{model.title_of(action.request)} brings but is no write replica any more"
@@ -160,9 +160,9 @@ def _owner_serves(
     if not isinstance(action, Serve) or model.workload[action.request].writes:
         return None
     i, number = model.code[action.replica], action.request
-    if not (after.requests[number].acked & ~before.requests[number].acked) >> i & 1:
+    if not holds(after.requests[number].acked & ~before.requests[number].acked, i):
         return None
-    if any(view.reads >> i & 1 for view in model.views(before)[after.known[i] :]):
+    if any(holds(view.reads, i) for view in model.views(before)[after.known[i] :]):
         return None
     return (
         f"{action.replica}, at epoch {model.epoch(after, after.known[i])}, serves "
@@ -269,7 +269,7 @@ class _Promises:
     def _missed(self, deleted: bool, mask: int, before: StorageState, read: int) -> str:
         """What the read should have seen and did not, in words; empty when all is well."""
         model, requests = self.model, before.requests
-        owed = [n for n in range(len(requests)) if mask >> n & 1 and self.kept[read][n]]
+        owed = [n for n in range(len(requests)) if holds(mask, n) and self.kept[read][n]]
         if not owed:
             return ""
         newest = max(owed, key=lambda n: requests[n].timestamp)

@@ -27,13 +27,14 @@ from kit.protocols.storage.actions import (
     RequestOptions,
     StorageState,
     Tick,
+    is_under_way,
 )
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, newest, timestamp
 from kit.protocols.storage.rules.conditions import AllKnow, Condition, NothingBelow, SessionClosed
 from kit.protocols.storage.rules.exchange import counted, invalidates
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
-from kit.protocols.storage.rules.masks import members
-from kit.protocols.storage.rules.requests import AT_WORK, OPEN, WAITING, ClientRequest, Request
+from kit.protocols.storage.rules.masks import holds, members
+from kit.protocols.storage.rules.requests import AT_WORK, OPEN, ClientRequest, Request
 from kit.protocols.storage.rules.trails import trails
 from kit.protocols.storage.rules.view import View
 
@@ -79,7 +80,7 @@ class RangeModel(Model[StorageState, Any]):
 
     def learned(self, s: StorageState, i: int, index: int) -> StorageState:
         """Replica ``i`` has applied the epoch ``index``; a member again has cleaning to do."""
-        again = s.cleaned >> i & 1 and self._views[s.at][index].writes >> i & 1
+        again = holds(s.cleaned, i) and holds(self._views[s.at][index].writes, i)
         cleaned = s.cleaned & ~(1 << i) if again else s.cleaned
         return replace(s, known=put(s.known, i, index), cleaned=cleaned)
 
@@ -149,7 +150,7 @@ class RangeModel(Model[StorageState, Any]):
             for request in s.requests
             if request.phase in AT_WORK or request.in_flight & ~s.down
         )
-        behind = tuple(i for i in range(self.replicas) if s.known[i] == 0 and not s.down >> i & 1)
+        behind = tuple(i for i in range(self.replicas) if s.known[i] == 0 and not holds(s.down, i))
         if not (late or behind):
             return None
         missing = tuple(self.history.replicas[i] for i in behind)
@@ -218,7 +219,7 @@ class RangeModel(Model[StorageState, Any]):
 
     def writing(self, s: StorageState, number: int) -> bool:
         """Whether a request's messages bring a cell: a mutation's do, and those of a repair."""
-        return self.workload[number].writes or s.requests[number].phase not in (WAITING, OPEN)
+        return self.workload[number].writes or s.requests[number].phase > OPEN
 
     def serving(self, s: StorageState, coordinator: str) -> int:
         """The number of the request that a coordinator has open."""
@@ -240,7 +241,7 @@ class RangeModel(Model[StorageState, Any]):
         return (Fetch(*self._pair(c)) for done, c in self._copies(s) if done == NOT_COPIED)
 
     def _on_the_way(self, s: StorageState) -> Iterator[Land]:
-        return (Land(*self._pair(c)) for done, c in self._copies(s) if done >= NOTHING)
+        return (Land(*self._pair(c)) for done, c in self._copies(s) if is_under_way(done))
 
     def _place(self, s: StorageState, action: Fetch | Land) -> int:
         wanted = (action.source, action.target)
@@ -248,7 +249,7 @@ class RangeModel(Model[StorageState, Any]):
 
     def _may_fetch(self, s: StorageState, action: Fetch) -> Refusal | None:
         for name in (action.source, action.target):
-            if s.down >> self.code[name] & 1:
+            if holds(s.down, self.code[name]):
                 return down(name)
         return self._unmet(s, self.newest(s).copies[self._place(s, action)].conditions)
 
@@ -258,7 +259,7 @@ class RangeModel(Model[StorageState, Any]):
         return replace(s, known=known, copies=put(s.copies, place, cell))
 
     def _may_land(self, s: StorageState, action: Land) -> Refusal | None:
-        return down(action.target) if s.down >> self.code[action.target] & 1 else None
+        return down(action.target) if holds(s.down, self.code[action.target]) else None
 
     def _land(self, s: StorageState, action: Land) -> StorageState:
         i, target = self._place(s, action), self.code[action.target]
@@ -278,7 +279,7 @@ class RangeModel(Model[StorageState, Any]):
 
     def _upright(self, s: StorageState) -> Iterator[ReplicaCrash]:
         names = self.history.replicas
-        return (ReplicaCrash(names[i]) for i in range(self.replicas) if not s.down >> i & 1)
+        return (ReplicaCrash(names[i]) for i in range(self.replicas) if not holds(s.down, i))
 
     def _may_crash(self, s: StorageState, action: ReplicaCrash) -> Refusal | None:
         if s.crashes < self.request_options.crashes:
@@ -291,12 +292,11 @@ class RangeModel(Model[StorageState, Any]):
     def _left_over(self, s: StorageState) -> Iterator[Cleanup]:
         """Those that know that the range is no longer theirs, and have not cleaned up since."""
         for i, name in enumerate(self.history.replicas):
-            if not (self._views[s.at][s.known[i]].writes | s.cleaned | s.down) >> i & 1:
+            if not holds(self._views[s.at][s.known[i]].writes | s.cleaned | s.down, i):
                 yield Cleanup(name)
 
     def _may_clean(self, s: StorageState, action: Cleanup) -> Refusal | None:
-        if self.views(s)[-1].writes >> self.code[action.replica] & 1:
-            return Refusal(f"{action.replica} is about to get the range")
+        """At any time: who is about to get the range has cleaned up before (``_may_commit``)."""
         return None
 
     def _clean(self, s: StorageState, action: Cleanup) -> StorageState:
@@ -314,7 +314,7 @@ class RangeModel(Model[StorageState, Any]):
         """A tombstone outlives every message, and the repair that brings it to all replicas."""
         if any(request.phase in AT_WORK or request.in_flight for request in s.requests):
             return Refusal("messages are still on their way: a tombstone outlives them")
-        if any(copied >= NOTHING for copied in s.copies):
+        if any(map(is_under_way, s.copies)):
             return Refusal("a copy is still on its way: a tombstone outlives it")
         mark = timestamp(s.cells[self.code[action.replica]])
         owners = members(self.views(s)[-1].writes)

@@ -30,6 +30,7 @@ from kit.protocols.storage.properties import level_kept
 from kit.protocols.storage.rules.cells import NOTHING, newest, written
 from kit.protocols.storage.rules.exchange import Answer, ExchangeSwitches, Verdict, receive, sent
 from kit.protocols.storage.rules.history import RangeHistory
+from kit.protocols.storage.rules.masks import holds
 from kit.protocols.storage.rules.requests import DONE, FAILED, ClientRequest
 from kit.protocols.storage.rules.trails import Trail, trails
 
@@ -83,7 +84,7 @@ class Coordinator(Storage):
     def _replies(self, s: StorageState) -> Iterator[Reply]:
         ask, (request,) = self.workload[0], s.requests
         for i, name in enumerate(self.history.replicas):
-            if not request.in_flight >> i & 1 or request.phase in (DONE, FAILED):
+            if not holds(request.in_flight, i) or request.phase in (DONE, FAILED):
                 continue
             for index in range(len(self.views(s))):
                 yield Reply(name, "ok", self.epoch(s, index))
@@ -200,7 +201,7 @@ class Replica(Model[ReplicaState, Any]):
     def _may_send(self, s: ReplicaState, action: Send) -> Refusal | None:
         """Its coordinator counted it a member: else it would not have asked."""
         view = self.seen[action.epoch - self.trail.first]
-        if not view.group(action.write) >> self.index & 1:
+        if not holds(view.group(action.write), self.index):
             return Refusal(f"by epoch {action.epoch} nobody asks {self.replica} for that")
         if action.write and s.timestamp >= self.messages:
             return Refusal("the run's budget of writes is used up")
@@ -232,7 +233,7 @@ class Replica(Model[ReplicaState, Any]):
     def _owns(self, before: ReplicaState, action: Any, after: ReplicaState) -> str | None:
         if before.cell == after.cell:
             return None
-        if any(view.writes >> self.index & 1 for view in self.seen[after.known :]):
+        if any(holds(view.writes, self.index) for view in self.seen[after.known :]):
             return None
         epoch = self.epoch(after.known)
         return f"{self.replica}, at epoch {epoch}, stores a write but is no write replica any more"

@@ -5,7 +5,7 @@
 import { calm } from "./motion.js";
 import { all } from "./picture.js";
 
-const LEGS = [450, 300, 200]; // milliseconds a leg, in a step with one, two, three of them
+const LEGS = [450, 300, 200, 150]; // milliseconds a leg, where there are one, two, three, four
 const MOST_DRAWN = 64;
 const MOST_LABELLED = 12;
 const MOST_SPOKEN = 6;

@@ -143,3 +143,15 @@ def test_giving_up_the_first_token_of_the_line(variant: str, other: str, high: i
     drive.finish(other).complete(both[1])
     assert drive.stable()
     assert drive.dark() == []
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("token", [50, 550])
+def test_a_split_beside_the_first_token_of_the_line(variant: str, token: int) -> None:
+    """Who owns MIN may not leave while the range before or behind it is cut; elsewhere it may."""
+    members = tuple(Node(f"n{i}", (i * 100,)) for i in range(6))
+    both = (f"join X --tokens {token}", "leave n0", "join Y --tokens 250")
+    given: dict[str, Any] = {"members": members, "low": 0, "high": 600, "rf": 1}
+    drive = Drive(operations=both, variant=variant, **given).act(both[0])
+    assert drive.refusal("leave n0").missing == ("X",)
+    Drive(operations=both, variant=variant, **given).act(both[2], "leave n0")

@@ -16,6 +16,7 @@ from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.levels import AnswerQuota
+from kit.protocols.storage.rules.masks import holds
 from kit.protocols.storage.rules.requests import (
     AT_WORK,
     DONE,
@@ -221,7 +222,7 @@ def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
                 cell_text(m, s, cell),
                 held(cell),
                 part == "no replica" and cell != NOTHING,
-                not s.down >> i & 1,
+                not holds(s.down, i),
                 tuple(way for way in ways if name in (way.source, way.target)),
             )
         )
@@ -237,7 +238,7 @@ def held(cell: int) -> Held:
 
 def role(view: View, i: int) -> Role:
     """The part of replica ``i`` by a view."""
-    reads, writes = view.reads >> i & 1, view.writes >> i & 1
+    reads, writes = holds(view.reads, i), holds(view.writes, i)
     if reads and writes:
         return "reads and writes"
     return "writes only" if writes else "reads only" if reads else "no replica"

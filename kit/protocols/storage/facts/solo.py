@@ -17,6 +17,7 @@ from kit.protocols.storage.facts.steps import Applied, Delivered, Happened
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, timestamp
 from kit.protocols.storage.rules.exchange import Verdict, sent
+from kit.protocols.storage.rules.masks import holds
 from kit.protocols.storage.solo import Coordinator, Replica, ReplicaState, Reply, Send
 
 ERRORS: dict[Verdict, str] = {
@@ -74,9 +75,7 @@ def answers(m: Coordinator, s: StorageState) -> tuple[AnswerRow, ...]:
             choices_of[action.replica].append(Choice(action, action.epoch, word, why))
     request = s.requests[0]
     return tuple(
-        AnswerRow(
-            name, bool(request.in_flight >> i & 1), bool(request.acked >> i & 1), tuple(choices)
-        )
+        AnswerRow(name, holds(request.in_flight, i), holds(request.acked, i), tuple(choices))
         for i, (name, choices) in enumerate(choices_of.items())
     )
 

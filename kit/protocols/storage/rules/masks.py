@@ -1,4 +1,8 @@
-"""Sets of replicas as bit masks: bit ``i`` stands for replica ``i``."""
+"""Sets of replicas as bit masks: bit ``i`` stands for replica ``i``.
+
+Where a search asks hundreds of thousands of times (who serves, who learns), the bit is tested in
+place: the calls would cost it three hundredths of its time.
+"""
 
 from __future__ import annotations
 

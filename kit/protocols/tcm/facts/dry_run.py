@@ -21,7 +21,7 @@ from kit.protocols.tcm.rules.metadata import Begin, Cancel, Sequence, Snapshot, 
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.permit import together
 from kit.protocols.tcm.rules.quorums import Level, Mask, levels
-from kit.protocols.tcm.rules.streams import tasks
+from kit.protocols.tcm.rules.streams import is_done, tasks
 from kit.ring.placements import Table
 from kit.ring.ranges import Range
 from kit.ring.replication import NetworkTopologyStrategy
@@ -129,7 +129,7 @@ def _copies(m: TcmCluster, s: Any) -> Iterator[RangeCopy]:
                     size = known.of(name, left, right, givers) if known else None
                     for giver in givers:
                         target = m.names[transfer.target]
-                        yield RangeCopy(name, giver, target, size, bool(mask >> i & 1))
+                        yield RangeCopy(name, giver, target, size, is_done(mask, i))
 
 
 def sources(m: TcmCluster, s: Any, sequence: Sequence, transfer: Transfer) -> tuple[str, ...]:

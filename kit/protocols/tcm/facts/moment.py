@@ -19,7 +19,7 @@ from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.rules.barrier import Barrier
 from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, locks
 from kit.protocols.tcm.rules.steps import BEFORE, OPERATION_SPECS, SENTENCES
-from kit.protocols.tcm.rules.streams import tasks
+from kit.protocols.tcm.rules.streams import is_done, tasks
 from kit.ring.ranges import Range
 from kit.ring.tokens import TokenSpace
 
@@ -390,6 +390,6 @@ def streams(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[StreamRow, ...]:
             bounds = (left, right, transfer.range.label(space(m)))
             for keyspace in metadata.keyspaces_of(transfer.group):
                 size = known.of(keyspace, left, right, givers) if known else None
-                row = (keyspace, *bounds, givers, m.names[task.target], bool(mask >> i & 1), size)
+                row = (keyspace, *bounds, givers, m.names[task.target], is_done(mask, i), size)
                 rows.append(StreamRow(*row))
     return tuple(rows)

@@ -185,16 +185,18 @@ def _lock(one: Arc) -> Frag:
 
 
 def _letter(key: str, letter: Letter) -> Frag:
+    width = letter.box.width
+    seat = h("rect", x=-width / 2, y=-HIGH / 2, width=width, height=HIGH, rx=HIGH / 2,
+             class_="seat")  # fmt: skip
     return h(
         "g",
-        h("rect", x=-letter.box.width / 2, y=-HIGH / 2, width=letter.box.width, height=HIGH, rx=HIGH / 2,
-          class_="seat") if letter.kind else None,
+        seat if letter.kind else None,
         h("text", letter.text, text_anchor="middle", dy=4.5),
         k=f"at:{key}:{letter.name}",
         class_=f"letter {letter.kind}".rstrip(),
         transform=f"translate({letter.x:.1f} {letter.y:.1f})",
         data_of=letter.name,
-    )  # fmt: skip
+    )
 
 
 def arc_words(one: Arc) -> str:

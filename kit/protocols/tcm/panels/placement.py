@@ -6,7 +6,7 @@ What the step changed is marked and comes first.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -18,6 +18,7 @@ from kit.protocols.tcm.facts.moment import RangeRow
 from kit.protocols.tcm.facts.parts import range_key
 from kit.protocols.tcm.panels.guilty import guilty_parts
 from kit.protocols.tcm.panels.large import search, summary
+from kit.ring.ranges import Range
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import Mark, chip, counted, heads, moved, scroll, signed
@@ -156,21 +157,24 @@ def _keyspace(scene: Scene, name: str, *, hidden: bool, several: bool) -> Frag:
     rows = lines(scene, name)
     focus = facts.focus(scene.model)
     named = guilty_parts(scene)
-    shown, rest = told_apart(
-        rows, lambda line: focus is None or _inside(line.row, focus.left, focus.right), named
-    )
+    inside = [line for line in rows if focus is None or _inside(line.row, focus)]
+    outside = [line for line in rows if line not in inside]
+    shown, rest = told_apart(inside, named)
+    elsewhere, far = told_apart(outside, named, room=0)
+    folded = rest + far
     return h(
         "div",
         h("p", f"{name}: {facts.replication(scene.model, name)}", class_="soft"),
-        _parts(scene, name, shown, named),
+        _parts(scene, name, shown, named, ""),
+        _parts(scene, name, elsewhere, named, " changed elsewhere") if elsewhere else None,
         h(
             "details",
-            h("summary", f"{counted(len(rest), 'range')} unchanged"),
-            _parts(scene, name, rest, named),
+            h("summary", f"{counted(len(folded), 'range')} unchanged"),
+            _parts(scene, name, folded, named, " unchanged"),
             k=f"rest:{name}",
             class_="rest",
         )
-        if rest
+        if folded
         else None,
         h("p", _difference(scene, rows), k=f"diff:{name}", class_="soft"),
         k=f"keyspace:{name}",
@@ -181,25 +185,25 @@ def _keyspace(scene: Scene, name: str, *, hidden: bool, several: bool) -> Frag:
 
 
 def told_apart(
-    rows: Sequence[Lines], near: Callable[[Lines], bool], named: Collection[str]
-) -> tuple[list[Lines], list[Lines]]:
-    """The rows to show and those to fold away, both in their order.
+    rows: Sequence[Lines], named: Collection[str], room: int = MOST_SHOWN
+) -> tuple[Sequence[Lines], list[Lines]]:
+    """The rows to show and those to fold away.
 
-    What the step changed or a broken promise names comes first and is never folded away. Of a
-    short table the others that are ``near`` what a lesson speaks of are shown, too.
+    Where there is room for all they stay in their order. Else only what the step changed or a
+    broken promise names is shown.
     """
+    if len(rows) <= room:
+        return rows, []
     urgent = [line for line in rows if line.changed or line.key in named]
-    others = [line for line in rows if line not in urgent]
-    room = max(MOST_SHOWN - len(urgent), 0)
-    near_by = [line for line in others if near(line)]
-    shown = near_by if len(near_by) <= room else []
-    return urgent + shown, [line for line in others if line not in shown]
+    return urgent, [line for line in rows if line not in urgent]
 
 
-def _parts(scene: Scene, name: str, rows: Sequence[Lines], named: Collection[str]) -> list[Frag]:
+def _parts(
+    scene: Scene, name: str, rows: Sequence[Lines], named: Collection[str], note: str
+) -> list[Frag]:
     """A table, or one for each datacenter with its own factor."""
     return [
-        _table(f"{name}:{dc}" if dc else name, f" in {dc}" if dc else "", part, named)
+        _table(f"{name}:{dc}" if dc else name, f"{note} in {dc}" if dc else note, part, named)
         for dc, part in by_datacenter(scene, name, rows)
     ]
 
@@ -218,8 +222,8 @@ def _part(rows: Sequence[Lines], names: frozenset[str]) -> list[Lines]:
     return [Lines(line.row, within(line.reads, names), within(line.writes, names)) for line in rows]
 
 
-def _inside(row: RangeRow, left: int, right: int) -> bool:
-    return left <= row.left and row.right <= right
+def _inside(row: RangeRow, focus: Range) -> bool:
+    return focus.left <= row.left and row.right <= focus.right
 
 
 def _difference(scene: Scene, rows: Iterable[Lines]) -> str:

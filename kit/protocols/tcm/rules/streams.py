@@ -47,9 +47,14 @@ def enough(transfer: Transfer, down: frozenset[int], dead: frozenset[int]) -> bo
     return len(sources(transfer, down | dead)) >= wanted
 
 
+def is_done(streamed: int, task: int) -> bool:
+    """Whether a task is among those done; ``streamed`` is a bit mask of them."""
+    return bool(streamed >> task & 1)
+
+
 def pending(sequence: Sequence, streamed: int) -> tuple[int, ...]:
     """The indices of the tasks that are not done; ``streamed`` is a bit mask of those that are."""
-    return tuple(i for i in range(len(tasks(sequence))) if not streamed >> i & 1)
+    return tuple(i for i in range(len(tasks(sequence))) if not is_done(streamed, i))
 
 
 def awaits_streams(sequence: Sequence) -> bool:

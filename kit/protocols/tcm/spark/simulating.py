@@ -21,6 +21,7 @@ from kit.engine.model import fingerprint
 from kit.engine.registry import entry_of, safeguards_off
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
+from kit.protocols.tcm.simulators.columns import FORMER_COLUMNS
 from kit.protocols.tcm.simulators.drawing import Size, size_of
 from kit.protocols.tcm.simulators.placements import Simulation, simulate
 from kit.spark.schemas import table
@@ -92,13 +93,13 @@ def replay(row: Any) -> Simulation:
     """
     try:
         seed, size, off = int(row["seed"]), row["size"], tuple(row["off"])
-        recorded = row["verdict"], row["fingerprint"]
+        verdict, last = row["verdict"], row["fingerprint"]
         fields = msgspec.json.decode(size, type=dict[str, Any])
     except (KeyError, ValueError, TypeError, msgspec.MsgspecError):
         raise BadInput("row", row, "a row of simulations, with its seed and size") from None
     setup = size_of(entry_of("tcm").former.parameters_today(fields))
     simulation = simulate(seed, setup, off=off)
-    if (simulation.verdict, _last(simulation)) != recorded:
+    if (simulation.verdict, _last(simulation)) != (FORMER_COLUMNS.get(verdict, verdict), last):
         raise KitError(
             f"the simulation of seed {seed} ends here as {simulation.verdict}, "
             "not as the row has it"

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from kit.errors import BadInput, KitError
+from kit.protocols.tcm.simulators.columns import Columns
 from kit.protocols.tcm.simulators.placements import simulate
 from kit.protocols.tcm.spark.simulating import (
     SIMULATIONS,
@@ -89,6 +90,16 @@ def test_a_row_of_an_earlier_version_is_run_again() -> None:
     row["fingerprint"] = "2fdd6dd723a8f391"  # written down before the variant had its name
     assert replay(row).size.variant == "implementation"
     assert timeline_of(row).moments
+
+
+def test_a_row_that_fails_by_a_former_name_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column had another name; rows that were stored under it still end as they say."""
+    monkeypatch.setattr(Columns, "_settled", lambda self, snapshot, plain: "made to fail")
+    (row,) = rows_of(simulations(None, range(1), **SMALL))
+    assert row["verdict"] == "stable"
+    assert replay({**row, "verdict": "at rest"}).verdict == "stable"
+    with pytest.raises(KitError, match="ends here as stable"):
+        replay({**row, "verdict": "replicas"})
 
 
 def test_a_row_that_was_changed_is_told() -> None:
