@@ -242,9 +242,9 @@ class Timeline:
     def _return_to(self, count: int, at: int, tip: int, folds: int) -> None:
         for moment in reversed(self.moments[count:]):
             self.children[moment.parent].pop()
+        self._judged = JudgedMoments()
         del self.moments[count:], self.children[count:], self._places[count:]
         del self._memories[count:]
-        self._judged = JudgedMoments()
         self.at, self.tip, self._folds = at, tip, folds
         self._branch()
 

@@ -35,7 +35,8 @@ CONTROLS = """(root) => [...root.querySelectorAll(
   "button,input,select,textarea,summary,a[href],[tabindex]:not([tabindex='-1']),[data-roving]"
 )].filter((one) => one.offsetParent !== null || one.ownerSVGElement)
   .filter((one) => one.checkVisibility({ visibilityProperty: true }))
-  .filter((one) => !one.matches("[data-tab][aria-pressed=true]"))"""
+  .filter((one) => !one.matches("[data-tab][aria-pressed=true]"))
+  .filter((one) => (root.querySelector("details.kp-pop[open]") ?? root).contains(one))"""
 
 NAME = """(one) => {
   const near = one.closest("[data-k]")?.dataset.k ?? "";

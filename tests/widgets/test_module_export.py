@@ -47,6 +47,7 @@ def test_the_exported_page_needs_nothing(
     assert act.get_attribute("aria-disabled") == "true"
     act.dispatch_event("click")
     assert "notebook to act" in (page.text_content(".kp-note") or "")
+    page.keyboard.press("Escape")
     page.click("[data-do=predict]")
     page.click("[data-do=milestone]")
     page.wait_for_selector(".kp-ask:not([hidden])")

@@ -3,6 +3,7 @@
 import { all } from "./picture.js";
 
 const OPEN = "details.kp-pop[open]";
+const KEPT = ".kp-sheet,.kp-pop>summary,.kp-track,.kp-stepper,.kp-modes"; // clicks that close none
 
 export class Sheets {
   constructor(player) {
@@ -33,8 +34,8 @@ export class Sheets {
     return open.length > 0 || helped || drawn;
   }
 
-  // A click beside a sheet closes it.
+  // A click beside a sheet closes it; time goes on under an open one.
   clicked(target) {
-    if (!target.closest(".kp-sheet,.kp-pop>summary,[data-do=help],[data-do=setup]")) this.close();
+    if (!target.closest(KEPT)) this.close();
   }
 }
