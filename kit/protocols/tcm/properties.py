@@ -120,6 +120,10 @@ class Judges:
             case _:
                 return settled(now, forgotten)
 
+    def missed(self, events: Log) -> bool:
+        """Whether a read majority could miss a write majority at the newest epoch."""
+        return self._verdict("quorums", events, frozenset()) is not None
+
     def neighbours(self, events: Log) -> tuple[Snapshot, Snapshot | None, frozenset[int]]:
         """The newest epoch and the one before, between which quorums must meet; who is dead."""
         now = self.tcm.snapshot(events)

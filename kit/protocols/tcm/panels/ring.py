@@ -25,15 +25,15 @@ from kit.protocols.tcm.panels.spots import (
     MOST_LABELS,
     concerned,
     datacenter_letters,
+    disc_boxes,
     draw_names,
     draw_spots,
     draw_ticks,
     labelled,
-    name_boxes,
-    other_boxes,
     places,
     shapes,
     tags,
+    token_boxes,
 )
 from kit.protocols.tcm.panels.status import resting
 from kit.views.fragment import Frag, h
@@ -53,7 +53,6 @@ def draw_ring(scene: Scene) -> Frag:
         h(
             "svg",
             h("circle", cx=CENTRE[0], cy=CENTRE[1], r=RADIUS, k=RING_KEY, class_="track"),
-            _start(scene),
             _inside(scene, many=many),
             viewBox=f"0 0 {WIDTH} {HEIGHT}",
             role="group",
@@ -82,14 +81,16 @@ def _start_box(scene: Scene) -> Box:
     return Box(*START_AT, wide(_start_words(scene)))
 
 
-def _start(scene: Scene) -> Frag:
+def _start(scene: Scene, *, named: bool) -> Frag:
     """Mark where the line begins and ends."""
     x, y = START_AT
     return h(
         "g",
         h("title", f"where the line begins and ends: {_start_words(scene)}"),
         h("path", d=f"M{x} {y + 9}v18", class_="tick"),
-        h("text", _start_words(scene), x=x, y=y + 4, text_anchor="middle", class_="soft"),
+        h("text", _start_words(scene), x=x, y=y + 4, text_anchor="middle", class_="soft")
+        if named
+        else None,
         k="ring-start",
     )
 
@@ -110,13 +111,13 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
         name: fitting(
             (
                 ("log", (LOG_BOX,)),
-                ("start", (_start_box(scene),)),
-                *name_boxes(spots, texts),
+                *disc_boxes(spots, texts),
                 *(
                     (one.key, tuple(mark.box for mark in marks[name, one.key]))
                     for one in sorted(drawn[name], key=_rests)
                 ),
-                *other_boxes(spots, texts),
+                ("start", (_start_box(scene),)),
+                *token_boxes(spots, texts),
             )
         )
         for name in drawn
@@ -125,6 +126,7 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
     key = "ring-concerned" if many else "ring-nodes"
     return h(
         "g",
+        _start(scene, named="start" in everywhere),
         [_keyspace(scene, name, drawn[name], marks, shown[name], guilty) for name in drawn],
         h("g", arrows(scene), k="ring-arrows") if has_arrows(scene) else None,
         _log(scene),

@@ -16,7 +16,7 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.flows import ends, spot
 from kit.protocols.tcm.facts.large import DENSITY, spread
 from kit.protocols.tcm.facts.moment import NodeRow
-from kit.protocols.tcm.panels.circle import DISC, RADIUS, SMALL_DISC, point, share
+from kit.protocols.tcm.panels.circle import CENTRE, DISC, RADIUS, SMALL_DISC, point, share
 from kit.protocols.tcm.panels.labels import Box, wide
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
@@ -29,8 +29,10 @@ LONGEST_TOKEN = 6
 SHAPES = ("circle", "square", "diamond", "triangle", "hexagon", "pentagon")
 SIDES = {"square": 4, "diamond": 4, "triangle": 3, "hexagon": 6, "pentagon": 5}
 TURN = {"square": math.pi / 4}
-BADGE_AT, TOKEN_AT = RADIUS - DISC - 9, RADIUS + DISC + 11
+BADGE_AT, TOKEN_AT = RADIUS + DISC + 9, RADIUS + DISC + 24
 BADGE_HIGH = 15
+SQUARE = 1.5 * DISC
+"""What a disc keeps free of labels; its corners are free."""
 
 
 class TokenPlace(Struct, frozen=True):
@@ -115,34 +117,33 @@ Wish = tuple[str, tuple[Box, ...]]
 """The key of a label and what it would cover."""
 
 
-def name_boxes(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> Iterator[Wish]:
-    """Discs with names, by key."""
+def disc_boxes(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> Iterator[Wish]:
+    """Discs with names, by key, then applied epochs."""
     for place in spots:
-        size = max(2 * DISC, wide(texts[place.key].name))
-        yield f"name:{place.key}", (Box(*place.middle, size, 2 * DISC),)
-
-
-def other_boxes(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> Iterator[Wish]:
-    """What else stands at nodes, by key: epochs first, then tokens."""
+        width = max(SQUARE, wide(texts[place.key].name))
+        yield f"name:{place.key}", (Box(*place.middle, width, SQUARE),)
     for place in spots:
         if texts[place.key].epoch:
             yield f"epoch:{place.key}", (badge_box(place, texts[place.key].epoch),)
+
+
+def token_boxes(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> Iterator[Wish]:
+    """Tokens, by key, as far as they lie within the drawing."""
     for place in spots:
-        if texts[place.key].token:
-            yield f"token:{place.key}", (token_box(place, texts[place.key].token),)
+        box = token_box(place, texts[place.key].token)
+        if texts[place.key].token and abs(box.x - CENTRE[0]) + box.width / 2 < CENTRE[0]:
+            yield f"token:{place.key}", (box,)
 
 
 def badge_box(place: TokenPlace, text: str) -> Box:
-    """Where a node's applied epoch stands: inside the ring, behind its disc."""
-    width = wide(text) + 4
-    x, y = point(place.share, BADGE_AT - 26 * place.inner)
-    return Box(x, y, width, BADGE_HIGH)
+    """Where a node's applied epoch stands: outside its disc, or inside where the disc is."""
+    x, y = point(place.share, BADGE_AT - place.inner * (2 * DISC + BADGE_AT - RADIUS + 26))
+    return Box(x, y, wide(text) + 4, BADGE_HIGH)
 
 
 def token_box(place: TokenPlace, text: str) -> Box:
-    """Where a token stands: outside, clear of its disc."""
-    x, _ = point(place.share, 1)
-    aside = abs(x - point(0, 0)[0])
+    """Where a token stands: outside, clear of its node's epoch."""
+    aside = abs(point(place.share, 1)[0] - CENTRE[0])
     return Box(*point(place.share, TOKEN_AT + aside * wide(text) / 3), wide(text))
 
 
