@@ -6,17 +6,14 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.parts import about, missed, range_key
 from kit.protocols.tcm.panels.arcs import MOST_SINGLE, MOST_WHOLE, Arc, arcs, letters
 from kit.protocols.tcm.panels.labels import Box, fitting
 from kit.protocols.tcm.panels.placement import lines
 from kit.protocols.tcm.panels.ring import draw_ring, ring_text
-from kit.protocols.tcm.parameters import TcmParameters
 from kit.views.fragment import Frag
-from kit.views.panel import Scene, scene_at
+from kit.views.panel import Scene
 from tests.views.frames import classed, milestones, part, scenes, walk
 
 
@@ -130,8 +127,8 @@ def test_a_broken_promise_lights_its_range_and_nodes(name: str, off: str) -> Non
     outlines = part(drawn, "missed")
     assert outlines is not None
     assert [one.text() for one in classed(outlines, "outlined")] == [
-        "".join(apart.reads),
-        "".join(apart.writes),
+        " ".join(apart.reads),
+        " ".join(apart.writes),
     ]
     assert "have nobody in common" in ring_text(broken)
     assert not classed(draw_ring(found[0]), "guilty")

@@ -10,7 +10,7 @@ import math
 
 from kit.ring.tokens import TokenSpace
 
-WIDTH = 376
+WIDTH = 396
 HEIGHT = 322
 CENTRE = (WIDTH / 2, HEIGHT / 2)
 RADIUS = 116

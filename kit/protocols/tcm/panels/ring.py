@@ -40,7 +40,6 @@ from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 
 START_AT = (CENTRE[0], CENTRE[1] - RADIUS - 18)
-LOG_BOX = Box(*CENTRE, 76, 24)
 
 
 def draw_ring(scene: Scene) -> Frag:
@@ -110,7 +109,7 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
     shown = {
         name: fitting(
             (
-                ("log", (LOG_BOX,)),
+                ("log", (_log_box(scene),)),
                 *disc_boxes(spots, texts),
                 *(
                     (one.key, tuple(mark.box for mark in marks[name, one.key]))
@@ -171,14 +170,23 @@ def token_count(scene: Scene) -> int:
     return sum(len(node.tokens) for node in facts.nodes(scene.model, scene.state))
 
 
+def _log_words(scene: Scene) -> str:
+    return f"epoch {facts.epoch(scene.model, scene.state)}"
+
+
+def _log_box(scene: Scene) -> Box:
+    return Box(*CENTRE, wide(_log_words(scene)) + 8, 24)
+
+
 def _log(scene: Scene) -> Frag:
     """Draw the log in the middle, with its newest epoch: entries come from there."""
+    box = _log_box(scene)
     return h(
         "g",
         h("title", "the log: its newest epoch"),
-        h("rect", x=-38, y=-12, width=76, height=24, rx=4, class_="box"),
-        h("text", f"epoch {facts.epoch(scene.model, scene.state)}", text_anchor="middle", dy=4,
-          class_="on"),
+        h("rect", x=-box.width / 2, y=-box.height / 2, width=box.width, height=box.height, rx=4,
+          class_="box"),
+        h("text", _log_words(scene), text_anchor="middle", dy=4, class_="on"),
         k=LOG,
         transform=f"translate({CENTRE[0]:.0f} {CENTRE[1]:.0f})",
     )  # fmt: skip

@@ -17,7 +17,7 @@ from kit.protocols.tcm.facts.flows import ends, spot
 from kit.protocols.tcm.facts.large import DENSITY, spread
 from kit.protocols.tcm.facts.moment import NodeRow
 from kit.protocols.tcm.panels.circle import CENTRE, DISC, RADIUS, SMALL_DISC, point, share
-from kit.protocols.tcm.panels.labels import Box, wide
+from kit.protocols.tcm.panels.labels import HIGH, Box, wide
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 
@@ -130,21 +130,30 @@ def disc_boxes(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> It
 def token_boxes(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> Iterator[Wish]:
     """Tokens, by key, as far as they lie within the drawing."""
     for place in spots:
-        box = token_box(place, texts[place.key].token)
-        if texts[place.key].token and abs(box.x - CENTRE[0]) + box.width / 2 < CENTRE[0]:
+        box = token_box(place, texts[place.key])
+        if texts[place.key].token and abs(box.x - CENTRE[0]) + box.width / 2 <= CENTRE[0]:
             yield f"token:{place.key}", (box,)
 
 
 def badge_box(place: TokenPlace, text: str) -> Box:
-    """Where a node's applied epoch stands: outside its disc, or inside where the disc is."""
-    x, y = point(place.share, BADGE_AT - place.inner * (2 * DISC + BADGE_AT - RADIUS + 26))
-    return Box(x, y, wide(text) + 4, BADGE_HIGH)
+    """Where a node's applied epoch stands: outside its disc; of an inner disc, further inside."""
+    width = wide(text) + 4
+    inward = place.inner * (BADGE_AT - RADIUS + 2 * DISC + 24)
+    at = BADGE_AT + (1 - 2 * place.inner) * _aside(place) * (width - BADGE_HIGH) / 2
+    return Box(*point(place.share, at - inward), width, BADGE_HIGH)
 
 
-def token_box(place: TokenPlace, text: str) -> Box:
+def token_box(place: TokenPlace, text: Labelled) -> Box:
     """Where a token stands: outside, clear of its node's epoch."""
-    aside = abs(point(place.share, 1)[0] - CENTRE[0])
-    return Box(*point(place.share, TOKEN_AT + aside * wide(text) / 3), wide(text))
+    width = wide(text.token)
+    near = badge_box(place, text.epoch).width - BADGE_HIGH if text.epoch else -BADGE_HIGH
+    at = TOKEN_AT + _aside(place) * (near + (width - HIGH) / 2) - (not text.epoch) * BADGE_HIGH / 2
+    return Box(*point(place.share, at), width)
+
+
+def _aside(place: TokenPlace) -> float:
+    """How far to the side a place is, from 0 (top or bottom) to 1."""
+    return abs(point(place.share, 1)[0] - CENTRE[0])
 
 
 def draw_spots(
@@ -283,9 +292,7 @@ def _spot(
         h("title", words),
         _body(shape, DISC if has_name else SMALL_DISC),
         h("text", text.name, text_anchor="middle", dy=4, class_="on") if has_name else None,
-        _token(token_box(place, text.token), text.token, x, y)
-        if f"token:{place.key}" in shown
-        else None,
+        _token(token_box(place, text), text.token, x, y) if f"token:{place.key}" in shown else None,
         _badge(badge_box(place, text.epoch), text.epoch, x, y)
         if f"epoch:{place.key}" in shown
         else None,
