@@ -29,9 +29,9 @@ LONGEST_TOKEN = 6
 SHAPES = ("circle", "square", "diamond", "triangle", "hexagon", "pentagon")
 SIDES = {"square": 4, "diamond": 4, "triangle": 3, "hexagon": 6, "pentagon": 5}
 TURN = {"square": math.pi / 4}
-BADGE_AT, TOKEN_AT = RADIUS + DISC + 9, RADIUS + DISC + 24
+BADGE_AT, TOKEN_AT = RADIUS + DISC + 11, RADIUS + DISC + 26
 BADGE_HIGH = 15
-SQUARE = 1.5 * DISC
+SQUARE = 1.4 * DISC
 """What a disc keeps free of labels; its corners are free."""
 
 
