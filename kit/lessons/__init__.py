@@ -18,6 +18,7 @@ _PLACES = {
     "how_many": "kit.lessons.questions",
     "hunt": "kit.lessons.hunting",
     "predict": "kit.lessons.predictions",
+    "refusal": "kit.lessons.refusals",
     "shortest": "kit.lessons.questions",
     "still": "kit.lessons.stills",
     "terminal": "kit.lessons.prompt",

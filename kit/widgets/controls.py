@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST = 1000
 """The end of every number's control: a number that its model does not allow says so, in place."""
+OWN = ""  # the choice that stands for a model of one's own
 GENERATED = ("generated", "replicas")
 
 
@@ -52,7 +53,8 @@ class Controls:
         self._settle()
 
     def _source(self) -> ipywidgets.Dropdown:
-        choices: list[tuple[str, str | None]] = [("this model", None)] if self.name is None else []
+        # None would leave the box blank: it stands for no choice at all.
+        choices = [("this model", OWN)] if self.name is None else []
         for entry in entries().values():
             choices.append((f"{entry.name}: {entry.title}", entry.name))
             choices += [
@@ -133,7 +135,7 @@ class Controls:
 
     def _open(self, change: Mapping[str, Any]) -> None:
         name = change["new"]
-        if name is None or self._quiet:
+        if name in (None, OWN) or self._quiet:
             return
         with self._told():
             opened = open_named(name)

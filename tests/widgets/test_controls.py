@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from kit import build
 from kit.engine import trace as traces
+from kit.widgets.player import Player
 from tests.widgets.playing import quiet
 
 
@@ -112,3 +114,15 @@ def test_one_page_of_controls_is_open_at_a_time() -> None:
     assert controls.page.children == (controls.pages["Safeguards"],)
     guards.value = False
     assert controls.page.children == ()
+
+
+def test_a_model_of_ones_own_is_named_in_the_scenario_box() -> None:
+    """The box is not blank, and the model is left for another one as any other is."""
+    model = build("twophase")
+    model.name = "a-model-of-ones-own"
+    controls = Player(model).controls
+    assert controls is not None
+    source = controls.source
+    assert source.label == "this model"
+    source.value = "twophase"
+    assert source.label.startswith("twophase")

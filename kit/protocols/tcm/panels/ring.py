@@ -20,6 +20,7 @@ from kit.protocols.tcm.panels.guilty import guilty_parts
 from kit.protocols.tcm.panels.labels import Box, fitting, wide
 from kit.protocols.tcm.panels.missed import draw_missed, missed_words
 from kit.protocols.tcm.panels.placement import large
+from kit.protocols.tcm.panels.short_names import tags
 from kit.protocols.tcm.panels.spots import (
     FINEST,
     MOST_LABELS,
@@ -32,7 +33,6 @@ from kit.protocols.tcm.panels.spots import (
     labelled,
     places,
     shapes,
-    tags,
     token_boxes,
 )
 from kit.protocols.tcm.panels.status import resting

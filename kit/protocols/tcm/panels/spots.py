@@ -6,9 +6,8 @@ A shape and a colour a rack, dashed while a node comes or goes.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -18,6 +17,7 @@ from kit.protocols.tcm.facts.large import DENSITY, spread
 from kit.protocols.tcm.facts.moment import NodeRow
 from kit.protocols.tcm.panels.circle import CENTRE, DISC, RADIUS, SMALL_DISC, point, share
 from kit.protocols.tcm.panels.labels import HIGH, Box, wide
+from kit.protocols.tcm.panels.short_names import tags
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 
@@ -73,14 +73,6 @@ def places(scene: Scene) -> list[TokenPlace]:
         for node in nodes
         for i, token in enumerate((*node.tokens, *node.coming))
     ]
-
-
-def tags(names: Iterable[str]) -> dict[str, str]:
-    """A short name for each node: its beginning; of addresses, which begin alike, the end."""
-    nodes = list(names)
-    if len({name[:3] for name in nodes}) == len(nodes):
-        return {name: name[:3] for name in nodes}
-    return {name: re.split(r"[.:]", name)[-1][-3:] or name[-3:] for name in nodes}
 
 
 def shapes(scene: Scene) -> dict[str, str]:
