@@ -22,7 +22,8 @@ export class Choices {
 
   // A press lights a thing wherever it is shown, until it is pressed again or something else is.
   light(thing) {
-    this.lit = this.lit === thing ? undefined : thing;
+    if (this.lit === thing) this.dark();
+    else this.lit = thing;
     this.restoreLight();
   }
 

@@ -13,7 +13,16 @@ from msgspec import Struct
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY
 from kit.protocols.tcm.facts.parts import range_key
-from kit.protocols.tcm.panels.circle import CENTRE, DISC, RADIUS, arc, length, point, share
+from kit.protocols.tcm.panels.circle import (
+    CENTRE,
+    DISC,
+    LOCKS_AT,
+    RADIUS,
+    arc,
+    length,
+    point,
+    share,
+)
 from kit.protocols.tcm.panels.labels import HIGH, Box, wide
 from kit.protocols.tcm.panels.placement import Lines, changed_lines, large, lines
 from kit.ring.tokens import TokenSpace
@@ -27,7 +36,6 @@ MOST_SINGLE = 64
 LEAST_ARC, LEAST_LOCK = 14, 44
 PADLOCK = "M-4 -1h8v6h-8zM-2.5 -1v-2a2.5 2.5 0 0 1 5 0v2"
 INSIDE, OUTSIDE = RADIUS - DISC - 7, RADIUS + DISC + 7
-LOCKS_AT = RADIUS - 8
 
 
 class Arc(Struct, frozen=True):

@@ -16,6 +16,7 @@ CENTRE = (WIDTH / 2, HEIGHT / 2)
 RADIUS = 116
 DISC = 13
 SMALL_DISC = 5
+LOCKS_AT = RADIUS - 8
 
 
 def share(space: TokenSpace, token: int) -> float:

@@ -7,12 +7,10 @@ from collections.abc import Iterable
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY
 from kit.protocols.tcm.facts.moment import LockRow
-from kit.protocols.tcm.panels.circle import RADIUS, arc, share
+from kit.protocols.tcm.panels.circle import LOCKS_AT, arc, share
 from kit.ring.tokens import TokenSpace
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
-
-LOCKS_AT = RADIUS - 8
 
 
 def locked(scene: Scene, keyspace: str | None = None) -> list[LockRow]:
