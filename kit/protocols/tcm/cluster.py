@@ -32,7 +32,7 @@ from kit.protocols.tcm.model import Crash, Restart, Stream, Tcm
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.properties import Judges
 from kit.protocols.tcm.rules.barrier import Barrier, barriers
-from kit.protocols.tcm.rules.finish import Finish, moved_ranges
+from kit.protocols.tcm.rules.finish import Completion, moved_ranges
 from kit.protocols.tcm.rules.metadata import (
     Advance,
     AutomaticCancel,
@@ -319,7 +319,7 @@ class TcmCluster(Product):
             rest = self.finish(after.tcm.events).text
         return f"{opening}Epoch {event.epoch}: {event.text} ({event.operation.title}). {rest}"
 
-    def finish(self, events: Log) -> Finish:
+    def finish(self, events: Log) -> Completion:
         """What the operation came to that the newest event ended, of several events."""
         last = self.tcm.committed(events)
         assert last.before is not None, f"{last.operation.title} is a single event"
@@ -331,7 +331,7 @@ class TcmCluster(Product):
             missed += [event.epoch] * self.judges.missed(events)
             events = events.shorter() if not (is_own and event.before is None) else Log()
         moved = moved_ranges(last.before.plan.tasks)
-        return Finish(last.operation, own, moved, tuple(reversed(missed)), last.cancelled)
+        return Completion(last.operation, own, moved, tuple(reversed(missed)), last.cancelled)
 
     def _crashed(self, after: Any, node: str) -> str:
         if node in after.tcm.forgotten:

@@ -18,7 +18,8 @@ from kit.protocols.tcm.panels.circle import (
     DISC,
     LOCKS_AT,
     RADIUS,
-    arc,
+    arc_path,
+    band,
     length,
     point,
     share,
@@ -33,7 +34,7 @@ from kit.views.parts import counted
 MOST_WHOLE = 96
 """Ranges that are all drawn singly; of more only those that changed, or that a promise names."""
 MOST_SINGLE = 64
-LEAST_ARC, LEAST_LOCK = 14, 44
+LEAST_ARC, LEAST_LOCK, THICK = 14, 44, 8
 PADLOCK = "M-4 -1h8v6h-8zM-2.5 -1v-2a2.5 2.5 0 0 1 5 0v2"
 INSIDE, OUTSIDE = RADIUS - DISC - 7, RADIUS + DISC + 7
 
@@ -121,9 +122,9 @@ def _run(space: TokenSpace, run: Sequence[Lines]) -> Arc:
     return Arc(share(space, left), share(space, right), key, held, None, len(run))
 
 
-def letters(one: Arc, short: dict[str, str]) -> tuple[Letter, ...]:
+def letters(arc: Arc, short: dict[str, str]) -> tuple[Letter, ...]:
     """Who is read from, inside, and who is only written to, outside; none on a narrow arc."""
-    line = one.line
+    line = arc.line
     if line is None:
         return ()
     inner = [(name, "added" if name in line.reads.added else "") for name in line.reads.order]
@@ -135,54 +136,54 @@ def letters(one: Arc, short: dict[str, str]) -> tuple[Letter, ...]:
     ]
     outer += [(name, "removed") for name in line.writes.removed if name not in line.reads.removed]
     widest = max([HIGH, *(wide(short.get(name, name)) for name, _ in inner + outer)])
-    step = HIGH + (widest - HIGH) * abs(point(one.middle, 1)[0] - CENTRE[0])
+    step = HIGH + (widest - HIGH) * abs(point(arc.middle, 1)[0] - CENTRE[0])
     deepest = INSIDE - step * (len(inner) - 1)
-    if length(one.right - one.left, deepest) < LEAST_ARC:
+    if length(arc.right - arc.left, deepest) < LEAST_ARC:
         return ()
     return (
-        *_stacked(one, inner, INSIDE, -step, short),
-        *_stacked(one, outer, OUTSIDE, step, short),
+        *_stacked(arc, inner, INSIDE, -step, short),
+        *_stacked(arc, outer, OUTSIDE, step, short),
     )
 
 
 def _stacked(
-    one: Arc, names: Sequence[tuple[str, str]], radius: float, step: float, short: dict[str, str]
+    arc: Arc, names: Sequence[tuple[str, str]], radius: float, step: float, short: dict[str, str]
 ) -> list[Letter]:
     return [
-        Letter(name, short.get(name, name), *point(one.middle, radius + i * step), kind)
+        Letter(name, short.get(name, name), *point(arc.middle, radius + i * step), kind)
         for i, (name, kind) in enumerate(names)
     ]
 
 
-def draw_arc(keyspace: str, one: Arc, drawn: Sequence[Letter], *, guilty: bool) -> Frag:
+def draw_arc(keyspace: str, arc: Arc, drawn: Sequence[Letter], *, guilty: bool) -> Frag:
     """Draw an arc as a button; one that a broken promise names stands out."""
-    words = arc_words(one)
-    changed = one.line is not None and one.line.changed
-    kinds = ["arc", "moved" * changed, "held" * bool(one.held), "guilty" * guilty]
+    words = arc_words(arc)
+    changed = arc.line is not None and arc.line.changed
+    kinds = ["arc", "moved" * changed, "held" * bool(arc.held), "guilty" * guilty]
     return h(
         "g",
         h("title", words),
-        h("path", d=arc(one.left, one.right, RADIUS), class_="reach"),
-        h("path", d=arc(one.left, one.right, RADIUS), class_="band"),
-        _lock(one) if one.held else None,
-        [_letter(f"{keyspace}:{one.key}", letter) for letter in drawn],
-        k=f"arc:{keyspace}:{one.key}",
+        h("path", d=arc_path(arc.left, arc.right, RADIUS), class_="reach"),
+        h("path", d=band(arc.left, arc.right, THICK), class_="band"),
+        _lock(arc) if arc.held else None,
+        [_letter(f"{keyspace}:{arc.key}", letter) for letter in drawn],
+        k=f"arc:{keyspace}:{arc.key}",
         class_=" ".join(filter(None, kinds)),
         role="button",
         tabindex="-1",
         aria_label=words,
         aria_pressed="false",
         data_roving=True,
-        data_spot=one.key,
-        data_of=one.key,
+        data_spot=arc.key,
+        data_of=arc.key,
     )
 
 
-def _lock(one: Arc) -> Frag:
+def _lock(arc: Arc) -> Frag:
     """Draw a dashed line along a locked arc; where there is room a lock hangs in its middle."""
-    x, y = point(one.middle, RADIUS)
-    line = h("path", d=arc(one.left, one.right, LOCKS_AT), class_="lock")
-    if length(one.right - one.left, RADIUS) < LEAST_LOCK:
+    x, y = point(arc.middle, RADIUS)
+    line = h("path", d=arc_path(arc.left, arc.right, LOCKS_AT), class_="lock")
+    if length(arc.right - arc.left, RADIUS) < LEAST_LOCK:
         return h("g", line)
     return h(
         "g",
@@ -207,13 +208,13 @@ def _letter(key: str, letter: Letter) -> Frag:
     )
 
 
-def arc_words(one: Arc) -> str:
+def arc_words(arc: Arc) -> str:
     """Say whose a range is, and what the step changed."""
-    held = f"; locked by {one.held}" if one.held else ""
-    if one.line is None:
-        return f"{counted(one.count, 'range')} that did not change{held}"
-    reads, writes = one.line.reads.text() or "nobody", one.line.writes.text() or "nobody"
-    return f"{one.line.row.label}: read from {reads}; written to {writes}{held}"
+    held = f"; locked by {arc.held}" if arc.held else ""
+    if arc.line is None:
+        return f"{counted(arc.count, 'range')} that did not change{held}"
+    reads, writes = arc.line.reads.text() or "nobody", arc.line.writes.text() or "nobody"
+    return f"{arc.line.row.label}: read from {reads}; written to {writes}{held}"
 
 
 def dense(scene: Scene, keyspace: str) -> Frag | None:
@@ -221,5 +222,5 @@ def dense(scene: Scene, keyspace: str) -> Frag | None:
     bins = changed_lines(scene, keyspace)[0].bins if large(scene, keyspace) is not None else ()
     if not bins:
         return None
-    path = "".join(arc(at / DENSITY, (at + 1) / DENSITY, RADIUS) for at in bins)
+    path = "".join(band(at / DENSITY, (at + 1) / DENSITY, THICK) for at in bins)
     return h("path", d=path, k=f"changed:{keyspace}", class_="marks")

@@ -35,9 +35,19 @@ def length(part: float, radius: float) -> float:
     return 2 * math.pi * part * radius
 
 
-def arc(left: float, right: float, radius: float) -> str:
+def arc_path(left: float, right: float, radius: float) -> str:
     """The path of an arc from one share of the turn to another."""
     right = min(right, left + 0.9999)
     (x1, y1), (x2, y2) = point(left, radius), point(right, radius)
     large = 1 if right - left > 0.5 else 0
     return f"M{x1:.1f} {y1:.1f}A{radius} {radius} 0 {large} 1 {x2:.1f} {y2:.1f}"
+
+
+def band(left: float, right: float, thick: float) -> str:
+    """The outline of an arc of the ring that is so thick."""
+    outer, inner = RADIUS + thick / 2, RADIUS - thick / 2
+    right = min(right, left + 0.9999)
+    (x1, y1), (x2, y2) = point(right, inner), point(left, inner)
+    large = 1 if right - left > 0.5 else 0
+    back = f"L{x1:.1f} {y1:.1f}A{inner} {inner} 0 {large} 0 {x2:.1f} {y2:.1f}Z"
+    return arc_path(left, right, outer) + back

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY
 from kit.protocols.tcm.facts.moment import LockRow
-from kit.protocols.tcm.panels.circle import LOCKS_AT, arc, share
+from kit.protocols.tcm.panels.circle import LOCKS_AT, arc_path, share
 from kit.ring.tokens import TokenSpace
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
@@ -29,7 +29,7 @@ def draw_covered(scene: Scene, keyspace: str) -> Frag | None:
     parts = covered(facts.space(scene.model), locked(scene, keyspace))
     if not parts:
         return None
-    path = "".join(arc(left, right, LOCKS_AT) for left, right in parts)
+    path = "".join(arc_path(left, right, LOCKS_AT) for left, right in parts)
     return h("path", d=path, k=f"lock:{keyspace}", class_="lock")
 
 

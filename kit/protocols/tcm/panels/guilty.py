@@ -15,6 +15,6 @@ def guilty_parts(scene: Scene) -> frozenset[str]:
         return frozenset()
 
     def work() -> frozenset[str]:
-        return frozenset().union(*(about(scene.model, scene.state, one) for one in witnesses))
+        return frozenset().union(*(about(scene.model, scene.state, words) for words in witnesses))
 
     return memo(scene.model, ("guilty", scene.state.tcm.events, witnesses), work)

@@ -16,14 +16,14 @@ def _missed(scene: Scene) -> Missed | None:
 
 def draw_missed(scene: Scene) -> Frag | None:
     """Draw who is read from beside who was written to; None where all majorities meet."""
-    found = _missed(scene)
-    if found is None:
+    apart = _missed(scene)
+    if apart is None:
         return None
     return h(
         "div",
-        _outline("read", f"a read at epoch {found.read_epoch}", found.reads),
+        _outline("read", f"a read at epoch {apart.read_epoch}", apart.reads),
         h("b", "nobody in both"),
-        _outline("write", f"a write at epoch {found.write_epoch}", found.writes),
+        _outline("write", f"a write at epoch {apart.write_epoch}", apart.writes),
         k="missed",
         class_="missed",
     )
@@ -36,10 +36,10 @@ def _outline(side: str, words: str, names: tuple[str, ...]) -> Frag:
 
 def missed_words(scene: Scene) -> str:
     """Say the same; empty where all majorities meet."""
-    found = _missed(scene)
-    if found is None:
+    apart = _missed(scene)
+    if apart is None:
         return ""
     return (
-        f"A read at epoch {found.read_epoch} from {', '.join(found.reads)} and a write at epoch "
-        f"{found.write_epoch} to {', '.join(found.writes)} have nobody in common."
+        f"A read at epoch {apart.read_epoch} from {', '.join(apart.reads)} and a write at epoch "
+        f"{apart.write_epoch} to {', '.join(apart.writes)} have nobody in common."
     )

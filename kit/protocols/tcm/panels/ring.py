@@ -94,8 +94,8 @@ def _start(scene: Scene, *, named: bool) -> Frag:
     )
 
 
-def _rests(one: Arc) -> bool:
-    return one.line is None or not one.line.changed
+def _rests(arc: Arc) -> bool:
+    return arc.line is None or not arc.line.changed
 
 
 def _inside(scene: Scene, *, many: bool) -> Frag:
@@ -103,7 +103,7 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
     guilty = guilty_parts(scene)
     names = tags(node.name for node in facts.nodes(scene.model, scene.state))
     drawn = {name: arcs(scene, name, guilty) for name in facts.keyspaces(scene.model)}
-    marks = {(name, one.key): letters(one, names) for name in drawn for one in drawn[name]}
+    marks = {(name, arc.key): letters(arc, names) for name in drawn for arc in drawn[name]}
     spots = concerned(scene) if many else places(scene)
     texts = labelled(scene, spots)
     shown = {
@@ -112,8 +112,8 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
                 ("log", (_log_box(scene),)),
                 *disc_boxes(spots, texts),
                 *(
-                    (one.key, tuple(mark.box for mark in marks[name, one.key]))
-                    for one in sorted(drawn[name], key=_rests)
+                    (arc.key, tuple(mark.box for mark in marks[name, arc.key]))
+                    for arc in sorted(drawn[name], key=_rests)
                 ),
                 ("start", (_start_box(scene),)),
                 *token_boxes(spots, texts),
@@ -151,11 +151,11 @@ def _keyspace(
         [
             draw_arc(
                 name,
-                one,
-                marks[name, one.key] if one.key in shown else (),
-                guilty=one.key in guilty,
+                arc,
+                marks[name, arc.key] if arc.key in shown else (),
+                guilty=arc.key in guilty,
             )
-            for one in drawn
+            for arc in drawn
         ],
         dense(scene, name),
         draw_covered(scene, name) if large(scene, name) is not None else None,

@@ -95,14 +95,14 @@ def labelled(scene: Scene, spots: Sequence[TokenPlace]) -> dict[str, Labelled]:
     rows = facts.nodes(scene.model, scene.state)
     short, dcs = tags(node.name for node in rows), datacenter_letters(scene)
     epochs = {row.node: str(row.epoch) for row in facts.applied(scene.model, scene.state)}
-    found = {}
+    texts = {}
     for place in spots:
         token = str(place.token)
         words = f"{dcs.get(place.node.dc, '')} {token if len(token) <= LONGEST_TOKEN else ''}"
         epoch = epochs.get(place.node.name, "") if place.first else ""
         outside = "" if place.inner else words.strip()
-        found[place.key] = Labelled(short[place.node.name], outside, epoch)
-    return found
+        texts[place.key] = Labelled(short[place.node.name], outside, epoch)
+    return texts
 
 
 Wish = tuple[str, tuple[Box, ...]]
@@ -179,14 +179,14 @@ def concerned(scene: Scene) -> list[TokenPlace]:
     """Of a large ring the few tokens between which something travels in this step."""
     named = ends(scene.flows())
     space = facts.space(scene.model)
-    found = [
+    spots = [
         TokenPlace(node, token, share(space, token))
         for node in facts.nodes(scene.model, scene.state)
         if any(key.startswith(spot(node.name, "")) for key in named)
         for token in (*node.tokens, *node.coming)
         if spot(node.name, token) in named
     ]
-    return found[:MOST_LABELS]
+    return spots[:MOST_LABELS]
 
 
 def draw_ticks(scene: Scene, count: int) -> Frag:

@@ -11,7 +11,7 @@ from kit.protocols.tcm.rules.metadata import StreamTask
 from kit.protocols.tcm.rules.operations import Operation
 
 
-class Finish(Struct, frozen=True):
+class Completion(Struct, frozen=True):
     """The end of an operation: its epochs, the ranges it moved, the epochs at which quorums missed.
 
     ``epochs`` are those that it committed itself; ``missed`` may be others' between them. One that
