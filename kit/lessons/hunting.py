@@ -80,7 +80,7 @@ class Hunt:
         self.seed = seed
         self.said: dict[int, str] = {}
         self._variants = drawn(seed)
-        self._found: dict[int, ShortestRun] = {}
+        self._runs: dict[int, ShortestRun] = {}
 
     def _variant(self, number: int) -> Variant:
         if type(number) is not int or not 1 <= number <= VARIANTS:
@@ -111,13 +111,13 @@ class Hunt:
         Raises:
             BadInput: when there is no such variant.
         """
-        if number not in self._found:
+        if number not in self._runs:
             model = self.model(number)
             result = shortest_breach(model, LIMIT)
             assert result.violation is not None, "every variant is broken"
             run = Timeline.along(model, result.violation.actions)
-            self._found[number] = ShortestRun(number, result, run)
-        return self._found[number]
+            self._runs[number] = ShortestRun(number, result, run)
+        return self._runs[number]
 
     def suspects(self, number: int) -> Sheet:
         """What may be missing in a variant: each with its id and its sentence.

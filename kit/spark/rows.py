@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from kit.engine.family import families
-from kit.engine.fuzz import CLEAN
 from kit.engine.shrink import shrink
 from kit.engine.timeline import Timeline
 from kit.engine.trace import loads
+from kit.engine.walking import CLEAN
 from kit.errors import BadInput
 
 

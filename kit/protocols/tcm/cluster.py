@@ -64,6 +64,7 @@ class TcmCluster(Product):
 
     title = "Transactional cluster metadata (CEP-21)"
     safeguards = SAFEGUARDS
+    faults = ("crash",)
 
     def __init__(self, parameters: TcmParameters | None = None, off: tuple[str, ...] = ()) -> None:
         """A model of the cluster that ``parameters`` describe, without the safeguards ``off``.
@@ -234,10 +235,10 @@ class TcmCluster(Product):
             f"{first.range.label(self.tcm.cluster.ring.space)}, {first.needed} are needed",
             unmet.evidence,
             unmet.missing,
-            tuple(self._asked(barrier, applied) for barrier in unmet.barriers),
+            tuple(self._awaited(barrier, applied) for barrier in unmet.barriers),
         )
 
-    def _asked(self, barrier: Barrier, applied: Several[int]) -> Awaited:
+    def _awaited(self, barrier: Barrier, applied: Several[int]) -> Awaited:
         names = tuple(self.names[code] for code in barrier.replicas)
         return Awaited(self._where(barrier), barrier.needed, len(barrier.acked(applied)), names)
 
