@@ -98,13 +98,28 @@ class Refused(KitError):
         super().__init__(reason)
 
 
+class Awaited(Struct, frozen=True):
+    """What is waited for: ``needed`` of ``nodes`` must have done something, ``done`` of them have.
+
+    ``what`` says it in words (``(0, 100]``, the range whose replicas are asked).
+    """
+
+    what: str
+    needed: int
+    done: int
+    nodes: tuple[str, ...]
+
+
 class Refusal(Struct, frozen=True):
     """Why something may not happen now, as data.
 
     ``reason`` is one sentence; ``evidence`` lists the facts behind it, a line each; ``missing``
-    names the nodes that stand in the way or would have to do something first.
+    names the nodes that stand in the way or would have to do something first. Where nodes are
+    counted, ``awaited`` says how many are needed and how many are there, the first unmet count
+    first.
     """
 
     reason: str
     evidence: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    awaited: tuple[Awaited, ...] = ()

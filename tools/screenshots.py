@@ -25,6 +25,8 @@ TARGET = ROOT / "build" / "screenshots"
 README_PICTURE = ROOT / "images" / "player.png"
 MOST_BYTES = 200_000
 WINDOW: ViewportSize = {"width": 1280, "height": 720}
+OTHERS: tuple[ViewportSize, ...] = ({"width": 700, "height": 600}, {"width": 1920, "height": 1080})
+SHEETS = ("promises", "waiting", "more", "kp-tree")
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 EPOCHS, SHOWN = 4, 2
 PATIENCE = 120_000  # milliseconds
@@ -40,14 +42,19 @@ def exported(folder: Path) -> Path:
 
 
 def photograph(page: Page, scheme: Scheme) -> None:
-    """Write the window, the page in its full length, and each panel, opened, by its name."""
+    """Write the window, each tab and each sheet of it by name, and the windows of other sizes."""
     page.screenshot(path=TARGET / f"player-{scheme}.png")
-    page.screenshot(path=TARGET / f"whole-{scheme}.png", full_page=True)
-    page.evaluate("document.querySelectorAll('.panel').forEach((one) => { one.open = true; })")
-    for panel in page.locator(".kp-stage .panel").all():
-        name = (panel.get_attribute("data-k") or "").removeprefix("panel:")
-        if panel.is_visible():
-            panel.screenshot(path=TARGET / f"{name}-{scheme}.png")
+    for tab in page.locator(".kp-stage [data-tab]").all():
+        tab.click()
+        page.screenshot(path=TARGET / f"{tab.get_attribute('data-tab')}-{scheme}.png")
+    page.locator(".kp-stage [data-tab]").first.click()
+    for sheet in SHEETS:
+        page.click(f".kp .{sheet} > summary")
+        page.screenshot(path=TARGET / f"{sheet}-{scheme}.png")
+    page.keyboard.press("Escape")
+    for window in OTHERS:
+        page.set_viewport_size(window)
+        page.screenshot(path=TARGET / f"player-{window['width']}-{scheme}.png")
 
 
 def opened(browser: Browser, path: Path, scheme: Scheme) -> Page:

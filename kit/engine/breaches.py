@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from kit.engine.model import Model, verdicts
+
+if TYPE_CHECKING:
+    from kit.engine.timeline import Timeline
 
 
 class PassedStep(Struct, frozen=True):
@@ -32,14 +35,45 @@ class Breach(Struct, frozen=True):
     witness: str
 
 
+def new_breaches(
+    model: Model[Any, Any], number: int, passed: PassedStep, known: tuple[Breach, ...]
+) -> tuple[Breach, ...]:
+    """The promises that step ``number`` breaks and none of the ``known`` breaches has broken."""
+    before = {breach.name for breach in known}
+    judged = verdicts(model, passed.after, passed.before, passed.action, passed.memories)
+    return tuple(
+        Breach(number, passed.action, verdict.name, verdict.title, verdict.witness)
+        for verdict in judged
+        if verdict.witness is not None and verdict.name not in before
+    )
+
+
+class JudgedMoments:
+    """What was broken on the way to the moments of a history; each moment is judged once."""
+
+    def __init__(self) -> None:
+        self._depths = {0: 0}
+        self._breaches: dict[int, tuple[Breach, ...]] = {0: ()}
+
+    def breaches(self, timeline: Timeline, number: int) -> tuple[Breach, ...]:
+        """The first step to break each promise on the way to a moment, in the order of steps."""
+        unjudged = []
+        while number not in self._breaches:
+            unjudged.append(timeline.moments[number])
+            number = timeline.moments[number].parent
+        depth, breaches = self._depths[number], self._breaches[number]
+        for moment in reversed(unjudged):
+            before, memories = timeline.moments[moment.parent].state, timeline.memories(moment.id)
+            passed = PassedStep(before, moment.action, moment.state, memories)
+            breaches += new_breaches(timeline.model, depth, passed, breaches)
+            depth += 1
+            self._depths[moment.id], self._breaches[moment.id] = depth, breaches
+        return breaches
+
+
 def first_breaches(model: Model[Any, Any], steps: Iterable[PassedStep]) -> tuple[Breach, ...]:
     """The first step to break each promise, in the order of steps."""
-    breaches: dict[str, Breach] = {}
+    breaches: tuple[Breach, ...] = ()
     for number, passed in enumerate(steps):
-        judged = verdicts(model, passed.after, passed.before, passed.action, passed.memories)
-        for verdict in judged:
-            if verdict.witness is not None and verdict.name not in breaches:
-                breaches[verdict.name] = Breach(
-                    number, passed.action, verdict.name, verdict.title, verdict.witness
-                )
-    return tuple(breaches.values())
+        breaches += new_breaches(model, number, passed, breaches)
+    return breaches

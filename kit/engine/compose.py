@@ -186,7 +186,7 @@ class Product(Model[Any, Any]):
 
 
 def together(refusals: tuple[Refusal, ...]) -> Refusal:
-    """Several refusals of one action as one: all reasons, in order, all evidence, all missing."""
+    """Several refusals of one action as one: all reasons, in order, with all their facts."""
     if len(refusals) == 1:
         return refusals[0]
     *others, last = (refusal.reason for refusal in refusals)
@@ -194,6 +194,7 @@ def together(refusals: tuple[Refusal, ...]) -> Refusal:
         "; and ".join(("; ".join(others), last)) if others else last,
         tuple(line for refusal in refusals for line in refusal.evidence),
         tuple(dict.fromkeys(name for refusal in refusals for name in refusal.missing)),
+        tuple(count for refusal in refusals for count in refusal.awaited),
     )
 
 

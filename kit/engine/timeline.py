@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
-from kit.engine.breaches import PassedStep
+from kit.engine.breaches import Breach, JudgedMoments, PassedStep
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Verdict, fingerprint, verdicts
 from kit.engine.purity import blaming, check_memories, check_seen, is_own
@@ -71,13 +71,12 @@ class Timeline:
             self._check_state(model, start)
         self.moments = [Moment(0, -1, None, start, f"{model.title}: the start.")]
         self.children: list[list[int]] = [[]]
-        self.at = 0
-        self.tip = 0
+        self.at = self.tip = 0
         self._script = finite("script", script, LONGEST_RUN)
         self._places = [_Place(0, 0, 0)]
         self._memories = [tuple(monitor.begin() for monitor in model.monitors)]
-        self._line = [0]
-        self._folds = 0
+        self._line, self._folds = [0], 0
+        self._judged = JudgedMoments()
 
     @classmethod
     @checked
@@ -243,6 +242,7 @@ class Timeline:
     def _return_to(self, count: int, at: int, tip: int, folds: int) -> None:
         for moment in reversed(self.moments[count:]):
             self.children[moment.parent].pop()
+        self._judged = JudgedMoments()
         del self.moments[count:], self.children[count:], self._places[count:]
         del self._memories[count:]
         self.at, self.tip, self._folds = at, tip, folds
@@ -303,13 +303,18 @@ class Timeline:
             for before, after in pairwise(way)
         )
 
+    def breaches(self, moment: int) -> tuple[Breach, ...]:
+        """The first step to break each promise on the way to a moment, in the order of steps."""
+        self._known(moment)
+        return self._judged.breaches(self, moment)
+
     def save(self) -> Trace:
         """The whole tree as data."""
         steps = tuple(
             RecordedStep(
                 m.parent,
                 self.model.verb(m.action),
-                _plain(m.action),
+                msgspec.to_builtins(m.action),
                 fingerprint(m.state),
                 m.fold,
             )
@@ -390,7 +395,3 @@ class Timeline:
         while self.children[moment]:
             moment = self.children[moment][-1]
         self.tip = moment
-
-
-def _plain(action: Any) -> Any:
-    return msgspec.to_builtins(action)

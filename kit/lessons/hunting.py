@@ -83,7 +83,7 @@ class Hunt:
         self.said: dict[int, str] = {}
         self.accusations = 0
         self._variants = drawn(seed)
-        self._found: dict[int, ShortestRun] = {}
+        self._runs: dict[int, ShortestRun] = {}
 
     @property
     def variants(self) -> int:
@@ -119,13 +119,13 @@ class Hunt:
         Raises:
             BadInput: when there is no such variant.
         """
-        if number not in self._found:
+        if number not in self._runs:
             model = self.model(number)
             result = shortest_breach(model, LIMIT)
             assert result.violation is not None, "every variant is broken"
             run = Timeline.along(model, result.violation.actions)
-            self._found[number] = ShortestRun(number, result, run)
-        return self._found[number]
+            self._runs[number] = ShortestRun(number, result, run)
+        return self._runs[number]
 
     def suspected(self, number: int) -> tuple[Safeguard, ...]:
         """The safeguards of which one is missing in a variant.

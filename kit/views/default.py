@@ -97,4 +97,4 @@ def _words(value: Any) -> str:
         return repr(value)
 
 
-STATE = Panel("state", "State", "main", draw_table, table_text, still=True)
+STATE = Panel("state", "State", draw_table, table_text, still=True)

@@ -21,6 +21,7 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.views.assets import page_module
 from kit.views.fragment import escape
+from kit.views.frame import readable_frame
 from kit.views.panel import Panel
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
@@ -29,6 +30,12 @@ from kit.views.store import biggest
 from kit.views.styles import page_style
 
 LIMIT = 500_000
+PAGE = (
+    "body{margin:0}.kp.kp{min-height:100vh}"
+    "@container (min-width:640px){.kp:not([data-my-large]) .kp-board"
+    "{--tall:max(364px,100vh - 196px)}}"
+)
+"""A page of its own fills the window."""
 CLOSED = "This is an exported page: open the trace in the notebook to act."
 
 
@@ -70,12 +77,12 @@ def export_html(
 def page(rendered: RenderedTimeline, left_out: Sequence[str] = ()) -> bytes:
     """Return the page that shows a timeline rendered for reading only."""
     note = f"Left out to keep this page small: {', '.join(left_out)}." if left_out else ""
-    frame = rendered.html(rendered.timeline.path()[0])
-    place = shell("\x02", note).html().replace("\ufffd", frame, 1)
+    scene = rendered.scene(rendered.timeline.path()[0])
+    place = shell(readable_frame(scene, rendered.panels, rendered.views.slots), note).html()
     script = page_module()
-    style = page_style() + "body{margin:0}.kp.kp{min-height:100vh}"
+    style = page_style() + PAGE
     title = escape(rendered.model.title)
-    pack = base64.b64encode(rendered.pack().compressed()).decode()
+    pack = base64.b64encode(rendered.pack().ordered().compressed()).decode()
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"

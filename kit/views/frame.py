@@ -1,56 +1,174 @@
-"""A frame: what a person sees at one moment of a history, whatever the model."""
+"""A frame: what a person sees at one moment of a history, whatever the model.
+
+One picture is in the focus; everything else is a glance beside it. Each part fills a slot of a
+fixed size (``kit/views/css/board.css``), so that no step moves anything: the badges, the picture, a
+pane of tabs whose first explains the picture, the narration, the actions.
+"""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
-from functools import lru_cache
-from itertools import groupby
-from typing import Any
+from collections.abc import Collection, Sequence
 
-import msgspec
 from msgspec import Struct
 
-from kit.engine.model import Model, Verdict, verdicts
-from kit.errors import Refusal
+from kit.views.actions import Macro, draw_actions
 from kit.views.flows import flow_lines
 from kit.views.fragment import Frag, h
-from kit.views.panel import Panel, Scene, section
-from kit.views.parts import act_button, bulb
-
-MOST_EVIDENCE, LEAST_EVIDENCE = 24, 4
-"""Facts told of a refusal; fewer where many are refused."""
-MOST_LISTED = 200
-"""Actions that a picker lists; of more, the first that may happen now."""
-MANY = 12
-"""Above this many actions of a kind, one control with a picker stands for them."""
+from kit.views.panel import Panel, Scene, is_shown, section
+from kit.views.promises import LAMPS, draw_promises, promises_badge
 
 
-class Macro(Struct, frozen=True):
-    """A named run of ordinary actions that is offered as one button."""
+class Slots(Struct, frozen=True):
+    """The names of the panels that fill the slots; the others are further tabs.
 
-    name: str
-    title: str
+    ``picture`` is what one looks at, ``table`` what explains it, ``badges`` the status line. A
+    ``wide`` picture needs more width than height.
+    """
+
+    picture: str = ""
+    table: str = ""
+    badges: str = ""
+    wide: bool = False
 
 
-def frame(scene: Scene, panels: Sequence[Panel], macros: Sequence[Macro] = ()) -> Frag:
-    """Draw a whole frame. Its root says the step in one sentence (``data-say``)."""
-    shown = [panel for panel in panels if panel.shown is None or panel.shown(scene)]
+PLAIN = Slots()
 
-    def area(name: str) -> list[Frag]:
-        return [section(panel, panel.draw(scene)) for panel in shown if panel.area == name]
 
-    aside = area("side")
+def frame(
+    scene: Scene,
+    panels: Sequence[Panel],
+    macros: Sequence[Macro] = (),
+    slots: Slots = PLAIN,
+    changed: Collection[str] = (),
+) -> Frag:
+    """Draw a whole frame. Its root says the step in one sentence (``data-say``).
+
+    ``changed`` names the panels in which the step changed something: their tabs are marked.
+    """
+    picture, tabs = _filled(scene, panels, slots)
     return h(
         "div",
-        h("header", narration(scene), *area("head"), k="head", class_="kp-head"),
-        h("div", action_board(scene, macros), k="acts", class_="kp-acts", data_quiet=True),
-        h("div", *area("main"), k="main", class_="kp-main"),
-        h("div", *aside, k="aside", class_="kp-aside"),
-        h("div", *area("foot"), k="foot", class_="kp-foot"),
+        _badges(scene, panels, slots),
+        None if picture is None else _picture(scene, picture),
+        _pane(scene, tabs, changed) if tabs else None,
+        h(
+            "div",
+            narration(scene),
+            class_="kp-said",
+            tabindex=0,
+            role="region",
+            aria_label="what happened",
+        ),
+        h("div", draw_actions(scene, macros), k="acts", class_="kp-acts", data_quiet=True),
         k="frame",
-        class_="kp-frame" if aside else "kp-frame plain",
+        class_=_kind(picture is not None, bool(tabs), slots.wide),
         data_say=scene.say,
+    )
+
+
+def readable_frame(scene: Scene, panels: Sequence[Panel], slots: Slots = PLAIN) -> Frag:
+    """Draw a frame for who has no scripts: every panel in full, nothing to press."""
+    picture, tabs = _filled(scene, panels, slots)
+    shown = tabs if picture is None else [picture, *tabs]
+    return h(
+        "div",
+        narration(scene),
+        _badges(scene, panels, slots),
+        [section(panel, panel.draw(scene), "kp-page") for panel in shown],
+        class_="kp-readable",
+    )
+
+
+def stored_frame(scene: Scene, panels: Sequence[Panel], slots: Slots = PLAIN) -> Frag:
+    """Draw a frame as a notebook keeps it: the picture beside the table that explains it."""
+    picture, tabs = _filled(scene, panels, slots)
+    beside = [panel for panel in (picture, *tabs[:1]) if panel is not None]
+    judged = any(panel.name == LAMPS.name and is_shown(panel, scene) for panel in panels)
+    words, good = promises_badge(scene) if judged else ("", True)
+    return h(
+        "div",
+        narration(scene),
+        [panel.draw(scene) for panel in panels if panel.name == slots.badges],
+        h("p", words, class_="badge" if good else "badge broken") if judged else None,
+        h("div", [h("div", panel.draw(scene)) for panel in beside], class_="beside"),
+    )
+
+
+def _filled(
+    scene: Scene, panels: Sequence[Panel], slots: Slots
+) -> tuple[Panel | None, list[Panel]]:
+    """The panel in the picture's slot, and the tabs: first the one that explains the picture."""
+    shown = [panel for panel in panels if is_shown(panel, scene)]
+    picture = next((panel for panel in shown if panel.name == slots.picture), None)
+    tabs = [p for p in shown if p.name not in (slots.picture, slots.badges, LAMPS.name)]
+    return picture, sorted(tabs, key=lambda panel: panel.name != slots.table)
+
+
+def _kind(picture: bool, tabs: bool, wide: bool) -> str:
+    if not (picture and tabs):
+        return "kp-frame alone"
+    return "kp-frame wide" if wide else "kp-frame"
+
+
+def _badges(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
+    shown = [panel for panel in panels if is_shown(panel, scene)]
+    judged = any(panel.name == LAMPS.name for panel in shown)
+    return h(
+        "div",
+        [panel.draw(scene) for panel in shown if panel.name == slots.badges],
+        draw_promises(scene) if judged else None,
+        class_="kp-badges",
+    )
+
+
+def _picture(scene: Scene, panel: Panel) -> Frag:
+    return h(
+        "div",
+        h(
+            "div",
+            h("h3", panel.title),
+            _zoom("zoom-out", "−", "smaller"),
+            _zoom("zoom-in", "+", "larger"),
+            class_="kp-top",
+        ),
+        section(panel, panel.draw(scene), "kp-scroll"),
+        k="picture",
+        class_="kp-picture",
+    )
+
+
+def _zoom(name: str, sign: str, word: str) -> Frag:
+    return h("button", sign, type="button", data_do=name, aria_label=f"picture {word}")
+
+
+def _pane(scene: Scene, tabs: Sequence[Panel], changed: Collection[str]) -> Frag:
+    return h(
+        "div",
+        h(
+            "div",
+            [_tab(panel, panel.name in changed) for panel in tabs],
+            k="tabs",
+            class_="kp-tabs",
+            role="group",
+            aria_label="panels",
+            data_quiet=True,
+        ),
+        [section(panel, panel.draw(scene), "kp-page kp-scroll") for panel in tabs],
+        k="pane",
+        class_="kp-pane",
+    )
+
+
+def _tab(panel: Panel, changed: bool) -> Frag:
+    return h(
+        "button",
+        panel.tab or panel.title,
+        k=f"tab:{panel.name}",
+        type="button",
+        class_="changed-tab" if changed else None,
+        data_tab=panel.name,
+        aria_pressed="false",
+        aria_label=f"{panel.title}: changed in this step" if changed else panel.title,
     )
 
 
@@ -59,9 +177,7 @@ def frame_text(scene: Scene, panels: Sequence[Panel]) -> str:
     step = "\n".join(filter(None, [scene.say, *flow_lines(scene.flows())]))
     parts = [step] if step else []
     parts += [
-        f"{panel.title}\n{panel.text(scene)}".rstrip()
-        for panel in panels
-        if panel.shown is None or panel.shown(scene)
+        f"{panel.title}\n{panel.text(scene)}".rstrip() for panel in panels if is_shown(panel, scene)
     ]
     return "\n\n".join(parts)
 
@@ -72,178 +188,3 @@ def narration(scene: Scene) -> Frag:
     said = name is None or name.lower() in scene.say.lower()
     badge = None if said else h("span", name, k="milestone", class_="milestone")
     return h("p", badge, h("span", scene.say), k="say", class_="say", data_quiet=True)
-
-
-def mark(model: Model[Any, Any], action: Any) -> str:
-    """Return the digest by which a button names its action: 12 hex digits."""
-    return _digest(model.name, action)
-
-
-@lru_cache(8192)
-def _digest(name: str, action: Any) -> str:
-    plain = repr((type(action).__name__, msgspec.to_builtins(action)))
-    return hashlib.blake2b(f"{name} {plain}".encode(), digest_size=6).hexdigest()
-
-
-def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
-    """Draw the actions of a state grouped by kind: what may happen, and what must wait and why."""
-    model, state = scene.model, scene.state
-    options = sorted(model.options(state), key=lambda option: option[1] is not None)
-    rows = [(model.kind(action), action, refusal) for action, refusal in options]
-    order = {kind: i for i, kind in reversed(list(enumerate(kind for kind, _, _ in rows)))}
-    groups = groupby(sorted(rows, key=lambda row: order[row[0]]), key=lambda row: row[0])
-    boards = [_group(scene, kind, [(a, r) for _, a, r in items]) for kind, items in groups]
-    runs = h(
-        "div",
-        h("h4", "runs"),
-        [
-            h(
-                "button",
-                macro.title,
-                k=f"macro:{macro.name}",
-                type="button",
-                class_="act",
-                data_act=f"macro:{macro.name}",
-                data_refused=scene.closed,
-                aria_disabled="true" if scene.closed else None,
-            )
-            for macro in macros
-        ],
-        k="kind: runs",
-        class_="kind",
-        role="group",
-        aria_label="runs of several actions",
-    )
-    return h(
-        "details",
-        h("summary", h("h3", "Actions")),
-        boards or h("p", "Nothing can happen here.", class_="soft"),
-        runs if macros else None,
-        k="panel:actions",
-        class_="panel actions",
-        open=True,
-    )
-
-
-def _group(scene: Scene, kind: str, items: list[tuple[Any, Refusal | None]]) -> Frag:
-    body = _picker(scene, kind, items) if len(items) > MANY else _buttons(scene, items)
-    return h(
-        "div",
-        h("h4", kind),
-        body,
-        k=f"kind:{kind}",
-        class_="kind",
-        role="group",
-        aria_label=f"actions: {kind}",
-        data_group=kind,
-    )
-
-
-def refusal_text(refusal: Refusal, most: int = MOST_EVIDENCE) -> str:
-    """Write a refusal as one line: the reason, its evidence, who is missing.
-
-    Of more than ``most`` facts or nodes the rest is counted.
-    """
-    parts = [refusal.reason.rstrip("."), *_first(refusal.evidence, most)]
-    if refusal.missing:
-        parts.append(f"missing: {', '.join(_first(refusal.missing, most))}")
-    return "; ".join(parts) + "."
-
-
-def _first(words: tuple[str, ...], most: int) -> list[str]:
-    rest = len(words) - most
-    return [*words[:most], f"and {rest} more"] if rest > 0 else list(words)
-
-
-def _buttons(scene: Scene, items: list[tuple[Any, Refusal | None]]) -> list[Frag]:
-    stuck = len(items) <= 2 and all(refusal is not None for _, refusal in items)
-    buttons = []
-    for action, refusal in items:
-        verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
-        why = refusal_text(refusal) if refusal else scene.closed
-        buttons.append(
-            act_button(
-                verb,
-                f"act:{name}",
-                f"do:{name}",
-                why,
-                kind="act suggested" if action == scene.suggested else "act",
-            )
-        )
-        if refusal is not None and stuck:
-            buttons.append(h("small", refusal.reason, k=f"why:{name}", class_="why"))
-    return buttons
-
-
-def _picker(scene: Scene, kind: str, items: list[tuple[Any, Refusal | None]]) -> list[Frag]:
-    options = []
-    ready = [item for item in items if item[1] is None]
-    listed = items if len(items) <= MOST_LISTED else (ready or items)[:MOST_LISTED]
-    for action, refusal in listed:
-        why = refusal_text(refusal, LEAST_EVIDENCE) if refusal else scene.closed
-        verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
-        options.append(_option(f"{verb} (not now)" if refusal else verb, name, why))
-    few = f"; {len(listed)} are listed" if len(listed) < len(items) else ""
-    return [
-        h("select", options, k=f"pick:{kind}", data_pick=True, aria_label=f"which {kind}"),
-        h(
-            "button",
-            "do",
-            k=f"go:{kind}",
-            type="button",
-            class_="act",
-            data_act="pick",
-            aria_label=f"do the chosen action: {kind}",
-        ),
-        h("small", f"{len(ready)} of {len(items)} may happen now{few}", class_="soft"),
-    ]
-
-
-@lru_cache(8192)
-def _option(word: str, name: str, why: str | None) -> Frag:
-    """Draw one action of a picker; in a large cluster most are the same in every frame."""
-    return h("option", word, k=f"act:{name}", value=f"do:{name}", data_refused=why)
-
-
-def scene_verdicts(scene: Scene) -> tuple[Verdict, ...]:
-    """Judge a scene by the model's properties, and by what its monitors remember."""
-    return verdicts(scene.model, scene.state, scene.before, scene.action, scene.memories)
-
-
-def draw_lamps(scene: Scene) -> Frag:
-    """Draw a lamp a property: letter, shape and colour; a broken one names its witness."""
-    return h(
-        "ul",
-        [
-            h(
-                "li",
-                bulb("✓", "holds") if verdict.ok else bulb("!", "broken"),
-                h("span", verdict.title),
-                None if verdict.ok else h("strong", verdict.witness or "", class_="witness"),
-                k=f"lamp:{verdict.name}",
-                class_="lamp ok" if verdict.ok else "lamp bad",
-            )
-            for verdict in scene_verdicts(scene)
-        ],
-        class_="lamps",
-    )
-
-
-def lamps_text(scene: Scene) -> str:
-    """Write the lamps, a line each."""
-    return "\n".join(
-        f"[ok] {verdict.title}" if verdict.ok else f"[BROKEN] {verdict.title}: {verdict.witness}"
-        for verdict in scene_verdicts(scene)
-    )
-
-
-LAMPS = Panel(
-    "lamps",
-    "Properties",
-    "foot",
-    draw_lamps,
-    lamps_text,
-    shown=lambda scene: bool(
-        scene.memories or any(p.kind in ("always", "step") for p in scene.model.properties)
-    ),
-)

@@ -86,6 +86,6 @@ def _drawn(draw: Callable[[Spacetime], Any]) -> Callable[[Scene], Any]:
 
 
 MESSAGES = Panel(
-    "messages", "Messages in space and time", "main", _drawn(draw_spacetime),
+    "messages", "Messages in space and time", _drawn(draw_spacetime),
     _drawn(spacetime_text), still=True,
 )  # fmt: skip

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Literal
+from itertools import zip_longest
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from kit.engine.breaches import Breach, PassedStep, first_breaches
@@ -13,11 +15,13 @@ from kit.engine.flows import Flow, flows
 from kit.engine.timeline import Timeline
 from kit.views.fragment import Frag, Kid, h
 
-Area = Literal["head", "main", "side", "foot"]
-
 
 def _no_way() -> Sequence[PassedStep]:
     return ()
+
+
+def _following(step: int) -> int:
+    return step + 1
 
 
 class Scene(Struct, frozen=True):
@@ -27,7 +31,9 @@ class Scene(Struct, frozen=True):
     at the start; ``before`` serves only to mark what changed. ``suggested`` is the action that the
     step button would do. ``closed`` is the sentence to answer with where acting is impossible (an
     exported page). ``memories`` is what the model's monitors remember at this moment. ``past``
-    gives the steps that led here, for pictures of a whole run.
+    gives the steps that led here, for pictures of a whole run; ``broken`` says which of them broke
+    a promise, where somebody kept that. ``counted`` gives a step of that way (from 0) the number
+    that the Player's counter shows.
     """
 
     model: Any
@@ -40,6 +46,8 @@ class Scene(Struct, frozen=True):
     suggested: Any = None
     memories: tuple[Any, ...] = ()
     past: Callable[[], Sequence[PassedStep]] = _no_way
+    broken: Callable[[], tuple[Breach, ...]] | None = None
+    counted: Callable[[int], int] = _following
 
     def way(self) -> Sequence[PassedStep]:
         """The steps from the start to here; at least the last one, where nobody kept the others."""
@@ -56,6 +64,8 @@ class Scene(Struct, frozen=True):
 
     def breaches(self) -> tuple[Breach, ...]:
         """The first step to break each promise on the way here."""
+        if self.broken is not None:
+            return self.broken()
         return first_breaches(self.model, self.way())
 
 
@@ -75,35 +85,58 @@ def scene_at(
         suggested,
         timeline.memories(moment),
         partial(timeline.passed, moment),
+        partial(timeline.breaches, moment),
+        partial(counted, timeline, moment),
     )
+
+
+def counted(timeline: Timeline, moment: int, step: int) -> int:
+    """The number that the Player's counter shows for a step (from 0) on the way to a moment.
+
+    A folded run counts as one step.
+    """
+    folds = [timeline.moments[at].fold for at in timeline.path(moment)[1:]]
+    ends = [fold == 0 or fold != after for fold, after in zip_longest(folds, folds[1:])]
+    return ends[:step].count(True) + 1
+
+
+def at_rest(scene: Scene) -> Scene:
+    """The same state, as if the step that led to it had changed nothing."""
+    return msgspec.structs.replace(scene, before=scene.state, action=None, say="", milestone=None)
 
 
 class Panel(Struct, frozen=True):
     """One picture of a moment, and the same in words.
 
-    ``optional`` panels are the first to be left out of an export that grows too large; those
-    with ``folded`` are shown as a title that opens; those with ``still`` make up the picture that a
-    notebook keeps without a kernel. ``shown`` tells whether there is anything.
+    ``optional`` panels are the first to be left out of an export that grows too large; those with
+    ``still`` make up the picture that a notebook keeps without a kernel. ``shown`` tells whether
+    there is anything. ``tab`` is a shorter title for a tab.
     """
 
     name: str
     title: str
-    area: Area
     draw: Callable[[Scene], Frag]
     text: Callable[[Scene], str]
     optional: bool = False
-    folded: bool = False
     still: bool = False
     shown: Callable[[Scene], bool] | None = None
+    tab: str = ""
 
 
-def section(panel: Panel, body: Kid) -> Frag:
-    """Frame a panel's picture with its title; the title folds it away."""
+def is_shown(panel: Panel, scene: Scene) -> bool:
+    """Whether a panel has anything to show of a moment."""
+    return panel.shown is None or panel.shown(scene)
+
+
+def section(panel: Panel, body: Kid, kind: str) -> Frag:
+    """Frame a panel's picture with its title; it scrolls when it is larger than its slot."""
     return h(
-        "details",
-        h("summary", h("h3", panel.title)),
+        "section",
+        h("h3", panel.title),
         body,
         k=f"panel:{panel.name}",
-        class_=f"panel {panel.area} {panel.name}",
-        open=not panel.folded,
+        class_=f"{kind} panel {panel.name}",
+        tabindex=0,
+        role="region",
+        aria_label=panel.title,
     )

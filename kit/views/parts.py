@@ -35,12 +35,18 @@ def bulb(sign: str, label: str) -> Frag:
 
 
 def act_button(
-    words: str, key: str, act: str, why: str | None = None, said: str = "", kind: str = "act"
+    words: str,
+    key: str,
+    act: str,
+    why: str | None = None,
+    said: str = "",
+    kind: str = "act",
+    digit: int | None = None,
 ) -> Frag:
     """Draw a button that acts, or says ``why`` not.
 
     ``act`` names what it does (``do:`` and the mark of an action), ``said`` is how it is spoken
-    where that is more than its ``words``.
+    where that is more than its ``words``; ``digit`` is the key that presses it.
     """
     return h(
         "button",
@@ -49,6 +55,7 @@ def act_button(
         type="button",
         class_=kind,
         data_act=act,
+        data_key=digit,
         data_refused=why,
         aria_disabled="true" if why else None,
         aria_label=f"{said or words}, not now: {why}" if why else said or None,

@@ -10,10 +10,12 @@ from msgspec import Struct
 from kit.engine.actors import ActorModel
 from kit.engine.family import families
 from kit.engine.model import Model
+from kit.views.actions import Macro
 from kit.views.default import STATE
-from kit.views.frame import LAMPS, Macro
+from kit.views.frame import Slots
 from kit.views.messages import MESSAGES
 from kit.views.panel import Panel, Scene
+from kit.views.promises import LAMPS
 from kit.views.question import Question, changed_fields
 
 Run = Callable[[Model[Any, Any], Any], Iterator[Any]]
@@ -26,7 +28,8 @@ class Views(Struct, frozen=True):
     asking. ``runs`` are the macros with the generator of their ordinary actions.
     ``evidence`` names the panels that settle a question of a lesson (none: those that stay), and
     ``offered`` the kinds of action that such questions choose from (none: all). ``picture`` and
-    ``table`` name the panels of the Player's two main slots: what one looks at, what explains it.
+    ``table`` name the panels of the Player's two main slots: what one looks at, what explains it;
+    ``badges`` that of the status line. A ``wide`` picture needs more width than height.
     """
 
     panels: tuple[Panel, ...]
@@ -36,6 +39,13 @@ class Views(Struct, frozen=True):
     offered: tuple[str, ...] = ()
     picture: str = ""
     table: str = ""
+    badges: str = ""
+    wide: bool = False
+
+    @property
+    def slots(self) -> Slots:
+        """Which panel fills which slot of a frame."""
+        return Slots(self.picture, self.table, self.badges, self.wide)
 
     @property
     def macros(self) -> tuple[Macro, ...]:

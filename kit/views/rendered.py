@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +12,7 @@ from kit.engine.model import Model
 from kit.engine.timeline import Timeline
 from kit.views.flows import draw_flows
 from kit.views.frame import frame
-from kit.views.panel import Panel, Scene, scene_at
+from kit.views.panel import Panel, Scene, at_rest, is_shown, scene_at
 from kit.views.registry import Views, for_model
 from kit.views.store import FragmentStore
 from kit.views.wire import DrawnMoment, Pack, Position, Update
@@ -23,6 +23,8 @@ MOST_TEXTS = 20_000
 MOST_CHARACTERS = 16_000_000
 KEPT = 1_000
 """When a store grows past either limit a new one begins with this many of the latest frames."""
+MOST_SAID = 512
+"""Texts of panels that are held, to see in which the next step changes something."""
 
 
 class RenderedTimeline:
@@ -48,6 +50,7 @@ class RenderedTimeline:
         self.store = FragmentStore()
         self.moments: list[DrawnMoment] = []
         self._folds: Counter[int] = Counter()
+        self._rest: OrderedDict[tuple[str, int], str] = OrderedDict()
         self.draw_new()
 
     @property
@@ -157,12 +160,18 @@ class RenderedTimeline:
         """A moment without its frame."""
         moment = self.timeline.moments[number]
         verb = "" if moment.action is None else self.model.verb(moment.action)
-        inner = self._inner(number)
-        return DrawnMoment(moment.parent, None, verb, moment.milestone, None, inner, None)
+        inner, broken = self._inner(number), self._broken(number)
+        return DrawnMoment(moment.parent, None, verb, moment.milestone, None, inner, None, broken)
+
+    def _broken(self, number: int) -> bool:
+        parent = self.timeline.moments[number].parent
+        breaches = self.timeline.breaches
+        return parent >= 0 and len(breaches(number)) > len(breaches(parent))
 
     def _node(self, moment: int) -> DrawnMoment:
         scene = self.scene(moment)
-        root = self.store.add(frame(scene, self.panels, self.views.macros))
+        views, changed = self.views, self._changed(moment, scene)
+        root = self.store.add(frame(scene, self.panels, views.macros, views.slots, changed))
         question = None if scene.action is None else self.views.question(scene)
         text = None if question is None else self.store.add(question.draw())
         drawn = msgspec.structs.replace(self._blank(moment), root=root, question=text)
@@ -173,6 +182,29 @@ class RenderedTimeline:
         flows = scene.flows()
         text = self.store.add(draw_flows(flows)) if flows else None
         return msgspec.structs.replace(drawn, flows=text)
+
+    def _changed(self, moment: int, scene: Scene) -> list[str]:
+        """The panels in which a step changed something: in what they say, or in what they mark."""
+        parent = self.timeline.moments[moment].parent
+        if parent < 0:
+            return []
+        names, slots = [], self.views.slots
+        for panel in self.panels:
+            if panel.name in (slots.picture, slots.badges) or not is_shown(panel, scene):
+                continue
+            rest = self._said(panel, moment)
+            if rest != self._said(panel, parent) or panel.text(scene) != rest:
+                names.append(panel.name)
+        return names
+
+    def _said(self, panel: Panel, moment: int) -> str:
+        """What a panel says of a state, whatever led to it."""
+        key = panel.name, moment
+        if key not in self._rest:
+            self._rest[key] = panel.text(at_rest(scene_at(self.timeline, moment)))
+            while len(self._rest) > MOST_SAID:
+                self._rest.popitem(last=False)
+        return self._rest[key]
 
     def _inner(self, number: int) -> bool:
         fold = self.timeline.moments[number].fold

@@ -1,4 +1,4 @@
-"""What surrounds the stage: time controls, messages, the list of keys. Drawn once."""
+"""What surrounds the frames: time, modes, messages, the list of keys. Drawn once."""
 
 from __future__ import annotations
 
@@ -21,9 +21,12 @@ KEYS = (
     ("Shift + ←", "back to the milestone before"),
     ("Home, End", "first and last step"),
     ("Space", "play and pause"),
+    ("1 to 9", "the actions, by the numbers they carry"),
+    ("[  and  ]", "walk the parts of the picture; Enter lights one everywhere"),
+    ("+  and  −", "a larger or smaller picture; 0: as it was"),
     ("f", "fork: begin a new branch at this step"),
-    ("p", "projector: panels only, large type"),
-    ("Esc", "close a message or this list"),
+    ("p", "projector: full screen, large type"),
+    ("Esc", "close what lies over the panels"),
     ("?", "this list"),
 )
 
@@ -34,34 +37,50 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
     """Draw the player's surroundings; ``stage`` is what is shown before any script has run."""
     return h(
         "div",
-        _bar(),
         h("div", note, class_="kp-left-out") if note else None,
-        h("div", class_="kp-diff", hidden=True),
         h(
             "div",
-            h("div", stage, class_="kp-stage", tabindex="-1"),
-            h("div", class_="kp-side", hidden=True, tabindex="-1", aria_label="compared branch"),
-            class_="kp-stages",
+            _time(),
+            _stepper(),
+            h("div", stage, class_="kp-stage"),
+            h("div", class_="kp-side", hidden=True, role="region", aria_label="compared branch"),
+            _parting(),
+            _modes(),
+            _help(),
+            h(
+                "div",
+                class_="kp-ask kp-sheet",
+                hidden=True,
+                role="group",
+                aria_label="prediction",
+            ),
+            class_="kp-board",
         ),
         flow_markers(),
         h("div", class_="kp-note", hidden=True),
-        h("div", class_="kp-ask", hidden=True, role="group", aria_label="prediction"),
-        h(
-            "div",
-            h("h3", "Keys"),
-            h("dl", [(h("dt", h("kbd", key)), h("dd", what)) for key, what in KEYS]),
-            class_="kp-help",
-            hidden=True,
-            tabindex="-1",
-            role="group",
-            aria_label="list of keys",
-        ),
         h("div", class_="kp-live", role="status", aria_live="polite"),
         class_="kp",
     )
 
 
-def _bar() -> Frag:
+def _time() -> Frag:
+    """The time bar: the slider with its marks, and the tree of branches."""
+    slider = h("input", type="range", min=0, max=0, step=1, data_do="scrub", aria_label="step")
+    return h(
+        "div",
+        h("div", slider, h("div", class_="kp-ticks", aria_hidden="true"), class_="kp-track"),
+        h(
+            "details",
+            h("summary", _icon("fork"), h("span", "1 branch")),
+            h("div", h("h3", "Branches"), h("div", class_="kp-rows"), class_="kp-sheet"),
+            class_="kp-pop kp-tree",
+            name="kp-sheet",
+        ),
+        class_="kp-time",
+    )
+
+
+def _stepper() -> Frag:
     return h(
         "div",
         h(
@@ -76,39 +95,72 @@ def _bar() -> Frag:
             role="group",
             aria_label="time",
         ),
-        h("input", type="range", min=0, max=0, step=1, data_do="scrub", aria_label="step"),
         h("span", "0 / 0", class_="kp-where", aria_hidden="true"),
-        _choice(
-            "speed",
-            "speed",
-            [h("option", word, value=value, selected=value == "1") for value, word in SPEEDS],
-        ),
-        _choice("branch", "branch", None),
-        _choice("compare", "compare with", None),
+        class_="kp-stepper",
+    )
+
+
+def _parting() -> Frag:
+    """The head of a branch that stands beside this one: where they part, and how to close it."""
+    return h(
+        "div",
+        h("span", class_="kp-parts"),
+        h("button", "close", type="button", data_do="alone", aria_label="stop comparing"),
+        class_="kp-diff",
+        hidden=True,
+    )
+
+
+def _modes() -> Frag:
+    return h(
+        "div",
+        _toggle("setup", "Set up", hidden=True, title="model, parameters, safeguards, search"),
+        _toggle("predict", "Predict", title="answer before a step is shown"),
+        _toggle("unfold", "Unfold runs", hidden=True, title="show each step of a run"),
         h(
-            "div",
-            _toggle("unfold", "unfold runs", hidden=True),
-            _toggle("predict", "predict"),
-            _toggle("projector", "projector"),
-            h("button", "?", type="button", data_do="help", aria_label="list of keys", title="?"),
-            class_="kp-modes",
-            role="group",
-            aria_label="modes",
+            "label",
+            h("span", "speed"),
+            h(
+                "select",
+                [h("option", word, value=value, selected=value == "1") for value, word in SPEEDS],
+                data_do="speed",
+            ),
         ),
-        class_="kp-bar",
+        _toggle("projector", "Projector", title="full screen, large type"),
+        h("button", "?", type="button", data_do="help", aria_label="list of keys", title="keys"),
+        class_="kp-modes",
+        role="group",
+        aria_label="modes",
+    )
+
+
+def _help() -> Frag:
+    return h(
+        "div",
+        h("h3", "Keys"),
+        h("ul", [h("li", h("kbd", key), h("span", what)) for key, what in KEYS]),
+        class_="kp-help kp-sheet",
+        hidden=True,
+        tabindex="-1",
+        role="group",
+        aria_label="list of keys",
+    )
+
+
+def _icon(name: str) -> Frag:
+    return h(
+        "svg",
+        h("path", d=ICONS[name], class_="line" if name == "fork" else None),
+        viewBox="0 0 20 20",
+        aria_hidden="true",
+        focusable="false",
     )
 
 
 def _button(name: str, label: str, key: str, *, pressed: bool = False) -> Frag:
     return h(
         "button",
-        h(
-            "svg",
-            h("path", d=ICONS[name], class_="line" if name == "fork" else None),
-            viewBox="0 0 20 20",
-            aria_hidden="true",
-            focusable="false",
-        ),
+        _icon(name),
         type="button",
         data_do=name,
         aria_label=label,
@@ -117,15 +169,13 @@ def _button(name: str, label: str, key: str, *, pressed: bool = False) -> Frag:
     )
 
 
-def _toggle(name: str, word: str, *, hidden: bool = False) -> Frag:
-    return h("button", word, type="button", data_do=name, aria_pressed="false", hidden=hidden)
-
-
-def _choice(name: str, label: str, options: Kid) -> Frag:
-    """Draw a labelled drop-down; those without options stay hidden until there is a choice."""
+def _toggle(name: str, word: str, *, hidden: bool = False, title: str = "") -> Frag:
     return h(
-        "label",
-        h("span", label),
-        h("select", options, data_do=name),
-        hidden=options is None,
+        "button",
+        word,
+        type="button",
+        data_do=name,
+        aria_pressed="false",
+        hidden=hidden,
+        title=title,
     )

@@ -166,6 +166,7 @@ def draw_spacetime(run: Spacetime) -> Frag:
             width=run.width,
             height=height,
             class_="lifelines",
+            data_newest="0 1",
         ),
         h("p", " · ".join(LEGEND), class_="soft legend"),
         class_="scroll tall",

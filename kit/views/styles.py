@@ -18,7 +18,10 @@ from kit.engine.family import families
 from kit.views.palette import INK_ON, LIGHT, OUTLINE, SIGNS, lab_colours, page_colours
 
 FOLDER = Path(__file__).resolve().parent / "css"
-FIRST = ("root", "shell", "question", "frame", "tables", "parts", "flows", "search")
+FIRST = (
+    *("root", "board", "time", "frame", "actions", "messages"),
+    *("question", "tables", "parts", "flows", "search"),
+)
 LAST = ("projector", "compare", "narrow", "forced-colors")
 """Sheets of the page before and after those of the families: later rules win."""
 

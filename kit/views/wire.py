@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from kit.errors import BadInput
+from kit.views.store import order_by_key
 
 # What the kernel sends.
 
@@ -25,7 +26,9 @@ class DrawnMoment(Struct, frozen=True, array_like=True):
     ``parent`` is the moment before, -1 at the start. ``root`` is the number of the frame's text,
     None while the kernel holds no such text: the page asks for it. ``verb`` and ``milestone`` name
     the step that led here. ``question`` is the text that asks about this step before it is shown,
-    None without one. ``inner`` marks a step inside a folded run.
+    None without one. ``inner`` marks a step inside a folded run. ``flows`` is the text that lists
+    what travels in the step, None where nothing does. ``broken`` marks the first step to break a
+    promise.
     """
 
     parent: int
@@ -35,6 +38,7 @@ class DrawnMoment(Struct, frozen=True, array_like=True):
     question: int | None
     inner: bool
     flows: int | None
+    broken: bool
 
 
 class Position(Struct, frozen=True):
@@ -57,9 +61,22 @@ class Pack(Struct, frozen=True):
     moments: list[DrawnMoment]
     position: Position
 
+    def ordered(self) -> Pack:
+        """The same history with its texts in the order that compresses best: for a last pack."""
+        texts, new = order_by_key(self.texts)
+        moments = [_renumbered(moment, new) for moment in self.moments]
+        return msgspec.structs.replace(self, texts=texts, moments=moments)
+
     def compressed(self) -> bytes:
         """The pack as compressed JSON; equal packs give equal bytes (there is no time stamp)."""
         return gzip.compress(msgspec.json.encode(self), compresslevel=9, mtime=0)
+
+
+def _renumbered(moment: DrawnMoment, new: list[int]) -> DrawnMoment:
+    """A moment whose texts have new numbers."""
+    texts = {name: getattr(moment, name) for name in ("root", "question", "flows")}
+    numbers = {name: text if text is None else new[text] for name, text in texts.items()}
+    return msgspec.structs.replace(moment, **numbers)
 
 
 class Update(Struct, frozen=True, omit_defaults=True):

@@ -26,7 +26,7 @@ GENERATED = ("generated", "replicas")
 
 
 class Controls:
-    """The widgets above the stage. A change builds the model again; a wrong one says why, in place.
+    """The widgets in the drawer. A change builds the model again; a wrong one says why, in place.
 
     ``parameters`` are those of the model that is shown, as plain data.
     """
@@ -48,7 +48,8 @@ class Controls:
         self.openers: dict[str, ipywidgets.ToggleButton] = {}
         self.row = ipywidgets.HBox([], layout=ipywidgets.Layout(flex_flow="row wrap"))
         self.page = ipywidgets.VBox()
-        self.box = ipywidgets.VBox([self.row, self.page, self.message])
+        self.box = ipywidgets.VBox([self.row, self.message, self.page])
+        self.box.add_class("kit-drawer")
         self._settle()
 
     def _source(self) -> ipywidgets.Dropdown:
@@ -68,7 +69,7 @@ class Controls:
             options=choices,
             value=self.name if self.name in names else names[0],
             description="Scenario",
-            layout=ipywidgets.Layout(width="420px"),
+            layout=ipywidgets.Layout(width="100%"),
         )
         box.observe(self._open, "value")
         return box
@@ -95,7 +96,7 @@ class Controls:
         pages = {
             "Ring and model": _grid(list(self.fields.values())),
             "Safeguards" if guards else "Search": ipywidgets.VBox(
-                [_grid(list(self.switches.values()), 430), self.board.box]
+                [self.board.box, _grid(list(self.switches.values()), 300)]
             ),
             "Files": self._files(),
         }
@@ -136,7 +137,7 @@ class Controls:
         name = change["new"]
         if name in (None, OWN) or self._quiet:
             return
-        with self._told():
+        with self._reporting():
             opened = open_named(name)
             self.name = opened.name
             self._put(opened.timeline)
@@ -145,7 +146,7 @@ class Controls:
         entry = self.entry
         if self._quiet or entry is None:
             return
-        with self._told():
+        with self._reporting():
             owner = change["owner"]
             given = self._given(
                 entry.parameters, next((n for n, w in self.fields.items() if w is owner), "")
@@ -164,7 +165,7 @@ class Controls:
         were ``switched``, the run so far is repeated as far as it is possible.
         """
         old = self.player.timeline
-        self.board.stop()
+        self.board.forget()
         self.kept[_configuration(old)] = old
         known = self.kept.get(_configuration(anew))
         if known is not None:
@@ -201,7 +202,7 @@ class Controls:
         return given
 
     def _put(self, timeline: Timeline) -> None:
-        self.board.stop()
+        self.board.forget()
         self.kept[_configuration(self.player.timeline)] = self.player.timeline
         self.player.show(timeline)
         self.parameters = plainly(timeline.model.parameters)
@@ -209,21 +210,21 @@ class Controls:
         self._settle()
 
     def _reset(self, _button: Any) -> None:
-        with self._told():
+        with self._reporting():
             self.player.reset()
 
     def _save(self, _button: Any) -> None:
-        with self._told():
+        with self._reporting():
             self._say(f"Saved {self.player.save(self.file.value)}.")
 
     def _load(self, _button: Any) -> None:
-        with self._told():
+        with self._reporting():
             self.player.load(self.file.value)
             self._put(self.player.timeline)
             self._say(f"Loaded {self.file.value}.")
 
     def _export(self, _button: Any) -> None:
-        with self._told():
+        with self._reporting():
             stem = self.file.value.removesuffix(".json")
             made = self.player.export(f"{stem}.html")
             left = f" Left out: {', '.join(made.left_out)}." if made.left_out else ""
@@ -233,12 +234,12 @@ class Controls:
         kind = "kit-wrong" if wrong else "kit-told"
         self.message.value = h("span", text, class_=kind, role="alert").html() if text else ""
 
-    def _told(self) -> _Told:
+    def _reporting(self) -> _Reporting:
         self._say("")
-        return _Told(self)
+        return _Reporting(self)
 
 
-class _Told:
+class _Reporting:
     """Shows a KitError where the person looks, and leaves everything as it was."""
 
     def __init__(self, controls: Controls) -> None:

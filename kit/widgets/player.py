@@ -14,11 +14,12 @@ from kit.edge.arguments import checked, finite
 from kit.engine import trace as traces
 from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
-from kit.engine.purity import told
+from kit.engine.purity import error_line
 from kit.engine.timeline import LONGEST_RUN, Moment, Timeline
 from kit.errors import BadInput, KitError, Refusal, Refused
+from kit.views.actions import mark, refusal_text
 from kit.views.export import LIMIT, Exported, export_html
-from kit.views.frame import frame_text, mark, narration, refusal_text
+from kit.views.frame import frame_text, stored_frame
 from kit.views.panel import Panel
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
@@ -116,26 +117,31 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return self._change(self.timeline.fork)
 
     @checked
-    def branch(self, actions: Iterable[Any]) -> Moment:
-        """Make a run a branch of the history, and look at its start; steps done before are shared.
+    def branch(self, actions: Iterable[Any], *, at_end: bool = False) -> Moment:
+        """Make a run a branch of the history; steps done before are shared.
+
+        One looks at its start then, or ``at_end`` at its last step.
 
         Raises:
             Refused: when one of the actions is not enabled.
         """
-        return self._change(lambda: self._along(finite("actions", actions, LONGEST_RUN)))
+        run = finite("actions", actions, LONGEST_RUN)
+        return self._change(lambda: self._along(run, at_end=at_end))
 
     @checked
     def search(
         self, *, max_states: int | None = None, progress: Progress | bool | None = True
     ) -> Result:
-        """Search every run of the model that is shown; a counterexample becomes a branch.
+        """Search every run of the model that is shown.
+
+        A counterexample becomes a branch, and one looks at the step that breaks the promise.
 
         Raises:
             BadInput: for a bound below 1, or a model that a search cannot follow.
         """
         result = check(self.model, max_states=max_states, progress=progress)
         if result.violation is not None:
-            self.branch(result.violation.actions)
+            self.branch(result.violation.actions, at_end=True)
         return result
 
     @checked
@@ -183,13 +189,8 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     def static(self) -> str:
         """Return the moment that is shown as HTML that survives an untrusted notebook."""
-        scene = self.rendered.scene(self.timeline.at)
-        stills = [
-            panel.draw(scene)
-            for panel in self.rendered.panels
-            if panel.still and (panel.shown is None or panel.shown(scene))
-        ]
-        return static_html(narration(scene), *stills)
+        scene, views = self.rendered.scene(self.timeline.at), self.rendered.views
+        return static_html(stored_frame(scene, self.rendered.panels, views.slots))
 
     def __repr__(self) -> str:
         path = self.timeline.path()
@@ -245,7 +246,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         except KitError as error:
             self._tell(self.rendered.refused(str(error)))
         except Exception as error:  # of the model's own code: shown where the button was pressed
-            self._tell(self.rendered.refused(told(error)))
+            self._tell(self.rendered.refused(error_line(error)))
 
     def _look(self, message: Look) -> None:
         there = message.position
@@ -300,13 +301,14 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             raise Refused(self._rest())
         return timeline.do(action)
 
-    def _along(self, actions: tuple[Any, ...]) -> None:
+    def _along(self, actions: tuple[Any, ...], *, at_end: bool) -> None:
         timeline = self.timeline
         timeline.goto(0)
         for action in actions:
             timeline.do(action)
         timeline.fork()
-        timeline.goto(0)
+        if not at_end:
+            timeline.goto(0)
 
     def _to_milestone(self) -> Moment:
         moved = self._forward()

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets
+import msgspec
 
 from kit.engine.check import Result, check
 from kit.engine.model import Model
@@ -48,7 +49,7 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
     return f"Complete: {seen}, none.{never}"
 
 
-def told(model: Model[Any, Any], result: Result) -> Frag:
+def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
     """The box: what was found in which configuration, by which run; what was judged, what not."""
     off = ", ".join(guard.id for guard in model.safeguards if guard.name in model.off)
     which = f"without {off}" if off else "with every safeguard on"
@@ -57,10 +58,12 @@ def told(model: Model[Any, Any], result: Result) -> Frag:
     parts: list[Frag] = [
         h("p", h("strong", f"{sign} {verdict(model, result)}"), f" ({model.name} {which})")
     ]
+    if other := elsewhere(model, result):
+        parts.append(h("p", other))
     if broken is not None:
         parts += [
             h("p", f"{_title(model, broken.property)}: ", h("strong", broken.witness)),
-            h("p", "The run, now a branch of the history; step it with →:"),
+            h("p", "The run, now a branch of the history; its last step is shown:"),
             h("ol", [h("li", model.verb(action)) for action in broken.actions[:MOST_VERBS]]),
         ]
         if len(broken.actions) > MOST_VERBS:
@@ -68,6 +71,35 @@ def told(model: Model[Any, Any], result: Result) -> Frag:
     parts += [h("p", line, class_="say") for line in result.scope.lines()]
     parts += [h("p", f"not judged: goal {name}", class_="say") for name in result.unjudged]
     return h("div", parts, class_="kit-found", role="status")
+
+
+def elsewhere(model: Model[Any, Any], result: Result) -> str:
+    """Where a safeguard that is off is needed, when this configuration does without it."""
+    if result.violation is not None:
+        return ""
+    here = _plain(model.parameters)
+    places = [
+        f"{guard.id} is needed in another scenario: {_written(guard.smallest)}."
+        for guard in model.safeguards
+        if guard.name in model.off
+        and any(here.get(name) != value for name, value in _plain(guard.smallest).items())
+    ]
+    return " ".join(places)
+
+
+def _plain(values: object) -> dict[str, Any]:
+    """Parameters as a file would have them."""
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(values))
+    return plain
+
+
+def _written(values: Mapping[str, Any]) -> str:
+    """Parameters as one would set them: ``nodes 4, operations join X --tokens 150``."""
+    words = {
+        name: ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        for name, value in _plain(values).items()
+    }
+    return "; ".join(f"{name} {value}" for name, value in words.items()) or "its own"
 
 
 def _title(model: Model[Any, Any], name: str) -> str:
@@ -111,6 +143,12 @@ class SearchBoard:
         """End the search that is under way, if any; it tells what it has seen."""
         self._halt.set()
 
+    def forget(self) -> None:
+        """Take the verdict away: it was of another model than the one that is shown now."""
+        self.stop()
+        self.result = None
+        self.found.value = ""
+
     def _stop(self, _button: Any) -> None:
         self.stop()
 
@@ -149,10 +187,12 @@ class SearchBoard:
         if isinstance(outcome, KitError):
             self.found.value = h("p", str(outcome), class_="kit-wrong", role="alert").html()
             return
+        if self.player.model is not model:  # a switch was used meanwhile
+            return
         self.result = outcome
-        self.found.value = told(model, outcome).html()
-        if outcome.violation is not None and self.player.model is model:
-            self.player.branch(outcome.violation.actions)
+        self.found.value = outcome_box(model, outcome).html()
+        if outcome.violation is not None:
+            self.player.branch(outcome.violation.actions, at_end=True)
 
     def _show_running(self, on: bool) -> None:
         self.button.disabled = on

@@ -16,8 +16,8 @@ from kit.engine.model import Monitor, always, goal, step
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refused
 from kit.protocols.twophase.model import GiveUp, Prepare, ReceiveDecision, TwoPhase
-from kit.views.frame import LAMPS
 from kit.views.panel import scene_at
+from kit.views.promises import LAMPS
 from kit.views.rendered import RenderedTimeline
 from tests.engine.toys import Go, Graph
 

@@ -10,8 +10,9 @@ from msgspec import Struct
 from kit.engine.model import Model, Refusal, Rule, always
 from kit.engine.timeline import Timeline
 from kit.protocols.twophase.model import Prepare, TwoPhase, TwoPhaseParameters
+from kit.views.actions import MANY, action_board
 from kit.views.default import draw_table, table_text
-from kit.views.frame import MANY, action_board, frame
+from kit.views.frame import frame
 from kit.views.panel import Scene
 from kit.views.question import MOST, changed_fields
 from kit.views.registry import DEFAULT, for_model

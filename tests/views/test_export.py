@@ -10,7 +10,8 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.views.export import export_html
+from kit.views.export import CLOSED, export_html
+from kit.views.rendered import RenderedTimeline
 from tests.views.frames import walk
 
 
@@ -38,9 +39,14 @@ def test_the_first_frame_reads_without_scripts(tmp_path: Path) -> None:
 
 
 def test_acting_is_shown_but_closed(tmp_path: Path) -> None:
-    """Every action is there, disabled, with the sentence that says where one may act."""
-    page = export_html(walk("tcm/bootstrap"), tmp_path / "page.html").path.read_text("utf-8")
-    assert re.search(r'data-act="do:\w+" data-refused="[^"]*notebook to act', page)
+    """Every action is there, disabled, and the page has the sentence that says where to act."""
+    timeline = walk("tcm/bootstrap")
+    page = export_html(timeline, tmp_path / "page.html").path.read_text("utf-8")
+    assert 'data-closed="This is an exported page: open the trace in the notebook' in page
+    shown = RenderedTimeline(timeline, closed=CLOSED).html(timeline.at)
+    acts = re.findall(r'<button[^>]*data-act="(?:do|macro):[^>]*>', shown)
+    assert len(acts) > 5
+    assert all('aria-disabled="true"' in one for one in acts if "op:" not in one)
 
 
 def test_pages_are_repeatable(tmp_path: Path) -> None:

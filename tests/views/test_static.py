@@ -12,10 +12,10 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tcm.panels.placement import draw_placements
 from kit.protocols.tcm.panels.ring import draw_ring
-from kit.protocols.tcm.panels.status import draw_status
 from kit.views.fragment import h
-from kit.views.frame import draw_lamps
+from kit.views.frame import stored_frame
 from kit.views.panel import Scene
+from kit.views.promises import LAMPS, draw_lamps
 from kit.views.static import image, standalone_svg, static_html
 from kit.widgets import Player
 from tests.views.frames import milestones, walk
@@ -74,8 +74,9 @@ def test_a_broken_lamp_and_badge_look_broken() -> None:
     timeline = Timeline(model)
     timeline.forward()
     scene = Scene(model, timeline.state, timeline.before, timeline.now.action)
-    html = static_html(draw_lamps(scene), draw_status(scene))
-    assert len(re.findall(r"background:#d55e00[^>]*>! broken", html)) == 1
+    badge = stored_frame(scene, (LAMPS,))
+    html = static_html(draw_lamps(scene), badge)
+    assert len(re.findall(r"background:#d55e00[^>]*>! 1 of 11 broken", html)) == 1
     assert len(re.findall(r"background:#d55e00[^>]*>!<", html)) == 1
 
 

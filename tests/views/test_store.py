@@ -13,8 +13,9 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.views.fragment import Frag, h
 from kit.views.rendered import RenderedTimeline
-from kit.views.store import FragmentStore, biggest
+from kit.views.store import PLACEHOLDER, FragmentStore, biggest
 from kit.views.wire import DrawnMoment, Pack, Position
+from tests.views.frames import walk
 
 
 def trees() -> st.SearchStrategy[Frag]:
@@ -64,15 +65,36 @@ def test_a_double_key_is_refused() -> None:
 
 def test_packing_is_repeatable() -> None:
     """Equal data give equal bytes, whenever they are packed."""
-    start = DrawnMoment(-1, 0, "", None, None, False, None)
+    start = DrawnMoment(-1, 0, "", None, None, False, None, False)
     pack = Pack("0", ["<p>a</p>"], [start], Position(0, 0, 0))
     assert pack.compressed() == pack.compressed()
     assert json.loads(gzip.decompress(pack.compressed())) == {
         "session": "0",
         "texts": ["<p>a</p>"],
-        "moments": [[-1, 0, "", None, None, False, None]],
+        "moments": [[-1, 0, "", None, None, False, None, False]],
         "position": {"at": 0, "tip": 0, "sequence": 0},
     }
+
+
+def test_an_ordered_pack_shows_the_same_frames_in_fewer_bytes() -> None:
+    """Texts of one key lie beside each other, and every frame, question and list is as it was."""
+    timeline = walk("tcm/bootstrap")
+    for _ in range(20):
+        timeline.forward()
+    source = RenderedTimeline(timeline)
+    plain, ordered = source.pack(), source.pack().ordered()
+    assert len(ordered.compressed()) < 0.9 * len(plain.compressed())
+    for one, other in zip(plain.moments, ordered.moments, strict=True):
+        for name in ("root", "question", "flows"):
+            was, now = getattr(one, name), getattr(other, name)
+            assert (was is None) == (now is None)
+            if was is not None:
+                assert flat(plain.texts, was) == flat(ordered.texts, now)
+
+
+def flat(texts: list[str], root: int) -> str:
+    """The whole HTML of a text of a pack."""
+    return PLACEHOLDER.sub(lambda place: flat(texts, int(place[1])), texts[root])
 
 
 def test_biggest_parts_are_named_by_kind() -> None:

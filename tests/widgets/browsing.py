@@ -56,10 +56,10 @@ NORMAL = """(html) => {
       for (const { name } of [...one.attributes])
         if (name.startsWith("data-my-")) one.removeAttribute(name);
       if (one.tagName === "DETAILS") one.removeAttribute("open");
-      if (one.hasAttribute("data-choice")) one.removeAttribute("hidden");
-      if (one.hasAttribute("data-roving")) {
-        one.removeAttribute("tabindex"); one.removeAttribute("aria-pressed");
-      }
+      if (one.matches("[data-choice],.kp-page")) one.removeAttribute("hidden");
+      if (one.matches("[data-roving],[data-tab]")) one.removeAttribute("aria-pressed");
+      if (one.hasAttribute("data-roving")) one.removeAttribute("tabindex");
+      if (one.hasAttribute("data-pinned")) one.removeAttribute("style");
     }
     return root;
   };
@@ -87,6 +87,12 @@ SETTLED = """(at) => {
     marker.getAnimations().forEach((one) => one.finish());
   return window.calls === 0 && document.querySelector(".kp-where").textContent === at
     && document.getAnimations().every((one) => one.playState !== "running");
+}"""
+
+
+OPEN = """(which) => {
+  const sheet = document.querySelector(which);
+  if (!sheet.open) sheet.querySelector("summary").click();
 }"""
 
 
@@ -187,6 +193,24 @@ class Desk:
     def do(self, name: str) -> None:
         """Press a control of the bar by mouse."""
         self.page.click(f"[data-do={name}]", force=True)
+
+    def turn_to(self, panel: str) -> None:
+        """Press the tab of a panel."""
+        self.page.click(f".kp-stage [data-tab={panel}]")
+
+    def open(self, sheet: str) -> None:
+        """Open what lies over the pane: ``more``, ``waiting``, ``kp-tree``, ``promises``."""
+        self.page.evaluate(OPEN, f".kp .{sheet}")
+
+    def choose(self, verb: str) -> None:
+        """Do an action that is not the next one: open the board of all of them and press it."""
+        self.open("more")
+        self.page.click(f".kp-stage .actions button:text-is('{verb}')")
+
+    def branch(self, do: str, leaf: int) -> None:
+        """Show or compare the branch that ends at a moment, by its button in the tree."""
+        self.open("kp-tree")
+        self.page.click(f"[data-do={do}][data-leaf='{leaf}']")
 
 
 MakeDesk = Callable[..., Desk]

@@ -23,17 +23,20 @@ PAGES = {"Ring and model": "nodes", "Safeguards": "S-05", "Files": "Save trace"}
 # Where each control is tried: two branches, and steps before and behind the one that is shown.
 WAY = (
     ("[data-do=step]", "1 / 1"),
-    ("[data-act='macro:catch-up']", "2 / 2"),
+    (".actions [data-act='macro:catch-up']", "2 / 2"),
     ("[data-do=step]", "3 / 3"),
     ("[data-do=step]", "4 / 4"),
     ("[data-do=back]", "3 / 4"),
-    ("button:text-is('apply C')", "4 / 4"),
+    (".actions button:text-is('apply C')", "4 / 4"),
 )
+SHEETS = ("promises", "waiting", "more", "kp-tree", "compared")
 
 CONTROLS = """(root) => [...root.querySelectorAll(
   "button,input,select,textarea,summary,a[href],[tabindex]:not([tabindex='-1']),[data-roving]"
 )].filter((one) => one.offsetParent !== null || one.ownerSVGElement)
-  .filter((one) => one.checkVisibility({ visibilityProperty: true }))"""
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+  .filter((one) => !one.matches("[data-tab][aria-pressed=true]"))
+  .filter((one) => (root.querySelector("details.kp-pop[open]") ?? root).contains(one))"""
 
 NAME = """(one) => {
   const near = one.closest("[data-k]")?.dataset.k ?? "";
@@ -42,21 +45,38 @@ NAME = """(one) => {
     ?? one.textContent.slice(0, 40) ?? "", label.slice(0, 40)].join("|");
 }"""
 
-LOOKS = """(root) => root.innerHTML + JSON.stringify(
+LOOKS = """(root) => root.outerHTML + JSON.stringify(
   [...root.querySelectorAll("input,select")].map((one) => [one.value, one.checked]))"""
 
-RESTORE = """(root) => {
+# A state is a tab or a sheet over it: what the others hold cannot be seen meanwhile.
+RESTORE = """([root, state]) => {
   const $ = (name) => root.querySelector(`[data-do="${name}"]`);
-  for (const name of ["predict", "projector", "unfold", "play"])
+  for (const name of ["predict", "projector", "unfold", "play", "setup"])
     if ($(name).getAttribute("aria-pressed") === "true") $(name).click();
   if (!root.querySelector(".kp-help").hidden) $("help").click();
+  if (!root.querySelector(".kp-side").hidden) $("alone").click();
   root.querySelector(".kp-note").hidden = true;
-  for (const one of root.querySelectorAll("details")) one.open = true;
-  const put = (box, value, kind) => {
-    box.value = value; box.dispatchEvent(new Event(kind, { bubbles: true }));
-  };
-  put($("compare"), "-1", "change");
-  put($("scrub"), "4", "input");
+  const tab = root.querySelector(`[data-tab="${state}"]`) ?? root.querySelector("[data-tab]");
+  tab.click();
+  for (const one of root.querySelectorAll("details"))
+    if (!one.matches(".kp-pop")) one.open = true;
+    else if (one.open !== one.matches(`.${state}`)) one.querySelector("summary").click();
+  if (state === "compared") {
+    root.querySelector(".kp-tree summary").click();
+    root.querySelector(".kp-tree").addEventListener("toggle", () =>
+      root.querySelector("[data-do=compare]")?.click(), { once: true });
+  }
+  const range = $("scrub");
+  range.value = "4";
+  range.dispatchEvent(new Event("input", { bubbles: true }));
+}"""
+
+SETTLED = """([root, state]) => {
+  const open = root.querySelector(`details.${state}`);
+  return root.querySelector(".kp-where").textContent.startsWith("4 /")
+    && (open ? open.open : true)
+    && (state !== "compared" || !root.querySelector(".kp-side").hidden)
+    && !document.fullscreenElement;
 }"""
 
 
@@ -71,6 +91,8 @@ def page(browser: Browser, lab: tuple[Path, str]) -> Iterator[Page]:
     run_cell(made, address, START, CELL)
     where(made, "0 / 0")
     for control, place in WAY:
+        if control.startswith(".actions"):
+            made.click(".kit-player .more > summary")
         made.click(f".kit-player {control}")
         where(made, place)
     yield made
@@ -161,18 +183,14 @@ def by_key(page: Page, control: ElementHandle) -> None:
         page.keyboard.press("Enter")
 
 
-def restore(page: Page, root: ElementHandle) -> None:
+def restore(page: Page, root: ElementHandle, state: str) -> None:
     """Bring the stage back to where each control is tried; an answer may still be on its way."""
     for _ in range(10):
-        page.evaluate(RESTORE, root)
+        page.evaluate(RESTORE, [root, state])
         with suppress(Late):
-            page.wait_for_function(
-                "document.querySelector('.kp-where').textContent.startsWith('4 /')",
-                polling=20,
-                timeout=3_000,
-            )
+            page.wait_for_function(SETTLED, arg=[root, state], polling=20, timeout=3_000)
             return
-    raise AssertionError("the player does not come back to its fourth step")
+    raise AssertionError(f"the player does not come back to its fourth step with {state}")
 
 
 def exercise(page: Page, root: ElementHandle, control: ElementHandle, way: str) -> bool:
@@ -197,22 +215,23 @@ def test_every_control_of_the_stage_does_something(page: Page, way: str) -> None
     """All that can take the focus on the stage is used in turn; each use changes what is shown."""
     root = page.query_selector(".kit-player .kp")
     assert root is not None
-    restore(page, root)
+    tabs = page.locator(".kp-stage [data-tab]").evaluate_all(
+        "(all) => all.map((one) => one.dataset.tab)"
+    )
     seen: set[str] = set()
     idle = []
-    while True:
-        here = controls(page, root)
-        left = [name for name in here if name not in seen]
-        if not left:
-            break
-        seen.add(left[0])
-        if not exercise(page, root, here[left[0]], way):
-            idle.append(left[0])
-        restore(page, root)
+    for state in (*tabs, *SHEETS):
+        restore(page, root, state)
+        while left := [name for name in controls(page, root) if name not in seen]:
+            seen.add(left[0])
+            if not exercise(page, root, controls(page, root)[left[0]], way):
+                idle.append(left[0])
+            restore(page, root, state)
     assert idle == []
-    assert len(seen) > 40
-    for name in ("first", "back", "play", "step", "milestone", "fork", "scrub", "speed", "branch",
-                 "compare", "unfold", "predict", "projector", "help"):  # fmt: skip
+    assert len(seen) > 60
+    for name in ("first", "back", "play", "step", "milestone", "fork", "scrub", "speed", "show",
+                 "compare", "alone", "unfold", "predict", "projector", "help", "setup", "zoom-in",
+                 "zoom-out"):  # fmt: skip
         assert any(f"|{name}|" in one for one in seen), name
 
 
@@ -221,13 +240,15 @@ def test_every_control_around_the_stage_does_something(page: Page, way: str) -> 
     """Drop-downs, figures, switches and buttons above the stage are used; each does its work."""
     root = page.query_selector(".kit-player")
     assert root is not None
+    page.click("[data-do=setup]")
+    page.wait_for_selector(".kit-drawer[data-my-open]")
     seen: set[str] = set()
     idle = []
     for title, word in PAGES.items():
         opener = page.locator(f".kit-player button:has-text('{title}')")
         if "mod-active" not in (opener.get_attribute("class") or ""):
             opener.click()
-        inner = ".kit-player > .widget-vbox > .widget-vbox"
+        inner = ".kit-drawer > .widget-vbox"
         page.wait_for_selector(f"{inner} :text('{word}')")
         for name in outer(page, root):
             late = title != "Files" and ("Scenario" in name or "Reset" in name)
@@ -283,7 +304,8 @@ def test_letters_stay_in_the_player(page: Page) -> None:
     """JupyterLab's single-letter shortcuts do not act while the focus is in the player."""
     before = cells(page)
     # In a list of models a letter chooses one that begins with it, as everywhere; these begin none.
-    for place, keys in (("[data-do=step]", "ddabxm"), (".kit-player select", "abxm")):
+    page.click("[data-do=setup]")
+    for place, keys in (("[data-do=step]", "ddabxm"), (".kit-drawer select", "abxm")):
         page.focus(place)
         for key in keys:
             page.keyboard.press(key)
@@ -295,6 +317,7 @@ def test_letters_stay_in_the_player(page: Page) -> None:
 
 def test_axe_finds_nothing_serious_in_the_notebook(page: Page) -> None:
     """The player within JupyterLab has no serious finding, in the light and in the dark theme."""
+    page.click("[data-do=setup]")
     for theme in ("true", "false"):
         page.evaluate("(value) => { document.body.dataset.jpThemeLight = value; }", theme)
         found = Axe().run(page, context=".kit-player").response["violations"]

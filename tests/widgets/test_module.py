@@ -68,11 +68,11 @@ def test_acting_in_the_past_forks_and_both_branches_stay(desk: MakeDesk) -> None
     page.focus("[data-do=scrub]")
     page.keyboard.press("Home")
     page.keyboard.press("j")
-    page.click("text=apply C")
+    table.choose("apply C")
     table.wait_where("2 / 2")
     table.settle()
     assert table.difference() == ""
-    page.select_option("[data-do=branch]", "8")
+    table.branch("show", 8)
     table.wait_where("2 / 8")
     assert table.difference(2) == ""
 
@@ -85,16 +85,24 @@ def test_branches_are_compared_side_by_side(desk: MakeDesk) -> None:
     player.stage.pack = player.rendered.pack().compressed()
     table = desk(player)
     page = table.page
-    page.select_option("[data-do=compare]", "8")
-    assert page.locator(".kp-side .kp-frame").is_visible()
+    table.branch("compare", 8)
+    assert page.locator(".kp-side .kp-picture").is_visible()
+    boxes = [
+        page.locator(f"{side} .kp-picture").bounding_box() for side in (".kp-stage", ".kp-side")
+    ]
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert [boxes[0][name] for name in ("y", "width", "height")] == [
+        boxes[1][name] for name in ("y", "width", "height")
+    ]
     assert (
-        page.text_content(".kp-diff")
+        page.text_content(".kp-parts")
         == "The branches part at step 3. Here: apply C. There: apply B."
     )
     assert page.locator(".kp-side [data-my-diff]").count() > 0
     assert page.locator(".kp-side .kp-acts").is_hidden()
-    page.select_option("[data-do=compare]", "-1")
-    assert page.locator(".kp-side").is_hidden()
+    page.click("[data-do=alone]")
+    assert page.locator(".kp-side .kp-picture").is_hidden()
     assert page.locator("[data-my-diff]").count() == 0
 
 
@@ -105,7 +113,8 @@ def test_a_refused_action_says_why_where_one_looks(desk: MakeDesk) -> None:
     page.click("[data-do=step]")
     table.wait_where("1 / 1")
     # The same action also stands at its step in the panel of operations.
-    waiting = ".panel.actions button.act[aria-disabled=true]"
+    table.open("more")
+    waiting = ".actions button.act[aria-disabled=true]"
     button = page.locator(waiting, has_text="add write replicas")
     button.focus()
     page.keyboard.press("Enter")
@@ -181,7 +190,7 @@ def test_a_run_is_one_step_that_can_be_unfolded(desk: MakeDesk) -> None:
     page = table.page
     page.click("[data-do=step]")
     table.wait_where("1 / 1")
-    page.click("text=catch up all")
+    table.choose("catch up all")
     table.wait_where("2 / 2")
     table.settle()
     assert table.difference() == ""
@@ -195,10 +204,12 @@ def test_many_actions_share_a_picker(desk: MakeDesk) -> None:
     page = table.page
     page.click("[data-do=step]")
     table.wait_where("1 / 1")
+    table.open("more")
     page.select_option("[data-group=apply] select", label="apply C")
     page.click("[data-group=apply] [data-act=pick]")
     table.wait_where("2 / 2")
     assert table.player.model.verb(table.player.timeline.now.action) == "apply C"
+    table.open("more")
     page.select_option("[data-group=apply] select", label="apply C (not now)")
     page.click("[data-group=apply] [data-act=pick]")
     assert "has applied every committed epoch" in (page.text_content(".kp-note") or "")
@@ -216,7 +227,7 @@ def test_the_search_finds_ranges_in_a_large_table(desk: MakeDesk) -> None:
 
 
 def test_what_the_reader_chose_survives_a_step(desk: MakeDesk) -> None:
-    """A folded panel stays folded and a chosen keyspace stays chosen."""
+    """A tab stays in front and a chosen keyspace stays chosen."""
     from kit.protocols.tcm.cluster import TcmCluster
     from kit.protocols.tcm.parameters import TcmParameters
     from kit.ring.replication import Keyspace, SimpleStrategy
@@ -225,13 +236,17 @@ def test_what_the_reader_chose_survives_a_step(desk: MakeDesk) -> None:
     table = desk(Player(TcmCluster(TcmParameters(keyspaces=spaces))))
     page = table.page
     page.select_option("[data-choose=keyspace]", "two")
-    page.click(".panel.ring > summary")
+    table.turn_to("log")
+    table.turn_to("placements")
+    table.turn_to("epochs")
     page.click("[data-do=step]")
     table.wait_where("1 / 1")
     table.settle()
+    assert page.get_attribute(".kp-stage [data-tab=epochs]", "aria-pressed") == "true"
+    assert page.locator(".kp-stage .kp-page:visible").count() == 1
+    table.turn_to("placements")
     assert page.locator('[data-k="keyspace:two"]').is_visible()
     assert page.locator('[data-k="keyspace:one"]').is_hidden()
-    assert page.get_attribute(".panel.ring", "open") is None
     assert table.difference() == ""
 
 

@@ -62,12 +62,12 @@ def test_focus_stays_on_what_one_uses(desk: MakeDesk) -> None:
 
 
 def test_ring_nodes_are_one_stop_and_light_up(desk: MakeDesk) -> None:
-    """Arrows walk the ring within one tab stop; Enter lights a node wherever it is shown."""
+    """Brackets walk the ring within one tab stop; Enter lights a node wherever it is shown."""
     table = desk("tcm/bootstrap")
     page = table.page
     assert page.locator('[data-roving][tabindex="0"]').count() == 1
     page.focus('[data-k="n:A:100"]')
-    page.keyboard.press("ArrowRight")
+    page.keyboard.press("]")
     assert page.evaluate("document.activeElement.dataset.k") == "n:B:200"
     assert page.locator('[data-roving][tabindex="0"]').count() == 1
     page.keyboard.press("Enter")
@@ -124,7 +124,9 @@ def test_axe_finds_nothing_serious(desk: MakeDesk, scheme: str) -> None:
     page = table.page
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # parametrised
     assert serious(page) == []
-    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    for sheet in ("promises", "waiting", "more", "kp-tree"):
+        table.open(sheet)
+        assert serious(page) == [], sheet
     page.focus("[data-do=scrub]")
     page.keyboard.press("?")
     assert serious(page) == []
@@ -138,7 +140,7 @@ def test_an_ordinary_screen_is_enough(desk: MakeDesk) -> None:
         over = table.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert over <= 0, f"{width} pixels wide: {over} too many"
     table.page.set_viewport_size({"width": 1280, "height": 720})
-    for panel in ("placements", "ring", "actions"):
-        box = table.page.locator(f".panel.{panel}").bounding_box()
+    for slot in ("time", "stepper", "picture", "pane", "said", "acts", "modes"):
+        box = table.page.locator(f".kp-{slot}").bounding_box()
         assert box is not None
-        assert box["y"] + box["height"] <= 720
+        assert box["y"] + box["height"] <= 720, slot

@@ -13,7 +13,7 @@ from kit.engine import trace as traces
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refused
-from kit.views.frame import mark
+from kit.views.actions import mark
 from kit.views.wire import Act, DrawnMoment, read_message
 from kit.widgets import Player
 from tests.widgets.playing import quiet

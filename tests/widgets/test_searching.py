@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
@@ -15,7 +16,7 @@ from kit.protocols.dataplane.model import Dataplane
 from kit.protocols.storage.facts import moment as facts
 from kit.widgets import Player
 from kit.widgets.controls import Controls
-from kit.widgets.searching import SearchBoard, verdict
+from kit.widgets.searching import SearchBoard, elsewhere, verdict
 from tests.engine.toys import LiftModel, LiftParameters
 
 
@@ -51,7 +52,9 @@ def test_a_safeguard_off_and_a_search_give_the_run_as_a_branch() -> None:
     box = controls.board.found.value
     assert "INV-" in box
     assert "without S-01" in box
-    assert player.timeline.at == 0
+    assert player.timeline.at == player.timeline.tip
+    assert any(not verdict.ok for verdict in player.timeline.verdicts())
+    player.goto(0)
     run = player.timeline.path()
     assert len(run) > 5
     for _ in run[1:]:
@@ -97,6 +100,29 @@ def test_a_search_can_be_stopped_and_keeps_what_it_saw(monkeypatch: pytest.Monke
     assert board.halt.layout.display == "none"
     assert "Stopped after" in board.found.value
     assert "nothing is proven" in board.found.value
+
+
+def test_a_verdict_goes_with_the_switch_that_makes_it_stale() -> None:
+    """The box speaks of the model that is shown: another switch takes it away."""
+    _, controls = opened(("progress-barrier",))
+    controls.board.button.click()
+    finish(controls.board)
+    assert controls.board.found.value
+    controls.switches["progress-barrier"].value = True
+    assert controls.board.found.value == ""
+    assert controls.board.result is None
+
+
+def test_a_safeguard_that_is_not_needed_here_says_where_it_is() -> None:
+    """A search that finds nothing without a safeguard names the scenario that needs it."""
+    model = build("tcm", {"nodes": 3, "rf": 1}, ("range-locks",))
+    words = elsewhere(model, check(model, max_states=50, progress=False))
+    assert words == (
+        "S-09 is needed in another scenario: operations join X --tokens 150, join Y --tokens 130."
+    )
+    needed = next(guard for guard in model.safeguards if guard.name == "range-locks")
+    there = build("tcm", dict(needed.smallest), ("range-locks",))
+    assert elsewhere(there, check(there, max_states=50, progress=False)) == ""
 
 
 def test_the_result_is_put_on_the_stage_by_the_loop_that_runs() -> None:

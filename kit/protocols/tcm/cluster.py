@@ -25,7 +25,7 @@ from kit.engine.log import (
     Rewrite,
 )
 from kit.engine.safeguards import switched_off
-from kit.errors import Refusal
+from kit.errors import Awaited, Refusal
 from kit.protocols.tcm import schedule
 from kit.protocols.tcm.hold import Hold, PauseInjection, Release
 from kit.protocols.tcm.model import Crash, Restart, Stream, Tcm
@@ -232,7 +232,16 @@ class TcmCluster(Product):
             f"{first.range.label(self.tcm.cluster.ring.space)}, {first.needed} are needed",
             unmet.evidence,
             unmet.missing,
+            tuple(self._awaited(barrier, applied) for barrier in unmet.barriers),
         )
+
+    def _awaited(self, barrier: Barrier, applied: Several[int]) -> Awaited:
+        names = tuple(self.names[code] for code in barrier.replicas)
+        return Awaited(self._where(barrier), barrier.needed, len(barrier.acked(applied)), names)
+
+    def _where(self, barrier: Barrier) -> str:
+        label = barrier.range.label(self.tcm.cluster.ring.space)
+        return f"{label} in {barrier.dc}" if barrier.dc else label
 
     def _unmet(self, barriers: tuple[Barrier, ...], applied: Several[int]) -> Unmet:
         unmet = tuple(b for b in barriers if not b.met(applied))
@@ -244,8 +253,7 @@ class TcmCluster(Product):
 
     def _evidence(self, barrier: Barrier, applied: Several[int]) -> str:
         acked = barrier.acked(applied)
-        label = barrier.range.label(self.tcm.cluster.ring.space)
-        where = f"{label} in {barrier.dc}" if barrier.dc else label
+        where = self._where(barrier)
         has = ", ".join(self.names[code] for code in acked) or "nobody"
         lacks = ", ".join(self.names[code] for code in barrier.replicas if code not in acked)
         return f"{where}: needs {barrier.needed}; applied by {has}; missing {lacks}"

@@ -10,21 +10,19 @@ export function pathTo(leaf, moments, isStep) {
   return path.reverse();
 }
 
-// One entry a branch, named by its number and its last step.
-export function branches(moments, tip) {
+// The last moment of every branch; the one that is looked at may be none yet.
+export function leavesOf(moments, tip) {
   const parents = new Set(moments.map((moment) => moment.parent));
-  const leaves = moments.map((_, id) => id).filter((id) => id === tip || !parents.has(id));
-  return leaves.map((leaf, i) => [leaf, `branch ${i + 1}: ${moments[leaf].verb || "start"}`]);
+  return moments.map((_, id) => id).filter((id) => id === tip || !parents.has(id));
 }
 
-// Fill a drop-down; the options stay the same elements while their texts do.
-export function offer(select, entries, chosen) {
-  const text = JSON.stringify(entries);
-  if (select.offered !== text) {
-    select.offered = text;
-    select.replaceChildren(...entries.map(([value, name]) => new Option(name, value)));
-  }
-  select.value = entries.some(([value]) => value === chosen) ? chosen : entries[0][0];
+// For each step of a path: whether what it did, or a step inside it, reached a mark.
+export function marksOf(path, moments, mark) {
+  return path.map((id, i) => {
+    for (let at = id; at >= 0 && at !== path[i - 1]; at = moments[at].parent)
+      if (moments[at][mark]) return moments[at][mark];
+    return null;
+  });
 }
 
 // Say where two paths part, and what each does there.

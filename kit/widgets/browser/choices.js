@@ -1,4 +1,4 @@
-// What the reader chose survives every frame: drop-downs, the lit thing, words to search for.
+// What the reader chose survives every frame: tabs, drop-downs, the lit thing, words searched for.
 
 import { all } from "./picture.js";
 
@@ -23,13 +23,30 @@ export class Choices {
     this.restore();
   }
 
+  turnTo(name) {
+    this.tab = name;
+    this.restoreTabs();
+  }
+
   restore() {
+    this.restoreTabs();
     this.restoreChosen();
     this.restoreLight();
     for (const group of all(this.root, "[data-rove]"))
       if (!group.querySelector('[tabindex="0"]'))
         group.querySelector("[data-roving]")?.setAttribute("tabindex", "0");
     all(this.root, "input[data-filter]").forEach(search);
+  }
+
+  // One panel of the pane is seen: the chosen one, or the first where that has nothing to show.
+  restoreTabs() {
+    for (const pane of all(this.root, ".kp-pane")) {
+      const tabs = all(pane, "[data-tab]");
+      const shown = tabs.find((tab) => tab.dataset.tab === this.tab) || tabs[0];
+      const key = `panel:${shown.dataset.tab}`;
+      for (const tab of tabs) tab.setAttribute("aria-pressed", String(tab === shown));
+      for (const page of all(pane, ".kp-page")) page.hidden = page.dataset.k !== key;
+    }
   }
 
   restoreChosen() {

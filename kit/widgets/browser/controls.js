@@ -3,34 +3,47 @@
 import { all } from "./picture.js";
 
 const BUTTONS = {
-  first: (player) => player.go(player.path[0], false),
-  back: (player) => player.backward(),
+  first: (player) => player.jump(player.path[0]),
+  back: (player) => player.rush.do(() => player.backward()),
   play: (player) => player.play(),
-  step: (player, button) => player.forward(false, button),
-  milestone: (player, button) => player.forward(true, button),
-  fork: (player, button) => player.fork(button),
+  step: (player, button) => player.rush.do(() => player.forward(false, button)),
+  milestone: (player, button) => player.rush.do(() => player.forward(true, button)),
+  fork: (player, button) => player.rush.do(() => player.fork(button)),
+  show: (player, button) => player.chooseBranch(Number(button.dataset.leaf)),
+  compare: (player, button) => player.compareWith(Number(button.dataset.leaf)),
+  alone: (player) => player.compareWith(-1),
+  setup: (player) => player.drawer.toggle(),
   help: (player, button) => player.toggleHelp(button),
   predict: (player) => player.press("predict", !player.isPressed("predict")),
-  projector: (player) => player.toggleProjector(),
+  projector: (player) => player.projector.toggle(),
   unfold: (player) => player.toggleUnfold(),
   answer: (player) => player.answer(true),
   reveal: (player) => player.answer(false),
+  "zoom-in": (player) => player.spots.larger(),
+  "zoom-out": (player) => player.spots.smaller(),
 };
 
 const KEYS = {
-  ArrowRight: (player, event) => player.forward(event.shiftKey),
-  ArrowLeft: (player, event) => player.backward(event.shiftKey),
-  j: (player) => player.forward(),
-  k: (player) => player.backward(),
+  ArrowRight: (player, { shiftKey }) => player.rush.do(() => player.forward(shiftKey)),
+  ArrowLeft: (player, { shiftKey }) => player.rush.do(() => player.backward(shiftKey)),
+  j: (player) => player.rush.do(() => player.forward()),
+  k: (player) => player.rush.do(() => player.backward()),
   " ": (player) => player.play(),
-  Home: (player) => player.go(player.path[0], false),
-  End: (player) => player.go(player.path.at(-1), false),
-  f: (player) => player.fork(),
-  p: (player) => player.toggleProjector(),
+  Home: (player) => player.jump(player.path[0]),
+  End: (player) => player.jump(player.path.at(-1)),
+  f: (player) => player.rush.do(() => player.fork()),
+  p: (player) => player.projector.toggle(),
+  "[": (player) => player.spots.walk(-1),
+  "]": (player) => player.spots.walk(1),
+  "+": (player) => player.spots.larger(),
+  "=": (player) => player.spots.larger(),
+  "-": (player) => player.spots.smaller(),
+  0: (player) => player.spots.resize(),
   "?": (player) => player.toggleHelp(),
 };
 
-const WALKING = /^(Arrow.*|Enter| )$/; // keys that a group of things takes for itself
+const WALKING = /^(Arrow(Up|Down)|Enter| )$/; // keys that a group of things takes for itself
+const PRESSED = "button,summary,input[type=checkbox]";
 
 export function listen(player) {
   const { root } = player;
@@ -44,13 +57,15 @@ export function listen(player) {
 function click(player, target) {
   const button = target.closest("button,[data-roving]");
   player.voice.hush();
+  player.sheets.clicked(target);
   if (!button) return;
-  const { act, spot } = button.dataset;
+  const { act, spot, tab } = button.dataset;
   const picked = act === "pick" ? pickedOption(button) : button;
   const { refused } = picked.dataset;
   if (refused !== undefined) player.voice.tell(refused, button);
   else if (act) player.act(act === "pick" ? picked.value : act, button);
   else if (spot) player.choices.light(spot);
+  else if (tab) player.choices.turnTo(tab);
   else if (button.getAttribute("aria-disabled") === "true")
     player.voice.tell(player.step ? player.model.get("closed") : "This is the first step.", button);
   else BUTTONS[button.dataset.do](player, button);
@@ -65,18 +80,11 @@ function input(player, target) {
   if (target !== player.range) return;
   player.pause();
   cancelAnimationFrame(player.drag);
-  player.drag = requestAnimationFrame(() => player.go(player.path[Number(target.value)], false));
+  player.drag = requestAnimationFrame(() => player.jump(player.path[Number(target.value)]));
 }
 
 function change(player, target) {
-  const value = Number(target.value);
   if (target.dataset.choose) player.choices.choose(target);
-  if (target === player.control("branch")) player.chooseBranch(value);
-  if (target === player.control("compare")) {
-    player.other = value;
-    player.compare();
-    player.choices.restore();
-  }
   if (target === player.control("speed") && player.playing) {
     player.pause();
     player.play();
@@ -93,18 +101,23 @@ function focus(target) {
 function press(player, event) {
   const { key, target } = event;
   if (key === "Escape") {
+    if (!player.voice.isSaying) player.sheets.close();
     player.voice.hush();
-    if (!player.help.hidden) player.toggleHelp();
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey || key === "Tab") return;
   event.stopPropagation(); // JupyterLab acts on single letters even here
   if (isTyping(target, key) || isPressing(target, key)) return;
   if (target.matches("[data-roving]") && WALKING.test(key)) rove(event);
+  else if (/^[1-9]$/.test(key)) numbered(player, key)?.click();
   else if (KEYS[key]) {
     event.preventDefault();
     KEYS[key](player, event);
   }
+}
+
+function numbered(player, key) {
+  return player.main.box.querySelector(`[data-key="${key}"]`);
 }
 
 function isTyping(target, key) {
@@ -113,13 +126,14 @@ function isTyping(target, key) {
 }
 
 function isPressing(target, key) {
-  return (key === " " || key === "Enter") && target.matches("button,summary,input[type=checkbox]");
+  const isPress = key === " " || key === "Enter";
+  return isPress && target.matches(PRESSED);
 }
 
 function rove(event) {
   const { key, target } = event;
   const items = all(target.closest("[data-rove]"), "[data-roving]");
-  const next = items.indexOf(target) + (/Right|Down/.test(key) ? 1 : -1);
+  const next = items.indexOf(target) + (key === "ArrowDown" ? 1 : -1);
   event.preventDefault();
   if (key.startsWith("Arrow")) items.at(next % items.length).focus();
   else target.dispatchEvent(new MouseEvent("click", { bubbles: true }));

@@ -37,8 +37,8 @@ export class FragmentStore {
 }
 
 // The order of fields is that of DrawnMoment in kit/views/wire.py.
-function named([parent, root, verb, milestone, question, inner, flows]) {
-  return { parent, root, verb, milestone, question, inner, flows };
+function named([parent, root, verb, milestone, question, inner, flows, broken]) {
+  return { parent, root, verb, milestone, question, inner, flows, broken };
 }
 
 function parsed(text) {

@@ -28,7 +28,7 @@ export class Picture {
   show(id, animated) {
     if (this.root?.keyed.id === id) return null;
     this.animations.forEach((animation) => animation.cancel());
-    const seen = animated && !calm.matches && this.box.offsetParent;
+    const seen = animated && !calm.matches && this.box.parentNode.offsetParent;
     const before = seen ? places([...this.live.values()]) : null;
     this.keepFocus(() => this.morphTo(id));
     return before;
@@ -45,8 +45,8 @@ export class Picture {
     change();
     if (!active || document.activeElement === active) return;
     const order = [...stops.slice(stops.indexOf(active)), ...stops];
-    const next = order.find((element) => element.isConnected) || this.box;
-    next.focus({ preventScroll: true });
+    const next = order.find((element) => element.isConnected && element.checkVisibility());
+    next?.focus({ preventScroll: true });
   }
 
   morphTo(id) {
@@ -114,8 +114,10 @@ function copyAttributes(element, like) {
 // Whether an attribute holds what the reader chose, which a frame must not take back.
 function isReaders(element, name) {
   if (name === "open") return element.tagName === "DETAILS";
-  if (name === "hidden") return element.hasAttribute("data-choice");
-  if (name === "tabindex" || name === "aria-pressed") return element.hasAttribute("data-roving");
+  if (name === "hidden") return element.matches("[data-choice],.kp-page");
+  if (name === "aria-pressed") return element.matches("[data-roving],[data-tab]");
+  if (name === "style") return element.hasAttribute("data-pinned");
+  if (name === "tabindex") return element.hasAttribute("data-roving");
   return name.startsWith("data-my-");
 }
 

@@ -1,10 +1,17 @@
 // The player: which moment is shown, how one goes to another, and what the controls do.
 
-import { branches, markDifferences, offer, parting, pathTo, unmark } from "./branches.js";
+import { markDifferences, marksOf, parting, pathTo, unmark } from "./branches.js";
 import { Choices } from "./choices.js";
+import { Drawer } from "./drawer.js";
 import { Flows, travelled } from "./flows.js";
 import { FragmentStore } from "./fragments.js";
 import { all, Picture } from "./picture.js";
+import { Projector } from "./projector.js";
+import { Rush } from "./rush.js";
+import { Sheets } from "./sheets.js";
+import { Spots } from "./spots.js";
+import { TimeBar } from "./timebar.js";
+import { Tree } from "./tree.js";
 import { Voice } from "./voice.js";
 import { Wire } from "./wire.js";
 
@@ -22,6 +29,7 @@ export class Player {
     this.model = model;
     this.isLive = model.get("live");
     this.root = box.firstChild;
+    this.root.setAttribute("data-my-on", "");
     this.range = this.control("scrub");
     this.ask = this.part("ask");
     this.help = this.part("help");
@@ -30,6 +38,13 @@ export class Player {
     this.side = new Picture(this.part("side"), this.store);
     this.flows = new Flows(this.root, this.main);
     this.choices = new Choices(this.root);
+    this.rush = new Rush();
+    this.bar = new TimeBar((name) => this.part(name), this.range);
+    this.tree = new Tree(this);
+    this.drawer = new Drawer(this);
+    this.sheets = new Sheets(this);
+    this.spots = new Spots(this);
+    this.projector = new Projector(this);
     this.voice = new Voice(this.root, (name) => this.part(name));
     this.wire = new Wire(model, this.store, this);
   }
@@ -52,8 +67,7 @@ export class Player {
 
   close() {
     this.pause();
-    this.flows.close();
-    this.wire.close();
+    for (const part of [this.wire, this.flows, this.bar, this.drawer, this.projector]) part.close();
   }
 
   // -- what the kernel sends
@@ -65,6 +79,7 @@ export class Player {
     this.ask.hidden = true;
     this.other = -1;
     this.choices.forget();
+    this.rush.clear();
     this.main.clear();
     this.side.clear();
     this.at = this.store.moments[start] ? start : at;
@@ -81,10 +96,12 @@ export class Player {
       this.inquire(at);
     } else if (at === this.at) this.show(false);
     else this.go(at, true);
+    this.rush.answered();
   }
 
   refused(why) {
     this.pause();
+    this.rush.clear();
     this.voice.tell(why, this.used);
   }
 
@@ -118,6 +135,12 @@ export class Player {
     if (!this.path.includes(id)) this.path = this.pathTo(id);
   }
 
+  // To a moment that the reader names; what was pressed before and waits is given up.
+  jump(id) {
+    this.rush.clear();
+    this.go(id, false);
+  }
+
   go(id, animated) {
     if (id === undefined || id === this.at) return;
     this.voice.hush();
@@ -137,10 +160,11 @@ export class Player {
     }
     this.flows.begin(lists);
     const before = this.main.show(root, animated);
-    this.offerBranches();
     this.compare();
     this.choices.restore();
     this.showStep();
+    this.tree.show();
+    this.spots.follow(this.main);
     this.flows.show();
     if (before) this.main.animate(before);
     clearTimeout(this.told);
@@ -153,6 +177,7 @@ export class Player {
     this.range.max = last;
     this.range.value = this.step;
     this.range.setAttribute("aria-valuetext", `step ${this.step} of ${last}: ${text}`);
+    this.bar.show(this.path, this.store.moments);
     this.part("where").textContent = `${this.step} / ${last}`;
     const isLast = this.step === last && !this.isLive;
     const disable = (name, on) => this.control(name).setAttribute("aria-disabled", String(on));
@@ -164,20 +189,20 @@ export class Player {
 
   // -- branches
 
-  offerBranches() {
-    const known = branches(this.store.moments, this.tip);
-    const others = known.filter(([leaf]) => leaf !== this.tip);
-    offer(this.control("branch"), known, this.tip);
-    offer(this.control("compare"), [[-1, "nothing"], ...others], this.other);
-    for (const name of ["branch", "compare"])
-      this.control(name).closest("label").hidden = known.length < 2;
-  }
-
   chooseBranch(leaf) {
     const { step } = this;
     this.follow(leaf);
     this.at = this.path[Math.min(step, this.path.length - 1)];
     this.show(true);
+  }
+
+  // Put a branch beside this one; again, or -1: none.
+  compareWith(leaf) {
+    this.other = leaf === this.other ? -1 : leaf;
+    this.sheets.close();
+    this.compare();
+    this.choices.restore();
+    this.tree.show();
   }
 
   // The compared branch stands beside this one, at the same step; what differs is marked.
@@ -189,7 +214,8 @@ export class Player {
     if (!on) return;
     const twin = this.pathTo(this.other);
     this.side.show(moments[twin[Math.min(this.step, twin.length - 1)]].root, false);
-    this.part("diff").textContent = parting(this.path, twin, moments);
+    this.part("parts").textContent = parting(this.path, twin, moments);
+    this.spots.follow(this.side);
     markDifferences(this.main, this.side);
   }
 
@@ -201,15 +227,16 @@ export class Player {
       return;
     }
     const { moments } = this.store;
-    const far = this.path.findIndex((id, i) => i > this.step && moments[id].milestone);
+    const named = marksOf(this.path, moments, "milestone");
+    const far = named.findIndex((name, i) => i > this.step && name);
     const id = big ? this.path.at(far) : this.path[this.step + 1];
     if (this.isPressed("predict") && moments[id].question !== null) this.inquire(id);
     else this.go(id, true);
   }
 
   backward(big) {
-    const { moments } = this.store;
-    const far = () => this.path.findLastIndex((id, i) => i < this.step && moments[id].milestone);
+    const named = marksOf(this.path, this.store.moments, "milestone");
+    const far = () => named.findLastIndex((name, i) => i < this.step && name);
     this.go(this.path[Math.max(0, big ? far() : this.step - 1)], true);
   }
 
@@ -219,6 +246,8 @@ export class Player {
       return;
     }
     this.used = element || null;
+    this.sheets.close(this.drawer);
+    this.rush.begin();
     this.wire.act(control, this.at);
   }
 
@@ -248,6 +277,7 @@ export class Player {
 
   inquire(id) {
     this.pause();
+    this.rush.clear();
     this.voice.hush();
     this.asked = id;
     this.ask.innerHTML = this.store.html(this.store.moments[id].question);
@@ -274,11 +304,6 @@ export class Player {
       this.opener = opener || document.activeElement;
       this.help.focus();
     }
-  }
-
-  toggleProjector() {
-    this.press("projector", !this.isPressed("projector"));
-    this.root.toggleAttribute("data-my-large", this.isPressed("projector"));
   }
 
   toggleUnfold() {

@@ -8,7 +8,7 @@ export class Voice {
     this.root = root;
     this.note = part("note");
     this.spoken = part("live");
-    this.stage = part("stage");
+    this.stage = part("board");
   }
 
   speak(text) {
@@ -30,6 +30,10 @@ export class Voice {
     note.style.left = `${Math.max(MARGIN, Math.min(box.left - frame.left, room))}px`;
     note.style.top = `${(there ? box.bottom : box.top) - frame.top + 6}px`;
     this.speak(text);
+  }
+
+  get isSaying() {
+    return !this.note.hidden;
   }
 
   hush() {

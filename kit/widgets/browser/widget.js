@@ -6,14 +6,18 @@ import { Player } from "./player.js";
 function render({ model, el }) {
   const player = new Player(model, el);
   listen(player);
-  const shelf = requestAnimationFrame(() => quieten(el.closest(".kit-player")));
+  const around = requestAnimationFrame(() => {
+    const box = el.closest(".kit-player");
+    quieten(box);
+    player.drawer.attach(box);
+  });
   return () => {
-    cancelAnimationFrame(shelf);
+    cancelAnimationFrame(around);
     player.close();
   };
 }
 
-// JupyterLab acts on single letters also while one types into the controls beside the stage.
+// JupyterLab acts on single letters also while one types into the controls in the drawer.
 function quieten(box) {
   box?.addEventListener("keydown", (event) => {
     const isModified = event.shiftKey || event.ctrlKey || event.metaKey || event.altKey;

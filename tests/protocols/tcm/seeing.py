@@ -6,8 +6,8 @@ from typing import Any
 
 from kit.engine.registry import scenario_of
 from kit.protocols.tcm.facts import moment as facts
+from kit.views.actions import action_board
 from kit.views.fragment import Frag
-from kit.views.frame import action_board
 from kit.views.panel import Panel, Scene
 from kit.views.registry import for_model
 from tests.protocols.tcm.driving import Drive

@@ -7,7 +7,7 @@ import pytest
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.epochs import meters
 from kit.protocols.tcm.panels.placement import placements_text
-from kit.views.frame import action_board
+from kit.views.actions import action_board
 from kit.views.panel import Scene
 from tests.protocols.tcm.seeing import Watched, buttons, pressable, watched
 from tests.views.frames import classed

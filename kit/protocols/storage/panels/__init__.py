@@ -10,7 +10,7 @@ from kit.protocols.storage.panels.request_cards import REQUESTS
 from kit.protocols.storage.panels.runs import RUNS
 from kit.protocols.storage.panels.spacetime import SPACETIME
 from kit.protocols.storage.panels.status import STATUS
-from kit.views.frame import LAMPS
+from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
 VIEWS = Views(
@@ -20,4 +20,6 @@ VIEWS = Views(
     evidence=("spacetime",),
     picture="spacetime",
     table="replicas",
+    badges="status",
+    wide=True,
 )

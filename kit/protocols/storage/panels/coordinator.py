@@ -7,7 +7,7 @@ from kit.protocols.storage.panels.predict import question
 from kit.protocols.storage.panels.request_cards import REQUESTS
 from kit.protocols.storage.panels.role_play import ANSWERS
 from kit.protocols.storage.panels.spacetime import SPACETIME
-from kit.views.frame import LAMPS
+from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
 VIEWS = Views(
@@ -15,4 +15,5 @@ VIEWS = Views(
     question=question,
     picture="spacetime",
     table="answers",
+    wide=True,
 )

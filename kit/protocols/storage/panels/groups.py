@@ -93,4 +93,6 @@ def views_text(scene: Scene) -> str:
     )
 
 
-VIEWS = Panel("views", "The range, epoch by epoch", "side", draw_views, views_text, still=True)
+VIEWS = Panel(
+    "views", "The range, epoch by epoch", draw_views, views_text, still=True, tab="Epochs"
+)

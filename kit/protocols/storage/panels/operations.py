@@ -131,4 +131,6 @@ def operations_text(scene: Scene) -> str:
     return "\n".join(lines) or "  nobody has asked for anything yet"
 
 
-OPERATIONS = Panel("operations", "What clients saw", "foot", draw_operations, operations_text)
+OPERATIONS = Panel(
+    "operations", "What clients saw", draw_operations, operations_text, tab="Clients"
+)

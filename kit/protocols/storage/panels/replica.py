@@ -8,8 +8,8 @@ from kit.protocols.storage.panels.groups import VIEWS as GROUPS
 from kit.protocols.storage.panels.predict import meeting
 from kit.protocols.storage.panels.role_play import SENDS
 from kit.protocols.storage.panels.spacetime import SPACETIME
-from kit.views.frame import LAMPS
 from kit.views.panel import Scene
+from kit.views.promises import LAMPS
 from kit.views.question import Question
 from kit.views.registry import Views
 
@@ -23,5 +23,9 @@ def question(scene: Scene) -> Question | None:
 
 
 VIEWS = Views(
-    (SENDS, SPACETIME, GROUPS, LAMPS), question=question, picture="spacetime", table="sends"
+    (SENDS, SPACETIME, GROUPS, LAMPS),
+    question=question,
+    picture="spacetime",
+    table="sends",
+    wide=True,
 )

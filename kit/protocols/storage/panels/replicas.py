@@ -101,4 +101,4 @@ def replicas_text(scene: Scene) -> str:
     return "\n".join(lines)
 
 
-REPLICAS = Panel("replicas", "Replicas", "main", draw_replicas, replicas_text, still=True)
+REPLICAS = Panel("replicas", "Replicas", draw_replicas, replicas_text, still=True)

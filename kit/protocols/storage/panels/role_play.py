@@ -10,8 +10,8 @@ from kit.protocols.storage.facts.solo import Choice
 from kit.protocols.storage.facts.steps import Delivered
 from kit.protocols.storage.panels.event_lines import events, line
 from kit.protocols.storage.panels.replicas import SIGNS
+from kit.views.actions import mark, refusal_text
 from kit.views.fragment import Frag, h
-from kit.views.frame import mark, refusal_text
 from kit.views.panel import Panel, Scene
 from kit.views.parts import act_button
 
@@ -125,5 +125,7 @@ def sends_text(scene: Scene) -> str:
     return "\n".join(lines)
 
 
-ANSWERS = Panel("answers", "You are the replicas", "main", draw_answers, answers_text, still=True)
-SENDS = Panel("sends", "You are the coordinators", "main", draw_sends, sends_text, still=True)
+ANSWERS = Panel(
+    "answers", "You are the replicas", draw_answers, answers_text, still=True, tab="Answer"
+)
+SENDS = Panel("sends", "You are the coordinators", draw_sends, sends_text, still=True, tab="Send")

@@ -8,7 +8,7 @@ from typing import Any
 from kit.engine.model import Model
 from kit.engine.runs import catch_up, every, suggested
 from kit.protocols.storage.actions import Commit, Finish, Serve, Start, WriteBack
-from kit.views.frame import Macro
+from kit.views.actions import Macro
 
 
 def deliver(model: Model[Any, Any], state: Any) -> Iterator[Any]:

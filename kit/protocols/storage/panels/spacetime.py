@@ -70,12 +70,14 @@ def draw_spacetime(scene: Scene) -> Frag:
             list(_points(drawing)),
             _alarms(scene, drawing),
             [_now(drawing, node) for node in drawing.nodes],
-            h("rect", x=drawing.left, y=TOP, width=NAMES, height=drawing.height, class_="paper"),
-            [_name(drawing, node) for node in drawing.nodes],
+            _names(drawing),
             viewBox=f"{drawing.left} 0 {drawing.width} {drawing.height}",
             role="img",
             aria_label=_words(drawing),
+            width=drawing.width,
+            height=drawing.height,
             class_="spacetime-drawing",
+            data_newest=f"{(x(drawing.last) - drawing.left) / drawing.width:.2f} 0",
         ),
         h("p", " · ".join(LEGEND), class_="soft legend"),
     )
@@ -104,6 +106,13 @@ def spacetime_text(scene: Scene) -> str:
 def _life(drawing: Layout, node: str) -> Frag:
     y, right = drawing.y(node), drawing.left + drawing.width
     return h("path", d=f"M{drawing.left} {y}H{right}", k=f"life:{node}", class_="life")
+
+
+def _names(drawing: Layout) -> Frag:
+    """Draw the names of the lifelines; they stay in sight where the picture is scrolled."""
+    paper = h("rect", x=drawing.left, y=TOP, width=NAMES, height=drawing.height, class_="paper")
+    names = [_name(drawing, node) for node in drawing.nodes]
+    return h("g", paper, names, k="names", data_pinned=True)
 
 
 def _now(drawing: Layout, node: str) -> Frag:
@@ -315,5 +324,5 @@ def _alarm(dot: Placed, title: str) -> Frag:
 
 
 SPACETIME = Panel(
-    "spacetime", "Messages in space and time", "main", draw_spacetime, spacetime_text, still=True
+    "spacetime", "Messages in space and time", draw_spacetime, spacetime_text, still=True
 )

@@ -14,7 +14,7 @@ from kit.protocols.tcm.panels.predict import question
 from kit.protocols.tcm.panels.ring import RING
 from kit.protocols.tcm.panels.runs import RUNS
 from kit.protocols.tcm.panels.status import STATUS
-from kit.views.frame import LAMPS
+from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
 # The dry run's panels stand first where they are shown: for somebody's own ring.
@@ -29,5 +29,6 @@ VIEWS = Views(
     evidence=("placements",),
     picture="ring",
     table="placements",
+    badges="status",
     offered=("begin", "stream", "commit", "cancel"),
 )

@@ -327,21 +327,27 @@ def _traffic_lines(scene: Scene, loads: Sequence[Load]) -> Iterator[str]:
 PLANNED = Panel(
     "planned",
     "Planned operations",
-    "main",
     draw_planned,
     planned_text,
     still=True,
     shown=own_ring,
+    tab="Plan",
 )
 DEATHS = Panel(
     "deaths",
     "If one more node dies",
-    "main",
     draw_deaths,
     deaths_text,
     still=True,
     shown=own_ring,
+    tab="Deaths",
 )
 TRAFFIC = Panel(
-    "traffic", "Bytes and streams", "main", draw_traffic, traffic_text, still=True, shown=own_ring
+    "traffic",
+    "Bytes and streams",
+    draw_traffic,
+    traffic_text,
+    still=True,
+    shown=own_ring,
+    tab="Bytes",
 )

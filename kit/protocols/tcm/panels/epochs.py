@@ -156,4 +156,4 @@ def epochs_text(scene: Scene) -> str:
     return "\n".join(parts)
 
 
-EPOCHS = Panel("epochs", "Epochs and barriers", "foot", draw_epochs, epochs_text)
+EPOCHS = Panel("epochs", "Epochs and barriers", draw_epochs, epochs_text, tab="Epochs")

@@ -103,4 +103,4 @@ def line_text(scene: Scene) -> str:
     return f"  {ends[0]} … {' '.join(names)} … {ends[1]}"
 
 
-LINE = Panel("line", "The same as a line", "side", draw_line, line_text, optional=True)
+LINE = Panel("line", "The same as a line", draw_line, line_text, optional=True, tab="Line")

@@ -71,4 +71,4 @@ def log_text(scene: Scene) -> str:
     return "\n".join([*(lines or ["  nothing is committed yet"]), f"  {_computed(scene)}"])
 
 
-LOG = Panel("log", "Epoch log", "foot", draw_log, log_text)
+LOG = Panel("log", "Epoch log", draw_log, log_text, tab="Log")

@@ -65,9 +65,8 @@ def logical_text(scene: Scene) -> str:
 LOGICAL = Panel(
     "logical",
     "Logical replicas",
-    "foot",
     draw_logical,
     logical_text,
     optional=True,
-    folded=True,
+    tab="Logical",
 )

@@ -107,10 +107,9 @@ def majorities_text(scene: Scene) -> str:
 MAJORITIES = Panel(
     "majorities",
     "Read and write majorities",
-    "main",
     draw_majorities,
     majorities_text,
     optional=True,
-    folded=True,
     shown=_few,
+    tab="Majorities",
 )

@@ -154,6 +154,6 @@ def locks_text(scene: Scene) -> str:
     ) or ("  no range is locked")
 
 
-OPERATION = Panel("operation", "Operations", "main", draw_operations, operations_text)
-STREAMS = Panel("streams", "Streams", "foot", draw_streams, streams_text, optional=True)
-LOCKS = Panel("locks", "Range locks", "foot", draw_locks, locks_text, optional=True, folded=True)
+OPERATION = Panel("operation", "Operations", draw_operations, operations_text)
+STREAMS = Panel("streams", "Streams", draw_streams, streams_text, optional=True)
+LOCKS = Panel("locks", "Range locks", draw_locks, locks_text, optional=True, tab="Locks")

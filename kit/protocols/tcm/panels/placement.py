@@ -337,4 +337,4 @@ def _table_lines(rows: Sequence[Lines]) -> list[str]:
     ]
 
 
-PLACEMENTS = Panel("placements", "Placements", "main", draw_placements, placements_text, still=True)
+PLACEMENTS = Panel("placements", "Placements", draw_placements, placements_text, still=True)

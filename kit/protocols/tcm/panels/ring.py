@@ -386,4 +386,4 @@ def ring_text(scene: Scene) -> str:
     return "\n".join(texts)
 
 
-RING = Panel("ring", "Ring", "side", draw_ring, ring_text, still=True)
+RING = Panel("ring", "Ring", draw_ring, ring_text, still=True)

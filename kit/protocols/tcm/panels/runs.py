@@ -7,7 +7,7 @@ from typing import Any
 
 from kit.engine.model import Model
 from kit.engine.runs import catch_up, suggested
-from kit.views.frame import Macro
+from kit.views.actions import Macro
 
 
 def to_barrier(model: Model[Any, Any], state: Any) -> Iterator[Any]:

@@ -1,13 +1,13 @@
-"""The badges over the stage: the epoch, whether all is stable, whether every property holds."""
+"""The badges over the picture: the epoch, whether all is stable, whom a ring of one's own needs."""
 
 from __future__ import annotations
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.dry_run import fragile, own_ring
 from kit.views.fragment import Frag
-from kit.views.frame import scene_verdicts
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badges, counted
+from kit.views.promises import scene_verdicts
 
 
 def resting(scene: Scene) -> bool:
@@ -17,17 +17,13 @@ def resting(scene: Scene) -> bool:
 
 
 def draw_status(scene: Scene) -> Frag:
-    """Draw three badges, each a word and a shape as well as a colour."""
+    """Draw the badges, each a word and a shape as well as a colour."""
     rest = resting(scene)
-    broken = [verdict.title for verdict in scene_verdicts(scene) if not verdict.ok]
     return badges(
         facts.epoch(scene.model, scene.state),
         badge("rest", "= stable: reads equal writes")
         if rest
         else badge("rest", "… in transition", "busy"),
-        badge("lamps", f"! broken: {'; '.join(broken)}", "broken")
-        if broken
-        else badge("lamps", "✓ all properties hold"),
         _fragile(scene) if own_ring(scene) else None,
     )
 
@@ -50,4 +46,4 @@ def status_text(scene: Scene) -> str:
     return f"epoch {facts.epoch(scene.model, scene.state)}, {rest}, {verdict}"
 
 
-STATUS = Panel("status", "Status", "head", draw_status, status_text, still=True)
+STATUS = Panel("status", "Status", draw_status, status_text, still=True)

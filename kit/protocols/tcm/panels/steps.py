@@ -7,8 +7,8 @@ from kit.protocols.tcm.facts.large import length
 from kit.protocols.tcm.facts.moment import BarrierRow, OperationRow, StepRow
 from kit.protocols.tcm.facts.neighbours import Neighbours, neighbours
 from kit.protocols.tcm.rules.metadata import Advance
+from kit.views.actions import mark, refusal_text
 from kit.views.fragment import Frag, h
-from kit.views.frame import mark, refusal_text
 from kit.views.panel import Scene
 from kit.views.parts import act_button
 

@@ -15,10 +15,10 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.chance import Chance
-from kit.engine.fuzz import CLEAN
 from kit.engine.registry import entry_of, safeguards_off
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
+from kit.engine.walking import CLEAN
 from kit.errors import BadInput
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Event
@@ -227,7 +227,7 @@ class _Run:
                 if not self.todo and not self._under_way():
                     return
                 continue
-            node = self.chance.one(under_way)
+            node = self.chance.pick(under_way)
             if not (self.chance.under(self.size.cancelling) and self._cancel(node)):
                 self._did(Advance(node))
 

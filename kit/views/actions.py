@@ -1,0 +1,275 @@
+"""What may be done at a moment: the next action large, what must wait and why, all the others."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import count, groupby
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from kit.engine.model import Model
+from kit.errors import Awaited, Refusal
+from kit.views.fragment import Frag, h
+from kit.views.panel import Scene
+from kit.views.parts import act_button, counted
+
+MOST_EVIDENCE, LEAST_EVIDENCE = 24, 4
+"""Facts told of a refusal; fewer where many are refused."""
+MOST_LISTED = 200
+"""Actions that a picker lists; of more, the first that may happen now."""
+MANY = 12
+"""Above this many actions of a kind, one control with a picker stands for them."""
+MOST_WAITING = 40
+"""Waiting actions whose reasons are listed."""
+MOST_NAMED = 6
+"""Nodes that the line of what is waited for names."""
+MOST_KEYS = 9
+
+Option: TypeAlias = tuple[Any, Refusal | None]
+
+
+class Macro(Struct, frozen=True):
+    """A named run of ordinary actions that is offered as one button."""
+
+    name: str
+    title: str
+
+
+def mark(model: Model[Any, Any], action: Any) -> str:
+    """Return the digest by which a button names its action: 12 hex digits."""
+    return _digest(model.name, action)
+
+
+@lru_cache(8192)
+def _digest(name: str, action: Any) -> str:
+    plain = repr((type(action).__name__, msgspec.to_builtins(action)))
+    return hashlib.blake2b(f"{name} {plain}".encode(), digest_size=6).hexdigest()
+
+
+def refusal_text(refusal: Refusal, most: int = MOST_EVIDENCE) -> str:
+    """Write a refusal as one line: the reason, its evidence, who is missing.
+
+    Of more than ``most`` facts or nodes the rest is counted.
+    """
+    parts = [refusal.reason.rstrip("."), *_first(refusal.evidence, most)]
+    if refusal.missing:
+        parts.append(f"missing: {', '.join(_first(refusal.missing, most))}")
+    return "; ".join(parts) + "."
+
+
+def _first(words: tuple[str, ...], most: int) -> list[str]:
+    rest = len(words) - most
+    return [*words[:most], f"and {rest} more"] if rest > 0 else list(words)
+
+
+# The slot below the picture.
+
+
+def draw_actions(scene: Scene, macros: Sequence[Macro] = ()) -> list[Frag]:
+    """Draw the next action, what is waited for, and all actions behind two buttons."""
+    options = list(scene.model.options(scene.state))
+    waiting = [(action, refusal) for action, refusal in options if refusal is not None]
+    free = len(options) - len(waiting)
+    return [
+        _next(scene),
+        _awaited(scene, waiting),
+        _sheet("waiting", f"{len(waiting)} must wait", _reasons(scene, waiting)),
+        _sheet("more", _possible(free), action_board(scene, macros)),
+    ]
+
+
+def _possible(number: int) -> str:
+    return f"{counted(number, 'action')} possible"
+
+
+def _sheet(name: str, words: str, body: Frag) -> Frag:
+    return h(
+        "details",
+        h("summary", words),
+        h("div", body, class_="kp-sheet"),
+        class_=f"kp-pop {name}",
+        name="kp-sheet",
+    )
+
+
+def _next(scene: Scene) -> Frag:
+    """Draw the action that the step button does too, as the largest button."""
+    action = scene.suggested
+    if action is None:
+        return h("p", "Nothing goes on by itself here.", class_="kp-next rest")
+    verb = scene.model.label(scene.state, action)
+    return h(
+        "button",
+        h("small", "next"),
+        h("span", verb),
+        type="button",
+        class_="act suggested kp-next",
+        data_act=f"do:{mark(scene.model, action)}",
+        data_key=1,
+        aria_disabled="true" if scene.closed else None,
+        aria_label=f"next: {verb}",
+    )
+
+
+def _awaited(scene: Scene, waiting: Sequence[Option]) -> Frag:
+    """Draw in one line for whom the first waiting action waits, with a meter where it counts."""
+    waits = [(action, why) for action, why in waiting if why and (why.awaited or why.missing)]
+    if not waits:
+        return h("p", class_="kp-awaited")
+    action, refusal = min(waits, key=lambda option: not option[1].awaited)
+    line, meter = _line(refusal)
+    return h(
+        "p",
+        h("small", scene.model.label(scene.state, action), meter),
+        h("span", line),
+        class_="kp-awaited",
+    )
+
+
+def _line(refusal: Refusal) -> tuple[str, Frag | None]:
+    if not refusal.awaited:
+        return f"waits for {', '.join(_first(refusal.missing, MOST_NAMED))}", None
+    first, more = refusal.awaited[0], len(refusal.awaited) - 1
+    names = ", ".join(_first(first.nodes, MOST_NAMED))
+    rest = f"; {more} more groups" if more > 1 else "; 1 more group" * more
+    return f"waits for {first.needed} of {names}{rest}", _meter(first)
+
+
+def _meter(awaited: Awaited) -> Frag:
+    done = min(awaited.done, awaited.needed)
+    return h(
+        "progress",
+        value=done,
+        max=awaited.needed,
+        aria_label=f"{done} of {awaited.needed}, {awaited.what}",
+    )
+
+
+def _reasons(scene: Scene, waiting: Sequence[Option]) -> Frag:
+    """List what must wait, each with its whole reason as a list."""
+    shown = [_reason(scene, action, why) for action, why in waiting[:MOST_WAITING] if why]
+    rest = len(waiting) - len(shown)
+    return h(
+        "div",
+        h("h3", "What must wait, and why"),
+        h("ul", shown, class_="kp-reasons") if shown else h("p", "Nothing has to wait."),
+        h("p", f"and {rest} more actions", class_="soft") if rest else None,
+    )
+
+
+def _reason(scene: Scene, action: Any, refusal: Refusal) -> Frag:
+    facts = _first(refusal.evidence, LEAST_EVIDENCE)
+    missing = ", ".join(_first(refusal.missing, MOST_EVIDENCE))
+    return h(
+        "li",
+        h("strong", scene.model.label(scene.state, action)),
+        h("span", f" {refusal.reason.rstrip('.')}."),
+        h("ul", [h("li", fact) for fact in facts]) if facts else None,
+        h("small", f"missing: {missing}") if missing else None,
+        k=f"wait:{mark(scene.model, action)}",
+    )
+
+
+# All actions, by kind.
+
+
+def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
+    """Draw the actions of a state grouped by kind: what may happen, and what must wait and why.
+
+    The first that may happen are numbered; in the Player their digits perform them.
+    """
+    model, state = scene.model, scene.state
+    options = sorted(model.options(state), key=lambda option: option[1] is not None)
+    rows = [(model.kind(action), action, refusal) for action, refusal in options]
+    order = {kind: i for i, kind in reversed(list(enumerate(kind for kind, _, _ in rows)))}
+    groups = groupby(sorted(rows, key=lambda row: order[row[0]]), key=lambda row: row[0])
+    numbers = count(1 if scene.suggested is None else 2)
+    boards = [_group(scene, kind, [(a, r) for _, a, r in items], numbers) for kind, items in groups]
+    runs = [_run(scene, macro, _digit(scene.closed, numbers)) for macro in macros]
+    return h(
+        "div",
+        h("h3", "All actions"),
+        boards or h("p", "Nothing can happen here.", class_="soft"),
+        _kind("runs", "runs of several actions", runs) if runs else None,
+        class_="actions",
+    )
+
+
+def _digit(why: str | None, numbers: Iterator[int]) -> int | None:
+    """The digit of the next action that may happen; there are nine."""
+    number = None if why else next(numbers)
+    return number if number is not None and number <= MOST_KEYS else None
+
+
+def _kind(title: str, label: str, body: list[Frag], group: str | None = None) -> Frag:
+    return h(
+        "div",
+        h("h4", title),
+        body,
+        k=f"kind:{group or ' ' + title}",
+        class_="kind",
+        role="group",
+        aria_label=label,
+        data_group=group,
+    )
+
+
+def _run(scene: Scene, macro: Macro, digit: int | None) -> Frag:
+    key = f"macro:{macro.name}"
+    return act_button(macro.title, key, key, scene.closed, digit=digit)
+
+
+def _group(scene: Scene, kind: str, items: list[Option], numbers: Iterator[int]) -> Frag:
+    many = len(items) > MANY
+    body = _picker(scene, kind, items) if many else _buttons(scene, items, numbers)
+    return _kind(kind, f"actions: {kind}", body, kind)
+
+
+def _buttons(scene: Scene, items: list[Option], numbers: Iterator[int]) -> list[Frag]:
+    stuck = len(items) <= 2 and all(refusal is not None for _, refusal in items)
+    buttons = []
+    for action, refusal in items:
+        verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
+        why = refusal_text(refusal) if refusal else scene.closed
+        suggested = action == scene.suggested
+        kind = "act suggested" if suggested else "act"
+        digit = None if suggested else _digit(why, numbers)
+        button = act_button(verb, f"act:{name}", f"do:{name}", why, kind=kind, digit=digit)
+        buttons.append(button)
+        if refusal is not None and stuck:
+            buttons.append(h("small", refusal.reason, k=f"why:{name}", class_="why"))
+    return buttons
+
+
+def _picker(scene: Scene, kind: str, items: list[Option]) -> list[Frag]:
+    options = []
+    ready = [item for item in items if item[1] is None]
+    listed = items if len(items) <= MOST_LISTED else (ready or items)[:MOST_LISTED]
+    for action, refusal in listed:
+        why = refusal_text(refusal, LEAST_EVIDENCE) if refusal else scene.closed
+        verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
+        options.append(_option(f"{verb} (not now)" if refusal else verb, name, why))
+    few = f"; {len(listed)} are listed" if len(listed) < len(items) else ""
+    return [
+        h("select", options, k=f"pick:{kind}", data_pick=True, aria_label=f"which {kind}"),
+        h(
+            "button",
+            "do",
+            k=f"go:{kind}",
+            type="button",
+            class_="act",
+            data_act="pick",
+            aria_label=f"do the chosen action: {kind}",
+        ),
+        h("small", f"{len(ready)} of {len(items)} may happen now{few}", class_="soft"),
+    ]
+
+
+@lru_cache(8192)
+def _option(word: str, name: str, why: str | None) -> Frag:
+    """Draw one action of a picker; in a large cluster most are the same in every frame."""
+    return h("option", word, k=f"act:{name}", value=f"do:{name}", data_refused=why)

@@ -1,0 +1,100 @@
+"""The promises of a model: which hold, which were broken on the way here, by whom and when.
+
+A promise that was broken once stays marked: a later state in which all is well does not heal it.
+"""
+
+from __future__ import annotations
+
+from kit.engine.breaches import Breach
+from kit.engine.model import Verdict, verdicts
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+from kit.views.parts import bulb, counted
+
+
+def scene_verdicts(scene: Scene) -> tuple[Verdict, ...]:
+    """Judge a scene by the model's properties, and by what its monitors remember."""
+    return verdicts(scene.model, scene.state, scene.before, scene.action, scene.memories)
+
+
+def _breaches(scene: Scene) -> dict[str, Breach]:
+    """The first breach of each promise that was broken on the way here, by its name."""
+    return {breach.name: breach for breach in scene.breaches()}
+
+
+def draw_lamps(scene: Scene) -> Frag:
+    """Draw a lamp a promise: letter, shape and colour; a broken one says by what, and when."""
+    broken = _breaches(scene)
+    return h(
+        "ul",
+        [_lamp(scene, verdict, broken.get(verdict.name)) for verdict in scene_verdicts(scene)],
+        class_="lamps",
+    )
+
+
+def _lamp(scene: Scene, verdict: Verdict, breach: Breach | None) -> Frag:
+    good = verdict.ok and breach is None
+    witness = verdict.witness or (breach.witness if breach else "")
+    return h(
+        "li",
+        bulb("✓", "holds") if good else bulb("!", "broken"),
+        h("span", verdict.title),
+        None if good else h("strong", witness, class_="witness"),
+        h("small", f"broken at step {scene.counted(breach.step)}") if breach else None,
+        k=f"lamp:{verdict.name}",
+        class_="lamp ok" if good else "lamp bad",
+    )
+
+
+def lamps_text(scene: Scene) -> str:
+    """Write the lamps, a line each."""
+    broken = _breaches(scene)
+    lines = []
+    for verdict in scene_verdicts(scene):
+        breach = broken.get(verdict.name)
+        if not verdict.ok:
+            lines.append(f"[BROKEN] {verdict.title}: {verdict.witness}")
+        elif breach is not None:
+            step = scene.counted(breach.step)
+            lines.append(f"[BROKEN at step {step}] {verdict.title}: {breach.witness}")
+        else:
+            lines.append(f"[ok] {verdict.title}")
+    return "\n".join(lines)
+
+
+def promises_badge(scene: Scene) -> tuple[str, bool]:
+    """Say in a few words whether all promises hold, and whether that is so.
+
+    A broken one is named by the step that broke it.
+    """
+    broken = _breaches(scene)
+    judged = scene_verdicts(scene)
+    bad = {verdict.name for verdict in judged if not verdict.ok} | broken.keys()
+    if not bad:
+        return f"✓ {counted(len(judged), 'promise')} hold{'s' * (len(judged) == 1)}", True
+    step = min((scene.counted(breach.step) for breach in broken.values()), default=0)
+    return f"! {len(bad)} of {len(judged)} broken at step {step}", False
+
+
+def draw_promises(scene: Scene) -> Frag:
+    """Draw all promises as one badge that opens the lamps."""
+    words, good = promises_badge(scene)
+    return h(
+        "details",
+        h("summary", words, class_="badge"),
+        h("div", draw_lamps(scene), class_="kp-sheet"),
+        k="promises",
+        class_="kp-pop promises" if good else "kp-pop promises broken",
+        name="kp-sheet",
+    )
+
+
+LAMPS = Panel(
+    "lamps",
+    "Properties",
+    draw_lamps,
+    lamps_text,
+    shown=lambda scene: bool(
+        scene.memories or any(p.kind in ("always", "step") for p in scene.model.properties)
+    ),
+)

@@ -1,0 +1,51 @@
+// The drawer with the model, its parameters and safeguards, the search and the files. Its controls
+// are the notebook's own; here it is only laid over the pane, opened and closed.
+
+export class Drawer {
+  isOpen = false;
+
+  constructor(player) {
+    this.player = player;
+    this.button = player.control("setup");
+    this.watch = new ResizeObserver(() => this.place());
+  }
+
+  attach(box) {
+    this.box = box;
+    this.sheet = box?.querySelector(".kit-drawer");
+    this.button.hidden = !this.sheet;
+    if (!this.sheet) return;
+    this.watch.observe(this.player.part("board"));
+    this.sheet.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && this.isOpen) this.toggle();
+    });
+  }
+
+  close() {
+    this.watch.disconnect();
+  }
+
+  toggle() {
+    this.isOpen = !this.isOpen;
+    this.player.press("setup", this.isOpen);
+    this.sheet.toggleAttribute("data-my-open", this.isOpen);
+    this.place();
+    if (!this.isOpen) this.button.focus({ preventScroll: true });
+    else this.sheet.querySelector("select,input,button")?.focus({ preventScroll: true });
+  }
+
+  // Over the pane, wherever that is; over the lower half of a narrow board.
+  place() {
+    if (!this.isOpen) return;
+    const outer = this.box.getBoundingClientRect();
+    const board = this.player.part("board").getBoundingClientRect();
+    const panes = [...this.player.root.querySelectorAll(".kp-pane,.kp-side .kp-picture")];
+    const pane = panes.map((one) => one.getBoundingClientRect()).find((one) => one.width) || board;
+    const { style } = this.sheet;
+    const wide = Math.max(pane.width, Math.min(400, board.width));
+    style.left = `${Math.max(board.left, pane.right - wide) - outer.left}px`;
+    style.top = `${pane.top - outer.top}px`;
+    style.width = `${wide}px`;
+    style.height = `${Math.max(pane.height, 340)}px`;
+  }
+}

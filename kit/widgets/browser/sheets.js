@@ -1,0 +1,41 @@
+// What lies over the panels: one sheet at a time; Escape closes it and gives the focus back.
+
+import { all } from "./picture.js";
+
+const OPEN = "details.kp-pop[open]";
+const KEPT = ".kp-sheet,.kp-pop>summary,.kp-track,.kp-stepper,.kp-modes"; // clicks that close none
+
+export class Sheets {
+  constructor(player) {
+    this.player = player;
+    this.root = player.root;
+    this.root.addEventListener("toggle", (event) => this.toggled(event.target), true);
+  }
+
+  toggled(one) {
+    if (!one.matches(OPEN)) return;
+    this.close(one);
+    if (one.matches(".kp-tree")) this.player.tree.draw();
+  }
+
+  // Close all but one; tell whether any was open, and give the focus back where it came from.
+  close(kept) {
+    const open = all(this.root, OPEN).filter((one) => one !== kept);
+    for (const one of open) {
+      const within = one.contains(document.activeElement);
+      one.open = false;
+      if (within) one.querySelector("summary").focus({ preventScroll: true });
+    }
+    const { help, drawer } = this.player;
+    const helped = kept !== help && !help.hidden;
+    if (helped) this.player.toggleHelp();
+    const drawn = kept !== drawer && drawer.isOpen;
+    if (drawn) drawer.toggle();
+    return open.length > 0 || helped || drawn;
+  }
+
+  // A click beside a sheet closes it; time goes on under an open one.
+  clicked(target) {
+    if (!target.closest(KEPT)) this.close();
+  }
+}

@@ -1,0 +1,97 @@
+// The picture: its size, and a walk through its parts.
+
+import { all } from "./picture.js";
+
+const LEAST = 0.5;
+const MOST = 6;
+const STEP = 1.25;
+
+export class Spots {
+  zoom = 1;
+  walked = null;
+
+  constructor(player) {
+    this.player = player;
+    const { root } = player;
+    root.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    root.addEventListener("scroll", ({ target }) => pin(target), true);
+  }
+
+  get box() {
+    return this.player.main.box.querySelector(".kp-picture");
+  }
+
+  resize(by) {
+    this.zoom = by ? Math.min(MOST, Math.max(LEAST, this.zoom * by)) : 1;
+    this.player.root.style.setProperty("--zoom", this.zoom);
+  }
+
+  // Where a picture grows with the run and is larger than its slot, its newest part is in sight.
+  follow(picture) {
+    const drawing = picture.box.querySelector("[data-newest]");
+    const slot = drawing?.closest(".kp-scroll");
+    if (!slot) return;
+    const [x, y] = drawing.dataset.newest.split(" ").map(Number);
+    slot.scrollLeft = x * slot.scrollWidth - 0.75 * slot.clientWidth;
+    slot.scrollTop = y * slot.scrollHeight - 0.75 * slot.clientHeight;
+    pin(slot);
+  }
+
+  larger() {
+    this.resize(STEP);
+  }
+
+  smaller() {
+    this.resize(1 / STEP);
+  }
+
+  // The wheel turns the page, unless the reader is in the picture.
+  wheel(event) {
+    const { box } = this;
+    if (!box?.contains(event.target) || !box.contains(document.activeElement)) return;
+    event.preventDefault();
+    this.resize(event.deltaY < 0 ? STEP : 1 / STEP);
+  }
+
+  // To the next part, or the one before; where none takes the focus, each drawn thing is said.
+  walk(by) {
+    const { box } = this;
+    if (!box) return;
+    const roving = all(box, "[data-roving]");
+    if (roving.length) {
+      const at = roving.indexOf(document.activeElement);
+      const next = at < 0 ? (by > 0 ? 0 : -1) : (at + by) % roving.length;
+      roving.at(next).focus();
+    } else this.say(all(box, "svg [data-k]").filter(isLeaf), by);
+  }
+
+  say(parts, by) {
+    const keys = parts.map((part) => part.dataset.k);
+    const at = keys.indexOf(this.walked);
+    const part = parts.at(at < 0 ? (by > 0 ? 0 : -1) : (at + by) % parts.length);
+    if (!part) return;
+    this.walked = part.dataset.k;
+    for (const one of all(this.box, "[data-my-walked]")) one.removeAttribute("data-my-walked");
+    part.setAttribute("data-my-walked", "");
+    part.scrollIntoView({ block: "nearest", inline: "nearest" });
+    this.player.voice.tell(words(part), part);
+  }
+}
+
+// What is pinned stays at the left edge of a drawing that is scrolled.
+function pin(slot) {
+  for (const part of all(slot, "svg [data-pinned]")) {
+    const { ownerSVGElement: drawing } = part;
+    const scale = drawing.getBoundingClientRect().width / drawing.viewBox.baseVal.width;
+    part.style.transform = `translateX(${slot.scrollLeft / scale}px)`;
+  }
+}
+
+function isLeaf(part) {
+  return !part.querySelector("[data-k]") && words(part);
+}
+
+function words(part) {
+  const title = part.querySelector("title")?.textContent;
+  return title || part.getAttribute("aria-label") || part.textContent.trim();
+}

@@ -1,0 +1,64 @@
+// The marks of the time bar: a tick and a name for a milestone, a red sign where a promise broke.
+
+import { marksOf } from "./branches.js";
+
+const LETTER = 6; // pixels that a letter takes, so that nothing need be measured in each step
+const GAP = 8; // pixels between two names, and by which one may stand out
+
+export class TimeBar {
+  constructor(part, range) {
+    Object.assign(this, { box: part("ticks"), where: part("where"), range });
+    this.watch = new ResizeObserver(([{ contentRect }]) => {
+      this.width = contentRect.width - 2 * GAP;
+      this.draw();
+    });
+    this.watch.observe(range);
+  }
+
+  close() {
+    this.watch.disconnect();
+  }
+
+  show(path, moments) {
+    if (path === this.path && moments.length === this.known) return;
+    Object.assign(this, { path, moments, known: moments.length });
+    this.draw();
+  }
+
+  draw() {
+    if (!this.path || !this.width) return;
+    const { path, moments } = this;
+    const last = path.length - 1;
+    const left = (step) => `${(100 * step) / Math.max(last, 1)}%`;
+    this.box.replaceChildren();
+    const put = (tag, step, text, kind) => {
+      const mark = document.createElement(tag);
+      mark.textContent = text;
+      mark.className = kind;
+      mark.style.left = left(step);
+      this.box.append(mark);
+      return mark;
+    };
+    this.names(marksOf(path, moments, "milestone"), last, put);
+    marksOf(path, moments, "broken").forEach((on, step) => on && put("i", step, "!", "bad"));
+  }
+
+  // Names stand where there is room, from the right, so that the latest is always named.
+  names(milestones, last, put) {
+    const width = this.width / Math.max(last, 1);
+    let free = this.width + GAP;
+    for (let step = last; step >= 0; step -= 1) {
+      if (!milestones[step]) continue;
+      put("i", step, "", "");
+      const name = put("b", step, milestones[step], "");
+      const size = LETTER * milestones[step].length;
+      const left = Math.max(-GAP, Math.min(step * width - size / 2, free - size));
+      const fits = Math.abs(left + size / 2 - step * width) <= size / 2;
+      if (!fits) name.remove();
+      else {
+        name.style.left = `${left}px`;
+        free = left - GAP;
+      }
+    }
+  }
+}

@@ -1,0 +1,330 @@
+"""The board: fixed slots that no step moves, in every scenario, and at every width."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page
+
+from kit.engine.registry import entries
+from kit.errors import Refused
+from kit.widgets import Player
+from kit.widgets.opening import open_named
+from tests.widgets.browsing import MakeDesk, serious, walked
+
+pytestmark = pytest.mark.browser
+
+MOST_STEPS = 60
+NAMES = [f"{e.name}/{one.name}" for e in entries().values() for one in e.scenarios]
+
+SLOTS = """() => {
+  const names = ["time", "stepper", "badges", "picture", "pane", "said", "acts", "modes"];
+  const place = (name) => {
+    const box = document.querySelector(`.kp-board .kp-${name}`)?.getBoundingClientRect();
+    return box ? `${name} ${box.x} ${box.y} ${box.width} ${box.height}` : `no ${name}`;
+  };
+  return names.map(place).join("; ");
+}"""
+
+WALK = f"""() => {{
+  const slots = {SLOTS};
+  const root = document.querySelector(".kp");
+  const range = document.querySelector("[data-do=scrub]");
+  const press = (key) => root.dispatchEvent(new KeyboardEvent("keydown", {{ key, bubbles: true }}));
+  press("Home");
+  const found = new Set([slots()]);
+  for (let i = 0; i < Number(range.max); i += 1) {{ press("j"); found.add(slots()); }}
+  return {{ at: Number(range.value), last: Number(range.max), found: [...found] }};
+}}"""
+
+# Parts that cut what does not fit, beside the region that only readers who listen get.
+CUT = """() => [...document.querySelectorAll(".kp *")].filter((one) => {
+  const { overflowX, overflowY, display } = getComputedStyle(one);
+  if (one.closest(".kp-live, svg, .kp-ticks") || display === "inline") return false;
+  const hides = (way) => way === "hidden" || way === "clip";
+  return (hides(overflowX) && one.scrollWidth > one.clientWidth + 1)
+    || (hides(overflowY) && one.scrollHeight > one.clientHeight + 1);
+}).map((one) => one.className)"""
+
+# What stands out of the slot that it belongs to, where the slot does not scroll.
+OUT = """() => {
+  const scrolls = (one) => /auto|scroll/.test(getComputedStyle(one).overflow);
+  const out = [];
+  for (const slot of document.querySelectorAll(".kp-board > *, .kp-frame > *")) {
+    const outer = slot.getBoundingClientRect();
+    if (!outer.height || slot.matches(".kp-sheet")) continue;
+    for (const one of slot.querySelectorAll("button, summary, p, h3, input, select, li")) {
+      const box = one.getBoundingClientRect();
+      const sheltered = one.closest(".kp-sheet") || !box.height;
+      let around = one;
+      while (around !== slot.parentNode && !scrolls(around)) around = around.parentNode;
+      if (sheltered || around !== slot.parentNode) continue;
+      const stands = box.bottom > outer.bottom + 2 || box.right > outer.right + 2;
+      if (stands) out.push(one.outerHTML.slice(0, 90));
+    }
+  }
+  return out;
+}"""
+
+WIDER = """(width) =>
+  document.querySelector(".kp-picture svg").getBoundingClientRect().width > width + 1"""
+
+SPACED = """* { line-height: 1.5 !important; letter-spacing: .12em !important;
+  word-spacing: .16em !important } p { margin-bottom: 2em !important }"""
+
+
+def performed(name: str) -> Player:
+    """A player that has gone through its scenario."""
+    player = Player(open_named(name).timeline, controls=False)
+    for _ in range(MOST_STEPS):
+        try:
+            player.step()
+        except Refused:
+            break
+    return player
+
+
+def exported(page: Page, name: str, folder: Path) -> None:
+    """Open the page of a scenario that was gone through."""
+    path = performed(name).export(folder / "page.html").path
+    page.goto(path.as_uri())
+    page.wait_for_selector(".kp[data-my-on] .kp-frame")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_step_moves_a_slot(context: BrowserContext, tmp_path: Path, name: str) -> None:
+    """From the first step of a scenario to the last every slot keeps its place and its size."""
+    page = context.new_page()
+    exported(page, name, tmp_path)
+    for width, height in ((840, 560), (1280, 720)):
+        page.set_viewport_size({"width": width, "height": height})
+        walk = page.evaluate(WALK)
+        assert walk["at"] == walk["last"] > 0
+        assert len(walk["found"]) == 1, walk["found"]
+        assert page.evaluate("document.documentElement.scrollHeight - innerHeight") <= 0
+
+
+@pytest.mark.parametrize(
+    "name", ["tcm/two-datacenters", "dataplane/write-and-read", "twophase/commit"]
+)
+@pytest.mark.parametrize("width", [400, 639, 700, 840, 1280, 1920])
+def test_nothing_is_cut_off(context: BrowserContext, tmp_path: Path, name: str, width: int) -> None:
+    """At every width what does not fit scrolls, also with the spacing that a reader may set."""
+    page = context.new_page()
+    page.set_viewport_size({"width": width, "height": 720})
+    exported(page, name, tmp_path)
+    for style in ("", SPACED):
+        page.evaluate("(text) => { document.adoptedStyleSheets = [new CSSStyleSheet()];"
+                      " document.adoptedStyleSheets[0].replaceSync(text); }", style)  # fmt: skip
+        for _ in range(3):
+            page.keyboard.press("j")
+        assert page.evaluate(CUT) == []
+        assert page.evaluate(OUT) == []
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_a_narrow_board_is_one_column(context: BrowserContext, tmp_path: Path) -> None:
+    """Below 640 pixels the slots stand below one another; from there on beside."""
+    page = context.new_page()
+    exported(page, "tcm/bootstrap", tmp_path)
+    for width, beside in ((420, False), (660, False), (664, True), (840, True)):
+        page.set_viewport_size({"width": width, "height": 720})
+        picture, pane = (page.locator(f".kp-{name}").bounding_box() for name in ("picture", "pane"))
+        assert picture is not None
+        assert pane is not None
+        assert (picture["y"] == pane["y"]) is beside, width
+        assert (picture["y"] + picture["height"] <= pane["y"]) is not beside, width
+
+
+def test_the_picture_grows_with_the_window(context: BrowserContext, tmp_path: Path) -> None:
+    """On a large screen the picture takes the room; the rows around it stay as they were."""
+    page = context.new_page()
+    exported(page, "tcm/bootstrap", tmp_path)
+    areas, around = [], []
+    for width, height in ((840, 560), (1280, 720), (1920, 1080)):
+        page.set_viewport_size({"width": width, "height": height})
+        box = page.locator(".kp-picture").bounding_box()
+        assert box is not None
+        areas.append(box["width"] * box["height"] / (width * height))
+        around.append(height - box["height"])
+    assert areas[0] < areas[1] < areas[2]
+    assert around[0] == around[1] == around[2]
+
+
+def test_presses_in_a_burst_are_all_obeyed(desk: MakeDesk) -> None:
+    """Twelve presses at the end of a branch, faster than any answer, make twelve steps."""
+    table = desk("tcm/bootstrap")
+    table.page.evaluate(
+        "() => { const root = document.querySelector('.kp'); for (let i = 0; i < 12; i += 1)"
+        " root.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true })); }"
+    )
+    table.wait_where("12 / 12")
+    table.settle()
+    assert len(table.player.timeline.path()) == 13
+    assert table.difference() == ""
+
+
+def test_digits_do_the_actions_that_carry_them(desk: MakeDesk) -> None:
+    """1 is the next action, the others follow as they are numbered on the board."""
+    table = desk("tcm/bootstrap")
+    page = table.page
+    page.focus("[data-do=scrub]")
+    page.keyboard.press("1")
+    table.wait_where("1 / 1")
+    table.settle()
+    third = page.locator(".kp-stage .actions [data-key='3']").text_content()
+    page.keyboard.press("3")
+    table.wait_where("2 / 2")
+    table.settle()
+    model, now = table.player.model, table.player.timeline.now
+    assert third == model.verb(now.action)
+    assert third != model.verb(table.player.timeline.moments[1].action)
+
+
+def test_one_sheet_is_open_and_escape_gives_the_focus_back(desk: MakeDesk) -> None:
+    """Opening a sheet closes the other; Escape closes it, and the focus is where it came from."""
+    table = desk(walked("tcm/bootstrap", 6))
+    page = table.page
+    for name in ("promises", "waiting", "more", "kp-tree"):
+        page.focus(f".kp .{name} > summary")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(f".kp .{name}[open]")
+        page.wait_for_function("document.querySelectorAll('.kp details.kp-pop[open]').length === 1")
+    page.focus(".kp .kp-tree [data-do=show]")
+    page.keyboard.press("Escape")
+    assert page.locator(".kp details.kp-pop[open]").count() == 0
+    assert page.evaluate("document.activeElement.parentNode.className") == "kp-pop kp-tree"
+    page.keyboard.press("?")
+    assert page.locator(".kp-help").is_visible()
+    page.mouse.click(200, 300)
+    assert page.locator(".kp-help").is_hidden()
+
+
+def test_tabs_are_marked_by_what_the_step_changed(desk: MakeDesk) -> None:
+    """A step that only an acknowledgement changes marks the tabs that show it, and no others."""
+    table = desk(walked("tcm/bootstrap", 2))
+    page = table.page
+    marked = page.locator(".kp-stage .changed-tab").evaluate_all(
+        "(all) => all.map((one) => one.dataset.tab)"
+    )
+    assert set(marked) == {"epochs", "operation"}
+    tab = page.locator(".kp-stage [data-tab=epochs]")
+    assert tab.get_attribute("aria-label") == "Epochs and barriers: changed in this step"
+    tab.focus()
+    page.keyboard.press("Space")
+    assert tab.get_attribute("aria-pressed") == "true"
+    assert page.get_attribute("[data-do=play]", "aria-pressed") == "false"
+    assert page.locator(".panel.epochs").is_visible()
+    assert page.locator(".panel.placements").is_hidden()
+
+
+def test_a_promise_once_broken_stays_marked(desk: MakeDesk) -> None:
+    """The time bar, the badge and the lamp all name the step, also where all is well again."""
+    player = Player(open_named("dataplane/no-barrier").timeline, controls=False)
+    result = player.search(progress=False)
+    assert result.violation is not None
+    step = len(result.violation.actions)
+    action = player.timeline.suggest()
+    assert action is not None
+    player.act(action)
+    player.stage.pack = player.rendered.pack().compressed()
+    table = desk(player)
+    assert f"broken at step {step}" in table.page.inner_text(".promises > summary")
+    bad = table.page.locator(".kp-ticks .bad")
+    assert bad.count() == 1
+    left = bad.evaluate("(one) => parseFloat(one.style.left)")
+    assert left == pytest.approx(100 * step / (step + 1), abs=0.01)
+    table.open("promises")
+    assert f"broken at step {step}" in table.page.inner_text(".promises .lamp.bad")
+    table.open("kp-tree")
+    assert f"broken at step {step}" in table.page.inner_text(".kp-row")
+
+
+def test_the_picture_can_be_made_larger(desk: MakeDesk) -> None:
+    """Keys, buttons, and the wheel while the reader is in the picture change its size."""
+    table = desk("tcm/bootstrap")
+    page = table.page
+
+    def width() -> float:
+        box = page.locator(".kp-picture svg").bounding_box()
+        assert box is not None
+        return box["width"]
+
+    plain = width()
+    page.mouse.move(200, 250)
+    page.mouse.wheel(0, -100)
+    assert width() == plain
+    page.click("[data-do=zoom-in]")
+    larger = width()
+    assert larger > plain
+    page.focus(".kp-picture .panel")
+    page.keyboard.press("+")
+    assert width() > larger
+    page.keyboard.press("-")
+    page.keyboard.press("-")
+    assert width() == pytest.approx(plain)
+    page.mouse.wheel(0, -100)
+    page.wait_for_function(WIDER, arg=plain)
+    page.keyboard.press("0")
+    assert width() == pytest.approx(plain)
+
+
+def test_the_projector_fills_the_screen(desk: MakeDesk) -> None:
+    """Full screen, half of it the picture, the narration at 28 pixels, digits on the actions."""
+    table = desk(walked("tcm/bootstrap", 6))
+    page = table.page
+    page.click("[data-do=projector]")
+    page.wait_for_function("document.fullscreenElement?.matches('.kp')")
+    box = page.locator(".kp-picture").bounding_box()
+    assert box is not None
+    assert box["width"] > 0.45 * page.evaluate("innerWidth")
+    size = "getComputedStyle(document.querySelector('.kp .say')).fontSize"
+    assert page.evaluate(size) == "28px"
+    assert page.evaluate(OUT) == []
+    assert serious(page) == []
+    page.evaluate("document.exitFullscreen()")
+    page.wait_for_selector(".kp:not([data-my-large])")
+    assert page.get_attribute("[data-do=projector]", "aria-pressed") == "false"
+
+
+def test_parts_without_buttons_are_walked_too(desk: MakeDesk) -> None:
+    """In a space-time picture brackets go from part to part and say each."""
+    table = desk(walked("dataplane/write-and-read", 6))
+    said = []
+    table.page.focus("[data-do=scrub]")
+    for key in ("]", "]", "["):
+        table.page.keyboard.press(key)
+        said.append(table.page.text_content(".kp-note") or "")
+    assert said[0] == said[2] != said[1]
+    assert all(said)
+    assert table.page.locator("[data-my-walked]").count() == 1
+
+
+def test_a_finger_is_enough(browser: Any, tmp_path: Path) -> None:
+    """On a touch screen steps, tabs, sheets and nodes are tapped, and controls are large enough."""
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 720}, has_touch=True, offline=True
+    )
+    page = context.new_page()
+    exported(page, "tcm/bootstrap", tmp_path)
+    page.tap("[data-do=first]")
+    page.tap("[data-do=step]")
+    assert page.text_content(".kp-where") == "1 / 22"
+    page.tap("[data-tab=log]")
+    assert page.locator(".panel.log").is_visible()
+    page.tap(".kp .waiting > summary")
+    page.wait_for_selector(".kp .waiting[open]")
+    page.tap(".kp-picture h3")
+    page.wait_for_selector(".kp .waiting:not([open])")
+    page.tap("[data-k='n:A:100']")
+    assert page.get_attribute("[data-k='n:A:100']", "aria-pressed") == "true"
+    small = page.evaluate(
+        "[...document.querySelectorAll('.kp button, .kp summary, .kp select')].filter((one) => {"
+        " const box = one.getBoundingClientRect();"
+        " return box.height && (box.height < 23.5 || box.width < 23.5);"
+        "}).map((one) => one.outerHTML.slice(0, 80))"
+    )
+    assert small == []
+    context.close()
