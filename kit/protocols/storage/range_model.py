@@ -43,6 +43,7 @@ class RangeModel(Model[StorageState, Any]):
     """A data range on its way through a history, and the nodes that take part."""
 
     State = StorageState
+    faults = ("crash",)
 
     def __init__(
         self, history: RangeHistory, workload: tuple[ClientRequest, ...], options: RequestOptions

@@ -63,6 +63,7 @@ class TcmCluster(Product):
 
     title = "Transactional cluster metadata (CEP-21)"
     safeguards = SAFEGUARDS
+    faults = ("crash",)
 
     def __init__(self, parameters: TcmParameters | None = None, off: tuple[str, ...] = ()) -> None:
         """A model of the cluster that ``parameters`` describe, without the safeguards ``off``.

@@ -119,6 +119,15 @@ def _changed(scene: Scene, keyspace: str) -> tuple[ChangedRanges, list[Lines]]:
     return changed, [_line(change.now, change.before) for change in changed.rows]
 
 
+def changed_lines(scene: Scene, keyspace: str) -> tuple[list[Lines], int]:
+    """The first rows that the step changed, and how many it changed in all."""
+    if large(scene, keyspace) is not None:
+        changed, rows = _changed(scene, keyspace)
+        return rows, changed.either
+    rows = [line for line in lines(scene, keyspace) if line.changed]
+    return rows, len(rows)
+
+
 def draw_placements(scene: Scene) -> Frag:
     """Draw both tables of every keyspace; a drop-down chooses among several."""
     names = facts.keyspaces(scene.model)

@@ -29,7 +29,7 @@ from tests.lessons.answers import RIGHT
 def test_the_missed_write_is_foretold() -> None:
     """What the client will be told is taken from the model; the write is offered, and wrong."""
     player = story("dataplane/anomaly-invisible-write")
-    before(player, "answer read 2")
+    player = before(player, "answer read 2")
     asked = predict(player, outcome, "answer read 2")
     assert asked.posed.question.right == ("returned nothing",)
     assert "returned write 1" in asked.choices
@@ -54,9 +54,9 @@ def test_a_step_that_must_wait_is_no_question() -> None:
 def test_who_holds_a_write_leaves_out_who_is_down() -> None:
     """After A has cleaned up and B has failed nobody within reach has the write."""
     player = story("dataplane/anomaly-lost-write")
-    after(player, "answer write 1")
+    player = after(player, "answer write 1")
     assert predict(player, holders, "write 1").posed.question.right == ("A", "B")
-    after(player, "crash B")
+    player = after(player, "crash B")
     assert predict(player, holders, "write 1").posed.question.right == ()
     with pytest.raises(BadInput, match="write 1"):
         predict(player, holders, "write 7")
@@ -92,7 +92,7 @@ def test_a_story_is_named_or_the_nearest_names_are() -> None:
     player = story("dataplane/anomaly-lost-write")
     assert player.timeline.at == 0
     with pytest.raises(BadInput, match="crash B"):
-        before(player, "crash C")
+        player = before(player, "crash C")
 
 
 def test_majorities_that_always_meet() -> None:
