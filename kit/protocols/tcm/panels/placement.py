@@ -135,7 +135,7 @@ def changed_lines(scene: Scene, keyspace: str) -> tuple[ChangedRanges, list[Line
 def changed_lines(scene: Scene, keyspace: str) -> tuple[list[Lines], int]:
     """The first rows that the step changed, and how many it changed in all."""
     if large(scene, keyspace) is not None:
-        changed, rows = _changed(scene, keyspace)
+        changed, rows = changed_lines(scene, keyspace)
         return rows, changed.either
     rows = [line for line in lines(scene, keyspace) if line.changed]
     return rows, len(rows)
