@@ -25,7 +25,7 @@ from kit.protocols.tcm.panels.circle import (
     share,
 )
 from kit.protocols.tcm.panels.labels import HIGH, Box, wide
-from kit.protocols.tcm.panels.placement import Lines, changed_lines, large, lines
+from kit.protocols.tcm.panels.placement import Lines, changed_of_many, large, lines
 from kit.ring.tokens import TokenSpace
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
@@ -80,7 +80,7 @@ def arcs(scene: Scene, keyspace: str, named: frozenset[str]) -> tuple[Arc, ...]:
     """
     space = facts.space(scene.model)
     if large(scene, keyspace) is not None:
-        changed = changed_lines(scene, keyspace)[1]
+        changed = changed_of_many(scene, keyspace)[1]
         return tuple(_single(space, line) for line in changed[:MOST_SINGLE])
     rows = lines(scene, keyspace)
     if len(rows) <= MOST_WHOLE:
@@ -219,7 +219,7 @@ def arc_words(arc: Arc) -> str:
 
 def dense(scene: Scene, keyspace: str) -> Frag | None:
     """Mark where the step changed a table that is too long for single arcs."""
-    bins = changed_lines(scene, keyspace)[0].bins if large(scene, keyspace) is not None else ()
+    bins = changed_of_many(scene, keyspace)[0].bins if large(scene, keyspace) is not None else ()
     if not bins:
         return None
     path = "".join(band(at / DENSITY, (at + 1) / DENSITY, THICK) for at in bins)

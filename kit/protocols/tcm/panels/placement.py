@@ -126,7 +126,7 @@ def large(scene: Scene, keyspace: str) -> int | None:
     return count
 
 
-def changed_lines(scene: Scene, keyspace: str) -> tuple[ChangedRanges, list[Lines]]:
+def changed_of_many(scene: Scene, keyspace: str) -> tuple[ChangedRanges, list[Lines]]:
     """What the step changed in a large table."""
     changed = changes(scene.model, scene.state, scene.before, keyspace, MOST_CHANGED)
     return changed, [_line(change.now, change.before) for change in changed.rows]
@@ -135,7 +135,7 @@ def changed_lines(scene: Scene, keyspace: str) -> tuple[ChangedRanges, list[Line
 def changed_lines(scene: Scene, keyspace: str) -> tuple[list[Lines], int]:
     """The first rows that the step changed, and how many it changed in all."""
     if large(scene, keyspace) is not None:
-        changed, rows = changed_lines(scene, keyspace)
+        changed, rows = changed_of_many(scene, keyspace)
         return rows, changed.either
     rows = [line for line in lines(scene, keyspace) if line.changed]
     return rows, len(rows)
@@ -316,7 +316,7 @@ def chips(prefix: str, group: GroupChange, reads: Sequence[str]) -> list[Frag]:
 def _large_keyspace(scene: Scene, name: str, count: int, *, hidden: bool, several: bool) -> Frag:
     """What stands for a table too long to read: changes, a search box, a summary by node."""
     model, state = scene.model, scene.state
-    changed, shown = changed_lines(scene, name)
+    changed, shown = changed_of_many(scene, name)
     left_out = changed.either - len(shown)
     more = f" {left_out} more changed; search for them." if left_out else ""
     first = scene.before is None
@@ -350,12 +350,12 @@ def placements_text(scene: Scene) -> str:
     parts = []
     for name in facts.keyspaces(scene.model):
         count = large(scene, name)
-        shown = lines(scene, name) if count is None else changed_lines(scene, name)[1]
+        shown = lines(scene, name) if count is None else changed_of_many(scene, name)[1]
         parts.append(f"{name}: {facts.replication(scene.model, name)}")
         for dc, part in by_datacenter(scene, name, shown):
             parts += [f"  in {dc}"] * bool(dc) + _table_lines(part)
         if count is not None:
-            changed = changed_lines(scene, name)[0]
+            changed = changed_of_many(scene, name)[0]
             rest = (
                 f"; {changed.either - len(shown)} more did" if changed.either > len(shown) else ""
             )
