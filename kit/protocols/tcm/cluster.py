@@ -32,6 +32,7 @@ from kit.protocols.tcm.model import Crash, Restart, Stream, Tcm
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.properties import Judges
 from kit.protocols.tcm.rules.barrier import Barrier, barriers
+from kit.protocols.tcm.rules.finish import Completion, moved_ranges
 from kit.protocols.tcm.rules.metadata import (
     Advance,
     AutomaticCancel,
@@ -95,7 +96,8 @@ class TcmCluster(Product):
         self.codes = {name: code for code, name in enumerate(names)}
         self._barriers = lru_cache(MOST_KEPT)(self._barriers_of)
         self._of_operation = lru_cache(MOST_KEPT)(self._unmet_of)
-        self.properties = Judges(self.tcm, self.log).properties()
+        self.judges = Judges(self.tcm, self.log)
+        self.properties = self.judges.properties()
 
     # -- what both parts know together ------------------------------------------------------------
 
@@ -314,11 +316,23 @@ class TcmCluster(Product):
             rest = f"Next: {SENTENCES[event.after.next.name]}."
         elif event.before is None:
             return f"{opening}Epoch {event.epoch} does all of it, without streaming."
-        elif event.cancelled:
-            rest = "All is as before."
         else:
-            rest = "The operation is done; locks are released."
+            rest = self.finish(after.tcm.events).text
         return f"{opening}Epoch {event.epoch}: {event.text} ({event.operation.title}). {rest}"
+
+    def finish(self, events: Log) -> Completion:
+        """What the operation came to that the newest event ended, of several events."""
+        last = self.tcm.committed(events)
+        assert last.before is not None, f"{last.operation.title} is a single event"
+        own, missed = 0, []
+        while len(events):
+            event = self.tcm.committed(events)
+            is_own = event.operation == last.operation
+            own += is_own
+            missed += [event.epoch] * self.judges.missed(events)
+            events = events.shorter() if not (is_own and event.before is None) else Log()
+        moved = moved_ranges(last.before.plan.tasks)
+        return Completion(last.operation, own, moved, tuple(reversed(missed)), last.cancelled)
 
     def _crashed(self, after: Any, node: str) -> str:
         if node in after.tcm.forgotten:

@@ -111,11 +111,12 @@ class Simulation(Struct, frozen=True):
         """The run in a sentence or two."""
         size = self.size
         where = f" in each of {size.dcs} datacenters" if size.strategy == "network" else ""
-        kept = "Every column is kept at every event" if self.ok else "Not every column is kept"
+        kept = "Every column is kept at every event" if self.ok else "Stopped: a column is not kept"
         kept = "Nothing under way could go on" if self.verdict == STUCK else kept
         return (
-            f"Up to {self.most_nodes} nodes, RF {size.rf}{where}, {self.at_once} of "
-            f"{size.parallelism} operations at once; {len(self.turns)} events. Refused at first: "
+            f"At most {self.most_nodes} of {size.nodes} nodes, RF {size.rf}{where}; at most "
+            f"{self.at_once} of {size.parallelism} operations at once; {len(self.turns)} events. "
+            "Refused at first: "
             f"{self.refused}; cancelled in different steps: {len(self.cancelled)}. {kept}."
         )
 
