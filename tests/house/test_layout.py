@@ -66,7 +66,7 @@ def test_the_readme_shows_pictures_that_exist() -> None:
 
 
 def test_the_readme_begins_with_a_short_clip() -> None:
-    """Its first picture moves for 20 seconds, in less than 1.5 MB; a still one is named beside it."""
+    """Its first picture moves for 20 seconds, in less than 1.5 MB; a still one is named too."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     [said, path] = next(iter(re.findall(r"!\[([^\]]+)\]\(([^)]+)\)", readme)))
     assert said
