@@ -70,7 +70,7 @@ def checked(
         search = _search(configuration, breaks)
         model = search.model if search.begun is None else search.begun.run.model
         before = 0 if search.begun is None else len(search.begun.actions)
-        result = _found(search, symmetry, most)
+        result = _searched(search, symmetry, most)
     violation = result.violation
     if violation is not None:
         _write(model, violation.actions, trace_file)
@@ -108,7 +108,7 @@ def _write(model: Model[Any, Any], actions: Actions, trace_file: str | None) -> 
         trace.write(Timeline.along(model, actions).save(), trace_file)
 
 
-def _found(search: SearchPlan, symmetry: bool, most: int | None) -> Result:
+def _searched(search: SearchPlan, symmetry: bool, most: int | None) -> Result:
     """What the search finds; its run is told from the start of the whole model."""
     result = check(
         search.model,
@@ -299,7 +299,7 @@ def _result_as_text(model: Model[Any, Any], result: Result) -> str:
         lines += wrap(line, "", GAP)
     if result.violation is None:
         return "\n".join(lines)
-    return "\n".join([*lines, *_told(model, result.violation.actions)])
+    return "\n".join([*lines, *_run_lines(model, result.violation.actions)])
 
 
 def spoken_bytes(number: int) -> str:
@@ -321,7 +321,7 @@ def _walks(model: Model[Any, Any], result: Fuzzed) -> str:
         lines += wrap(finding.witness, f"violated: {finding.property}: ", GAP)
         shrunk = f"shrunk from {counted(finding.unshrunk, 'step')} to {len(finding.actions)}"
         lines.append(f"first by seed {finding.seed}, in {finding.times} of the walks; {shrunk}")
-        lines += _told(model, finding.actions)
+        lines += _run_lines(model, finding.actions)
     if not result.findings:
         lines.append(result.sentence)
     if result.untaken:
@@ -332,7 +332,7 @@ def _walks(model: Model[Any, Any], result: Fuzzed) -> str:
     return "\n".join(lines)
 
 
-def _told(model: Model[Any, Any], actions: Actions) -> list[str]:
+def _run_lines(model: Model[Any, Any], actions: Actions) -> list[str]:
     """A run, step by step: its number, its verb, and what it did."""
     state = model.start()
     rows = []

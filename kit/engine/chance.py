@@ -19,6 +19,6 @@ class Chance:
         """A number from 0 to below ``count``."""
         return int(self._draw() * count)
 
-    def one(self, things: list[str] | tuple[str, ...]) -> str:
+    def pick(self, things: list[str] | tuple[str, ...]) -> str:
         """One of several."""
         return things[self.below(len(things))]

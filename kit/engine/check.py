@@ -6,7 +6,6 @@ together with what they remember of the way to it.
 
 from __future__ import annotations
 
-import gc
 from html import escape
 from time import perf_counter
 from typing import Any, get_args
@@ -17,9 +16,9 @@ from kit.edge.arguments import checked
 from kit.edge.limits import is_tight, limits
 from kit.engine.compose import Refinement
 from kit.engine.contract import check_contract
+from kit.engine.exploring import exploring
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress, shown
-from kit.engine.purity import blame
 from kit.engine.scope import Scope, scope_of
 from kit.engine.search import NO_LIMIT, Mode, Search, Violation
 from kit.engine.search_memory import kept
@@ -184,24 +183,15 @@ def _within_memory(search: Search, progress: Progress | None) -> Progress:
 def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:
     model = search.model
     violation, interrupted = None, False
-    collecting = gc.isenabled()
-    gc.disable()  # nothing here is cyclic; the collector would walk millions of live states
     began = perf_counter()
-    try:
-        violation = search.run(mode, progress)
-        search.check_symmetry()
-    except KeyboardInterrupt:
-        interrupted = True
-    except MemoryError:  # a table that doubled went past the limit at once
-        search.complete = False
-    except (TypeError, AttributeError) as error:
-        blamed = blame(model, search.monitors, search.under_way(), error)
-        if blamed is None:
-            raise
-        raise blamed from None
-    finally:
-        if collecting:
-            gc.enable()
+    with exploring(model, search.monitors, search.under_way):
+        try:
+            violation = search.run(mode, progress)
+            search.check_symmetry()
+        except KeyboardInterrupt:
+            interrupted = True
+        except MemoryError:  # a table that doubled went past the limit at once
+            search.complete = False
     seconds = perf_counter() - began
     complete = violation is None and search.complete and not interrupted
     return Result(

@@ -120,6 +120,7 @@ class Model(Generic[S, A]):
     ``symmetry`` maps a state to the one that stands for all that differ from it only in the names
     of interchangeable things, and says how it renamed them. ``rests_at_goals`` declares that a run
     may come to rest only where a *goal* property holds; resting elsewhere is a deadlock.
+    ``faults`` are the kinds of action that nobody wants: people are offered them last.
     """
 
     name: str
@@ -133,6 +134,7 @@ class Model(Generic[S, A]):
     monitors: tuple[Monitor, ...] = ()
     symmetry: Callable[[S], tuple[S, Any]] | None = None
     rests_at_goals: bool = False
+    faults: tuple[str, ...] = ()
     rules: tuple[Rule[S, Any], ...] = ()
 
     def start(self) -> S:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kit.engine.model import Model, Monitor
 from kit.engine.purity import steps_of
+from kit.errors import KitError
 
 
 class Nodes:
@@ -37,6 +38,39 @@ class Nodes:
     def state_of(self, node: Any) -> Any:
         """The model's state in a node."""
         return node[0] if self.monitors else node
+
+    def key_of(self, node: Any) -> Any:
+        """What a node counts as."""
+        return node if self.canonical is None else self.canonical(node)
+
+    def run_to(self, parents: Mapping[Any, Any], key: Any) -> tuple[tuple[Any, ...], Any]:
+        """The run by which a key was first reached, and the real node it ends in, by replay.
+
+        ``parents`` gives for each key the one that it was reached from; the first has itself.
+
+        Raises:
+            KitError: when the model's symmetry joins states that do not behave alike, or the model
+                does not do the same thing twice.
+        """
+        keys = []
+        while parents[key] != key:
+            keys.append(key)
+            key = parents[key]
+        node, actions = self.first(), []
+        for wanted in reversed(keys):
+            for action, after in self.successors(node):
+                if self.key_of(after) == wanted:
+                    actions.append(action)
+                    node = after
+                    break
+            else:
+                why = "its symmetry joins states that do not behave alike"
+                if self.canonical is None:
+                    why = "it does not do the same thing twice: no chance, no clock in a model"
+                raise KitError(
+                    f"{self.model.name}: {why}; after {len(actions)} steps a run cannot be replayed"
+                )
+        return tuple(actions), node
 
     def _watched(self, node: Any) -> Iterator[tuple[Any, Any]]:
         """Every step from a watched node: the monitors see it, too."""

@@ -279,7 +279,7 @@ def _code(function: Any) -> CodeType | None:
             return code if isinstance(code, CodeType) else None
 
 
-def told(error: Exception) -> str:
+def error_line(error: Exception) -> str:
     """An error of a model's own code in one line: what it is, and the line that raised it."""
     return one_line(f"{_raised(error)}: {type(error).__name__}: {error}")
 

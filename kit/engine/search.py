@@ -21,7 +21,6 @@ from kit.engine.progress import Progress
 from kit.engine.purity import blame_states, check_purity, is_own, witness_of
 from kit.engine.reaching import first_lost, look_further
 from kit.engine.symmetry import SymmetryCheck
-from kit.errors import KitError
 
 Mode = Literal["breadth", "depth"]
 REPORT_EVERY = 4096
@@ -75,7 +74,6 @@ class Search:
         self.model = model
         self.is_own = is_own(model)
         self.monitors = tuple(monitors)
-        self.symmetry = symmetry
         self.most, self.deepest = most, deepest
         self.always = tuple(p for p in judged if p.kind == "always")
         self.steps = tuple(p for p in judged if p.kind == "step")
@@ -92,7 +90,7 @@ class Search:
         self.complete = True
         self.nodes = Nodes(model, self.monitors, symmetry=symmetry)
         self.successors, self.state_of = self.nodes.successors, self.nodes.state_of
-        self.canonical = self.nodes.canonical
+        self.canonical, self.key_of = self.nodes.canonical, self.nodes.key_of
         self.alike = SymmetryCheck(self.nodes, judged) if symmetry else None
         self.stopped_at: Any = None
 
@@ -123,12 +121,6 @@ class Search:
         """
         if self.alike is not None:
             self.alike.compare(self.parents)
-
-    # -- nodes ------------------------------------------------------------------------------------
-
-    def key_of(self, node: Any) -> Any:
-        """What a node counts as."""
-        return node if self.canonical is None else self.canonical(node)
 
     def under_way(self) -> list[Any]:
         """The nodes whose steps are being taken."""
@@ -164,7 +156,7 @@ class Search:
         if self.model.rests_at_goals and len(violation.actions) > level:
             for node, key in zip(self.frontier[at:], self.keys[at:], strict=True):
                 if next(iter(self.successors(node)), None) is None:
-                    violation = self._at_rest(node, key) or violation
+                    violation = self._deadlock(node, key) or violation
                     break
         if not self.goals:
             return violation
@@ -218,7 +210,7 @@ class Search:
                         if violation is not None:
                             return violation
                 if ends and not moved:
-                    violation = self._at_rest(node, own)
+                    violation = self._deadlock(node, own)
                     if violation is not None:
                         return violation
                 if len(parents) >= report and progress is not None:
@@ -270,7 +262,7 @@ class Search:
                     break
             else:
                 stack.pop()
-                violation = self._at_rest(top.node, top.key) if top.ends else None
+                violation = self._deadlock(top.node, top.key) if top.ends else None
                 if violation is not None:
                     return violation
             if progress is not None and len(self.parents) >= report:
@@ -317,7 +309,7 @@ class Search:
             witness = prop.check(state)
             if witness is not None:
                 witness_of(prop.name, prop.check, witness)
-                actions, end = self.run_to(key)
+                actions, end = self.nodes.run_to(self.parents, key)
                 return Violation(prop.name, prop.check(self.state_of(end)) or witness, actions)
         for prop in self.awaited:
             if prop.check(state):
@@ -326,13 +318,13 @@ class Search:
             witness = monitor.verdict(node[place])
             if witness is not None:
                 witness_of(monitor.name, monitor.verdict, witness)
-                actions, end = self.run_to(key)
+                actions, end = self.nodes.run_to(self.parents, key)
                 return Violation(monitor.name, monitor.verdict(end[place]) or witness, actions)
         return None
 
     def _broken_step(self, prop: Property, own: Any, seen: Violation) -> Violation:
         """The run that ends in a step that ``prop`` forbids."""
-        way, end = self.run_to(own)
+        way, end = self.nodes.run_to(self.parents, own)
         before = self.state_of(end)
         for action, after in self.model.successors(before):
             witness = prop.of_step(before, action, after)
@@ -340,12 +332,12 @@ class Search:
                 return Violation(prop.name, witness, (*way, action))
         return Violation(prop.name, seen.witness, (*way, *seen.actions))
 
-    def _at_rest(self, node: Any, key: Any) -> Violation | None:
+    def _deadlock(self, node: Any, key: Any) -> Violation | None:
         """A deadlock, when the model may come to rest at its goals only, and this is none."""
         state = self.state_of(node)
         if not self.model.rests_at_goals or any(prop.check(state) for prop in self.goals):
             return None
-        actions, end = self.run_to(key)
+        actions, end = self.nodes.run_to(self.parents, key)
         reasons = [
             f"{self.model.verb(action)}: {refusal.reason}"
             for action, refusal in self.model.waiting(self.state_of(end))
@@ -365,34 +357,6 @@ class Search:
             ends = [key for key in seen if prop.check(self.state_of(key))]
             lost = first_lost(self.parents, self.sources, (*ends, *unknown))
             if lost is not None:
-                actions, _ = self.run_to(lost)
+                actions, _ = self.nodes.run_to(self.parents, lost)
                 violations.append(Violation(prop.name, "from here it is out of reach", actions))
         return min(violations, key=lambda violation: len(violation.actions), default=None)
-
-    # -- runs -------------------------------------------------------------------------------------
-
-    def run_to(self, key: Any) -> tuple[tuple[Any, ...], Any]:
-        """The run by which a key was first reached, and the real node it ends in, by replay.
-
-        Raises:
-            KitError: when the model's symmetry joins states that do not behave alike.
-        """
-        keys = []
-        while self.parents[key] != key:
-            keys.append(key)
-            key = self.parents[key]
-        node, actions = self.nodes.first(), []
-        for wanted in reversed(keys):
-            for action, after in self.successors(node):
-                if self.key_of(after) == wanted:
-                    actions.append(action)
-                    node = after
-                    break
-            else:
-                why = "its symmetry joins states that do not behave alike"
-                if not self.symmetry:
-                    why = "it does not do the same thing twice: no chance, no clock in a model"
-                raise KitError(
-                    f"{self.model.name}: {why}; after {len(actions)} steps a run cannot be replayed"
-                )
-        return tuple(actions), node

@@ -21,6 +21,7 @@ _PLACES = {
     "refusal": "kit.lessons.refusals",
     "shortest": "kit.lessons.questions",
     "still": "kit.lessons.stills",
+    "table": "kit.lessons.tables",
     "terminal": "kit.lessons.prompt",
     "versions": "kit.lessons.prompt",
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from msgspec import Struct
@@ -24,6 +25,7 @@ from kit.errors import BadInput, KitError, Refused
 from kit.lessons.breaches import shortest_breach
 from kit.lessons.judgements import Judgement
 from kit.lessons.stills import Still, still
+from kit.views.parts import counted
 from kit.views.registry import for_model
 from kit.views.report import Sheet
 
@@ -79,8 +81,14 @@ class Hunt:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.said: dict[int, str] = {}
+        self.accusations = 0
         self._variants = drawn(seed)
-        self._found: dict[int, ShortestRun] = {}
+        self._runs: dict[int, ShortestRun] = {}
+
+    @property
+    def variants(self) -> int:
+        """How many variants there are."""
+        return len(self._variants)
 
     def _variant(self, number: int) -> Variant:
         if type(number) is not int or not 1 <= number <= VARIANTS:
@@ -111,13 +119,21 @@ class Hunt:
         Raises:
             BadInput: when there is no such variant.
         """
-        if number not in self._found:
+        if number not in self._runs:
             model = self.model(number)
             result = shortest_breach(model, LIMIT)
             assert result.violation is not None, "every variant is broken"
             run = Timeline.along(model, result.violation.actions)
-            self._found[number] = ShortestRun(number, result, run)
-        return self._found[number]
+            self._runs[number] = ShortestRun(number, result, run)
+        return self._runs[number]
+
+    def suspected(self, number: int) -> tuple[Safeguard, ...]:
+        """The safeguards of which one is missing in a variant.
+
+        Raises:
+            BadInput: when there is no such variant.
+        """
+        return entry_of(self._variant(number).model).safeguards
 
     def suspects(self, number: int) -> Sheet:
         """What may be missing in a variant: each with its id and its sentence.
@@ -125,7 +141,7 @@ class Hunt:
         Raises:
             BadInput: when there is no such variant.
         """
-        rows = tuple((g.id, g.title) for g in entry_of(self._variant(number).model).safeguards)
+        rows = tuple((g.id, g.title) for g in self.suspected(number))
         return Sheet(f"Variant {number}: one of these is missing", ("id", "safeguard"), rows)
 
     def accuse(self, number: int, word: str) -> Judgement:
@@ -136,7 +152,17 @@ class Hunt:
         """
         verdict = judged(self._variant(number), number, word)
         self.said[number] = word
+        self.accusations += 1
         return verdict
+
+    def score(self) -> str:
+        """How many of the variants have their right name by now, and after how many accusations."""
+        right = sum(
+            word in (variant.missing.id, variant.missing.name)
+            for number, variant in enumerate(self._variants, start=1)
+            if (word := self.said.get(number)) is not None
+        )
+        return f"Score: {right} of {VARIANTS} named, {counted(self.accusations, 'accusation')}."
 
     def sheet(self) -> Sheet:
         """The variants, nameless, and what was said of each."""
@@ -150,13 +176,19 @@ class Hunt:
             for number, variant in enumerate(self._variants, start=1)
         )
         headings = ("variant", "about", "what may be under way", "missing, you say")
-        return Sheet(f"Eight broken protocols, seed {self.seed}", headings, rows)
+        title = f"Eight broken protocols, seed {self.seed}"
+        return Sheet(title, headings, rows, (self.score(),))
 
     def __repr__(self) -> str:
         return self.sheet().text()
 
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        return self.sheet()._repr_mimebundle_(**options)
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        # The board is made of widgets, which the judge's process of its own must not load.
+        live = import_module("kit.lessons.hunt_board").board(self)._repr_mimebundle_(**options)
+        return {
+            **((live[0] if isinstance(live, tuple) else live) or {}),
+            **self.sheet()._repr_mimebundle_(**options),
+        }
 
 
 def hunt(seed: int) -> Hunt:
@@ -229,11 +261,11 @@ def refuted(
     parameters = guard.smallest
     run, title = _shortest(variant.model, guard.id)
     theirs = Timeline(build(variant.model, parameters, (variant.missing.name,)))
-    verbs = ", ".join(run.model.verb(run.moments[at].action) for at in run.path()[1:])
     parted = _parting(run, theirs)
     if parted is not None:
         said = (
-            f"Where {guard.id} alone is missing, this run breaks “{title}”: {verbs}.",
+            f"Where {guard.id} alone is missing, this run breaks “{title}”:",
+            *_steps(run),
             f"With what variant {number} has, {parted}",
         )
         return said, _picture(theirs)
@@ -242,12 +274,18 @@ def refuted(
     mine = Timeline.along(variant.build(), own.actions)
     other = Timeline(build(variant.model, variant.parameters, (guard.name,)))
     parted = _parting(mine, other) or "it does not fail in the same way."
-    verbs = ", ".join(mine.model.verb(action) for action in own.actions)
     said = (
-        f"Variant {number} breaks by this run: {verbs}.",
+        f"Variant {number} breaks by this run:",
+        *_steps(mine),
         f"Where {guard.id} alone is missing, {parted}",
     )
     return said, _picture(other)
+
+
+def _steps(run: Timeline) -> tuple[str, ...]:
+    """The steps of a run, a line each."""
+    verbs = (run.model.verb(run.moments[at].action) for at in run.path()[1:])
+    return tuple(f"{number}. {verb}" for number, verb in enumerate(verbs, start=1))
 
 
 @cache

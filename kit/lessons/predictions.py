@@ -15,7 +15,7 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, BadType
 from kit.lessons.form import form
 from kit.lessons.judgements import Judgement
-from kit.lessons.questions import Asked, changes
+from kit.lessons.questions import PosedQuestion, changes
 from kit.lessons.stills import timeline_of
 from kit.views.fragment import Frag, h
 from kit.views.static import static_html
@@ -27,7 +27,7 @@ NONE = "none of these"
 class Prediction:
     """A question waiting for an answer."""
 
-    def __init__(self, posed: Asked) -> None:
+    def __init__(self, posed: PosedQuestion) -> None:
         self.posed = posed
         self.text = posed.question.text
         self.choices = (*posed.question.choices, NONE)
@@ -66,7 +66,9 @@ class Prediction:
         return {**live, "text/plain": repr(self), "text/html": static_html(self.draw())}
 
 
-def predict(source: Any, question: Callable[..., Asked] = changes, *about: Any) -> Prediction:
+def predict(
+    source: Any, question: Callable[..., PosedQuestion] = changes, *about: Any
+) -> Prediction:
     """Ask a question about what a Player, a Timeline, a model or a scenario by name is going to do.
 
     ``question`` is one of ``kit.lessons.questions`` or of a family's own (left out: what the

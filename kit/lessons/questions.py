@@ -2,7 +2,7 @@
 
 A question is a function of a timeline (and of what it asks about). It looks ahead on a copy, so
 that what the learner sees stays where it is. Anyone may write another: what it returns is an
-``Asked``. Families add questions of their own.
+``PosedQuestion``. Families add questions of their own.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _MOST = 100_000  # states of a search that a question may take
 _OFFERED = 4
 
 
-class Asked(Struct, frozen=True):
+class PosedQuestion(Struct, frozen=True):
     """A question with its answer, and a picture of the moment that settles it."""
 
     question: Question
     evidence: Still | None = None
 
 
-def changes(timeline: Timeline) -> Asked:
+def changes(timeline: Timeline) -> PosedQuestion:
     """Whose replicas does the next epoch change?
 
     Raises:
@@ -44,10 +44,10 @@ def changes(timeline: Timeline) -> Asked:
     question = None if ahead.now.milestone is None else for_model(ahead.model).question(scene)
     if question is None:
         raise KitError("predict: nothing comes next that this question could be about")
-    return Asked(question, still(ahead, *for_model(ahead.model).evidence))
+    return PosedQuestion(question, still(ahead, *for_model(ahead.model).evidence))
 
 
-def allowed(timeline: Timeline, *kinds: str) -> Asked:
+def allowed(timeline: Timeline, *kinds: str) -> PosedQuestion:
     """Which of the actions that one could think of may happen now?
 
     ``kinds`` are groups of actions (``commit``, ``stream``, …); left out, those that
@@ -66,7 +66,7 @@ def allowed(timeline: Timeline, *kinds: str) -> Asked:
     if not free and not barred:
         raise KitError("predict: nobody could think of doing anything here")
     reasons = [f"{label}: {why}" for label, why in barred.items()]
-    return Asked(
+    return PosedQuestion(
         Question(
             "Which of these may happen now?",
             tuple(sorted({*free, *barred})),
@@ -76,7 +76,7 @@ def allowed(timeline: Timeline, *kinds: str) -> Asked:
     )
 
 
-def breaks(timeline: Timeline, safeguard: str) -> Asked:
+def breaks(timeline: Timeline, safeguard: str) -> PosedQuestion:
     """Which property breaks first when a safeguard is switched off?
 
     The answer is the shortest run that breaks one, found by search in the safeguard's smallest
@@ -106,10 +106,10 @@ def breaks(timeline: Timeline, safeguard: str) -> Asked:
         f"The shortest run that breaks one: {verbs}. "
         + " ".join(f"{verdict.title}: {verdict.witness}." for verdict in broken),
     )
-    return Asked(question, still(run, *for_model(run.model).evidence, "lamps"))
+    return PosedQuestion(question, still(run, *for_model(run.model).evidence, "lamps"))
 
 
-def fails(timeline: Timeline) -> Asked:
+def fails(timeline: Timeline) -> PosedQuestion:
     """Which property or monitor breaks first, when every run of the model is searched?
 
     Raises:
@@ -122,17 +122,17 @@ def fails(timeline: Timeline) -> Asked:
     names = [prop.name for prop in judged] + [monitor.name for monitor in model.monitors]
     text = f"{model.title}: every run is searched. Which of these breaks first?"
     if violation is None:
-        return Asked(
+        return PosedQuestion(
             Question(text, tuple(titles), (), "The search is complete: no run breaks any.")
         )
     run = Timeline.along(model, violation.actions)
     verbs = ", ".join(model.verb(action) for action in violation.actions) or "the start itself"
     right = tuple(t for t, name in zip(titles, names, strict=True) if name == violation.property)
     because = f"The shortest run that breaks one: {verbs}. {violation.witness}."
-    return Asked(Question(text, tuple(titles), right, because), _picture(run))
+    return PosedQuestion(Question(text, tuple(titles), right, because), _picture(run))
 
 
-def shortest(timeline: Timeline) -> Asked:
+def shortest(timeline: Timeline) -> PosedQuestion:
     """How many steps has the shortest run that breaks something?
 
     Raises:
@@ -151,10 +151,10 @@ def shortest(timeline: Timeline) -> Asked:
         (str(steps),),
         f"{steps}: {verbs}. {violation.witness}.",
     )
-    return Asked(question, _picture(Timeline.along(model, violation.actions)))
+    return PosedQuestion(question, _picture(Timeline.along(model, violation.actions)))
 
 
-def how_many(timeline: Timeline) -> Asked:
+def how_many(timeline: Timeline) -> PosedQuestion:
     """How many states can the model be in?
 
     Raises:
@@ -170,7 +170,7 @@ def how_many(timeline: Timeline) -> Asked:
         f"The search visits {result.states:,} states, by {result.transitions:,} steps; the state "
         f"furthest from the start is {result.depth} steps away.",
     )
-    return Asked(question)
+    return PosedQuestion(question)
 
 
 def _picture(run: Timeline) -> Still:

@@ -64,7 +64,7 @@ def resident(root: int | None = None) -> int:
 def _listed() -> dict[int, tuple[int, int]]:
     """(parent, resident bytes) of every process."""
     if not (PROC / "self" / "stat").exists():
-        return _asked()
+        return _process_sizes()
     processes = {}
     for folder in PROC.iterdir():
         if folder.name.isdecimal():
@@ -77,7 +77,7 @@ def _listed() -> dict[int, tuple[int, int]]:
     return processes
 
 
-def _asked() -> dict[int, tuple[int, int]]:
+def _process_sizes() -> dict[int, tuple[int, int]]:
     """The same from ``ps``, where there is no /proc."""
     command = ["ps", "-axo", "pid=,ppid=,rss="]
     listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout

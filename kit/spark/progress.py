@@ -126,7 +126,7 @@ class Progress:
         self._bar = self._bar or (WidgetBar() if in_notebook() else TextBar())
         self._bar.show(self._title, self.status)
         if is_remote(self._spark):
-            self._spark.registerProgressHandler(self._told)
+            self._spark.registerProgressHandler(self._server_progress)
         else:
             self._spark.sparkContext.setJobGroup(self._group, self._title)
             self._looking = Looking(self._seconds, self._look).__enter__()
@@ -141,7 +141,7 @@ class Progress:
         if self._spark is None:
             return
         if self._looking is None:
-            self._spark.removeProgressHandler(self._told)
+            self._spark.removeProgressHandler(self._server_progress)
         else:
             self._looking.__exit__()
             self._spark.sparkContext.setLocalProperty(GROUP, None)
@@ -175,7 +175,9 @@ class Progress:
                 total += stage_info.numTasks
         self.status = Status(done, running, total)
 
-    def _told(self, stages: Any, inflight_tasks: int, operation_id: Any, done: bool) -> None:
+    def _server_progress(
+        self, stages: Any, inflight_tasks: int, operation_id: Any, done: bool
+    ) -> None:
         """What a Connect server tells of one of its operations."""
         for stage in stages or ():
             key = str(operation_id), int(stage.stage_id)

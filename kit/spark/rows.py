@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
+
 from kit.engine.family import families
-from kit.engine.fuzz import CLEAN
 from kit.engine.shrink import shrink
 from kit.engine.timeline import Timeline
 from kit.engine.trace import loads
-from kit.errors import BadInput
+from kit.engine.walking import CLEAN
+from kit.errors import BadInput, BadType
 
 
 def timeline(row: Any, *, small: bool = False) -> Timeline:
@@ -31,6 +34,24 @@ def timeline(row: Any, *, small: bool = False) -> Timeline:
         return run
     actions, _ = shrink(run.model, [run.moments[at].action for at in run.path()[1:]], verdict)
     return Timeline.along(run.model, actions)
+
+
+def dicts(table: Any) -> list[dict[str, Any]]:
+    """The rows of a table of Spark's, of Arrow's or of pandas', each as a dictionary.
+
+    Raises:
+        BadType: when it is no table.
+    """
+    rows: list[dict[str, Any]]
+    if isinstance(table, pd.DataFrame):
+        rows = table.to_dict("records")
+    elif isinstance(table, pa.Table):
+        rows = table.to_pylist()
+    elif hasattr(table, "toArrow"):
+        rows = table.toArrow().to_pylist()
+    else:
+        raise BadType("table", table, "a table of Spark's, of Arrow's or of pandas'")
+    return rows
 
 
 def _repeated(row: Any) -> Timeline:

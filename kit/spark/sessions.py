@@ -135,10 +135,14 @@ def session(
 def session_or_none(master: str | None = None, *, say: Callable[[str], None] = print) -> Any | None:
     """A session as ``session`` gives it; None when Spark cannot be used, and it is said why.
 
-    Whatever takes a session takes None as well, and then does the same in this process.
+    Whatever takes a session takes None as well, and then does the same in this process. In a
+    notebook a bar moves while Spark starts.
     """
+    from kit.spark.starting import Starting
+
     try:
-        return session(master)
+        with Starting():
+            return session(master)
     except SparkUnavailable as why:
         say(f"Spark cannot be used here: {why}. A smaller run of the plain engine follows.")
         return None

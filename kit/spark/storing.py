@@ -98,3 +98,12 @@ def _first_missing(folder: Path) -> Path | None:
     while not folder.exists():
         missing, folder = folder, folder.parent
     return missing
+
+
+def scratch() -> Path:
+    """A new empty folder for what is only needed today: it goes when this process ends."""
+    _SCRATCH.append(tempfile.TemporaryDirectory(prefix="kit-", ignore_cleanup_errors=True))
+    return Path(_SCRATCH[-1].name)
+
+
+_SCRATCH: list[tempfile.TemporaryDirectory[str]] = []

@@ -6,7 +6,9 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +24,7 @@ from kit.spark.given import Spark
 from kit.spark.progress import display_widget, in_notebook
 from kit.spark.trace_reports import LAG, PlainTraces, lag_of
 from kit.spark.trace_tables import EPOCHS
+from kit.spark.traces import Tables, store
 
 PAUSE = 0.2  # seconds between two looks
 
@@ -63,6 +66,8 @@ class Watching(ABC):
                 draw(lag)
                 last = lag
             if (len(lag) and lag["runs"].max() >= runs) or time.monotonic() > end:
+                if isinstance(draw, LiveChart):
+                    draw.close()
                 return lag
             time.sleep(PAUSE)
 
@@ -121,6 +126,24 @@ def watch(spark: Spark | None, folder: str | Path) -> Watching:
     return PlainWatch(folder) if spark is None else Watch(spark, folder)
 
 
+@contextmanager
+def adding(folder: str | Path, runs: Iterable[Tables], pause: float = PAUSE) -> Iterator[None]:
+    """While this is entered, runs are stored in the folder, one after the other, on a thread.
+
+    ``pause`` is in seconds. At the end it waits for the last run; what a run fails by is raised.
+    """
+    with ThreadPoolExecutor(1) as thread:
+
+        def add() -> None:
+            for run in runs:
+                time.sleep(pause)
+                store(folder, run)
+
+        adder = thread.submit(add)
+        yield
+        adder.result()
+
+
 def _epochs_below(folder: str | Path) -> Path:
     place = Path(folder).resolve() / EPOCHS.name
     place.mkdir(parents=True, exist_ok=True)
@@ -145,3 +168,8 @@ class LiveChart:
             display_widget(self.widget, "Epochs behind: a chart grows here while runs come in")
         else:
             self.widget.value = image
+
+    def close(self) -> None:
+        """Take it away: the last chart is what the caller shows."""
+        if self.widget is not None:
+            self.widget.layout.display = "none"

@@ -25,8 +25,8 @@ MANY = 12
 """Above this many actions of a kind, one control with a picker stands for them."""
 MOST_WAITING = 40
 """Waiting actions whose reasons are listed."""
-MOST_NAMED = 6
-"""Nodes that the line of what is waited for names."""
+MOST_NAMED = 24
+"""Letters of the nodes that the line of what is waited for names; longer ones are counted."""
 MOST_KEYS = 9
 
 Option: TypeAlias = tuple[Any, Refusal | None]
@@ -132,11 +132,15 @@ def _awaited(scene: Scene, waiting: Sequence[Option]) -> Frag:
 
 def _line(refusal: Refusal) -> tuple[str, Frag | None]:
     if not refusal.awaited:
-        return f"waits for {', '.join(_first(refusal.missing, MOST_NAMED))}", None
+        return f"waits for {_named(refusal.missing)}", None
     first, more = refusal.awaited[0], len(refusal.awaited) - 1
-    names = ", ".join(_first(first.nodes, MOST_NAMED))
     rest = f"; {more} more groups" if more > 1 else "; 1 more group" * more
-    return f"waits for {first.needed} of {names}{rest}", _meter(first)
+    return f"waits for {first.needed} of {_named(first.nodes)}{rest}", _meter(first)
+
+
+def _named(nodes: Sequence[str]) -> str:
+    names = ", ".join(nodes)
+    return names if len(names) <= MOST_NAMED else counted(len(nodes), "node")
 
 
 def _meter(awaited: Awaited) -> Frag:
@@ -186,7 +190,8 @@ def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
     options = sorted(model.options(state), key=lambda option: option[1] is not None)
     rows = [(model.kind(action), action, refusal) for action, refusal in options]
     order = {kind: i for i, kind in reversed(list(enumerate(kind for kind, _, _ in rows)))}
-    groups = groupby(sorted(rows, key=lambda row: order[row[0]]), key=lambda row: row[0])
+    rows.sort(key=lambda row: (row[0] in model.faults, order[row[0]]))
+    groups = groupby(rows, key=lambda row: row[0])
     numbers = count(1 if scene.suggested is None else 2)
     boards = [_group(scene, kind, [(a, r) for _, a, r in items], numbers) for kind, items in groups]
     runs = [_run(scene, macro, _digit(scene.closed, numbers)) for macro in macros]

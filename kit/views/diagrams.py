@@ -25,6 +25,8 @@ Transitions: TypeAlias = Sequence[tuple[str, str, str]]
 
 PACKAGE = Path(__file__).resolve().parent.parent
 FOLDERS = (PACKAGE.parent / "images", PACKAGE / "shipped" / "images")
+LEGIBLE = 1.2
+"""Pixels a unit of a drawing, so that its letters (10 units) are never smaller than 11 pixels."""
 _SVG = "{http://www.w3.org/2000/svg}"
 _DIGEST = re.compile(r"<!-- dot ([0-9a-f]{16}) -->")
 
@@ -106,6 +108,7 @@ def draw(
         "svg",
         list(_parts(root, {at} if at else set(), set(taken), prefix)),
         viewBox=root.get("viewBox"),
+        width=f"{LEGIBLE * float((root.get('viewBox') or '0 0 0 0').split()[2]):.0f}",
         role="img",
         aria_label=f"{label}; now: {at}" if at else label,
         class_="diagram",

@@ -43,6 +43,7 @@ def _lamp(scene: Scene, verdict: Verdict, breach: Breach | None) -> Frag:
         h("small", f"broken at step {scene.counted(breach.step)}") if breach else None,
         k=f"lamp:{verdict.name}",
         class_="lamp ok" if good else "lamp bad",
+        data_of=None if good else "broken",
     )
 
 

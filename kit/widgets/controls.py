@@ -137,16 +137,16 @@ class Controls:
         name = change["new"]
         if name in (None, OWN) or self._quiet:
             return
-        with self._told():
+        with self._reporting(change):
             opened = open_named(name)
             self.name = opened.name
-            self._put(opened.timeline)
+            self._open_on(opened.timeline)
 
     def _rebuild(self, change: Mapping[str, Any]) -> None:
         entry = self.entry
         if self._quiet or entry is None:
             return
-        with self._told():
+        with self._reporting(change):
             owner = change["owner"]
             given = self._given(
                 entry.parameters, next((n for n, w in self.fields.items() if w is owner), "")
@@ -169,13 +169,13 @@ class Controls:
         self.kept[_configuration(old)] = old
         known = self.kept.get(_configuration(anew))
         if known is not None:
-            self.player.show(known)
+            self.player.put(known)
             return f"Back to the history of these switches: {len(known.moments) - 1} steps."
         message = ""
         if switched and old.at:
             done, of = _repeat(old, anew), len(old.path(old.at)) - 1
             message = f"The run so far, repeated: {done} of {of} steps. The other history is kept."
-        self.player.show(anew)
+        self.player.put(anew)
         return message
 
     def _given(self, kind: type[msgspec.Struct], touched: str) -> dict[str, Any]:
@@ -201,30 +201,40 @@ class Controls:
             given.pop("operations", None)
         return given
 
-    def _put(self, timeline: Timeline) -> None:
+    def _open_on(self, timeline: Timeline) -> None:
         self.board.forget()
         self.kept[_configuration(self.player.timeline)] = self.player.timeline
         self.player.show(timeline)
-        self.parameters = plainly(timeline.model.parameters)
-        self.off = tuple(timeline.model.off)
+        self._follow()
+
+    def _follow(self) -> None:
+        """Show the configuration of the model that is played now."""
+        self.parameters = plainly(self.player.model.parameters)
+        self.off = tuple(self.player.model.off)
         self._settle()
 
     def _reset(self, _button: Any) -> None:
-        with self._told():
+        former = self.player.timeline
+        with self._reporting():
             self.player.reset()
+            if _configuration(former) != _configuration(self.player.timeline):
+                self.board.forget()
+                self.kept[_configuration(former)] = former
+                self._follow()
+                self._say("Begun again with its own ring, model and safeguards.")
 
     def _save(self, _button: Any) -> None:
-        with self._told():
+        with self._reporting():
             self._say(f"Saved {self.player.save(self.file.value)}.")
 
     def _load(self, _button: Any) -> None:
-        with self._told():
+        with self._reporting():
             self.player.load(self.file.value)
-            self._put(self.player.timeline)
+            self._open_on(self.player.timeline)
             self._say(f"Loaded {self.file.value}.")
 
     def _export(self, _button: Any) -> None:
-        with self._told():
+        with self._reporting():
             stem = self.file.value.removesuffix(".json")
             made = self.player.export(f"{stem}.html")
             left = f" Left out: {', '.join(made.left_out)}." if made.left_out else ""
@@ -234,22 +244,34 @@ class Controls:
         kind = "kit-wrong" if wrong else "kit-told"
         self.message.value = h("span", text, class_=kind, role="alert").html() if text else ""
 
-    def _told(self) -> _Told:
+    def _reporting(self, change: Mapping[str, Any] | None = None) -> _Reporting:
         self._say("")
-        return _Told(self)
+        return _Reporting(self, change)
+
+    def _take_back(self, change: Mapping[str, Any]) -> None:
+        """Give the control that was touched the last value that was accepted."""
+        self._quiet = True
+        change["owner"].value = change["old"]
+        self._quiet = False
 
 
-class _Told:
-    """Shows a KitError where the person looks, and leaves everything as it was."""
+class _Reporting:
+    """Shows a KitError where the person looks, and leaves everything as it was.
 
-    def __init__(self, controls: Controls) -> None:
+    ``change`` is what was touched, if anything: its control goes back to its value before.
+    """
+
+    def __init__(self, controls: Controls, change: Mapping[str, Any] | None) -> None:
         self._controls = controls
+        self._change = change
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
         if isinstance(error, KitError):
+            if self._change is not None:
+                self._controls._take_back(self._change)
             self._controls._say(str(error), wrong=True)
             return True
         return False

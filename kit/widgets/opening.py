@@ -49,6 +49,16 @@ def open_named(name: str) -> Opened:
     return Opened(Timeline(model, scenario.script), f"{entry.name}/{scenario.name}")
 
 
+def replayed(timeline: Timeline) -> Timeline:
+    """A history of its own with the same moments, looked at where the other one is."""
+    twin = Timeline(timeline.model, timeline.script)
+    for moment in timeline.moments[1:]:
+        twin.at = moment.parent
+        twin.do(moment.action, fold=moment.fold)
+    twin.tip, twin.at = timeline.tip, timeline.at
+    return twin
+
+
 def _of_scenario(scenario: Scenario) -> Opened:
     entry, known = scenario_of(scenario.name)
     if known != scenario:

@@ -14,7 +14,7 @@ from kit.edge.arguments import checked, finite
 from kit.engine import trace as traces
 from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
-from kit.engine.purity import told
+from kit.engine.purity import error_line
 from kit.engine.timeline import LONGEST_RUN, Moment, Timeline
 from kit.errors import BadInput, KitError, Refusal, Refused
 from kit.views.actions import mark, refusal_text
@@ -26,7 +26,7 @@ from kit.views.rendered import RenderedTimeline
 from kit.views.static import static_html
 from kit.views.wire import Act, Look, Need, Sync, Update, read_message
 from kit.widgets.controls import Controls
-from kit.widgets.opening import Source, open_source
+from kit.widgets.opening import Source, open_source, replayed
 from kit.widgets.stage import Stage
 
 
@@ -54,7 +54,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         self.stage = Stage()
         self.stage.on_msg(self._hear)
         opened = open_source(source)
-        self.timeline = opened.timeline
+        self.timeline = self.origin = opened.timeline
         self.rendered = RenderedTimeline(self.timeline, panels=self._panels(self.model))
         self.controls = Controls(self, opened.name) if controls else None
         self._repack()
@@ -150,13 +150,26 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return self._change(lambda: self.timeline.goto(moment))
 
     def reset(self) -> Moment:
-        """Begin again with the same model and script."""
-        self.show(Timeline(self.model, self.timeline.script))
+        """Begin again as it was opened: that model with its own ring and safeguards, its script."""
+        self.put(Timeline(self.origin.model, self.origin.script))
         return self.timeline.now
+
+    def copy(self) -> Player:
+        """A Player of its own on the same history, at the same moment, without drop-downs.
+
+        What is done with it leaves this one where it is: for cells below the one that shows it.
+        """
+        return Player(replayed(self.timeline), controls=False, panels=self._names)
 
     @checked
     def show(self, timeline: Timeline) -> None:
-        """Put another timeline on the stage."""
+        """Open another timeline; ``reset`` goes back to the start of this one from then on."""
+        self.put(timeline)
+        self.origin = timeline
+
+    @checked
+    def put(self, timeline: Timeline) -> None:
+        """Put a timeline of another configuration on the stage; ``reset`` undoes that."""
         panels, session = self._panels(timeline.model), self.rendered.number + 1
         self.timeline = timeline
         self.rendered = RenderedTimeline(timeline, panels=panels, session=session)
@@ -246,7 +259,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         except KitError as error:
             self._tell(self.rendered.refused(str(error)))
         except Exception as error:  # of the model's own code: shown where the button was pressed
-            self._tell(self.rendered.refused(told(error)))
+            self._tell(self.rendered.refused(error_line(error)))
 
     def _look(self, message: Look) -> None:
         there = message.position

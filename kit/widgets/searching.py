@@ -49,7 +49,7 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
     return f"Complete: {seen}, none.{never}"
 
 
-def told(model: Model[Any, Any], result: Result) -> Frag:
+def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
     """The box: what was found in which configuration, by which run; what was judged, what not."""
     off = ", ".join(guard.id for guard in model.safeguards if guard.name in model.off)
     which = f"without {off}" if off else "with every safeguard on"
@@ -190,7 +190,7 @@ class SearchBoard:
         if self.player.model is not model:  # a switch was used meanwhile
             return
         self.result = outcome
-        self.found.value = told(model, outcome).html()
+        self.found.value = outcome_box(model, outcome).html()
         if outcome.violation is not None:
             self.player.branch(outcome.violation.actions, at_end=True)
 

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.fuzz import SEEDS, Finding, Walker, fuzz
+from kit.engine.fuzz import SEEDS, Finding, fuzz
 from kit.engine.model import Monitor, always, rule_rows, sometimes, step
 from kit.engine.registry import build, entry_of, rows_of
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
+from kit.engine.walking import Walker
 from kit.errors import BadInput, Refused
 from kit.protocols.twophase.model import (
     Decide,
@@ -32,7 +33,8 @@ from tests.saying import like
 # -- the same from the same seed -------------------------------------------------------------------
 
 PROGRAM = """
-from kit.engine.fuzz import fuzz, Walker
+from kit.engine.fuzz import fuzz
+from kit.engine.walking import Walker
 from kit.engine.registry import build, entry_of
 from kit.engine.trace import dumps
 from tests.engine.test_check import Rash

@@ -13,7 +13,7 @@ from kit.engine.fuzz import fuzz
 from kit.engine.model import Safeguard, always, goal, sometimes
 from kit.engine.registry import build, entries
 from kit.protocols.twophase.model import TwoPhase, TwoPhaseParameters
-from kit.widgets.searching import told, verdict
+from kit.widgets.searching import outcome_box, verdict
 from tests.engine.toys import Graph, LiftModel, LiftParameters
 
 
@@ -23,7 +23,7 @@ def texts(model: Any, result: Result) -> list[str]:
         repr(result),
         result._repr_html_(),
         verdict(model, result),
-        told(model, result).html(),
+        outcome_box(model, result).html(),
     ]
 
 
@@ -33,7 +33,7 @@ def test_a_whole_search_says_complete() -> None:
     result = check(model)
     assert result.verdict == "complete"
     assert all("omplete" in text for text in texts(model, result))
-    box = told(model, result).html()
+    box = outcome_box(model, result).html()
     assert "configuration: rf=1" in box
     assert "monitor visible" in box
 

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from kit.engine.fuzz import CLEAN, Walker
 from kit.engine.model import Model, Property, Rule, always
 from kit.engine.shrink import PropertyJudges, shrink
 from kit.engine.timeline import Timeline
+from kit.engine.walking import CLEAN, Walker
 from tests.engine.toys import Go, Graph
 
 edges = st.dictionaries(

@@ -27,22 +27,24 @@ def test_no_class_name_stands_twice() -> None:
 
 
 def test_results_are_named_for_what_they_are() -> None:
-    """No value is called found, one, told, asked or got, which say nothing of what it is.
+    """Nothing is called found, one, told, asked or got, which say nothing of what it is.
 
-    Values are results, the variables of loops and the parameters of functions.
+    That holds for results, the variables of loops, parameters, functions and classes.
     """
     offenders = [
         f"{_where(path)}:{line}: {name}"
         for path in KIT
         for node in ast.walk(tree(path))
         for line, name in _given(node)
-        if name in NAMELESS
+        if name.lower().lstrip("_") in NAMELESS and not name.isupper()
     ]
     assert not offenders
 
 
 def _given(node: ast.AST) -> tuple[tuple[int, str], ...]:
-    """Line and name where a node gives a name to a value."""
+    """Line and name where a node gives a name to a value, a function or a class."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return ((node.lineno, node.name),)
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         return ((node.lineno, node.id),)
     return ((node.lineno, node.arg),) if isinstance(node, ast.arg) else ()

@@ -12,12 +12,12 @@ from typing import Any
 import kit
 from kit.commands.cli import main
 from kit.engine.check import Result, check, check_refinement
-from kit.engine.fuzz import Walk, Walker
 from kit.engine.model import Model, Monitor
 from kit.engine.registry import build, convert, entries, entry_of
 from kit.engine.scenario import files, rewritten
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps
+from kit.engine.walking import Walk, Walker
 from kit.protocols.tcm.simulators.columns import Columns
 
 ROOT = Path(__file__).resolve().parents[2]

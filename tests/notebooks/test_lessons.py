@@ -84,7 +84,7 @@ def test_it_asks_for_predictions_that_the_model_answers(path: Path) -> None:
     asked, answered = named(path, "predict"), named(path, "answer")
     assert len(asked) == len(answered) >= 3
     code = "\n".join(cell.source for cell in cells(path, "code"))
-    assert not re.search(r"\b(Question|Asked|Prediction)\b", code)
+    assert not re.search(r"\b(Question|PosedQuestion|Prediction)\b", code)
 
 
 @pytest.mark.spec("H-011")

@@ -29,7 +29,8 @@ class Covered(Struct, frozen=True):
     """What a run of the tests told.
 
     ``lines`` gives, for each file and line, places in ``tests``; ``seconds`` has their durations.
-    A line that runs when its module is loaded counts for every test of the module.
+    A line that runs when its module is loaded counts for every test of the module, and for all
+    tests where no function of the module ever runs, since it only declares.
     """
 
     tests: list[str] = field(default_factory=list)
@@ -42,7 +43,8 @@ class Covered(Struct, frozen=True):
         first, last = lines
         inside = [known[line] for line in range(first, last + 1) if line in known]
         if any(not tests for tests in inside):  # loaded: whoever uses the module
-            inside = list(known.values())
+            users = {test for tests in known.values() for test in tests}
+            return users or set(range(len(self.tests)))
         return {test for tests in inside for test in tests}
 
 

@@ -150,7 +150,8 @@ def _run(limits: dict[str, float], patience: float) -> int:
             os.dup2(nowhere, stream)
         signal.setitimer(signal.ITIMER_REAL, patience)
         files = list(dict.fromkeys(name.partition("::")[0] for name in limits))
-        os._exit(int(pytest.main([*PYTEST[2:], *files], plugins=[Chosen(limits)])))
+        left = f"--basetemp={Path.cwd()}-left"  # goes with the copy, also when this is ended
+        os._exit(int(pytest.main([*PYTEST[2:], left, *files], plugins=[Chosen(limits)])))
     _, status = os.waitpid(child, 0)
     with contextlib.suppress(ProcessLookupError):  # what the tests started
         os.killpg(child, signal.SIGKILL)

@@ -145,15 +145,19 @@ def sample(made: Mapping[str, Sequence[Mutant]], seed: int) -> Iterator[Mutant]:
 def trials(covered: Covered, mutant: Mutant) -> Iterator[list[tuple[str, float]]]:
     """The tests to try: first a few quick ones near the source, then all that fit.
 
-    Near are the tests in the folder that has the name of the source's.
+    Nearest are those in a file that has the name of the source, then those in the folder that has
+    the name of its folder. Of equally near files each gives its quickest test, then its next.
     """
     folder = [part for part in Path(mutant.path).parts[1:-1] if part != "rules"]
-    near = "/".join(("tests", *folder, ""))
-    tests = [
-        (covered.tests[test], covered.seconds[test])
-        for test in covered.of(mutant.path, mutant.lines)
-    ]
-    tests.sort(key=lambda test: (not test[0].startswith(near), test[1], test[0]))
+    near, stem = "/".join(("tests", *folder, "")), Path(mutant.path).stem
+    ranked: list[tuple[bool, bool, int, float, str]] = []
+    before: Counter[str] = Counter()
+    running = covered.of(mutant.path, mutant.lines)
+    for taken, name in sorted((covered.seconds[test], covered.tests[test]) for test in running):
+        file = name.partition("::")[0]
+        ranked.append((stem not in file, not name.startswith(near), before[file], taken, name))
+        before[file] += 1
+    tests = [(name, taken) for *_, taken, name in sorted(ranked)]
     first = list(_within(tests, QUICK))
     yield first
     yield list(_within(tests[len(first) :], THOROUGH))

@@ -46,12 +46,16 @@ def classed(frag: Frag, name: str) -> list[Frag]:
 
 
 def table(frag: Frag, side: str) -> dict[str, list[str]]:
-    """A placement table: the words of each range's chips, in order."""
-    found = next(one for one in classed(frag, "placement") if side in (one.get("class") or ""))
-    rows = [one for one in found.walk() if one.tag == "tr" and one.key is not None]
+    """The first placement table: the words of each range's chips on one side, in order."""
     return {
         next(cell for cell in row.walk() if cell.tag == "th").text(): [
-            chip.text() for chip in classed(row, "chip")
+            chip.text() for chip in classed(classed(row, side)[0], "chip")
         ]
-        for row in rows
+        for row in table_rows(frag)
     }
+
+
+def table_rows(frag: Frag) -> list[Frag]:
+    """The rows of the first placement table."""
+    found = classed(frag, "placement")[0]
+    return [one for one in found.walk() if one.tag == "tr" and one.key is not None]

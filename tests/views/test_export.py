@@ -33,7 +33,7 @@ def test_the_first_frame_reads_without_scripts(tmp_path: Path) -> None:
     assert "default-src 'none'" in page
     before_scripts = page[: page.index('<script type="text/plain"')]
     assert "(100, 200]" in before_scripts
-    assert "Read placements" in before_scripts
+    assert "read from" in before_scripts
     assert "unsafe-inline" not in page
     assert not re.search(r'(?:src|href)="(?!data:)', page)
 

@@ -116,6 +116,67 @@ def test_one_page_of_controls_is_open_at_a_time() -> None:
     assert controls.page.children == ()
 
 
+def test_a_refused_value_goes_back_to_the_last_good_one() -> None:
+    """The control that was touched shows what is played; the reason stays to be read."""
+    for source, name, wrong in (
+        ("tcm/bootstrap", "nodes", 0),
+        ("tcm/bootstrap", "racks", 0),
+        ("dataplane/write-and-read", "requests", "K1 dances"),
+    ):
+        player, _ = quiet(source)
+        controls = player.controls
+        assert controls is not None
+        field, model = controls.fields[name], player.model
+        good = field.value
+        field.value = wrong
+        assert (field.value, player.model) == (good, model)
+        assert "kit-wrong" in controls.message.value
+    player, _ = quiet()
+    controls = player.controls
+    assert controls is not None
+    controls.fields["nodes"].value = 0
+    controls.fields["nodes"].value = 5
+    assert controls.parameters["nodes"] == 5
+    assert "kit-wrong" not in controls.message.value
+
+
+def test_reset_restores_the_scenarios_own_ring_and_safeguards() -> None:
+    """After any changes, Reset gives the model that was opened, and the controls show it."""
+    player, _ = quiet("tcm/decommission")
+    controls = player.controls
+    assert controls is not None
+    own, names = player.model.parameters, list(player.model.names)
+    controls.fields["nodes"].value = 6
+    controls.fields["variant"].value = "implementation"
+    controls.switches["write-before-read"].value = False
+    assert player.model.parameters != own
+    controls.reset.click()
+    assert (player.model.parameters, list(player.model.names)) == (own, names)
+    assert player.model.off == ()
+    assert controls.fields["nodes"].value == 4
+    assert controls.fields["variant"].value == own.variant
+    assert controls.switches["write-before-read"].value
+    assert "its own ring" in controls.message.value
+    assert player.timeline.script == quiet("tcm/decommission")[0].timeline.script
+
+
+def test_a_copy_leaves_the_player_where_it_is() -> None:
+    """A copy stands at the same moment of the same history, and each goes on alone."""
+    player, said = quiet()
+    for _ in range(3):
+        player.step()
+    player.goto(1)
+    player.act("apply C")
+    player.back()
+    before, told = traces.dumps(player.timeline.save()), len(said)
+    twin = player.copy()
+    assert traces.dumps(twin.timeline.save()) == before
+    assert twin.timeline.script == player.timeline.script
+    twin.milestone()
+    assert traces.dumps(player.timeline.save()) == before
+    assert len(said) == told
+
+
 def test_a_model_of_ones_own_is_named_in_the_scenario_box() -> None:
     """The box is not blank, and the model is left for another one as any other is."""
     model = build("twophase")

@@ -31,7 +31,7 @@ FAMILY = Family(
             "enough_answers": "lessons.questions:enough_answers",
             "holders": "lessons.questions:holders",
             "not_owned": "lessons.questions:not_owned",
-            "told": "lessons.questions:told",
+            "outcome": "lessons.questions:outcome",
         },
     },
     # Where the metadata can show it too, requests do.

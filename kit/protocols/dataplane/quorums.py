@@ -137,7 +137,7 @@ class Crossings(Struct, frozen=True):
         if self.first is None:
             return text + "every read quorum meets every write quorum."
         missed = sum(row.missed for row in self.rows)
-        return text + f"{missed:,} miss one another. First: {told(self.first)}."
+        return text + f"{missed:,} miss one another. First: {miss_text(self.first)}."
 
     def __repr__(self) -> str:
         return self.table().text()
@@ -178,7 +178,7 @@ def _met(row: Crossing) -> str:
     return HOLDS if row.pairs else "never in use together"
 
 
-def told(row: Crossing) -> str:
+def miss_text(row: Crossing) -> str:
     """A counterexample in words."""
     assert row.first is not None
     reads, writes = (", ".join(side) for side in row.first)

@@ -43,6 +43,7 @@ class RangeModel(Model[StorageState, Any]):
     """A data range on its way through a history, and the nodes that take part."""
 
     State = StorageState
+    faults = ("crash",)
 
     def __init__(
         self, history: RangeHistory, workload: tuple[ClientRequest, ...], options: RequestOptions
@@ -166,14 +167,14 @@ class RangeModel(Model[StorageState, Any]):
         s = replace(
             s,
             at=to,
-            known=self._told(s, edge.conditions),
+            known=self._informed(s, edge.conditions),
             copies=copies or (NOT_COPIED,) * len(after.copies),
             down=s.down | after.dead,
             waited=0,
         )
         return _one_epoch_less(s) if trail.full else s
 
-    def _told(self, s: StorageState, conditions: tuple[Condition, ...]) -> tuple[int, ...]:
+    def _informed(self, s: StorageState, conditions: tuple[Condition, ...]) -> tuple[int, ...]:
         """Where all had to know an epoch, coordinators plan by no earlier one any more."""
         known = s.known
         for condition in conditions:
@@ -255,7 +256,7 @@ class RangeModel(Model[StorageState, Any]):
 
     def _fetch(self, s: StorageState, action: Fetch) -> StorageState:
         cell, place = s.cells[self.code[action.source]], self._place(s, action)
-        known = self._told(s, self.newest(s).copies[place].conditions)
+        known = self._informed(s, self.newest(s).copies[place].conditions)
         return replace(s, known=known, copies=put(s.copies, place, cell))
 
     def _may_land(self, s: StorageState, action: Land) -> Refusal | None:

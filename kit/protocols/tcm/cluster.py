@@ -32,6 +32,7 @@ from kit.protocols.tcm.model import Crash, Restart, Stream, Tcm
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.properties import Judges
 from kit.protocols.tcm.rules.barrier import Barrier, barriers
+from kit.protocols.tcm.rules.finish import Completion, moved_ranges
 from kit.protocols.tcm.rules.metadata import (
     Advance,
     AutomaticCancel,
@@ -63,6 +64,7 @@ class TcmCluster(Product):
 
     title = "Transactional cluster metadata (CEP-21)"
     safeguards = SAFEGUARDS
+    faults = ("crash",)
 
     def __init__(self, parameters: TcmParameters | None = None, off: tuple[str, ...] = ()) -> None:
         """A model of the cluster that ``parameters`` describe, without the safeguards ``off``.
@@ -94,7 +96,8 @@ class TcmCluster(Product):
         self.codes = {name: code for code, name in enumerate(names)}
         self._barriers = lru_cache(MOST_KEPT)(self._barriers_of)
         self._of_operation = lru_cache(MOST_KEPT)(self._unmet_of)
-        self.properties = Judges(self.tcm, self.log).properties()
+        self.judges = Judges(self.tcm, self.log)
+        self.properties = self.judges.properties()
 
     # -- what both parts know together ------------------------------------------------------------
 
@@ -232,10 +235,10 @@ class TcmCluster(Product):
             f"{first.range.label(self.tcm.cluster.ring.space)}, {first.needed} are needed",
             unmet.evidence,
             unmet.missing,
-            tuple(self._asked(barrier, applied) for barrier in unmet.barriers),
+            tuple(self._awaited(barrier, applied) for barrier in unmet.barriers),
         )
 
-    def _asked(self, barrier: Barrier, applied: Several[int]) -> Awaited:
+    def _awaited(self, barrier: Barrier, applied: Several[int]) -> Awaited:
         names = tuple(self.names[code] for code in barrier.replicas)
         return Awaited(self._where(barrier), barrier.needed, len(barrier.acked(applied)), names)
 
@@ -313,11 +316,23 @@ class TcmCluster(Product):
             rest = f"Next: {SENTENCES[event.after.next.name]}."
         elif event.before is None:
             return f"{opening}Epoch {event.epoch} does all of it, without streaming."
-        elif event.cancelled:
-            rest = "All is as before."
         else:
-            rest = "The operation is done; locks are released."
+            rest = self.finish(after.tcm.events).text
         return f"{opening}Epoch {event.epoch}: {event.text} ({event.operation.title}). {rest}"
+
+    def finish(self, events: Log) -> Completion:
+        """What the operation came to that the newest event ended, of several events."""
+        last = self.tcm.committed(events)
+        assert last.before is not None, f"{last.operation.title} is a single event"
+        own, missed = 0, []
+        while len(events):
+            event = self.tcm.committed(events)
+            is_own = event.operation == last.operation
+            own += is_own
+            missed += [event.epoch] * self.judges.missed(events)
+            events = events.shorter() if not (is_own and event.before is None) else Log()
+        moved = moved_ranges(last.before.plan.tasks)
+        return Completion(last.operation, own, moved, tuple(reversed(missed)), last.cancelled)
 
     def _crashed(self, after: Any, node: str) -> str:
         if node in after.tcm.forgotten:

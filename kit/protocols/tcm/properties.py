@@ -108,10 +108,7 @@ class Judges:
             case "replicas":
                 return replicated(now, self.floor)
             case "quorums":
-                if not events:
-                    return quorums_meet(now, None)
-                previous = self.tcm.snapshot(events.shorter())
-                return quorums_meet(now, previous, self._gone(previous, events))
+                return quorums_meet(*self.neighbours(events))
             case "cover":
                 return covered(now)
             case "reads-in-writes":
@@ -122,6 +119,18 @@ class Judges:
                 return self._unasked(events)
             case _:
                 return settled(now, forgotten)
+
+    def missed(self, events: Log) -> bool:
+        """Whether a read majority could miss a write majority at the newest epoch."""
+        return self._verdict("quorums", events, frozenset()) is not None
+
+    def neighbours(self, events: Log) -> tuple[Snapshot, Snapshot | None, frozenset[int]]:
+        """The newest epoch and the one before, between which quorums must meet; who is dead."""
+        now = self.tcm.snapshot(events)
+        if not events:
+            return now, None, frozenset()
+        previous = self.tcm.snapshot(events.shorter())
+        return now, previous, self._gone(previous, events)
 
     def _gone(self, previous: Snapshot, events: Log) -> frozenset[int]:
         """The nodes that the newest event, or an operation under way, takes to be dead."""

@@ -2,6 +2,8 @@
 
 import { all } from "./picture.js";
 
+const BROKEN = "broken"; // a broken promise lights all that it names
+
 export class Choices {
   chosen = {};
 
@@ -18,9 +20,24 @@ export class Choices {
     this.restore();
   }
 
+  // A press lights a thing wherever it is shown, until it is pressed again or something else is.
   light(thing) {
-    this.lit = this.lit === thing ? undefined : thing;
-    this.restore();
+    if (this.lit === thing) this.dark();
+    else this.lit = thing;
+    this.restoreLight();
+  }
+
+  // What is pointed at or has the focus is lit meanwhile.
+  point(target) {
+    const thing = target?.closest?.("[data-of]")?.dataset.of;
+    if (this.pointed === thing) return;
+    this.pointed = thing;
+    this.restoreLight();
+  }
+
+  dark() {
+    this.lit = this.pointed = undefined;
+    this.restoreLight();
   }
 
   turnTo(name) {
@@ -61,8 +78,11 @@ export class Choices {
   }
 
   restoreLight() {
+    const things = [this.lit, this.pointed].filter((thing) => thing !== undefined);
+    const isLit = (part) =>
+      things.includes(part.dataset.of) || (things.includes(BROKEN) && part.matches(".guilty"));
     for (const part of all(this.root, "[data-of]"))
-      part.toggleAttribute("data-my-lit", part.dataset.of === this.lit);
+      part.toggleAttribute("data-my-lit", isLit(part));
     for (const part of all(this.root, "[data-spot]"))
       part.setAttribute("aria-pressed", String(part.dataset.spot === this.lit));
   }

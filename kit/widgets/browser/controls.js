@@ -50,7 +50,9 @@ export function listen(player) {
   root.addEventListener("click", (event) => click(player, event.target));
   root.addEventListener("input", (event) => input(player, event.target));
   root.addEventListener("change", (event) => change(player, event.target));
-  root.addEventListener("focusin", (event) => focus(event.target));
+  root.addEventListener("focusin", (event) => focus(player, event.target));
+  root.addEventListener("pointerover", ({ target }) => player.choices.point(target));
+  root.addEventListener("pointerleave", () => player.choices.point());
   root.addEventListener("keydown", (event) => press(player, event));
 }
 
@@ -58,7 +60,11 @@ function click(player, target) {
   const button = target.closest("button,[data-roving]");
   player.voice.hush();
   player.sheets.clicked(target);
-  if (!button) return;
+  if (!button) {
+    const thing = target.closest("[data-of]");
+    if (thing) player.choices.light(thing.dataset.of);
+    return;
+  }
   const { act, spot, tab } = button.dataset;
   const picked = act === "pick" ? pickedOption(button) : button;
   const { refused } = picked.dataset;
@@ -92,7 +98,8 @@ function change(player, target) {
 }
 
 // Of a group of things that arrows walk, the focused one is the tab stop.
-function focus(target) {
+function focus(player, target) {
+  if (target.matches("[data-of]")) player.choices.point(target);
   if (!target.matches("[data-roving]")) return;
   for (const item of all(target.closest("[data-rove]"), "[data-roving]"))
     item.setAttribute("tabindex", item === target ? "0" : "-1");
@@ -102,6 +109,7 @@ function press(player, event) {
   const { key, target } = event;
   if (key === "Escape") {
     if (!player.voice.isSaying) player.sheets.close();
+    player.choices.dark();
     player.voice.hush();
     return;
   }

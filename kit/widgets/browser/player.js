@@ -16,6 +16,7 @@ import { Voice } from "./voice.js";
 import { Wire } from "./wire.js";
 
 const SETTLED = 200; // milliseconds after which the kernel hears where the reader is
+const CUT = "The kernel is new: run this cell again.";
 
 export class Player {
   at = 0;
@@ -241,8 +242,9 @@ export class Player {
   }
 
   act(control, element) {
-    if (!this.isLive) {
-      this.voice.tell(this.model.get("closed"), element);
+    if (!this.isLive || this.wire.isCut) {
+      this.pause();
+      this.voice.tell(this.isLive ? CUT : this.model.get("closed"), element);
       return;
     }
     this.used = element || null;

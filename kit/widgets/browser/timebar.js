@@ -2,12 +2,16 @@
 
 import { marksOf } from "./branches.js";
 
+const LETTER = 6; // pixels that a letter takes, so that nothing need be measured in each step
 const GAP = 8; // pixels between two names, and by which one may stand out
 
 export class TimeBar {
   constructor(part, range) {
     Object.assign(this, { box: part("ticks"), where: part("where"), range });
-    this.watch = new ResizeObserver(() => this.draw());
+    this.watch = new ResizeObserver(([{ contentRect }]) => {
+      this.width = contentRect.width - 2 * GAP;
+      this.draw();
+    });
     this.watch.observe(range);
   }
 
@@ -22,7 +26,7 @@ export class TimeBar {
   }
 
   draw() {
-    if (!this.path) return;
+    if (!this.path || !this.width) return;
     const { path, moments } = this;
     const last = path.length - 1;
     const left = (step) => `${(100 * step) / Math.max(last, 1)}%`;
@@ -41,13 +45,13 @@ export class TimeBar {
 
   // Names stand where there is room, from the right, so that the latest is always named.
   names(milestones, last, put) {
-    const width = this.box.clientWidth / Math.max(last, 1);
-    let free = this.box.clientWidth + GAP;
+    const width = this.width / Math.max(last, 1);
+    let free = this.width + GAP;
     for (let step = last; step >= 0; step -= 1) {
       if (!milestones[step]) continue;
       put("i", step, "", "");
       const name = put("b", step, milestones[step], "");
-      const size = name.offsetWidth;
+      const size = LETTER * milestones[step].length;
       const left = Math.max(-GAP, Math.min(step * width - size / 2, free - size));
       const fits = Math.abs(left + size / 2 - step * width) <= size / 2;
       if (!fits) name.remove();

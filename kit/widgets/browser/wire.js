@@ -65,7 +65,12 @@ export class Wire {
     this.say("look", { position: { at, tip, sequence: this.sequence } });
   }
 
+  // JupyterLab marks what its kernel has left: restarted, or none since the notebook was opened.
+  get isCut() {
+    return this.player.root.closest(".jupyter-widgets-disconnected") !== null;
+  }
+
   say(message, fields) {
-    this.model.send({ message, ...fields });
+    if (!this.isCut) this.model.send({ message, ...fields });
   }
 }

@@ -18,9 +18,9 @@ from kit.protocols.dataplane.quorums import (
     apart,
     histories,
     in_use,
+    miss_text,
     quorums,
     smallest,
-    told,
 )
 from kit.protocols.storage.rules.levels import AnswerQuota, majority
 from kit.protocols.tcm.rules.quorums import majorities_meet
@@ -213,7 +213,7 @@ def test_the_table_gives_counts_and_the_first_counterexample() -> None:
     html = found._repr_mimebundle_()["text/html"]
     assert html.count("<tr") == 25
     assert found.first is not None
-    assert told(found.first) in repr(found)
+    assert miss_text(found.first) in repr(found)
     held = quorums(build("dataplane", {"rf": 3}))
     assert held.ok
     assert repr(held).splitlines()[-2].endswith("every read quorum meets every write quorum.")

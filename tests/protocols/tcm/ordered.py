@@ -7,7 +7,7 @@ before first, then the new ones; where they are the same nodes as the reads, in 
 from __future__ import annotations
 
 from kit.protocols.tcm.rules.metadata import Event
-from kit.protocols.tcm.simulators.columns import told
+from kit.protocols.tcm.simulators.columns import followed
 from kit.protocols.tcm.simulators.plain import Factors, Line, PlainCluster, stable_cluster
 from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
@@ -61,7 +61,7 @@ class OrderedPlain:
 
     def follow(self, event: Event) -> None:
         """What was committed happens here, too."""
-        plain = told(self.plain, event)
+        plain = followed(self.plain, event)
         assert isinstance(plain, PlainCluster), plain
         self.plain = plain
         self._put_in_order()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kit.errors import BadInput
 from kit.protocols.tcm.facts import moment as facts
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
@@ -132,3 +133,12 @@ def test_murmur3(variant: str) -> None:
     rows = facts.rows(drive.model, drive.state)
     assert (rows[0].left_label, rows[-1].right_label) == ("min", "max")
     assert rows[2].label == "(0, 1]"
+
+
+@pytest.mark.parametrize(("count", "ending"), [(12, "dc11"), (13, "dc11 and 1 more")])
+def test_many_datacenters_are_not_all_listed(count: int, ending: str) -> None:
+    """Who names a datacenter that nobody knows is told of twelve, and how many more there are."""
+    members = tuple(Node(f"n{i:02}", (i * 10 + 10,), f"dc{i:02}") for i in range(count))
+    with pytest.raises(BadInput) as told:
+        Drive(members=members, low=0, high=500, rf=1, operations=("join X --tokens 5 --dc far",))
+    assert str(told.value).endswith(f"one of {', '.join(m.dc for m in members[:11])}, {ending}")

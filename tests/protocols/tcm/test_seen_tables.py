@@ -154,21 +154,18 @@ def test_racks_are_told_apart_on_the_ring() -> None:
 
 @pytest.mark.spec("A-013")
 def test_each_datacenter_has_its_table() -> None:
-    """A keyspace with a factor a datacenter has a read and a write table for each; together they
+    """A keyspace with a factor a datacenter has a table for each; together they
     are the groups, and each has its number of replicas in every row.
     """
     drive = two_datacenters().act(JOIN).commit("X")
     captions = [one.text() for one in drive.drawn("placements").walk() if one.tag == "caption"]
-    assert captions == [
-        *("Read placements in dc1", "Write placements in dc1"),
-        *("Read placements in dc2", "Write placements in dc2"),
-    ]
+    assert captions == ["Placements in dc1", "Placements in dc2"]
     tables = classed(drive.drawn("placements"), "placement")
     for row in facts.rows(drive.model, drive.state):
         for i, dc in enumerate(("dc1", "dc2")):
-            for j, (side, group) in enumerate((("reads", row.reads), ("writes", row.writes))):
+            for side, group in (("reads", row.reads), ("writes", row.writes)):
                 there = [name for name in group if drive.dc(name) == dc]
-                shown = table(tables[2 * i + j], side)[row.label]
+                shown = table(tables[i], side)[row.label]
                 assert [name.lstrip("+") for name in shown] == there
                 assert len(there) == 2 + (side == "writes" and dc == "dc1" and row.right == 150)
     words = drive.words("placements")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kit.protocols.tcm.rules.metadata import Transfer
+from kit.protocols.tcm.rules.streams import enough
+from kit.ring.ranges import Range
 from tests.protocols.tcm.driving import Drive
 
 
@@ -121,3 +124,15 @@ def test_streams_of_a_cancelled_operation_do_not_count_again() -> None:
     drive = Drive(cancels=1, operations=(join,)).act(join).commit("X").ready().act("cancel X")
     drive.act(join).commit("X").repeat("apply ")
     assert [row.done for row in drive.operation().streams] == [False] * 3
+
+
+@pytest.mark.parametrize(
+    ("down", "dead", "may"),
+    [("", "", True), ("0", "", True), ("01", "", False), ("1", "", True), ("12", "", True),
+     ("0", "0", True), ("01", "0", False), ("01", "01", True), ("012", "01", False)],
+)  # fmt: skip
+def test_who_is_down_is_waited_for_and_who_is_dead_is_not(down: str, dead: str, may: bool) -> None:
+    """The displaced replica is enough while it is up; else a majority, the dead not counted."""
+    transfer = Transfer(0, Range(0, 100), 3, 0, (0, 1, 2))
+    codes = frozenset(map(int, down)), frozenset(map(int, dead))
+    assert enough(transfer, *codes) is may

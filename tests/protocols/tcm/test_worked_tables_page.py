@@ -11,9 +11,9 @@ from kit.widgets import Player
 from tests.protocols.tcm.test_worked_tables_shown import OPERATIONS, SIDES, present, wanted
 
 TABLE = """(side) => [
-  ...document.querySelector(`.kp-stage table.placement.${side}`).tBodies[0].rows
+  ...document.querySelector(".kp-stage table.placement").tBodies[0].rows
 ].map((row) => [row.cells[0].innerText.trim(),
-  [...row.cells[1].querySelectorAll(".chip")].map((chip) => chip.innerText.trim())])"""
+  [...row.querySelectorAll(`.${side} .chip`)].map((chip) => chip.innerText.trim())])"""
 
 EPOCH = """(epoch) => [...document.querySelectorAll(".kp-stage .badges *")]
   .some((one) => one.textContent === `epoch ${epoch}`)

@@ -11,7 +11,7 @@ from kit.protocols.tcm.panels.placement import draw_placements, placements_text
 from kit.views.fragment import Frag
 from kit.views.panel import Scene
 from tests.protocols.tcm.test_worked_tables import WORKED
-from tests.views.frames import classed, milestones, walk
+from tests.views.frames import milestones, table, walk
 
 OPERATIONS = ("bootstrap", "decommission")
 SIDES = {"read": "reads", "write": "writes"}
@@ -30,16 +30,8 @@ def present(words: list[str]) -> str:
 
 
 def drawn(panel: Frag, side: str) -> Rows:
-    """The first table of this side in the panel: all that is shown before anything is opened."""
-    table = classed(panel, SIDES[side])[0]
-    rows = [one for one in table.walk() if one.tag == "tr" and one.key is not None]
-    return [
-        (
-            next(cell for cell in row.walk() if cell.tag == "th").text(),
-            present([chip.text() for chip in classed(row, "chip")]),
-        )
-        for row in rows
-    ]
+    """One side of the panel's first table: all that is shown before anything is opened."""
+    return [(label, present(words)) for label, words in table(panel, SIDES[side]).items()]
 
 
 def written(text: str, side: str) -> Rows:

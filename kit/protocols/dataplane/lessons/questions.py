@@ -7,7 +7,7 @@ from itertools import combinations
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.questions import Asked, copied
+from kit.lessons.questions import PosedQuestion, copied
 from kit.lessons.stills import scene_of, still
 from kit.protocols.dataplane.model import Dataplane
 from kit.protocols.storage.facts import moment as facts
@@ -18,7 +18,7 @@ from kit.views.question import MOST, Question
 from kit.views.registry import for_model
 
 
-def told(timeline: Timeline, verb: str) -> Asked:
+def outcome(timeline: Timeline, verb: str) -> PosedQuestion:
     """What comes of a step: what the client is told, what a replica makes of a message.
 
     ``verb`` names the step, as ``answer read 2`` or ``write 1 reaches B``.
@@ -39,10 +39,10 @@ def told(timeline: Timeline, verb: str) -> Asked:
     question = for_model(model).question(scene_of(ahead))
     if question is None:
         raise KitError(f"predict: there is nothing to ask about {verb}")
-    return Asked(question, still(ahead, "spacetime"))
+    return PosedQuestion(question, still(ahead, "spacetime"))
 
 
-def holders(timeline: Timeline, cell: str) -> Asked:
+def holders(timeline: Timeline, cell: str) -> PosedQuestion:
     """Which replicas hold a cell (``write 1``) now, and can be reached?
 
     Raises:
@@ -60,10 +60,10 @@ def holders(timeline: Timeline, cell: str) -> Asked:
         tuple(row.name for row in rows if row.cell == cell and row.up),
         "; ".join([*(f"{row.name} holds {row.cell}" for row in rows), *lost]) + ".",
     )
-    return Asked(question, still(timeline, "replicas"))
+    return PosedQuestion(question, still(timeline, "replicas"))
 
 
-def not_owned(timeline: Timeline) -> Asked:
+def not_owned(timeline: Timeline) -> PosedQuestion:
     """When all is done, whose disk holds data of the range although it is no replica any more?"""
     ahead = copied(timeline)
     while ahead.forward() is not None:
@@ -76,10 +76,10 @@ def not_owned(timeline: Timeline) -> Asked:
         tuple(row.name for row in rows if row.not_owned),
         "; ".join(f"{row.name} holds {row.cell}, {row.role}" for row in rows) + ".",
     )
-    return Asked(question, still(ahead, "replicas"))
+    return PosedQuestion(question, still(ahead, "replicas"))
 
 
-def enough_answers(timeline: Timeline, request: int = 0) -> Asked:
+def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
     """Which sets of answers are enough for a request that is open?
 
     Of many sets those nearest to the border are offered.
@@ -108,7 +108,7 @@ def enough_answers(timeline: Timeline, request: int = 0) -> Asked:
         tuple(" ".join(names) for names in good),
         f"{row.level} of this plan: {needs}.",
     )
-    return Asked(question, still(timeline, "requests"))
+    return PosedQuestion(question, still(timeline, "requests"))
 
 
 def _border(size: int) -> tuple[int, ...]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.questions import Asked
-from kit.protocols.dataplane.quorums import Crossing, quorums, told
+from kit.lessons.questions import PosedQuestion
+from kit.protocols.dataplane.quorums import Crossing, miss_text, quorums
 from kit.protocols.tcm.lessons.clusters import cluster_of
 from kit.views.question import Question
 
 _FAR = 2  # epochs apart, at most, of the pairs that are offered
 
 
-def crossed(timeline: Timeline, label: str) -> Asked:
+def crossed(timeline: Timeline, label: str) -> PosedQuestion:
     """On one range, at which epochs may a read miss an acknowledged write?
 
     Raises:
@@ -34,10 +34,10 @@ def crossed(timeline: Timeline, label: str) -> Asked:
         "a read miss a write?",
         tuple(map(_title, here)),
         tuple(map(_title, missed)),
-        " ".join(f"{told(row)}." for row in missed)
+        " ".join(f"{miss_text(row)}." for row in missed)
         or "Every read quorum meets every write quorum.",
     )
-    return Asked(question)
+    return PosedQuestion(question)
 
 
 def _title(row: Crossing) -> str:

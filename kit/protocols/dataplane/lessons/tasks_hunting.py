@@ -17,7 +17,7 @@ PARTS = ("add", "switch", "drop")
 
 
 def all_named(answer: dict[str, Any]) -> Marks:
-    """Each variant was given its own missing safeguard; a wrong name gets the run against it."""
+    """Each variant was given its own missing safeguard; *accuse* shows why a wrong one is wrong."""
     variants = drawn(answer["seed"])
     said = {int(number): word for number, word in answer["names"].items()}
     cases = []
@@ -26,8 +26,7 @@ def all_named(answer: dict[str, Any]) -> Marks:
             cases.append(Case(False))
             continue
         verdict = judged_word(variants[number - 1], number, said[number])
-        note = "" if verdict.passed else " ".join((verdict.heading, *verdict.lines))
-        cases.append(Case(verdict.passed, note))
+        cases.append(Case(verdict.passed, "" if verdict.passed else verdict.heading))
     return Marks(tuple(cases))
 
 

@@ -24,7 +24,7 @@ def _card(row: RequestRow) -> Frag:
             "div",
             bulb(SIGNS[row.phase], row.phase),
             h("b", row.title),
-            f" {_asked(row)}",
+            f" {_request_line(row)}",
         ),
         [h("div", line, class_="told") for line in _lines(row)],
         k=f"request:{row.number}",
@@ -32,7 +32,7 @@ def _card(row: RequestRow) -> Frag:
     )
 
 
-def _asked(row: RequestRow) -> str:
+def _request_line(row: RequestRow) -> str:
     where = f"@{row.dc}" if row.dc else ""
     return f"{row.coordinator}{where}, {row.level}"
 
@@ -68,7 +68,7 @@ def _stale(row: RequestRow) -> str:
 def requests_text(scene: Scene) -> str:
     """Write a line a request."""
     return "\n".join(
-        f"  {row.title} ({_asked(row)}): {'; '.join(_lines(row))}"
+        f"  {row.title} ({_request_line(row)}): {'; '.join(_lines(row))}"
         for row in facts.requests(scene.model, scene.state)
     )
 

@@ -64,10 +64,10 @@ class DryRun:
         self.loads: tuple[Load, ...] = dry_run_facts.traffic(m, last)
         self.warnings = (*ring.warnings, *_down(ring), *standstill(timeline))
         self.player = Player(timeline, controls=controls)
-        introduction = ipywidgets.HTML(h("div", self._told(), class_="kp").html())
+        introduction = ipywidgets.HTML(h("div", self._introduction(), class_="kp").html())
         self.box = ipywidgets.VBox([introduction, self.player])
 
-    def _told(self) -> list[Frag]:
+    def _introduction(self) -> list[Frag]:
         """The warnings and the table of steps."""
         return [
             h(
@@ -116,7 +116,7 @@ class DryRun:
 
     def static(self) -> str:
         """All of it as HTML that survives an untrusted notebook."""
-        return static_html(*self._told()) + self.player.static()
+        return static_html(*self._introduction()) + self.player.static()
 
     def __repr__(self) -> str:
         return f"DryRun({self.summary()})"

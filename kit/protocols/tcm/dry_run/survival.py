@@ -70,9 +70,9 @@ class Survival(Struct, frozen=True):
         return f"Survival({self.summary()})"
 
     def _repr_html_(self) -> str:
-        return static_html(*self._told())
+        return static_html(*self._introduction())
 
-    def _told(self) -> list[Frag]:
+    def _introduction(self) -> list[Frag]:
         lines = [h("p", h("b", self.summary()))]
         lines += [h("p", h("b", "! "), line) for line in self.warnings]
         if rows := self.rows():

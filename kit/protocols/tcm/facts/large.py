@@ -45,12 +45,20 @@ class Changed(Struct, frozen=True):
 
 
 class ChangedRanges(Struct, frozen=True):
-    """The first ranges that a step changed, and in how many it changed reads, writes, either."""
+    """The first ranges that a step changed, and in how many it changed reads, writes, either.
+
+    ``bins`` are the parts of the line, of ``DENSITY``, in which ranges end that it changed.
+    """
 
     rows: tuple[Changed, ...]
     reads: int
     writes: int
     either: int
+    bins: tuple[int, ...] = ()
+
+
+DENSITY = 720
+"""Parts of the line in which a drawing can still tell marks apart."""
 
 
 def length(m: TcmCluster, s: Any, keyspace: str) -> int | None:
@@ -193,4 +201,5 @@ def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Ch
         holder = next((title for lock, title in held if lock.left < right <= lock.right), None)
         former = _row(m, then, int(was[at]), None)
         rows.append(Changed(_row(m, now, at, holder), former))
-    return ChangedRanges(tuple(rows), int(reads.sum()), int(writes.sum()), len(either))
+    bins = _bins(m, now.reads.rights[either], DENSITY)
+    return ChangedRanges(tuple(rows), int(reads.sum()), int(writes.sum()), len(either), bins)

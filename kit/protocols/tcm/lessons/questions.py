@@ -6,7 +6,7 @@ from typing import Any
 
 from kit.engine.timeline import Timeline
 from kit.errors import KitError
-from kit.lessons.questions import Asked, copied, listed
+from kit.lessons.questions import PosedQuestion, copied, listed
 from kit.lessons.stills import still
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
@@ -15,7 +15,7 @@ from kit.protocols.tcm.rules.steps import SENTENCES, VARIANTS
 from kit.views.question import Question
 
 
-def barrier(timeline: Timeline) -> Asked:
+def barrier(timeline: Timeline) -> PosedQuestion:
     """How many replicas of a range must have applied the last epoch before the next step?
 
     It asks about the first range of the first operation under way.
@@ -40,24 +40,24 @@ def barrier(timeline: Timeline) -> Asked:
         + "; ".join(f"{n} applied, {_met(n, row.needed)}" for n in counts)
         + ".",
     )
-    return Asked(question, still(timeline, "epochs"))
+    return PosedQuestion(question, still(timeline, "epochs"))
 
 
 def _met(count: int, needed: int) -> str:
     return "the step may be committed" if count >= needed else "the step waits"
 
 
-def readers(timeline: Timeline, token: int) -> Asked:
+def readers(timeline: Timeline, token: int) -> PosedQuestion:
     """Which nodes answer reads of a token now?"""
     return _serving(timeline, token, "reads")
 
 
-def writers(timeline: Timeline, token: int) -> Asked:
+def writers(timeline: Timeline, token: int) -> PosedQuestion:
     """Which nodes get the writes of a token now?"""
     return _serving(timeline, token, "writes")
 
 
-def _serving(timeline: Timeline, token: int, side: str) -> Asked:
+def _serving(timeline: Timeline, token: int, side: str) -> PosedQuestion:
     m, s = cluster_of(timeline), timeline.state
     row = facts.owners(m, s, token)
     group: tuple[str, ...] = getattr(row, side)
@@ -68,10 +68,10 @@ def _serving(timeline: Timeline, token: int, side: str) -> Asked:
         group,
         f"Token {token} lies in {row.label}: {side} go to {listed(group)}.",
     )
-    return Asked(question, still(timeline, "placements"))
+    return PosedQuestion(question, still(timeline, "placements"))
 
 
-def events(timeline: Timeline) -> Asked:
+def events(timeline: Timeline) -> PosedQuestion:
     """Which steps will the next operation commit, each in an epoch of its own?
 
     Raises:
@@ -94,10 +94,10 @@ def events(timeline: Timeline) -> Asked:
         texts,
         "; ".join(f"epoch {line.epoch}: {line.text}" for line in ours) + ".",
     )
-    return Asked(question, still(ahead, "log"))
+    return PosedQuestion(question, still(ahead, "log"))
 
 
-def sources(timeline: Timeline) -> Asked:
+def sources(timeline: Timeline) -> PosedQuestion:
     """From which nodes will the operation that is under way, or comes next, stream data?
 
     Raises:
@@ -117,7 +117,7 @@ def sources(timeline: Timeline) -> Asked:
         givers,
         "; ".join(f"{r.label}: {listed(r.sources)} to {r.target}" for r in streams) + ".",
     )
-    return Asked(question, still(ahead, "streams"))
+    return PosedQuestion(question, still(ahead, "streams"))
 
 
 def _streams(m: TcmCluster, s: Any) -> tuple[facts.StreamRow, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.questions import Asked
+from kit.lessons.questions import PosedQuestion
 from kit.lessons.stills import still
 from kit.protocols.tcm.dry_run.history import opening_state
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
@@ -16,7 +16,7 @@ from kit.views.parts import counted, volume
 from kit.views.question import Question
 
 
-def busiest(timeline: Timeline) -> Asked:
+def busiest(timeline: Timeline) -> PosedQuestion:
     """Which node sends the most, of all that the operations begun so far copy?
 
     Raises:
@@ -38,10 +38,10 @@ def busiest(timeline: Timeline) -> Asked:
         )
         + ".",
     )
-    return Asked(question, still(timeline, "traffic"))
+    return PosedQuestion(question, still(timeline, "traffic"))
 
 
-def victims(timeline: Timeline, level: str) -> Asked:
+def victims(timeline: Timeline, level: str) -> PosedQuestion:
     """Whose death, in this step, would take a quorum of a level from some range?
 
     ``level`` is ``QUORUM``, or ``LOCAL_QUORUM`` and a datacenter.
@@ -70,10 +70,10 @@ def victims(timeline: Timeline, level: str) -> Asked:
         if counted_nodes
         else f"{level} breaks with no single node.",
     )
-    return Asked(question, still(timeline, "deaths"))
+    return PosedQuestion(question, still(timeline, "deaths"))
 
 
-def at_once(timeline: Timeline) -> Asked:
+def at_once(timeline: Timeline) -> PosedQuestion:
     """Which two of the planned operations may be under way at once?
 
     Raises:
@@ -89,7 +89,7 @@ def at_once(timeline: Timeline) -> Asked:
         tuple(_title(pair) for pair in pairs if pair.refusal is None),
         " ".join(f"{_title(pair)}: {_why(pair)}." for pair in pairs),
     )
-    return Asked(question)
+    return PosedQuestion(question)
 
 
 def _title(pair: OperationPair) -> str:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kit.errors import KitError
-from kit.lessons.questions import Asked
+from kit.lessons.questions import PosedQuestion
 from kit.views.question import Question
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ LATE = 2  # epochs
 ONE_OF = {"node": "one node", "rack": "one rack", "dc": "one datacenter"}
 
 
-def spread(job: Pipeline) -> Asked:
+def spread(job: Pipeline) -> PosedQuestion:
     """How many times the mean does the node with the largest share of the line serve?"""
     shares = job.ownership(0)["reads_share"]
     shares = shares[shares > 0] / shares[shares > 0].mean()
@@ -34,7 +34,7 @@ def spread(job: Pipeline) -> Asked:
     choices = (f"less than {STEPS[0]} times", *bounds, f"{STEPS[-1]} times or more")
     right = choices[sum(most >= step for step in STEPS)]
     tokens = int(job.history.ring.packed.counts[0])
-    return Asked(
+    return PosedQuestion(
         Question(
             f"Each of {len(shares)} nodes has {tokens} tokens, drawn at random. How many times the "
             "mean share of the line does the node with the most serve?",
@@ -46,7 +46,7 @@ def spread(job: Pipeline) -> Asked:
     )
 
 
-def senders(job: Pipeline) -> Asked:
+def senders(job: Pipeline) -> PosedQuestion:
     """In which racks are the nodes that send data to the others?
 
     Raises:
@@ -60,7 +60,7 @@ def senders(job: Pipeline) -> Asked:
     targets = ", ".join(sorted({f"{name} in {racks[name]}" for name in streams["target"]}))
     sources = sorted(set(streams["source"]))
     right = tuple(sorted({racks[name] for name in sources}))
-    return Asked(
+    return PosedQuestion(
         Question(
             f"Receiving: {targets}. In which racks are the nodes that send?",
             tuple(sorted(set(racks.values()))),
@@ -70,7 +70,7 @@ def senders(job: Pipeline) -> Asked:
     )
 
 
-def losses(job: Pipeline) -> Asked:
+def losses(job: Pipeline) -> PosedQuestion:
     """The loss of what would cost some range its quorum, in the worst step?"""
     frame = job.availability()
     frame = frame[frame["loss"].isin(list(ONE_OF)) & (frame["level"] != "ONE")]
@@ -80,7 +80,7 @@ def losses(job: Pipeline) -> Asked:
     bad = frame.assign(choice=names)[frame["harmful"] > 0]
     right = tuple(dict.fromkeys(bad["choice"]))
     worst = [_worst(choice, bad[bad["choice"] == choice]) for choice in right]
-    return Asked(
+    return PosedQuestion(
         Question(
             "While the operation is under way, something is lost at the worst moment. Which of "
             "these losses leave some range without a quorum, for reads or for writes?",
@@ -100,7 +100,7 @@ def _worst(choice: str, rows: pd.DataFrame) -> str:
     return f"{choice}: {where} ({sides}, steps {steps})."
 
 
-def misses(job: Pipeline) -> Asked:
+def misses(job: Pipeline) -> PosedQuestion:
     """Which readers and writers, an epoch apart at most, have majorities that miss each other?"""
     report = job.quorums()
     report = report[report["reader"] != report["writer"]]
@@ -111,7 +111,7 @@ def misses(job: Pipeline) -> Asked:
         f"{row.choice}: {row.missed} of {row.ranges} ranges, the first {row.witness}."
         for row in bad.drop_duplicates("choice").itertuples()
     ]
-    return Asked(
+    return PosedQuestion(
         Question(
             "Coordinators are at most one epoch apart. For which pairs can a majority of the read "
             "group miss a majority of the write group somewhere? (Numbers are epochs.)",
@@ -122,12 +122,12 @@ def misses(job: Pipeline) -> Asked:
     )
 
 
-def late(reports: Reports) -> Asked:
+def late(reports: Reports) -> PosedQuestion:
     """Which nodes were two epochs behind or more, in any run?"""
     lag = reports.lag()
     right = tuple(lag["node"][lag["most"] >= LATE])
     lags = ", ".join(f"{row.node} {row.most}" for row in lag.itertuples())
-    return Asked(
+    return PosedQuestion(
         Question(
             f"{lag['runs'].max()} runs, every choice drawn. Which nodes were ever {LATE} epochs "
             "behind the newest one, or more?",

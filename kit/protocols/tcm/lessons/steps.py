@@ -1,10 +1,12 @@
-"""Bringing a Player to where a cell wants it, however far it was played by hand before."""
+"""A copy of a Player, brought to where a cell wants it; the Player itself stays where it is.
+
+So that *Run all* leaves each Player that is shown as the text beside it describes.
+"""
 
 from __future__ import annotations
 
 from kit.engine.registry import one_of
 from kit.engine.scenario import file_named, open_file
-from kit.engine.timeline import Moment
 from kit.errors import BadInput, Refused
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.lessons.clusters import cluster_of
@@ -22,22 +24,28 @@ def story(name: str, *, controls: bool = False) -> Player:
     return Player(open_file(file_named(name)), controls=controls)
 
 
-def before(player: Player, verb: str) -> Moment:
-    """Show the moment before the first step of the branch with this verb; it is still to come.
+def before(player: Player, verb: str) -> Player:
+    """A copy of the Player before the first step of its branch with this verb: it is to come.
 
     Raises:
         BadInput: when the branch has no such step.
     """
-    return player.goto(player.timeline.moments[_step(player, verb)].parent)
+    return _at(player, player.timeline.moments[_step(player, verb)].parent)
 
 
-def after(player: Player, verb: str) -> Moment:
-    """Show the moment after the first step of the branch with this verb.
+def after(player: Player, verb: str) -> Player:
+    """A copy of the Player after the first step of its branch with this verb.
 
     Raises:
         BadInput: when the branch has no such step.
     """
-    return player.goto(_step(player, verb))
+    return _at(player, _step(player, verb))
+
+
+def _at(player: Player, moment: int) -> Player:
+    twin = player.copy()
+    twin.goto(moment)
+    return twin
 
 
 def _step(player: Player, verb: str) -> int:
@@ -52,26 +60,28 @@ def _step(player: Player, verb: str) -> int:
     return verbs[verb]
 
 
-def to_epoch(player: Player, epoch: int) -> Moment:
-    """Show the moment at which ``epoch`` was committed, going on as far as that takes.
+def to_epoch(player: Player, epoch: int) -> Player:
+    """A copy of the Player at the moment at which ``epoch`` was committed, played as far as needed.
 
-    A cell that does this may be run again, and after any pressing of buttons, and shows the same.
+    A cell that does this may be run again and shows the same.
 
     Raises:
         BadInput: when the branch that is shown does not get to that epoch.
     """
-    timeline = player.timeline
+    twin = player.copy()
+    timeline = twin.timeline
     m = cluster_of(timeline)
     for moment in timeline.path():
         if facts.epoch(m, timeline.moments[moment].state) == epoch:
-            return player.goto(moment)
-    player.goto(timeline.tip)
+            twin.goto(moment)
+            return twin
+    twin.goto(timeline.tip)
     while facts.epoch(m, timeline.state) < epoch:
         try:
-            player.milestone()
+            twin.milestone()
         except Refused:
             break
     last = facts.epoch(m, timeline.state)
     if last != epoch:
         raise BadInput("epoch", epoch, f"one up to {last}, where this branch ends")
-    return timeline.now
+    return twin

@@ -11,16 +11,17 @@ from kit.protocols.tcm.panels.majorities import MAJORITIES
 from kit.protocols.tcm.panels.operation import LOCKS, OPERATION, STREAMS
 from kit.protocols.tcm.panels.placement import PLACEMENTS
 from kit.protocols.tcm.panels.predict import question
+from kit.protocols.tcm.panels.rehearsal import REHEARSAL
 from kit.protocols.tcm.panels.ring import RING
 from kit.protocols.tcm.panels.runs import RUNS
 from kit.protocols.tcm.panels.status import STATUS
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
-# The dry run's panels stand first where they are shown: for somebody's own ring.
+# The rehearsal and its parts stand first where they are shown: for somebody's own ring.
 VIEWS = Views(
     (
-        *(STATUS, PLANNED, DEATHS, TRAFFIC),
+        *(STATUS, REHEARSAL, PLANNED, DEATHS, TRAFFIC),
         *(PLACEMENTS, MAJORITIES, RING, LINE, EPOCHS, OPERATION),
         *(LOG, LAMPS, STREAMS, LOCKS, LOGICAL),
     ),
@@ -28,7 +29,7 @@ VIEWS = Views(
     question,
     evidence=("placements",),
     picture="ring",
-    table="placements",
+    table="rehearsal",  # where it is not shown, the first that is: the placements
     badges="status",
     offered=("begin", "stream", "commit", "cancel"),
 )

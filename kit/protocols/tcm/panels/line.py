@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.large import spread
+from kit.protocols.tcm.facts.large import DENSITY, spread
 from kit.protocols.tcm.panels.circle import share
-from kit.protocols.tcm.panels.ring import (
-    FINEST,
-    MOST_ARCS,
-    MOST_LABELS,
-    MOST_TICKS,
-    covered,
-    locked,
-    places,
-    ring_words,
-    token_count,
-)
+from kit.protocols.tcm.panels.covered import covered, locked
+from kit.protocols.tcm.panels.ring import ring_words, token_count
 from kit.protocols.tcm.panels.short_names import tags
+from kit.protocols.tcm.panels.spots import FINEST, MOST_LABELS, places
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 
+MOST_ARCS = 128
 ROOM = 0.032
 """How much of the line a letter takes."""
 
@@ -66,9 +59,9 @@ def draw_line(scene: Scene) -> Frag:
 def _marks(scene: Scene) -> list[Frag]:
     """Mark tokens on the line: by name where there is room, else as one path."""
     if token_count(scene) > MOST_LABELS:
-        groups = spread(scene.model, scene.state, MOST_TICKS)
+        groups = spread(scene.model, scene.state, DENSITY)
         bins = sorted({at for group in groups for at in group.bins})
-        ticks = "".join(f"M{10 + 280 * (at + 0.5) / MOST_TICKS:.1f} 24v12" for at in bins)
+        ticks = "".join(f"M{10 + 280 * (at + 0.5) / DENSITY:.1f} 24v12" for at in bins)
         return [h("path", d=ticks, k="at:all", class_="tick")]
     short = tags(node.name for node in facts.nodes(scene.model, scene.state))
     spots = sorted(places(scene), key=lambda spot: spot.token)

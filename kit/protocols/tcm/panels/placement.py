@@ -1,9 +1,12 @@
-"""The read and write placement tables, side by side, with what the step changed marked."""
+"""The placement table: a row a range, who is read from beside who is written to.
+
+What the step changed is marked and comes first.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -12,12 +15,17 @@ from kit.protocols.tcm.facts.datacenters import datacenters, members
 from kit.protocols.tcm.facts.large import ChangedRanges, changes, length
 from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.facts.moment import RangeRow
+from kit.protocols.tcm.facts.parts import range_key
+from kit.protocols.tcm.panels.guilty import guilty_parts
 from kit.protocols.tcm.panels.large import search, summary
+from kit.ring.ranges import Range
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import Mark, chip, counted, heads, moved, scroll, signed
 
 MOST_CHANGED = 100
+MOST_SHOWN = 12
+"""Rows that are shown when nothing in them changed; of longer tables these are folded away."""
 MOST_ROWS = 200
 """Rows a table shows; beyond, changed ranges, a search box and a summary by node."""
 
@@ -63,6 +71,11 @@ class Lines(Struct, frozen=True):
     row: RangeRow
     reads: GroupChange
     writes: GroupChange
+
+    @property
+    def key(self) -> str:
+        """The key of its range."""
+        return range_key(self.row.left, self.row.right)
 
     @property
     def changed(self) -> bool:
@@ -113,14 +126,23 @@ def large(scene: Scene, keyspace: str) -> int | None:
     return count
 
 
-def _changed(scene: Scene, keyspace: str) -> tuple[ChangedRanges, list[Lines]]:
+def changed_of_many(scene: Scene, keyspace: str) -> tuple[ChangedRanges, list[Lines]]:
     """What the step changed in a large table."""
     changed = changes(scene.model, scene.state, scene.before, keyspace, MOST_CHANGED)
     return changed, [_line(change.now, change.before) for change in changed.rows]
 
 
+def changed_lines(scene: Scene, keyspace: str) -> tuple[list[Lines], int]:
+    """The first rows that the step changed, and how many it changed in all."""
+    if large(scene, keyspace) is not None:
+        changed, rows = changed_of_many(scene, keyspace)
+        return rows, changed.either
+    rows = [line for line in lines(scene, keyspace) if line.changed]
+    return rows, len(rows)
+
+
 def draw_placements(scene: Scene) -> Frag:
-    """Draw both tables of every keyspace; a drop-down chooses among several."""
+    """Draw the table of every keyspace; a drop-down chooses among several."""
     names = facts.keyspaces(scene.model)
     chooser = None
     if len(names) > 1:
@@ -143,32 +165,56 @@ def _keyspace(scene: Scene, name: str, *, hidden: bool, several: bool) -> Frag:
         return _large_keyspace(scene, name, count, hidden=hidden, several=several)
     rows = lines(scene, name)
     focus = facts.focus(scene.model)
-    inside = [line for line in rows if focus is None or _inside(line.row, focus.left, focus.right)]
-    outside = [line for line in rows if line not in inside] if focus else []
-    body = [
-        _tables(f"{name}:{dc}" if dc else name, part, f" in {dc}" if dc else "")
-        for dc, part in by_datacenter(scene, name, inside)
-    ]
-    rest = None
-    if outside:
-        rest = h(
-            "details",
-            h("summary", f"the rest of the ring: {counted(len(outside), 'range')}"),
-            _tables(name, outside, " (rest of the ring)"),
-            k=f"rest:{name}",
-            class_="rest",
-        )
+    named = guilty_parts(scene)
+    inside = [line for line in rows if focus is None or _inside(line.row, focus)]
+    outside = [line for line in rows if line not in inside]
+    shown, rest = told_apart(inside, named)
+    elsewhere, far = told_apart(outside, named, room=0)
+    folded = rest + far
     return h(
         "div",
         h("p", f"{name}: {facts.replication(scene.model, name)}", class_="soft"),
-        body,
-        rest,
+        _parts(scene, name, shown, named, ""),
+        _parts(scene, name, elsewhere, named, " changed elsewhere") if elsewhere else None,
+        h(
+            "details",
+            h("summary", f"{counted(len(folded), 'range')} unchanged"),
+            _parts(scene, name, folded, named, " unchanged"),
+            k=f"rest:{name}",
+            class_="rest",
+        )
+        if folded
+        else None,
         h("p", _difference(scene, rows), k=f"diff:{name}", class_="soft"),
         k=f"keyspace:{name}",
         class_="keyspace",
         data_choice=json.dumps(["keyspace", name]) if several else None,
         hidden=hidden,
     )
+
+
+def told_apart(
+    rows: Sequence[Lines], named: Collection[str], room: int = MOST_SHOWN
+) -> tuple[Sequence[Lines], list[Lines]]:
+    """The rows to show and those to fold away.
+
+    Where there is room for all they stay in their order. Else only what the step changed or a
+    broken promise names is shown.
+    """
+    if len(rows) <= room:
+        return rows, []
+    urgent = [line for line in rows if line.changed or line.key in named]
+    return urgent, [line for line in rows if line not in urgent]
+
+
+def _parts(
+    scene: Scene, name: str, rows: Sequence[Lines], named: Collection[str], note: str
+) -> list[Frag]:
+    """A table, or one for each datacenter with its own factor."""
+    return [
+        _table(f"{name}:{dc}" if dc else name, f"{note} in {dc}" if dc else note, part, named)
+        for dc, part in by_datacenter(scene, name, rows)
+    ]
 
 
 def by_datacenter(
@@ -185,8 +231,8 @@ def _part(rows: Sequence[Lines], names: frozenset[str]) -> list[Lines]:
     return [Lines(line.row, within(line.reads, names), within(line.writes, names)) for line in rows]
 
 
-def _inside(row: RangeRow, left: int, right: int) -> bool:
-    return left <= row.left and row.right <= right
+def _inside(row: RangeRow, focus: Range) -> bool:
+    return focus.left <= row.left and row.right <= focus.right
 
 
 def _difference(scene: Scene, rows: Iterable[Lines]) -> str:
@@ -203,41 +249,42 @@ def _moved(read: int, write: int) -> str:
     return f"Token by token: reads changed in {counted(read, 'range')}, writes in {write}."
 
 
-def _tables(keyspace: str, rows: Sequence[Lines], note: str) -> Frag:
-    return h(
-        "div",
-        _table(keyspace, "reads", f"Read placements{note}", rows),
-        _table(keyspace, "writes", f"Write placements{note}", rows),
-        class_="beside",
-    )
-
-
-def _table(keyspace: str, side: str, title: str, rows: Sequence[Lines]) -> Frag:
+def _table(keyspace: str, note: str, rows: Sequence[Lines], named: Collection[str]) -> Frag:
+    """Draw a row a range: who is read from beside who is written to."""
     seen: set[int] = set()
     body = []
     for line in rows:
         again = line.row.right in seen
         seen.add(line.row.right)
-        body.append(_row(keyspace, side, line, again=again))
+        body.append(_row(keyspace, line, again=again, guilty=line.key in named))
     return h(
         "table",
-        h("caption", title),
-        heads("range", "replicas"),
+        h("caption", f"Placements{note}") if note else None,
+        heads("range", "read from", "written to"),
         h("tbody", body),
-        class_=f"placement {side}",
+        class_="placement",
+        aria_label=f"Placements{note}",
     )
 
 
-def _row(keyspace: str, side: str, line: Lines, *, again: bool) -> Frag:
+def _row(keyspace: str, line: Lines, *, again: bool, guilty: bool) -> Frag:
     row = line.row
-    key = f"{side}:{keyspace}:{row.right}" + (f":{row.left}" if again else "")
-    group: GroupChange = getattr(line, side)
+    key = f"{keyspace}:{row.right}" + (f":{row.left}" if again else "")
+    kinds = ["moved" * line.changed, "guilty" * guilty]
     return h(
         "tr",
         h("th", row.label, lock_sign(row.locked_by), scope="row"),
-        h("td", chips(f"{key}:", group, row.reads) or h("span", "nobody", class_="soft")),
-        k=key,
-        class_=moved(group.any),
+        [
+            h(
+                "td",
+                chips(f"{side}:{key}:", group, row.reads) or h("span", "nobody", class_="soft"),
+                class_=" ".join(filter(None, (side, moved(group.any)))),
+            )
+            for side, group in (("reads", line.reads), ("writes", line.writes))
+        ],
+        k=f"row:{key}",
+        class_=" ".join(filter(None, kinds)) or None,
+        data_of=line.key,
     )
 
 
@@ -269,7 +316,7 @@ def chips(prefix: str, group: GroupChange, reads: Sequence[str]) -> list[Frag]:
 def _large_keyspace(scene: Scene, name: str, count: int, *, hidden: bool, several: bool) -> Frag:
     """What stands for a table too long to read: changes, a search box, a summary by node."""
     model, state = scene.model, scene.state
-    changed, shown = _changed(scene, name)
+    changed, shown = changed_of_many(scene, name)
     left_out = changed.either - len(shown)
     more = f" {left_out} more changed; search for them." if left_out else ""
     first = scene.before is None
@@ -282,7 +329,7 @@ def _large_keyspace(scene: Scene, name: str, count: int, *, hidden: bool, severa
             f"{more}",
             k=f"large:{name}",
         ),
-        scroll("changed ranges", _tables(name, shown, ": changed")) if shown else None,
+        scroll("changed ranges", _table(name, "", shown, ())) if shown else None,
         memo(model, ("search", state.tcm.events, name), lambda: search(scene, name, count)),
         memo(model, ("summary", state.tcm.events, name), lambda: summary(scene, name)),
         h(
@@ -303,12 +350,12 @@ def placements_text(scene: Scene) -> str:
     parts = []
     for name in facts.keyspaces(scene.model):
         count = large(scene, name)
-        shown = lines(scene, name) if count is None else _changed(scene, name)[1]
+        shown = lines(scene, name) if count is None else changed_of_many(scene, name)[1]
         parts.append(f"{name}: {facts.replication(scene.model, name)}")
         for dc, part in by_datacenter(scene, name, shown):
             parts += [f"  in {dc}"] * bool(dc) + _table_lines(part)
         if count is not None:
-            changed = _changed(scene, name)[0]
+            changed = changed_of_many(scene, name)[0]
             rest = (
                 f"; {changed.either - len(shown)} more did" if changed.either > len(shown) else ""
             )

@@ -142,10 +142,33 @@ def _meet(reads: Codes, writes: Codes, gone: NDArray[np.int32]) -> NDArray[np.bo
     return np.asarray(empty | (needed > common), np.bool_)
 
 
+class Apart(Struct, frozen=True):
+    """Two majorities of one range that share no node: who reads, who is written to.
+
+    ``token`` is the last one of the range; ``where`` names the datacenter, if one was asked alone.
+    """
+
+    group: int
+    token: int
+    reader: Snapshot
+    writer: Snapshot
+    reads: Group
+    writes: Group
+    where: str = ""
+
+
 def quorums_meet(
     snapshot: Snapshot, previous: Snapshot | None, gone: frozenset[int] = frozenset()
 ) -> str | None:
-    """Every read majority meets every write majority, within an epoch and across adjacent ones.
+    """Every read majority meets every write majority, as ``quorums_apart`` looks for them."""
+    apart = quorums_apart(snapshot, previous, gone)
+    return None if apart is None else _missed(apart)
+
+
+def quorums_apart(
+    snapshot: Snapshot, previous: Snapshot | None, gone: frozenset[int] = frozenset()
+) -> Apart | None:
+    """The first majorities that miss each other, within an epoch or across adjacent ones.
 
     The barrier keeps coordinators within adjacent epochs, so these are the pairs that count. Where
     each datacenter has its own factor, majorities of each alone (LOCAL_QUORUM) must meet too.
@@ -165,7 +188,7 @@ def quorums_meet(
                     writers = tuple(code for code in write_codes if code in voting)
                     missed = disjoint_majorities(readers, writers, gone)
                     if missed is not None:
-                        return _missed(reader, writer, group, token, missed) + where
+                        return Apart(group, token, reader, writer, *missed, where)
     return None
 
 
@@ -206,16 +229,15 @@ def _aligned(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[i
                     yield token, read_codes, write_codes
 
 
-def _missed(
-    reader: Snapshot, writer: Snapshot, group: int, token: int, missed: tuple[Group, Group]
-) -> str:
-    metadata = max((reader.metadata, writer.metadata), key=lambda m: m.epoch)
+def _missed(apart: Apart) -> str:
+    reader, writer = apart.reader.metadata, apart.writer.metadata
+    metadata = max((reader, writer), key=lambda m: m.epoch)
     names = metadata.ring.names
-    read, write = (", ".join(names[code] for code in side) for side in missed)
-    where = _row_label(metadata, reader.placements[group], token)
+    read, write = (", ".join(names[code] for code in side) for side in (apart.reads, apart.writes))
+    where = _row_label(metadata, apart.reader.placements[apart.group], apart.token)
     return (
-        f"{_keyspaces(metadata, group)} {where}: a read at epoch {reader.metadata.epoch} from "
-        f"{read} misses a write at epoch {writer.metadata.epoch} to {write}"
+        f"{_keyspaces(metadata, apart.group)} {where}: a read at epoch {reader.epoch} from "
+        f"{read} misses a write at epoch {writer.epoch} to {write}{apart.where}"
     )
 
 

@@ -102,7 +102,7 @@ class Columns:
             events = events.shorter()
         now = self._plain.get(events.digest) or self._at_start()
         for longer in reversed(missing):
-            now = now if isinstance(now, str) else told(now, longer[len(longer) - 1])
+            now = now if isinstance(now, str) else followed(now, longer[len(longer) - 1])
             if len(self._plain) >= _KEPT:
                 self._plain.clear()
             self._plain[longer.digest] = now
@@ -212,7 +212,7 @@ class Columns:
         return None
 
 
-def told(plain: PlainCluster, event: Event) -> PlainCluster | str:
+def followed(plain: PlainCluster, event: Event) -> PlainCluster | str:
     """The simplified model after one more event of the log."""
     if isinstance(event, Begin):
         return plain.begin(_change(event.operation))

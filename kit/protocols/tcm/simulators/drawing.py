@@ -125,7 +125,7 @@ def draw(seed: int, size: Size, off_menu: tuple[str, ...] = ()) -> DrawnCluster:
     shrinking: list[Operation] = []
     going = list(known)
     while len(going) > size.fewest:
-        going.remove(name := chance.one(going))
+        going.remove(name := chance.pick(going))
         kind: Literal["leave", "remove", "assassinate"] = "leave"
         if chance.under(0.4):
             kind = "assassinate" if chance.under(0.2) else "remove"
@@ -145,7 +145,7 @@ def _on(operations: list[Operation], off_menu: tuple[str, ...]) -> tuple[Operati
 
 def _stir(chance: Chance, known: list[str], fresh: list[tuple[int, ...]], number: int) -> Operation:
     """A move of some node, or the replacement of one, whose name then stands for its place."""
-    name = chance.one(known)
+    name = chance.pick(known)
     if chance.under(0.6):
         return Operation("move", name, fresh.pop())
     known[known.index(name)] = newcomer = f"r{number + 1}"

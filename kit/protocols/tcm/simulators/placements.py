@@ -15,10 +15,10 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.chance import Chance
-from kit.engine.fuzz import CLEAN
 from kit.engine.registry import entry_of, safeguards_off
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
+from kit.engine.walking import CLEAN
 from kit.errors import BadInput
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Event
@@ -111,11 +111,12 @@ class Simulation(Struct, frozen=True):
         """The run in a sentence or two."""
         size = self.size
         where = f" in each of {size.dcs} datacenters" if size.strategy == "network" else ""
-        kept = "Every column is kept at every event" if self.ok else "Not every column is kept"
+        kept = "Every column is kept at every event" if self.ok else "Stopped: a column is not kept"
         kept = "Nothing under way could go on" if self.verdict == STUCK else kept
         return (
-            f"Up to {self.most_nodes} nodes, RF {size.rf}{where}, {self.at_once} of "
-            f"{size.parallelism} operations at once; {len(self.turns)} events. Refused at first: "
+            f"At most {self.most_nodes} of {size.nodes} nodes, RF {size.rf}{where}; at most "
+            f"{self.at_once} of {size.parallelism} operations at once; {len(self.turns)} events. "
+            "Refused at first: "
             f"{self.refused}; cancelled in different steps: {len(self.cancelled)}. {kept}."
         )
 
@@ -226,7 +227,7 @@ class _Run:
                 if not self.todo and not self._under_way():
                     return
                 continue
-            node = self.chance.one(under_way)
+            node = self.chance.pick(under_way)
             if not (self.chance.under(self.size.cancelling) and self._cancel(node)):
                 self._did(Advance(node))
 

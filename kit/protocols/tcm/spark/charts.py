@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 
+from kit.protocols.tcm.spark.line_chart import changes
 from kit.protocols.tcm.spark.pipelines import Pipeline
 from kit.spark.lag_chart import lag
 from kit.views.chart import Chart, chart, empty_figure
 from kit.views.palette import LIGHT, OKABE_ITO, OUTLINE, SIGNS, contrast
 
-__all__ = ["lag"]
+__all__ = ["changes", "lag"]
 BINS = 30
 MOST_NAMED = 12
 NOT_ALL = 0.6  # the darkest shade of what is less than all

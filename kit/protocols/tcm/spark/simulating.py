@@ -16,10 +16,10 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
-from kit.engine.fuzz import CLEAN
 from kit.engine.model import fingerprint
 from kit.engine.registry import entry_of, safeguards_off
 from kit.engine.timeline import Timeline
+from kit.engine.walking import CLEAN
 from kit.errors import BadInput, KitError
 from kit.protocols.tcm.simulators.columns import FORMER_COLUMNS
 from kit.protocols.tcm.simulators.drawing import Size, size_of

@@ -46,7 +46,7 @@ TOKENS = table(
 )
 RANGES = table(
     "ranges",
-    "a range at rest, before the operation",
+    "a range of the stable ring, before the operation",
     LEFT,
     RIGHT,
     "node int: the node at whose token the walk for its replicas begins",

@@ -9,8 +9,17 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons import after, before, enough_answers, exercise, holders, not_owned, predict, story
-from kit.lessons import told as what_comes
+from kit.lessons import (
+    after,
+    before,
+    enough_answers,
+    exercise,
+    holders,
+    not_owned,
+    outcome,
+    predict,
+    story,
+)
 from kit.protocols.dataplane.lessons.tasks import always_meet
 from kit.widgets import Player
 from tests.lessons.answers import RIGHT
@@ -20,8 +29,8 @@ from tests.lessons.answers import RIGHT
 def test_the_missed_write_is_foretold() -> None:
     """What the client will be told is taken from the model; the write is offered, and wrong."""
     player = story("dataplane/anomaly-invisible-write")
-    before(player, "answer read 2")
-    asked = predict(player, what_comes, "answer read 2")
+    player = before(player, "answer read 2")
+    asked = predict(player, outcome, "answer read 2")
     assert asked.posed.question.right == ("returned nothing",)
     assert "returned write 1" in asked.choices
     assert not asked.answer("returned write 1").passed
@@ -33,21 +42,21 @@ def test_a_step_that_must_wait_is_no_question() -> None:
     """A step that is refused, or is not there, or is not worth asking about, says so."""
     player = Player(build("dataplane"))
     with pytest.raises(BadInput, match="one of"):
-        predict(player, what_comes, "answer read 9")
+        predict(player, outcome, "answer read 9")
     player.act("join X --tokens 150")
     with pytest.raises(KitError, match="has to wait: waiting at the barrier"):
-        predict(player, what_comes, "commit X")
+        predict(player, outcome, "commit X")
     with pytest.raises(KitError, match="nothing to ask"):
-        predict(player, what_comes, "apply A")
+        predict(player, outcome, "apply A")
 
 
 @pytest.mark.spec("B-024")
 def test_who_holds_a_write_leaves_out_who_is_down() -> None:
     """After A has cleaned up and B has failed nobody within reach has the write."""
     player = story("dataplane/anomaly-lost-write")
-    after(player, "answer write 1")
+    player = after(player, "answer write 1")
     assert predict(player, holders, "write 1").posed.question.right == ("A", "B")
-    after(player, "crash B")
+    player = after(player, "crash B")
     assert predict(player, holders, "write 1").posed.question.right == ()
     with pytest.raises(BadInput, match="write 1"):
         predict(player, holders, "write 7")
@@ -83,7 +92,7 @@ def test_a_story_is_named_or_the_nearest_names_are() -> None:
     player = story("dataplane/anomaly-lost-write")
     assert player.timeline.at == 0
     with pytest.raises(BadInput, match="crash B"):
-        before(player, "crash C")
+        player = before(player, "crash C")
 
 
 def test_majorities_that_always_meet() -> None:

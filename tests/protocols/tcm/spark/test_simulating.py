@@ -148,6 +148,7 @@ def test_the_notebook_says_the_same_without_spark(capsys: pytest.CaptureFixture[
     names: dict[str, Any] = {"spark": None}
     exec("from kit.protocols.tcm.spark.simulating import replay, simulations, violations", names)
     exec("from kit.spark.sweeping import sweep", names)
+    exec("from kit import spark as ks", names)
     asked = [cell for cell in notebook.cells if "simulations(spark" in cell.source]
     asked += [cell for cell in notebook.cells if cell.source.startswith("again = replay(")]
     assert len(asked) == 2

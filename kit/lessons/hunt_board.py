@@ -1,0 +1,92 @@
+"""The board of a bug hunt: choose a variant, play it, search it, accuse a safeguard, see the score.
+
+Each button does what the method of the hunt does, and shows what it gives in place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets
+
+from kit.errors import KitError
+from kit.lessons.judgements import Judgement
+from kit.views.fragment import h
+from kit.views.static import static_html
+from kit.widgets.player import Player
+
+if TYPE_CHECKING:
+    from kit.lessons.hunting import Hunt
+
+NARROW = ipywidgets.Layout(width="max-content")
+WIDE = ipywidgets.Layout(width="min(100%, 40em)")
+
+
+class HuntBoard(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no types
+    """The widgets of one hunt; ``place`` holds what the last button gave."""
+
+    def __init__(self, hunt: Hunt) -> None:
+        super().__init__()
+        self.hunt = hunt
+        numbers = [str(number) for number in range(1, hunt.variants + 1)]
+        self.variant = ipywidgets.ToggleButtons(
+            options=numbers, description="Variant", style={"button_width": "3em"}
+        )
+        self.play = _button("Play", "open this variant in a Player")
+        self.search = _button("Search", "find the shortest run that breaks something")
+        self.suspect = ipywidgets.Dropdown(description="Missing", layout=WIDE)
+        self.accuse = _button("Accuse", "say that this safeguard is missing")
+        self.table, self.reply = ipywidgets.HTML(), ipywidgets.HTML()
+        self.place = ipywidgets.VBox()
+        self.variant.observe(self._turn, "value")
+        self.play.on_click(self._play)
+        self.search.on_click(self._search)
+        self.accuse.on_click(self._accuse)
+        buttons = ipywidgets.HBox([self.play, self.search])
+        words = ipywidgets.HBox([self.suspect, self.accuse])
+        self.children = [self.table, self.variant, buttons, words, self.reply, self.place]
+        self._turn(None)
+
+    @property
+    def number(self) -> int:
+        """The variant that is chosen."""
+        return int(self.variant.value)
+
+    def _turn(self, _change: Any) -> None:
+        guards = self.hunt.suspected(self.number)
+        self.suspect.options = [(f"{guard.id}  {guard.title}", guard.id) for guard in guards]
+        self.reply.value, self.place.children = "", ()
+        self._show()
+
+    def _show(self) -> None:
+        self.table.value = static_html(self.hunt.sheet().draw())
+
+    def _play(self, _button: Any) -> None:
+        self.reply.value = ""
+        self.place.children = (Player(self.hunt.timeline(self.number), controls=False),)
+
+    def _search(self, _button: Any) -> None:
+        try:
+            shortest = self.hunt.search(self.number)
+        except KitError as error:
+            self.reply.value = h("p", str(error), role="alert").html()
+            return
+        self.reply.value = static_html(h("div", shortest.sheet().draw(), role="status"))
+        self.place.children = (Player(shortest.timeline, controls=False),)
+
+    def _accuse(self, _button: Any) -> None:
+        try:
+            verdict = self.hunt.accuse(self.number, self.suspect.value)
+        except KitError as error:
+            verdict = Judgement(False, str(error))
+        self.reply.value = static_html(verdict.draw(spoken=True))
+        self._show()
+
+
+def board(hunt: Hunt) -> HuntBoard:
+    """The board of a hunt."""
+    return HuntBoard(hunt)
+
+
+def _button(text: str, help_text: str) -> ipywidgets.Button:
+    return ipywidgets.Button(description=text, tooltip=help_text, layout=NARROW)

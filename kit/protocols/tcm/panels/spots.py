@@ -1,0 +1,338 @@
+"""The ring's nodes: a disc a token with its node's name, ticks where there are very many.
+
+A shape and a colour a rack, dashed while a node comes or goes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.flows import ends, spot
+from kit.protocols.tcm.facts.large import DENSITY, spread
+from kit.protocols.tcm.facts.moment import NodeRow
+from kit.protocols.tcm.panels.circle import CENTRE, DISC, RADIUS, SMALL_DISC, point, share
+from kit.protocols.tcm.panels.labels import HIGH, Box, wide
+from kit.protocols.tcm.panels.short_names import tags
+from kit.views.fragment import Frag, h
+from kit.views.panel import Scene
+
+MOST_LABELS = 40
+MOST_NAMES = 128
+FINEST = 7200
+"""Ticks that can be told apart on the ring; more tokens are drawn ``DENSITY`` to the turn."""
+LONGEST_TOKEN = 6
+SHAPES = ("circle", "square", "diamond", "triangle", "hexagon", "pentagon")
+SIDES = {"square": 4, "diamond": 4, "triangle": 3, "hexagon": 6, "pentagon": 5}
+TURN = {"square": math.pi / 4}
+BADGE_AT, TOKEN_AT = RADIUS + DISC + 11, RADIUS + DISC + 26
+BADGE_HIGH = 15
+SQUARE = 1.4 * DISC
+"""What a disc keeps free of labels; its corners are free."""
+
+
+class TokenPlace(Struct, frozen=True):
+    """A token of a node on the picture; ``inner``: it stands inside, before its present owner.
+
+    ``first`` is that of a node's first token, at which its applied epoch stands.
+    """
+
+    node: NodeRow
+    token: int
+    share: float
+    inner: bool = False
+    first: bool = False
+
+    @property
+    def key(self) -> str:
+        """The key of its disc."""
+        return spot(self.node.name, self.token)
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """Where it stands."""
+        return point(self.share, RADIUS - 26 * self.inner)
+
+
+def places(scene: Scene) -> list[TokenPlace]:
+    """Return every token with its share of the line, from 0 (its start) to 1 (its end)."""
+    space, nodes = facts.space(scene.model), facts.nodes(scene.model, scene.state)
+    owned = Counter(token for node in nodes for token in node.tokens)
+    return [
+        TokenPlace(
+            node,
+            token,
+            share(space, token),
+            owned[token] > 1 and node.status == "replacing",
+            i == 0,
+        )
+        for node in nodes
+        for i, token in enumerate((*node.tokens, *node.coming))
+    ]
+
+
+def shapes(scene: Scene) -> dict[str, str]:
+    """Give every rack a shape; from the seventh rack on shapes repeat."""
+    nodes = facts.nodes(scene.model, scene.state)
+    racks = sorted({node.rack for node in nodes})
+    return {rack: SHAPES[i % len(SHAPES)] for i, rack in enumerate(racks)}
+
+
+class Labelled(Struct, frozen=True):
+    """What stands at a token: the short name, the token, the applied epoch; empty: nothing."""
+
+    name: str
+    token: str
+    epoch: str
+
+
+def labelled(scene: Scene, spots: Sequence[TokenPlace]) -> dict[str, Labelled]:
+    """What stands at each token, by the key of its disc."""
+    rows = facts.nodes(scene.model, scene.state)
+    short, dcs = tags(node.name for node in rows), datacenter_letters(scene)
+    epochs = {row.node: str(row.epoch) for row in facts.applied(scene.model, scene.state)}
+    texts = {}
+    for place in spots:
+        token = str(place.token)
+        words = f"{dcs.get(place.node.dc, '')} {token if len(token) <= LONGEST_TOKEN else ''}"
+        epoch = epochs.get(place.node.name, "") if place.first else ""
+        outside = "" if place.inner else words.strip()
+        texts[place.key] = Labelled(short[place.node.name], outside, epoch)
+    return texts
+
+
+Wish = tuple[str, tuple[Box, ...]]
+"""The key of a label and what it would cover."""
+
+
+def disc_boxes(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> Iterator[Wish]:
+    """Discs with names, by key, then applied epochs."""
+    for place in spots:
+        width = max(SQUARE, wide(texts[place.key].name))
+        yield f"name:{place.key}", (Box(*place.middle, width, SQUARE),)
+    for place in spots:
+        if texts[place.key].epoch:
+            yield f"epoch:{place.key}", (badge_box(place, texts[place.key].epoch),)
+
+
+def token_boxes(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> Iterator[Wish]:
+    """Tokens, by key, as far as they lie within the drawing."""
+    for place in spots:
+        box = token_box(place, texts[place.key])
+        if texts[place.key].token and abs(box.x - CENTRE[0]) + box.width / 2 <= CENTRE[0]:
+            yield f"token:{place.key}", (box,)
+
+
+def badge_box(place: TokenPlace, text: str) -> Box:
+    """Where a node's applied epoch stands: outside its disc; of an inner disc, further inside."""
+    width = wide(text) + 4
+    inward = place.inner * (BADGE_AT - RADIUS + 2 * DISC + 24)
+    at = BADGE_AT + (1 - 2 * place.inner) * _aside(place) * (width - BADGE_HIGH) / 2
+    return Box(*point(place.share, at - inward), width, BADGE_HIGH)
+
+
+def token_box(place: TokenPlace, text: Labelled) -> Box:
+    """Where a token stands: outside, clear of its node's epoch."""
+    width = wide(text.token)
+    near = badge_box(place, text.epoch).width - BADGE_HIGH if text.epoch else -BADGE_HIGH
+    at = TOKEN_AT + _aside(place) * (near + (width - HIGH) / 2) - (not text.epoch) * BADGE_HIGH / 2
+    return Box(*point(place.share, at), width)
+
+
+def _aside(place: TokenPlace) -> float:
+    """How far to the side a place is, from 0 (top or bottom) to 1."""
+    return abs(point(place.share, 1)[0] - CENTRE[0])
+
+
+def draw_spots(
+    scene: Scene,
+    spots: Sequence[TokenPlace],
+    texts: Mapping[str, Labelled],
+    shown: frozenset[str],
+    guilty: frozenset[str],
+    key: str = "ring-nodes",
+) -> Frag:
+    """Draw tokens as buttons; only labels that are ``shown`` stand at them."""
+    by_rack = shapes(scene)
+    return h(
+        "g",
+        [
+            _spot(
+                place,
+                by_rack,
+                texts[place.key],
+                shown,
+                first=i == 0,
+                guilty=place.node.name in guilty,
+            )
+            for i, place in enumerate(spots)
+        ],
+        k=key,
+    )
+
+
+def concerned(scene: Scene) -> list[TokenPlace]:
+    """Of a large ring the few tokens between which something travels in this step."""
+    named = ends(scene.flows())
+    space = facts.space(scene.model)
+    spots = [
+        TokenPlace(node, token, share(space, token))
+        for node in facts.nodes(scene.model, scene.state)
+        if any(key.startswith(spot(node.name, "")) for key in named)
+        for token in (*node.tokens, *node.coming)
+        if spot(node.name, token) in named
+    ]
+    return spots[:MOST_LABELS]
+
+
+def draw_ticks(scene: Scene, count: int) -> Frag:
+    """Draw many tokens as ticks: one path for all that rest, one for each node that does not.
+
+    There is room for so many ticks; where there are more tokens, one stands for all near it.
+    """
+    bins = FINEST if count <= FINEST else DENSITY
+    groups = spread(scene.model, scene.state, bins)
+    return h(
+        "g",
+        [
+            h(
+                "path",
+                d="".join(_tick((at + 0.5) / bins) for at in group.bins),
+                k=f"ticks:{group.node.name if group.node else ''}",
+                class_="tick" if group.node is None else f"ticks {_classes(group.node)}",
+            )
+            for group in groups
+            if group.bins
+        ],
+        k="ring-nodes",
+    )
+
+
+def _tick(part: float) -> str:
+    (x1, y1), (x2, y2) = point(part, RADIUS - 6), point(part, RADIUS + 6)
+    return f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
+
+
+def draw_names(scene: Scene) -> Frag:
+    """Draw the nodes of a large ring as a list; one lights up wherever it is shown."""
+    nodes = [node for node in facts.nodes(scene.model, scene.state) if node.tokens]
+    shown = nodes[:MOST_NAMES]
+    rest = len(nodes) - len(shown)
+    return h(
+        "div",
+        h(
+            "ul",
+            [
+                h(
+                    "li",
+                    h(
+                        "span",
+                        node.name,
+                        class_="chip",
+                        role="button",
+                        tabindex="0" if i == 0 else "-1",
+                        aria_pressed="false",
+                        aria_label=f"{node.name}: {_count(node)}, {node.dc}, rack {node.rack}, "
+                        f"{node.status}{'' if node.up else ', down'}",
+                        data_roving=True,
+                        data_spot=node.name,
+                        data_of=node.name,
+                    ),
+                    k=f"name:{node.name}",
+                )
+                for i, node in enumerate(shown)
+            ],
+            class_="names",
+            data_rove=True,
+        ),
+        h("p", f"and {rest} more nodes", class_="soft") if rest else None,
+        k="ring-names",
+    )
+
+
+def _count(node: NodeRow) -> str:
+    return "1 token" if len(node.tokens) == 1 else f"{len(node.tokens)} tokens"
+
+
+def datacenter_letters(scene: Scene) -> dict[str, str]:
+    """Give every datacenter a letter, where there is more than one."""
+    dcs = sorted({node.dc for node in facts.nodes(scene.model, scene.state)})
+    return {dc: chr(ord("a") + i % 26) for i, dc in enumerate(dcs)} if len(dcs) > 1 else {}
+
+
+def _spot(
+    place: TokenPlace,
+    by_rack: dict[str, str],
+    text: Labelled,
+    shown: frozenset[str],
+    *,
+    first: bool,
+    guilty: bool,
+) -> Frag:
+    node, shape = place.node, by_rack[place.node.rack]
+    x, y = place.middle
+    epoch = f", epoch {text.epoch} applied" if text.epoch else ""
+    words = f"{node.name}: token {place.token}, {node.dc}, rack {node.rack}, {node.status}{epoch}"
+    has_name = f"name:{place.key}" in shown
+    kinds = [_classes(node, place.token), shape * (len(by_rack) > 1), "guilty" * guilty]
+    return h(
+        "g",
+        h("title", words),
+        _body(shape, DISC if has_name else SMALL_DISC),
+        h("text", text.name, text_anchor="middle", dy=4, class_="on") if has_name else None,
+        _token(token_box(place, text), text.token, x, y) if f"token:{place.key}" in shown else None,
+        _badge(badge_box(place, text.epoch), text.epoch, x, y)
+        if f"epoch:{place.key}" in shown
+        else None,
+        k=place.key,
+        class_=" ".join(filter(None, kinds)),
+        transform=f"translate({x:.1f} {y:.1f})",
+        role="button",
+        tabindex="0" if first else "-1",
+        aria_label=words if node.up else f"{words}, down",
+        aria_pressed="false",
+        data_roving=True,
+        data_spot=node.name,
+        data_of=node.name,
+    )
+
+
+def _token(box: Box, text: str, x: float, y: float) -> Frag:
+    at = {"x": f"{box.x - x:.1f}", "y": f"{box.y - y + 4:.1f}"}
+    return h("text", text, x=at["x"], y=at["y"], text_anchor="middle", class_="soft")
+
+
+def _badge(box: Box, text: str, x: float, y: float) -> Frag:
+    return h(
+        "g",
+        h("rect", x=-box.width / 2, y=-BADGE_HIGH / 2, width=box.width, height=BADGE_HIGH, rx=3,
+          class_="plate"),
+        h("text", text, text_anchor="middle", dy=4, class_="count"),
+        transform=f"translate({box.x - x:.1f} {box.y - y:.1f})",
+    )  # fmt: skip
+
+
+def _classes(node: NodeRow, token: int | None = None) -> str:
+    """Whether a token of a node comes or goes; without one, whether anything of the node does."""
+    moving = {"joining": "joining", "replacing": "joining", "leaving": "leaving"}
+    kinds = ["spot", moving.get(node.status, ""), "" if node.up else "down"]
+    if node.status == "moving":
+        kinds.append("leaving" if token in node.going else "joining")
+    return " ".join(kind for kind in kinds if kind)
+
+
+def _body(shape: str, size: float) -> Frag:
+    if shape == "circle":
+        return h("circle", r=size, class_="body")
+    return h("polygon", points=" ".join(_corners(shape, size * 1.25)), class_="body")
+
+
+def _corners(shape: str, size: float) -> Iterator[str]:
+    sides = SIDES[shape]
+    for i in range(sides):
+        angle = 2 * math.pi * i / sides + TURN.get(shape, 0.0)
+        yield f"{size * math.sin(angle):.1f},{-size * math.cos(angle):.1f}"

@@ -1,0 +1,28 @@
+"""Names as short as tells them apart: addresses of one cluster begin alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import takewhile
+
+_JOINT = re.compile(r"[.:_/-]")
+
+
+def apart(names: Sequence[str]) -> dict[str, str]:
+    """Each name without what all of them begin with, up to a joint: ``10.20.0.7`` is ``.7``.
+
+    No two are alike, since the same beginning is left out of all. A name is never cut within a
+    word, and none becomes empty: where only that is in common, all stay whole.
+    """
+    ends = (min(names), max(names)) if len(set(names)) > 1 else ("", "")
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(*ends, strict=False))
+    shared = "".join(letter for letter, _ in same)
+    joints = [joint.start() for joint in _JOINT.finditer(shared)]
+    cut = next((at for at in reversed(joints) if all(len(name) > at + 1 for name in names)), 0)
+    return {name: name[cut:] for name in names}
+
+
+def beginning(names: Sequence[str]) -> str:
+    """What ``apart`` leaves out; empty where nothing is."""
+    return next((name.removesuffix(short) for name, short in apart(names).items()), "")

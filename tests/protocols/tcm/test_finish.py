@@ -1,0 +1,52 @@
+"""An operation that ends says what it came to, counted from the log and the plan."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.views.frames import milestones, walk
+
+
+def ending(name: str, **changes: object) -> str:
+    """What the last committed step of a scenario says."""
+    return milestones(walk(f"tcm/{name}", **changes))[-1].say
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("bootstrap", "X is a member: 4 epochs, 3 ranges moved, nothing missed."),
+        ("rf3", "X is a member: 4 epochs, 4 ranges moved, nothing missed."),
+        ("decommission", "X has left: 4 epochs, 3 ranges moved, nothing missed."),
+        ("move", "B has moved: 5 epochs, 5 ranges moved, nothing missed."),
+        ("replace", "Z is a member in place of B: 3 epochs, 4 ranges moved, nothing missed."),
+        ("remove", "B is removed: 4 epochs, 4 ranges moved, nothing missed."),
+        ("cancel", "Join X at 150 is undone: 5 epochs, all is as before, nothing"),
+    ],
+)
+def test_each_operation_says_what_it_came_to(name: str, words: str) -> None:
+    """The words are those of the operation; its epochs and ranges are counted."""
+    assert words in ending(name)
+
+
+@pytest.mark.parametrize("rf", [1, 2, 3, 4])
+def test_a_joiner_moves_as_many_ranges_as_it_replicates(rf: int) -> None:
+    """On a ring of six nodes with a token each, X replicates its own range and those before it;
+    the range that spans the end of the line is two rows, and counts as both.
+    """
+    said = milestones(walk("tcm/bootstrap", nodes=6, rf=rf, epoch=40))[-1].say
+    moved = rf + (rf > 1)
+    assert f"epochs, {moved} range{'s' * (moved > 1)} moved, nothing missed." in said
+
+
+def test_a_missed_quorum_is_told_at_the_end() -> None:
+    """With the old writers gone too early the end names the epoch at which a read could miss."""
+    said = ending("rf3", off=("old-writer-stays",))
+    assert "but a read could miss a write at epoch 102" in said
+
+
+def test_epochs_of_others_are_not_counted() -> None:
+    """Of joins side by side each counts its own four epochs."""
+    said = [one.say for one in milestones(walk("tcm/two-joins")) if "is a member" in one.say]
+    assert len(said) == 3
+    assert all(": 4 epochs," in one for one in said)

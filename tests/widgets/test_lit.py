@@ -1,0 +1,105 @@
+"""One thing is lit wherever it is shown; labels of drawings are legible and do not overlap."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page
+
+from kit.engine.registry import build, scenario_of
+from kit.engine.timeline import Timeline
+from kit.protocols.tcm.facts.parts import range_key
+from kit.widgets import Player
+from tests.widgets.browsing import MakeDesk, walked
+
+pytestmark = pytest.mark.browser
+
+LIT = "[...document.querySelectorAll('[data-my-lit]')].map((one) => one.dataset.k)"
+
+# Boxes of the texts of the drawings in sight, a little smaller than they are, so that what only
+# touches does not count.
+TEXTS = """(slot) => [...document.querySelectorAll(`${slot} svg text`)]
+  .filter((one) => one.checkVisibility() && one.textContent.trim())
+  .map((one) => {
+    const box = one.getBoundingClientRect();
+    const size = parseFloat(getComputedStyle(one).fontSize);
+    const scale = Math.hypot(one.getScreenCTM().a, one.getScreenCTM().b);
+    return { text: one.textContent, size: size * scale, left: box.left + 1, right: box.right - 1,
+      top: box.top + 3, bottom: box.bottom - 3 };
+  })"""
+
+OVERLAPS = f"""(slot) => {{
+  const boxes = ({TEXTS})(slot);
+  return boxes.flatMap((a, i) => boxes.slice(i + 1)
+    .filter((b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)
+    .map((b) => `${{a.text}} over ${{b.text}}`));
+}}"""
+
+
+def smallest(page: Page, slot: str) -> float:
+    """The size in pixels of the smallest letters in the drawings of a slot."""
+    return min(one["size"] for one in page.evaluate(TEXTS, slot))
+
+
+def test_an_arc_and_its_row_are_lit_together(desk: MakeDesk) -> None:
+    """Pointing at a row lights its arc and the other way; a press keeps it; Escape ends it."""
+    page = desk(walked("tcm/bootstrap", 7)).page
+    key = range_key(100, 150)
+    row, drawn = f'tr[data-of="{key}"]', f'.arc[data-of="{key}"]'
+    page.hover(f"{row} th")
+    assert set(page.evaluate(LIT)) == {"row:ks:150", f"arc:ks:{key}"}
+    page.mouse.move(0, 0)
+    assert page.evaluate(LIT) == []
+    page.focus(drawn)
+    assert set(page.evaluate(LIT)) == {"row:ks:150", f"arc:ks:{key}"}
+    page.keyboard.press("Enter")
+    page.focus('[data-do="scrub"]')
+    page.keyboard.press("k")
+    assert {"row:ks:150", f"arc:ks:{key}"} <= set(page.evaluate(LIT))
+    page.keyboard.press("Escape")
+    assert page.evaluate(LIT) == []
+
+
+def test_a_broken_promise_lights_what_it_names(desk: MakeDesk) -> None:
+    """A broken lamp lights the marked arc, row and nodes; one that holds lights nothing."""
+    entry, scenario = scenario_of("tcm/rf3")
+    timeline = Timeline(build(entry.name, scenario.parameters, ("old-writer-stays",)))
+    while not timeline.breaches(timeline.at):
+        assert timeline.forward() is not None
+    table = desk(Player(timeline))
+    page = table.page
+    page.click(".promises > summary")
+    page.hover(".lamp.bad span:nth-child(2)")
+    lit = set(page.evaluate(LIT))
+    marked = page.evaluate("[...document.querySelectorAll('.guilty')].map((one) => one.dataset.k)")
+    assert {key.split(":")[0] for key in marked} >= {"arc", "row", "n"}
+    assert set(marked) <= lit
+    page.hover(".lamp.ok span:nth-child(2) >> nth=0")
+    assert page.evaluate(LIT) == []
+
+
+@pytest.mark.parametrize("name", ["bootstrap", "rf3", "two-joins", "two-datacenters", "replace"])
+def test_labels_of_the_ring_are_legible_and_apart(desk: MakeDesk, name: str) -> None:
+    """At every step, in the smallest board, no label covers another, none is below 11 pixels."""
+    player = Player(f"tcm/{name}")
+    while player.timeline.forward() is not None:
+        pass
+    table = desk(Player(player.timeline))
+    page = table.page
+    page.set_viewport_size({"width": 840, "height": 560})
+    page.emulate_media(reduced_motion="reduce")
+    page.keyboard.press("Home")
+    page.focus('[data-do="scrub"]')
+    for _ in range(min(40, len(player.timeline.moments) - 1)):
+        assert page.evaluate(OVERLAPS, ".kp-picture") == []
+        assert smallest(page, ".kp-picture") >= 11
+        page.keyboard.press("j")
+
+
+@pytest.mark.parametrize("width", [700, 840, 1280])
+def test_diagrams_are_legible(desk: MakeDesk, width: int) -> None:
+    """The letters of a state diagram are never below 11 pixels, however narrow its tab."""
+    table = desk(walked("tcm/bootstrap", 7))
+    table.page.set_viewport_size({"width": width, "height": 560})
+    table.turn_to("operation")
+    assert smallest(table.page, ".kp-pane") >= 11
+    assert table.page.evaluate(OVERLAPS, ".kp-pane") == []

@@ -1,0 +1,48 @@
+"""A Player whose kernel was restarted, in a real JupyterLab."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.widgets.laboratory import NOTEBOOK, PATIENCE, run_all, write_notebook
+
+pytestmark = pytest.mark.browser
+
+CELL = "from kit import Player\nplayer = Player('bootstrap')\nplayer.step()\nplayer"
+RESTART = f"""async (path) => {{
+  await ({NOTEBOOK})(path).sessionContext.session.kernel.restart();
+}}"""
+CUT = ".jupyter-widgets-disconnected .kp"
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """An empty page."""
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    context.set_default_timeout(PATIENCE)
+    yield context.new_page()
+    context.close()
+
+
+def test_after_a_restart_an_action_says_so_and_looking_goes_on(
+    page: Page, lab: tuple[Path, str]
+) -> None:
+    """What was shown can still be walked; what needs the kernel says at the control what to do."""
+    folder, address = lab
+    write_notebook(folder / "restart.ipynb", CELL)
+    run_all(page, address, "restart.ipynb")
+    where = page.locator(".kp-where")
+    expect(where).to_have_text("1 / 1")
+    page.evaluate(RESTART, "restart.ipynb")
+    page.wait_for_selector(CUT)
+    page.click(".kp [data-do=step]")
+    expect(page.locator(".kp-note")).to_have_text("The kernel is new: run this cell again.")
+    page.click(".kp [data-do=back]")
+    expect(where).to_have_text("0 / 1")
+    run_all(page, address, "restart.ipynb")
+    page.click(".kp [data-do=step]")
+    expect(where).to_have_text("2 / 2")
