@@ -27,12 +27,13 @@ SOON, LATER = 10.0, 180.0  # seconds
 PRESSES = 1
 WORDS_A_MINUTE = 238
 LIVE = "application/vnd.jupyter.widget-view+json"
-LAMP = "lamp bad"
+RED = "broken at step"
 
 # Shift+Enter: run the active cell and select the next one. What the cell shows, and its words.
 PRESS = f"""async (path) => {{
   const book = ({NOTEBOOK})(path).content;
   const cell = book.activeCell;
+  if (cell === book.widgets.at(-1)) throw new Error("the last cell, and it has not been shown");
   await window.jupyterapp.commands.execute("notebook:run-cell-and-select-next");
   const text = cell.model.type === "markdown" ? cell.model.sharedModel.getSource() : "";
   const shown = JSON.stringify(cell.model.outputs?.toJSON() ?? []);
@@ -91,7 +92,7 @@ def figures() -> Iterator[Figure]:
         newcomer.run_until(LIVE)
         newcomer.play()
         yield newcomer.figure(MOVED, SOON, PRESSES)
-        newcomer.run_until(LAMP)
+        newcomer.run_until(RED)
         yield newcomer.figure(BROKEN, LATER)
         browser.close()
 
