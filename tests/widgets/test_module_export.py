@@ -67,7 +67,7 @@ def test_the_exported_page_reads_without_scripts(context: BrowserContext, tmp_pa
     bare = context.browser.new_context(java_script_enabled=False)
     page = bare.new_page()
     page.goto(path.as_uri())
-    assert page.locator("table caption", has_text="Read placements").first.is_visible()
+    assert page.locator("table.placement th", has_text="read from").first.is_visible()
     assert page.locator(".kp-readable .panel").count() > 5
     assert re.search(r"\(100, 200\]", page.text_content(".kp-stage") or "")
     bare.close()

@@ -78,11 +78,10 @@ export class Choices {
   }
 
   restoreLight() {
-    const things = [this.lit, this.pointed].filter((thing) => thing !== undefined);
-    const isLit = (part) =>
-      things.includes(part.dataset.of) || (things.includes(BROKEN) && part.matches(".guilty"));
+    const things = [this.lit, this.pointed];
+    const isNamed = (part) => things.includes(BROKEN) && part.matches(".guilty");
     for (const part of all(this.root, "[data-of]"))
-      part.toggleAttribute("data-my-lit", isLit(part));
+      part.toggleAttribute("data-my-lit", things.includes(part.dataset.of) || isNamed(part));
     for (const part of all(this.root, "[data-spot]"))
       part.setAttribute("aria-pressed", String(part.dataset.spot === this.lit));
   }
