@@ -38,8 +38,9 @@ format: setup ## let ruff rewrite what it can
 images: setup ## redraw images/ from the models
 	@$(PY) -m kit.views.images --write
 
-screenshots: setup ## photograph the player into build/screenshots/ and images/player.png (needs a Chromium: `make programs`)
+screenshots: setup ## photograph the player into build/screenshots/, film it for the README (needs a Chromium: `make programs`)
 	@$(PY) tools/screenshots.py
+	@$(PY) tools/clip.py
 
 cluster: setup ## start a Spark master with two workers on loopback, and say how to use it
 	@$(PY) -m kit.spark.cluster start

@@ -1,112 +1,161 @@
-"""Takes pictures of the player: every panel and the whole page, in the light and in the dark.
+"""Takes pictures of the Player in every scenario, and lays them out on a contact sheet.
 
-They come from an exported page of the worked bootstrap at its second epoch, in a window of
-1280 by 720. All go to ``build/screenshots/``; the light page goes to ``images/player.png`` as well,
-which the README shows.
+Six scenarios are taken in three sizes of window, in the light and in the dark, at their start,
+middle and end; every other one once. All come from exported pages, so that no kernel is needed,
+and go to ``build/screenshots/`` with ``index.html`` and ``contact-sheet.png``. The middle of the
+worked bootstrap goes to ``images/player.png`` as well, which the README shows.
 """
 
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
-from kit.widgets import Player
+from kit.engine.registry import entries
+from kit.engine.timeline import Timeline
+from kit.views.export import export_html
+from kit.widgets.opening import open_source
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tools.programs import chromium  # noqa: E402  # run as a script, the root is not on the path
 
-Scheme = Literal["light", "dark"]
 TARGET = ROOT / "build" / "screenshots"
 README_PICTURE = ROOT / "images" / "player.png"
+README_SHOT = "tcm-bootstrap-1280-light-middle"
 MOST_BYTES = 200_000
-WINDOW: ViewportSize = {"width": 1280, "height": 720}
-OTHERS: tuple[ViewportSize, ...] = ({"width": 700, "height": 600}, {"width": 1920, "height": 1080})
-SHEETS = ("promises", "waiting", "more", "kp-tree")
-SCHEMES: tuple[Scheme, ...] = ("light", "dark")
-EPOCHS, SHOWN = 4, 2
 PATIENCE = 120_000  # milliseconds
-STILL = "document.getAnimations().every((one) => one.playState !== 'running')"
+NO_BROWSER = "no Chromium here: `make programs` brings one, or set KIT_CHROMIUM"
+SHOWN_AT = "(at) => document.querySelector('.kp-where').textContent.startsWith(`${at} / `)"
 
 
-def exported(folder: Path) -> Path:
-    """Export the worked bootstrap, from its start to its last epoch."""
-    player = Player("tcm/bootstrap")
-    for _ in range(EPOCHS):
-        player.milestone()
-    return player.export(folder / "bootstrap.html").path
+class Shot(NamedTuple):
+    """One picture: the window in CSS px, the colour scheme, and which step of the run."""
+
+    width: int
+    height: int
+    scheme: Literal["light", "dark"]
+    step: Literal["start", "middle", "end"]
+
+    def of(self, scenario: str) -> str:
+        """The name of this picture of a scenario."""
+        return f"{scenario.replace('/', '-')}-{self.width}-{self.scheme}-{self.step}"
 
 
-def photograph(page: Page, scheme: Scheme) -> None:
-    """Write the window, each tab and each sheet of it by name, and the windows of other sizes."""
-    page.screenshot(path=TARGET / f"player-{scheme}.png")
-    for tab in page.locator(".kp-stage [data-tab]").all():
-        tab.click()
-        page.screenshot(path=TARGET / f"{tab.get_attribute('data-tab')}-{scheme}.png")
-    page.locator(".kp-stage [data-tab]").first.click()
-    for sheet in SHEETS:
-        page.click(f".kp .{sheet} > summary")
-        page.screenshot(path=TARGET / f"{sheet}-{scheme}.png")
-    page.keyboard.press("Escape")
-    for window in OTHERS:
-        page.set_viewport_size(window)
-        page.screenshot(path=TARGET / f"player-{window['width']}-{scheme}.png")
+OFTEN = (
+    *("tcm/bootstrap", "tcm/decommission", "tcm/two-joins", "tcm/rf3"),
+    *("dataplane/write-and-read", "twophase/one-gives-up"),
+)
+ONCE = (Shot(1280, 720, "light", "middle"),)
+TABLE = (
+    Shot(1280, 720, "light", "start"),
+    *ONCE,
+    Shot(1280, 720, "light", "end"),
+    Shot(1280, 720, "dark", "middle"),
+    Shot(700, 720, "light", "middle"),
+    Shot(700, 720, "dark", "end"),
+    Shot(1920, 1080, "light", "middle"),
+)
 
 
-def opened(browser: Browser, path: Path, scheme: Scheme) -> Page:
-    """Open the page where the joiner is written to and not read yet, with nothing that moves."""
-    context = browser.new_context(
-        viewport=WINDOW, color_scheme=scheme, offline=True, reduced_motion="reduce"
+def shots() -> dict[str, tuple[Shot, ...]]:
+    """The pictures to take of each scenario that comes with the kit."""
+    known = [f"{entry.name}/{one.name}" for entry in entries().values() for one in entry.scenarios]
+    return {name: TABLE if name in OFTEN else ONCE for name in known}
+
+
+def played(scenario: str) -> Timeline:
+    """The whole run of a scenario, until it rests."""
+    timeline = open_source(scenario).timeline
+    while timeline.forward() is not None:
+        pass
+    return timeline
+
+
+@contextmanager
+def browsing(program: Path) -> Iterator[Browser]:
+    """A headless browser, until it is no longer needed."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=program,
+            args=["--no-sandbox", "--disable-gpu", "--no-first-run"],
+            timeout=PATIENCE,
+        )
+        yield browser
+        browser.close()
+
+
+def photograph(browser: Browser, page_file: Path, last: int, shot: Shot, to: Path) -> None:
+    """Take one picture of an exported page; what travels in the step stands there as arrows."""
+    page = browser.new_page(
+        viewport={"width": shot.width, "height": shot.height},
+        color_scheme=shot.scheme,
+        reduced_motion="reduce",
     )
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
-    page.goto(path.as_uri())
-    page.click("[data-do=first]")
-    for _ in range(SHOWN):
-        page.click("[data-do=milestone]")
-    page.wait_for_function(
-        f"(said) => document.querySelector('.kp-stage .say').textContent.includes(said) && {STILL}",
-        arg=f"Epoch {SHOWN}:",
+    page.set_default_timeout(PATIENCE)
+    step = {"start": 0, "middle": last // 2, "end": last}[shot.step]
+    page.goto(f"{page_file.as_uri()}#step-{max(step - 1, 0)}")
+    if step:
+        page.wait_for_function(SHOWN_AT, arg=step - 1)
+        page.keyboard.press("ArrowRight")
+    page.wait_for_function(SHOWN_AT, arg=step)
+    page.screenshot(path=to)
+    page.close()
+
+
+def sheet(names: list[str]) -> str:
+    """The contact sheet as a page: each picture with its name below it."""
+    figure = '<figure><a href="{0}.png"><img src="{0}.png" alt=""></a><figcaption>{0}</figcaption>'
+    style = (
+        "body{display:grid;grid-template-columns:repeat(6,1fr);gap:8px;font:12px sans-serif}"
+        "figure{margin:0}img{width:100%;border:1px solid #888}"
     )
-    page.mouse.move(0, 0)
-    page.evaluate("document.activeElement.blur()")
-    return page
+    figures = "</figure>".join(figure.format(escape(name)) for name in names)
+    return (
+        '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Contact sheet</title>'
+        f"<style>{style}</style>{figures}</figure></html>"
+    )
+
+
+def take(browser: Browser, folder: Path) -> list[str]:
+    """Take every picture of every scenario; their names."""
+    names = []
+    for scenario, wanted in shots().items():
+        timeline = played(scenario)
+        path = export_html(timeline, folder / "page.html").path
+        for shot in wanted:
+            names.append(shot.of(scenario))
+            photograph(browser, path, len(timeline.moments) - 1, shot, TARGET / f"{names[-1]}.png")
+    return names
 
 
 def main() -> int:
     """Take all pictures; 1 when there is no browser or the README's picture is too large."""
     program = chromium()
     if program is None:
-        print("screenshots: no Chromium here: `make programs` brings one, or set KIT_CHROMIUM")
+        print(f"screenshots: {NO_BROWSER}")
         return 1
     shutil.rmtree(TARGET, ignore_errors=True)
     TARGET.mkdir(parents=True)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        path = exported(Path(folder))
-        browser = playwright.chromium.launch(
-            executable_path=program,
-            args=["--no-sandbox", "--disable-gpu", "--no-first-run"],
-            timeout=PATIENCE,
-        )
-        for scheme in SCHEMES:
-            photograph(opened(browser, path, scheme), scheme)
-        browser.close()
-    made = sorted(TARGET.glob("*.png"))
-    light = TARGET / "player-light.png"
-    size = light.stat().st_size
+    with tempfile.TemporaryDirectory() as folder, browsing(program) as browser:
+        names = take(browser, Path(folder))
+        (TARGET / "index.html").write_text(sheet(names), encoding="utf-8")
+        page = browser.new_page(viewport={"width": 1920, "height": 1080})
+        page.goto((TARGET / "index.html").as_uri())
+        page.screenshot(path=TARGET / "contact-sheet.png", full_page=True)
+    size = (TARGET / f"{README_SHOT}.png").stat().st_size
     if size >= MOST_BYTES:
-        print(
-            f"screenshots: {light.name} has {size:,} bytes, allowed are fewer than {MOST_BYTES:,}"
-        )
+        print(f"screenshots: {README_SHOT} has {size:,} bytes, allowed: below {MOST_BYTES:,}")
         return 1
-    shutil.copy(light, README_PICTURE)
-    print(
-        f"screenshots: {len(made)} pictures in {TARGET.relative_to(ROOT)}, images/player.png anew"
-    )
+    shutil.copy(TARGET / f"{README_SHOT}.png", README_PICTURE)
+    print(f"screenshots: {len(names)} pictures, {(TARGET / 'index.html').relative_to(ROOT)}")
     return 0
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import flows, player
+from benchmarks import flows, newcomer, player
 from benchmarks.__main__ import chosen, run
 from benchmarks.figures import Figure
 
@@ -28,10 +28,10 @@ def test_an_unknown_benchmark_is_told() -> None:
 
 def test_a_row_without_its_browser_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no Chromium is, the rows that need one say so, and the others are measured."""
-    for module in (player, flows):
+    for module in (player, flows, newcomer):
         monkeypatch.setattr(module, "chromium", lambda: None)
-    rows = [*player.in_the_browser(10, 1), *flows.figures()]
-    assert [row.ours for row in rows] == ["not measured"] * 4
+    rows = [*player.in_the_browser(10, 1), *flows.figures(), *newcomer.figures()]
+    assert [row.ours for row in rows] == ["not measured"] * 6
     assert all("Chromium" in row.baseline for row in rows)
 
 

@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from PIL import Image, ImageSequence
 
 from tests.house.source import ROOT, offenders, project_files
 
@@ -62,6 +63,21 @@ def test_the_readme_shows_pictures_that_exist() -> None:
 
     documents = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
     assert not offenders([ROOT / name for name in documents], broken)
+
+
+def test_the_readme_begins_with_a_short_clip() -> None:
+    """Its first picture moves for 20 seconds, in less than 1.5 MB; a still one is named too."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    [said, path] = next(iter(re.findall(r"!\[([^\]]+)\]\(([^)]+)\)", readme)))
+    assert said
+    assert path == "images/bootstrap.webp"
+    assert (ROOT / path).stat().st_size < 1_500_000
+    assert "images/player.png" in readme
+    with Image.open(ROOT / path) as clip:
+        frames = ImageSequence.Iterator(clip)
+        assert (
+            sum(frame.load() is not None and frame.info["duration"] for frame in frames) == 20_000
+        )
 
 
 def test_the_licence_and_the_version_are_told_once() -> None:
