@@ -57,6 +57,7 @@ class Unmet(Struct, frozen=True):
     barriers: tuple[Barrier, ...]
     evidence: tuple[str, ...]
     missing: tuple[str, ...]
+    awaited: tuple[Awaited, ...]
 
 
 class TcmCluster(Product):
@@ -210,7 +211,12 @@ class TcmCluster(Product):
         if not own.barriers:
             return waiting
         missing = tuple(dict.fromkeys(whole.missing + own.missing))
-        unmet = Unmet(whole.barriers + own.barriers, whole.evidence + own.evidence, missing)
+        unmet = Unmet(
+            whole.barriers + own.barriers,
+            whole.evidence + own.evidence,
+            missing,
+            whole.awaited + own.awaited,
+        )
         return self._at_the_barrier(sequence, unmet, applied)
 
     def _unmet_of(
@@ -235,7 +241,7 @@ class TcmCluster(Product):
             f"{first.range.label(self.tcm.cluster.ring.space)}, {first.needed} are needed",
             unmet.evidence,
             unmet.missing,
-            tuple(self._awaited(barrier, applied) for barrier in unmet.barriers),
+            unmet.awaited,
         )
 
     def _awaited(self, barrier: Barrier, applied: Several[int]) -> Awaited:
@@ -252,7 +258,8 @@ class TcmCluster(Product):
             self.names[code] for b in unmet for code in b.replicas if applied[code] < b.epoch
         )
         evidence = tuple(self._evidence(b, applied) for b in unmet)
-        return Unmet(unmet, evidence, tuple(missing))
+        awaited = tuple(self._awaited(b, applied) for b in unmet)
+        return Unmet(unmet, evidence, tuple(missing), awaited)
 
     def _evidence(self, barrier: Barrier, applied: Several[int]) -> str:
         acked = barrier.acked(applied)
