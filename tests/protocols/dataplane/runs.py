@@ -57,11 +57,7 @@ CLEAN |= {
 THREE = ("K1 write QUORUM", "K2 read QUORUM", "K2 read QUORUM")
 REPAIRED = {"rf": 1, "requests": THREE, "together": True, "repair": "blocking"}
 SWAP = {"nodes": 3, "rf": 2, "operations": ("replace B Z",)}
-CLEAN |= {
-    "blocking repair, bootstrap": (REPAIRED, 218794, 28),
-    "blocking repair, leave": ({**REPAIRED, "nodes": 4, "operations": LEAVE}, 286510, 29),
-    "blocking repair, replace": ({**REPAIRED, **SWAP}, 282247, 29),
-}
+CLEAN |= {"blocking repair, bootstrap": (REPAIRED, 218794, 28)}
 # what only `make test-deep` searches
 LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "decommission, RF 3": ({"nodes": 4, "rf": 3, "operations": LEAVE}, 414949, 32),
@@ -74,6 +70,8 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "clients side by side, RF 2": ({"rf": 2, "together": True}, 570656, 28),
     "join and leave again, lag 4, RF 2": ({**JOIN_LEAVE, "rf": 2, "lag": 4}, 379414, 67),
     "cancel and join again, lag 8": ({**REJOIN, "lag": 8}, 193774, 54),
+    "blocking repair, leave": ({**REPAIRED, "nodes": 4, "operations": LEAVE}, 286510, 29),
+    "blocking repair, replace": ({**REPAIRED, **SWAP}, 282247, 29),
     "blocking repair, move": (
         {**REPAIRED, "nodes": 4, "operations": ("move B --tokens 350",)},
         542558,
