@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from kit.commands.layout import columns, counted, listed, put
-from kit.errors import one_line
+from kit.errors import BadInput, one_line
 from kit.operators.importers.opening import Imported, open_ring
 from kit.operators.importers.ringfile import RingFile, doubtful, read_ring
 from kit.operators.workload import PLACEMENTS, check_work
@@ -16,6 +16,7 @@ from kit.ring.ranges import Line, bounds, label
 from kit.ring.replication import Keyspace, LocalStrategy
 
 ACCEPTED = 0
+KEYSPACE = 'ks={"class": "SimpleStrategy", "replication_factor": 3}'
 
 
 def opened(path: str, others: Sequence[str], keyspaces: Sequence[str]) -> Imported:
@@ -25,6 +26,18 @@ def opened(path: str, others: Sequence[str], keyspaces: Sequence[str]) -> Import
         warnings = doubtful(given.ring, given.keyspaces)
         return Imported(given.epoch, given.ring, given.keyspaces, warnings=warnings)
     return open_ring([path, *others], keyspaces)
+
+
+def replicated(path: str, others: Sequence[str], keyspaces: Sequence[str]) -> Imported:
+    """The same, for what has no answer without a keyspace.
+
+    Raises:
+        BadInput: when no keyspace is known.
+    """
+    given = opened(path, others, keyspaces)
+    if not given.keyspaces:
+        raise BadInput("keyspaces", None, f"one or more: --keyspace '{KEYSPACE}'")
+    return given
 
 
 def ring(path: str, others: Sequence[str], keyspaces: Sequence[str], *, as_text: bool) -> int:

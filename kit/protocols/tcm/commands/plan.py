@@ -8,7 +8,7 @@ from typing import NoReturn
 from msgspec.structs import replace
 
 from kit.commands.layout import put, put_parts
-from kit.commands.rings import opened
+from kit.commands.rings import replicated
 from kit.engine.registry import one_of
 from kit.errors import BadInput, about
 from kit.operators.importers.opening import Imported
@@ -23,7 +23,6 @@ from kit.protocols.tcm.words import Each, Once, OperationWords, operation_of, pa
 from kit.ring.sizes import Sizes
 
 ACCEPTED, REFUSED = 0, 1
-KEYSPACE = 'ks={"class": "SimpleStrategy", "replication_factor": 3}'
 PLAN_HELP = """\
 usage: python -m kit plan RINGFILE OPERATION [--while OPERATION]... [--variant VARIANT] [--force]
                           [--with FILE]... [--keyspace KS={...}]... [--sizes FILE] [--json]
@@ -95,9 +94,7 @@ def plan(argv: list[str]) -> int:
     variant = _variant(given.variant or "cep")
     if not given.words:
         _without_a_ring(given)
-    ring = opened(given.words[0], getattr(given, "with"), given.keyspace)
-    if not ring.keyspaces:
-        raise BadInput("keyspaces", None, f"one or more: --keyspace '{KEYSPACE}'")
+    ring = replicated(given.words[0], getattr(given, "with"), given.keyspace)
     check_work(ring, DRY_RUN_AS_JSON if given.json else DRY_RUN_IN_WORDS)
     operation = operation_of(given.words[1:], given)
     in_flight = operations_of(ring) + tuple(map(_in_flight, getattr(given, "while")))

@@ -6,9 +6,7 @@ import argparse
 
 from kit.commands.layout import GAP, columns, limited, put, wrap
 from kit.commands.parsing import Parser, add_ring
-from kit.commands.rings import opened
-from kit.errors import BadInput
-from kit.protocols.tcm.commands.plan import KEYSPACE
+from kit.commands.rings import replicated
 from kit.protocols.tcm.dry_run.survival import HEADS, Survival, as_json, survival
 
 ANY, SOME = 0, 1
@@ -30,9 +28,7 @@ examples
 def survive(argv: list[str]) -> int:
     """Say who must stay up; 0 when any one node may die next."""
     given = _parser().parse_args(argv)
-    ring = opened(given.file, given.others, given.keyspace)
-    if not ring.keyspaces:
-        raise BadInput("keyspaces", None, f"one or more: --keyspace '{KEYSPACE}'")
+    ring = replicated(given.file, given.others, given.keyspace)
     report = survival(ring, given.down)
     put(as_json(report) if given.json else as_text(report))
     return SOME if report.must_stay_up or report.broken else ANY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kit.errors import BadInput, Refusal
 from kit.operators.importers.opening import Imported, InFlight
 from kit.protocols.tcm.rules.operations import Operation
 
@@ -19,3 +20,14 @@ def operations_of(given: Imported) -> tuple[Operation, ...]:
     """Those of an import that can be rehearsed, in its order."""
     operations = (operation_of(seen) for seen in given.in_flight)
     return tuple(operation for operation in operations if operation is not None)
+
+
+def check_begins(operation: Operation, refusal: Refusal | None) -> None:
+    """What the tools show in flight must have been able to begin.
+
+    Raises:
+        BadInput: naming the operation, with the reason of the refusal.
+    """
+    if refusal is not None:
+        allowed = f"one that may begin ({refusal.reason})"
+        raise BadInput("operation in flight", operation.text, allowed)

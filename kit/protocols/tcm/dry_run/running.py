@@ -14,6 +14,7 @@ from kit.errors import BadInput
 from kit.operators.importers.ringfile import LONGEST_NAME, RingFile
 from kit.protocols.tcm import schedule
 from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.dry_run.in_flight import check_begins
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.metadata import Begin
 from kit.protocols.tcm.rules.operations import Operation
@@ -73,10 +74,7 @@ def begin_in_flight(timeline: Timeline, operations: Iterable[Operation]) -> None
     m: Any = timeline.model
     for operation in operations:
         action = m.wrap["tcm"](Begin(operation))
-        refusal = m.refusal(timeline.state, action)
-        if refusal is not None:
-            allowed = f"one that may begin ({refusal.reason})"
-            raise BadInput("operation in flight", operation.text, allowed)
+        check_begins(operation, m.refusal(timeline.state, action))
         timeline.do(action)
 
 

@@ -14,7 +14,7 @@ from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.operators.importers.opening import Imported
 from kit.operators.workload import PLACEMENTS, check_work
-from kit.protocols.tcm.dry_run.in_flight import operations_of
+from kit.protocols.tcm.dry_run.in_flight import check_begins, operations_of
 from kit.protocols.tcm.dry_run.player import RingSource, opened
 from kit.protocols.tcm.facts.dry_run import Loss, losses_of
 from kit.protocols.tcm.rules.history import enact, initial
@@ -133,10 +133,7 @@ def as_it_stands(given: Imported) -> Snapshot:
     for operation in operations_of(given):
         validate(snapshot.metadata.ring, given.keyspaces, operation)
         planned = plan(snapshot.metadata, operation, ALL_ON)
-        refusal = permit(snapshot.metadata, operation, planned, ALL_ON)
-        if refusal is not None:
-            allowed = f"one that may begin ({refusal.reason})"
-            raise BadInput("operation in flight", operation.text, allowed)
+        check_begins(operation, permit(snapshot.metadata, operation, planned, ALL_ON))
         snapshot = _just_before_the_switch(enact(snapshot, Begin(operation), ALL_ON), operation)
     return snapshot
 
