@@ -78,7 +78,7 @@ FORMS: dict[str, tuple[Callable[[int], Any], Callable[[Any], Any]]] = {
         lambda rows: parse_json(json.dumps({"ranges": {"ks": rows}}), "sizes file"),
     ),
     "operation": (
-        lambda n: "join x --tokens " + ",".join(map(str, range(n))),
+        lambda n: "bootstrap x --tokens " + ",".join(map(str, range(n))),
         parse_operation,
     ),
     "empty lines": (

@@ -90,8 +90,8 @@ def test_committed_diagrams_need_no_graphviz(monkeypatch: pytest.MonkeyPatch) ->
     """A committed drawing is shown with its state lit on a machine without dot."""
     monkeypatch.setattr(diagrams.shutil, "which", lambda name: None)
     drawn.cache_clear()
-    table = transitions("join", "cep")
-    made = draw("state-join-cep", table, at="split", prefix="d:", label="join")
+    table = transitions("bootstrap", "cep")
+    made = draw("state-bootstrap-cep", table, at="split", prefix="d:", label="bootstrap")
     assert made.tag == "svg"
     drawn.cache_clear()
 

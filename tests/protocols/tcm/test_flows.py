@@ -12,7 +12,7 @@ from kit.views.fragment import keys
 from kit.views.panel import Scene
 from tests.protocols.tcm.driving import Drive
 
-JOIN = "join X --tokens 150"
+JOIN = "bootstrap X --tokens 150"
 
 
 def moved(drive: Drive, verb: str) -> tuple[Flow, ...]:
@@ -33,15 +33,17 @@ def test_whoever_drives_an_operation_commits_its_epochs() -> None:
 
 def test_an_operator_is_not_in_the_picture() -> None:
     """What an operator commits comes from nobody: a removal moves nothing into the log."""
-    drive = Drive(nodes=5, rf=3, operations=("remove B",))
-    assert moved(drive, "remove B") == ()
+    drive = Drive(nodes=5, rf=3, operations=("removenode B",))
+    assert moved(drive, "removenode B") == ()
     drive.ready()
     assert moved(drive, "commit B") == ()
 
 
 def test_a_node_that_leaves_commits_its_last_epoch_from_where_it_was() -> None:
     """In its last commit the leaving node has no place on the ring any more."""
-    drive = Drive(nodes=4, operations=("leave D",)).act("leave D").commit("D", 2).ready()
+    drive = (
+        Drive(nodes=4, operations=("decommission D",)).act("decommission D").commit("D", 2).ready()
+    )
     place = f"n:D:{drive.metadata.ring.nodes[3].tokens[0]}"
     [flow] = moved(drive, "commit D")
     assert drive.metadata.sequence("D") is None

@@ -17,7 +17,7 @@ from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrate
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
 
-JOIN = "join X --tokens 150"
+JOIN = "bootstrap X --tokens 150"
 WITHOUT_EQUALITY = ProtocolSwitches(safeguards=TcmSafeguards(merge_equality=False))
 
 
@@ -93,7 +93,7 @@ def test_how_many_readers_a_range_has(readers: str, floor: int, kept: bool) -> N
     [
         (JOIN, (), ()),
         ("replace B Z", (), ()),
-        ("leave B", (200,), (100, 200)),
+        ("decommission B", (200,), (100, 200)),
         ("move B --tokens 350", (200,), (100, 200, 300, 350)),
     ],
 )

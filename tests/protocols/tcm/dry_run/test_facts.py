@@ -169,5 +169,5 @@ def test_operations_stand_as_they_do(variant: str) -> None:
     first, second, third = dry_run_facts.planned(m, timeline.state)
     assert (first.status, second.status, third.status) == ("under way", "under way", "planned")
     assert third.refusal is not None
-    assert any("leave 10.20.0.2" in line for line in third.refusal.evidence)
+    assert any("decommission 10.20.0.2" in line for line in third.refusal.evidence)
     assert [one.status for one in outcome(timeline)] == ["done"] * 3
