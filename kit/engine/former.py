@@ -48,8 +48,7 @@ class Former(Struct, frozen=True, kw_only=True):
         if not isinstance(plain, dict):
             return plain
         inner = {
-            name: self._said_today(name, self.action_today(value))
-            for name, value in plain.items()
+            name: self._said_today(name, self.action_today(value)) for name, value in plain.items()
         }
         tags = {key: _word(self.actions, inner[key]) for key in TAGS if key in inner}
         inner |= tags

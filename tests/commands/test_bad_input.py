@@ -11,6 +11,7 @@ import pytest
 from tests.commands.calling import TEN, bad, call, ring_of, written
 from tests.saying import says
 
+LEAVE = ("decommission", "n1")
 DEEP = 100_000
 BINARY = bytes(range(256))
 
@@ -52,7 +53,7 @@ def ten(tmp_path: Path) -> str:
         (["check", "tcm", "-p", "variant=none"], "variant | 'none'"),
         (
             ["check", "tcm", "-p", 'operations=["bootstrap X"]'],
-            "--tokens | None | join | needs",
+            "--tokens | None | bootstrap | needs",
         ),
         (["check", "tcm", "--off", "S-99"], "safeguard | 'S-99'"),
         (["check", "tcm", "--off", ""], "safeguard | ''"),
@@ -97,7 +98,7 @@ def ten(tmp_path: Path) -> str:
         (["plan"], "RINGFILE | None | ring | file | then"),
         (["plan", "--json"], "RINGFILE | None | ring | file | then"),
         (["plan", "--force"], "option | '--force' | ring | file | operation"),
-        (["plan", "decommission", "n1"], "ring file | 'leave' | readable | file"),
+        (["plan", "decommission", "n1"], "ring file | 'decommission' | readable | file"),
     ],
 )
 def test_words(words: list[str], said: str) -> None:
@@ -108,37 +109,28 @@ def test_words(words: list[str], said: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "operation | '' | join | NODE | --tokens"),
-        (["fly", "n1"], "operation | 'fly n1' | join | NODE | --tokens"),
-        (["decommission"], "operation | 'leave' | leave | 1 | node"),
-        (["decommission", "n1", "n2"], "operation | 'decommission n1 n2' | leave | 1 | node"),
+        ([], "operation | '' | bootstrap | NODE | --tokens"),
+        (["fly", "n1"], "operation | 'fly n1' | bootstrap | NODE | --tokens"),
+        (["decommission"], "operation | 'decommission' | decommission | 1 | node"),
+        ([*LEAVE, "n2"], "operation | 'decommission n1 n2' | decommission | 1 | node"),
         (["decommission", ""], "operation |"),
         (["decommission", "n99"], "node | 'n99' | n1, n2"),
-        (["decommission", "n1", "--tokens", "5"], "--tokens | '5' | leave | no | --tokens"),
-        (["decommission", "n1", "--dc", "dc1"], "--dc | 'dc1' | only | join | replace"),
-        (["decommission", "n1", "--json=1"], "--json | '1' | no | value"),
-        (["decommission", "n1", "--jso"], "option | '--jso'"),
+        ([*LEAVE, "--tokens", "5"], "--tokens | '5' | decommission | no | --tokens"),
+        ([*LEAVE, "--dc", "dc1"], "--dc | 'dc1' | only | bootstrap | replace"),
+        ([*LEAVE, "--json=1"], "--json | '1' | no | value"),
+        ([*LEAVE, "--jso"], "option | '--jso'"),
         (["decommission", "--", "n1"], "option | '--'"),
-        (["decommission", "n1", "--force", "--force"], "option | '--force' | each | option | once"),
-        (["decommission", "n1", "--force=yes"], "--force | 'yes' | no | value"),
-        (["decommission", "n1", "--variant", "ceps"], "--variant | 'ceps' | cep"),
-        (["decommission", "n1", "--variant"], "--variant | None | value"),
-        (["decommission", "n1", "--variant="], "--variant | '' | value"),
+        ([*LEAVE, "--force", "--force"], "option | '--force' | each | option | once"),
+        ([*LEAVE, "--force=yes"], "--force | 'yes' | no | value"),
+        ([*LEAVE, "--variant", "ceps"], "--variant | 'ceps' | cep"),
+        ([*LEAVE, "--variant"], "--variant | None | value"),
+        ([*LEAVE, "--variant="], "--variant | '' | value"),
+        ([*LEAVE, "--variant", "cep", "--variant", "cep"], "option | '--variant' | each"),
+        ([*LEAVE, "--while"], "--while | None | value"),
+        ([*LEAVE, "--while", "decommission 'n"], "| --while decommission 'n | operation:"),
+        ([*LEAVE, "--while", "decommission n99"], "| decommission n99 | node: | 'n99' | n1, n2"),
         (
-            ["decommission", "n1", "--variant", "cep", "--variant", "cep"],
-            "option | '--variant' | each",
-        ),
-        (["decommission", "n1", "--while"], "--while | None | value"),
-        (
-            ["decommission", "n1", "--while", "decommission 'n"],
-            "| --while decommission 'n | operation:",
-        ),
-        (
-            ["decommission", "n1", "--while", "decommission n99"],
-            "| decommission n99 | node: | 'n99' | n1, n2",
-        ),
-        (
-            ["decommission", "n1", "--while", "decommission n2 --json"],
+            [*LEAVE, "--while", "decommission n2 --json"],
             "| --while decommission n2 --json | option: | '--json' | --tokens, --dc",
         ),
         (
@@ -147,9 +139,9 @@ def test_words(words: list[str], said: str) -> None:
         ),
         (
             ["decommission", "n9", "--while", "decommission n2", "--while", "decommission n3"],
-            "operation in flight | 'l",
+            "operation in flight | 'd",
         ),
-        (["bootstrap", "x"], "--tokens | None | join | needs | --tokens"),
+        (["bootstrap", "x"], "--tokens | None | bootstrap | needs | --tokens"),
         (["bootstrap", "x", "--tokens"], "--tokens | None | value"),
         (["bootstrap", "x", "--tokens", ""], "--tokens | '' | value"),
         (["bootstrap", "x", "--tokens", ","], "--tokens | ',' | whole | numbers"),
@@ -190,13 +182,10 @@ def test_words(words: list[str], said: str) -> None:
         (["replace", "n1"], "operation | 'replace n1' | replace | 2 | node"),
         (["replace", "n1", "n2"], "node | 'n2' | name | ring | yet"),
         (["replace", "n99", "x"], "node | 'n99' | n1, n2"),
-        (["decommission", "n1", "--sizes"], "--sizes | None | value"),
-        (["decommission", "n1", "--sizes", "nope"], "sizes file | 'nope' | readable | file"),
-        (["decommission", "n1", "--sizes", "/"], "sizes file | '/' | readable | file"),
-        (
-            ["decommission", "n1", "--sizes", "/dev/null"],
-            "sizes file | '/dev/null' | readable | file",
-        ),
+        ([*LEAVE, "--sizes"], "--sizes | None | value"),
+        ([*LEAVE, "--sizes", "nope"], "sizes file | 'nope' | readable | file"),
+        ([*LEAVE, "--sizes", "/"], "sizes file | '/' | readable | file"),
+        ([*LEAVE, "--sizes", "/dev/null"], "sizes file | '/dev/null' | readable | file"),
     ],
 )
 def test_operations(ten: str, words: list[str], said: str) -> None:
@@ -266,7 +255,7 @@ RF = {"class": "NetworkTopologyStrategy"}
 def test_ring_files(tmp_path: Path, content: Any, said: str, command: str) -> None:
     """Whatever is in the file: one line with the field."""
     path = written(tmp_path, content)
-    assert says(bad(command, path, *(["decommission", "n1"] if command == "plan" else [])), said)
+    assert says(bad(command, path, *([*LEAVE] if command == "plan" else [])), said)
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,7 @@ def test_names_do_not_command_the_terminal() -> None:
     for name, shown in (("a\x1b[31m", "a\\x1b[31m"), ("b\u202e", "b\\u202e")):
         members = [{"name": name, "tokens": [5]}, {"name": "c", "tokens": [9]}]
         words = ["-p", f"members={json.dumps(members)}", "-p", "rf=1"]
-        answer = call("check", "tcm", *words, "-p", 'operations=["leave c"]')
+        answer = call("check", "tcm", *words, "-p", 'operations=["decommission c"]')
         assert (answer.status, answer.out) == (2, "")
         assert shown in answer.err
         assert name not in answer.err

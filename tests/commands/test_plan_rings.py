@@ -137,8 +137,8 @@ def test_beside_a_forced_removal(tmp_path: Path) -> None:
     ]
     network = {"class": "NetworkTopologyStrategy", "dc1": 1, "dc2": 1}
     path = written(tmp_path, ring_of(nodes, {"ks": network}))
-    found = refused(path, "decommission", "n9", "--while", "remove gone --force")
-    assert "is locked by an operation in flight, remove gone" in found["reason"]
+    found = refused(path, "decommission", "n9", "--while", "removenode gone --force")
+    assert "is locked by an operation in flight, removenode gone" in found["reason"]
 
 
 def test_odd_names(tmp_path: Path) -> None:

@@ -89,7 +89,8 @@ def test_refusal_in_words(tmp_path: Path) -> None:
     assert answer.status == 1
     lines = answer.out.splitlines()
     assert lines[0] == "decommission n3: refused"
-    assert lines[1].startswith("  range (100, 200] is locked by an operation in flight, join x")
+    held = "  range (100, 200] is locked by an operation in flight, bootstrap x"
+    assert lines[1].startswith(held)
     assert "  ks  (100, 200]  held by bootstrap x --tokens 350" in lines
 
 

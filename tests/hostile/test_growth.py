@@ -121,7 +121,7 @@ def test_limits_are_said() -> None:
     with pytest.raises(BadInput, match=f"at most {MOST_KEYSPACES}"):
         parse_ring(json.dumps(ring_of(keyspaces=many)))
     with pytest.raises(BadInput, match="a line of at most 100000 characters"):
-        parse_operation("join " + "x" * 4_000_000)
+        parse_operation("bootstrap " + "x" * 4_000_000)
 
 
 def test_a_row_of_many_tokens_twice(tmp_path: Path) -> None:

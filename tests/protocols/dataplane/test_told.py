@@ -89,7 +89,7 @@ def test_an_epoch_may_be_used_at_once() -> None:
     model: Any = build("dataplane")
     state = model.start()
     state = model.act(
-        state, next(a for a in model.actions(state) if model.verb(a)[:4] == "bootstrap")
+        state, next(a for a in model.actions(state) if model.verb(a).startswith("bootstrap"))
     )
     assert "write 1 at epoch 100" in {model.verb(action) for action in model.actions(state)}
     assert set(state.known) == {0}

@@ -105,7 +105,7 @@ def test_a_node_that_is_given_up_is_given_up_by_another() -> None:
 def test_the_few_tokens_of_a_step_are_drawn_on_a_large_ring() -> None:
     """Of a ring with more tokens than names the ends of what travels are drawn, and no others."""
     drive = Drive(nodes=16, tokens=4, rf=3)
-    drive.act(next(verb for verb in drive.verbs() if verb.startswith("join ")))
+    drive.act(next(verb for verb in drive.verbs() if verb.startswith("bootstrap ")))
     action, before = drive.find("apply C"), drive.state
     drive.act("apply C")
     scene = Scene(drive.model, drive.state, before, action)
@@ -139,7 +139,7 @@ def test_who_takes_a_place_stands_before_its_owner() -> None:
 def test_a_stream_on_a_large_ring_has_a_way_to_go() -> None:
     """With many tokens a node a stream begins at one that is an eighth of the ring away or more."""
     drive = Drive(nodes=16, tokens=4, rf=3)
-    drive.act(next(verb for verb in drive.verbs() if verb.startswith("join "))).commit("X")
+    drive.act(next(verb for verb in drive.verbs() if verb.startswith("bootstrap "))).commit("X")
     drive.repeat("apply ")
     space = drive.model.tcm.cluster.ring.space
     verbs = [verb for verb in drive.verbs() if verb.startswith("stream ")]

@@ -44,8 +44,8 @@ def test_a_trace_of_before_opens_and_leads_where_it_led(old: str, today: str, le
     assert fingerprint(timeline.state) == led_to
     written: Any = msgspec.json.decode(trace.dumps(timeline.save()))
     operation = written["steps"][0]["action"]["action"]["operation"]
-    assert operation["kind"] == today.split()[0]
-    operation["kind"] = old.split()[0]
+    assert operation["kind"] == today.partition(" ")[0]
+    operation["kind"] = old.partition(" ")[0]
     written["parameters"]["operations"] = [old]
     opened = Timeline.load(trace.loads(msgspec.json.encode(written)))
     assert opened.moments[1].action == timeline.moments[1].action

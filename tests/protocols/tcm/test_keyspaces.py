@@ -231,9 +231,9 @@ def test_force_overrides_the_check_and_the_lamp_says_so() -> None:
 def test_the_check_counts_each_datacenter() -> None:
     """A factor of a datacenter is judged by that datacenter's nodes alone."""
     keyspaces = (Keyspace("ks", NetworkTopologyStrategy((("dc1", 2), ("dc2", 4)))),)
-    drive = ring(keyspaces=keyspaces, operations=("leave a1", "leave b1"))
-    assert "in dc2" in drive.refusal("leave b1").reason
-    drive.complete("leave a1")
+    drive = ring(keyspaces=keyspaces, operations=("decommission a1", "decommission b1"))
+    assert "in dc2" in drive.refusal("decommission b1").reason
+    drive.complete("decommission a1")
 
 
 def test_a_replacement_elsewhere_must_leave_enough() -> None:

@@ -115,7 +115,7 @@ def test_a_replacement_elsewhere_keeps_the_number_of_nodes() -> None:
     """
     places = zip("abcd", (100, 200, 300, 400), ("dc1", "dc1", "dc1", "dc2"), strict=True)
     members = tuple(Node(name, (token,), dc) for name, token, dc in places)
-    elsewhere, leave = "replace b Z --dc dc2", "leave b"
+    elsewhere, leave = "replace b Z --dc dc2", "decommission b"
     given: dict[str, Any] = {
         "members": members, "low": 0, "high": 500, "operations": (elsewhere, leave),
     }  # fmt: skip

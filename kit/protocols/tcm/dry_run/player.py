@@ -143,8 +143,8 @@ def rehearse(
     what ``nodetool ring``, ``status`` and ``describering`` print, dumps of the system tables, ring
     files. ``operations`` are lines such as ``decommission n7`` or ``bootstrap X --tokens 5,7``, one
     or several; ``in_flight`` those that have begun beside what the files show. ``keyspaces`` add
-    what files do not tell: ``ks={"class": "SimpleStrategy", "replication_factor": 3}``. ``sizes`` are
-    bytes by node, or a file of sizes; without them the loads that the files tell count.
+    what files do not tell: ``ks={"class": "SimpleStrategy", "replication_factor": 3}``. ``sizes``
+    are bytes by node, or a file of sizes; without them the loads that the files tell count.
 
     Raises:
         BadInput: for a file, a keyspace, an operation or a size that is not acceptable, in one line

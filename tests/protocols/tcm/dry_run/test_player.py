@@ -73,9 +73,11 @@ def test_a_ring_file_is_opened() -> None:
         '{"nodes": [{"name": "a", "tokens": [1]}, {"name": "b", "tokens": [9]}], "keyspaces": '
         '[{"name": "ks", "replication": {"class": "SimpleStrategy", "replication_factor": 1}}]}'
     )
-    by_text = kit.rehearse(text, "leave b")
-    found = kit.rehearse(by_text.ring, parse_operation("leave b"))
-    assert repr(by_text) == repr(found) == "DryRun(leave b: done. 4 epochs; 1 stream copied.)"
+    by_text = kit.rehearse(text, "decommission b")
+    found = kit.rehearse(by_text.ring, parse_operation("decommission b"))
+    assert (
+        repr(by_text) == repr(found) == "DryRun(decommission b: done. 4 epochs; 1 stream copied.)"
+    )
 
 
 def test_operations_are_lines() -> None:
@@ -171,7 +173,7 @@ def test_it_is_shown_as_text(friday: DryRun) -> None:
     """As text: warnings first, a line an epoch, then every panel of the moment."""
     text = friday.text()
     assert text.startswith("warning: 10.20.0.6 is down")
-    assert len(re.findall(r"^\d+ +[a-z ]+ \((?:leave|join) ", text, re.MULTILINE)) == 12
+    assert len(re.findall(r"^\d+ +[a-z ]+ \((?:decommission|bootstrap) ", text, re.MULTILINE)) == 12
     assert text.index("If one more node dies") < text.index("Bytes and streams\n")
 
 
@@ -222,7 +224,7 @@ def test_names_of_a_cluster_are_only_text() -> None:
         '"keyspaces": [{"name": "<b>", "replication": {"class": "SimpleStrategy", '
         '"replication_factor": 1}}]}'
     )
-    found = kit.rehearse(text, "leave b")
+    found = kit.rehearse(text, "decommission b")
     assert odd not in found.static()
     assert odd not in found.player.rendered.html(found.timeline.at)
     assert odd not in found.box.children[0].value

@@ -30,7 +30,11 @@ KEYSPACES = (
     Keyspace("near", SimpleStrategy(3)),
     Keyspace("near-too", SimpleStrategy(3)),
 )
-OPERATIONS = ("bootstrap x --tokens 155,720,990 --dc dc2 --rack r2", "leave d", "remove a")
+OPERATIONS = (
+    "bootstrap x --tokens 155,720,990 --dc dc2 --rack r2",
+    "decommission d",
+    "removenode a",
+)
 FIRST, LAST = 50, 995  # tokens inside the first and the last range
 PARTS: tuple[Any, ...] = (1, (FIRST, LAST), (FIRST, 130, 133, 155, 425, 800, 950, LAST))
 

@@ -116,7 +116,7 @@ def test_operations_are_judged_before_anything_runs() -> None:
     """
     drawn = sample(4, 2, dcs=1, racks=1)
     with pytest.raises(BadInput, match=like("node | 'nobody'")):
-        history(drawn.ring, drawn.keyspaces, ["leave nobody"])
+        history(drawn.ring, drawn.keyspaces, ["decommission nobody"])
     with pytest.raises(Refused, match="only 2 node"):
         history(drawn.ring, drawn.keyspaces, ["decommission n1", "decommission n2"])
     with pytest.raises(BadInput, match=like("off | 'range-locks'")):
