@@ -6,4 +6,5 @@ FAMILY = Family(
     "topology",
     "Topology over group 0",
     order=60,
+    composes=("group0",),
 )
