@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput
-from kit.operators.importers.columns import Column, cql_type, from_csv, from_json
+from kit.operators.importers.columns import ColumnType, cql_type, from_csv, from_json
 from tests.operators.samples import one_line
 from tests.operators.topology_printing import literal, timeuuid, uuid
 from tests.saying import says
@@ -45,13 +45,13 @@ MOMENT = "2026-01-31 10:00:00.000+0000"
 )
 def test_values(type_: str, text: str, plain: object, value: object) -> None:
     """A CSV field and a JSON value give the same value."""
-    assert from_csv(Column(type_), text, "x") == value
-    assert from_json(Column(type_), plain, "x") == value
+    assert from_csv(ColumnType(type_), text, "x") == value
+    assert from_json(ColumnType(type_), plain, "x") == value
 
 
 def test_tokens_are_numbers() -> None:
     """A set of texts that holds tokens is read as numbers in their order."""
-    tokens = Column("set<text>", reads="set<token>")
+    tokens = ColumnType("set<text>", reads="set<token>")
     assert from_csv(tokens, "{'5', '-9', '10'}", "x") == (-9, 5, 10)
     with pytest.raises(BadInput, match="x: got '9223372036854775808'; allowed: signed 64-bit"):
         from_json(tokens, ["1", str(2**63)], "x")
@@ -86,7 +86,7 @@ def test_tokens_are_numbers() -> None:
 def test_what_does_not_fit(type_: str, given: Any, said: str) -> None:
     """A value of another type is refused in one line with its field."""
     with pytest.raises(BadInput) as caught:
-        from_json(Column(type_), given, "x")
+        from_json(ColumnType(type_), given, "x")
     assert says(one_line(caught.value), said)
 
 
@@ -97,7 +97,7 @@ def test_what_does_not_fit(type_: str, given: Any, said: str) -> None:
 def test_what_is_no_set(text: str) -> None:
     """A literal that is cut short, of another shape or too deep is refused in one line."""
     with pytest.raises(BadInput, match="x: got") as caught:
-        from_csv(Column("set<text>"), text, "x")
+        from_csv(ColumnType("set<text>"), text, "x")
     one_line(caught.value)
 
 
@@ -111,8 +111,8 @@ def test_types_are_named_as_in_a_schema() -> None:
 def test_generations_are_read_back(members: set[tuple[Any, int]]) -> None:
     """Any set of tuples is read back from the form that cqlsh writes."""
     rows = [[f"{when.isoformat(' ', 'milliseconds')}+0000", timeuuid(id_)] for when, id_ in members]
-    found = from_csv(Column(CDC), literal(cql_type(CDC), rows), "x") if rows else ()
-    assert found == (from_json(Column(CDC), rows, "x") if rows else ())
+    found = from_csv(ColumnType(CDC), literal(cql_type(CDC), rows), "x") if rows else ()
+    assert found == (from_json(ColumnType(CDC), rows, "x") if rows else ())
     assert isinstance(found, tuple)
     assert len(found) == len(rows)
 
@@ -122,4 +122,4 @@ def test_any_text(text: str) -> None:
     """Whatever stands there, the answer is a value or bad input."""
     for type_ in ("set<text>", CDC, "map<text, text>"):
         with suppress(BadInput):
-            from_csv(Column(type_), text, "x")
+            from_csv(ColumnType(type_), text, "x")

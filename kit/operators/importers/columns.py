@@ -28,7 +28,7 @@ _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+
 _COLLECTIONS = ("set", "tuple", "map")
 
 
-class Column(Struct, frozen=True):
+class ColumnType(Struct, frozen=True):
     """A column: its CQL type, whether it is static, and what its members are read as.
 
     ``reads`` is the type that its texts hold, where that is narrower (tokens are kept as texts).
@@ -74,7 +74,7 @@ def _split(text: str) -> list[str]:
     return [part for part in parts if part.strip()]
 
 
-def from_csv(column: Column, given: str, field: str) -> Value:
+def from_csv(column: ColumnType, given: str, field: str) -> Value:
     """The value of a CSV field, where collections are CQL literals.
 
     Raises:
@@ -86,7 +86,7 @@ def from_csv(column: Column, given: str, field: str) -> Value:
     return _value(kind, parse_literal(given, field, f"a {column.type} as in CQL"), field)
 
 
-def from_json(column: Column, given: object, field: str) -> Value:
+def from_json(column: ColumnType, given: object, field: str) -> Value:
     """The value of a member of a JSON object.
 
     Raises:

@@ -18,66 +18,67 @@ from msgspec import Struct, field
 
 from kit.edge.reading import read_text
 from kit.errors import BadInput
-from kit.operators.importers.columns import Column, Value, from_csv, from_json
+from kit.operators.importers.columns import ColumnType, Value, from_csv, from_json
 from kit.operators.importers.dumps import Row, parse_csv_rows, parse_json_rows
 from kit.operators.importers.listing import bad_line
 from kit.operators.importers.ringfile import LARGEST_FILE
 
 CDC = "set<tuple<timestamp, timeuuid>>"
-TOPOLOGY: Mapping[str, Column] = {
-    "key": Column("text"),
-    "host_id": Column("uuid"),
-    "datacenter": Column("text"),
-    "ignore_msb": Column("int"),
-    "node_state": Column("text"),
-    "num_tokens": Column("int"),
-    "rack": Column("text"),
-    "rebuild_option": Column("text"),
-    "release_version": Column("text"),
-    "replaced_id": Column("uuid"),
-    "ignore_nodes": Column("set<uuid>", static=True),
-    "shard_count": Column("int"),
-    "tokens": Column("set<text>", reads="set<token>"),
-    "tokens_string": Column("text"),
-    "topology_request": Column("text"),
-    "transition_state": Column("text", static=True),
-    "cleanup_status": Column("text"),
-    "supported_features": Column("set<text>"),
-    "request_id": Column("timeuuid"),
-    "version": Column("bigint", static=True),
-    "fence_version": Column("bigint", static=True),
-    "committed_cdc_generations": Column(CDC, static=True),
-    "unpublished_cdc_generations": Column(CDC, static=True),
-    "global_topology_request": Column("text", static=True),
-    "global_topology_request_id": Column("timeuuid", static=True),
-    "enabled_features": Column("set<text>", static=True),
-    "session": Column("uuid", static=True),
-    "tablet_balancing_enabled": Column("boolean", static=True),
-    "upgrade_state": Column("text", static=True),
-    "new_cdc_generation_data_uuid": Column("timeuuid", static=True),
-    "new_keyspace_rf_change_ks_name": Column("text", static=True),
-    "new_keyspace_rf_change_data": Column("frozen<map<text, text>>", static=True),
-    "global_requests": Column("set<timeuuid>", static=True),
+TOPOLOGY: Mapping[str, ColumnType] = {
+    "key": ColumnType("text"),
+    "host_id": ColumnType("uuid"),
+    "datacenter": ColumnType("text"),
+    "ignore_msb": ColumnType("int"),
+    "node_state": ColumnType("text"),
+    "num_tokens": ColumnType("int"),
+    "rack": ColumnType("text"),
+    "rebuild_option": ColumnType("text"),
+    "release_version": ColumnType("text"),
+    "replaced_id": ColumnType("uuid"),
+    "ignore_nodes": ColumnType("set<uuid>", static=True),
+    "shard_count": ColumnType("int"),
+    "tokens": ColumnType("set<text>", reads="set<token>"),
+    "tokens_string": ColumnType("text"),
+    "topology_request": ColumnType("text"),
+    "transition_state": ColumnType("text", static=True),
+    "cleanup_status": ColumnType("text"),
+    "supported_features": ColumnType("set<text>"),
+    "request_id": ColumnType("timeuuid"),
+    "version": ColumnType("bigint", static=True),
+    "fence_version": ColumnType("bigint", static=True),
+    "committed_cdc_generations": ColumnType(CDC, static=True),
+    "unpublished_cdc_generations": ColumnType(CDC, static=True),
+    "global_topology_request": ColumnType("text", static=True),
+    "global_topology_request_id": ColumnType("timeuuid", static=True),
+    "enabled_features": ColumnType("set<text>", static=True),
+    "session": ColumnType("uuid", static=True),
+    "tablet_balancing_enabled": ColumnType("boolean", static=True),
+    "upgrade_state": ColumnType("text", static=True),
+    "new_cdc_generation_data_uuid": ColumnType("timeuuid", static=True),
+    "new_keyspace_rf_change_ks_name": ColumnType("text", static=True),
+    "new_keyspace_rf_change_data": ColumnType("frozen<map<text, text>>", static=True),
+    "global_requests": ColumnType("set<timeuuid>", static=True),
 }
-REQUESTS: Mapping[str, Column] = {
-    "id": Column("timeuuid"),
-    "initiating_host": Column("uuid"),
-    "target_host": Column("uuid"),
-    "request_type": Column("text"),
-    "start_time": Column("timestamp"),
-    "done": Column("boolean"),
-    "error": Column("text"),
-    "end_time": Column("timestamp"),
-    "truncate_table_id": Column("uuid"),
-    "new_keyspace_rf_change_ks_name": Column("text"),
-    "new_keyspace_rf_change_data": Column("frozen<map<text, text>>"),
+REQUESTS: Mapping[str, ColumnType] = {
+    "id": ColumnType("timeuuid"),
+    "initiating_host": ColumnType("uuid"),
+    "target_host": ColumnType("uuid"),
+    "request_type": ColumnType("text"),
+    "start_time": ColumnType("timestamp"),
+    "done": ColumnType("boolean"),
+    "error": ColumnType("text"),
+    "end_time": ColumnType("timestamp"),
+    "truncate_table_id": ColumnType("uuid"),
+    "new_keyspace_rf_change_ks_name": ColumnType("text"),
+    "new_keyspace_rf_change_data": ColumnType("frozen<map<text, text>>"),
 }
 NEEDED = ("host_id", "node_state", "tokens", "transition_state", "version", "fence_version")
 REQUESTS_NEEDED = ("id", "request_type", "done")
 SPELT_WITH_BLANKS = "transition_state"
 """The one column whose words the server stores with blanks between them."""
 
-PARTITION = "topology"
+TABLE = "system.topology"
+PARTITION = TABLE.rpartition(".")[2]  # its one partition is called as the table is
 NULL: tuple[object, ...] = (None, "", [], {})  # neither CSV nor a collection tells null from empty
 
 Cells = Mapping[str, Value | None]
@@ -120,7 +121,7 @@ def parse_topology(text: str, source: str) -> TopologyTable:
     Raises:
         BadInput: naming the line or row and the column.
     """
-    rows = list(_rows(text, source, TOPOLOGY, NEEDED, "system.topology"))
+    rows = list(_rows(text, source, TOPOLOGY, NEEDED, TABLE))
     if not rows:
         raise BadInput(source, "no row", "rows of system.topology, one for each node")
     statics = _statics(rows)
@@ -171,14 +172,14 @@ def moment(timeuuid: str) -> tuple[int, str]:
 
 
 def _rows(
-    text: str, source: str, columns: Mapping[str, Column], needed: tuple[str, ...], table: str
+    text: str, source: str, columns: Mapping[str, ColumnType], needed: tuple[str, ...], table: str
 ) -> Iterator[tuple[str, Cells]]:
     """The rows with their values, each with the words that name it.
 
     A value that is the same as in the row before, such as the features of a version, is read once.
     """
     is_json = text.lstrip()[:1] in ("[", "{")
-    read: Callable[[Column, Any, str], Value] = from_json if is_json else from_csv
+    read: Callable[[ColumnType, Any, str], Value] = from_json if is_json else from_csv
     if not is_json:
         _check_header(text, source, needed, table)
     rows = parse_json_rows(text, source) if is_json else parse_csv_rows(text, source)
@@ -204,7 +205,11 @@ def _rows(
 
 
 def _cell(
-    column: Column, name: str, given: object, read: Callable[[Column, Any, str], Value], where: str
+    column: ColumnType,
+    name: str,
+    given: object,
+    read: Callable[[ColumnType, Any, str], Value],
+    where: str,
 ) -> Value | None:
     value = None if given in NULL else read(column, given, f"{where} {name}")
     if name == SPELT_WITH_BLANKS and isinstance(value, str):
