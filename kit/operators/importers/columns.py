@@ -48,18 +48,18 @@ class CqlType(Struct, frozen=True):
     @property
     def label(self) -> str:
         """As CQL writes it."""
-        inner = ", ".join(one.label for one in self.of)
+        inner = ", ".join(kind.label for kind in self.of)
         return f"{self.name}<{inner}>" if self.of else self.name
 
 
 @cache
 def cql_type(text: str) -> CqlType:
     """The type that a schema names so; ``frozen`` says nothing of values and is left out."""
-    found = _TYPE.fullmatch(text.strip())
-    assert found is not None, text
-    if found["name"] == "frozen":
-        return cql_type(found["inner"])
-    return CqlType(found["name"], tuple(map(cql_type, _split(found["inner"] or ""))))
+    words = _TYPE.fullmatch(text.strip())
+    assert words is not None, text
+    if words["name"] == "frozen":
+        return cql_type(words["inner"])
+    return CqlType(words["name"], tuple(map(cql_type, _split(words["inner"] or ""))))
 
 
 def _split(text: str) -> list[str]:
@@ -103,7 +103,9 @@ def _value(kind: CqlType, given: object, field: str) -> Value:
     if kind.name == "tuple":
         if not isinstance(given, list) or len(given) != len(kind.of):
             raise BadInput(field, given, f"a {kind.label}")
-        return tuple(_value(one, member, field) for one, member in zip(kind.of, given, strict=True))
+        return tuple(
+            _value(part, member, field) for part, member in zip(kind.of, given, strict=True)
+        )
     read, words = _SCALARS[kind.name]
     value = read(given)
     if value is None:
@@ -171,8 +173,8 @@ def _uuid(given: object) -> str | None:
 
 
 def _timeuuid(given: object) -> str | None:
-    found = _uuid(given)
-    return found if found is not None and _TIMEUUID.fullmatch(found) else None
+    uuid = _uuid(given)
+    return uuid if uuid is not None and _TIMEUUID.fullmatch(uuid) else None
 
 
 def _timestamp(given: object) -> str | None:

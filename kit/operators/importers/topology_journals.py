@@ -94,20 +94,20 @@ def read_journals(paths: Iterable[str | Path]) -> tuple[JournalEntry, ...]:
 
 def parse_journals(texts: Iterable[tuple[str, str]]) -> tuple[JournalEntry, ...]:
     """As ``read_journals``, from pairs of the source's name and its text."""
-    found: list[_Timed] = []
+    lines: list[_Timed] = []
     for source, text in texts:
         if text.count("\n") > MOST_LINES:
             raise BadInput(source, "more lines", f"at most {MOST_LINES} lines")
         entries = list(_entries(text, source))
         if not entries:
             raise BadInput(source, "no line that names a state", ALLOWED)
-        found += entries
-    clocks = {timed.clock: timed.entry.source for timed in found}
+        lines += entries
+    clocks = {timed.clock: timed.entry.source for timed in lines}
     if len(clocks) > 1:
-        (one, first), (other, second) = sorted(clocks.items())[:2]
-        raise BadInput(second, f"times {other}", f"times {one}, as in {first}, to compare them")
-    found.sort(key=lambda timed: timed.at)  # those of one time keep their order
-    return tuple(timed.entry for timed in found)
+        (clock, first), (other, second) = sorted(clocks.items())[:2]
+        raise BadInput(second, f"times {other}", f"times {clock}, as in {first}, to compare them")
+    lines.sort(key=lambda timed: timed.at)  # those of one time keep their order
+    return tuple(timed.entry for timed in lines)
 
 
 def is_journal(text: str) -> bool:
@@ -142,9 +142,9 @@ def _entries(text: str, source: str) -> Iterator[_Timed]:
 
 def _said(text: str) -> tuple[Kind | None, re.Match[str] | None]:
     for kind, pattern in _KINDS:
-        found = pattern.fullmatch(text)
-        if found:
-            return kind, found
+        words = pattern.fullmatch(text)
+        if words:
+            return kind, words
     return None, None
 
 
