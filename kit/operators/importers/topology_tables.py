@@ -82,6 +82,7 @@ PARTITION = TABLE.rpartition(".")[2]  # its one partition is called as the table
 NULL: tuple[object, ...] = (None, "", [], {})  # neither CSV nor a collection tells null from empty
 
 Cells = Mapping[str, Value | None]
+Read = Callable[[ColumnType, Any, str], Value]
 
 
 class TopologyTable(Struct, frozen=True):
@@ -152,17 +153,18 @@ def parse_requests(text: str, source: str) -> RequestsTable:
     Raises:
         BadInput: naming the line or row and the column.
     """
-    found: dict[str, Cells] = {}
+    requests: dict[str, Cells] = {}
     unknown: tuple[str, ...] = ()
     for where, row in _rows(text, source, REQUESTS, REQUESTS_NEEDED, "system.topology_requests"):
         request = row["id"]
         if not isinstance(request, str):
             raise BadInput(f"{where} id", request, "a UUID of version 1 in each row")
-        if request in found:
+        if request in requests:
             raise BadInput(f"{where} id", request, "each request once")
-        found[request] = row
+        requests[request] = row
         unknown = tuple(name for name in row if name not in REQUESTS)
-    return RequestsTable(source, {id_: found[id_] for id_ in sorted(found, key=moment)}, unknown)
+    ordered = {request: requests[request] for request in sorted(requests, key=moment)}
+    return RequestsTable(source, ordered, unknown)
 
 
 def moment(timeuuid: str) -> tuple[int, str]:
@@ -179,7 +181,7 @@ def _rows(
     A value that is the same as in the row before, such as the features of a version, is read once.
     """
     is_json = text.lstrip()[:1] in ("[", "{")
-    read: Callable[[ColumnType, Any, str], Value] = from_json if is_json else from_csv
+    read: Read = from_json if is_json else from_csv
     if not is_json:
         _check_header(text, source, needed, table)
     rows = parse_json_rows(text, source) if is_json else parse_csv_rows(text, source)
@@ -204,13 +206,7 @@ def _rows(
         yield where, cells
 
 
-def _cell(
-    column: ColumnType,
-    name: str,
-    given: object,
-    read: Callable[[ColumnType, Any, str], Value],
-    where: str,
-) -> Value | None:
+def _cell(column: ColumnType, name: str, given: object, read: Read, where: str) -> Value | None:
     value = None if given in NULL else read(column, given, f"{where} {name}")
     if name == SPELT_WITH_BLANKS and isinstance(value, str):
         return value.replace(" ", "_")
