@@ -159,8 +159,8 @@ def state_panel(
     """Make the panel of a state diagram, as a family's picture or as a tab.
 
     ``standing`` says which machine a moment shows and where it stands; where that is None the
-    panel says ``nothing``. The keys of its states are ``NAME:state:STATE``, for what travels; a part of
-    another panel with ``data_of="state:STATE"`` is lit with a state.
+    panel says ``nothing``. The keys of its states are ``NAME:state:STATE``, for what travels; a
+    part of another panel with ``data_of="state:STATE"`` is lit with a state.
     """
 
     def draw(scene: Scene) -> Frag:
