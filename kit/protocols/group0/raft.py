@@ -36,7 +36,7 @@ class RaftRules:
     """What happens to the log, and to the nodes that keep it."""
 
     def __init__(self, setup: Setup, faults: FaultsLeft) -> None:
-        """The rules for these nodes; without a budget for a fault it has no rule."""
+        """The rules for these nodes; a fault that has no budget at the start is never offered."""
         self.setup, self.faults = setup, faults
         names = setup.names
         self._replicate, self._apply = each(Replicate, names), each(ApplyCommand, names)
@@ -45,27 +45,18 @@ class RaftRules:
 
     def rules(self) -> tuple[Rule[Group0State, Any], ...]:
         """The table: the log's own steps first, then faults and what mends them."""
-        faults = self.faults
-        table: tuple[tuple[Any, ...], ...] = (
-            (1, ApplyCommand, "apply", self._lagging, self._may_apply, self._applies),
-            (1, CommitCommand, "commit", self._commits_of, self._may_commit, self._commits),
-            (1, Replicate, "replicate", self._followers, self._may_replicate, self._replicates),
-            (faults.elections, StepDown, "step down", self._deposed, self._may_hear, self._hears),
-            (faults.crashes, RestartNode, "restart", self._down, _free, self._restarts),
-            (faults.elections, Elect, "elect", self._candidates, self._may_lead, self._leads),
-            (
-                self.setup.limited,
-                Reconfigure,
-                "reconfigure",
-                self._changes,
-                self._may_change,
-                self._change,
-            ),
-            (faults.losses, LoseCommand, "lose", self._on_the_way, self._may_lose, self._loses),
-            (faults.crashes, CrashNode, "crash", self._running, self._may_crash, self._crashes),
-            (faults.hours, PassHour, "hour", self._hours, self._may_pass, self._passes),
+        return (
+            Rule(ApplyCommand, "apply", self._lagging, self._may_apply, self._applies),
+            Rule(CommitCommand, "commit", self._commits_of, self._may_commit, self._commits),
+            Rule(Replicate, "replicate", self._followers, self._may_replicate, self._replicates),
+            Rule(StepDown, "step down", self._deposed, self._may_hear, self._hears),
+            Rule(RestartNode, "restart", self._down, _free, self._restarts),
+            Rule(Elect, "elect", self._candidates, self._may_lead, self._leads),
+            Rule(Reconfigure, "reconfigure", self._changes, self._may_change, self._change),
+            Rule(LoseCommand, "lose", self._on_the_way, self._may_lose, self._loses),
+            Rule(CrashNode, "crash", self._running, self._may_crash, self._crashes),
+            Rule(PassHour, "hour", self._hours, self._may_pass, self._passes),
         )
-        return tuple(Rule(*row) for offered, *row in table if offered)
 
     # -- the log -----------------------------------------------------------------------------------
 
@@ -188,6 +179,8 @@ class RaftRules:
     # -- faults ------------------------------------------------------------------------------------
 
     def _on_the_way(self, s: Group0State) -> list[LoseCommand]:
+        if not self.faults.losses:
+            return []
         return [LoseCommand(new) for new in dict.fromkeys(c.new for c in s.in_flight)]
 
     def _may_lose(self, s: Group0State, action: LoseCommand) -> Refusal | None:
@@ -199,7 +192,7 @@ class RaftRules:
         return replace(s, in_flight=s.in_flight[:at] + s.in_flight[at + 1 :], left=left)
 
     def _running(self, s: Group0State) -> list[CrashNode]:
-        return [self._crash[i] for i in members(s.up)]
+        return [self._crash[i] for i in members(s.up)] if self.faults.crashes else []
 
     def _may_crash(self, s: Group0State, action: CrashNode) -> Refusal | None:
         return None if s.left.crashes else Refusal("the budget of crashes is spent")
@@ -226,7 +219,9 @@ class RaftRules:
         return replace(s, up=s.up | 1 << self.setup.number(action.node))
 
     def _hours(self, s: Group0State) -> tuple[PassHour, ...]:
-        return (PassHour(),) if self._newest(s) > s.expired else ()
+        if not self.faults.hours or self._newest(s) <= s.expired:
+            return ()
+        return (PassHour(),)
 
     def _newest(self, s: Group0State) -> int:
         """The greatest state id that was made so far."""
