@@ -94,7 +94,7 @@ class TcmCluster(Product):
         self.parameters: TcmParameters = given
         self.off = off
         self.names = names
-        self.codes = {name: code for code, name in enumerate(names)}
+        self.codes = self.tcm.codes
         self._barriers = lru_cache(MOST_KEPT)(self._barriers_of)
         self._of_operation = lru_cache(MOST_KEPT)(self._unmet_of)
         self.judges = Judges(self.tcm, self.log)
@@ -135,7 +135,7 @@ class TcmCluster(Product):
     def _end_barriers(self, s: Any, action: Stream) -> tuple[Barrier, ...]:
         """What must hold before a streaming task, beside the barriers of the operation."""
         sequence, task = self.tcm.task(s.tcm, action)
-        down, _ = self.tcm.absent(s.tcm, sequence.plan.operation)
+        down, _ = self.tcm.absent(s.tcm, sequence)
         return end_barriers(sequence, task.transfers, down, self.tcm.switches)
 
     # -- conditions over both parts ----------------------------------------------------------------

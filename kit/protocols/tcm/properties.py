@@ -12,7 +12,6 @@ from typing import Any
 from kit.engine.log import AtomicLog, Log, skipped
 from kit.engine.model import Property, always, goal, sometimes, step
 from kit.protocols.tcm.model import Tcm
-from kit.protocols.tcm.rules.history import enact
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Snapshot
 from kit.protocols.tcm.rules.quorums import (
     covered,
@@ -33,7 +32,7 @@ class Judges:
     def __init__(self, tcm: Tcm, log: AtomicLog) -> None:
         """Judges of the two parts of one cluster."""
         self.tcm, self.log = tcm, log
-        self.codes = {name: code for code, name in enumerate(tcm.names)}
+        self.codes = tcm.codes
         self.floor = self._floor()
         self._verdict = lru_cache(_MOST_VERDICTS)(self._judged)
 
@@ -212,7 +211,7 @@ class Judges:
                 continue
             if not isinstance(event, Begin) and applied.metadata.sequence(event.node) is None:
                 return f"{text}: it knows of no operation of {event.node}"
-            applied = enact(applied, event, self.tcm.switches)
+            applied = self.tcm.enact(applied, event)
         if applied.placements == self.tcm.snapshot(events).placements:
             return None
         return f"{text}: its tables are not those of the others"

@@ -293,7 +293,8 @@ def pairs(m: TcmCluster, s: Any) -> tuple[OperationPair, ...]:
 
 
 def _pairs(m: TcmCluster, s: Any) -> Iterator[OperationPair]:
-    metadata = m.snapshot(s).metadata
+    metadata, resolved = m.snapshot(s).metadata, m.tcm.cluster.resolved
     free = [row.operation for row in planned(m, s) if row.status == "planned" and not row.refusal]
     for first, second in combinations(free, 2):
-        yield OperationPair(first, second, together(metadata, first, second, m.tcm.switches))
+        refusal = together(metadata, resolved[first], resolved[second], m.tcm.switches)
+        yield OperationPair(first, second, refusal)

@@ -294,7 +294,7 @@ def _planned(sequences: tuple[Sequence, ...], name: str) -> tuple[int, ...]:
         if operation.node == name and operation.kind in ("join", "replace", "move"):
             movements = sequence.plan.movements
             after = movements[0].after if movements else None
-            return after.nodes[after.code(name)].tokens if after else operation.tokens
+            return after.nodes[sequence.plan.resolved.node].tokens if after else operation.tokens
     return ()
 
 

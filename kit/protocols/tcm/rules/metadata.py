@@ -7,11 +7,10 @@ between two steps reads there what comes next. Source: CEP-21, "Bootstrap", "Nod
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 from msgspec import Struct
 
-from kit.protocols.tcm.rules.operations import Operation
+from kit.protocols.tcm.rules.operations import Operation, ResolvedOperation
 from kit.ring.deltas import Delta
 from kit.ring.movement import Movement
 from kit.ring.placements import Placement
@@ -45,6 +44,10 @@ class AutomaticCancel(Cancel, frozen=True, tag="give-up"):
 
 
 Event = Begin | Advance | Cancel | AutomaticCancel
+"""What the log holds; nodes go by their names."""
+
+ResolvedEvent = ResolvedOperation | Advance | Cancel | AutomaticCancel
+"""An event as rules take it: what begins is known by node codes."""
 
 
 class PlannedStep(Struct, frozen=True):
@@ -85,10 +88,15 @@ class StreamTask(Struct, frozen=True):
 class Plan(Struct, frozen=True, dict=True):
     """All that an operation will do, computed once when it begins."""
 
-    operation: Operation
+    resolved: ResolvedOperation
     steps: tuple[PlannedStep, ...]
     movements: tuple[Movement, ...]
     transfers: tuple[Transfer, ...]
+
+    @property
+    def operation(self) -> Operation:
+        """The operation as it was written."""
+        return self.resolved.operation
 
     @cached_property
     def tasks(self) -> tuple[StreamTask, ...]:
@@ -179,11 +187,3 @@ def locks(sequence: Sequence) -> tuple[tuple[int, Range], ...]:
         for group, movement in enumerate(sequence.plan.movements)
         for locked in movement.locked
     )
-
-
-def node_codes(metadata: Metadata, names: tuple[str, ...]) -> tuple[int, ...]:
-    """The codes of nodes, by name."""
-    if not names:
-        return ()
-    index: dict[str, Any] = {name: code for code, name in enumerate(metadata.ring.names)}
-    return tuple(index[name] for name in names)
