@@ -6,7 +6,7 @@ from kit.engine.former import Former
 
 _WORDS = {"clean": "cleanup", "collect": "collect-tombstones"}
 FORMER = Former(
-    actions=_WORDS,
+    actions={**_WORDS, "learn": "apply"},
     verbs=_WORDS,
     parameters={"reading": "acknowledgement", "shape": "variant", "behind": "lag"},
     unsaid={"behind": -1},

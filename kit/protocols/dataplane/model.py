@@ -14,11 +14,11 @@ from kit.protocols.dataplane.projection import busiest, project, tcm_of
 from kit.protocols.dataplane.safeguards import SAFEGUARDS, DataplaneSafeguards
 from kit.protocols.storage import wording
 from kit.protocols.storage.actions import (
+    ApplyEpoch,
     Commit,
     Fetch,
     Finish,
     Land,
-    Learn,
     RequestOptions,
     Serve,
     Start,
@@ -79,7 +79,7 @@ class Dataplane(Storage):
     def suggest(self, s: StorageState) -> Any | None:
         """Ask, then carry the operation out, then ask again: each request is answered first."""
         last = s.at > 0 and all(edge.verb.startswith("cancel") for edge in self.newest(s).edges)
-        wanted = (Serve, WriteBack, Finish, Start, Learn, Land, Fetch, Commit, Tick)
+        wanted = (Serve, WriteBack, Finish, Start, ApplyEpoch, Land, Fetch, Commit, Tick)
         best: tuple[int, Any] | None = None
         for action in self.actions(s):
             if type(action) not in wanted or _is_cancel(action):

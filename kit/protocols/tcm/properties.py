@@ -172,7 +172,7 @@ class Judges:
             return None
         sequence = self.tcm.sequence(before.tcm, event.node)
         assert sequence is not None
-        known = [self.log.epoch(count) for count in before.log.learned]
+        known = [self.log.epoch(count) for count in before.log.applied]
         dead = sequence.plan.operation.dead
         for moved in sequence.plan.movements:
             for range_, union in zip(moved.locked, moved.affected, strict=True):
@@ -191,19 +191,19 @@ class Judges:
 
     def _same_state(self, s: Any) -> str | None:
         """A node that skipped an epoch does not have the tables of its newest one."""
-        for i, learned in enumerate(s.log.learned):
+        for i, count in enumerate(s.log.applied):
             gap = skipped(s.log, i)
             if gap:
-                witness = self._differs(self.tcm.names[i], s.tcm.events, learned, gap)
+                witness = self._differs(self.tcm.names[i], s.tcm.events, count, gap)
                 if witness is not None:
                     return witness
         return None
 
-    def _differs(self, name: str, events: Log, learned: int, gap: int) -> str | None:
+    def _differs(self, name: str, events: Log, count: int, gap: int) -> str | None:
         """How the tables differ of a node that applied all but the gap; None: they do not."""
-        newest, without = self.log.epoch(learned), self.log.epoch(gap.bit_length())
+        newest, without = self.log.epoch(count), self.log.epoch(gap.bit_length())
         text = f"{name} has applied epoch {newest} without {without}"
-        while len(events) > learned:
+        while len(events) > count:
             events = events.shorter()
         applied = self.tcm.snapshot(Log())
         for i, event in enumerate(events):

@@ -11,13 +11,13 @@ from typing import Any
 
 from kit.engine.flows import Flow, FlowKind, FlowTable
 from kit.protocols.storage.actions import (
+    ApplyEpoch,
     Cleanup,
     CollectTombstones,
     Commit,
     Fetch,
     Finish,
     Land,
-    Learn,
     ReplicaCrash,
     Serve,
     Start,
@@ -142,8 +142,8 @@ def _epochs(had: int, knows: int) -> str:
 
 # A commit is told of no sender here; time, and what happens on one disk, sends nothing.
 STORAGE = FlowTable(
-    dict.fromkeys((Start, Serve, WriteBack, Finish, TimeOut, Learn, Fetch, Land), _of),
+    dict.fromkeys((Start, Serve, WriteBack, Finish, TimeOut, ApplyEpoch, Fetch, Land), _of),
     (Commit, Tick, ReplicaCrash, Cleanup, CollectTombstones),
 )
 COORDINATOR = FlowTable({Reply: _reply, **dict.fromkeys((Start, Finish, TimeOut), _of)})
-REPLICA = FlowTable(dict.fromkeys((Send, Learn), _of_replica))
+REPLICA = FlowTable(dict.fromkeys((Send, ApplyEpoch), _of_replica))

@@ -11,13 +11,13 @@ from typing import Any
 from msgspec import Struct
 
 from kit.protocols.storage.actions import (
+    ApplyEpoch,
     Cleanup,
     CollectTombstones,
     Commit,
     Fetch,
     Finish,
     Land,
-    Learn,
     ReplicaCrash,
     Serve,
     Start,
@@ -160,7 +160,7 @@ def happened(
             return (_ended(m, before, number, after),)
         case Commit():
             return (EpochCommitted(m.newest(after).epoch, m.newest(after).title),)
-        case Learn(node):
+        case ApplyEpoch(node):
             return (_applied(m, after, node),)
         case Fetch(source, target) | Land(source, target):
             landed = isinstance(action, Land)

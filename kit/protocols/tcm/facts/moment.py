@@ -254,12 +254,12 @@ def applied(m: TcmCluster, s: Any) -> tuple[AppliedEpochs, ...]:
     """How far each node is that has a part in the cluster now."""
     present = set(m.tcm.present(s.tcm)) | set(s.tcm.down)
     nodes = []
-    for name, learned, held in zip(m.names, s.log.learned, s.log.held, strict=True):
+    for name, applied, held in zip(m.names, s.log.applied, s.log.held, strict=True):
         if name in present:
-            above = range(learned, held.bit_length())
+            above = range(applied, held.bit_length())
             waiting = tuple(m.log.epoch(i + 1) for i in above if held >> i & 1)
             up = name not in s.tcm.down
-            nodes.append(AppliedEpochs(name, m.parameters.epoch + learned, up, waiting))
+            nodes.append(AppliedEpochs(name, m.parameters.epoch + applied, up, waiting))
     return tuple(nodes)
 
 
