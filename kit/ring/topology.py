@@ -118,7 +118,7 @@ class Ring:
     """Sorted token and owner columns; an immutable value, equal by content.
 
     ``tokens`` int64 (m,) ascending and ``owners`` int32 (m,) node codes; ``rights`` int64 (n,) are
-    the right bounds of the at-rest rows: every token but MIN, and the end of the line. The row
+    the right bounds of the stable rows: every token but MIN, and the end of the line. The row
     ``(last token, end]`` belongs to the walk that begins at the first token.
     """
 
@@ -180,7 +180,7 @@ class Ring:
 
     @cached_property
     def rights(self) -> Tokens:
-        """Right bounds of the at-rest rows, ascending, the last one is the end of the line."""
+        """Right bounds of the stable rows, ascending, the last one is the end of the line."""
         tokens = (
             self.tokens[1:]
             if len(self.tokens) and self.tokens[0] == self.space.low
@@ -193,7 +193,7 @@ class Ring:
 
     @property
     def row_starts(self) -> NDArray[np.intp]:
-        """Index of the token at which the walk of each at-rest row begins: ``starts(rights)``."""
+        """Index of the token at which the walk of each stable row begins: ``starts(rights)``."""
         size, rows = len(self.tokens), len(self.rights)
         first = 1 if size and self.tokens[0] == self.space.low else 0
         starts = np.arange(first, first + rows)

@@ -136,7 +136,7 @@ class Graph(Model[Cell, Any]):
 
 
 def endless() -> Graph:
-    """Three nodes round and round: never at rest."""
+    """Three nodes round and round: never at an end."""
     return Graph({0: (1,), 1: (2,), 2: (0,)})
 
 

@@ -213,7 +213,7 @@ class Storage(PlanModel):
         seen = cells[i] if ok and not writing else NOTHING
         request = self.answered(s, number, i, answer, seen)
         s = replace(s, cells=cells, requests=put(s.requests, number, request))
-        return s if answer.known == s.known[i] else self.learned(s, i, answer.known)
+        return s if answer.known == s.known[i] else self.applied(s, i, answer.known)
 
     def answered(self, s: StorageState, number: int, i: int, answer: Answer, seen: int) -> Request:
         """The request after an answer of replica ``i``, which returned the cell ``seen``.

@@ -79,7 +79,7 @@ class RangeModel(Model[StorageState, Any]):
         """The index of the epoch of that number."""
         return epoch - self._first[s.at]
 
-    def learned(self, s: StorageState, i: int, index: int) -> StorageState:
+    def applied(self, s: StorageState, i: int, index: int) -> StorageState:
         """Replica ``i`` has applied the epoch ``index``; a member again has cleaning to do."""
         again = holds(s.cleaned, i) and holds(self._views[s.at][index].writes, i)
         cleaned = s.cleaned & ~(1 << i) if again else s.cleaned
@@ -202,7 +202,7 @@ class RangeModel(Model[StorageState, Any]):
     def _apply(self, s: StorageState, action: ApplyEpoch) -> StorageState:
         i = self.code[action.node]
         if i < self.replicas:
-            return self.learned(s, i, s.known[i] + 1)
+            return self.applied(s, i, s.known[i] + 1)
         number = self.serving(s, action.node)
         request = self.informed(s, number, s.requests[number].coordinator_epoch + 1)
         return replace(s, requests=put(s.requests, number, request))

@@ -229,8 +229,8 @@ class Tcm(Model[TcmState, Any]):
 
     def absent(self, s: TcmState, sequence: Sequence) -> tuple[frozenset[int], frozenset[int]]:
         """The codes of nodes that are down, and of those that will never come back."""
-        gone = sequence.plan.resolved.dead
-        dead = frozenset[int]() if gone is None else frozenset((gone,))
+        code = sequence.plan.resolved.dead
+        dead = frozenset[int]() if code is None else frozenset((code,))
         return dead.union(self.codes[name] for name in s.down), dead
 
     def task_sources(self, s: TcmState, sequence: Sequence, task: StreamTask) -> tuple[str, ...]:
@@ -283,8 +283,8 @@ class Tcm(Model[TcmState, Any]):
         space = self.cluster.ring.space
         ranges = ", ".join(t.range.label(space) for t in task.transfers[:4])
         more = f" and {len(task.transfers) - 4} more" if len(task.transfers) > 4 else ""
-        givers = ", ".join(self.task_sources(s, sequence, task)) or "nobody"
-        return f"{givers} to {self.names[task.target]}: {ranges}{more}"
+        names = ", ".join(self.task_sources(s, sequence, task)) or "nobody"
+        return f"{names} to {self.names[task.target]}: {ranges}{more}"
 
     def _cancellable(self, s: TcmState) -> Iterator[Cancel]:
         if self.parameters.cancels:

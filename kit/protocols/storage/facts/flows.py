@@ -120,8 +120,8 @@ def _exchange(event: Delivered) -> Iterator[Flow]:
         yield Flow("refusal", replica, asks, "error", f"{back}error, {event.error}", 2)
     else:
         yield Flow("answer", replica, asks, event.did, f"{back}{event.did}{_at(event.answers)}", 2)
-    if event.learned is not None:
-        label = f"epoch {event.learned}"
+    if event.adopted is not None:
+        label = f"epoch {event.adopted}"
         yield Flow("entry", replica, asks, label, back + label, 3)
 
 

@@ -249,11 +249,11 @@ def _copies(m: TcmCluster, s: Any, sequence: Sequence, sizes: Sizes | None) -> t
     copies = []
     for t in sequence.plan.transfers:
         left, right = t.range.left, t.range.right
-        givers = tuple(m.names[code] for code in sources(t, down))
-        for name in metadata.keyspaces_of(t.group):
-            size = sizes.of(name, left, right, givers) if sizes else None
-            copy = Copy(name, bounds(space, left, right), givers, m.names[t.target], size)
-            copies.append((order[name], left, right, t.target, copy))
+        names = tuple(m.names[code] for code in sources(t, down))
+        for keyspace in metadata.keyspaces_of(t.group):
+            size = sizes.of(keyspace, left, right, names) if sizes else None
+            copy = Copy(keyspace, bounds(space, left, right), names, m.names[t.target], size)
+            copies.append((order[keyspace], left, right, t.target, copy))
     return tuple(row[-1] for row in sorted(copies, key=lambda row: row[:4]))
 
 

@@ -385,11 +385,11 @@ def streams(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[StreamRow, ...]:
     rows = []
     for i, task in enumerate(tasks(sequence)):
         for transfer in task.transfers:
-            givers = sources(m, s, sequence, transfer)
+            names = sources(m, s, sequence, transfer)
             left, right = transfer.range.left, transfer.range.right
             bounds = (left, right, transfer.range.label(space(m)))
             for keyspace in metadata.keyspaces_of(transfer.group):
-                size = known.of(keyspace, left, right, givers) if known else None
-                row = (keyspace, *bounds, givers, m.names[task.target], is_done(mask, i), size)
+                size = known.of(keyspace, left, right, names) if known else None
+                row = (keyspace, *bounds, names, m.names[task.target], is_done(mask, i), size)
                 rows.append(StreamRow(*row))
     return tuple(rows)

@@ -65,11 +65,11 @@ def barriers(
 
 def _by_range(sequence: Sequence) -> tuple[Barrier, ...]:
     """Variant ``cep``: a majority of the old and new replicas of each locked range."""
-    gone = sequence.plan.resolved.dead
+    dead = sequence.plan.resolved.dead
     barriers = []
     for group, moved in enumerate(sequence.plan.movements):
         for locked, union in zip(moved.locked, moved.affected, strict=True):
-            counted = tuple(code for code in union if code != gone)
+            counted = tuple(code for code in union if code != dead)
             if counted:
                 needed = majority(len(counted))
                 barriers.append(Barrier(group, locked, None, counted, needed, sequence.epoch))
@@ -78,12 +78,12 @@ def _by_range(sequence: Sequence) -> tuple[Barrier, ...]:
 
 def _by_datacenter(snapshot: Snapshot, sequence: Sequence) -> tuple[Barrier, ...]:
     """Variant ``implementation``: a majority, in each datacenter, of today's replicas."""
-    gone = sequence.plan.resolved.dead
+    dead = sequence.plan.resolved.dead
     nodes = snapshot.metadata.ring.nodes
     barriers = []
     for group, moved in enumerate(sequence.plan.movements):
         for locked in moved.locked:
-            counted = [c for c in _present(snapshot.placements[group], locked) if c != gone]
+            counted = [c for c in _present(snapshot.placements[group], locked) if c != dead]
             for dc in sorted({nodes[code].dc for code in counted}):
                 there = tuple(code for code in counted if nodes[code].dc == dc)
                 needed = majority(len(there))

@@ -67,14 +67,14 @@ class Transfer(Struct, frozen=True):
     """Data that must be on ``target`` before the read switch.
 
     ``displaced`` is the replica whose place it takes in ``range``, None where nobody goes;
-    ``olds`` are the read replicas of the range before the operation. Nodes are codes.
+    ``old_replicas`` are the read replicas of the range before the operation. Nodes are codes.
     """
 
     group: int
     range: Range
     target: int
     displaced: int | None
-    olds: tuple[int, ...]
+    old_replicas: tuple[int, ...]
 
 
 class StreamTask(Struct, frozen=True):

@@ -83,8 +83,8 @@ def _transfers(
     transfers = []
     for group, (replication, moved) in enumerate(zip(metadata.groups, movements, strict=True)):
         rights = np.array([s.range.right for s in moved.streams], dtype=np.int64)
-        olds = replicas(before, replication, rights) if len(rights) else ()
-        for stream, row in zip(moved.streams, olds, strict=True):
+        groups = replicas(before, replication, rights) if len(rights) else ()
+        for stream, row in zip(moved.streams, groups, strict=True):
             old = tuple(int(code) for code in row if code >= 0)
             transfers.append(Transfer(group, stream.range, stream.gains, stream.loses, old))
     return tuple(transfers)

@@ -47,7 +47,7 @@ class EpochStage(Struct, frozen=True):
     """One epoch: what its event does to each group of placements, and what holds after it.
 
     ``ring`` is the index of the ring whose walks order the reads; ``areas`` and ``locked`` are
-    spans a group: where the operation works, and what it locks. ``gone`` are codes of dead nodes.
+    spans a group: where the operation works, and what it locks. ``dead`` are codes.
     """
 
     step: int
@@ -58,7 +58,7 @@ class EpochStage(Struct, frozen=True):
     ring: int
     areas: tuple[Spans, ...]
     locked: tuple[Spans, ...]
-    gone: frozenset[int] = frozenset()
+    dead: frozenset[int] = frozenset()
 
     @property
     def text(self) -> str:
@@ -156,17 +156,17 @@ class _Planner:
         refusal = permit(self.metadata, planned, self.switches)
         if refusal is not None:
             raise Refused(refusal.reason)
-        gone = frozenset[int]() if given.dead is None else frozenset((given.dead,))
-        self._stream(planned, gone)
+        dead = frozenset[int]() if given.dead is None else frozenset((given.dead,))
+        self._stream(planned, dead)
         node = given.operation.node
         event: ResolvedEvent = given
         while True:
-            self._note(event, planned, gone)
+            self._note(event, planned, dead)
             if self.metadata.sequence(node) is None:
                 return
             event = Advance(node)
 
-    def _note(self, event: ResolvedEvent, planned: Plan, gone: frozenset[int]) -> None:
+    def _note(self, event: ResolvedEvent, planned: Plan, dead: frozenset[int]) -> None:
         self.metadata, step = advance(self.metadata, event, self.switches)
         ring = reading_ring(self.metadata)
         if ring != self.rings[-1]:
@@ -184,16 +184,16 @@ class _Planner:
                 len(self.rings) - 1,
                 tuple(moved.area for moved in planned.movements),
                 tuple(_spans([r for at, r in held if at == group]) for group in groups),
-                gone,
+                dead,
             )
         )
 
-    def _stream(self, planned: Plan, gone: frozenset[int]) -> None:
+    def _stream(self, planned: Plan, dead: frozenset[int]) -> None:
         """Data moves before the read switch, hence in the stage before that one."""
         switch = next((i for i, step in enumerate(planned.steps) if step.switches), 0)
         step = len(self.stages) + switch
         self.streams += (
-            RangeStream(step, t.group, t.range, sources(t, gone), t.target)
+            RangeStream(step, t.group, t.range, sources(t, dead), t.target)
             for t in planned.transfers
         )
 
