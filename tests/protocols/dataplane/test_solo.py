@@ -78,7 +78,7 @@ def test_a_replica_keeps_to_its_range() -> None:
 @pytest.mark.parametrize("name", ["coordinator", "replica"])
 def test_a_cluster_of_earlier_traces_is_understood(name: str) -> None:
     """Its parameters once stood side by side with the others; a run of then ends as it did."""
-    cluster = {"nodes": 4, "rf": 2, "operations": ("leave D",), "epoch": 7}
+    cluster = {"nodes": 4, "rf": 2, "operations": ("decommission D",), "epoch": 7}
     timeline = Timeline(build(name, {"cluster": cluster}))
     timeline.do(next(timeline.model.actions(timeline.state)))
     trace = timeline.save()

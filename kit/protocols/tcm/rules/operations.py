@@ -1,7 +1,7 @@
-"""The operations an operator knows, as data: join, leave, move, replace, remove, assassinate.
+"""The operations an operator knows, as data, in the operator's own words.
 
 Source: CEP-21, "Mapping Cluster Operations to Metadata Transitions"; the commands are those that
-operators already use, so each is also one line of text: ``join X --tokens 150``.
+operators already use, so each is also one line of text: ``bootstrap X --tokens 150``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from kit.errors import BadInput
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node, Ring
 
-Kind = Literal["join", "leave", "move", "replace", "remove", "assassinate"]
-BRINGS: tuple[Kind, ...] = ("join", "replace")
+Kind = Literal["bootstrap", "decommission", "move", "replace", "removenode", "assassinate"]
+BRINGS: tuple[Kind, ...] = ("bootstrap", "replace")
+WRITTEN = {"bootstrap": "join", "decommission": "leave", "removenode": "remove"}
+"""What the first traces call the operations that had other words then."""
 MOST_NAMED = 4  # tokens in a title
 
 
@@ -52,7 +54,7 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True):
     def title(self) -> str:
         """The operation in words."""
         match self.kind:
-            case "join" | "move":
+            case "bootstrap" | "move":
                 if len(self.tokens) > MOST_NAMED:
                     return f"{self.kind} {self.node} at {len(self.tokens)} tokens"
                 return f"{self.kind} {self.node} at {', '.join(map(str, self.tokens))}"
@@ -66,7 +68,7 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True):
         """The node that is gone and can neither stream nor acknowledge; None when all live."""
         if self.kind == "replace":
             return self.target
-        return self.node if self.kind in ("remove", "assassinate") else None
+        return self.node if self.kind in ("removenode", "assassinate") else None
 
     @property
     def involved(self) -> tuple[str, ...]:
@@ -104,7 +106,7 @@ def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], given: ResolvedOperati
     if operation.kind in BRINGS and node.tokens:
         raise BadInput("node", node.name, "a name that is not in the ring yet")
     present = node if given.target is None else ring.nodes[given.target]
-    if operation.kind != "join" and not present.tokens:
+    if operation.kind != "bootstrap" and not present.tokens:
         raise no_member(ring, present.name)
     if operation.dc is not None:
         _known_datacenter(ring, keyspaces, operation.dc)
@@ -174,7 +176,7 @@ def placed(ring: Ring, given: ResolvedOperation) -> Ring:
 def ring_after(ring: Ring, given: ResolvedOperation) -> Ring:
     """The ring once the operation is done; its newcomer is in its place already."""
     match given.operation.kind:
-        case "join" | "move":
+        case "bootstrap" | "move":
             return ring.move(given.node, given.operation.tokens)
         case "replace":
             assert given.target is not None

@@ -19,7 +19,7 @@ from kit.ring.ranges import Range
 from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.topology import Ring
 
-SHRINKS = ("leave", "remove", "assassinate")
+SHRINKS = ("decommission", "removenode", "assassinate")
 
 
 class LockConflict(Struct, frozen=True):
