@@ -50,7 +50,7 @@ OPERATIONS = {
 def test_fifty_nodes_come_and_go(rf: int, at_once: int) -> None:
     """A cluster that grows to 50 nodes and shrinks again, so many operations at once, keeps every
     column at every event: RF replicas, pending ones only while a range moves, owners everywhere,
-    and the simple model's reads and writes, row by row; at rest, the ring's own replicas.
+    and the simple model's reads and writes, row by row; in a stable ring, its own replicas.
     """
     found = simulate(rf, nodes=50, rf=rf, parallelism=at_once)
     assert found.ok, (found.verdict, found.witness)
