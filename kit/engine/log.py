@@ -23,7 +23,8 @@ class Log:
     """An immutable sequence of events that knows the digest of what it holds.
 
     Two logs are equal when their digests are; ``append`` shares everything but the last chunk,
-    so that neither comparing nor extending a long log costs its length.
+    so that neither comparing nor extending a long log costs its length. An event whose words have
+    changed since the first traces gives the former ones as ``written``: digests are made of those.
     """
 
     __slots__ = ("_full", "_prefix", "_tail", "digest", "length")
@@ -56,7 +57,8 @@ class Log:
 
     def append(self, event: Any) -> Log:
         """This log with ``event`` at its end."""
-        digest = hashlib.blake2b(self.digest + content(event), digest_size=16).digest()
+        written = getattr(event, "written", event)
+        digest = hashlib.blake2b(self.digest + content(written), digest_size=16).digest()
         tail = (*self._tail, event)
         if len(tail) == _CHUNK:
             return Log((*self._full, tail), (), digest, self)

@@ -70,10 +70,10 @@ def changed(draw: st.DrawFn, ring: Ring) -> Ring:
     tokens = tuple(token for token in free if token not in own)
     place = draw(st.sampled_from(DATACENTERS)), draw(st.sampled_from((*RACKS, "new")))
     name = draw(st.sampled_from(ring.names))
-    match draw(st.sampled_from(("join", "leave", "move", "replace"))):
-        case "join":
+    match draw(st.sampled_from(("bootstrap", "decommission", "move", "replace"))):
+        case "bootstrap":
             return ring.join(Node("x", tokens, *place))
-        case "leave":
+        case "decommission":
             return ring.leave(name)
         case "move":
             return ring.move(name, tokens)

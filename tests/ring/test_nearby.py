@@ -86,7 +86,7 @@ def test_only_rows_nearby_are_looked_at() -> None:
 
 
 @pytest.mark.parametrize("factor", [2, 3, 4, 5])
-@pytest.mark.parametrize("change", ["join", "leave", "replace"])
+@pytest.mark.parametrize("change", ["bootstrap", "decommission", "replace"])
 def test_a_rack_comes_or_goes(change: str, factor: int) -> None:
     """The only node of a rack changes the rule for all rows, not only for those near its tokens."""
     nodes = [Node(f"n{i}", (i, i + 1000), rack=f"r{i % 3}") for i in range(1, 200)]
@@ -95,8 +95,8 @@ def test_a_rack_comes_or_goes(change: str, factor: int) -> None:
     ring = without.join(alone)
     replication = NetworkTopologyStrategy((("dc1", factor),))
     before, after = {
-        "join": (without, ring),
-        "leave": (ring, ring.leave("alone")),
+        "bootstrap": (without, ring),
+        "decommission": (ring, ring.leave("alone")),
         "replace": (ring, ring.replace("alone", Node("x", (), rack="r1"))),
     }[change]
     assert parts(movement(before, after, replication)) == parts(anew(before, after, replication))

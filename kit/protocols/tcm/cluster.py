@@ -317,7 +317,7 @@ class TcmCluster(Product):
         return self.verb(action)
 
     def _committed(self, after: Any, opening: str = "") -> str:
-        """``Epoch 101: add write replicas (join X at 150). Next: …``."""
+        """``Epoch 101: add write replicas (bootstrap X at 150). Next: …``."""
         event = self.tcm.committed(after.tcm.events)
         if event.after is not None:
             rest = f"Next: {SENTENCES[event.after.next.name]}."

@@ -165,7 +165,7 @@ class Tcm(Model[TcmState, Any]):
     def _may_begin(self, s: TcmState, action: Begin) -> Refusal | None:
         """A member that is to leave or move does so itself; newcomers may still have to start."""
         operation = action.operation
-        if operation.kind in ("leave", "move") and operation.node in s.down:
+        if operation.kind in ("decommission", "move") and operation.node in s.down:
             return self._idle(operation)
         if not self.safeguards_on.validate_committed:
             return None  # the cluster asks what the submitter knows
@@ -362,7 +362,7 @@ class Tcm(Model[TcmState, Any]):
     # -- words ------------------------------------------------------------------------------------
 
     def verb(self, action: Any) -> str:
-        """``join X --tokens 150``, ``commit X``, ``stream X: C to X`` and so on."""
+        """``bootstrap X --tokens 150``, ``commit X``, ``stream X: C to X`` and so on."""
         match action:
             case Begin(operation):
                 return operation.text

@@ -43,7 +43,7 @@ from kit.ring.tokens import MURMUR3, TokenSpace, small
 from kit.ring.topology import Node, Ring
 
 STEP = 100
-BRINGS = ("join", "replace")
+BRINGS = ("bootstrap", "replace")
 
 
 class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -158,7 +158,7 @@ def _about(operation: Operation) -> str | None:
     """The member that an operation is about; another of the list may have to bring it first."""
     if operation.kind == "replace":
         return operation.target
-    return None if operation.kind == "join" else operation.node
+    return None if operation.kind == "bootstrap" else operation.node
 
 
 def _check_limits(given: TcmParameters) -> None:
@@ -243,11 +243,11 @@ def _replication(given: TcmParameters) -> Replication:
 
 
 def _newcomer(ring: Ring, name: str = "X", gap: int = 0) -> Operation:
-    """A join into the middle of ranges spread over the ring, as many as the first node owns."""
+    """A bootstrap into the middle of ranges all over the ring, as many as the first node owns."""
     rights = [int(token) for token in ring.tokens]
     if len(rights) < 2:
         low = rights[0] if rights else ring.space.low
-        return Operation("join", name, ((low + ring.space.high + 1) // 2,))
+        return Operation("bootstrap", name, ((low + ring.space.high + 1) // 2,))
     wanted = len(ring.nodes[0].tokens) or 1
     every = max(1, len(rights) // wanted)
     tokens = []
@@ -257,14 +257,14 @@ def _newcomer(ring: Ring, name: str = "X", gap: int = 0) -> Operation:
             tokens.append(middle)
     if not tokens:
         raise BadInput("tokens", "no free token between neighbours", "operations of your own")
-    return Operation("join", name, tuple(tokens[:wanted]))
+    return Operation("bootstrap", name, tuple(tokens[:wanted]))
 
 
 def _menu(ring: Ring, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
     """The given operations and, for every member, what else one may do to it."""
     members = [node for node in ring.nodes if node.tokens]
     menu = list(operations)
-    for kind in ("leave", "remove", "assassinate"):
+    for kind in ("decommission", "removenode", "assassinate"):
         menu += [Operation(kind, node.name) for node in members]
     taken = {token for operation in operations for token in operation.tokens}
     taken |= set(ring.tokens.tolist())

@@ -84,7 +84,7 @@ PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
         [(PLAN, "    if not switched or ", "    if True or ")],
     ),
     "a node takes part in two operations": (
-        {"nodes": 8, "operations": ("leave B", "replace B Z"), "barrier": False},
+        {"nodes": 8, "operations": ("decommission B", "replace B Z"), "barrier": False},
         [
             (PERMIT, "        _busy(metadata, operation)\n        or _claimed", "        _claimed"),
             (PERMIT, "        or _locked(metadata, planned, switches)\n", ""),

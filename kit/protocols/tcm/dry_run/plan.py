@@ -183,12 +183,12 @@ def _lines(m: TcmCluster, table: Table) -> tuple[Line, ...]:
 
 
 def _comes_in(operation: Operation) -> bool:
-    return operation.kind in ("join", "replace")
+    return operation.kind in ("bootstrap", "replace")
 
 
 def _subject(operation: Operation) -> str | None:
-    """The member that an operation speaks of; a join speaks of none."""
-    if operation.kind == "join":
+    """The member that an operation speaks of; a bootstrap speaks of none."""
+    if operation.kind == "bootstrap":
         return None
     return operation.target if operation.kind == "replace" else operation.node
 
@@ -276,7 +276,7 @@ def _locks(m: TcmCluster, metadata: Metadata, planned: Plan) -> dict[str, tuple[
 
 def _assumed_place(metadata: Metadata, operation: Operation) -> list[str]:
     """Where a joining node is put when nobody says, and there is a choice."""
-    if operation.kind != "join":
+    if operation.kind != "bootstrap":
         return []
     members = [node for node in metadata.ring.nodes if node.tokens]
     registered = register(metadata.ring, operation)

@@ -291,7 +291,7 @@ def _planned(sequences: tuple[Sequence, ...], name: str) -> tuple[int, ...]:
     """The tokens that a node will own once its operation is done; none where they stay or go."""
     for sequence in sequences:
         operation = sequence.plan.operation
-        if operation.node == name and operation.kind in ("join", "replace", "move"):
+        if operation.node == name and operation.kind in ("bootstrap", "replace", "move"):
             movements = sequence.plan.movements
             after = movements[0].after if movements else None
             return after.nodes[after.code(name)].tokens if after else operation.tokens

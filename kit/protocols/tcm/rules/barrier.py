@@ -56,7 +56,7 @@ def barriers(
         return ()
     spec = OPERATION_SPECS[sequence.plan.operation.kind]
     if switches.variant == "implementation":
-        # Between prepare and start owners are the same; only leave and remove wait there.
+        # Between prepare and start owners are the same; decommission and removenode alone wait.
         if sequence.done == 1 and not sequence.undoing and not spec.waits_for_prepare:
             return ()
         return _by_datacenter(snapshot, sequence)

@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from kit.protocols.tcm.rules.operations import Operation
+from kit.protocols.tcm.rules.operations import WRITTEN, Operation
 from kit.ring.deltas import Delta
 from kit.ring.movement import Movement
 from kit.ring.placements import Placement
@@ -24,6 +25,12 @@ class Begin(Struct, frozen=True, tag="begin"):
     """Event: an operation is planned, takes its locks and does its first step."""
 
     operation: Operation
+
+    @property
+    def written(self) -> Begin:
+        """The event in the words of the first traces, of which the log's digest is made."""
+        kind: Any = WRITTEN.get(self.operation.kind, self.operation.kind)
+        return Begin(replace(self.operation, kind=kind))
 
 
 class Advance(Struct, frozen=True, tag="advance"):

@@ -1,7 +1,7 @@
-"""The operations an operator knows, as data: join, leave, move, replace, remove, assassinate.
+"""The operations an operator knows, as data, in the operator's own words.
 
 Source: CEP-21, "Mapping Cluster Operations to Metadata Transitions"; the commands are those that
-operators already use, so each is also one line of text: ``join X --tokens 150``.
+operators already use, so each is also one line of text: ``bootstrap X --tokens 150``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from kit.errors import BadInput
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node, Ring
 
-Kind = Literal["join", "leave", "move", "replace", "remove", "assassinate"]
+Kind = Literal["bootstrap", "decommission", "move", "replace", "removenode", "assassinate"]
+WRITTEN = {"bootstrap": "join", "decommission": "leave", "removenode": "remove"}
+"""What the first traces call the operations that had other words then."""
 MOST_NAMED = 4  # tokens in a title
 
 
@@ -50,7 +52,7 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True):
     def title(self) -> str:
         """The operation in words."""
         match self.kind:
-            case "join" | "move":
+            case "bootstrap" | "move":
                 if len(self.tokens) > MOST_NAMED:
                     return f"{self.kind} {self.node} at {len(self.tokens)} tokens"
                 return f"{self.kind} {self.node} at {', '.join(map(str, self.tokens))}"
@@ -64,7 +66,7 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True):
         """The node that is gone and can neither stream nor acknowledge; None when all live."""
         if self.kind == "replace":
             return self.target
-        return self.node if self.kind in ("remove", "assassinate") else None
+        return self.node if self.kind in ("removenode", "assassinate") else None
 
     @property
     def involved(self) -> tuple[str, ...]:
@@ -80,11 +82,11 @@ def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], operation: Operation) 
             that is owned already or lies outside the space.
     """
     members = [node.name for node in ring.nodes if node.tokens]
-    absent = operation.node if operation.kind in ("join", "replace") else None
+    absent = operation.node if operation.kind in ("bootstrap", "replace") else None
     if absent is not None and absent in members:
         raise BadInput("node", absent, "a name that is not in the ring yet")
     present = operation.target if operation.kind == "replace" else operation.node
-    if operation.kind != "join" and present not in members:
+    if operation.kind != "bootstrap" and present not in members:
         near = [name for name in members if name.casefold() == str(present).casefold()]
         raise BadInput("node", present, "one of " + _names([*near, *members]))
     if operation.dc is not None:
@@ -123,7 +125,7 @@ def register(ring: Ring, operation: Operation) -> Ring:
     Unless the operation says where, a replacement is put where the replaced node is; a joining
     node where it was before, or beside the ring's first one.
     """
-    if operation.kind not in ("join", "replace"):
+    if operation.kind not in ("bootstrap", "replace"):
         return ring
     by_name = {node.name: node for node in ring.nodes}
     known = by_name.get(operation.node)
@@ -140,7 +142,7 @@ def register(ring: Ring, operation: Operation) -> Ring:
 def ring_after(ring: Ring, operation: Operation) -> Ring:
     """The ring once the operation is done; its newcomer is registered already."""
     match operation.kind:
-        case "join" | "move":
+        case "bootstrap" | "move":
             return ring.move(operation.node, operation.tokens)
         case "replace":
             assert operation.target is not None

@@ -17,7 +17,7 @@ from kit.ring.ranges import Range
 from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.topology import Node, Ring
 
-SHRINKS = ("leave", "remove", "assassinate")
+SHRINKS = ("decommission", "removenode", "assassinate")
 
 
 class LockConflict(Struct, frozen=True):

@@ -216,7 +216,7 @@ class Sample(Struct, frozen=True):
 
     def join(self, name: str = "x", dc: str = "dc1", rack: str = "r1") -> Operation:
         """The operation by which one more node like the others joins."""
-        return Operation("join", name, self.free, None, dc, rack)
+        return Operation("bootstrap", name, self.free, None, dc, rack)
 
 
 def sample(

@@ -1,0 +1,5 @@
+"""What the rest of the kit may know of this family."""
+
+from kit.engine.family import Family
+
+FAMILY = Family("group0", "Group 0: one log for all metadata", order=40)

@@ -1,0 +1,1 @@
+"""Topology over group 0: one coordinator walks nodes through ``system.topology``."""

@@ -1,0 +1,10 @@
+"""What the rest of the kit may know of this family."""
+
+from kit.engine.family import Family
+
+FAMILY = Family(
+    "topology",
+    "Topology over group 0",
+    order=60,
+    composes=("group0",),
+)

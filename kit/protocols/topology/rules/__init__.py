@@ -1,0 +1,1 @@
+"""The rules of topology over group 0: states, transition tables, the coordinator's decision."""

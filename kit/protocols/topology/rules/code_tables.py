@@ -1,0 +1,90 @@
+"""The transition tables of edition ``code``: the published server.
+
+Where they differ from the documents: tablets are drained before a leaving node's state changes, so
+no operation has ``tablet_draining``; removal goes through ``left_token_ring``; a node is ``normal``
+again as soon as ``rollback_to_normal`` ends; and where there is no way back, a barrier that failed
+is followed by a pause and the next step.
+"""
+
+from __future__ import annotations
+
+from kit.protocols.topology.rules.machines import machine
+
+BOOTSTRAPPING = machine(
+    "bootstrapping",
+    """
+    join_group0           | old | old  | add_to_group0 accept:rejected assign_tokens:rollback
+    commit_cdc_generation | old | old  | command_barrier:rollback
+    write_both_read_old   | old | both | barrier:rollback stream:rollback
+    write_both_read_new   | new | both | barrier:proceed
+    left_token_ring       | old | old  | barrier:proceed mark_done shut_down:proceed leave_group0
+    """,
+    """
+    * | join_group0 | | happy | becomes:bootstrapping
+    join_group0 | left_token_ring | rollback | rollback | version error
+    join_group0 | * | rejected | rejected | error done becomes:left
+    join_group0 | commit_cdc_generation | | happy | assigns_tokens
+    commit_cdc_generation | write_both_read_old | | happy | version opens
+    commit_cdc_generation | left_token_ring | rollback | rollback | version error
+    write_both_read_old | write_both_read_new | streaming completed | happy | version closes
+    write_both_read_old | left_token_ring | rollback | rollback | version closes error
+    write_both_read_new | * | | happy | version cleanup done becomes:normal
+    left_token_ring | * | | happy | drops_tokens becomes:left
+    """,
+)
+
+REPLACING = machine(
+    "replacing",
+    """
+    join_group0         | old | old  | add_to_group0 accept:rejected copy_tokens:rollback
+    write_both_read_old | old | both | barrier:rollback stream:rollback
+    write_both_read_new | new | both | barrier:proceed remove_replaced
+    left_token_ring     | old | old  | barrier:proceed mark_done shut_down:proceed leave_group0
+    """,
+    """
+    * | join_group0 | | happy | becomes:replacing
+    join_group0 | left_token_ring | rollback | rollback | version error
+    join_group0 | * | rejected | rejected | error done becomes:left
+    join_group0 | write_both_read_old | | happy | version opens copies_tokens
+    write_both_read_old | write_both_read_new | streaming completed | happy | version closes
+    write_both_read_old | left_token_ring | rollback | rollback | version closes error
+    write_both_read_new | * | | happy | version replaced_left done becomes:normal
+    left_token_ring | * | | happy | drops_tokens becomes:left
+    """,
+)
+
+DECOMMISSIONING = machine(
+    "decommissioning",
+    """
+    write_both_read_old | old | both | barrier:rollback check_drained:rollback stream:rollback
+    write_both_read_new | new | both | barrier:proceed
+    left_token_ring     | new | new  | barrier:proceed mark_done shut_down:proceed leave_group0
+    rollback_to_normal  | old | old  | barrier:proceed
+    """,
+    """
+    * | write_both_read_old | | happy | version opens becomes:decommissioning
+    write_both_read_old | write_both_read_new | streaming completed | happy | version closes
+    write_both_read_old | rollback_to_normal | rollback | rollback | version closes error cleanup
+    write_both_read_new | left_token_ring | | happy | version drops_tokens
+    left_token_ring | * | | happy | becomes:left
+    rollback_to_normal | tablet_migration | | happy | done becomes:normal
+    """,
+)
+
+REMOVING = machine(
+    "removing",
+    """
+    write_both_read_old | old | both | barrier:rollback check_drained:rollback stream:rollback
+    write_both_read_new | new | both | barrier:proceed
+    left_token_ring     | new | new  | barrier:proceed mark_done leave_group0
+    rollback_to_normal  | old | old  | barrier:proceed
+    """,
+    """
+    * | write_both_read_old | | happy | version opens becomes:removing
+    write_both_read_old | write_both_read_new | streaming completed | happy | version closes
+    write_both_read_old | rollback_to_normal | rollback | rollback | version closes error cleanup
+    write_both_read_new | left_token_ring | | happy | version drops_tokens
+    left_token_ring | * | | happy | becomes:left
+    rollback_to_normal | tablet_migration | | happy | done becomes:normal
+    """,
+)

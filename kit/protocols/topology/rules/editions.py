@@ -1,0 +1,113 @@
+"""Both editions of the transition tables by name, and the tables that they share."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from kit.protocols.topology.rules import code_tables, seed_tables
+from kit.protocols.topology.rules.machines import EdgeRow, Edition, Machine, machine
+
+# The diagram of node states; the machines say when each edge is taken. Source: seed 000.
+NODE = Machine(
+    "node",
+    (),
+    (
+        EdgeRow("none", "bootstrapping", "join"),
+        EdgeRow("none", "replacing", "replace"),
+        EdgeRow("bootstrapping", "normal", "operation succeeded"),
+        EdgeRow("bootstrapping", "left", "operation failed", "rollback"),
+        EdgeRow("replacing", "normal", "operation succeeded"),
+        EdgeRow("replacing", "left", "operation failed", "rollback"),
+        EdgeRow("none", "left", "rejected", "rejected"),
+        EdgeRow("normal", "rebuilding", "rebuild"),
+        EdgeRow("normal", "decommissioning", "leave"),
+        EdgeRow("normal", "removing", "remove"),
+        EdgeRow("rebuilding", "normal", "streaming completed"),
+        EdgeRow("decommissioning", "left", "operation succeeded"),
+        EdgeRow("decommissioning", "normal", "operation failed", "rollback"),
+        EdgeRow("removing", "left", "operation succeeded"),
+        EdgeRow("removing", "normal", "operation failed", "rollback"),
+    ),
+)
+REPLACED = EdgeRow("normal", "left", "replaced")
+"""What the end of a replace does to the replaced node: the diagram has no edge for it (D-015)."""
+
+# A node without tokens needs no generation, no streaming and no switch (seed 000, "Zero-token
+# nodes"): its join ends where the other one begins to move ranges.
+_ZERO_TOKEN_STATES = "join_group0 | old | old | add_to_group0 accept:rejected"
+ZERO_TOKEN_BOOTSTRAPPING = machine(
+    "bootstrapping_zero_token",
+    _ZERO_TOKEN_STATES,
+    """
+    * | join_group0 | | happy | becomes:bootstrapping
+    join_group0 | * | rejected | rejected | error done becomes:left
+    join_group0 | * | | happy | done becomes:normal
+    """,
+)
+ZERO_TOKEN_REPLACING = machine(
+    "replacing_zero_token",
+    _ZERO_TOKEN_STATES,
+    """
+    * | join_group0 | | happy | becomes:replacing
+    join_group0 | * | rejected | rejected | error done becomes:left
+    join_group0 | * | | happy | replaced_left done becomes:normal
+    """,
+)
+# The transition state stays null (D-031); a rebuild that fails leaves the node as it was (Q-37).
+REBUILDING = machine(
+    "rebuilding",
+    " | old | old | stream:rollback",
+    """
+    * | | rebuild | happy | opens becomes:rebuilding
+    | * | streaming completed | happy | closes done becomes:normal
+    | * | streaming failed | rollback | closes error done becomes:normal
+    """,
+)
+# The one state that a request for a new generation passes through alone (D-027).
+NEW_CDC_GENERATION = machine(
+    "new_cdc_generation",
+    "commit_cdc_generation | old | old | command_barrier:rollback",
+    """
+    * | commit_cdc_generation | | happy |
+    commit_cdc_generation | * | | happy | version done
+    commit_cdc_generation | * | barrier failed | rollback | error done
+    """,
+)
+# The tablet track as one piece of work; its stages are another family's.
+TABLETS = machine(
+    "tablets",
+    "tablet_migration | old | old | finish_tablets",
+    """
+    * | tablet_migration | | happy | version
+    tablet_migration | * | | happy | version
+    """,
+)
+# Who locks also unlocks: nothing in the cluster leaves this state by itself (D-023).
+LOCK = machine("lock", "lock | old | old | ", "* | lock | | happy |\n lock | * | | happy |")
+
+_SHARED = (
+    NODE,
+    ZERO_TOKEN_BOOTSTRAPPING,
+    ZERO_TOKEN_REPLACING,
+    REBUILDING,
+    NEW_CDC_GENERATION,
+    TABLETS,
+    LOCK,
+)
+OPERATIONS = ("bootstrapping", "replacing", "decommissioning", "removing")
+"""The machines that differ between the editions."""
+_TABLES: dict[Edition, ModuleType] = {"seed": seed_tables, "code": code_tables}
+MACHINES: dict[Edition, dict[str, Machine]] = {
+    edition: {
+        each.name: each
+        for each in (
+            tables.BOOTSTRAPPING,
+            tables.REPLACING,
+            tables.DECOMMISSIONING,
+            tables.REMOVING,
+            *_SHARED,
+        )
+    }
+    for edition, tables in _TABLES.items()
+}
+"""Each edition's machines by name; an operation's is named after its node state."""

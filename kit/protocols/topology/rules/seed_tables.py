@@ -1,0 +1,100 @@
+"""The transition tables of edition ``seed``: the documents, edge for edge.
+
+Source: seed 000, "State transition diagram for nodes", "Zero-token nodes"; read by Q-12, Q-13 (a
+replace drains running tablet transitions and moves no replica), Q-23 (the session of vnode
+streaming), Q-24 (without an edge for it, failed work is tried again) and Q-37 (a failed rebuild).
+"""
+
+from __future__ import annotations
+
+from kit.protocols.topology.rules.machines import machine
+
+BOOTSTRAPPING = machine(
+    "bootstrapping",
+    """
+    join_group0           | old | old  | add_to_group0 accept:rejected assign_tokens:rollback
+    commit_cdc_generation | old | old  | command_barrier:rollback
+    write_both_read_old   | old | both | barrier:rollback stream:rollback
+    write_both_read_new   | new | both | barrier
+    left_token_ring       | old | old  | barrier shut_down:proceed leave_group0
+    """,
+    """
+    * | join_group0 | | happy | becomes:bootstrapping
+    join_group0 | left_token_ring | rollback | rollback | version error
+    join_group0 | * | rejected | rejected | error done becomes:left
+    join_group0 | commit_cdc_generation | | happy | assigns_tokens
+    commit_cdc_generation | write_both_read_old | | happy | version opens
+    commit_cdc_generation | left_token_ring | rollback | rollback | version error
+    write_both_read_old | write_both_read_new | streaming completed | happy | version closes
+    write_both_read_old | left_token_ring | rollback | rollback | version closes error
+    write_both_read_new | * | | happy | version cleanup done becomes:normal
+    left_token_ring | * | | happy | drops_tokens done becomes:left
+    """,
+)
+
+REPLACING = machine(
+    "replacing",
+    """
+    join_group0         | old | old  | add_to_group0 accept:rejected copy_tokens:rollback
+    tablet_draining     | old | old  | finish_tablets:rollback
+    write_both_read_old | old | both | barrier:rollback stream:rollback
+    write_both_read_new | new | both | barrier
+    left_token_ring     | old | old  | barrier shut_down:proceed leave_group0
+    """,
+    """
+    * | join_group0 | | happy | becomes:replacing
+    join_group0 | left_token_ring | rollback | rollback | version error
+    join_group0 | tablet_draining | | happy | copies_tokens
+    tablet_draining | write_both_read_old | | happy | version opens
+    tablet_draining | left_token_ring | rollback | rollback | version error
+    join_group0 | * | rejected | rejected | error done becomes:left
+    write_both_read_old | write_both_read_new | streaming completed | happy | version closes
+    write_both_read_old | left_token_ring | rollback | rollback | version closes error
+    write_both_read_new | * | | happy | version replaced_left done becomes:normal
+    left_token_ring | * | | happy | drops_tokens done becomes:left
+    """,
+)
+
+DECOMMISSIONING = machine(
+    "decommissioning",
+    """
+    tablet_draining     | old | old  | drain_tablets:rollback
+    write_both_read_old | old | both | barrier:rollback stream:rollback
+    write_both_read_new | new | both | barrier
+    left_token_ring     | new | new  | barrier shut_down:proceed leave_group0
+    rollback_to_normal  | old | old  | barrier
+    tablet_migration    | old | old  | finish_tablets
+    """,
+    """
+    * | tablet_draining | | happy | becomes:decommissioning
+    tablet_draining | rollback_to_normal | rollback | rollback | version error
+    rollback_to_normal | tablet_migration | | happy |
+    tablet_draining | write_both_read_old | | happy | version opens
+    tablet_migration | * | | happy | done becomes:normal
+    write_both_read_old | write_both_read_new | streaming completed | happy | version closes
+    write_both_read_old | rollback_to_normal | rollback | rollback | version closes error cleanup
+    write_both_read_new | left_token_ring | | happy | version drops_tokens
+    left_token_ring | * | | happy | done becomes:left
+    """,
+)
+
+REMOVING = machine(
+    "removing",
+    """
+    tablet_draining     | old | old  | drain_tablets:rollback
+    write_both_read_old | old | both | barrier:rollback stream:rollback
+    write_both_read_new | new | both | barrier leave_group0
+    rollback_to_normal  | old | old  | barrier
+    tablet_migration    | old | old  | finish_tablets
+    """,
+    """
+    * | tablet_draining | | happy | becomes:removing
+    tablet_draining | rollback_to_normal | rollback | rollback | version error
+    rollback_to_normal | tablet_migration | | happy |
+    tablet_migration | * | | happy | done becomes:normal
+    tablet_draining | write_both_read_old | | happy | version opens
+    write_both_read_old | write_both_read_new | streaming completed | happy | version closes
+    write_both_read_old | rollback_to_normal | rollback | rollback | version closes error cleanup
+    write_both_read_new | * | | happy | version drops_tokens done becomes:left
+    """,
+)

@@ -1,0 +1,112 @@
+"""The states of nodes and of the cluster, the requests, and how tables spell them.
+
+Transition states are stored with spaces where the text has underscores; every other word is stored
+as it is written here. Sources: seed 000, "Topology state machine", "Tablet transitions"; states
+and requests that only the published code has are marked.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+NodeState = Literal[
+    "none",
+    "bootstrapping",
+    "decommissioning",
+    "removing",
+    "replacing",
+    "rebuilding",
+    "normal",
+    "left",
+]
+NODE_STATES: tuple[NodeState, ...] = (
+    "none",
+    "bootstrapping",
+    "decommissioning",
+    "removing",
+    "replacing",
+    "rebuilding",
+    "normal",
+    "left",
+)
+
+NodeRequest = Literal["replace", "join", "remove", "leave", "rebuild"]
+NODE_REQUESTS: tuple[NodeRequest, ...] = ("replace", "join", "remove", "leave", "rebuild")
+"""The requests of nodes in the order in which edition ``code`` prefers them."""
+NODE_STATE_OF: dict[NodeRequest, NodeState] = {
+    "replace": "replacing",
+    "join": "bootstrapping",
+    "remove": "removing",
+    "leave": "decommissioning",
+    "rebuild": "rebuilding",
+}
+"""The state that a node has while its request is carried out."""
+
+CleanupStatus = Literal["clean", "needed", "running"]
+CLEANUP_STATUSES: tuple[CleanupStatus, ...] = ("clean", "needed", "running")
+
+NO_TRANSITION = ""
+"""The transition state of a cluster that has none: null in the table."""
+
+
+class TransitionState(Struct, frozen=True):
+    """A transition state of the cluster: its name, and whether this family plays it.
+
+    ``edition`` is ``code`` where only the published code has the state.
+    """
+
+    name: str
+    played: bool = True
+    edition: Literal["seed", "code"] = "seed"
+
+    @property
+    def stored(self) -> str:
+        """How the table spells it."""
+        return self.name.replace("_", " ")
+
+
+TRANSITION_STATES: tuple[TransitionState, ...] = (
+    TransitionState("join_group0"),
+    TransitionState("commit_cdc_generation"),
+    TransitionState("tablet_draining"),
+    TransitionState("write_both_read_old"),
+    TransitionState("write_both_read_new"),
+    TransitionState("tablet_migration"),
+    TransitionState("tablet_resize_finalization", played=False),
+    TransitionState("tablet_split_finalization", played=False, edition="code"),
+    TransitionState("left_token_ring"),
+    TransitionState("rollback_to_normal"),
+    TransitionState("truncate_table", played=False, edition="code"),
+    TransitionState("snapshot_tables", played=False, edition="code"),
+    TransitionState("lock"),
+)
+TRANSITION_STATE: dict[str, TransitionState] = {each.name: each for each in TRANSITION_STATES}
+
+
+class GlobalRequest(Struct, frozen=True):
+    """A request of the whole cluster: its name, and whether this family plays it."""
+
+    name: str
+    played: bool = False
+    edition: Literal["seed", "code"] = "seed"
+
+
+GLOBAL_REQUESTS: tuple[GlobalRequest, ...] = (
+    GlobalRequest("new_cdc_generation", played=True),
+    GlobalRequest("cleanup", played=True),
+    GlobalRequest("keyspace_rf_change"),
+    GlobalRequest("truncate_table"),
+    GlobalRequest("noop_request", edition="code"),
+    GlobalRequest("snapshot_tables", edition="code"),
+    GlobalRequest("finalize_migration", edition="code"),
+    GlobalRequest("quiesce", edition="code"),
+    GlobalRequest("restore_tablets", edition="code"),
+)
+GLOBAL_REQUEST: dict[str, GlobalRequest] = {each.name: each for each in GLOBAL_REQUESTS}
+
+
+def transition_state(text: str) -> TransitionState | None:
+    """The transition state that a text names, spelled either way; None for no known one."""
+    return TRANSITION_STATE.get(text.strip().replace(" ", "_"))

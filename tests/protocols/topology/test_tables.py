@@ -1,0 +1,182 @@
+"""The transition tables and the columns are those of the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from msgspec.structs import fields
+
+from kit.protocols.topology.rules import states
+from kit.protocols.topology.rules.columns import (
+    CODE_COLUMNS,
+    COLUMNS,
+    SystemTopology,
+    SystemTopologyRow,
+)
+from kit.protocols.topology.rules.editions import MACHINES, NODE, OPERATIONS
+from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, EdgeRow, Edition, Machine
+from kit.protocols.topology.rules.states import (
+    NO_TRANSITION,
+    NODE_REQUESTS,
+    NODE_STATE_OF,
+    NODE_STATES,
+    TRANSITION_STATE,
+    TRANSITION_STATES,
+    transition_state,
+)
+
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "topology_tables.txt"
+
+
+def rows(kind: str) -> Iterator[tuple[str, ...]]:
+    """The rows of a kind in the fixture."""
+    for line in FIXTURE.read_text(encoding="utf-8").splitlines():
+        if line.startswith(f"{kind}|"):
+            yield tuple(line.split("|")[1:])
+
+
+def machines() -> Iterator[tuple[Edition, Machine]]:
+    """Every machine of every edition."""
+    return ((edition, each) for edition in EDITIONS for each in MACHINES[edition].values())
+
+
+@pytest.mark.spec("D-005", "D-006", "D-007", "D-008", "D-009")
+def test_the_seed_edition_has_exactly_the_edges_of_the_documents() -> None:
+    """Each diagram of the documents is one machine of edition ``seed``, edge for edge."""
+    ours = {
+        (name, edge.source, edge.target, edge.label)
+        for name in ("node", *OPERATIONS)
+        for edge in MACHINES["seed"][name].edges
+    }
+    theirs = list(rows("EDGE"))
+    assert ours == set(theirs)
+    assert (
+        len(theirs)
+        == len(set(theirs))
+        == sum(len(MACHINES["seed"][name].edges) for name in ("node", *OPERATIONS))
+    )
+
+
+@pytest.mark.spec("D-037", "D-038")
+def test_the_columns_are_those_of_the_documents() -> None:
+    """33 columns with their types, 16 of them static; the structs have a field for each."""
+    assert [(each.name, each.type, each.scope) for each in COLUMNS] == list(rows("COL"))
+    by_scope = {scope: [c.name for c in COLUMNS if c.scope == scope] for scope in ("row", "static")}
+    assert len(COLUMNS) == 33
+    assert len(by_scope["static"]) == 16
+    assert [f.name for f in fields(SystemTopologyRow)] == ["host_id", *by_scope["row"]]
+    assert [f.name for f in fields(SystemTopology)] == ["rows", *by_scope["static"]]
+    assert not {each.name for each in CODE_COLUMNS} & {each.name for each in COLUMNS}
+
+
+@pytest.mark.spec("D-001", "D-016")
+def test_the_states_are_those_of_the_documents() -> None:
+    """The node states are those of the diagram; each transition state of a machine is known."""
+    drawn = {state for edge in NODE.edges for state in (edge.source, edge.target)}
+    assert drawn == set(NODE_STATES) == set(get_args(states.NodeState))
+    assert set(NODE_STATE_OF) == set(NODE_REQUESTS) == set(get_args(states.NodeRequest))
+    used = {state.name for _, machine in machines() for state in machine.states}
+    played = {each.name for each in TRANSITION_STATES if each.played}
+    assert used == played | {NO_TRANSITION}
+
+
+def test_both_spellings_of_a_transition_state_are_read() -> None:
+    """As the table stores it, with spaces, and as the text has it; other words are unknown."""
+    for each in TRANSITION_STATES:
+        assert transition_state(each.name) == transition_state(each.stored) == each
+    assert TRANSITION_STATE["write_both_read_old"].stored == "write both read old"
+    assert transition_state("write both read") is None
+
+
+def ends(edge: EdgeRow) -> bool:
+    """Whether the operation is over for its node with this edge."""
+    return edge.source != BOUNDARY and edge.becomes != ""
+
+
+def test_tables_hold_together() -> None:
+    """Edges join states that there are, at most one of a kind leaves a state, every failure that
+    takes an edge has one, and what a node becomes is an edge of the diagram of nodes.
+    """
+    node_edges = {(edge.source, edge.target) for edge in NODE.edges}
+    for edition, machine in machines():
+        if machine is NODE:
+            continue
+        where = f"{edition} {machine.name}"
+        names = [state.name for state in machine.states]
+        kinds = [(edge.source, edge.kind) for edge in machine.edges]
+        assert len(kinds) == len(set(kinds)), where
+        for edge in machine.edges:
+            assert {edge.source, edge.target} <= {BOUNDARY, *names, "tablet_migration"}, where
+        for state in machine.states:
+            for work in state.work:
+                takes = work.on_failure not in ("retry", "proceed")
+                assert not takes or machine.edge(state.name, work.on_failure), where
+        begun = machine.begins.becomes
+        for edge in machine.edges:
+            if ends(edge):
+                assert (begun, edge.becomes) in node_edges, f"{where}: {edge}"
+
+
+def test_every_state_is_reached_and_left() -> None:
+    """From its beginning a machine reaches each of its states, and from each it can end."""
+    for edition, machine in machines():
+        if machine is NODE:
+            continue
+        forth = {edge.source: set[str]() for edge in machine.edges}
+        for edge in machine.edges:
+            forth[edge.source].add(edge.target)
+        reached = closure(BOUNDARY, forth)
+        assert {state.name for state in machine.states} <= reached, f"{edition} {machine.name}"
+        for state in machine.states:
+            leads_to = closure(state.name, forth)
+            assert {BOUNDARY, "tablet_migration"} & leads_to, f"{edition} {machine.name}"
+
+
+def closure(start: str, forth: dict[str, set[str]]) -> set[str]:
+    """All that can be reached along edges."""
+    reached, rest = set[str](), [start]
+    while rest:
+        for target in forth.get(rest.pop(), ()):
+            if target not in reached:
+                reached.add(target)
+                rest.append(target)
+    return reached
+
+
+@pytest.mark.spec("D-013", "D-019", "D-020", "D-026", "F-001", "F-002")
+def test_selectors_and_sessions_follow_the_states() -> None:
+    """Writes go to both sets before reads move; the way back ends there; a session spans streaming.
+
+    The version rises with every edge that changes which replicas requests use.
+    """
+    for edition in EDITIONS:
+        for name in OPERATIONS:
+            machine = MACHINES[edition][name]
+            chosen = {BOUNDARY: ("old", "old"), "tablet_migration": ("old", "old")}
+            chosen |= {state.name: (state.reads, state.writes) for state in machine.states}
+            assert chosen["write_both_read_old"] == ("old", "both")
+            assert chosen["write_both_read_new"] == ("new", "both")
+            assert machine.edge("write_both_read_new", "rollback") is None
+            assert (name == "bootstrapping") == ("commit_cdc_generation" in chosen)
+            for edge in machine.edges:
+                where = f"{edition} {name}: {edge}"
+                opens = edge.target == "write_both_read_old"
+                closes = edge.source == "write_both_read_old"
+                assert edge.session == ("opens" if opens else "closes" if closes else ""), where
+                after = chosen[edge.target] if edge.target != BOUNDARY else final(edge, machine)
+                assert edge.version or chosen[edge.source] == after, where
+
+
+def final(edge: EdgeRow, machine: Machine) -> tuple[str, str]:
+    """The selectors once the operation is over: new when it succeeded, old when it did not.
+
+    A node that left by ``left_token_ring`` is out of them already.
+    """
+    if edge.source == "left_token_ring":
+        state = machine.state("left_token_ring")
+        return state.reads, state.writes
+    moved = edge.source == "write_both_read_new"
+    return ("new", "new") if moved else ("old", "old")
