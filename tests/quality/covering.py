@@ -21,7 +21,7 @@ from msgspec import Struct, field
 
 from tests.quality.judging import PYTEST, environment
 
-SLOW = 5.0  # seconds of computing, measured: two or three when nobody measures
+SLOW = 4.0  # seconds of computing, measured: two when nobody measures
 AGAIN = 1.0  # seconds until who swallowed the first error meets the next
 IMPORTED = ""  # the context of what runs while modules are loaded
 
