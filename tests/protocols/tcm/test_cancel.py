@@ -74,7 +74,7 @@ def test_what_was_copied_for_nothing_does_not_count() -> None:
     """From the first event that undoes an operation on, nothing of its streaming is remembered;
     begun again, it copies everything again.
     """
-    join = "join X --tokens 150"
+    join = "bootstrap X --tokens 150"
     drive = Drive(rf=3, cancels=1, operations=(join,)).act(join).commit("X", 2)
     assert drive.state.tcm.streamed
     drive.act("cancel X")
@@ -90,7 +90,7 @@ def test_a_diagram_begins_where_the_node_is(variant: Any, kind: Kind) -> None:
     """Who joins or takes over is only registered before, and again when that is cancelled; any
     other node is a member.
     """
-    first = "registered" if kind in ("join", "replace") else "joined"
+    first = "registered" if kind in ("bootstrap", "replace") else "joined"
     rows = transitions(kind, variant)
     assert rows[0][0] == first
     undone = {after for _, event, after in rows if event in ("cancel", "cancel-writes")}
