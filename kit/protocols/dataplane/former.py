@@ -7,7 +7,7 @@ from kit.protocols.tcm.words import ALSO
 
 _WORDS = {"clean": "cleanup", "collect": "collect-tombstones"}
 FORMER = Former(
-    actions=_WORDS,
+    actions={**_WORDS, "learn": "apply"},
     verbs={**_WORDS, **ALSO},
     said={"verb": ALSO},
     parameters={"reading": "acknowledgement", "shape": "variant", "behind": "lag"},
