@@ -44,8 +44,8 @@ class Family(Struct, frozen=True):
     ``diagrams`` as state diagrams).
     ``trace_tables`` gives a model's name the place of what makes rows of its runs,
     ``pipeline_tables`` are other tables that Spark makes, ``repeats`` places of functions that do
-    the run of such a row again (None for other rows). ``composes`` names the families that this one
-    joins: it alone may import them.
+    the run of such a row again, shrunk if ``small`` (None for other rows). ``composes`` names the
+    families that this one joins: it alone may import them.
     """
 
     name: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pyarrow as pa
@@ -19,11 +19,14 @@ from msgspec import Struct
 from kit.engine.model import fingerprint
 from kit.engine.registry import entry_of, safeguards_off
 from kit.engine.timeline import Timeline
+from kit.engine.trace import loads
 from kit.engine.walking import CLEAN
 from kit.errors import BadInput, KitError
+from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.simulators.columns import FORMER_COLUMNS
 from kit.protocols.tcm.simulators.drawing import Size, size_of
 from kit.protocols.tcm.simulators.placements import Simulation, simulate
+from kit.protocols.tcm.simulators.shrinking import smaller
 from kit.spark.schemas import table
 from kit.spark.seeding import seeded
 
@@ -52,6 +55,8 @@ VIOLATIONS = table(
     "verdict string: what its last step breaks",
     "trace string: the run as a trace, in JSON",
 )
+
+SIMULATION = "simulation"
 
 
 class SimulationSetup(Struct, frozen=True):
@@ -107,17 +112,31 @@ def replay(row: Any) -> Simulation:
     return simulation
 
 
-def repeated(row: Any) -> Timeline | None:
+def repeated(row: Any, *, small: bool = False) -> Timeline | None:
     """The run of a row of simulations, done again; None for any other row.
+
+    With ``small`` it is made small first, until the column that it fails by would be kept; so is
+    that of a row of violations.
 
     Raises:
         KitError: when the run does not end as the row says.
     """
-    try:
-        row["fingerprint"], row["size"]
-    except (KeyError, ValueError, TypeError, IndexError):
+    if _has(row, "fingerprint", "size"):
+        return replay(row).timeline(small=small)
+    if not (small and _has(row, "source", "trace") and row["source"] == SIMULATION):
         return None
-    return replay(row).timeline()
+    run = Timeline.load(loads(row["trace"]))
+    actions = [run.moments[at].action for at in run.path()[1:]]
+    column = FORMER_COLUMNS.get(row["verdict"], row["verdict"])
+    return Timeline.along(run.model, smaller(cast(TcmCluster, run.model), actions, column))
+
+
+def _has(row: Any, *names: str) -> bool:
+    """Whether a row, of whatever kind, has these columns."""
+    try:
+        return all(row[name] is not None for name in names)
+    except (KeyError, ValueError, TypeError, IndexError):
+        return False
 
 
 def violations(*tables: Any) -> Any:
@@ -145,7 +164,7 @@ def _failing(table: Any) -> Any:
     names = set(table.column_names if isinstance(table, pa.Table) else table.columns)
     if not {"seed", "steps", "verdict", "trace"} <= names:
         raise BadInput("tables", ", ".join(sorted(names)), "rows of simulations or of a sweep")
-    source = "simulation" if "fingerprint" in names else "walk"
+    source = SIMULATION if "fingerprint" in names else "walk"
     columns = ["seed", "steps", "verdict", "trace"]
     if isinstance(table, pa.Table):
         rows = [row for row in table.select(columns).to_pylist() if row["verdict"] != CLEAN]

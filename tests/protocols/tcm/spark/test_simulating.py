@@ -83,6 +83,16 @@ def test_violations_of_simulations_and_walks_are_one_table(spark: Any) -> None:
         assert len(timeline_of({**row, "trace": ""}).path()) == row["steps"] + 1
 
 
+def test_the_run_of_a_failing_row_is_made_small() -> None:
+    """From a row of simulations or of violations: the same column fails, after fewer actions."""
+    table = simulations(None, range(1), off=("merge-equality",), nodes=8, rf=2)
+    for row in (*rows_of(table), *rows_of(violations(table))):
+        run = timeline_of(row, small=True)
+        assert len(run.path()) < row["steps"] + 1
+        model: Any = run.model
+        assert Columns(model).looked(run.state.tcm.events).fault(row["verdict"]) is not None
+
+
 def test_a_row_of_an_earlier_version_is_run_again() -> None:
     """Its size calls the variant by the name of then; the run still ends in the same state."""
     size = {"nodes": 5, "rf": 2, "shape": "implementation"}
