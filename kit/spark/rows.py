@@ -20,23 +20,17 @@ def timeline(row: Any, *, small: bool = False) -> Timeline:
 
     ``row`` is a row of Spark's, of pandas' or a mapping: of a sweep, of violations, or of a table
     that a family makes and whose runs it can repeat. With ``small`` a run that fails is shrunk
-    first, by the family whose row it is. ``kit.Player(kit.spark.timeline(row))`` shows it.
+    first. ``kit.Player(kit.spark.timeline(row))`` shows it.
 
     Raises:
         BadInput: for a row without a run, or naming the first step that differs.
     """
-    text, verdict = _value(row, "trace"), _value(row, "verdict")
-    small = small and verdict not in (None, CLEAN)
-    repeated = _repeated(row, small) if small or not text else None
-    if repeated is not None:
-        return repeated
-    if not text:
-        raise BadInput("row", row, "a row of a sweep or of simulations, with its trace or its seed")
-    run = Timeline.load(loads(text))
-    if not small:
+    text = _value(row, "trace")
+    run = Timeline.load(loads(text)) if text else _repeated(row)
+    verdict = _value(row, "verdict")
+    if not small or verdict in (None, CLEAN):
         return run
-    actions, _ = shrink(run.model, [run.moments[at].action for at in run.path()[1:]], verdict)
-    return Timeline.along(run.model, actions)
+    return _small(row, run, verdict)
 
 
 def dicts(table: Any) -> list[dict[str, Any]]:
@@ -57,14 +51,25 @@ def dicts(table: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _repeated(row: Any, small: bool) -> Timeline | None:
-    """The run of a row, by the family that knows such rows; None: no family does."""
+def _repeated(row: Any) -> Timeline:
+    """The run of a row that holds no trace, by the family that knows such rows."""
     for family in families():
         for place in family.repeats:
-            repeated: Timeline | None = family.load(place)(row, small=small)
+            repeated: Timeline | None = family.load(place)(row)
             if repeated is not None:
                 return repeated
-    return None
+    raise BadInput("row", row, "a row of a sweep or of simulations, with its trace or its seed")
+
+
+def _small(row: Any, run: Timeline, verdict: str) -> Timeline:
+    """A shorter run that fails in the same: what a family judges itself, or the model's promise."""
+    for family in families():
+        for place in family.shrinks:
+            smaller: Timeline | None = family.load(place)(row, run)
+            if smaller is not None:
+                return smaller
+    actions, _ = shrink(run.model, [run.moments[at].action for at in run.path()[1:]], verdict)
+    return Timeline.along(run.model, actions)
 
 
 def _value(row: Any, name: str) -> Any:

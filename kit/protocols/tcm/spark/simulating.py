@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -19,7 +19,6 @@ from msgspec import Struct
 from kit.engine.model import fingerprint
 from kit.engine.registry import entry_of, safeguards_off
 from kit.engine.timeline import Timeline
-from kit.engine.trace import loads
 from kit.engine.walking import CLEAN
 from kit.errors import BadInput, KitError
 from kit.protocols.tcm.cluster import TcmCluster
@@ -30,6 +29,7 @@ from kit.protocols.tcm.simulators.shrinking import smaller
 from kit.spark.schemas import table
 from kit.spark.seeding import seeded
 
+SOURCE = "simulation"
 SIMULATIONS = table(
     "simulations",
     "a simulated cluster",
@@ -49,14 +49,12 @@ SIMULATIONS = table(
 VIOLATIONS = table(
     "violations",
     "a run that fails",
-    "source string: simulation, or walk",
+    f"source string: {SOURCE}, or walk",
     "seed bigint: the seed that it was drawn from",
     "steps int: how many steps it took",
     "verdict string: what its last step breaks",
     "trace string: the run as a trace, in JSON",
 )
-
-SIMULATION = "simulation"
 
 
 class SimulationSetup(Struct, frozen=True):
@@ -112,31 +110,31 @@ def replay(row: Any) -> Simulation:
     return simulation
 
 
-def repeated(row: Any, *, small: bool = False) -> Timeline | None:
+def repeated(row: Any) -> Timeline | None:
     """The run of a row of simulations, done again; None for any other row.
-
-    With ``small`` it is made small first, until the column that it fails by would be kept; so is
-    that of a row of violations.
 
     Raises:
         KitError: when the run does not end as the row says.
     """
-    if _has(row, "fingerprint", "size"):
-        return replay(row).timeline(small=small)
-    if not (small and _has(row, "source", "trace") and row["source"] == SIMULATION):
-        return None
-    run = Timeline.load(loads(row["trace"]))
-    actions = [run.moments[at].action for at in run.path()[1:]]
-    column = FORMER_COLUMNS.get(row["verdict"], row["verdict"])
-    return Timeline.along(run.model, smaller(cast(TcmCluster, run.model), actions, column))
-
-
-def _has(row: Any, *names: str) -> bool:
-    """Whether a row, of whatever kind, has these columns."""
     try:
-        return all(row[name] is not None for name in names)
+        row["fingerprint"], row["size"]
     except (KeyError, ValueError, TypeError, IndexError):
-        return False
+        return None
+    return replay(row).timeline()
+
+
+def shrunk(row: Any, run: Timeline) -> Timeline | None:
+    """The run of a simulation that fails, made small: the same column is not kept.
+
+    None for a row that is no simulation's, of this table or of ``violations``.
+    """
+    values = row.asDict() if hasattr(row, "asDict") else dict(row)
+    simulated = values.get("source") == SOURCE or {"fingerprint", "size"} <= values.keys()
+    if not simulated or not isinstance(run.model, TcmCluster):
+        return None
+    actions = [run.moments[at].action for at in run.path()[1:]]
+    column = FORMER_COLUMNS.get(values["verdict"], values["verdict"])
+    return Timeline.along(run.model, smaller(run.model, actions, column))
 
 
 def violations(*tables: Any) -> Any:
@@ -164,7 +162,7 @@ def _failing(table: Any) -> Any:
     names = set(table.column_names if isinstance(table, pa.Table) else table.columns)
     if not {"seed", "steps", "verdict", "trace"} <= names:
         raise BadInput("tables", ", ".join(sorted(names)), "rows of simulations or of a sweep")
-    source = SIMULATION if "fingerprint" in names else "walk"
+    source = SOURCE if "fingerprint" in names else "walk"
     columns = ["seed", "steps", "verdict", "trace"]
     if isinstance(table, pa.Table):
         rows = [row for row in table.select(columns).to_pylist() if row["verdict"] != CLEAN]
