@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kit.engine.registry import build
 from kit.widgets import Player
 from tests.widgets.browsing import MakeDesk
 
+pytestmark = pytest.mark.browser
 ASKED = ("write 1 at epoch 100", "A answers ok at epoch 100", "B answers ok at epoch 101")
 
 

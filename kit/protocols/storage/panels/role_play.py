@@ -214,10 +214,14 @@ def _exchange(scene: Scene, step: int, event: Happened) -> Frag:
     kind = "error" if event.error else "said"
     return h(
         "li",
-        h("div", f"{event.title}, planned at epoch {event.epoch}", class_="bubble asked"),
+        h("div", _sent_line(event), class_="bubble asked"),
         h("div", f"{_taken_line(event)} ", again, class_=f"bubble {kind}"),
         k=f"talk:{step}",
     )
+
+
+def _sent_line(event: Delivered) -> str:
+    return f"{event.title}, planned at epoch {event.epoch}"
 
 
 def _taken_line(event: Delivered) -> str:
@@ -227,9 +231,14 @@ def _taken_line(event: Delivered) -> str:
 
 
 def sends_text(scene: Scene) -> str:
-    """Write the real replica, and what may be sent to it."""
+    """Write the real replica, the last messages with its answers, and what may be sent to it."""
     row = facts_solo.real(scene.model, scene.state)
     lines = [f"  {_real_line(row)} {row.cell}"]
+    for _, event in list(events(scene))[-MOST_SAID:]:
+        if isinstance(event, Applied):
+            lines.append(f"  {event.node} applies epoch {event.epoch} by itself")
+        elif isinstance(event, Delivered):
+            lines.append(f"  {_sent_line(event)} → {_taken_line(event)}")
     for sent in facts_solo.sends(scene.model, scene.state):
         free = [str(choice.epoch) for choice in sent.choices if choice.refusal is None]
         lines.append(f"  {sent.kind}, planned at epoch {', '.join(free) or 'none'}")
