@@ -83,7 +83,7 @@ class Op(NamedTuple):
 
 
 def rights(nodes: list[Node]) -> set[int]:
-    """The right bounds of a ring's rows at rest: every token but MIN, and the end of the line."""
+    """The right bounds of a ring's stable rows: every token but MIN, and the end of the line."""
     return ({token for node in nodes for token in node.tokens} - {LOW}) | {HIGH}
 
 

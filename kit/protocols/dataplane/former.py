@@ -8,7 +8,7 @@ from kit.protocols.tcm.words import ALSO
 _WORDS = {"clean": "cleanup", "collect": "collect-tombstones"}
 _PLANNED = {"write by epoch": "write at epoch", "read by epoch": "read at epoch"}
 FORMER = Former(
-    actions=_WORDS,
+    actions={**_WORDS, "learn": "apply"},
     verbs={**_WORDS, **ALSO, **_PLANNED},
     said={"verb": ALSO},
     parameters={"reading": "acknowledgement", "shape": "variant", "behind": "lag"},

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from kit.edge.arguments import text
 from kit.engine.parameters import check_limits
 from kit.errors import BadInput, about
+from kit.protocols.tcm.names import register, resolve
 from kit.protocols.tcm.parameter_types import (
     Cancels,
     Crashes,
@@ -27,7 +28,7 @@ from kit.protocols.tcm.parameter_types import (
     TokenCount,
     VariantName,
 )
-from kit.protocols.tcm.rules.operations import Operation, register, validate
+from kit.protocols.tcm.rules.operations import BRINGS, Operation, ResolvedOperation, validate
 from kit.protocols.tcm.words import parse_operation
 from kit.ring.ranges import Range
 from kit.ring.replication import (
@@ -43,7 +44,6 @@ from kit.ring.tokens import MURMUR3, TokenSpace, small
 from kit.ring.topology import Node, Ring
 
 STEP = 100
-BRINGS = ("bootstrap", "replace")
 
 
 class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -112,12 +112,14 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
 class Cluster(Struct, frozen=True):
     """A checked configuration: the stable ring and what may be done to it.
 
-    ``names`` are all nodes that may ever take part, members first.
+    ``names`` are all nodes that may ever take part, members first. ``resolved`` gives the
+    operations, as they were written, by node codes.
     """
 
     ring: Ring
     keyspaces: tuple[Keyspace, ...]
     operations: tuple[Operation, ...]
+    resolved: dict[Operation, ResolvedOperation]
     names: tuple[str, ...]
     focus: Range | None
 
@@ -137,21 +139,30 @@ def cluster(given: TcmParameters) -> Cluster:
         operations = (_newcomer(ring),)
     if given.menu:
         operations = _menu(ring, operations)
+    # Nodes that come later are known from the start, so that a node keeps its code for ever.
+    ring = register(ring, operations)
+    resolved = _resolved(ring, keyspaces, operations)
+    focus = Range(*given.focus) if given.focus else None
+    return Cluster(ring, keyspaces, operations, resolved, ring.names, focus)
+
+
+def _resolved(
+    ring: Ring, keyspaces: tuple[Keyspace, ...], operations: tuple[Operation, ...]
+) -> dict[Operation, ResolvedOperation]:
+    """The operations by node codes, each checked as far as it can be before anything began."""
     brought = {operation.node for operation in operations if operation.kind in BRINGS}
+    resolved = {}
     for operation in operations:
         try:
+            resolved[operation] = resolve(ring, operation)
             if _about(operation) in brought:
                 for place, token in enumerate(operation.tokens):
                     ring.space.check(token, f"tokens[{place}]")
             else:
-                validate(ring, keyspaces, operation)
+                validate(ring, keyspaces, resolved[operation])
         except BadInput as error:
             raise error if len(operations) == 1 else about(operation.text, error) from None
-    # Nodes that come later are known from the start, so that a node keeps its code for ever.
-    for operation in operations:
-        ring = register(ring, operation)
-    focus = Range(*given.focus) if given.focus else None
-    return Cluster(ring, keyspaces, operations, ring.names, focus)
+    return resolved
 
 
 def _about(operation: Operation) -> str | None:

@@ -59,7 +59,7 @@ def test_blocking_repair_is_searched_for_each_operation() -> None:
 def test_at_rest_each_repair_keeps_one_order(kind: str) -> None:
     """Of three replicas that stay: searched whole, only without any repair a read goes back."""
     view = View(0b111, 0b111, 0b111, 0b111)
-    still = RangeHistory("", 0, 0, tuple("ABC"), ("dc1",) * 3, (RangeEpoch(1, "at rest", view),))
+    still = RangeHistory("", 0, 0, tuple("ABC"), ("dc1",) * 3, (RangeEpoch(1, "stable", view),))
     found = check(toy(still, ASKS, together=True, repair=kind))
     assert found.complete is (kind != "none")
     assert (found.violation and found.violation.property) == (

@@ -40,7 +40,7 @@ LEAVE_OR_REPLACE = {"nodes": 4, "operations": ("decommission D", "replace D Y")}
 def test_a_proposal_is_checked_against_what_is_committed() -> None:
     """Once the leave of D is committed, D cannot be replaced, though Y has not heard of it."""
     timeline = play(LEAVE_OR_REPLACE, "decommission D")
-    assert timeline.state.log.learned[timeline.model.codes["Y"]] == 0
+    assert timeline.state.log.applied[timeline.model.codes["Y"]] == 0
     with pytest.raises(Refused, match="D already takes part in an operation: decommission D"):
         do(timeline, "replace D Y")
 
@@ -105,7 +105,7 @@ def test_any_peer_serves_a_part_of_the_one_log() -> None:
     model: Any = AtomicLog(LogParameters(("A", "B", "C"), epoch=100, peers=True))
     entries = log_of(f"event {i}" for i in range(4))
     start = model.start()
-    start = type(start)(entries, start.learned, start.held)
+    start = type(start)(entries, start.applied, start.held)
     seen, todo = {start}, [start]
     partial = False
     while todo:
@@ -115,9 +115,9 @@ def test_any_peer_serves_a_part_of_the_one_log() -> None:
             if asked:
                 sent = model.answered(state, action)
                 i, peer = model.index[action.node], model.index[action.peer]
-                assert sent == tuple(range(101 + state.learned[i], 101 + state.learned[peer]))
-                assert after.learned[i] == state.learned[peer]
-                partial |= after.learned[i] < len(entries)
+                assert sent == tuple(range(101 + state.applied[i], 101 + state.applied[peer]))
+                assert after.applied[i] == state.applied[peer]
+                partial |= after.applied[i] < len(entries)
             if after not in seen:
                 seen.add(after)
                 todo.append(after)

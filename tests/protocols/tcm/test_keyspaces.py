@@ -56,7 +56,7 @@ def natural(
 
 @pytest.mark.spec("A-008", "A-014")
 def test_several_keyspaces_at_one_epoch() -> None:
-    """Keyspaces with different replication have their own tables at the same epoch, all at rest."""
+    """Keyspaces with different replication have their own tables at the same epoch, all stable."""
     drive = ring()
     assert facts.keyspaces(drive.model) == ("one", "three", "same", "wide", "all", "own")
     for keyspace in SEVERAL[:-1]:

@@ -162,7 +162,7 @@ def test_tables_are_those_of_the_plain_model(
 @settings(max_examples=60)
 @given(configurations(), CHOICES)
 def test_lamps_stay_lit(parameters: dict[str, Any], choices: list[tuple[int, int]]) -> None:
-    """With all safeguards on no run puts out a lamp, and each ends with everything at rest."""
+    """With all safeguards on no run puts out a lamp, and each ends in a stable ring."""
     drive = Drive(**parameters)
     for _, state in walked(drive.model, drive.state, choices):
         drive.states.append(state)

@@ -100,7 +100,7 @@ def test_majorities_that_miss_one_another_are_named() -> None:
 @pytest.mark.spec("A-011")
 @pytest.mark.parametrize("rf", [1, 2, 3])
 def test_arrows_lead_to_the_nearest_nodes_clockwise(rf: int) -> None:
-    """On the ring at rest, arrows lead from a range to RF nodes: first the one whose token closes
+    """On the stable ring, arrows lead from a range to RF nodes: first the one whose token closes
     the range, then the next ones clockwise.
     """
     tokens = {"A": 100, "B": 200, "C": 300, "D": 400}

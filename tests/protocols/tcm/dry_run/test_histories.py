@@ -23,7 +23,7 @@ def last(timeline: Timeline) -> Any:
 
 
 def test_the_end_is_the_ring_after_the_operations() -> None:
-    """At the end every table is that of the new ring at rest, and everybody who is up knows it."""
+    """At the end every table is that of the new, stable ring, and everybody who is up knows it."""
     timeline = played(cluster(), "decommission 10.20.0.2", JOIN)
     m: Any = timeline.model
     snapshot = m.snapshot(last(timeline))

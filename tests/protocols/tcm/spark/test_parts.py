@@ -10,8 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput, Refused
+from kit.protocols.tcm.names import enter
 from kit.protocols.tcm.rules.history import enact, initial
-from kit.protocols.tcm.rules.metadata import Advance, Begin
+from kit.protocols.tcm.rules.metadata import Advance, ResolvedEvent
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.steps import ProtocolSwitches
 from kit.protocols.tcm.spark.histories import History, history, sample
@@ -50,9 +51,10 @@ def planned(draw: st.DrawFn) -> tuple[History, tuple[Operation, ...], Replicatio
 def engine(found: History, operations: tuple[Operation, ...]) -> list[list[plainly.Line]]:
     """The rows at every epoch as the metadata log of the class gives them."""
     keyspaces = (Keyspace("ks", found.groups[0]),)
-    snapshots = [initial(found.ring, keyspaces, 0)]
-    for operation in operations:
-        event: Begin | Advance = Begin(operation)
+    ring, entered = enter(found.ring, operations)
+    snapshots = [initial(ring, keyspaces, 0)]
+    for operation, resolved in zip(operations, entered, strict=True):
+        event: ResolvedEvent = resolved
         while event is not None:
             snapshots.append(enact(snapshots[-1], event, ProtocolSwitches()))
             if snapshots[-1].metadata.sequence(operation.node) is None:
