@@ -45,11 +45,11 @@ def _answer(scene: Scene, event: Completed) -> Question:
     if event.result not in offered:
         offered.append(event.result)
     row = facts.requests(model, before)[event.request]
-    asked = sorted({name for quota in row.plan for name in quota.replicas})
+    group = sorted({name for quota in row.plan for name in quota.replicas})
     return Question(
         f"{event.coordinator} knows epoch {event.epoch} and has answers of "
         f"{', '.join(row.answered) or 'nobody'} to {event.title}, which was sent to "
-        f"{counted(len(asked), 'replica')}, {', '.join(asked)}, and wants {row.level}. "
+        f"{counted(len(group), 'replica')}, {', '.join(group)}, and wants {row.level}. "
         "What does it tell its client?",
         tuple(offered),
         (event.result,),

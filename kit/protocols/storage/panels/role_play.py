@@ -68,10 +68,10 @@ def _buttons(scene: Scene, words: str, who: str, choices: Iterable[Choice]) -> F
 
 def _by_word(choices: Sequence[Choice]) -> dict[str, list[Choice]]:
     """Choices that differ in their epoch alone, together."""
-    found: dict[str, list[Choice]] = {}
+    by_word: dict[str, list[Choice]] = {}
     for choice in choices:
-        found.setdefault(choice.word, []).append(choice)
-    return found
+        by_word.setdefault(choice.word, []).append(choice)
+    return by_word
 
 
 # -- you are the replicas -------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def _answer_line(event: Delivered) -> str:
     word = f"error, at epoch {event.answers}: {event.error}"
     if not event.error:
         word = f"ok, at epoch {event.answers}: {event.did}"
-    return f"{word}; {event.coordinator} catches up to {event.learned}" if event.learned else word
+    return f"{word}; {event.coordinator} catches up to {event.adopted}" if event.adopted else word
 
 
 def _client_line(row: RequestRow) -> str:
