@@ -48,5 +48,6 @@ def needed(epoch: int) -> Sheet:
 
 
 def _needs(player: Player) -> str:
-    [row] = facts.requests(player.model, player.state)
+    model: Any = player.model
+    [row] = facts.requests(model, player.state)
     return " and ".join(f"{quota.needed} of {', '.join(quota.replicas)}" for quota in row.plan)
