@@ -7,4 +7,16 @@ FAMILY = Family(
     "Topology over group 0",
     order=60,
     composes=("group0",),
+    public={
+        "": {
+            "coordinator": "dry_run.report:coordinator",
+            "topology_history": "dry_run.history:topology_history",
+        },
+    },
+    commands={
+        "topology": (
+            "say what a coordinator would do next on a dump of system.topology",
+            "commands.topology:topology",
+        ),
+    },
 )
