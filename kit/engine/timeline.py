@@ -178,7 +178,7 @@ class Timeline:
         return _Place(parent.depth + 1, begun, followed)
 
     def suggest(self) -> Any | None:
-        """What the script, or else the model's default schedule, would do next; None at rest."""
+        """What the script, or else the model's default schedule, would do next; None: nothing."""
         followed = self._places[self.at].followed
         if followed < len(self._script):
             option = self.model.find(self.state, self._script[followed])
@@ -187,7 +187,7 @@ class Timeline:
         return self.model.suggest(self.state)
 
     def forward(self) -> Moment | None:
-        """One step on along the branch; at its tip, what the model suggests. None at rest."""
+        """One step on along the branch; at its tip, what the model suggests. None: nothing."""
         line, following = self._branch(), self._places[self.at].depth + 1
         if following < len(line) and self._on_branch(self.at):
             self.at = line[following]

@@ -1,4 +1,4 @@
-"""Tables of rows, and the placement at rest."""
+"""Tables of rows, and the stable placement."""
 
 from __future__ import annotations
 

@@ -77,7 +77,9 @@ def test_a_broken_promise_lights_what_it_names(desk: MakeDesk) -> None:
     assert page.evaluate(LIT) == []
 
 
-@pytest.mark.parametrize("name", ["bootstrap", "rf3", "two-joins", "two-datacenters", "replace"])
+@pytest.mark.parametrize(
+    "name", ["bootstrap", "rf3", "two-bootstraps", "two-datacenters", "replace"]
+)
 def test_labels_of_the_ring_are_legible_and_apart(desk: MakeDesk, name: str) -> None:
     """At every step, in the smallest board, no label covers another, none is below 11 pixels."""
     player = Player(f"tcm/{name}")

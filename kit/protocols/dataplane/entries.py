@@ -27,7 +27,7 @@ SCENARIOS = (
     Scenario(
         "while-leaving",
         "A node leaves between a write and a read",
-        {"nodes": 4, "operations": ("leave D",)},
+        {"nodes": 4, "operations": ("decommission D",)},
     ),
     Scenario("local-quorums", "Local quorums, and a barrier that counts all datacenters", _TWO),
     Scenario(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from kit.engine.former import Former
+from kit.protocols.tcm.words import ALSO
 
 _WORDS = {"clean": "cleanup", "collect": "collect-tombstones"}
 FORMER = Former(
-    actions=_WORDS,
-    verbs=_WORDS,
+    actions={**_WORDS, "learn": "apply"},
+    verbs={**_WORDS, **ALSO},
+    said={"verb": ALSO},
     parameters={"reading": "acknowledgement", "shape": "variant", "behind": "lag"},
     unsaid={"behind": -1},
     narrowing=frozenset({"behind"}),  # of requests alone; today's bounds nodes and messages, too

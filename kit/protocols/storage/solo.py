@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from kit.engine.model import Model, Rule, sometimes, step
 from kit.errors import Refusal
 from kit.protocols.storage.actions import (
+    ApplyEpoch,
     Finish,
-    Learn,
     RequestOptions,
     Start,
     StorageState,
@@ -164,7 +164,7 @@ class Replica(Model[ReplicaState, Any]):
     name = "replica"
     title = "One real replica; you are the coordinators (CEP-21)"
     State = ReplicaState
-    Action = Send | Learn
+    Action = Send | ApplyEpoch
 
     def __init__(
         self, history: RangeHistory, replica: str, switches: ExchangeSwitches, messages: int = 3
@@ -178,7 +178,7 @@ class Replica(Model[ReplicaState, Any]):
         self.seen = self.trail.views
         self.rules = (
             Rule(Send, "message", self._messages, self._may_send, self._send),
-            Rule(Learn, "apply", self._epochs, self._behind, self._learn),
+            Rule(ApplyEpoch, "apply", self._epochs, self._behind, self._apply),
         )
         self.properties = (
             step("owners-store", "Only a write replica stores a write", self._owns, "INV-OWN"),
@@ -219,15 +219,15 @@ class Replica(Model[ReplicaState, Any]):
         cell = newest(s.cell, written(latest)) if takes else s.cell
         return ReplicaState(answer.known, cell, latest, answer)
 
-    def _epochs(self, s: ReplicaState) -> Iterator[Learn]:
-        return iter((Learn(self.replica),))
+    def _epochs(self, s: ReplicaState) -> Iterator[ApplyEpoch]:
+        return iter((ApplyEpoch(self.replica),))
 
-    def _behind(self, s: ReplicaState, action: Learn) -> Refusal | None:
+    def _behind(self, s: ReplicaState, action: ApplyEpoch) -> Refusal | None:
         if s.known < len(self.seen) - 1:
             return None
         return Refusal(f"{self.replica} has applied every committed epoch")
 
-    def _learn(self, s: ReplicaState, action: Learn) -> ReplicaState:
+    def _apply(self, s: ReplicaState, action: ApplyEpoch) -> ReplicaState:
         return replace(s, known=s.known + 1)
 
     def _owns(self, before: ReplicaState, action: Any, after: ReplicaState) -> str | None:
@@ -240,13 +240,13 @@ class Replica(Model[ReplicaState, Any]):
 
     def verb(self, action: Any) -> str:
         """``write by epoch 101``, ``read by epoch 101``, ``apply B``."""
-        if isinstance(action, Learn):
+        if isinstance(action, ApplyEpoch):
             return f"apply {self.replica}"
         return f"{'write' if action.write else 'read'} by epoch {action.epoch}"
 
     def describe(self, before: ReplicaState, action: Any, after: ReplicaState) -> str:
         """What it did, and what it knew."""
-        if isinstance(action, Learn):
+        if isinstance(action, ApplyEpoch):
             return f"{self.replica} applies epoch {self.epoch(after.known)}."
         assert after.last is not None
         caught = after.known > before.known

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from kit.protocols.storage.actions import (
+    ApplyEpoch,
     Cleanup,
     CollectTombstones,
     Commit,
     Fetch,
     Finish,
     Land,
-    Learn,
     ReplicaCrash,
     Serve,
     Start,
@@ -40,7 +40,7 @@ def verb(model: Storage, action: Any) -> str:
             return f"time out {model.title_of(number)}"
         case Commit(text):
             return str(text)
-        case Learn(node):
+        case ApplyEpoch(node):
             return f"apply {node}"
         case Fetch(source, target):
             return f"copy {source} to {target}"
@@ -62,7 +62,7 @@ def label(model: Storage, s: StorageState, action: Any) -> str:
         case Commit(_):
             edge = model.edge(s, action)
             return f"{model.epoch(s, len(model.views(s)))}: {edge.title}"
-        case Learn(node):
+        case ApplyEpoch(node):
             return f"{node} applies epoch {model.epoch(s, _knows(model, s, node) + 1)}"
         case Finish(number) if model.success(s, number) and model.write_back(s, number):
             return f"write back what {model.title_of(number)} found"
@@ -101,7 +101,7 @@ def describe(model: Storage, before: StorageState, action: Any, after: StorageSt
         case Commit(_):
             edge = model.edge(before, action)
             return f"Epoch {model.newest(after).epoch}: {edge.title}."
-        case Learn(node):
+        case ApplyEpoch(node):
             return f"{node} applies epoch {model.epoch(before, _knows(model, before, node) + 1)}."
         case Fetch(source, target):
             held = cell_text(model, before, before.cells[model.code[source]])

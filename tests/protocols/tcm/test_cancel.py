@@ -72,7 +72,7 @@ def test_one_event_before_the_read_switch_two_after(variant: str, text: str) -> 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_barrier_between_the_two_events(variant: str) -> None:
     """Writes go back only when a majority knows that reads have: 3 of {A, B, C, X} with RF 3."""
-    join = "join X --tokens 150"
+    join = "bootstrap X --tokens 150"
     drive = Drive(rf=3, variant=variant, cancels=1, operations=(join,)).act(join).commit("X", 2)
     drive.ready().act("cancel X", "apply A", "apply B")
     assert "waiting at the barrier" in drive.refusal("commit X").reason
@@ -84,13 +84,13 @@ def test_the_barrier_between_the_two_events(variant: str) -> None:
 
 def test_anybody_carries_a_cancel_out() -> None:
     """The joiner whose operation is undone need not live: that is why an operator cancels."""
-    join = "join X --tokens 150"
+    join = "bootstrap X --tokens 150"
     drive = Drive(rf=3, cancels=1, crashes=1, operations=(join,)).act(join).commit("X", 2)
     drive.act("crash X", "cancel X").repeat("apply ").act("commit X")
     assert drive.stable()
 
 
-@pytest.mark.parametrize("text", ["leave B", "move B --tokens 450", "remove B"])
+@pytest.mark.parametrize("text", ["decommission B", "move B --tokens 450", "removenode B"])
 def test_no_way_back_once_writes_are_dropped(text: str) -> None:
     """When old write replicas are dropped they lag for good, so that a cancel is refused."""
     drive, node = begun("cep", text, VARIANTS["cep"][text].index("drop-writes") + 1)
@@ -101,7 +101,7 @@ def test_no_way_back_once_writes_are_dropped(text: str) -> None:
 
 def test_only_so_many_cancels() -> None:
     """A run has a budget of cancellations, so that a search ends."""
-    join = "join X --tokens 150"
+    join = "bootstrap X --tokens 150"
     drive = Drive(cancels=1, operations=(join,)).act(join, "cancel X", join)
     assert "budget" in drive.refusal("cancel X").reason
     assert not [verb for verb in Drive(operations=(join,)).act(join).verbs() if "cancel" in verb]
@@ -109,12 +109,12 @@ def test_only_so_many_cancels() -> None:
 
 def test_others_go_on() -> None:
     """Cancelling one operation leaves another in flight as it is."""
-    joins = ("join X --tokens 550", "join Y --tokens 850")
+    joins = ("bootstrap X --tokens 550", "bootstrap Y --tokens 850")
     drive = Drive(nodes=10, rf=3, cancels=1, operations=joins).act(*joins).commit("Y", 2)
     rows = {
         row.right: row
         for row in facts.rows(drive.model, drive.state)
-        if row.locked_by == "join Y at 850"
+        if row.locked_by == "bootstrap Y at 850"
     }
     drive.act("cancel X")
     after = {row.right: row for row in facts.rows(drive.model, drive.state)}

@@ -17,7 +17,7 @@ from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrate
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
 
-JOIN = "join X --tokens 150"
+JOIN = "bootstrap X --tokens 150"
 WITHOUT_EQUALITY = ProtocolSwitches(safeguards=TcmSafeguards(merge_equality=False))
 
 
@@ -93,7 +93,7 @@ def test_how_many_readers_a_range_has(readers: str, floor: int, kept: bool) -> N
     [
         (JOIN, (), ()),
         ("replace B Z", (), ()),
-        ("leave B", (200,), (100, 200)),
+        ("decommission B", (200,), (100, 200)),
         ("move B --tokens 350", (200,), (100, 200, 300, 350)),
     ],
 )
@@ -115,7 +115,7 @@ def test_a_replacement_elsewhere_keeps_the_number_of_nodes() -> None:
     """
     places = zip("abcd", (100, 200, 300, 400), ("dc1", "dc1", "dc1", "dc2"), strict=True)
     members = tuple(Node(name, (token,), dc) for name, token, dc in places)
-    elsewhere, leave = "replace b Z --dc dc2", "leave b"
+    elsewhere, leave = "replace b Z --dc dc2", "decommission b"
     given: dict[str, Any] = {
         "members": members, "low": 0, "high": 500, "operations": (elsewhere, leave),
     }  # fmt: skip

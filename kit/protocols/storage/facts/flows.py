@@ -11,13 +11,13 @@ from typing import Any
 
 from kit.engine.flows import Flow, FlowKind, FlowTable
 from kit.protocols.storage.actions import (
+    ApplyEpoch,
     Cleanup,
     CollectTombstones,
     Commit,
     Fetch,
     Finish,
     Land,
-    Learn,
     ReplicaCrash,
     Serve,
     Start,
@@ -120,8 +120,8 @@ def _exchange(event: Delivered) -> Iterator[Flow]:
         yield Flow("refusal", replica, asks, "error", f"{back}error, {event.error}", 2)
     else:
         yield Flow("answer", replica, asks, event.did, f"{back}{event.did}{_at(event.answers)}", 2)
-    if event.learned is not None:
-        label = f"epoch {event.learned}"
+    if event.adopted is not None:
+        label = f"epoch {event.adopted}"
         yield Flow("entry", replica, asks, label, back + label, 3)
 
 
@@ -142,8 +142,8 @@ def _epochs(had: int, knows: int) -> str:
 
 # A commit is told of no sender here; time, and what happens on one disk, sends nothing.
 STORAGE = FlowTable(
-    dict.fromkeys((Start, Serve, WriteBack, Finish, TimeOut, Learn, Fetch, Land), _of),
+    dict.fromkeys((Start, Serve, WriteBack, Finish, TimeOut, ApplyEpoch, Fetch, Land), _of),
     (Commit, Tick, ReplicaCrash, Cleanup, CollectTombstones),
 )
 COORDINATOR = FlowTable({Reply: _reply, **dict.fromkeys((Start, Finish, TimeOut), _of)})
-REPLICA = FlowTable(dict.fromkeys((Send, Learn), _of_replica))
+REPLICA = FlowTable(dict.fromkeys((Send, ApplyEpoch), _of_replica))

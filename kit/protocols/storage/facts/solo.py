@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.errors import Refusal
-from kit.protocols.storage.actions import Learn, StorageState
+from kit.protocols.storage.actions import ApplyEpoch, StorageState
 from kit.protocols.storage.facts.moment import EpochRow, Held, Role, epoch_rows, held, role
 from kit.protocols.storage.facts.steps import Applied, Delivered, Happened
 from kit.protocols.storage.model import Storage
@@ -153,7 +153,7 @@ def happened(
     m: Replica, before: ReplicaState, action: Any, after: ReplicaState
 ) -> tuple[Happened, ...]:
     """What a step of the real replica was."""
-    if isinstance(action, Learn):
+    if isinstance(action, ApplyEpoch):
         return (Applied(m.replica, m.epoch(after.known)),)
     assert isinstance(action, Send)
     answer = m.answer(before, action)

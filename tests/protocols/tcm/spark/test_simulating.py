@@ -59,7 +59,7 @@ def test_violations_of_simulations_and_walks_are_one_table(spark: Any) -> None:
     without; each row's trace opens as it failed, and a simulation runs again to the same witness.
     """
     off = ("merge-equality",)
-    operations = ("leave D",)
+    operations = ("decommission D",)
     walks: dict[str, Any] = {
         "parameters": {"nodes": 4, "operations": operations},
         "off": off,
