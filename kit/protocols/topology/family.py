@@ -6,6 +6,16 @@ FAMILY = Family(
     "topology",
     "Topology over group 0",
     order=60,
+    models={
+        "topology": "entries:ENTRY",
+    },
+    views={
+        "topology": "panels:VIEWS",
+    },
+    flows={
+        "topology": "facts.flows:FLOWS",
+    },
+    images="panels.images",
     composes=("group0",),
     public={
         "": {

@@ -15,13 +15,14 @@ from kit.protocols.topology.rules.cluster import (
     ClusterTopology,
     NodeEntry,
     RequestEntry,
+    nodes_in,
 )
 from kit.protocols.topology.rules.columns import (
     SystemTopology,
     SystemTopologyRequest,
     SystemTopologyRow,
 )
-from kit.protocols.topology.rules.states import NODE_STATE_OF, transition_state
+from kit.protocols.topology.rules.states import NODE_STATE_OF, TRANSITION_STATE, transition_state
 
 JOINING = ("bootstrapping", "replacing")
 MEMBERS = ("normal", *NODE_STATE_OF.values())
@@ -115,3 +116,63 @@ def _members(rows: Sequence[SystemTopologyRow], transition: str) -> int:
         for i, row in enumerate(rows)
         if row.node_state in MEMBERS and row.node_state not in outside
     )
+
+
+def store(
+    topology: ClusterTopology, hosts: Sequence[str]
+) -> tuple[SystemTopology, tuple[SystemTopologyRequest, ...]]:
+    """The tables that hold a topology; nodes without a row are left out.
+
+    Numbers stand for ids, ``t:HOST`` for a node's tokens: what they are decides nothing here.
+    """
+    rows = tuple(
+        _row(topology, hosts, i) for i, entry in enumerate(topology.nodes) if entry.state != NO_ROW
+    )
+    generations = tuple(("", str(number)) for number in range(1, topology.generations + 1))
+    running, state = topology.running, TRANSITION_STATE.get(topology.transition)
+    table = SystemTopology(
+        rows=rows,
+        ignore_nodes=tuple(hosts[i] for i in nodes_in(topology.ignored)),
+        transition_state=state.stored if state else None,
+        version=topology.version,
+        fence_version=topology.fence_version,
+        committed_cdc_generations=generations,
+        unpublished_cdc_generations=generations[len(generations) - topology.unpublished :],
+        global_topology_request=topology.requests[running - 1].kind if running else None,
+        global_topology_request_id=str(running) if running else None,
+        enabled_features=_names(topology.enabled),
+        session=str(topology.session) if topology.session else None,
+        upgrade_state="done",
+        global_requests=tuple(map(str, topology.queue)),
+    )
+    requests = tuple(
+        SystemTopologyRequest(
+            id=str(number),
+            request_type=entry.kind,
+            done=entry.done,
+            error="failed" if entry.error else None,
+            target_host=None if entry.node == NOBODY else hosts[entry.node],
+        )
+        for number, entry in enumerate(topology.requests, 1)
+    )
+    return table, requests
+
+
+def _row(topology: ClusterTopology, hosts: Sequence[str], i: int) -> SystemTopologyRow:
+    entry = topology.nodes[i]
+    owner = entry.replaced if entry.state == "replacing" else i
+    return SystemTopologyRow(
+        host_id=hosts[i],
+        node_state=entry.state,
+        num_tokens=0 if entry.zero_token else 1,
+        replaced_id=None if entry.replaced == NOBODY else hosts[entry.replaced],
+        tokens=(f"t:{hosts[owner]}",) if entry.tokens else (),
+        topology_request=entry.request or None,
+        cleanup_status=entry.cleanup,
+        supported_features=_names(entry.supported),
+        request_id=str(entry.request_id) if entry.request_id else None,
+    )
+
+
+def _names(features: int) -> tuple[str, ...]:
+    return tuple(f"F{i:02}" for i in nodes_in(features))
