@@ -15,9 +15,16 @@ FAMILY = Family(
     flows={
         "topology": "facts.flows:FLOWS",
     },
+    tasks=("lessons.tasks",),
     images="panels.images",
     composes=("group0",),
     public={
+        "lessons": {
+            "after_failure": "lessons.questions:after_failure",
+            "barrier_waits": "lessons.questions:barrier_waits",
+            "next_transition": "lessons.questions:next_transition",
+            "of_the_deposed": "lessons.questions:of_the_deposed",
+        },
         "": {
             "coordinator": "dry_run.report:coordinator",
             "topology_history": "dry_run.history:topology_history",
