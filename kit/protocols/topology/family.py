@@ -22,6 +22,7 @@ FAMILY = Family(
         "lessons": {
             "after_failure": "lessons.questions:after_failure",
             "barrier_waits": "lessons.questions:barrier_waits",
+            "machine_table": "lessons.tables:machine_table",
             "next_transition": "lessons.questions:next_transition",
             "of_the_deposed": "lessons.questions:of_the_deposed",
         },
