@@ -83,9 +83,9 @@ def milestone(before: ControlState, after: ControlState) -> str | None:
 
 def describe(model: Topology, before: ControlState, action: Any, after: ControlState) -> str:
     """What the step did, and why."""
-    coordinator = "the coordinator"
+    coordinator = "The coordinator"
     if before.coordinator != NOBODY:
-        coordinator = f"the coordinator on {model.names[before.coordinator]}"
+        coordinator = f"The coordinator on {model.names[before.coordinator]}"
     match action:
         case act.MakeRequest(number):
             text = request_text(model.plan.requests[number], model.names)
@@ -93,7 +93,7 @@ def describe(model: Topology, before: ControlState, action: Any, after: ControlS
         case act.TakeDecision():
             command = after.attempted.command
             said = "" if command is None else changes(command)
-            return f"{coordinator.capitalize()} decides on state {before.state_id}: {said}."
+            return f"{coordinator} decides on state {before.state_id}: {said}."
         case act.CommitDecision():
             return _committed(before.attempted.command, before, after)
         case act.CommitDeposed():
@@ -104,7 +104,7 @@ def describe(model: Topology, before: ControlState, action: Any, after: ControlS
         case act.FailWork():
             piece = work.task_of(before, model.setting).work
             name = "work" if piece is None else piece.name
-            return f"{coordinator.capitalize()} cannot finish {name}."
+            return f"{coordinator} cannot finish {name}."
         case act.AnswerBarrier(node):
             return f"{node} has applied all, nothing older runs there: it answers the barrier."
         case act.ApplyTopology(node):
@@ -152,7 +152,7 @@ def _worked(model: Topology, before: ControlState, after: ControlState, coordina
     assert piece is not None
     begun = after.attempted.streaming and not before.attempted.streaming
     said = "begins" if begun else "is done with"
-    return f"{coordinator.capitalize()} {said} {piece.name}."
+    return f"{coordinator} {said} {piece.name}."
 
 
 def readable(model: Topology, s: ControlState) -> dict[str, str]:

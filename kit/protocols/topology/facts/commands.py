@@ -76,7 +76,7 @@ def _creator(m: Topology, before: ControlState, action: Any) -> str:
     return m.names[coordinator] if by_coordinator and coordinator != NOBODY else ""
 
 
-class LogLine(Struct, frozen=True):
+class LoggedLine(Struct, frozen=True):
     """A line of the coordinator's journal: the step, the host that wrote it, what it says."""
 
     step: int
@@ -84,13 +84,13 @@ class LogLine(Struct, frozen=True):
     words: str
 
 
-def log_lines(m: Topology, steps: Sequence[PassedStep]) -> Iterator[LogLine]:
+def log_lines(m: Topology, steps: Sequence[PassedStep]) -> Iterator[LoggedLine]:
     """What the coordinators' servers logged, in the server's wording."""
     for number, step in enumerate(steps):
         after = step.after
         host = m.names[after.coordinator] if after.coordinator != NOBODY else ""
         for words in journal(m, step.before, step.action, after):
-            yield LogLine(number, host, words)
+            yield LoggedLine(number, host, words)
 
 
 def journal(m: Topology, before: ControlState, action: Any, after: ControlState) -> Iterator[str]:
