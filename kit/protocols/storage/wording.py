@@ -58,7 +58,7 @@ def label(model: Storage, s: StorageState, action: Any) -> str:
     match action:
         case Start(number, epoch):
             ask = model.workload[number]
-            return f"{ask.coordinator} sends {model.title_of(number)} by epoch {epoch}"
+            return f"{ask.coordinator} sends {model.title_of(number)} at epoch {epoch}"
         case Commit(_):
             edge = model.edge(s, action)
             return f"{model.epoch(s, len(model.views(s)))}: {edge.title}"
@@ -149,7 +149,7 @@ def _served(
     if answer.verdict == "not-a-member":
         did = f"is no {'write' if writing else 'read'} replica of the range: it answers an error"
     elif answer.verdict == "stale":
-        did = f"does not admit a request planned by epoch {message}: it answers an error"
+        did = f"does not admit a request planned at epoch {message}: it answers an error"
     elif answer.verdict == "coordinator-behind":
         did = f"knows newer replicas of the range than epoch {message} has: it answers an error"
     elif writing:
