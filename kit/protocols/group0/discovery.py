@@ -218,11 +218,12 @@ class Discovery(ActorModel):
         return None if why is None else Refusal(why, missing=peers.unanswered)
 
     def _may_ask(self, s: ActorState, action: AskAgain) -> Refusal | None:
-        name = action.node
-        if any(name in (e.source, e.target) for e in s.network.in_flight):
-            return Refusal(f"messages from or to {name} are on their way")
-        if self._may_found(s, FoundGroup(name)) is None:
-            return Refusal(f"{name} has everybody's answer and the lowest Raft id")
+        peers = self.peers(s, action.node)
+        targets = peers.unanswered or peers.known[:1]
+        if self._may_found(s, FoundGroup(action.node)) is None:
+            return Refusal(f"{action.node} has everybody's answer and the lowest Raft id")
+        if all(_on_the_way(s, action.node, target) for target in targets):
+            return Refusal(f"requests of {action.node} or their answers are on their way")
         return None
 
     def _crashes(self, s: ActorState) -> list[CrashAndStart]:
@@ -302,6 +303,16 @@ def properties() -> tuple[Property, ...]:
         always("admitted", "Who has a group is a member of it", _admitted),
         sometimes("everybody", "Everybody is in a group", _everybody),
         goal("member", "Everybody can still get into a group", _everybody),
+    )
+
+
+def _on_the_way(s: ActorState, name: str, target: str) -> bool:
+    """Whether a request of a node to another one, or its answer, can still arrive."""
+    return any(
+        (e.source, e.target) == (name, target)
+        if isinstance(e.message, PeerRequest)
+        else (e.source, e.target) == (target, name)
+        for e in s.network.in_flight
     )
 
 

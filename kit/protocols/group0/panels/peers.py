@@ -90,7 +90,7 @@ def _disc(row: PeersRow, place: complex, lowest: bool) -> Frag:
             x=x,
             y=y + 5,
             text_anchor="middle",
-            class_=kind,
+            class_="on",
         ),
         h("text", group, x=x, y=y + DISC + 18, text_anchor="middle", class_="soft"),
         k=f"peer:{row.name}",
