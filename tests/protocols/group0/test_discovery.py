@@ -52,7 +52,7 @@ def test_three_nodes_make_one_group_whatever_the_order(graph: dict[str, Names]) 
 
 
 @pytest.mark.parametrize("graph", TWO_GROUPS, ids=shown)
-def test_seeds_without_a_common_node_make_two_groups_and_a_warning(graph: dict[str, Names]) -> None:
+def test_seeds_that_part_the_nodes_make_two_groups_and_a_warning(graph: dict[str, Names]) -> None:
     """The shortest run is two steps: both found a group. The badge and the tables warn before."""
     model = build("discovery", given(graph))
     timeline = Timeline(model)
@@ -206,9 +206,7 @@ def test_the_lowest_id_founds_and_is_marked() -> None:
     assert [peers.name for peers in timeline.state.nodes if peers.group] == ["A"]
     drawn = panel(timeline, "peers").draw(scene_at(timeline, timeline.at))
     discs = {
-        p.key: p.html().count("<circle")
-        for p in drawn.walk()
-        if (p.get("class") or "")[:4] == "peer"
+        p.key: p.html().count("<circle") for p in drawn.walk() if (p.key or "").startswith("peer:")
     }
     assert discs == {"peer:A": 2, "peer:B": 1, "peer:C": 1}
 
