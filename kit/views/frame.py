@@ -7,13 +7,14 @@ pane of tabs whose first explains the picture, the narration, the actions.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from msgspec import Struct
 
 from kit.views.actions import Macro, draw_actions
 from kit.views.flows import flow_lines
 from kit.views.fragment import Frag, h
+from kit.views.gate import Gate, awaited_gates, draw_gates
 from kit.views.panel import Panel, Scene, is_shown, section
 from kit.views.promises import LAMPS, draw_promises, promises_badge
 
@@ -22,13 +23,14 @@ class Slots(Struct, frozen=True):
     """The names of the panels that fill the slots; the others are further tabs.
 
     ``picture`` is what one looks at, ``table`` what explains it, ``badges`` the status line. A
-    ``wide`` picture needs more width than height.
+    ``wide`` picture needs more width than height. ``gates`` says what the next step waits for.
     """
 
     picture: str = ""
     table: str = ""
     badges: str = ""
     wide: bool = False
+    gates: Callable[[Scene], Iterable[Gate]] = awaited_gates
 
 
 PLAIN = Slots()
@@ -49,7 +51,7 @@ def frame(
     return h(
         "div",
         _badges(scene, panels, slots),
-        None if picture is None else _picture(scene, picture),
+        None if picture is None else _picture(scene, picture, slots),
         _pane(scene, tabs, changed) if tabs else None,
         h(
             "div",
@@ -121,12 +123,13 @@ def _badges(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
     )
 
 
-def _picture(scene: Scene, panel: Panel) -> Frag:
+def _picture(scene: Scene, panel: Panel, slots: Slots) -> Frag:
     return h(
         "div",
         h(
             "div",
             h("h3", panel.title),
+            draw_gates(tuple(slots.gates(scene))),
             _zoom("zoom-out", "−", "smaller"),
             _zoom("zoom-in", "+", "larger"),
             class_="kp-top",

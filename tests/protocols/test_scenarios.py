@@ -23,8 +23,8 @@ LONGEST = 95  # lines: what a lecturer still shows
 CLAIMS = """
     assassinate barrier-holds bootstrap cancel-after-switch cancel-before-switch crash-and-resume
     asked-from-a-peer held-back
-    decommission entry-above-a-gap implementation lock-refused move no-way-back remove replace rf3
-    stream-before-switch the-log-never-changes too-few-left two-joins
+    decommission entry-above-a-gap implementation lock-refused move no-way-back removenode
+    replace rf3 stream-before-switch the-log-never-changes too-few-left two-bootstraps
 """
 REQUESTS = """
     ahead-and-member anomaly-invisible-write anomaly-lost-write barrier-refuses behind-catches-up
@@ -101,7 +101,7 @@ def test_the_bootstrap_file_ends_at_rest() -> None:
     assert "X" in facts.rows(timeline.model, timeline.state)[0].reads
 
 
-HEAD = '# Why.\nmodel tcm\noperations ["join X --tokens 150"]\n'
+HEAD = '# Why.\nmodel tcm\noperations ["bootstrap X --tokens 150"]\n'
 JOIN = "\njoin X --tokens 150\n----\n"
 
 
@@ -119,10 +119,10 @@ JOIN = "\njoin X --tokens 150\n----\n"
         ("# Why.\nmodel tcm\nrf many\n", 3, "int"),
         ("# Why.\nmodel tcm\nrf 0\n", 3, "1 to 1000"),
         ("# Why.\nmodel tcm\noff range-lock\n", 3, "range-locks"),
-        ('# Why.\nmodel tcm\noperations ["leave Q"]\n', 3, "A, B, C"),
+        ('# Why.\nmodel tcm\noperations ["decommission Q"]\n', 3, "A, B, C"),
         (HEAD + "\njoin X --tokens 150\n", 5, "a line ---- behind"),
         (HEAD + "\n# nothing\n----\n", 6, "a command above"),
-        (HEAD + "\njoin X --tokens 151\n----\n", 5, "join X --tokens 150"),
+        (HEAD + "\njoin X --tokens 151\n----\n", 5, "bootstrap X --tokens 150"),
         (HEAD + JOIN + "\nrows no\n----\n", 8, "ks"),
         (HEAD + JOIN + "\nbarrier Q\n----\n", 8, "A, B, C, X"),
         (HEAD + JOIN + "\nrow\n----\n", 8, "rows"),
@@ -151,7 +151,7 @@ def test_moves_and_texts() -> None:
     """Next, back and milestone walk along; enabled and waiting show what begins with a word."""
     text = HEAD + "\nnext\nnext\nback\nnext\nmilestone\nenabled commit\nwaiting commit\n----\n"
     timeline, (shown,) = run(parse(text))
-    assert shown[0].startswith("Join X at 150 begins")
+    assert shown[0].startswith("Bootstrap X at 150 begins")
     assert shown[1] == shown[3] == "A applies epoch 1."
     assert shown[2] == shown[0]
     assert shown[4].startswith("Epoch 2")

@@ -59,6 +59,27 @@ def test_an_arc_and_its_row_are_lit_together(desk: MakeDesk) -> None:
     assert page.evaluate(LIT) == []
 
 
+def test_the_gate_opens_and_each_range_has_its_own(desk: MakeDesk) -> None:
+    """The first closed gate is over the ring, that of a row while it is pointed at; each node that
+    applies the epoch goes up to it, and at the last one that is needed it opens.
+    """
+    table = desk(walked("tcm/rf3", 3))
+    page = table.page
+    seen = "[...document.querySelectorAll('.gate')].filter((one) => one.checkVisibility())"
+    [label] = page.evaluate(f"{seen}.map((one) => one.textContent)")
+    shut = page.locator(".gate:not(.open)").count()
+    assert shut > 1
+    assert page.locator(".gate").first.get_attribute("class") == "gate"
+    row = page.locator(".gate >> nth=1").get_attribute("data-of")
+    page.focus(f'.arc[data-of="{row}"]')
+    assert page.evaluate(f"{seen}.map((one) => one.dataset.of)") == [row]
+    page.keyboard.press("Escape")
+    assert page.evaluate(f"{seen}.map((one) => one.textContent)") == [label]
+    table.do("step")
+    table.wait_where("4 / 4")
+    assert page.locator(".gate.open").count() == page.locator(".gate").count() > shut
+
+
 def test_a_broken_promise_lights_what_it_names(desk: MakeDesk) -> None:
     """A broken lamp lights the marked arc, row and nodes; one that holds lights nothing."""
     entry, scenario = scenario_of("tcm/rf3")
@@ -77,7 +98,9 @@ def test_a_broken_promise_lights_what_it_names(desk: MakeDesk) -> None:
     assert page.evaluate(LIT) == []
 
 
-@pytest.mark.parametrize("name", ["bootstrap", "rf3", "two-joins", "two-datacenters", "replace"])
+@pytest.mark.parametrize(
+    "name", ["bootstrap", "rf3", "two-bootstraps", "two-datacenters", "replace"]
+)
 def test_labels_of_the_ring_are_legible_and_apart(desk: MakeDesk, name: str) -> None:
     """At every step, in the smallest board, no label covers another, none is below 11 pixels."""
     player = Player(f"tcm/{name}")

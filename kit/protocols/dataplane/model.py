@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
-from kit.errors import BadInput
-from kit.protocols.dataplane.parameters import DataplaneParameters, of_the_cluster
-from kit.protocols.dataplane.projection import busiest, project
+from kit.protocols.dataplane.parameters import DataplaneParameters
+from kit.protocols.dataplane.projection import busiest, project, tcm_of
 from kit.protocols.dataplane.safeguards import SAFEGUARDS, DataplaneSafeguards
 from kit.protocols.storage.actions import RequestOptions
 from kit.protocols.storage.played import PlayedStorage, check_coordinators
@@ -15,10 +15,8 @@ from kit.protocols.storage.properties import monitors, properties
 from kit.protocols.storage.rules.exchange import ExchangeSwitches, RequestSafeguards
 from kit.protocols.storage.rules.requests import parse_workload
 from kit.protocols.storage.safeguards import EPOCH_EXCHANGE, MEMBERSHIP_CHECK, PLAN_REVALIDATION
-from kit.protocols.tcm.model import Tcm
 from kit.protocols.tcm.rules.safeguards import TcmSafeguards
 from kit.protocols.tcm.safeguards import PROGRESS_BARRIER
-from kit.ring.replication import LocalStrategy
 
 # What a cluster lacks whose nodes only gossip about who owns what.
 UNKNOWN_TO_GOSSIP = tuple(
@@ -47,11 +45,9 @@ class Dataplane(PlayedStorage):
         given = parameters or DataplaneParameters()
         absent = off if given.mode == "log" else (*off, *UNKNOWN_TO_GOSSIP)
         safeguards = switched_off(DataplaneSafeguards, absent)
-        self.tcm = Tcm(of_the_cluster(given), safeguards.tcm)
+        check_limits(given)
+        self.tcm = tcm_of(given.cluster, safeguards.tcm)
         workload = parse_workload(given.requests)
-        first = next(iter(self.tcm.cluster.keyspaces))
-        if isinstance(first.replication, LocalStrategy):
-            raise BadInput("keyspaces", first.name, "a first keyspace that is replicated")
         token = busiest(self.tcm) if given.token is None else given.token
         history = replace(
             project(self.tcm, token, given.lag), acknowledgement=given.acknowledgement

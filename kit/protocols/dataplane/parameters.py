@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
-from msgspec.structs import asdict
 
-from kit.engine.parameters import check_limits
 from kit.protocols.storage.parameter_types import (
     USUAL_REQUESTS,
     Repair,
@@ -18,7 +16,7 @@ from kit.protocols.storage.parameter_types import (
 )
 from kit.protocols.storage.rules.exchange import Exchange
 from kit.protocols.storage.rules.view import Acknowledgement
-from kit.protocols.tcm.parameters import ClusterParameters, TcmParameters
+from kit.protocols.tcm.parameters import ClusterParameters
 
 Mode = Literal["log", "gossip"]
 ExchangeName = Annotated[
@@ -91,13 +89,3 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
     collecting: Annotated[
         bool, Meta(title="collect tombstones", description="replicas may forget deletions")
     ] = False
-
-
-def of_the_cluster(given: DataplaneParameters) -> TcmParameters:
-    """The part of the parameters that describes the cluster.
-
-    Raises:
-        BadInput: naming a parameter of the requests that is out of its limits.
-    """
-    check_limits(given)
-    return TcmParameters(**asdict(given.cluster))

@@ -69,7 +69,7 @@ class Commit(Struct, frozen=True, tag="commit"):
     verb: str
 
 
-class Learn(Struct, frozen=True, tag="learn"):
+class ApplyEpoch(Struct, frozen=True, tag="apply"):
     """A node applies its next epoch."""
 
     node: str

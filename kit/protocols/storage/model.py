@@ -19,13 +19,13 @@ from kit.engine.model import Rule
 from kit.errors import Refusal
 from kit.protocols.storage.actions import (
     NOT_COPIED,
+    ApplyEpoch,
     Cleanup,
     CollectTombstones,
     Commit,
     Fetch,
     Finish,
     Land,
-    Learn,
     Lose,
     ReplicaCrash,
     RequestOptions,
@@ -67,7 +67,7 @@ class Storage(PlanModel):
     title = "Reads and writes of one data range"
     Action = (
         Commit
-        | Learn
+        | ApplyEpoch
         | Fetch
         | Land
         | Start
@@ -98,7 +98,7 @@ class Storage(PlanModel):
             Rule(Finish, "request", self._finishing, self._may_finish, self._finish),
             Rule(TimeOut, "request", self._failing, self._may_time_out, self._time_out),
             Rule(Commit, "commit", self._events, self._may_commit, self._commit),
-            Rule(Learn, "apply", self._laggards, self._may_learn, self._learn),
+            Rule(ApplyEpoch, "apply", self._laggards, self._may_apply, self._apply),
             Rule(Fetch, "stream", self._unread, self._may_fetch, self._fetch),
             Rule(Land, "stream", self._on_the_way, self._may_land, self._land),
             *(rule for rule, there in self._rare() if there),
@@ -234,7 +234,7 @@ class Storage(PlanModel):
         seen = cells[i] if ok and not writing else NOTHING
         request = self.answered(s, number, i, answer, seen)
         s = replace(s, cells=cells, requests=put(s.requests, number, request))
-        return s if answer.known == s.known[i] else self.learned(s, i, answer.known)
+        return s if answer.known == s.known[i] else self.applied(s, i, answer.known)
 
     def answered(self, s: StorageState, number: int, i: int, answer: Answer, seen: int) -> Request:
         """The request after an answer of replica ``i``, which returned the cell ``seen``.

@@ -7,11 +7,11 @@ from typing import Any
 from kit.errors import BadInput
 from kit.protocols.storage import wording
 from kit.protocols.storage.actions import (
+    ApplyEpoch,
     Commit,
     Fetch,
     Finish,
     Land,
-    Learn,
     Serve,
     Start,
     StorageState,
@@ -22,7 +22,7 @@ from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.requests import AT_WORK, ClientRequest
 
-_ORDER = (Serve, WriteBack, Finish, Start, Learn, Land, Fetch, Commit, Tick)
+_ORDER = (Serve, WriteBack, Finish, Start, ApplyEpoch, Land, Fetch, Commit, Tick)
 
 
 class PlayedStorage(Storage):

@@ -139,7 +139,7 @@ def level_kept(
     return (
         f"{model.title_of(number)} succeeds with {', '.join(model.history.names(request.acked))}, "
         f"but {ask.coordinator} knows epoch {model.epoch(before, request.coordinator_epoch)}, "
-        f"by which {counted_now} is not {ask.level}"
+        f"at which {counted_now} is not {ask.level}"
     )
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from kit.protocols.storage.actions import (
+    ApplyEpoch,
     Cleanup,
     CollectTombstones,
     Commit,
     Fetch,
     Finish,
     Land,
-    Learn,
     Lose,
     ReplicaCrash,
     Serve,
@@ -43,7 +43,7 @@ def verb(model: Storage, action: Any) -> str:
             return f"time out {model.title_of(number)}"
         case Commit(text):
             return str(text)
-        case Learn(node):
+        case ApplyEpoch(node):
             return f"apply {node}"
         case Fetch(source, target):
             return f"copy {source} to {target}"
@@ -61,11 +61,11 @@ def label(model: Storage, s: StorageState, action: Any) -> str:
     match action:
         case Start(number, epoch):
             ask = model.workload[number]
-            return f"{ask.coordinator} sends {model.title_of(number)} by epoch {epoch}"
+            return f"{ask.coordinator} sends {model.title_of(number)} at epoch {epoch}"
         case Commit(_):
             edge, to = model.trails[s.at].edge(action.verb)
             return f"{model.trails[to].newest.epoch}: {edge.title}"
-        case Learn(node):
+        case ApplyEpoch(node):
             return f"{node} applies epoch {model.epoch(s, _knows(model, s, node) + 1)}"
         case Finish(number) if model.success(s, number) and model.write_back(s, number):
             return f"write back what {model.title_of(number)} found"
@@ -106,7 +106,7 @@ def describe(model: Storage, before: StorageState, action: Any, after: StorageSt
         case Commit(_):
             edge = model.edge(before, action)
             return f"Epoch {model.newest(after).epoch}: {edge.title}."
-        case Learn(node):
+        case ApplyEpoch(node):
             return f"{node} applies epoch {model.epoch(before, _knows(model, before, node) + 1)}."
         case Fetch(source, target):
             held = cell_text(model, before, before.cells[model.code[source]])
@@ -160,7 +160,7 @@ def _served(
     if answer.verdict == "not-a-member":
         did = f"is no {'write' if writing else 'read'} replica of the range: it answers an error"
     elif answer.verdict == "stale":
-        did = f"does not admit a request planned by epoch {message}: it answers an error"
+        did = f"does not admit a request planned at epoch {message}: it answers an error"
     elif answer.verdict == "coordinator-behind":
         did = f"knows newer replicas of the range than epoch {message} has: it answers an error"
     elif writing:

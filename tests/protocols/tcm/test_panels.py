@@ -31,8 +31,8 @@ from kit.views.promises import promises_badge
 from kit.views.registry import for_model
 from tests.views.frames import classed, milestones, part, scenes, table, walk
 
-SCENARIOS = ["bootstrap", "decommission", "rf3", "move", "replace", "remove", "assassinate",
-             "two-joins", "cancel", "crash-and-resume", "gap", "two-datacenters"]  # fmt: skip
+SCENARIOS = ["bootstrap", "decommission", "rf3", "move", "replace", "removenode", "assassinate",
+             "two-bootstraps", "cancel", "crash-and-resume", "gap", "two-datacenters"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

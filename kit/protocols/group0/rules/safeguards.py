@@ -8,6 +8,8 @@ from msgspec import Struct
 class Group0Safeguards(Struct, frozen=True, kw_only=True):
     """One switch a safeguard; each has the name of its safeguard."""
 
+    read_barrier: bool = True
+    """Off, a node reads what it has applied, however far it lags (the model's step 2)."""
     state_id_check: bool = True
     """Off, a node applies a command whatever state it was built on (``rules.history``)."""
     commit_with_guard: bool = True

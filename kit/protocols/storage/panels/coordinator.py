@@ -11,9 +11,9 @@ from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
 VIEWS = Views(
-    (ANSWERS, SPACETIME, GROUPS, REQUESTS, LAMPS),
+    (ANSWERS, REQUESTS, SPACETIME, GROUPS, LAMPS),
     question=question,
-    picture="spacetime",
-    table="answers",
+    picture="answers",
+    table="requests",
     wide=True,
 )

@@ -218,7 +218,7 @@ def _message(drawing: Layout, message: Message) -> Frag:
     if not met.late:
         back = _arrow(x2, y2, x2 + STEP * AFTER, y1 + 6)
         parts.append(h("path", d=back, class_="answer error" if met.error else "answer"))
-    if met.learned is not None:
+    if met.adopted is not None:
         asks = _arrow(x2 + STEP * AFTER, y1 + 6, x2 + STEP * 0.9, y2)
         parts.append(h("path", d=asks, k=f"{key}:catch-up", class_="answer away"))
     return h("g", parts, k=key, class_="transit")
@@ -284,9 +284,9 @@ def _met(drawing: Layout, dot: Placed, event: Delivered) -> list[Frag]:
         parts.append(_text(_done(event), at + 4, y + 15, anchor="start"))
     answered = "late" if event.late else _at(event.answers)
     parts.append(_text(answered, at + 7, y - 8, anchor="start"))
-    if event.learned is not None:
+    if event.adopted is not None:
         back, low = at + STEP * AFTER, drawing.y(event.coordinator) + 20
-        parts.append(_text(f"↑{event.learned}", back, low, "tag strong"))
+        parts.append(_text(f"↑{event.adopted}", back, low, "tag strong"))
     return parts
 
 

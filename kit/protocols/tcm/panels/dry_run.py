@@ -206,8 +206,8 @@ def _shown(loads: Sequence[Load]) -> list[Load]:
     """The nodes that send or receive the most."""
     if len(loads) <= 2 * MOST_NODES:
         return list(loads)
-    takers = sorted(loads, key=lambda load: (-(load.receives_bytes or 0), -load.receives))
-    return list(dict.fromkeys((*loads[:MOST_NODES], *takers[:MOST_NODES])))
+    targets = sorted(loads, key=lambda load: (-(load.receives_bytes or 0), -load.receives))
+    return list(dict.fromkeys((*loads[:MOST_NODES], *targets[:MOST_NODES])))
 
 
 def busiest(loads: Sequence[Load]) -> str:
@@ -246,14 +246,14 @@ def _sums(scene: Scene) -> dict[tuple[str, str], tuple[int, int | None]]:
 def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:
     """Draw a row a source and a column a target; the smaller ones together."""
     sums = _sums(scene)
-    givers = _most([load.node for load in loads if load.sends])
-    by_taken = sorted(loads, key=lambda load: (-(load.receives_bytes or 0), -load.receives))
-    takers = _most([load.node for load in by_taken if load.receives])
-    if len(givers) * len(takers) < 2:
+    sources = _most([load.node for load in loads if load.sends])
+    by_received = sorted(loads, key=lambda load: (-(load.receives_bytes or 0), -load.receives))
+    targets = _most([load.node for load in by_received if load.receives])
+    if len(sources) * len(targets) < 2:
         return None
     cells: dict[tuple[str, str], tuple[int, int | None]] = {}
-    for (giver, taker), (count, size) in sums.items():
-        place = giver if giver in givers else OTHERS, taker if taker in takers else OTHERS
+    for (source, target), (count, size) in sums.items():
+        place = source if source in sources else OTHERS, target if target in targets else OTHERS
         known, much = cells.get(place, (0, None))
         cells[place] = (known + count, much if size is None else (much or 0) + size)
     return h(
@@ -264,7 +264,7 @@ def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:
             h(
                 "tr",
                 h("th", "from", scope="col"),
-                [h("th", name, scope="col", k=f"to:{name}") for name in takers],
+                [h("th", name, scope="col", k=f"to:{name}") for name in targets],
                 k="matrix:head",
             ),
         ),
@@ -273,14 +273,14 @@ def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:
             [
                 h(
                     "tr",
-                    h("th", giver, scope="row"),
+                    h("th", source, scope="row"),
                     [
-                        h("td", _cell(cells.get((giver, taker))), k=f"cell:{giver}:{taker}")
-                        for taker in takers
+                        h("td", _cell(cells.get((source, target))), k=f"cell:{source}:{target}")
+                        for target in targets
                     ],
-                    k=f"from:{giver}",
+                    k=f"from:{source}",
                 )
-                for giver in givers
+                for source in sources
             ],
         ),
         class_="figures",

@@ -98,11 +98,12 @@ def _changed(ring: Ring, operation: Operation) -> tuple[Ring, str, str]:
     """The ring after the operation, the node that joins or leaves, and the operation in words."""
     if operation == "bootstrap":
         return ring.join(Node(_NEWCOMER, (STEP * 3 // 2,))), _NEWCOMER, f"bootstrap {_NEWCOMER}"
+    subject = ring.code(_SUBJECT)
     if operation == "replace":
-        newcomer = Node(_NEWCOMER, ring.nodes[ring.code(_SUBJECT)].tokens)
-        title = f"replace {_SUBJECT} by {_NEWCOMER}"
-        return ring.replace(_SUBJECT, newcomer), _NEWCOMER, title
-    return ring.leave(_SUBJECT), _SUBJECT, f"{operation} {_SUBJECT}"
+        known = ring.join(Node(_NEWCOMER, ()))
+        after = known.replace(subject, known.code(_NEWCOMER))
+        return after, _NEWCOMER, f"replace {_SUBJECT} by {_NEWCOMER}"
+    return ring.leave(subject), _SUBJECT, f"{operation} {_SUBJECT}"
 
 
 def _tokens(ring: Ring, name: str) -> tuple[int, ...]:
