@@ -9,15 +9,17 @@ from kit.protocols.vnodes.parameters import VnodesParameters
 from kit.protocols.vnodes.safeguards import SAFEGUARDS
 
 SCENARIOS = (
-    Scenario("write-and-read", "A write before a node bootstraps, a read after it"),
+    Scenario("write-during-bootstrap", "A write before a node bootstraps, a read after it"),
     Scenario(
-        "small", "The same with two replicas, small enough to search at once", {"nodes": 3, "rf": 2}
+        "write-during-small-bootstrap",
+        "The same with two replicas, small enough to search at once",
+        {"nodes": 3, "rf": 2},
     ),
-    Scenario("replace", "A dead node is replaced", {"operation": "replace"}),
-    Scenario("decommission", "A node leaves", {"operation": "decommission"}),
-    Scenario("removenode", "A dead node is removed", {"operation": "removenode"}),
+    Scenario("write-during-replace", "A dead node is replaced", {"operation": "replace"}),
+    Scenario("write-during-decommission", "A node leaves", {"operation": "decommission"}),
+    Scenario("write-during-removenode", "A dead node is removed", {"operation": "removenode"}),
     Scenario(
-        "fence",
+        "fence-without-drain",
         "A drain fails, and the fence stands in for it",
         {"edition": "code", "drain_fails": True},
     ),

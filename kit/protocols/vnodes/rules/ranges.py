@@ -32,7 +32,8 @@ MACHINE_OF: dict[Operation, str] = {
 STEP = 100
 MOST_NODES = 23
 _NAMES = "ABCDEFGHIJKLMNOPQRSTUVW"
-_NEWCOMER, _SUBJECT = "X", "B"
+_NEWCOMER = "X"
+_SUBJECT = 1  # the code of B
 
 
 class MovedRange(Struct, frozen=True):
@@ -78,36 +79,37 @@ def moved(
     after, subject, title = _changed(before, operation)
     change = movement(before, after, SimpleStrategy(factor))
     place, old, new = _widest(change, {*_tokens(before, subject), *_tokens(after, subject)})
-    dead = () if operation in ("bootstrap", "decommission") else (_SUBJECT,)
     names = after.names
+    gone = (names[_SUBJECT],) if operation in ("replace", "removenode") else ()
     olds, news = (tuple(names[code] for code in group) for group in (old, new))
+    dead = tuple(name for name in gone if name in olds)
     return MovedRange(
         place.label(before.space),
         place.left,
         place.right,
-        subject,
+        names[subject],
         title,
         olds,
         news,
-        tuple(name for name in dead if name in olds),
+        dead,
         tuple(_copies(change, place, olds, dead, from_displaced)),
     )
 
 
-def _changed(ring: Ring, operation: Operation) -> tuple[Ring, str, str]:
-    """The ring after the operation, the node that joins or leaves, and the operation in words."""
+def _changed(ring: Ring, operation: Operation) -> tuple[Ring, int, str]:
+    """The ring after the operation, the node that joins or leaves (its code), and it in words."""
+    newcomer, name = len(ring.nodes), ring.names[_SUBJECT]
     if operation == "bootstrap":
-        return ring.join(Node(_NEWCOMER, (STEP * 3 // 2,))), _NEWCOMER, f"bootstrap {_NEWCOMER}"
-    subject = ring.code(_SUBJECT)
+        joined = ring.join(Node(_NEWCOMER, (STEP * 3 // 2,)))
+        return joined, newcomer, f"bootstrap {_NEWCOMER}"
     if operation == "replace":
-        known = ring.join(Node(_NEWCOMER, ()))
-        after = known.replace(subject, known.code(_NEWCOMER))
-        return after, _NEWCOMER, f"replace {_SUBJECT} by {_NEWCOMER}"
-    return ring.leave(subject), _SUBJECT, f"{operation} {_SUBJECT}"
+        after = ring.join(Node(_NEWCOMER, ())).replace(_SUBJECT, newcomer)
+        return after, newcomer, f"replace {name} by {_NEWCOMER}"
+    return ring.leave(_SUBJECT), _SUBJECT, f"{operation} {name}"
 
 
-def _tokens(ring: Ring, name: str) -> tuple[int, ...]:
-    return next((node.tokens for node in ring.nodes if node.name == name), ())
+def _tokens(ring: Ring, code: int) -> tuple[int, ...]:
+    return ring.nodes[code].tokens if code < len(ring.nodes) else ()
 
 
 def _widest(change: Movement, own: set[int]) -> tuple[Range, tuple[int, ...], tuple[int, ...]]:
