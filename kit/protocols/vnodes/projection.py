@@ -83,9 +83,9 @@ class _RangeProjection:
         self.epochs: list[RangeEpoch] = []
 
     def history(self, edition: Edition) -> RangeHistory:
-        """All epochs, from the one at rest."""
+        """All epochs, from the stable one."""
         dead = self._mask(self.moving.dead)
-        self._add(_Standing(self._joined(_AT_REST), "at rest", self.options.version, dead=dead))
+        self._add(_Standing(self._joined(_AT_REST), "stable", self.options.version, dead=dead))
         return RangeHistory(
             self.moving.label,
             self.moving.left,

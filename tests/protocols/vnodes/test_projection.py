@@ -39,7 +39,7 @@ def test_a_bootstrap_has_the_selectors_of_its_states() -> None:
     """The versions of a bootstrap, and those of its rollback; states without a version are none."""
     title = "(bootstrap X)"
     assert told(build("vnodes", {"nodes": 4, "rf": 3})) == [
-        (10, "at rest", "BCD", "BCD"),
+        (10, "stable", "BCD", "BCD"),
         (11, f"write_both_read_old {title}", "BCD", "BCDX"),
         (12, f"write_both_read_new {title}", "BCX", "BCDX"),
         (13, f"X is normal {title}", "BCX", "BCX"),

@@ -81,18 +81,18 @@ def moved(
     place, old, new = _widest(change, {*_tokens(before, subject), *_tokens(after, subject)})
     names = after.names
     gone = (names[_SUBJECT],) if operation in ("replace", "removenode") else ()
-    olds, news = (tuple(names[code] for code in group) for group in (old, new))
-    dead = tuple(name for name in gone if name in olds)
+    old_replicas, new_replicas = (tuple(names[code] for code in group) for group in (old, new))
+    dead = tuple(name for name in gone if name in old_replicas)
     return MovedRange(
         place.label(before.space),
         place.left,
         place.right,
         names[subject],
         title,
-        olds,
-        news,
+        old_replicas,
+        new_replicas,
         dead,
-        tuple(_copies(change, place, olds, dead, from_displaced)),
+        tuple(_copies(change, place, old_replicas, dead, from_displaced)),
     )
 
 
