@@ -125,8 +125,8 @@ class DiscoveryActor:
                 return state, _requests(state, state.unanswered or state.known[:1])
             case CrashAndStart():
                 peers = restarted(state)
-                found = boot(peers) == "saved state"
-                return peers, () if found else _requests(peers, peers.unanswered)
+                member = boot(peers) == "saved state"
+                return peers, () if member else _requests(peers, peers.unanswered)
         return _received(state, event)
 
 
