@@ -180,7 +180,7 @@ def exported() -> Iterator[Figure]:
     """The size of a page of 200 steps with all panels."""
     folder = Path(tempfile.mkdtemp(prefix="kit-bench-"))
     for nodes, limit in ((10, 200_000), (64, 500_000)):
-        joins = [f"join X{i} --tokens {100 * i + 50}" for i in range(1, 9)]
+        joins = [f"bootstrap X{i} --tokens {100 * i + 50}" for i in range(1, 9)]
         timeline = Timeline(build("tcm", {"nodes": nodes, "rf": 3, "operations": joins}))
         while len(timeline.moments) <= 200:
             timeline.forward()

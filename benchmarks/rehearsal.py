@@ -27,14 +27,16 @@ AIM = 0.150  # seconds a frame, 95 of 100
 def dry_run(nodes: int, tokens: int) -> Timeline:
     """A decommission and, beside or behind it, a join, on a ring of two datacenters."""
     given = import_texts([("ring.txt", ring_text(nodes, tokens))], [KEYSPACE])
-    return dry_run_of(given, (Operation("leave", given.ring.names[3]), newcomer(given, tokens)))
+    return dry_run_of(
+        given, (Operation("decommission", given.ring.names[3]), newcomer(given, tokens))
+    )
 
 
 def newcomer(given: Imported, tokens: int) -> Operation:
     """A node that takes a part of so many ranges all over the ring."""
     every = len(given.ring.tokens) // tokens
     own = tuple(int(token) + 7 for token in given.ring.tokens[::every][:tokens])
-    return Operation("join", "10.9.9.9", own, dc="dc1", rack="r1")
+    return Operation("bootstrap", "10.9.9.9", own, dc="dc1", rack="r1")
 
 
 def frames(timeline: Timeline) -> list[float]:

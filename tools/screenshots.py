@@ -50,7 +50,7 @@ class Shot(NamedTuple):
 
 
 OFTEN = (
-    *("tcm/bootstrap", "tcm/decommission", "tcm/two-joins", "tcm/rf3"),
+    *("tcm/bootstrap", "tcm/decommission", "tcm/two-bootstraps", "tcm/rf3"),
     *("dataplane/write-and-read", "twophase/one-gives-up"),
 )
 ONCE = (Shot(1280, 720, "light", "middle"),)

@@ -26,7 +26,7 @@ examples
   python -m kit check tcm --off S-05
   python -m kit fuzz tcm --seeds 0:1000
   python -m kit ring ring.json --json
-  python -m kit plan ring.json join n5 --tokens 350
+  python -m kit plan ring.json bootstrap n5 --tokens 350
   python -m kit survive ring.json --down n3
 """
 

@@ -14,6 +14,7 @@ DEEPEST = 64
 MOST_VALUES = 2**24
 BYTES = {"{": 240, "[": 60, ",": 48, '"': 32}
 """What Python takes for each sign of a text: an object, a list, a value in it, half a string."""
+SMALL = 1 << 20  # bytes; there is always room for so much, and to look takes longer than to read
 _DECODER = json.JSONDecoder()
 _NOT_BLANK = re.compile(r"[^ \t\n\r]")
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*"\s*:?|[{}\[\]]', re.DOTALL)
@@ -79,7 +80,8 @@ def _check_size(text: str, field: str) -> None:
     if values > MOST_VALUES:
         raise BadInput(field, f"{values} values", f"at most {MOST_VALUES} values in a JSON text")
     estimate = sum(text.count(sign) * size for sign, size in BYTES.items()) + len(text)
-    check_room(field, f"{len(text)} characters", estimate)
+    if estimate > SMALL:
+        check_room(field, f"{len(text)} characters", estimate)
 
 
 def located(error: BadInput, text: str) -> BadInput:

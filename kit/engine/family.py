@@ -40,10 +40,13 @@ class Family(Struct, frozen=True):
     packages (``lessons``, ``spark``, or the kit itself: the empty text). ``tasks`` are modules with
     exercises (``TASKS``), ``hunts`` gives a model's name what lessons hide in it, ``commands``
     gives a word of the command line its help and its place; ``images`` is
-    a module that draws committed pictures (``pictures`` as SVG, ``graphs`` as DOT text).
+    a module that draws committed pictures (``pictures`` as SVG, ``graphs`` as DOT text,
+    ``diagrams`` as state diagrams).
     ``trace_tables`` gives a model's name the place of what makes rows of its runs,
     ``pipeline_tables`` are other tables that Spark makes, ``repeats`` places of functions that do
-    the run of such a row again (None for other rows). ``composes`` names the families that this one
+    the run of such a row again (None for other rows), ``shrinks`` of those that make a row's run
+    small which failed in something else than a property of its model (of a row and its history: a
+    shorter one; None for other rows). ``composes`` names the families that this one
     joins: it alone may import them.
     """
 
@@ -61,6 +64,7 @@ class Family(Struct, frozen=True):
     trace_tables: Mapping[str, str] = field(default_factory=dict)
     pipeline_tables: tuple[str, ...] = ()
     repeats: tuple[str, ...] = ()
+    shrinks: tuple[str, ...] = ()
     composes: tuple[str, ...] = ()
 
     @property

@@ -25,7 +25,8 @@ class Former(Struct, frozen=True, kw_only=True):
     ``cluster.rf``), ``unsaid`` the value by which a former parameter said nothing, ``narrowing``
     those of them that only left runs out, ``values`` their values by today's name of the parameter,
     ``safeguards`` names of safeguards, ``verbs`` the first words of a line of a scenario file,
-    ``shown`` what such a file asks to be shown.
+    ``shown`` what such a file asks to be shown, ``scenarios`` names of scenarios. ``said`` are
+    the first words of what a field of an action holds, at any depth, by the field's name.
     """
 
     actions: Mapping[str, str] = field(default_factory=dict)
@@ -37,6 +38,8 @@ class Former(Struct, frozen=True, kw_only=True):
     safeguards: Mapping[str, str] = field(default_factory=dict)
     verbs: Mapping[str, str] = field(default_factory=dict)
     shown: Mapping[str, str] = field(default_factory=dict)
+    scenarios: Mapping[str, str] = field(default_factory=dict)
+    said: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def action_today(self, plain: Any) -> Any:
         """An action as plain data, in today's words; so are the actions that it contains."""
@@ -44,13 +47,18 @@ class Former(Struct, frozen=True, kw_only=True):
             return [self.action_today(item) for item in plain]
         if not isinstance(plain, dict):
             return plain
-        inner = {name: self.action_today(value) for name, value in plain.items()}
+        inner = {
+            name: self._said_today(name, self.action_today(value)) for name, value in plain.items()
+        }
         tags = {key: _word(self.actions, inner[key]) for key in TAGS if key in inner}
         inner |= tags
         return {
             self.fields.get(f"{tags.get('type')}.{name}", name): value
             for name, value in inner.items()
         }
+
+    def _said_today(self, name: str, value: Any) -> Any:
+        return beginning_today(self.said.get(name, {}), value) if isinstance(value, str) else value
 
     def parameters_today(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters in today's words.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kit.engine.model import Model, Property, Rule, always, content
 from kit.errors import Refusal
@@ -23,7 +23,8 @@ class Log:
     """An immutable sequence of events that knows the digest of what it holds.
 
     Two logs are equal when their digests are; ``append`` shares everything but the last chunk,
-    so that neither comparing nor extending a long log costs its length.
+    so that neither comparing nor extending a long log costs its length. An event whose words have
+    changed since the first traces gives the former ones as ``written``: digests are made of those.
     """
 
     __slots__ = ("_full", "_prefix", "_tail", "digest", "length")
@@ -56,7 +57,8 @@ class Log:
 
     def append(self, event: Any) -> Log:
         """This log with ``event`` at its end."""
-        digest = hashlib.blake2b(self.digest + content(event), digest_size=16).digest()
+        written = getattr(event, "written", event)
+        digest = hashlib.blake2b(self.digest + content(written), digest_size=16).digest()
         tail = (*self._tail, event)
         if len(tail) == _CHUNK:
             return Log((*self._full, tail), (), digest, self)
@@ -101,13 +103,13 @@ def log_of(events: Iterable[Any]) -> Log:
 class LogState(Struct, frozen=True, cache_hash=True):
     """The entries; how many each node has applied; which later ones it holds back.
 
-    ``learned[i]`` counts the entries node ``i`` has applied; ``held[i]`` is a bit mask of entry
-    indices that reached it above a gap and wait there. Below ``learned[i]`` its bits are entries
+    ``applied[i]`` counts the entries node ``i`` has applied; ``held[i]`` is a bit mask of entry
+    indices that reached it above a gap and wait there. Below ``applied[i]`` its bits are entries
     that were skipped, which only happens where the safeguard of the order is off.
     """
 
     entries: Log
-    learned: tuple[int, ...]
+    applied: tuple[int, ...] = field(name="learned")  # as traces of earlier versions have it
     held: tuple[int, ...]
 
 
@@ -199,23 +201,23 @@ class AtomicLog(Model[LogState, Any]):
         return self._every_apply
 
     def _behind(self, s: LogState, action: Apply) -> Refusal | None:
-        if s.learned[self.index[action.node]] < len(s.entries):
+        if s.applied[self.index[action.node]] < len(s.entries):
             return None
         return Refusal(f"{action.node} has applied every committed epoch")
 
     def _applied(self, s: LogState, action: Apply) -> LogState:
         i = self.index[action.node]
-        learned, held = s.learned[i] + 1, s.held[i]
-        while held >> learned & 1:
-            learned += 1
+        applied, held = s.applied[i] + 1, s.held[i]
+        while held >> applied & 1:
+            applied += 1
         return LogState(
-            s.entries, _put(s.learned, i, learned), _put(s.held, i, _still(held, s, i, learned))
+            s.entries, _put(s.applied, i, applied), _put(s.held, i, _still(held, s, i, applied))
         )
 
     def _early(self, s: LogState) -> Iterator[Deliver]:
-        for name, learned in zip(self.parameters.nodes, s.learned, strict=True):
-            last = min(learned + self.parameters.window, len(s.entries))
-            yield from (Deliver(name, index) for index in range(learned + 1, last))
+        for name, applied in zip(self.parameters.nodes, s.applied, strict=True):
+            last = min(applied + self.parameters.window, len(s.entries))
+            yield from (Deliver(name, index) for index in range(applied + 1, last))
 
     def _fresh(self, s: LogState, action: Deliver) -> Refusal | None:
         if s.held[self.index[action.node]] >> action.index & 1:
@@ -227,30 +229,30 @@ class AtomicLog(Model[LogState, Any]):
         """Above a gap an entry waits; applied at once, it leaves the gap behind for good."""
         i = self.index[action.node]
         if self.in_order:
-            return LogState(s.entries, s.learned, _put(s.held, i, s.held[i] | 1 << action.index))
-        gap = (1 << action.index) - (1 << s.learned[i])
-        learned = _put(s.learned, i, action.index + 1)
-        return LogState(s.entries, learned, _put(s.held, i, s.held[i] | gap))
+            return LogState(s.entries, s.applied, _put(s.held, i, s.held[i] | 1 << action.index))
+        gap = (1 << action.index) - (1 << s.applied[i])
+        applied = _put(s.applied, i, action.index + 1)
+        return LogState(s.entries, applied, _put(s.held, i, s.held[i] | gap))
 
     def _askers(self, s: LogState) -> Iterator[CatchUp]:
         names = self.parameters.nodes
         return (CatchUp(a, b) for a in names for b in names if a != b)
 
     def _has_more(self, s: LogState, action: CatchUp) -> Refusal | None:
-        if s.learned[self.index[action.peer]] > s.learned[self.index[action.node]]:
+        if s.applied[self.index[action.peer]] > s.applied[self.index[action.node]]:
             return None
         return Refusal(f"{action.peer} knows no epoch that {action.node} does not")
 
     def _catch_up(self, s: LogState, action: CatchUp) -> LogState:
         """What a peer has may not be all there is, but it is a part of the one log."""
         i, peer = self.index[action.node], self.index[action.peer]
-        while s.learned[i] < s.learned[peer]:
+        while s.applied[i] < s.applied[peer]:
             s = self._applied(s, Apply(action.node))
         return s
 
     def answered(self, s: LogState, action: CatchUp) -> tuple[int, ...]:
         """The epochs that the peer sends: those it has applied above the asker's own."""
-        first, last = s.learned[self.index[action.node]], s.learned[self.index[action.peer]]
+        first, last = s.applied[self.index[action.node]], s.applied[self.index[action.peer]]
         return tuple(range(self.epoch(first + 1), self.epoch(last + 1)))
 
     def _edits(self, s: LogState) -> Iterator[Rewrite]:
@@ -265,7 +267,7 @@ class AtomicLog(Model[LogState, Any]):
         return s
 
     def _appended(self, s: LogState, action: Append) -> LogState:
-        return LogState(s.entries.append(action.event), s.learned, s.held)
+        return LogState(s.entries.append(action.event), s.applied, s.held)
 
     def verb(self, action: Any) -> str:
         """``apply B`` and so on."""
@@ -286,20 +288,20 @@ def _put(values: tuple[int, ...], i: int, value: int) -> tuple[int, ...]:
     return values if values[i] == value else (*values[:i], value, *values[i + 1 :])
 
 
-def _still(held: int, s: LogState, i: int, learned: int) -> int:
-    """What is held after node ``i`` applied up to ``learned``: what is above, and old gaps."""
-    return held >> learned << learned | skipped(s, i)
+def _still(held: int, s: LogState, i: int, applied: int) -> int:
+    """What is held after node ``i`` applied up to ``applied``: what is above, and old gaps."""
+    return held >> applied << applied | skipped(s, i)
 
 
 def skipped(s: LogState, i: int) -> int:
     """The entries below its newest one that node ``i`` has not applied (a mask)."""
-    return s.held[i] & ((1 << s.learned[i]) - 1)
+    return s.held[i] & ((1 << s.applied[i]) - 1)
 
 
 def _is_prefix(s: LogState) -> str | None:
     """Each node's applied log is a prefix of the one log: no gap, and never ahead of it."""
-    ahead = [i for i, learned in enumerate(s.learned) if learned > len(s.entries)]
+    ahead = [i for i, applied in enumerate(s.applied) if applied > len(s.entries)]
     if ahead:
         return f"node {ahead[0]} is ahead of the log"
-    gaps = [i for i in range(len(s.learned)) if skipped(s, i)]
+    gaps = [i for i in range(len(s.applied)) if skipped(s, i)]
     return f"node {gaps[0]} has applied an entry above a gap" if gaps else None

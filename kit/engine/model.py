@@ -202,7 +202,7 @@ class Model(Generic[S, A]):
         return next((rule for rule in self.rules if rule.action is type(action)), None)
 
     def suggest(self, s: S) -> A | None:
-        """The default schedule's next action; None at rest."""
+        """The default schedule's next action; None when nothing is left to do."""
         return next(iter(self.actions(s)), None)
 
     def milestone(self, before: S, action: A, after: S) -> str | None:

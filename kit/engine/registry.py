@@ -267,6 +267,7 @@ def scenario_of(name: str) -> tuple[Entry, Scenario]:
     Raises:
         BadInput: for an unknown name, with the nearest ones.
     """
+    name = scenario_today(name)
     pairs = [(entry, scenario) for entry in entries().values() for scenario in entry.scenarios]
     full = {f"{entry.name}/{scenario.name}": (entry, scenario) for entry, scenario in pairs}
     bare = {scenario.name: (entry, scenario) for entry, scenario in reversed(pairs)}
@@ -277,6 +278,14 @@ def scenario_of(name: str) -> tuple[Entry, Scenario]:
         text for text, (_, scenario) in full.items() if bare[scenario.name][1] is not scenario
     ]
     raise BadInput("scenario", name, one_of(name, list(full if "/" in name else [*bare, *hidden])))
+
+
+@checked
+def scenario_today(name: str) -> str:
+    """The name of a scenario, bare or behind its model's, in today's words."""
+    model, slash, bare = name.rpartition("/")
+    renamed = [e.former.scenarios for e in entries().values() if model in ("", e.name)]
+    return next((model + slash + words[bare] for words in renamed if bare in words), name)
 
 
 @checked

@@ -6,14 +6,14 @@ shown after it. Blank lines part them; lines that begin with ``#`` are comments:
     # A joiner gets every write before anything is read from it.
     model tcm
     rf 3
-    operations ["join X --tokens 150"]
+    operations ["bootstrap X --tokens 150"]
     off range-locks
 
-    join X --tokens 150
+    bootstrap X --tokens 150
     catch up
     rows
     ----
-    join X at 150 begins: Epoch 1: split ranges ...
+    bootstrap X at 150 begins: Epoch 1: split ranges ...
 
 A parameter's value is JSON, or else plain text. A step is lines of verbs and of what to show, then
 ``----``. Verbs are the model's own (``apply B``; one that must wait shows why) and ``next``,
@@ -38,7 +38,7 @@ from kit.edge.reading import read_text
 from kit.engine.family import families
 from kit.engine.former import Former, beginning_today
 from kit.engine.model import Model
-from kit.engine.registry import build, entry_of, former_of, one_of
+from kit.engine.registry import build, entry_of, former_of, one_of, scenario_today
 from kit.engine.runs import catch_up
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
@@ -99,6 +99,8 @@ def file_named(name: str) -> Path:
         BadInput: for an unknown name, with the nearest ones.
     """
     known = files()
+    if name not in known:
+        name = scenario_today(name)
     if name not in known:
         raise BadInput("story", name, one_of(name, list(known)))
     return known[name]

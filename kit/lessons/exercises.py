@@ -112,7 +112,7 @@ def verbs_of(answer: Any) -> list[str]:
     Raises:
         BadInput: when it is none of these.
     """
-    form = "a list of verbs such as ['join X --tokens 150', 'apply B'], or a Player or a trace"
+    form = "a list of verbs such as ['bootstrap X --tokens 150', 'apply B'], or a Player or a trace"
     if isinstance(answer, Still):
         raise BadInput("answer", answer, form)
     timeline = getattr(answer, "timeline", answer)

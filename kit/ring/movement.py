@@ -145,9 +145,9 @@ class Movement:
             rows.after[at].tolist(),
             strict=True,
         ):
-            olds, news = set(old), set(new)  # groups may be as wide as the ring
-            gained = sorted(code for code in new if code >= 0 and code not in olds)
-            lost = sorted(code for code in old if code >= 0 and code not in news)
+            before, after = set(old), set(new)  # groups may be as wide as the ring
+            gained = sorted(code for code in new if code >= 0 and code not in before)
+            lost = sorted(code for code in old if code >= 0 and code not in after)
             pairs = self._paired(gained, lost)
             replaced.extend(Replaced(range_, gains, loses) for gains, loses in pairs)
         return tuple(replaced)
@@ -199,6 +199,6 @@ def _ranges(lefts: Tokens, rights: Tokens) -> tuple[Range, ...]:
 
 
 def _parts(rows: ChangedRows, ring: Ring, bounds: Tokens) -> NDArray[np.bool_]:
-    """Which rows lie in an at-rest row of ``ring`` that has one of ``bounds`` inside it."""
+    """Which rows lie in a stable row of ``ring`` that has one of ``bounds`` inside it."""
     whole = np.unique(np.searchsorted(ring.rights, bounds))
     return np.asarray(np.isin(np.searchsorted(ring.rights, rows.rights), whole), np.bool_)

@@ -88,7 +88,7 @@ def _datacenter(ring: Ring, dc: str, factor: int) -> ReplicaQuota:
 def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> Codes:
     """Natural replicas as int32 node codes, shape (n, k), padded with -1 on the right.
 
-    Row i belongs to the at-rest row that ends at ``ring.rights[i]``, or, when ``at`` is given, to
+    Row i belongs to the stable row that ends at ``ring.rights[i]``, or, when ``at`` is given, to
     the row that owns the token ``at[i]``. Rows are in the order of one clockwise walk over all
     datacenters.
     """

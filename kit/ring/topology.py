@@ -118,7 +118,7 @@ class Ring:
     """Sorted token and owner columns; an immutable value, equal by content.
 
     ``tokens`` int64 (m,) ascending and ``owners`` int32 (m,) node codes; ``rights`` int64 (n,) are
-    the right bounds of the at-rest rows: every token but MIN, and the end of the line. The row
+    the right bounds of the stable rows: every token but MIN, and the end of the line. The row
     ``(last token, end]`` belongs to the walk that begins at the first token.
     """
 
@@ -180,7 +180,7 @@ class Ring:
 
     @cached_property
     def rights(self) -> Tokens:
-        """Right bounds of the at-rest rows, ascending, the last one is the end of the line."""
+        """Right bounds of the stable rows, ascending, the last one is the end of the line."""
         tokens = (
             self.tokens[1:]
             if len(self.tokens) and self.tokens[0] == self.space.low
@@ -193,7 +193,7 @@ class Ring:
 
     @property
     def row_starts(self) -> NDArray[np.intp]:
-        """Index of the token at which the walk of each at-rest row begins: ``starts(rights)``."""
+        """Index of the token at which the walk of each stable row begins: ``starts(rights)``."""
         size, rows = len(self.tokens), len(self.rights)
         first = 1 if size and self.tokens[0] == self.space.low else 0
         starts = np.arange(first, first + rows)
@@ -241,6 +241,14 @@ class Ring:
                 return code
         raise BadInput("node", name, "one of " + ", ".join(self.names[:20]))
 
+    def placed(self, code: int, dc: str, rack: str) -> Ring:
+        """The ring in which that node is in this datacenter and rack."""
+        old = self.nodes[code]
+        if (old.dc, old.rack) == (dc, rack):
+            return self
+        nodes = _with_code(self.nodes, code, Node(old.name, old.tokens, dc, rack))
+        return Ring(nodes, self.space, self.tokens, self.owners)
+
     def starts(self, at: Tokens) -> NDArray[np.intp]:
         """Index of the token that owns each of ``at``: the first one not below it, or the first."""
         owners = np.searchsorted(self.tokens, at)
@@ -252,34 +260,25 @@ class Ring:
         _check_names((*self.nodes, node))
         return self._changed((*self.nodes, node), len(self.nodes), node.tokens)
 
-    def leave(self, name: str) -> Ring:
+    def leave(self, code: int) -> Ring:
         """The ring in which that node owns no token; it stays registered, with its code."""
-        return self.move(name, ())
+        return self.move(code, ())
 
-    def move(self, name: str, tokens: Iterable[int]) -> Ring:
+    def move(self, code: int, tokens: Iterable[int]) -> Ring:
         """The ring in which that node owns ``tokens`` instead of those it owned."""
-        code = self.code(name)
         old = self.nodes[code]
         node = Node(old.name, tuple(tokens), old.dc, old.rack)
-        nodes = (*self.nodes[:code], node, *self.nodes[code + 1 :])
-        return self._changed(nodes, code, node.tokens)
+        return self._changed(_with_code(self.nodes, code, node), code, node.tokens)
 
-    def replace(self, old: str, node: Node) -> Ring:
-        """The ring in which a new node owns the tokens of ``old``, which then owns none.
+    def replace(self, old: int, new: int) -> Ring:
+        """The ring in which ``new`` owns the tokens of ``old``, which then owns none.
 
-        ``node.tokens`` is ignored. The new node may already be registered without tokens; then it
-        keeps its code.
+        Raises:
+            BadInput: when ``new`` owns tokens already.
         """
-        tokens = self.nodes[self.code(old)].tokens
-        emptied = self.leave(old)
-        if node.name not in self.names:
-            return emptied.join(Node(node.name, tokens, node.dc, node.rack))
-        code = self.code(node.name)
-        if self.nodes[code].tokens:
-            raise BadInput("node", node.name, "a name that owns no token yet")
-        taker = Node(node.name, tokens, node.dc, node.rack)
-        nodes = (*emptied.nodes[:code], taker, *emptied.nodes[code + 1 :])
-        return emptied._changed(nodes, code, tokens)
+        if self.nodes[new].tokens:
+            raise BadInput("node", self.nodes[new].name, "a name that owns no token yet")
+        return self.leave(old).move(new, self.nodes[old].tokens)
 
     def _changed(self, nodes: tuple[Node, ...], code: int, tokens: tuple[int, ...]) -> Ring:
         """The ring of ``nodes``, where only the tokens of ``code`` differ from this one."""
@@ -300,6 +299,11 @@ class Ring:
         ring = Ring(nodes, self.space, merged, np.insert(owners, places, np.int32(code)))
         ring.__dict__["geography"] = _with_node(self.geography, code, nodes[code])
         return ring
+
+
+def _with_code(nodes: tuple[Node, ...], code: int, node: Node) -> tuple[Node, ...]:
+    """The nodes with another one at that code."""
+    return (*nodes[:code], node, *nodes[code + 1 :])
 
 
 def _check_names(nodes: tuple[Node, ...]) -> None:

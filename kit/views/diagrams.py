@@ -1,206 +1,226 @@
-"""State diagrams from the models' own transition tables, laid out by Graphviz ahead of time.
+"""State diagrams: a machine's transition table, drawn by Graphviz, with where the machine stands.
 
-The DOT text is made from the table, the SVG from the DOT text by ``dot``; the SVG is committed
-under ``images/`` with the digest of its DOT text in it (two versions of ``dot`` differ in bytes).
-At run time nobody needs ``dot``: a committed drawing is read back, its parts get keys, and the
-current state is lit. A diagram that was never drawn is drawn now if there is a ``dot``, and else
-shown as text with a note.
+A family declares a machine once, as a ``StateDiagram``. Its drawing is committed under ``images/``
+(``kit/views/dot.py``). ``state_panel`` makes it the picture of a Player: the state of now and the
+way that was taken are lit. Letters are legible in the smallest board, where a drawing has some
+380 by 298 pixels: states stand below one another, and the events that lead back, which are dashed
+and purple, have their names in the text below the picture only.
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
-import shutil
-import subprocess
-from collections.abc import Collection, Iterator, Sequence
-from functools import cache
-from pathlib import Path
+import textwrap
+from collections.abc import Callable
+from itertools import pairwise
 from typing import TypeAlias
-from xml.etree import ElementTree
 
+from msgspec import Struct
+
+from kit.views.dot import PartLook, box_of, drawn, measures, quote, shapes
 from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
 
-Transitions: TypeAlias = Sequence[tuple[str, str, str]]
+Transition: TypeAlias = tuple[str, str, str]
+"""A state, an event, the next state."""
 
-PACKAGE = Path(__file__).resolve().parent.parent
-FOLDERS = (PACKAGE.parent / "images", PACKAGE / "shipped" / "images")
-LEGIBLE = 1.2
-"""Pixels a unit of a drawing, so that its letters (10 units) are never smaller than 11 pixels."""
-_SVG = "{http://www.w3.org/2000/svg}"
-_DIGEST = re.compile(r"<!-- dot ([0-9a-f]{16}) -->")
+LETTERS = 11
+"""The size of all letters, in units of a drawing and, at least, in pixels."""
+LEGIBLE = 1.1
+"""Pixels for a unit of a drawing whose size is not that of its slot."""
+START = "●"
+END = "◎"
+"""States without a name: what was before the first one, and after the last."""
+_LINE = 12  # letters of an event's name on one line
+_LEAST = (240.0, 190.0)  # units that a picture shows at least: a small machine stays small
+_ROUND = {
+    START: 'shape=circle, style=filled, fillcolor=black, width=0.12, height=0.12, label=""',
+    END: 'shape=doublecircle, style=filled, fillcolor=black, width=0.09, height=0.09, label=""',
+}
 
 
-def dot_source(transitions: Transitions) -> str:
-    """Write a transition table as DOT. Labels are quoted, so that any text is only text."""
-    states = dict.fromkeys(state for before, _, after in transitions for state in (before, after))
+class StateDiagram(Struct, frozen=True):
+    """A machine as it is drawn: the name of its committed picture, what it is called, its table.
+
+    ``rollbacks`` are the events that lead back. ``labelled`` False leaves the names of all events
+    to the text, for a machine that would be too wide with them.
+    """
+
+    name: str
+    label: str
+    transitions: tuple[Transition, ...]
+    rollbacks: frozenset[str] = frozenset()
+    labelled: bool = True
+
+
+class Standing(Struct, frozen=True):
+    """Where a machine stands: the states that it went through, the last one is that of now."""
+
+    diagram: StateDiagram
+    path: tuple[str, ...]
+
+    @property
+    def state(self) -> str:
+        """The state of now."""
+        return self.path[-1]
+
+    @property
+    def ways(self) -> tuple[Transition, ...]:
+        """The transitions from here."""
+        return tuple(way for way in self.diagram.transitions if way[0] == self.state)
+
+
+def dot_source(diagram: StateDiagram) -> str:
+    """Write a machine as DOT. Labels are quoted, so that any text is only text."""
+    table = diagram.transitions
+    states = dict.fromkeys(state for before, _, after in table for state in (before, after))
     lines = [
         "digraph {",
-        "  rankdir=LR; nodesep=0.2; ranksep=0.3; bgcolor=white;",
-        '  node [shape=box, style=rounded, fontname="Helvetica", fontsize=11, height=0.34];',
-        '  edge [fontname="Helvetica", fontsize=9, arrowsize=0.6];',
+        "  nodesep=0.15; ranksep=0.12; margin=0.03; bgcolor=white;",
+        f'  node [fontname="Helvetica", fontsize={LETTERS}];',
+        '  node [shape=box, style=rounded, height=0.23, width=0.3, margin="0.09,0.01"];',
+        f'  edge [fontname="Helvetica", fontsize={LETTERS}, arrowsize=0.6];',
     ]
-    lines += [f"  {quote(state)};" for state in states]
     lines += [
-        f"  {quote(before)} -> {quote(after)} [label={quote(event)}"
-        f"{', style=dashed' if event.startswith('cancel') else ''}];"
-        for before, event, after in transitions
+        f"  {quote(state)}{f' [{_ROUND[state]}]' if state in _ROUND else ''};" for state in states
+    ]
+    lines += [
+        f"  {quote(before)} -> {quote(after)} [id=way{i}{_on_the_way(diagram, way)}];"
+        for i, way in enumerate(table)
+        for before, _, after in (way,)
     ]
     return "\n".join([*lines, "}", ""])
 
 
-def digest(source: str) -> str:
-    """Return the digest of a DOT text: 16 hex digits."""
-    return hashlib.sha256(source.encode()).hexdigest()[:16]
+def _on_the_way(diagram: StateDiagram, way: Transition) -> str:
+    """What is drawn of an event: a dash where it leads back, else its name if that says more."""
+    _, event, after = way
+    if event in diagram.rollbacks:
+        return ", style=dashed"
+    if not diagram.labelled or event in ("", after):
+        return ""
+    lines = "\\n".join(quote(line)[1:-1] for line in textwrap.wrap(event, _LINE))
+    return f', label="{lines}"'
 
 
-def render(source: str) -> str | None:
-    """Draw DOT text as SVG with its digest inside; None when there is no ``dot`` that works."""
-    program = shutil.which("dot")
-    if program is None:
-        return None
-    try:
-        made = subprocess.run(
-            [program, "-Tsvg"], input=source, capture_output=True, text=True, timeout=60, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    body = made.stdout[made.stdout.index("<svg") :]
-    return f"<!-- dot {digest(source)} -->\n{body}"
+def draw_diagram(standing: Standing, prefix: str, *, fits: bool = False) -> Frag:
+    """Draw a machine with its state of now lit and the way that it took marked.
 
-
-def digest_in(svg: str) -> str | None:
-    """Return the digest an SVG says it was drawn from."""
-    digest = _DIGEST.search(svg)
-    return digest[1] if digest else None
-
-
-@cache
-def drawn(name: str, source: str) -> str | None:
-    """Return the SVG of a diagram: the committed one if it is current, else a fresh one."""
-    for folder in FOLDERS:
-        path = folder / f"{name}.svg"
-        if path.is_file():
-            svg = path.read_text(encoding="utf-8")
-            if digest_in(svg) == digest(source):
-                return svg
-    return render(source)
-
-
-def draw(
-    name: str,
-    transitions: Transitions,
-    *,
-    at: str | None,
-    taken: Collection[tuple[str, str]] = (),
-    prefix: str,
-    label: str,
-) -> Frag:
-    """Draw a diagram with the state ``at`` lit and the (state, next state) pairs taken marked.
-
-    ``prefix`` makes the keys unique in a frame. Without a drawing the table is written as text.
+    ``prefix`` makes the keys unique in a frame. One that ``fits`` fills the room that it has; any
+    other has the size at which it is legible. Without a drawing the table is written as text.
     """
-    svg = drawn(name, dot_source(transitions))
+    diagram = standing.diagram
+    svg = drawn(diagram.name, dot_source(diagram))
     if svg is None:
-        return _as_list(transitions, at, prefix, label)
-    root = ElementTree.fromstring(svg)
+        return _as_list(standing, prefix)
+    left, top, width, height = measures(svg)
+    least = _LEAST if fits else (0, 0)
+    wide, high = max(width, least[0]), max(height, least[1])
+    box = (left - (wide - width) / 2, top - (high - height) / 2, wide, high)
     return h(
         "svg",
-        list(_parts(root, {at} if at else set(), set(taken), prefix)),
-        viewBox=root.get("viewBox"),
-        width=f"{LEGIBLE * float((root.get('viewBox') or '0 0 0 0').split()[2]):.0f}",
+        shapes(svg, _looks(standing, prefix)),
+        viewBox=box_of(box),
+        width=None if fits else LEGIBLE * wide,
         role="img",
-        aria_label=f"{label}; now: {at}" if at else label,
+        aria_label=f"{diagram.label}; now: {standing.state}; passed: {_passed(standing)}",
         class_="diagram",
     )
 
 
-def shape_svg(svg: str, *, lit: Collection[str], prefix: str, label: str) -> Frag:
-    """Turn what ``dot`` drew into a fragment in which the nodes named in ``lit`` are lit.
+def _looks(standing: Standing, prefix: str) -> Callable[[str, str, str], PartLook]:
+    diagram = standing.diagram
+    taken = set(pairwise(standing.path))
 
-    Nodes and edges are named as in the DOT text; ``prefix`` makes the keys unique in a frame.
+    def state(name: str) -> PartLook:
+        now = name == standing.state
+        said = "now" if now else "passed" if name in standing.path else "not passed"
+        lit = " lit" if now else " passed" if name in standing.path else ""
+        return PartLook(f"{prefix}state:{name}", f"state{lit}", f"{name}: {said}", f"state:{name}")
+
+    def way(i: int) -> PartLook:
+        before, event, after = diagram.transitions[i]
+        back = " back" if event in diagram.rollbacks else ""
+        walked = " taken" if (before, after) in taken else ""
+        return PartLook(
+            f"{prefix}way:{i}", f"edge{back}{walked}", _sentence(diagram.transitions[i])
+        )
+
+    return lambda kind, name, id_: (
+        state(name) if kind == "node" else way(int(id_.removeprefix("way")))
+    )
+
+
+def state_panel(
+    name: str,
+    title: str,
+    standing: Callable[[Scene], Standing | None],
+    nothing: str = "No operation is under way.",
+) -> Panel:
+    """Make the panel of a state diagram, as a family's picture or as a tab.
+
+    ``standing`` says which machine a moment shows and where it stands; where that is None the
+    panel says ``nothing``. The keys of its states are ``NAME:state:STATE``, for what travels; a
+    part of another panel with ``data_of="state:STATE"`` is lit with a state.
     """
-    root = ElementTree.fromstring(svg)
-    return h(
-        "svg",
-        list(_parts(root, set(lit), set(), prefix)),
-        viewBox=root.get("viewBox"),
-        role="img",
-        aria_label=label,
-        class_="diagram",
-    )
+
+    def draw(scene: Scene) -> Frag:
+        place = standing(scene)
+        if place is None:
+            return h("div", h("p", nothing, class_="soft"))
+        ways = "; ".join(f"{event or 'on'} → {after}" for _, event, after in place.ways)
+        return h(
+            "div",
+            draw_diagram(place, f"{name}:", fits=True),
+            h(
+                "p",
+                h("b", place.state),
+                f": {ways or 'nothing follows'} ",
+                h("small", "(dashed: leads back)") if place.diagram.rollbacks else None,
+                k=f"{name}:ways",
+            ),
+        )
+
+    def text(scene: Scene) -> str:
+        place = standing(scene)
+        return f"  {nothing}" if place is None else diagram_text(place)
+
+    return Panel(name, title, draw, text, still=True)
 
 
-def diagram_text(transitions: Transitions, at: str | None) -> str:
-    """Write a diagram as text, a line a transition; the lines that start at ``at`` are marked."""
-    return "\n".join(
-        f"{'>' if before == at else ' '} {before} --{event}--> {after}"
-        for before, event, after in transitions
-    )
+def diagram_text(standing: Standing) -> str:
+    """Write a machine as text: the way so far, and a line a transition; those of now are marked."""
+    lines = [
+        f"{'>' if before == standing.state else ' '} {before} --{event}--> {after}"
+        for before, event, after in standing.diagram.transitions
+    ]
+    return "\n".join([f"  {_passed(standing)}", *lines])
 
 
-def quote(text: str) -> str:
-    """Quote a label for DOT; backslashes are doubled, so that no escape has a meaning."""
-    inner = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-    return f'"{inner}"'
+def _sentence(way: Transition) -> str:
+    before, event, after = way
+    return f"{before} → {after}: {event}" if event else f"{before} → {after}"
 
 
-def _parts(
-    root: ElementTree.Element,
-    lit_nodes: set[str],
-    taken: set[tuple[str, str]],
-    prefix: str,
-) -> Iterator[Frag]:
-    graph = root.find(f"{_SVG}g")
-    assert graph is not None
-    shift = re.search(r"translate\(([-\d.]+) ([-\d.]+)\)", graph.get("transform", ""))
-    move = f"translate({shift[1]} {shift[2]})" if shift else None
-    groups = []
-    for i, group in enumerate(graph.findall(f"{_SVG}g")):
-        title = group.findtext(f"{_SVG}title") or ""
-        shapes = list(_shapes(group))
-        if group.get("class") == "node":
-            look = "state lit" if title in lit_nodes else "state"
-            groups.append(h("g", shapes, k=f"{prefix}state:{title}", class_=look))
-        else:
-            before, _, after = title.partition("->")
-            walked = "edge taken" if (before, after) in taken else "edge"
-            groups.append(h("g", shapes, k=f"{prefix}edge:{i}", class_=walked))
-    yield h("g", groups, transform=move)
+def _passed(standing: Standing) -> str:
+    return " → ".join(standing.path)
 
 
-def _shapes(group: ElementTree.Element) -> Iterator[Frag]:
-    for child in group:
-        tag = child.tag.removeprefix(_SVG)
-        get = child.get
-        if tag == "path":
-            dashed = "dashed" if get("stroke-dasharray") else None
-            kind = "box" if group.get("class") == "node" else "wire"
-            yield h("path", d=get("d"), class_=f"{kind} {dashed}" if dashed else kind)
-        elif tag == "polygon":
-            kind = "box" if group.get("class") == "node" else "tip"
-            yield h("polygon", points=get("points"), class_=kind)
-        elif tag == "text":
-            kind = "on" if group.get("class") == "node" else "soft"
-            yield h(
-                "text", child.text or "", x=get("x"), y=get("y"), text_anchor="middle", class_=kind
-            )
-
-
-def _as_list(transitions: Transitions, at: str | None, prefix: str, label: str) -> Frag:
+def _as_list(standing: Standing, prefix: str) -> Frag:
+    diagram = standing.diagram
+    note = f"{diagram.label} (as text: the graphviz program is not here to draw it)"
     return h(
         "div",
-        h("p", f"{label} (as text: the graphviz program is not here to draw it)", class_="soft"),
+        h("p", note, class_="soft"),
         h(
             "ul",
             [
                 h(
                     "li",
-                    f"{before} → {after}: {event}",
+                    _sentence(way),
                     k=f"{prefix}line:{i}",
-                    class_="here" if before == at else None,
+                    class_="here" if way[0] == standing.state else None,
                 )
-                for i, (before, event, after) in enumerate(transitions)
+                for i, way in enumerate(diagram.transitions)
             ],
         ),
     )

@@ -9,10 +9,12 @@ import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from kit.engine.family import families
 from kit.errors import KitError
-from kit.views.diagrams import FOLDERS, digest, digest_in, render
+from kit.views.diagrams import StateDiagram, dot_source
+from kit.views.dot import FOLDERS, digest, digest_in, render
 
 
 def own_pictures() -> Iterator[tuple[str, str]]:
@@ -22,10 +24,17 @@ def own_pictures() -> Iterator[tuple[str, str]]:
 
 def graphs() -> Iterator[tuple[str, str]]:
     """Yield (name, DOT text) of the pictures that Graphviz lays out."""
-    return _drawn_by_families("graphs")
+    yield from _drawn_by_families("graphs")
+    for diagram in diagrams():
+        yield diagram.name, dot_source(diagram)
 
 
-def _drawn_by_families(function: str) -> Iterator[tuple[str, str]]:
+def diagrams() -> Iterator[StateDiagram]:
+    """Yield the state diagrams of all families."""
+    return _drawn_by_families("diagrams")
+
+
+def _drawn_by_families(function: str) -> Iterator[Any]:
     for family in families():
         draw = getattr(family.load(family.images), function, None) if family.images else None
         if draw is not None:

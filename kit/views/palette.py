@@ -55,6 +55,7 @@ LIGHT = {
     "line": "#d5d9e0",
     "edge": "#757d89",
     "accent": "#0072b2",
+    "back": "#a8528a",
     "chip": "#ffffff",
 }
 
@@ -66,6 +67,7 @@ DARK = {
     "line": "#363c46",
     "edge": "#8b94a1",
     "accent": "#7db7e8",
+    "back": OKABE_ITO["purple"],
     "chip": "#dfe4ea",
 }
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from kit.engine.model import Model, verdicts
 from kit.errors import BadInput
 from kit.views.default import rows_of
-from kit.views.diagrams import drawn, quote, shape_svg
+from kit.views.dot import PartLook, box_of, drawn, measures, quote, shapes
 from kit.views.fragment import Frag, h
 
 MOST_DRAWN = 100
@@ -197,7 +197,21 @@ def draw_states(states: States, name: str = "states") -> Frag:
     if svg is None:
         return _as_list(states)
     broken = {f"s{n}" for n, place in enumerate(states.places) if place.broken}
-    return shape_svg(svg, lit=broken or {"s0"}, prefix="states:", label=states.summary)
+    lit = broken or {"s0"}
+
+    def look(kind: str, name: str, id_: str) -> PartLook:
+        if kind == "node":
+            return PartLook(f"states:state:{name}", "place lit" if name in lit else "place")
+        return PartLook(f"states:edge:{id_}", "edge")
+
+    return h(
+        "svg",
+        shapes(svg, look),
+        viewBox=box_of(measures(svg)),
+        role="img",
+        aria_label=states.summary,
+        class_="diagram",
+    )
 
 
 def can_be_drawn(states: States, name: str = "states") -> bool:

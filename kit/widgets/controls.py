@@ -158,7 +158,7 @@ class Controls:
             self._say(self._replace(timeline, switched))
             self.parameters, self.off = plainly(timeline.model.parameters), off
 
-    def _replace(self, anew: Timeline, switched: bool) -> str:
+    def _replace(self, other: Timeline, switched: bool) -> str:
         """Show the history of another configuration, and keep the one that is shown until then.
 
         What was done with that configuration before is there again. Else, when only safeguards
@@ -167,15 +167,15 @@ class Controls:
         old = self.player.timeline
         self.board.forget()
         self.kept[_configuration(old)] = old
-        known = self.kept.get(_configuration(anew))
+        known = self.kept.get(_configuration(other))
         if known is not None:
             self.player.put(known)
             return f"Back to the history of these switches: {len(known.moments) - 1} steps."
         message = ""
         if switched and old.at:
-            done, of = _repeat(old, anew), len(old.path(old.at)) - 1
+            done, of = _repeat(old, other), len(old.path(old.at)) - 1
             message = f"The run so far, repeated: {done} of {of} steps. The other history is kept."
-        self.player.put(anew)
+        self.player.put(other)
         return message
 
     def _given(self, kind: type[msgspec.Struct], touched: str) -> dict[str, Any]:
@@ -283,14 +283,14 @@ def _configuration(timeline: Timeline) -> tuple[str, bytes, tuple[str, ...]]:
     return model.name, msgspec.json.encode(model.parameters), tuple(model.off)
 
 
-def _repeat(old: Timeline, anew: Timeline) -> int:
+def _repeat(old: Timeline, other: Timeline) -> int:
     """Do the run that leads to the moment that is shown again; how many steps were possible."""
     path = old.path(old.at)[1:]
     for done, moment in enumerate(path):
         action = old.moments[moment].action
-        if anew.model.refusal(anew.state, action) is not None:
+        if other.model.refusal(other.state, action) is not None:
             return done
-        anew.do(action)
+        other.do(action)
     return len(path)
 
 

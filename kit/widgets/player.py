@@ -76,7 +76,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         """Go one step on; at the end of the branch, do what the script or the model suggests.
 
         Raises:
-            Refused: at rest, or when what comes next must wait.
+            Refused: when nothing is left to do, or when what comes next must wait.
         """
         return self._change(self._forward)
 

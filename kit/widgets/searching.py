@@ -94,7 +94,7 @@ def _plain(values: object) -> dict[str, Any]:
 
 
 def _written(values: Mapping[str, Any]) -> str:
-    """Parameters as one would set them: ``nodes 4, operations join X --tokens 150``."""
+    """Parameters as one would set them: ``nodes 4, operations bootstrap X --tokens 150``."""
     words = {
         name: ", ".join(map(str, value)) if isinstance(value, list) else str(value)
         for name, value in _plain(values).items()

@@ -10,7 +10,7 @@ from tests.commands.oracle import HIGH, LOW, Node, Op
 
 DATACENTERS = ("dc1", "dc2", "dc3")
 RACKS = ("r1", "r2", "r3", "r4")
-ALL = ("join", "leave", "move", "replace", "remove", "assassinate")
+ALL = ("bootstrap", "decommission", "move", "replace", "removenode", "assassinate")
 
 
 def tokens(most: int, least: int = 1) -> st.SearchStrategy[list[int]]:
@@ -71,10 +71,10 @@ def operations(
     kind = draw(st.sampled_from(kinds))
     node = draw(st.sampled_from(nodes))
     owned = {token for one in nodes for token in one.tokens}
-    if kind == "join":
+    if kind == "bootstrap":
         free = [t for t in draw(tokens(3)) if t not in owned] or [_unowned(owned)]
         dc = draw(st.sampled_from(sorted({one.dc for one in nodes})))
-        return Op("join", newcomer, tuple(free), dc, draw(st.sampled_from((*RACKS, "new"))))
+        return Op("bootstrap", newcomer, tuple(free), dc, draw(st.sampled_from((*RACKS, "new"))))
     if kind == "move":
         wanted = len(node.tokens)
         drawn = draw(tokens(2 * wanted, wanted))

@@ -13,7 +13,7 @@ from kit.ring.replication import LocalStrategy, Replication, parse_replication
 from kit.ring.tokens import MURMUR3
 
 LOW, HIGH = MURMUR3.low, MURMUR3.high
-SHRINKS = ("leave", "remove", "assassinate")
+SHRINKS = ("decommission", "removenode", "assassinate")
 PARTS = ("split", "add-writes", "switch-reads", "drop-writes", "merge")
 IMPLEMENTATION = {
     "prepare": ("split",),
@@ -55,9 +55,9 @@ class Op(NamedTuple):
         """As on the command line."""
         names = [self.target, self.node] if self.kind == "replace" else [self.node]
         options = ["--force"] if self.force else []
-        if self.kind in ("join", "move"):
+        if self.kind in ("bootstrap", "move"):
             options += ["--tokens", ",".join(map(str, self.tokens))]
-        if self.kind == "join":
+        if self.kind == "bootstrap":
             options += ["--dc", self.dc, "--rack", self.rack]
         return [self.kind, *names, *options]
 
@@ -66,12 +66,12 @@ class Op(NamedTuple):
         """The node that this operation takes to be gone."""
         if self.kind == "replace":
             return self.target
-        return self.node if self.kind in ("remove", "assassinate") else None
+        return self.node if self.kind in ("removenode", "assassinate") else None
 
     def after(self, nodes: list[Node]) -> list[Node]:
         """The nodes once it is done."""
         match self.kind:
-            case "join":
+            case "bootstrap":
                 return [*nodes, Node(self.node, self.tokens, self.dc, self.rack)]
             case "move":
                 return [n._replace(tokens=self.tokens) if n.name == self.node else n for n in nodes]
@@ -83,7 +83,7 @@ class Op(NamedTuple):
 
 
 def rights(nodes: list[Node]) -> set[int]:
-    """The right bounds of a ring's rows at rest: every token but MIN, and the end of the line."""
+    """The right bounds of a ring's stable rows: every token but MIN, and the end of the line."""
     return ({token for node in nodes for token in node.tokens} - {LOW}) | {HIGH}
 
 
@@ -211,8 +211,8 @@ class Oracle:
             return "last"
         if self.op.kind in SHRINKS and not self.op.force and self._too_few():
             return "few"
-        wanted = set(self.op.tokens) if self.op.kind in ("join", "move") else set()
-        if any(wanted & set(o.tokens) for o in self.in_flight if o.kind in ("join", "move")):
+        wanted = set(self.op.tokens) if self.op.kind in ("bootstrap", "move") else set()
+        if any(wanted & set(o.tokens) for o in self.in_flight if o.kind in ("bootstrap", "move")):
             return "taken"
         return "locked" if self.conflicts() else None
 
@@ -304,7 +304,7 @@ class Oracle:
         """The barriers before event ``step`` (from 0): who counts, and how many are needed."""
         if step == 0:
             return []
-        waits_for_prepare = self.op.kind in ("leave", "remove")
+        waits_for_prepare = self.op.kind in ("decommission", "removenode")
         if self.variant == "implementation" and step == 1 and not waits_for_prepare:
             return []
         found: list[tuple[str, Span, str | None, set[str], int]] = []

@@ -11,6 +11,7 @@ import pytest
 from tests.commands.calling import TEN, bad, call, ring_of, written
 from tests.saying import says
 
+LEAVE = ("decommission", "n1")
 DEEP = 100_000
 BINARY = bytes(range(256))
 
@@ -51,8 +52,8 @@ def ten(tmp_path: Path) -> str:
         ),
         (["check", "tcm", "-p", "variant=none"], "variant | 'none'"),
         (
-            ["check", "tcm", "-p", 'operations=["join X"]'],
-            "--tokens | None | join | needs",
+            ["check", "tcm", "-p", 'operations=["bootstrap X"]'],
+            "--tokens | None | bootstrap | needs",
         ),
         (["check", "tcm", "--off", "S-99"], "safeguard | 'S-99'"),
         (["check", "tcm", "--off", ""], "safeguard | ''"),
@@ -97,7 +98,7 @@ def ten(tmp_path: Path) -> str:
         (["plan"], "RINGFILE | None | ring | file | then"),
         (["plan", "--json"], "RINGFILE | None | ring | file | then"),
         (["plan", "--force"], "option | '--force' | ring | file | operation"),
-        (["plan", "leave", "n1"], "ring file | 'leave' | readable | file"),
+        (["plan", "decommission", "n1"], "ring file | 'decommission' | readable | file"),
     ],
 )
 def test_words(words: list[str], said: str) -> None:
@@ -108,68 +109,68 @@ def test_words(words: list[str], said: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "operation | '' | join | NODE | --tokens"),
-        (["fly", "n1"], "operation | 'fly n1' | join | NODE | --tokens"),
-        (["leave"], "operation | 'leave' | leave | 1 | node"),
-        (["leave", "n1", "n2"], "operation | 'leave n1 n2' | leave | 1 | node"),
-        (["leave", ""], "operation |"),
-        (["leave", "n99"], "node | 'n99' | n1, n2"),
-        (["leave", "n1", "--tokens", "5"], "--tokens | '5' | leave | no | --tokens"),
-        (["leave", "n1", "--dc", "dc1"], "--dc | 'dc1' | only | join | replace"),
-        (["leave", "n1", "--json=1"], "--json | '1' | no | value"),
-        (["leave", "n1", "--jso"], "option | '--jso'"),
-        (["leave", "--", "n1"], "option | '--'"),
-        (["leave", "n1", "--force", "--force"], "option | '--force' | each | option | once"),
-        (["leave", "n1", "--force=yes"], "--force | 'yes' | no | value"),
-        (["leave", "n1", "--variant", "ceps"], "--variant | 'ceps' | cep"),
-        (["leave", "n1", "--variant"], "--variant | None | value"),
-        (["leave", "n1", "--variant="], "--variant | '' | value"),
+        ([], "operation | '' | bootstrap | NODE | --tokens"),
+        (["fly", "n1"], "operation | 'fly n1' | bootstrap | NODE | --tokens"),
+        (["decommission"], "operation | 'decommission' | decommission | 1 | node"),
+        ([*LEAVE, "n2"], "operation | 'decommission n1 n2' | decommission | 1 | node"),
+        (["decommission", ""], "operation |"),
+        (["decommission", "n99"], "node | 'n99' | n1, n2"),
+        ([*LEAVE, "--tokens", "5"], "--tokens | '5' | decommission | no | --tokens"),
+        ([*LEAVE, "--dc", "dc1"], "--dc | 'dc1' | only | bootstrap | replace"),
+        ([*LEAVE, "--json=1"], "--json | '1' | no | value"),
+        ([*LEAVE, "--jso"], "option | '--jso'"),
+        (["decommission", "--", "n1"], "option | '--'"),
+        ([*LEAVE, "--force", "--force"], "option | '--force' | each | option | once"),
+        ([*LEAVE, "--force=yes"], "--force | 'yes' | no | value"),
+        ([*LEAVE, "--variant", "ceps"], "--variant | 'ceps' | cep"),
+        ([*LEAVE, "--variant"], "--variant | None | value"),
+        ([*LEAVE, "--variant="], "--variant | '' | value"),
+        ([*LEAVE, "--variant", "cep", "--variant", "cep"], "option | '--variant' | each"),
+        ([*LEAVE, "--while"], "--while | None | value"),
+        ([*LEAVE, "--while", "decommission 'n"], "| --while decommission 'n | operation:"),
+        ([*LEAVE, "--while", "decommission n99"], "| decommission n99 | node: | 'n99' | n1, n2"),
         (
-            ["leave", "n1", "--variant", "cep", "--variant", "cep"],
-            "option | '--variant' | each",
+            [*LEAVE, "--while", "decommission n2 --json"],
+            "| --while decommission n2 --json | option: | '--json' | --tokens, --dc",
         ),
-        (["leave", "n1", "--while"], "--while | None | value"),
-        (["leave", "n1", "--while", "leave 'n"], "| --while leave 'n | operation:"),
-        (["leave", "n1", "--while", "leave n99"], "| leave n99 | node: | 'n99' | n1, n2"),
         (
-            ["leave", "n1", "--while", "leave n2 --json"],
-            "| --while leave n2 --json | option: | '--json' | --tokens, --dc",
+            ["decommission", "n9", "--while", "assassinate n2"],
+            "operation in flight | 'assassinate n2'",
         ),
-        (["leave", "n9", "--while", "assassinate n2"], "operation in flight | 'assassinate n2'"),
         (
-            ["leave", "n9", "--while", "leave n2", "--while", "leave n3"],
-            "operation in flight | 'l",
+            ["decommission", "n9", "--while", "decommission n2", "--while", "decommission n3"],
+            "operation in flight | 'd",
         ),
-        (["join", "x"], "--tokens | None | join | needs | --tokens"),
-        (["join", "x", "--tokens"], "--tokens | None | value"),
-        (["join", "x", "--tokens", ""], "--tokens | '' | value"),
-        (["join", "x", "--tokens", ","], "--tokens | ',' | whole | numbers"),
-        (["join", "x", "--tokens", "1.5"], "--tokens | '1.5' | whole | numbers"),
-        (["join", "x", "--tokens", "1e3"], "--tokens | '1e3' | whole | numbers"),
-        (["join", "x", "--tokens", "NaN"], "--tokens | 'NaN' | whole | numbers"),
-        (["join", "x", "--tokens", "٣"], r"--tokens | '\u0663' | whole | numbers"),
-        (["join", "x", "--tokens", "5,5"], "tokens[1] | 5 | each | token | once"),
+        (["bootstrap", "x"], "--tokens | None | bootstrap | needs | --tokens"),
+        (["bootstrap", "x", "--tokens"], "--tokens | None | value"),
+        (["bootstrap", "x", "--tokens", ""], "--tokens | '' | value"),
+        (["bootstrap", "x", "--tokens", ","], "--tokens | ',' | whole | numbers"),
+        (["bootstrap", "x", "--tokens", "1.5"], "--tokens | '1.5' | whole | numbers"),
+        (["bootstrap", "x", "--tokens", "1e3"], "--tokens | '1e3' | whole | numbers"),
+        (["bootstrap", "x", "--tokens", "NaN"], "--tokens | 'NaN' | whole | numbers"),
+        (["bootstrap", "x", "--tokens", "٣"], r"--tokens | '\u0663' | whole | numbers"),
+        (["bootstrap", "x", "--tokens", "5,5"], "tokens[1] | 5 | each | token | once"),
         (
-            ["join", "x", "--tokens", "5,100"],
+            ["bootstrap", "x", "--tokens", "5,100"],
             "tokens[1] | 100 | token | nobody | owns",
         ),
         (
-            ["join", "x", "--tokens", "9223372036854775808"],
+            ["bootstrap", "x", "--tokens", "9223372036854775808"],
             "tokens[0] | 9223372036854775808",
         ),
-        (["join", "x", "--tokens", "9" * 5000], "--tokens | '999"),
-        (["join", "x", "--tokens", "5", "--dc", "dc9"], "dc | 'dc9' | dc1"),
-        (["join", "x", "--tokens", "5", "--dc", ""], "--dc | '' | value"),
+        (["bootstrap", "x", "--tokens", "9" * 5000], "--tokens | '999"),
+        (["bootstrap", "x", "--tokens", "5", "--dc", "dc9"], "dc | 'dc9' | dc1"),
+        (["bootstrap", "x", "--tokens", "5", "--dc", ""], "--dc | '' | value"),
         (
-            ["join", "n1", "--tokens", "5"],
+            ["bootstrap", "n1", "--tokens", "5"],
             "node | 'n1' | name | ring",
         ),
-        (["join", "--x", "--tokens", "5"], "option | '--x'"),
-        (["join", "a\nb", "--tokens", "5"], r"node | 'a\nb' | 1 | 200"),
-        (["join", "\udcff", "--tokens", "5"], r"node | '\udcff' | 1 | 200"),
-        (["join", "x" * 5000, "--tokens", "5"], "node | 'xxx"),
+        (["bootstrap", "--x", "--tokens", "5"], "option | '--x'"),
+        (["bootstrap", "a\nb", "--tokens", "5"], r"node | 'a\nb' | 1 | 200"),
+        (["bootstrap", "\udcff", "--tokens", "5"], r"node | '\udcff' | 1 | 200"),
+        (["bootstrap", "x" * 5000, "--tokens", "5"], "node | 'xxx"),
         (
-            ["join", "x", "--tokens", "5", "--rack", "\x1b[31m"],
+            ["bootstrap", "x", "--tokens", "5", "--rack", "\x1b[31m"],
             r"rack | '\x1b[31m'",
         ),
         (["move", "n1", "--tokens", "100"], "tokens | (100,) | other | tokens | than"),
@@ -181,13 +182,10 @@ def test_words(words: list[str], said: str) -> None:
         (["replace", "n1"], "operation | 'replace n1' | replace | 2 | node"),
         (["replace", "n1", "n2"], "node | 'n2' | name | ring | yet"),
         (["replace", "n99", "x"], "node | 'n99' | n1, n2"),
-        (["leave", "n1", "--sizes"], "--sizes | None | value"),
-        (["leave", "n1", "--sizes", "nope"], "sizes file | 'nope' | readable | file"),
-        (["leave", "n1", "--sizes", "/"], "sizes file | '/' | readable | file"),
-        (
-            ["leave", "n1", "--sizes", "/dev/null"],
-            "sizes file | '/dev/null' | readable | file",
-        ),
+        ([*LEAVE, "--sizes"], "--sizes | None | value"),
+        ([*LEAVE, "--sizes", "nope"], "sizes file | 'nope' | readable | file"),
+        ([*LEAVE, "--sizes", "/"], "sizes file | '/' | readable | file"),
+        ([*LEAVE, "--sizes", "/dev/null"], "sizes file | '/dev/null' | readable | file"),
     ],
 )
 def test_operations(ten: str, words: list[str], said: str) -> None:
@@ -257,7 +255,7 @@ RF = {"class": "NetworkTopologyStrategy"}
 def test_ring_files(tmp_path: Path, content: Any, said: str, command: str) -> None:
     """Whatever is in the file: one line with the field."""
     path = written(tmp_path, content)
-    assert says(bad(command, path, *(["leave", "n1"] if command == "plan" else [])), said)
+    assert says(bad(command, path, *([*LEAVE] if command == "plan" else [])), said)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +288,7 @@ def test_ring_files(tmp_path: Path, content: Any, said: str, command: str) -> No
 def test_sizes_files(tmp_path: Path, ten: str, content: Any, said: str) -> None:
     """A sizes file is read as strictly as a ring file."""
     sizes = written(tmp_path, content, "sizes.json")
-    assert says(bad("plan", ten, "leave", "n3", "--sizes", sizes), said)
+    assert says(bad("plan", ten, "decommission", "n3", "--sizes", sizes), said)
 
 
 HEAD = {"format": 1, "kit": "0", "model": "tcm", "parameters": {}, "off": [], "steps": []}
@@ -353,10 +351,10 @@ def test_nothing_is_written_for_a_bad_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "near"),
     [
-        (["plan", "{ring}", "leave", "n1", "--size", "x"], "(nearest: --sizes)"),
-        (["plan", "{ring}", "leave", "n1", "--wile", "x"], "(nearest: --while)"),
+        (["plan", "{ring}", "decommission", "n1", "--size", "x"], "(nearest: --sizes)"),
+        (["plan", "{ring}", "decommission", "n1", "--wile", "x"], "(nearest: --while)"),
         (["plan", "{ring}", "Leave", "n1"], "(nearest: leave)"),
-        (["plan", "{ring}", "join", "x", "--token", "7"], "(nearest: --tokens)"),
+        (["plan", "{ring}", "bootstrap", "x", "--token", "7"], "(nearest: --tokens)"),
         (["chek", "tcm"], "(nearest: check)"),
         (["check", "tcm", "--max-state", "3"], "(nearest: --max-states)"),
     ],

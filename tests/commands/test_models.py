@@ -63,7 +63,7 @@ def test_show_a_scenario(name: str) -> None:
     """A scenario is shown as its model with its own parameters, marked."""
     out = call("show", name).out
     assert "scenario bootstrap: X joins at 150" in out
-    assert '  * operations  ["join X --tokens 150"]\n' in out
+    assert '  * operations  ["bootstrap X --tokens 150"]\n' in out
     assert "    nodes       3\n" in out
 
 
@@ -147,7 +147,7 @@ def test_counterexample_in_words() -> None:
     lines = answer.out.splitlines()
     broken = next(at for at, line in enumerate(lines) if line.startswith("violated: "))
     run = next(line for line in lines[broken + 1 :] if line.startswith("   1"))
-    assert run.split()[:5] == ["1", "join", "X", "--tokens", "150"]
+    assert run.split()[:5] == ["1", "bootstrap", "X", "--tokens", "150"]
     assert max(map(len, lines)) <= WIDTH
 
 
@@ -183,7 +183,7 @@ def test_play_bootstrap() -> None:
     """The worked bootstrap: each epoch with both tables, additions and removals marked."""
     out = call("play", "bootstrap").out
     rows = [" ".join(line.split()) for line in out.splitlines()]
-    assert "(0, 100] A, B A, B, +X locked: join X at 150" in rows
+    assert "(0, 100] A, B A, B, +X locked: bootstrap X at 150" in rows
     assert "(100, 150] X, B X, B, −C" in rows
     for epoch in range(5):
         assert f"     epoch {epoch}, " in out
@@ -201,7 +201,7 @@ def test_names_do_not_command_the_terminal() -> None:
     for name, shown in (("a\x1b[31m", "a\\x1b[31m"), ("b\u202e", "b\\u202e")):
         members = [{"name": name, "tokens": [5]}, {"name": "c", "tokens": [9]}]
         words = ["-p", f"members={json.dumps(members)}", "-p", "rf=1"]
-        answer = call("check", "tcm", *words, "-p", 'operations=["leave c"]')
+        answer = call("check", "tcm", *words, "-p", 'operations=["decommission c"]')
         assert (answer.status, answer.out) == (2, "")
         assert shown in answer.err
         assert name not in answer.err

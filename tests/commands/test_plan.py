@@ -37,9 +37,9 @@ def ten(tmp_path: Path) -> str:
 
 
 OPERATIONS = {
-    "join": ["join", "x", "--tokens", "550"],
-    "leave": ["leave", "n3"],
-    "remove": ["remove", "n3"],
+    "bootstrap": ["bootstrap", "x", "--tokens", "550"],
+    "decommission": ["decommission", "n3"],
+    "removenode": ["removenode", "n3"],
     "move": ["move", "n3", "--tokens", "650"],
     "replace": ["replace", "n3", "x"],
     "assassinate": ["assassinate", "n3"],
@@ -47,9 +47,9 @@ OPERATIONS = {
 
 
 CEP = {
-    "join": ["split", "add-writes", "switch-reads", "drop-writes"],
-    "leave": ["add-writes", "switch-reads", "drop-writes", "merge"],
-    "remove": ["add-writes", "switch-reads", "drop-writes", "merge"],
+    "bootstrap": ["split", "add-writes", "switch-reads", "drop-writes"],
+    "decommission": ["add-writes", "switch-reads", "drop-writes", "merge"],
+    "removenode": ["add-writes", "switch-reads", "drop-writes", "merge"],
     "move": ["split", "add-writes", "switch-reads", "drop-writes", "merge"],
     "replace": ["add-writes", "switch-reads", "drop-writes"],
     "assassinate": ["assassinate"],
@@ -71,7 +71,7 @@ def test_names_of_the_steps(ten: str, kind: str, variant: str) -> None:
 
 def test_cep_is_the_default_variant(ten: str) -> None:
     """Without --variant it is that of the CEP."""
-    assert plan(ten, "leave", "n3") == plan(ten, "leave", "n3", "--variant=cep")
+    assert plan(ten, "decommission", "n3") == plan(ten, "decommission", "n3", "--variant=cep")
 
 
 @pytest.mark.parametrize("kind", list(CEP))
@@ -95,12 +95,12 @@ def test_keys_of_an_accepted_plan(ten: str, kind: str) -> None:
 
 def test_keys_of_a_refusal(ten: str) -> None:
     """A refusal says why, names each range that is held and who holds it."""
-    found = refused(ten, "join", "x", "--tokens", "550", "--while", "join y --tokens 750")
+    found = refused(ten, "bootstrap", "x", "--tokens", "550", "--while", "bootstrap y --tokens 750")
     keys = ["operation", "accepted", "reason", "warnings", "locks", "conflicts", "steps"]
     assert list(found) == keys
-    assert "join y at 750" in found["reason"]
+    assert "bootstrap y at 750" in found["reason"]
     assert found["conflicts"] == [
-        {"keyspace": "ks", "range": held, "operation": "join y --tokens 750"}
+        {"keyspace": "ks", "range": held, "operation": "bootstrap y --tokens 750"}
         for held in ([500, 550], [550, 600])
     ]
 
@@ -152,8 +152,8 @@ def test_join_in_full(tmp_path: Path) -> None:
         {"keyspace": "ks", "range": [300, None], "from": ["B"], "to": "X", "bytes": None},
     ]
     tables = [(split, split), (split, added), (moved, added), (moved, moved)]
-    assert plan(path, "join", "X", "--tokens", "150") == {
-        "operation": "join X --tokens 150",
+    assert plan(path, "bootstrap", "X", "--tokens", "150") == {
+        "operation": "bootstrap X --tokens 150",
         "accepted": True,
         "reason": None,
         "warnings": [],
@@ -166,7 +166,7 @@ def test_join_in_full(tmp_path: Path) -> None:
                 "streams": streams if name == "switch-reads" else [],
                 "barriers": barriers if i else [],
             }
-            for i, name in enumerate(CEP["join"])
+            for i, name in enumerate(CEP["bootstrap"])
         ],
     }
 
@@ -182,7 +182,9 @@ def test_worked_tables(tmp_path: Path, example: str) -> None:
             wanted[int(step), f"{side}s"].append([int(left), int(right), replicas.split(",")])
     nodes = ABC if example == "bootstrap" else [*ABC, {"name": "X", "tokens": [150]}]
     content = {**ring_of(nodes, {"KS": SIMPLE_2}), "partitioner": {"low": 0, "high": 400}}
-    words = ["join", "X", "--tokens", "150"] if example == "bootstrap" else ["leave", "X"]
+    words = (
+        ["bootstrap", "X", "--tokens", "150"] if example == "bootstrap" else ["decommission", "X"]
+    )
     found = plan(written(tmp_path, content), *words)
     for number, step in enumerate(found["steps"], start=1):
         for side in ("reads", "writes"):
@@ -195,7 +197,7 @@ def test_worked_tables(tmp_path: Path, example: str) -> None:
 def test_ends_like_the_ring_of_the_future(tmp_path: Path, variant: str) -> None:
     """The last tables are what ``ring`` prints for the ring that the operation leads to."""
     path = written(tmp_path, ring_of())
-    last = plan(path, "join", "x", "--tokens", "550", "--variant", variant)["steps"][-1]
+    last = plan(path, "bootstrap", "x", "--tokens", "550", "--variant", variant)["steps"][-1]
     future = written(tmp_path, ring_of([*TEN, {"name": "x", "tokens": [550]}]), "future.json")
     rows = call("ring", future, "--json").json["keyspaces"]["ks"]
     assert table(last, "reads") == table(last, "writes") == rows
@@ -206,25 +208,25 @@ def test_ends_like_the_ring_of_the_future(tmp_path: Path, variant: str) -> None:
 )
 def test_negative_tokens(ten: str, words: list[str]) -> None:
     """Negative tokens are no options, wherever they stand."""
-    expected = plan(ten, "join", "x", "--tokens", "-5,7")
-    assert plan(ten, "join", "x", *words) == expected
-    assert plan("--json", ten, *words, "join", "x") == expected
+    expected = plan(ten, "bootstrap", "x", "--tokens", "-5,7")
+    assert plan(ten, "bootstrap", "x", *words) == expected
+    assert plan("--json", ten, *words, "bootstrap", "x") == expected
     assert [None, -5] in expected["locks"]["ks"]
 
 
 def test_negative_tokens_in_flight(ten: str) -> None:
     """Nor are they inside --while."""
-    found = plan(ten, "join", "x", "--tokens", "550", "--while", "join y --tokens -5,7")
+    found = plan(ten, "bootstrap", "x", "--tokens", "550", "--while", "bootstrap y --tokens -5,7")
     bounds = [row[:2] for row in table(found["steps"][0], "reads")]
     assert [None, -5] in bounds
     assert [-5, 7] in bounds
-    other = plan(ten, "join", "x", "--tokens", "550", "--while=join y --tokens=-5,7")
+    other = plan(ten, "bootstrap", "x", "--tokens", "550", "--while=bootstrap y --tokens=-5,7")
     assert other == found
 
 
 def test_epochs_beside_others(ten: str) -> None:
     """What is in flight was prepared up to the ring file's epoch; the plan counts on from there."""
-    found = plan(ten, "join", "x", "--tokens", "950", "--while", "join y --tokens 450")
+    found = plan(ten, "bootstrap", "x", "--tokens", "950", "--while", "bootstrap y --tokens 450")
     assert [step["epoch"] for step in found["steps"]] == [41, 42, 43, 44]
     rows = table(found["steps"][0], "reads")
     assert [400, 450, ["n5", "n6", "n7"]] in rows
@@ -235,29 +237,33 @@ def test_two_in_flight(tmp_path: Path) -> None:
     """--while may be given several times; all of them must fit beside each other."""
     many = [{"name": f"n{i}", "tokens": [100 * i]} for i in range(1, 21)]
     path = written(tmp_path, ring_of(many, epoch=2))
-    both = ["--while", "join y --tokens 750", "--while", "leave n12"]
-    found = plan(path, "join", "x", "--tokens", "1850", *both)
+    both = ["--while", "bootstrap y --tokens 750", "--while", "decommission n12"]
+    found = plan(path, "bootstrap", "x", "--tokens", "1850", *both)
     assert [step["epoch"] for step in found["steps"]] == [3, 4, 5, 6]
     writes = table(found["steps"][-1], "writes")
     # The leave's first event in this variant gives write replicas already.
     assert [1100, 1200, ["n12", "n13", "n14", "n15"]] in writes
-    clash = call("plan", path, "leave", "n19", *both, "--while", "leave n13")
+    clash = call("plan", path, "decommission", "n19", *both, "--while", "decommission n13")
     assert (clash.status, clash.out) == (2, "")
-    assert says(clash.err, "kit: operation in flight | 'leave n13'")
+    assert says(clash.err, "kit: operation in flight | 'decommission n13'")
 
 
 @pytest.mark.parametrize(
     ("words", "other", "reason"),
     [
-        (["leave", "n3"], "leave n3", "n3 already takes part in an operation: leave n3"),
-        (["join", "x", "--tokens", "50"], "join x --tokens 550", "x already takes part"),
-        (["leave", "x"], "join x --tokens 550", "x already takes part"),
-        (["replace", "n3", "x"], "leave n3", "n3 already takes part"),
-        (["replace", "x", "y"], "join x --tokens 550", "x already takes part"),
+        (
+            ["decommission", "n3"],
+            "decommission n3",
+            "n3 already takes part in an operation: decommission n3",
+        ),
+        (["bootstrap", "x", "--tokens", "50"], "bootstrap x --tokens 550", "x already takes part"),
+        (["decommission", "x"], "bootstrap x --tokens 550", "x already takes part"),
+        (["replace", "n3", "x"], "decommission n3", "n3 already takes part"),
+        (["replace", "x", "y"], "bootstrap x --tokens 550", "x already takes part"),
         (["move", "x", "--tokens", "5"], "replace n3 x", "x already takes part"),
-        (["join", "y", "--tokens", "550"], "join x --tokens 550", "x"),
-        (["leave", "n3"], "leave n4", "leave n4"),
-        (["join", "y", "--tokens", "750"], "join x --tokens 550", "join x at 550"),
+        (["bootstrap", "y", "--tokens", "550"], "bootstrap x --tokens 550", "x"),
+        (["decommission", "n3"], "decommission n4", "decommission n4"),
+        (["bootstrap", "y", "--tokens", "750"], "bootstrap x --tokens 550", "bootstrap x at 550"),
     ],
 )
 def test_what_excludes_what(ten: str, words: list[str], other: str, reason: str) -> None:
@@ -268,8 +274,8 @@ def test_what_excludes_what(ten: str, words: list[str], other: str, reason: str)
 @pytest.mark.parametrize(
     ("words", "other"),
     [
-        (["join", "x", "--tokens", "550"], "join y --tokens 850"),
-        (["leave", "n3"], "leave n8"),
+        (["bootstrap", "x", "--tokens", "550"], "bootstrap y --tokens 850"),
+        (["decommission", "n3"], "decommission n8"),
         (["replace", "n2", "x"], "replace n6 y"),
     ],
 )
@@ -281,7 +287,7 @@ def test_what_goes_side_by_side(ten: str, words: list[str], other: str) -> None:
 
 def test_ends_of_the_line_meet_in_the_implementation(ten: str) -> None:
     """There two ranges that touch an end of the line conflict, without a token in common."""
-    words = ["join", "x", "--tokens", "50", "--while", "join y --tokens 1050"]
+    words = ["bootstrap", "x", "--tokens", "50", "--while", "bootstrap y --tokens 1050"]
     assert call("plan", ten, *words, "--variant", "cep").status == 1
     one = {"ks": {"class": "SimpleStrategy", "replication_factor": 1}}
     folder = Path(ten).parent
@@ -293,7 +299,7 @@ def test_ends_of_the_line_meet_in_the_implementation(ten: str) -> None:
 
 def test_the_former_word_for_a_variant(ten: str) -> None:
     """What users have written down still reads: --shape means --variant."""
-    words = ["leave", "n3", "implementation"]
+    words = ["decommission", "n3", "implementation"]
     assert plan(ten, *words[:2], "--shape", words[2]) == plan(
         ten, *words[:2], "--variant", words[2]
     )
@@ -303,7 +309,7 @@ def test_json_in_pieces_is_the_report(tmp_path: Path) -> None:
     """The pieces make up the whole report; keyspaces that are alike share one text."""
     alike = {"a": SIMPLE_2, "b": SIMPLE_3, "c\N{SNOWMAN}": SIMPLE_2}
     given = read_ring(written(tmp_path, ring_of(keyspaces=alike)))
-    report = dry_run(given, parse_operation("join x --tokens 350"))
+    report = dry_run(given, parse_operation("bootstrap x --tokens 350"))
     parts = list(json_parts(report))
     whole = json.loads(msgspec.json.encode(report))
     del whole["before"], whole["conflicts"]

@@ -15,7 +15,7 @@ from tests.commands.drawing import clusters, keyspaces, operations
 ABC = [{"name": n, "tokens": [t]} for n, t in (("A", 100), ("B", 200), ("C", 300))]
 SIMPLE_2 = {"class": "SimpleStrategy", "replication_factor": 2}
 JOIN = """\
-join X --tokens 150: accepted, 4 events, epochs 1 to 4
+bootstrap X --tokens 150: accepted, 4 events, epochs 1 to 4
 
 locks until the end
   ks  (min, 100]  (100, 150]  (150, 200]  (300, max]
@@ -69,13 +69,13 @@ def test_join_in_words(tmp_path: Path) -> None:
     path = written(tmp_path, ring_of(ABC, {"ks": SIMPLE_2}))
     rows = [[None, 100, 2000], [100, 200, 1000], [300, None, 0]]
     sizes = written(tmp_path, {"ranges": {"ks": rows}}, "sizes.json")
-    answer = call("plan", path, "join", "X", "--tokens", "150", "--sizes", sizes)
+    answer = call("plan", path, "bootstrap", "X", "--tokens", "150", "--sizes", sizes)
     assert answer == (0, JOIN, "")
 
 
 def test_merge_in_words(tmp_path: Path) -> None:
     """Rows that go come before the one that takes their place."""
-    out = call("plan", written(tmp_path, ring_of()), "leave", "n3").out
+    out = call("plan", written(tmp_path, ring_of()), "decommission", "n3").out
     assert "  − (200, 300]  n4, n5, n6  n4, n5, n6\n  − (300, 400]  n4" in out
     assert "  + (200, 400]  n4, n5, n6  n4, n5, n6\n  9 other ranges unchanged\n" in out
     assert "in all: 4 ranges to copy (--sizes FILE tells how many bytes)\n" in out
@@ -84,19 +84,20 @@ def test_merge_in_words(tmp_path: Path) -> None:
 
 def test_refusal_in_words(tmp_path: Path) -> None:
     """A refusal says why, and by whom each range is held."""
-    words = ["leave", "n3", "--while", "join x --tokens 350"]
+    words = ["decommission", "n3", "--while", "bootstrap x --tokens 350"]
     answer = call("plan", written(tmp_path, ring_of()), *words)
     assert answer.status == 1
     lines = answer.out.splitlines()
-    assert lines[0] == "leave n3: refused"
-    assert lines[1].startswith("  range (100, 200] is locked by an operation in flight, join x")
-    assert "  ks  (100, 200]  held by join x --tokens 350" in lines
+    assert lines[0] == "decommission n3: refused"
+    held = "  range (100, 200] is locked by an operation in flight, bootstrap x"
+    assert lines[1].startswith(held)
+    assert "  ks  (100, 200]  held by bootstrap x --tokens 350" in lines
 
 
 def test_nothing_to_do(tmp_path: Path) -> None:
     """Without a replicated keyspace an operation locks, moves and copies nothing, and says so."""
     spaces = {"own": {"class": "LocalStrategy"}}
-    answer = call("plan", written(tmp_path, ring_of(TEN, spaces)), "leave", "n3")
+    answer = call("plan", written(tmp_path, ring_of(TEN, spaces)), "decommission", "n3")
     assert answer.status == 0
     assert "locks nothing\n" in answer.out
     assert "epoch 1: merge\n  changes no range\n" in answer.out
@@ -107,7 +108,7 @@ def test_unknown_sizes(tmp_path: Path) -> None:
     """Where only a part of the bytes is known, the sum is said to be a part."""
     path = written(tmp_path, ring_of())
     sizes = written(tmp_path, {"ranges": {"ks": [[None, 100, 7]]}}, "sizes.json")
-    out = call("plan", path, "leave", "n3", "--sizes", sizes).out
+    out = call("plan", path, "decommission", "n3", "--sizes", sizes).out
     assert "in all: 4 ranges to copy, at least 7 bytes\n" in out
     assert "  n4 receives  2 ranges  at least 7 bytes  from n3 (2)\n" in out
     assert "  n5 receives  1 range   bytes unknown     from n3 (1)\n" in out
@@ -149,7 +150,7 @@ def test_help() -> None:
     """The help of plan needs no ring, and explains both kinds of files and the statuses."""
     answer = call("plan", "--help")
     assert answer.status == 0
-    for word in ("join NODE --tokens", "--while", "--sizes", '"keyspaces"', "Ends with 0"):
+    for word in ("bootstrap NODE --tokens", "--while", "--sizes", '"keyspaces"', "Ends with 0"):
         assert word in answer.out
     assert max(map(len, answer.out.splitlines())) <= WIDTH
     assert answer.out.isascii()

@@ -53,7 +53,7 @@ def cases(draw: st.DrawFn, most_nodes: int, most_tokens: int, others: int = 0, r
     nodes = draw(clusters(most_nodes, most_tokens))
     replications = draw(keyspaces(nodes, rf))
     op = draw(operations(nodes))
-    kinds = ("join", "leave", "move", "replace", "remove")
+    kinds = ("bootstrap", "decommission", "move", "replace", "removenode")
     in_flight = tuple(draw(operations(nodes, f"y{i}", kinds)) for i in range(others))
     variant = draw(st.sampled_from(("cep", "implementation")))
     return nodes, replications, op, in_flight, variant, draw(st.integers(0, 2**40))

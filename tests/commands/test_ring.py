@@ -1,4 +1,4 @@
-"""``ring``: the placements of a ring at rest, as JSON and as text."""
+"""``ring``: the placements of a stable ring, as JSON and as text."""
 
 from __future__ import annotations
 

@@ -37,13 +37,13 @@ def kit(
 def test_statuses(tmp_path: Path) -> None:
     """0, 1 and 2 reach the shell; bad input leaves stdout empty and one line on stderr."""
     ring = written(tmp_path, ring_of(TEN[:3]))
-    fine = kit("plan", ring, "join", "x", "--tokens", "-5,7", "--json")
+    fine = kit("plan", ring, "bootstrap", "x", "--tokens", "-5,7", "--json")
     assert (fine.returncode, fine.stderr) == (0, b"")
     assert json.loads(fine.stdout)["accepted"]
-    refused = kit("plan", ring, "leave", "n1", "--json")
+    refused = kit("plan", ring, "decommission", "n1", "--json")
     assert (refused.returncode, refused.stderr) == (1, b"")
     assert json.loads(refused.stdout)["accepted"] is False
-    bad = kit("plan", ring, "leave", "n9")
+    bad = kit("plan", ring, "decommission", "n9")
     assert (bad.returncode, bad.stdout) == (2, b"")
     [line] = bad.stderr.decode().splitlines()
     assert says(line, "kit: node | 'n9' | n1, n2, n3")
@@ -63,7 +63,9 @@ def test_broken_pipe(tmp_path: Path, command: str) -> None:
     """A reader that has seen enough is no error: nothing is said on stderr."""
     nodes = [{"name": f"n{i}", "tokens": list(range(i, 64000, 640))} for i in range(640)]
     ring = written(tmp_path, ring_of(nodes))
-    words = {"plan": [ring, "leave", "n3", "--json"], "ring": [ring], "show": ["tcm"]}[command]
+    words = {"plan": [ring, "decommission", "n3", "--json"], "ring": [ring], "show": ["tcm"]}[
+        command
+    ]
     process = subprocess.Popen(
         [sys.executable, "-m", "kit", command, *words],
         stdout=subprocess.PIPE,
@@ -98,7 +100,7 @@ def test_encodings(tmp_path: Path, encoding: str) -> None:
     """Whatever stdout can encode: texts and JSON come out; plain signs stand for ours."""
     nodes = [{"name": name, "tokens": [i]} for i, name in enumerate(("nö", "\N{SNOWMAN}", "c"))]
     ring = written(tmp_path, ring_of(nodes, {"ks": SIMPLE_2}))
-    words = ["plan", ring, "leave", "nö"]
+    words = ["plan", ring, "decommission", "nö"]
     answer = kit(*words, encoding=encoding)
     assert (answer.returncode, answer.stderr) == (0, b"")
     out = answer.stdout.decode(encoding)
@@ -109,7 +111,7 @@ def test_encodings(tmp_path: Path, encoding: str) -> None:
         assert "−" not in out
     data = kit(*words, "--json", encoding=encoding)
     assert json.loads(data.stdout.decode(encoding)) == call(*words, "--json").json
-    bad = kit("plan", ring, "leave", "\N{SNOWMAN}x", encoding=encoding)
+    bad = kit("plan", ring, "decommission", "\N{SNOWMAN}x", encoding=encoding)
     assert bad.returncode == 2
     assert len(bad.stderr.decode(encoding).splitlines()) == 1
 
@@ -140,13 +142,13 @@ def test_a_large_ring_is_planned_quickly(tmp_path: Path) -> None:
         network = {"class": "NetworkTopologyStrategy", "dc1": 3, "dc2": 3}
         ring = written(tmp_path, ring_of(nodes, {"ks": network}))
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert kit("plan", ring, "join", "x", "--tokens", "1,2,3,4", "--json").returncode == 0
+        assert kit("plan", ring, "bootstrap", "x", "--tokens", "1,2,3,4", "--json").returncode == 0
         assert kit("plan", ring, "replace", "n3", "x").returncode == 0
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert after.ru_utime - before.ru_utime < 6
 
 
-STATUS = {"leave n3 --while": 1, "survive": 1, "--off S-05": 1, "--off S-01": 1}
+STATUS = {"decommission n3 --while": 1, "survive": 1, "--off S-05": 1, "--off S-01": 1}
 
 
 @pytest.mark.spec("H-022")

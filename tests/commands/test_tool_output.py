@@ -30,7 +30,7 @@ def test_ring_text_needs_only_its_replication() -> None:
 
 def test_a_plan_on_ring_text_tells_bytes_from_the_loads() -> None:
     """Without a sizes file the loads that nodetool printed say how much is copied."""
-    words = ("leave", "10.9.0.2", "--force", "--keyspace", KS, "--json")
+    words = ("decommission", "10.9.0.2", "--force", "--keyspace", KS, "--json")
     answer = call("plan", ONE_TOKEN, *words)
     assert answer.status == 0
     streams = [stream for step in answer.json["steps"] for stream in step["streams"]]
@@ -49,7 +49,7 @@ def test_operations_that_the_tools_show_are_in_flight() -> None:
     joining = [line.split()[0] for line in text.splitlines() if " Joining " in line]
     assert joining
     assert not nodes & set(joining)
-    refused = call("plan", files[0], "join", joining[0], "--tokens", "7", *options, "--json")
+    refused = call("plan", files[0], "bootstrap", joining[0], "--tokens", "7", *options, "--json")
     assert refused.status == 1
     assert joining[0] in json.loads(refused.out)["reason"]
 
@@ -57,8 +57,8 @@ def test_operations_that_the_tools_show_are_in_flight() -> None:
 def test_operations_in_flight_that_exclude_each_other_are_named() -> None:
     """A cluster without range locks may have such; a plan beside them says so in one line."""
     files = [str(SAMPLES / "cassandra" / name) for name in ("ring.txt", "status.txt")]
-    words = ("join", "10.9.9.9", "--tokens", "7", "--with", files[1], "--keyspace", KS)
-    assert says(bad("plan", files[0], *words), "operation in flight | 'leave 10.1.0.3'")
+    words = ("bootstrap", "10.9.9.9", "--tokens", "7", "--with", files[1], "--keyspace", KS)
+    assert says(bad("plan", files[0], *words), "operation in flight | 'decommission 10.1.0.3'")
 
 
 def test_files_of_two_clusters_are_refused_in_one_line() -> None:
@@ -82,7 +82,7 @@ def test_a_join_that_names_no_place_says_where_it_is_taken_to_be(tmp_path: Path)
     keyspaces = [{"name": "ks", "replication": replication}]
     path = tmp_path / "ring.json"
     path.write_text(json.dumps({"nodes": nodes, "keyspaces": keyspaces}), "utf-8")
-    words = ("plan", str(path), "join", "x", "--tokens", "150", "--json")
+    words = ("plan", str(path), "bootstrap", "x", "--tokens", "150", "--json")
     assert call(*words).json["warnings"] == ["x is taken to be in datacenter dc1 and rack r1"]
     assert call(*words, "--dc", "dc0", "--rack", "r2").json["warnings"] == []
 

@@ -56,7 +56,7 @@ HOME: Any = goal("home", "", lambda s: s.at == 3)
     ],
 )
 def test_what_does_not_come_to_its_goal_is_found(edges: Any, why: str) -> None:
-    """Round and round, or at rest elsewhere: the run is told as it was, and opens."""
+    """Round and round, or at an end elsewhere: the run is told as it was, and opens."""
     model = Graph(edges, HOME)
     (finding,) = fuzz(model, range(5), steps=1, within=50).findings
     assert (finding.property, finding.witness, finding.times) == ("home", why, 5)

@@ -127,7 +127,7 @@ def test_old_parameters_are_converted() -> None:
 
 
 def test_an_old_parameter_that_said_nothing_is_left_out() -> None:
-    """A trace says all parameters: one that was at rest does not contradict its new name."""
+    """A trace says all parameters: one that was unused does not contradict its new name."""
     entry = entry_of("dataplane")
     for given in ({"behind": -1}, {"behind": -1, "lag": 4}, {"behind": 2}, {"behind": 0}):
         lag = given.get("lag", None if given["behind"] < 0 else given["behind"])

@@ -13,7 +13,7 @@ from kit.engine.compose import Product
 from kit.engine.log import Append, Apply, AtomicLog, Deliver, LogParameters, LogState, Rewrite
 from kit.engine.model import fingerprint, verdicts
 from kit.errors import Refused
-from tests.engine.toys import LiftModel, LiftParameters, a_log, learn, walk
+from tests.engine.toys import LiftModel, LiftParameters, a_log, applied, walk
 
 
 def logging_lift(window: int, nodes: tuple[str, ...] = ("A", "B")) -> Product:
@@ -46,8 +46,8 @@ def test_a_node_applies_one_epoch_after_the_other() -> None:
     model, state = a_log(3)
     seen = []
     while model.refusal(state, Apply("A")) is None:
-        state = learn(model, state, "A")
-        seen.append(state.learned)
+        state = applied(model, state, "A")
+        seen.append(state.applied)
     assert seen == [(1, 0), (2, 0), (3, 0)]
     with pytest.raises(Refused, match="has applied every committed epoch"):
         model.act(state, Apply("A"))
@@ -59,11 +59,11 @@ def test_an_early_entry_is_held_until_the_gap_is_filled() -> None:
     model, state = a_log(4, window=4)
     state = model.act(state, Deliver("A", 2))
     state = model.act(state, Deliver("A", 3))
-    assert (state.learned[0], state.held[0]) == (0, 0b1100)
-    state = learn(model, state, "A")
-    assert (state.learned[0], state.held[0]) == (1, 0b1100)
-    state = learn(model, state, "A")
-    assert (state.learned[0], state.held[0]) == (4, 0)
+    assert (state.applied[0], state.held[0]) == (0, 0b1100)
+    state = applied(model, state, "A")
+    assert (state.applied[0], state.held[0]) == (1, 0b1100)
+    state = applied(model, state, "A")
+    assert (state.applied[0], state.held[0]) == (4, 0)
 
 
 @pytest.mark.spec("A-003")
@@ -76,7 +76,7 @@ def test_what_a_node_applied_is_a_prefix(choices: list[int], window: int) -> Non
     model = logging_lift(window)
     for before, _, after in walk(model, choices):
         for node in range(2):
-            was, now = before.log.learned[node], after.log.learned[node]
+            was, now = before.log.applied[node], after.log.applied[node]
             skipped = [i for i in range(was + 1, now) if not before.log.held[node] >> i & 1]
             assert was <= now <= len(after.log.entries)
             assert not skipped
@@ -147,13 +147,13 @@ def test_a_log_far_above_sixty_four_entries() -> None:
     """With hundreds of entries, held ones included, states keep equality and fingerprints."""
     model, state = a_log(300, window=3)
     for _ in range(200):
-        state = learn(model, state, "A")
+        state = applied(model, state, "A")
     held = model.act(state, Deliver("A", 202))
     assert held.held[0].bit_length() == 203
-    assert fingerprint(held) == fingerprint(LogState(held.entries, held.learned, held.held))
+    assert fingerprint(held) == fingerprint(LogState(held.entries, held.applied, held.held))
     assert fingerprint(held) != fingerprint(state)
-    after = learn(model, learn(model, held, "A"), "A")
-    assert (after.learned[0], after.held[0]) == (203, 0)
+    after = applied(model, applied(model, held, "A"), "A")
+    assert (after.applied[0], after.held[0]) == (203, 0)
 
 
 def test_the_lamp_names_a_node_that_ran_ahead() -> None:

@@ -120,7 +120,7 @@ def test_parameters_are_told_where_they_differ() -> None:
     model = LiftModel(LiftParameters(3), ("door",))
     model.safeguards = (Safeguard("door", "S-90", "", (), {"floors": 3}),)
     assert check(model).scope.configuration == "floors=3; without S-90 door"
-    operations = tuple(f"join X{i} --tokens {i}" for i in range(5))
+    operations = tuple(f"bootstrap X{i} --tokens {i}" for i in range(5))
     scope = check(build("tcm", {"operations": operations}), max_states=5).scope
     assert scope.parameters == {"operations": operations}
     assert scope.configuration.endswith("…")

@@ -33,7 +33,7 @@ def test_a_history_begins_with_the_start() -> None:
 
 
 @pytest.mark.spec("H-005")
-@pytest.mark.parametrize("name", ["bootstrap", "decommission", "commit", "gap", "two-joins"])
+@pytest.mark.parametrize("name", ["bootstrap", "decommission", "commit", "gap", "two-bootstraps"])
 def test_back_shows_exactly_the_former_state(name: str) -> None:
     """Forward to the end, back to the start, forward again: every state is the very one it was."""
     timeline = scenario(name)

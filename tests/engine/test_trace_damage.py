@@ -261,7 +261,7 @@ def test_a_hostile_name_survives_as_text() -> None:
     """A node with markup and code for a name is that node after saving and loading."""
     name = HOSTILE[4]
     members = [{"name": name, "tokens": [100]}, {"name": "B", "tokens": [200]}]
-    operations = ["join X --tokens 150"]
+    operations = ["bootstrap X --tokens 150"]
     parameters = {"members": members, "low": 0, "high": 400, "operations": operations}
     timeline = Timeline(build("tcm", parameters))
     while timeline.forward() is not None:

@@ -136,7 +136,7 @@ class Graph(Model[Cell, Any]):
 
 
 def endless() -> Graph:
-    """Three nodes round and round: never at rest."""
+    """Three nodes round and round: never at an end."""
     return Graph({0: (1,), 1: (2,), 2: (0,)})
 
 
@@ -149,7 +149,7 @@ def a_log(events: int, nodes: Sequence[str] = ("A", "B"), window: int = 1) -> tu
     return model, state
 
 
-def learn(model: AtomicLog, state: Any, *nodes: str) -> Any:
+def applied(model: AtomicLog, state: Any, *nodes: str) -> Any:
     """The state after each of these nodes applied one more entry."""
     for node in nodes:
         state = model.act(state, Apply(node))

@@ -32,7 +32,18 @@ OPTIONS = (
     ),
 )
 NUMBERS = ("0", "1", "-1", "2", "0:3", "3:0", "-5:5", "nan", "1e3", "9" * 30, "150", "1,2", "٣")
-OPERATIONS = ("join", "leave", "move", "replace", "remove", "assassinate", "n1", "n2", "n9", "X")
+OPERATIONS = (
+    "bootstrap",
+    "decommission",
+    "move",
+    "replace",
+    "removenode",
+    "assassinate",
+    "n1",
+    "n2",
+    "n9",
+    "X",
+)
 REPLICATIONS = ('ks={"class": "SimpleStrategy", "replication_factor": 2}', "ks={", "ks", "={}")
 BOUND = ("--max-states", "40")
 

@@ -13,6 +13,8 @@ from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.opening import open_ring
 from kit.operators.importers.ringfile import parse_ring
 from kit.operators.importers.sizes import read_sizes
+from kit.operators.importers.topology_journals import read_journals
+from kit.operators.importers.topology_tables import read_requests, read_topology
 from kit.ring.placements import stable_placement
 from kit.ring.replication import LocalStrategy
 from tests.hostile.judging import answered
@@ -24,6 +26,7 @@ from tests.hostile.mutating import (
     rings,
     scenarios,
     spoiled,
+    topologies,
     traces,
 )
 
@@ -54,6 +57,14 @@ def tool_output(chance: Random, folder: Path) -> None:
         paths.append(other)
     text = spoiled(chance, KEYSPACES).decode("utf-8", "surrogateescape")
     answered(lambda: open_ring(paths, [text] if chance.random() < 0.2 else []))
+
+
+def topology_dump(chance: Random, folder: Path) -> None:
+    """A dump of the topology or of its requests, or a coordinator's journal."""
+    path = folder / "dump"
+    path.write_bytes(spoiled(chance, topologies()))
+    for read in (read_topology, read_requests, lambda one: read_journals([one])):
+        answered(lambda read=read: read(path))
 
 
 def keyspace(chance: Random, _folder: Path) -> None:

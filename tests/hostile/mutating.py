@@ -67,6 +67,13 @@ def outputs() -> tuple[str, ...]:
     return tuple(path.read_text("utf-8") for path in files)
 
 
+@cache
+def topologies() -> tuple[str, ...]:
+    """Dumps of the topology's tables, and journals of its coordinator."""
+    folder = ROOT / "tests" / "fixtures" / "topology"
+    return tuple(path.read_text("utf-8") for path in sorted(folder.iterdir()))
+
+
 def rings() -> tuple[str, ...]:
     """A ring file."""
     return (json.dumps(RING), json.dumps(RING, indent=1))

@@ -78,7 +78,7 @@ FORMS: dict[str, tuple[Callable[[int], Any], Callable[[Any], Any]]] = {
         lambda rows: parse_json(json.dumps({"ranges": {"ks": rows}}), "sizes file"),
     ),
     "operation": (
-        lambda n: "join x --tokens " + ",".join(map(str, range(n))),
+        lambda n: "bootstrap x --tokens " + ",".join(map(str, range(n))),
         parse_operation,
     ),
     "empty lines": (
@@ -121,7 +121,7 @@ def test_limits_are_said() -> None:
     with pytest.raises(BadInput, match=f"at most {MOST_KEYSPACES}"):
         parse_ring(json.dumps(ring_of(keyspaces=many)))
     with pytest.raises(BadInput, match="a line of at most 100000 characters"):
-        parse_operation("join " + "x" * 4_000_000)
+        parse_operation("bootstrap " + "x" * 4_000_000)
 
 
 def test_a_row_of_many_tokens_twice(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ HARNESSES = (
     Harness("command lines", commands.command_line, 40, 12_000),
     Harness("ring files", files.ring_file, 200, 14_000),
     Harness("outputs of tools", files.tool_output, 200, 14_000),
+    Harness("dumps of the topology", files.topology_dump, 200, 10_000),
     Harness("keyspaces", files.keyspace, 300, 6_000),
     Harness("sizes files", files.sizes_file, 200, 6_000),
     Harness("traces", files.trace_file, 100, 8_000),

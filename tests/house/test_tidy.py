@@ -93,6 +93,19 @@ def test_rules_and_models_are_pure() -> None:
     assert not offenders([path for path in KIT if is_pure(path)], _impure)
 
 
+def _looked_up(path: Path) -> Iterator[str]:
+    """Where the code of a node is asked for by its name."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".code"):
+            yield f"line {node.lineno}: {ast.unparse(node)}"
+
+
+def test_rules_look_no_name_up() -> None:
+    """Names become node codes at the edge, once: no ring and no rule asks for a name's code."""
+    rules = [path for path in KIT if {"rules", "ring"} & set(path.relative_to(ROOT).parts)]
+    assert not offenders(rules, _looked_up)
+
+
 def _imports_of_families(path: Path) -> Iterator[str]:
     """What a file imports of families that it may not know."""
     parts = module_name(path).split(".")

@@ -116,7 +116,7 @@ def test_the_player_the_lessons_and_spark_have_it(copy: Path) -> None:
     held = json.loads(ran(copy, "python", "-c", LISTS))
     assert {"lease", "lease/slept"} <= set(held["player"])
     assert "refused-by-the-fence" in held["tasks"]
-    assert "states-lease" in held["pictures"]
+    assert {"state-lease", "states-lease"} <= set(held["pictures"])
     assert "leases" in held["schemas"]
     assert held["rows"]["leases"] == 2 * held["rows"]["events"] > 2
     assert held["columns"] == ["run", "step", "client", "number"]

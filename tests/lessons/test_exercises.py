@@ -71,16 +71,19 @@ def prefix(timeline: Timeline, steps: int) -> list[str]:
 
 
 WRONG: list[tuple[str, Any]] = [
-    ("fewest-steps", lambda: ["join X --tokens 150", *(f"apply {n}" for n in "ABCX"), "commit X"]),
-    ("fewest-steps", lambda: ["join X --tokens 150"]),
-    ("fewest-steps", lambda: ["join X --tokens 150", "commit X"]),
+    (
+        "fewest-steps",
+        lambda: ["bootstrap X --tokens 150", *(f"apply {n}" for n in "ABCX"), "commit X"],
+    ),
+    ("fewest-steps", lambda: ["bootstrap X --tokens 150"]),
+    ("fewest-steps", lambda: ["bootstrap X --tokens 150", "commit X"]),
     ("fewest-steps", lambda: ["open sesame"]),
     ("light-a-lamp", lambda: prefix(answers.broken_run(), 5)),
     ("light-a-lamp", list),
     ("crash-and-resume", lambda: prefix(answers.scripted_run("crash-and-resume"), 12)),
     ("crash-and-resume", lambda: answers.scripted_run("bootstrap")),
     ("way-back", lambda: answers.scripted_run("rf3")),
-    ("way-back", lambda: ["join X --tokens 150", "cancel X"]),
+    ("way-back", lambda: ["bootstrap X --tokens 150", "cancel X"]),
     ("way-back", lambda: prefix(answers.scripted_run("cancel"), 16)),
     ("any-may-leave", lambda: answers.ring_of_two_datacenters(2)),
     ("any-may-leave", lambda: answers.ring_of_two_datacenters(3)),
@@ -123,9 +126,9 @@ def test_the_verdict_is_the_same_each_time() -> None:
 @pytest.mark.parametrize(
     ("name", "answer"),
     [
-        ("fewest-steps", "join X"),
+        ("fewest-steps", "bootstrap X"),
         ("fewest-steps", 7),
-        ("fewest-steps", ["join X --tokens 150", 3]),
+        ("fewest-steps", ["bootstrap X --tokens 150", 3]),
         ("fewest-steps", ["apply A"] * 5000),
         ("any-may-leave", 7),
         ("any-may-leave", {"nodes": {1, 2}}),

@@ -27,7 +27,7 @@ def test_the_chart_of_groups_says_what_it_draws() -> None:
 def test_the_table_of_steps_says_what_it_draws() -> None:
     """A row an operation: its committed steps, in order."""
     chart = step_table(scripted_run("bootstrap"), scripted_run("assassinate"))
-    assert "join X at 150: split ranges, add write replicas" in repr(chart)
+    assert "bootstrap X at 150: split ranges, add write replicas" in repr(chart)
     assert "assassinate B: take the node out at once" in repr(chart)
     assert chart.png.startswith(PNG)
 
@@ -69,7 +69,7 @@ def test_a_judge_loads_no_widgets() -> None:
     code = (
         "import sys, kit.lessons, kit.lessons.judge\n"
         "from kit.lessons.tasks import tasks\n"
-        "tasks()['fewest-steps'].judge(['join X --tokens 150'])\n"
+        "tasks()['fewest-steps'].judge(['bootstrap X --tokens 150'])\n"
         "print(sorted({'ipywidgets', 'matplotlib', 'IPython'} & set(sys.modules)))"
     )
     root = Path(__file__).parents[2]

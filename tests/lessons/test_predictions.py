@@ -26,7 +26,7 @@ from kit.protocols.tcm.facts import moment as facts
 
 def worked(rf: int = 2, milestones: int = 0) -> Timeline:
     """The worked bootstrap, some epochs on."""
-    parameters = {"rf": rf, "operations": ("join X --tokens 150",), "focus": (0, 200)}
+    parameters = {"rf": rf, "operations": ("bootstrap X --tokens 150",), "focus": (0, 200)}
     timeline = Timeline(build("tcm", parameters))
     for _ in range(milestones):
         timeline.to_milestone()

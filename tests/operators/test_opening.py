@@ -73,14 +73,14 @@ def test_operations_in_flight() -> None:
     """A joining node is outside the ring with its tokens; leaving and moving ones own theirs."""
     found = opened(RING)
     assert {one.node: one for one in found.in_flight} == {
-        "10.1.0.4": InFlight("join", "10.1.0.4", "up", JOINING, "amsterdam", "r1"),
-        "10.1.0.3": InFlight("leave", "10.1.0.3", "up"),
+        "10.1.0.4": InFlight("bootstrap", "10.1.0.4", "up", JOINING, "amsterdam", "r1"),
+        "10.1.0.3": InFlight("decommission", "10.1.0.3", "up"),
         "10.2.0.2": InFlight("move", "10.2.0.2", "up"),
-        "10.2.0.3": InFlight("remove", "10.2.0.3", "down"),
+        "10.2.0.3": InFlight("removenode", "10.2.0.3", "down"),
     }
     operations = {one.node: operation_of(one) for one in found.in_flight}
     assert operations["10.1.0.4"] == Operation(
-        "join", "10.1.0.4", JOINING, dc="amsterdam", rack="r1"
+        "bootstrap", "10.1.0.4", JOINING, dc="amsterdam", rack="r1"
     )
     assert operations["10.2.0.2"] is None
     for operation in operations.values():
@@ -94,12 +94,12 @@ def test_operations_in_flight() -> None:
 def test_an_import_can_be_rehearsed() -> None:
     """What was imported goes into a dry run as a ring file does, operations in flight too."""
     found = opened(RING, keyspaces=(NETWORK,))
-    (leave,) = [operation_of(one) for one in found.in_flight if one.kind == "leave"]
+    (leave,) = [operation_of(one) for one in found.in_flight if one.kind == "decommission"]
     assert leave is not None
     assert dry_run(found, leave).accepted
-    (join,) = [operation_of(one) for one in found.in_flight if one.kind == "join"]
+    (join,) = [operation_of(one) for one in found.in_flight if one.kind == "bootstrap"]
     assert join is not None
-    report = dry_run(found, Operation("leave", "10.1.0.1"), in_flight=(join,))
+    report = dry_run(found, Operation("decommission", "10.1.0.1"), in_flight=(join,))
     assert report.conflicts or report.accepted
 
 
@@ -112,7 +112,7 @@ def test_all_outputs_of_scylla() -> None:
     )
     assert found.down == ("2001:db8:0:1::13", "2001:db8:0:2::21", "2001:db8:0:2::22")
     assert [(one.kind, one.health) for one in found.in_flight] == [
-        ("join", "down"),
+        ("bootstrap", "down"),
         ("move", "down"),
     ]
     assert found.loads["2001:db8:0:2::29"] == bytes_of("12.01 KB")
@@ -168,9 +168,11 @@ def test_a_joining_node_may_be_missing() -> None:
     """A node that joins may be in one output only; its tokens may be unknown."""
     newcomer = Host("10.0.0.9", (1, 2), state="Joining", host_id=host_id(9))
     with_tokens = together([*HOSTS, newcomer], HOSTS)
-    assert with_tokens.in_flight == (InFlight("join", "10.0.0.9", "up", (1, 2), "dc1", "rack1"),)
+    assert with_tokens.in_flight == (
+        InFlight("bootstrap", "10.0.0.9", "up", (1, 2), "dc1", "rack1"),
+    )
     without = together(HOSTS, [*HOSTS, newcomer])
-    assert without.in_flight == (InFlight("join", "10.0.0.9", "up", (), "dc1", "rack1"),)
+    assert without.in_flight == (InFlight("bootstrap", "10.0.0.9", "up", (), "dc1", "rack1"),)
     assert "10.0.0.9 is joining with tokens that the files do not give" in without.warnings[0]
     assert without.ring == with_tokens.ring
 

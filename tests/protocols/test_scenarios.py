@@ -14,6 +14,7 @@ from kit.engine.registry import entry_of
 from kit.engine.scenario import file_named, files, model_for, open_file, parse, read, rewritten, run
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.protocols.group0.rules.discovery import makes_one_group
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.safeguards import SAFEGUARDS
@@ -23,8 +24,8 @@ LONGEST = 95  # lines: what a lecturer still shows
 CLAIMS = """
     assassinate barrier-holds bootstrap cancel-after-switch cancel-before-switch crash-and-resume
     asked-from-a-peer held-back
-    decommission entry-above-a-gap implementation lock-refused move no-way-back remove replace rf3
-    stream-before-switch the-log-never-changes too-few-left two-joins
+    decommission entry-above-a-gap implementation lock-refused move no-way-back removenode
+    replace rf3 stream-before-switch the-log-never-changes too-few-left two-bootstraps
 """
 REQUESTS = """
     ahead-and-member anomaly-invisible-write anomaly-lost-write barrier-refuses behind-catches-up
@@ -69,7 +70,8 @@ def test_a_scenario_fits_on_slides(path: Path) -> None:
 @pytest.mark.parametrize("path", files().values(), ids=lambda path: path.stem)
 def test_lamps_go_out_only_without_a_safeguard(path: Path) -> None:
     """With the log and all safeguards no moment of a scenario puts a lamp out; by gossip, with a
-    safeguard off, or with a read repair that does not wait for a write quorum, one does.
+    safeguard off, with a read repair that does not wait for a write quorum, or with contact points
+    that part the nodes, one does.
     """
     timeline = open_file(path)
     dark = False
@@ -79,7 +81,9 @@ def test_lamps_go_out_only_without_a_safeguard(path: Path) -> None:
     given = timeline.model.parameters
     gossip = getattr(given, "mode", "log") == "gossip"
     weaker = getattr(given, "repair", "none") in ("answered", "mismatch")
-    assert dark is (gossip or weaker or bool(timeline.model.off))
+    seeds = getattr(timeline.model, "seeds", {})
+    parted = bool(seeds) and not makes_one_group(seeds)
+    assert dark is (gossip or weaker or parted or bool(timeline.model.off))
 
 
 @pytest.mark.parametrize("path", files().values(), ids=lambda path: path.stem)
@@ -101,7 +105,7 @@ def test_the_bootstrap_file_ends_at_rest() -> None:
     assert "X" in facts.rows(timeline.model, timeline.state)[0].reads
 
 
-HEAD = '# Why.\nmodel tcm\noperations ["join X --tokens 150"]\n'
+HEAD = '# Why.\nmodel tcm\noperations ["bootstrap X --tokens 150"]\n'
 JOIN = "\njoin X --tokens 150\n----\n"
 
 
@@ -119,10 +123,10 @@ JOIN = "\njoin X --tokens 150\n----\n"
         ("# Why.\nmodel tcm\nrf many\n", 3, "int"),
         ("# Why.\nmodel tcm\nrf 0\n", 3, "1 to 1000"),
         ("# Why.\nmodel tcm\noff range-lock\n", 3, "range-locks"),
-        ('# Why.\nmodel tcm\noperations ["leave Q"]\n', 3, "A, B, C"),
+        ('# Why.\nmodel tcm\noperations ["decommission Q"]\n', 3, "A, B, C"),
         (HEAD + "\njoin X --tokens 150\n", 5, "a line ---- behind"),
         (HEAD + "\n# nothing\n----\n", 6, "a command above"),
-        (HEAD + "\njoin X --tokens 151\n----\n", 5, "join X --tokens 150"),
+        (HEAD + "\njoin X --tokens 151\n----\n", 5, "bootstrap X --tokens 150"),
         (HEAD + JOIN + "\nrows no\n----\n", 8, "ks"),
         (HEAD + JOIN + "\nbarrier Q\n----\n", 8, "A, B, C, X"),
         (HEAD + JOIN + "\nrow\n----\n", 8, "rows"),
@@ -151,7 +155,7 @@ def test_moves_and_texts() -> None:
     """Next, back and milestone walk along; enabled and waiting show what begins with a word."""
     text = HEAD + "\nnext\nnext\nback\nnext\nmilestone\nenabled commit\nwaiting commit\n----\n"
     timeline, (shown,) = run(parse(text))
-    assert shown[0].startswith("Join X at 150 begins")
+    assert shown[0].startswith("Bootstrap X at 150 begins")
     assert shown[1] == shown[3] == "A applies epoch 1."
     assert shown[2] == shown[0]
     assert shown[4].startswith("Epoch 2")

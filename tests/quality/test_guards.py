@@ -41,8 +41,8 @@ MODELS: dict[str, tuple[Build, ...]] = {
         tcm(cancels=1),
         tcm(nodes=2, rf=1, window=2),
         tcm(peers=True),
-        tcm(nodes=4, rf=3, operations=("leave D",)),
-        tcm(nodes=4, rf=3, operations=("leave D", "replace D Y")),
+        tcm(nodes=4, rf=3, operations=("decommission D",)),
+        tcm(nodes=4, rf=3, operations=("decommission D", "replace D Y")),
         tcm(holds=True),
     ),
     "dataplane": (

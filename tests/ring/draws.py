@@ -69,16 +69,16 @@ def changed(draw: st.DrawFn, ring: Ring) -> Ring:
     own = set(ring.tokens.tolist())
     tokens = tuple(token for token in free if token not in own)
     place = draw(st.sampled_from(DATACENTERS)), draw(st.sampled_from((*RACKS, "new")))
-    name = draw(st.sampled_from(ring.names))
-    match draw(st.sampled_from(("join", "leave", "move", "replace"))):
-        case "join":
+    code = draw(st.integers(0, len(ring.names) - 1))
+    match draw(st.sampled_from(("bootstrap", "decommission", "move", "replace"))):
+        case "bootstrap":
             return ring.join(Node("x", tokens, *place))
-        case "leave":
-            return ring.leave(name)
+        case "decommission":
+            return ring.leave(code)
         case "move":
-            return ring.move(name, tokens)
+            return ring.move(code, tokens)
         case _:
-            return ring.replace(name, Node("x", (), *place))
+            return ring.join(Node("x", (), *place)).replace(code, len(ring.names))
 
 
 def probes(*some: Ring) -> list[int]:

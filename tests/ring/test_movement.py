@@ -30,7 +30,7 @@ def locks_of_join(token: int) -> tuple[Range, ...]:
 
 def locks_of_leave(name: str) -> tuple[Range, ...]:
     """The ranges that a node leaving the ten locks."""
-    return movement(TEN, TEN.leave(name), RF3).locked
+    return movement(TEN, TEN.leave(TEN.code(name)), RF3).locked
 
 
 def sets(placement: Placement, tokens: list[int]) -> list[list[list[frozenset[int]]]]:
@@ -145,7 +145,7 @@ def test_leaves_meet_in_the_merged_range_only() -> None:
     """Leaves of n3 and n6 share (300, 400]: n3's row is merged into it, n6's heirs gain it."""
     assert shared(locks_of_leave("n3"), locks_of_leave("n6")) == (Range(300, 400),)
     locked = {(one.left, one.right) for one in locks_of_leave("n3")}
-    assert locked - changing(movement(TEN, TEN.leave("n3"), RF3)) == {(300, 400)}
+    assert locked - changing(movement(TEN, TEN.leave(TEN.code("n3")), RF3)) == {(300, 400)}
 
 
 def test_a_new_rack_locks_the_whole_ring() -> None:
@@ -181,7 +181,7 @@ def test_sources_are_of_the_same_datacenter() -> None:
         Node("a", (10,)), Node("b", (20,), "dc2"), Node("c", (30,)), Node("d", (40,), "dc2"),
     ]  # fmt: skip
     ring = Ring.of(nodes, small(99))
-    after = ring.move("a", (35,)).move("b", (45,))
+    after = ring.move(ring.code("a"), (35,)).move(ring.code("b"), (45,))
     plan = movement(ring, after, _network(dc1=1, dc2=1))
     row = [p for p in plan.streams if p.range == Range(10, 20)]
     assert row == [Replaced(Range(10, 20), 3, 1)]
@@ -191,7 +191,7 @@ def test_sources_are_of_the_same_datacenter() -> None:
 
 def test_replace_changes_owners_only() -> None:
     """A replacement takes every row of the node it replaces, and no bound comes or goes."""
-    after = TEN.replace("n3", Node("n9x", ()))
+    after = TEN.join(Node("n9x", ())).replace(2, 10)
     plan = movement(TEN, after, RF3)
     assert not plan.split
     assert not plan.merge
@@ -201,7 +201,7 @@ def test_replace_changes_owners_only() -> None:
 def test_first_node_of_a_cluster() -> None:
     """The first node gains the whole line; nobody is displaced."""
     empty = Ring.of([Node("A", ())], small(400))
-    plan = movement(empty, empty.move("A", (100,)), RF3)
+    plan = movement(empty, empty.move(0, (100,)), RF3)
     assert [(p.gains, p.loses) for p in plan.streams] == [(0, None), (0, None)]
     assert plan.split.cuts == (100,)
 
@@ -225,7 +225,7 @@ def test_nothing_to_do(data: st.DataObject) -> None:
 def test_plans_are_values() -> None:
     """Two plans of the same change are the same in all parts."""
     replication: Replication = RF3
-    after = TEN.leave("n3")
+    after = TEN.leave(TEN.code("n3"))
     one, two = (movement(TEN, after, replication) for _ in range(2))
     assert one.steps == two.steps
     assert (one.locked, one.streams, one.affected) == (two.locked, two.streams, two.affected)

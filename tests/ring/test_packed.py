@@ -50,7 +50,7 @@ def test_columns_with_a_token_twice_are_refused() -> None:
 
 @given(rings(), replications())
 def test_a_part_of_a_placement_at_rest(ring: Ring, replication: Replication) -> None:
-    """Some rows of the placement at rest are what the whole has there."""
+    """Some rows of the stable placement are what the whole has there."""
     whole = stable_placement(ring, replication).reads
     for rows in (slice(0, 1), slice(1, 4), slice(len(whole) // 2, len(whole))):
         part = stable_placement(ring, replication, rows).reads

@@ -51,7 +51,7 @@ def test_tokens_outside_the_space(token: int) -> None:
     with pytest.raises(BadInput, match="tokens"):
         Ring.of([Node("A", (token,))], small(400))
     with pytest.raises(BadInput, match="tokens"):
-        Ring.of(ABC, small(400)).move("A", (token,))
+        Ring.of(ABC, small(400)).move(0, (token,))
 
 
 def test_names_are_unique() -> None:
@@ -61,7 +61,7 @@ def test_names_are_unique() -> None:
     with pytest.raises(BadInput, match=r"nodes\[0\]\.name"):
         Ring.of([Node("", (1,))])
     with pytest.raises(BadInput, match="one of A, B, C"):
-        Ring.of(ABC).leave("Z")
+        Ring.of(ABC).code("Z")
 
 
 def test_columns_cannot_be_written() -> None:
@@ -88,13 +88,13 @@ def test_changes_equal_building_anew(data: st.DataObject) -> None:
 
 def test_replace_gives_the_tokens_to_the_new_node() -> None:
     """The replacement owns the tokens; the replaced node stays registered without any."""
-    after = Ring.of(ABC, small(400)).replace("B", Node("D", (), "dc1", "r2"))
+    after = Ring.of(ABC, small(400)).join(Node("D", (), "dc1", "r2")).replace(1, 3)
     assert after.nodes[1] == Node("B", ())
     assert after.nodes[3] == Node("D", (200,), "dc1", "r2")
-    back = after.replace("D", Node("B", ()))
+    back = after.replace(3, 1)
     assert back.nodes[1].tokens == (200,)
     with pytest.raises(BadInput, match="owns no token yet"):
-        after.replace("A", Node("C", ()))
+        after.replace(0, 2)
 
 
 def test_equality_is_by_content() -> None:

@@ -1,46 +1,77 @@
-"""State diagrams come from the models' own tables, and are current."""
+"""State diagrams come from the models' own tables, are current, legible, and show the way."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from kit.engine.registry import build
 from kit.errors import KitError
-from kit.protocols.tcm.panels.operation import diagrams as all_diagrams
+from kit.protocols.tcm.panels.operation import diagram as operation_diagram
 from kit.protocols.tcm.rules.steps import OPERATION_SPECS, VARIANTS, transitions
-from kit.views import diagrams, images
-from kit.views.diagrams import digest, digest_in, dot_source, draw, drawn
+from kit.views import dot, images
+from kit.views.diagrams import (
+    END,
+    START,
+    Standing,
+    StateDiagram,
+    diagram_text,
+    dot_source,
+    draw_diagram,
+    state_panel,
+)
+from kit.views.dot import digest, digest_in, drawn, measures
+from kit.views.fragment import Frag, check_keys
+from kit.views.panel import Scene
 from tests.views.frames import classed
 
 VARIANTS_DRAWN = {
     f"{{http://www.w3.org/2000/svg}}{tag}" for tag in ("polygon", "rect", "path", "circle")
 }
-TABLE = (("idle", "start", "busy"), ("busy", "cancel", "idle"))
+ROOM = (380, 298)
+"""What a drawing has in the picture's slot of the smallest board, with two lines below it."""
+TABLE = StateDiagram(
+    "never-drawn",
+    "a diagram",
+    ((START, "", "idle"), ("idle", "start", "busy"), ("busy", "cancel", "idle"), ("busy", "", END)),
+    frozenset({"cancel"}),
+)
+
+
+def at(*path: str, diagram: StateDiagram = TABLE) -> Standing:
+    """A machine that went through some states."""
+    return Standing(diagram, path)
+
+
+def keyed(drawing: Frag, key: str) -> Frag:
+    """The part with a key."""
+    return next(part for part in drawing.walk() if part.key == key)
 
 
 @pytest.mark.spec("H-008")
 def test_images_are_current() -> None:
     """Every committed picture is what the kit draws now, and none is there without a reason."""
-    assert images.problems(diagrams.FOLDERS[0]) == []
+    assert images.problems(dot.FOLDERS[0]) == []
 
 
 @pytest.mark.spec("H-008")
 def test_pictures_are_drawn_equal_each_time(tmp_path: Path) -> None:
     """Drawing again gives the same digests and, for the kit's own pictures, the same bytes."""
     assert dict(images.own_pictures()) == dict(images.own_pictures())
-    for name, table in all_diagrams():
-        committed = (diagrams.FOLDERS[0] / f"{name}.svg").read_text(encoding="utf-8")
-        assert digest_in(committed) == digest(dot_source(table))
+    for diagram in images.diagrams():
+        committed = (dot.FOLDERS[0] / f"{diagram.name}.svg").read_text(encoding="utf-8")
+        assert digest_in(committed) == digest(dot_source(diagram))
     assert images.problems(tmp_path)
 
 
 @pytest.mark.spec("H-008")
 def test_pictures_are_shown_and_have_a_ground() -> None:
     """The README leads to every committed picture; each can be read on a dark page too."""
-    folder = diagrams.FOLDERS[0]
+    folder = dot.FOLDERS[0]
     readme = (folder.parent / "README.md").read_text(encoding="utf-8")
     linked = set(re.findall(r"\(images/([\w-]+\.\w+)\)", readme))
     assert linked == {path.name for path in folder.iterdir()}
@@ -51,55 +82,116 @@ def test_pictures_are_shown_and_have_a_ground() -> None:
         assert white, path.name
 
 
+def test_every_diagram_is_legible_in_the_smallest_board() -> None:
+    """Drawn so that its letters have 11 pixels, each machine fits into the picture's slot."""
+    sizes = {
+        one.name: measures((dot.FOLDERS[0] / f"{one.name}.svg").read_text(encoding="utf-8"))[2:]
+        for one in images.diagrams()
+    }
+    assert sizes
+    large = {name: size for name, size in sizes.items() if size[0] > ROOM[0] or size[1] > ROOM[1]}
+    assert not large, f"too large: {large}; allowed {ROOM}: shorter names, or labelled=False"
+
+
 @pytest.mark.spec("H-007")
 def test_every_operation_has_a_diagram_of_its_table() -> None:
     """States and events of the drawing are those of the transition table, no more and no less."""
     for variant in VARIANTS:
         for kind in OPERATION_SPECS:
             table = transitions(kind, variant)
-            made = draw(f"state-{kind}-{variant}", table, at=table[0][0], prefix="d:", label=kind)
-            states = {one.text() for one in classed(made, "state")}
-            assert states == {state for one, _, two in table for state in (one, two)}
-            assert len(classed(made, "edge")) == len({(one, two) for one, _, two in table})
-            assert [one.text() for one in classed(made, "lit")] == [table[0][0]]
+            diagram = operation_diagram(kind, variant)
+            assert diagram.transitions == table
+            made = draw_diagram(at(table[0][0], diagram=diagram), "d:")
+            states = {state for one, _, two in table for state in (one, two)}
+            drawn_states = classed(made, "state")
+            assert {one.key for one in drawn_states} == {f"d:state:{state}" for state in states}
+            titles = {one.kids[0].text() for one in classed(made, "edge") if one.kids}
+            assert titles == {f"{one} → {two}: {event}" for one, event, two in table}
+            assert [one.key for one in classed(made, "lit")] == [f"d:state:{table[0][0]}"]
+
+
+def test_the_way_that_was_taken_is_marked() -> None:
+    """The state of now is lit, those before it are passed; only the edges between them are taken,
+    and those that lead back are told apart.
+    """
+    made = draw_diagram(at(START, "idle", "busy"), "d:")
+    check_keys(made)
+    assert [one.key for one in classed(made, "lit")] == ["d:state:busy"]
+    assert [one.key for one in classed(made, "passed")] == [f"d:state:{START}", "d:state:idle"]
+    assert [one.key for one in classed(made, "taken")] == ["d:way:0", "d:way:1"]
+    assert [one.key for one in classed(made, "back")] == ["d:way:2"]
+    assert classed(keyed(made, "d:way:2"), "dashed")
+    assert made.get("aria-label") == "a diagram; now: busy; passed: ● → idle → busy"
+    assert "cancel" not in "".join(one.text() for one in made.walk() if one.tag == "text")
+
+
+def test_a_machine_keeps_its_keys_and_its_size_from_step_to_step() -> None:
+    """Between two moments nothing but classes and words differs, so that nothing moves."""
+    before, after = (draw_diagram(at(*way), "d:", fits=True) for way in (("idle",), ("busy",)))
+    assert [one.key for one in before.walk()] == [one.key for one in after.walk()]
+    assert before.get("viewBox") == after.get("viewBox")
+    assert before.get("width") is None
+
+
+def test_the_panel_says_what_may_follow() -> None:
+    """Below the picture stand the ways from the state of now; without a machine it says so."""
+    places: dict[str, Standing | None] = {"here": at("idle", "busy")}
+    panel = state_panel("machine", "Machine", lambda scene: places["here"])
+    scene: Any = Scene(build("twophase"), None)
+    said = [part.text() for part in panel.draw(scene).walk() if part.tag == "p"]
+    assert said == ["busy : cancel → idle; on → ◎ (dashed: leads back)"]
+    assert panel.text(scene).splitlines()[0] == "  idle → busy"
+    places["here"] = None
+    assert panel.draw(scene).text() == "No operation is under way."
+    assert panel.text(scene) == "  No operation is under way."
+
+
+def test_a_machine_in_words() -> None:
+    """The way comes first, then a line for each transition; those from here are marked."""
+    lines = diagram_text(at("idle", "busy")).splitlines()
+    assert [line for line in lines if line.startswith(">")] == [
+        "> busy --cancel--> idle",
+        "> busy ----> ◎",
+    ]
 
 
 def test_labels_are_quoted_in_dot() -> None:
     """A label is only a label: quotes, backslashes and brackets are escaped twice over."""
-    source = dot_source((('a"];x[', "\\N", "<b>"),))
+    nasty = StateDiagram("none", "nasty", (('a"];x[', "\\N", "<b>"),))
+    source = dot_source(nasty)
     assert '"a\\"];x["' in source
     assert '"\\\\N"' in source
-    made = draw("none", (('a"];x[', "\\N", "<b>"),), at="<b>", prefix="d:", label="nasty")
+    made = draw_diagram(at("<b>", diagram=nasty), "d:")
+    assert made.tag == "svg"
     assert "<b>" not in made.html()
 
 
 @pytest.mark.spec("H-015")
 def test_without_graphviz_a_diagram_is_text_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing was drawn and there is no dot, the table is written out, and it says so."""
-    monkeypatch.setattr(diagrams.shutil, "which", lambda name: None)
+    monkeypatch.setattr(dot.shutil, "which", lambda name: None)
     drawn.cache_clear()
-    made = draw("never-drawn", TABLE, at="busy", prefix="d:", label="a diagram")
+    made = draw_diagram(at("busy"), "d:")
     assert "graphviz program is not here" in made.text()
     assert "idle → busy: start" in made.text()
-    assert [one.text() for one in classed(made, "here")] == ["busy → idle: cancel"]
+    assert [one.text() for one in classed(made, "here")] == ["busy → idle: cancel", "busy → ◎"]
     drawn.cache_clear()
 
 
 @pytest.mark.spec("H-015")
 def test_committed_diagrams_need_no_graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
     """A committed drawing is shown with its state lit on a machine without dot."""
-    monkeypatch.setattr(diagrams.shutil, "which", lambda name: None)
+    monkeypatch.setattr(dot.shutil, "which", lambda name: None)
     drawn.cache_clear()
-    table = transitions("join", "cep")
-    made = draw("state-join-cep", table, at="split", prefix="d:", label="join")
+    made = draw_diagram(at("split", diagram=operation_diagram("bootstrap", "cep")), "d:")
     assert made.tag == "svg"
     drawn.cache_clear()
 
 
 def test_a_dot_that_fails_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the program breaks, the diagram falls back to text instead of raising."""
-    monkeypatch.setattr(diagrams.shutil, "which", lambda name: "/bin/false")
-    assert diagrams.render(dot_source(TABLE)) is None
+    monkeypatch.setattr(dot.shutil, "which", lambda name: "/bin/false")
+    assert dot.render(dot_source(TABLE)) is None
 
 
 def test_writing_without_graphviz_says_what_is_missing(

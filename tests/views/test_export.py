@@ -17,7 +17,7 @@ from tests.views.frames import walk
 
 def walked(steps: int, nodes: int) -> Timeline:
     """A walk of this many steps over joins to a cluster with RF 3."""
-    operations = [f"join X{i} --tokens {100 * i + 50}" for i in range(1, 9)]
+    operations = [f"bootstrap X{i} --tokens {100 * i + 50}" for i in range(1, 9)]
     timeline = Timeline(build("tcm", {"nodes": nodes, "rf": 3, "operations": operations}))
     while len(timeline.moments) <= steps:
         assert timeline.forward() is not None

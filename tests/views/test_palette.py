@@ -56,7 +56,8 @@ def test_themes_can_be_read(theme: dict[str, str]) -> None:
     for ground in ("bg", "raised"):
         for words in ("ink", "soft", "accent"):
             assert contrast(theme[words], theme[ground]) >= 4.5
-        assert contrast(theme["edge"], theme[ground]) >= 3
+        for lines in ("edge", "back"):
+            assert contrast(theme[lines], theme[ground]) >= 3
     assert contrast(theme["chip"], OUTLINE) >= 4.5
 
 

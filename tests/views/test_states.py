@@ -13,9 +13,9 @@ from kit.engine.check import check
 from kit.engine.model import always
 from kit.engine.registry import build
 from kit.errors import BadInput
-from kit.views import diagrams
+from kit.views import dot
 from kit.views import states as module
-from kit.views.diagrams import digest, digest_in
+from kit.views.dot import digest, digest_in
 from kit.views.fragment import check_keys
 from kit.views.states import MOST_DRAWN, can_be_drawn, dot_of, draw_states, reached, states_text
 from kit.widgets.states import WIDGET, StatesPicture, states
@@ -94,7 +94,7 @@ def test_the_graph_is_drawn_with_its_text() -> None:
     text = states_text(found)
     assert "  0: transaction manager: undecided; " in text
     assert "give-up RM0, receive-decision RM0 → 6" in text
-    committed = (diagrams.FOLDERS[0] / "states-twophase-1.svg").read_text(encoding="utf-8")
+    committed = (dot.FOLDERS[0] / "states-twophase-1.svg").read_text(encoding="utf-8")
     assert digest_in(committed) == digest(dot_of(found))
 
 
@@ -114,11 +114,11 @@ def test_broken_states_are_lit() -> None:
     found = reached(model)
     assert [place.broken for place in found.places] == [(), (), ("Never at 2",)]
     assert [place.rests for place in found.places] == [False, True, True]
-    lit = [part.key for part in draw_states(found).walk() if part.get("class") == "state lit"]
+    lit = [part.key for part in draw_states(found).walk() if part.get("class") == "place lit"]
     assert lit == ["states:state:s2"]
     assert "2: at: 2; BROKEN: Never at 2 (nothing can happen here)" in states_text(found)
     start = [
-        part.key for part in draw_states(reached(ONE)).walk() if part.get("class") == "state lit"
+        part.key for part in draw_states(reached(ONE)).walk() if part.get("class") == "place lit"
     ]
     assert start == ["states:state:s0"]
 

@@ -209,7 +209,7 @@ def test_what_is_not_on_the_page_is_said(desk: MakeDesk) -> None:
 
 def test_a_node_that_leaves_commits_from_where_it_was(desk: MakeDesk) -> None:
     """Its part is gone with the step, but what it sent begins there."""
-    player = Player(build("tcm", {"nodes": 4, "operations": ("leave D",)}))
+    player = Player(build("tcm", {"nodes": 4, "operations": ("decommission D",)}))
     while player.timeline.suggest() is not None:
         player.step()
     last = max(moment.id for moment in player.timeline.moments if moment.milestone)
@@ -249,7 +249,7 @@ def test_an_exported_page_shows_it_too(context: BrowserContext, tmp_path: Path) 
 def test_a_nasty_label_is_text(desk: MakeDesk) -> None:
     """A node named like an image tag travels as text; no script of it runs."""
     nasty = "<img src=x onerror=alert(1)>"
-    table = held(desk(Player(build("tcm", {"operations": [f"join '{nasty}' --tokens 150"]}))))
+    table = held(desk(Player(build("tcm", {"operations": [f"bootstrap '{nasty}' --tokens 150"]}))))
     table.page.on("dialog", lambda dialog: table.errors.append(dialog.message))
     at(table, "j", "1 / 1")
     assert shown(table) == [["request", "epoch 1", "paused"]]

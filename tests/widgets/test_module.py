@@ -11,7 +11,8 @@ from tests.widgets.browsing import MakeDesk, walked
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("name", ["tcm/bootstrap", "tcm/two-joins", "tcm/cancel", "twophase"])
+@pytest.mark.spec("H-005")
+@pytest.mark.parametrize("name", ["tcm/bootstrap", "tcm/two-bootstraps", "tcm/cancel", "twophase"])
 def test_the_page_is_the_frame_after_every_step(desk: MakeDesk, name: str) -> None:
     """After each step, back and forth, the page equals the flattened fragment."""
     table = desk(name)
@@ -226,6 +227,7 @@ def test_the_search_finds_ranges_in_a_large_table(desk: MakeDesk) -> None:
     assert page.input_value("input[type=search]") == "(100, 200]j"
 
 
+@pytest.mark.spec("A-014")
 def test_what_the_reader_chose_survives_a_step(desk: MakeDesk) -> None:
     """A tab stays in front and a chosen keyspace stays chosen."""
     from kit.protocols.tcm.cluster import TcmCluster
@@ -290,7 +292,7 @@ def test_frames_that_were_let_go_come_back(desk: MakeDesk, monkeypatch: pytest.M
 def test_a_nasty_name_runs_nothing(desk: MakeDesk) -> None:
     """A node named like an image tag is text on the page; no script of it runs."""
     nasty = "<img src=x onerror=alert(1)>"
-    table = desk(Player(build("tcm", {"operations": [f"join '{nasty}' --tokens 150"]})))
+    table = desk(Player(build("tcm", {"operations": [f"bootstrap '{nasty}' --tokens 150"]})))
     table.page.on("dialog", lambda dialog: table.errors.append(dialog.message))
     for i in range(6):
         table.page.click("[data-do=step]")

@@ -212,7 +212,7 @@ def test_a_reader_that_lacks_something_is_told() -> None:
 def test_a_name_that_is_markup_is_text_everywhere(tmp_path: Path) -> None:
     """A node named like an image tag shows as text in the widget, the page and the picture."""
     nasty = "<img src=x onerror=alert(1)>"
-    model = build("tcm", {"operations": [f"join '{nasty}' --tokens 150"]})
+    model = build("tcm", {"operations": [f"bootstrap '{nasty}' --tokens 150"]})
     assert nasty in model.names
     player, _ = quiet(model)
     player.milestone()

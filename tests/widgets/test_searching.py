@@ -118,7 +118,8 @@ def test_a_safeguard_that_is_not_needed_here_says_where_it_is() -> None:
     model = build("tcm", {"nodes": 3, "rf": 1}, ("range-locks",))
     words = elsewhere(model, check(model, max_states=50, progress=False))
     assert words == (
-        "S-09 is needed in another scenario: operations join X --tokens 150, join Y --tokens 130."
+        "S-09 is needed in another scenario: operations bootstrap X --tokens 150, "
+        "bootstrap Y --tokens 130."
     )
     needed = next(guard for guard in model.safeguards if guard.name == "range-locks")
     there = build("tcm", dict(needed.smallest), ("range-locks",))
@@ -163,7 +164,7 @@ def test_a_run_that_needs_a_safeguard_off_is_repeated_as_far_as_it_goes() -> Non
     """Switched on again after a different start, the run ends before the step that is refused."""
     player, controls = opened(("progress-barrier",))
     verb = player.model.verb
-    for name in ("join X --tokens 150", "apply X", "commit X", "commit X"):
+    for name in ("bootstrap X --tokens 150", "apply X", "commit X", "commit X"):
         action = next((a for a in player.model.actions(player.state) if verb(a) == name), None)
         if action is not None:
             player.act(action)

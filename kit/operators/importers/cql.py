@@ -10,13 +10,11 @@ import re
 
 from kit.edge.json_text import parse_json
 from kit.errors import BadInput
+from kit.operators.importers.literals import Bare, parse_literal
 from kit.operators.importers.ringfile import LONGEST_NAME
 from kit.ring.replication import Keyspace, parse_replication
 
 Value = str | int
-_WORD = re.compile(
-    r"\s*(?:(?P<mark>[{}:,])|'(?P<text>(?:[^']|'')*)'|(?P<number>-?[0-9]{1,19})(?![\w.']))"
-)
 FORM = """ks={"class": "NetworkTopologyStrategy", "dc1": 3} or, as in CQL, ks={'class': …}"""
 WORDS = re.compile(r"[\s'\";]")  # no name has these; a whole statement has
 SET, MAP = "a set as in CQL: {'-9', '5'}", "a map as in CQL: {'class': 'SimpleStrategy', …}"
@@ -28,10 +26,10 @@ def parse_set(text: str, field: str) -> list[Value]:
     Raises:
         BadInput: for any other text.
     """
-    value = _braces(text, field, SET)
-    if isinstance(value, dict) and value:
+    value = parse_literal(text, field, SET)
+    if not isinstance(value, list) or text.lstrip()[:1] == "(":
         raise BadInput(field, text, SET)
-    return list(value)
+    return [_plain(member, text, field, SET) for member in value]
 
 
 def parse_map(text: str, field: str) -> dict[str, Value]:
@@ -40,61 +38,19 @@ def parse_map(text: str, field: str) -> dict[str, Value]:
     Raises:
         BadInput: for any other text, or a key that occurs twice.
     """
-    value = _braces(text, field, MAP)
+    value = parse_literal(text, field, MAP)
+    if value == [] and text.strip()[:1] == "{":
+        return {}
     if not isinstance(value, dict):
         raise BadInput(field, text, MAP)
-    return value
+    return {key: _plain(given, text, field, MAP) for key, given in value.items()}
 
 
-def _braces(text: str, field: str, allowed: str) -> dict[str, Value] | list[Value]:
-    """What stands between braces (or brackets, for a list): members, or keys with values."""
-    body = text.strip()
-    if body[:1] == "[" and body[-1:] == "]":
-        body = "{" + body[1:-1] + "}"
-    words = _words(body, field, allowed)
-    if len(words) < 2 or words[0] != "{" or words[-1] != "}":
+def _plain(value: object, text: str, field: str, allowed: str) -> Value:
+    """A text or a number; nothing else stands in these sets and maps."""
+    if not isinstance(value, str | int) or isinstance(value, Bare):
         raise BadInput(field, text, allowed)
-    inner = words[1:-1]
-    is_map = len(inner) > 1 and inner[1] == ":"
-    step = 4 if is_map else 2
-    values: dict[str, Value] = {}
-    members: list[Value] = []
-    for at in range(0, len(inner), step):
-        part = inner[at : at + step]
-        shape = [word if isinstance(word, str) else "" for word in part]
-        if shape not in (["", ":", "", ","], ["", ":", ""], ["", ","], [""]):
-            raise BadInput(field, text, allowed)
-        comma = shape[-1] == ","
-        if (":" in shape) != is_map or comma == (at + step >= len(inner)):
-            raise BadInput(field, text, allowed)
-        key = part[0][0]
-        if not is_map:
-            members.append(key)
-        elif not isinstance(key, str):
-            raise BadInput(field, key, "texts as keys, in single quotes")
-        elif key in values:
-            raise BadInput(field, key, "each key once in a map")
-        else:
-            values[key] = part[2][0]
-    return values if is_map or not inner else members
-
-
-def _words(text: str, field: str, allowed: str) -> list[str | tuple[Value]]:
-    """Marks as texts, values each in a tuple of one."""
-    words: list[str | tuple[Value]] = []
-    at = 0
-    while at < len(text):
-        word = _WORD.match(text, at)
-        if word is None:
-            raise BadInput(field, text[at : at + 60], allowed)
-        at = word.end()
-        if word["mark"] is not None:
-            words.append(word["mark"])
-        elif word["number"] is not None:
-            words.append((int(word["number"]),))
-        else:
-            words.append((word["text"].replace("''", "'"),))
-    return words
+    return value
 
 
 def parse_keyspace(text: str, field: str = "--keyspace") -> Keyspace:

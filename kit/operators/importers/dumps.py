@@ -45,6 +45,7 @@ def parse_json_rows(text: str, source: str) -> list[tuple[str, Row]]:
         assert isinstance(given, list)
         return [_row(row, f"{source} row {at}") for at, row in enumerate(given, 1)]
     rows: list[tuple[str, Row]] = []
+    framed = False
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.strip()
         where = f"{source} line {number}"
@@ -53,8 +54,12 @@ def parse_json_rows(text: str, source: str) -> list[tuple[str, Row]]:
             if int(count[1]) != len(rows):
                 raise BadInput(where, line, f"the count of the rows above it, {len(rows)}")
         elif line.startswith("{"):
-            rows.append(_row(parse_json(line, where), where))
-        elif line and line != "[json]" and not re.fullmatch("-+", line):
+            # In its tables cqlsh shows each backslash of a text as two.
+            shown = line.replace("\\\\", "\\") if framed else line
+            rows.append(_row(parse_json(shown, where), where))
+        elif line == "[json]":
+            framed = True
+        elif line and not re.fullmatch("-+", line):
             raise bad_line(source, number, line, "a row as one JSON object a line")
     return rows
 

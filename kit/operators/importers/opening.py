@@ -51,7 +51,7 @@ class InFlight(Struct, frozen=True):
     a moving node goes. A node that leaves and is down is taken to be removed by others.
     """
 
-    kind: Literal["join", "leave", "move", "remove"]
+    kind: Literal["bootstrap", "decommission", "move", "removenode"]
     node: str
     health: Health
     tokens: tuple[int, ...] = ()
@@ -61,7 +61,7 @@ class InFlight(Struct, frozen=True):
     @property
     def complete(self) -> bool:
         """Whether the files tell all of it: not where its tokens are missing."""
-        return self.kind not in ("join", "move") or bool(self.tokens)
+        return self.kind not in ("bootstrap", "move") or bool(self.tokens)
 
 
 class Imported(RingFile, frozen=True):
@@ -194,10 +194,10 @@ def _in_flight(node: Seen) -> InFlight | None:
     health = node.health or "unknown"
     match node.state:
         case "joining":
-            return InFlight("join", node.name, health, node.tokens or (), node.dc, node.rack)
+            return InFlight("bootstrap", node.name, health, node.tokens or (), node.dc, node.rack)
         case "leaving":
             gone = health in ("down", "excluded")
-            return InFlight("remove" if gone else "leave", node.name, health)
+            return InFlight("removenode" if gone else "decommission", node.name, health)
         case "moving":
             return InFlight("move", node.name, health)
         case _:
@@ -208,12 +208,12 @@ def _doubtful(in_flight: Iterable[InFlight]) -> Iterator[str]:
     """What of the operations in flight nodetool does not show."""
     for operation in in_flight:
         if not operation.complete:
-            what = "joining with tokens" if operation.kind == "join" else "moving to tokens"
+            what = "joining with tokens" if operation.kind == "bootstrap" else "moving to tokens"
             yield (
                 f"{operation.node} is {what} that the files do not give; "
                 "it cannot be rehearsed as such"
             )
-        elif operation.kind == "remove":
+        elif operation.kind == "removenode":
             yield f"{operation.node} is leaving and down: taken as being removed by the others"
 
 

@@ -20,14 +20,14 @@ SCENARIOS = (
     ),
     Scenario(
         "no-barrier",
-        "No barrier: what was acknowledged by epoch 100 is not there by epoch 102",
+        "No barrier: what was acknowledged at epoch 100 is not there at epoch 102",
         off=("progress-barrier",),
     ),
     Scenario("deletes", "A write, its deletion and a read", {"rf": 2, "requests": _DELETED}),
     Scenario(
         "while-leaving",
         "A node leaves between a write and a read",
-        {"nodes": 4, "operations": ("leave D",)},
+        {"nodes": 4, "operations": ("decommission D",)},
     ),
     Scenario("local-quorums", "Local quorums, and a barrier that counts all datacenters", _TWO),
     Scenario(

@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
-from msgspec.structs import asdict
 
-from kit.engine.parameters import check_limits
+from kit.protocols.storage.parameter_types import (
+    USUAL_REQUESTS,
+    Repair,
+    ReplicaCrashes,
+    RequestLines,
+    Timeouts,
+    Together,
+)
 from kit.protocols.storage.rules.exchange import Exchange
-from kit.protocols.storage.rules.read_repair import ReadRepair
 from kit.protocols.storage.rules.view import Acknowledgement
-from kit.protocols.tcm.parameters import ClusterParameters, TcmParameters
+from kit.protocols.tcm.parameters import ClusterParameters
 
 Mode = Literal["log", "gossip"]
 ExchangeName = Annotated[
@@ -25,7 +30,6 @@ Retry = Annotated[
     bool,
     Meta(title="retry a stale plan", description="a request whose plan went stale is sent again"),
 ]
-MOST_CRASHES = 8
 MOST_TICKS = 100
 MOST_LAG = 100
 USUAL_CLUSTER = ClusterParameters(rf=3, epoch=99)
@@ -61,35 +65,12 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
         ]
         | None
     ) = None
-    requests: Annotated[
-        tuple[str, ...],
-        Meta(
-            title="requests (; between)",
-            description="lines such as `K2@dc2 read LOCAL_QUORUM`; each begins when those before "
-            "it are answered",
-            extra_json_schema={"written": True},
-        ),
-    ] = ("K1 write QUORUM", "K2 read QUORUM")
+    requests: RequestLines = USUAL_REQUESTS
     exchange: ExchangeName = "epoch"
     acknowledgement: AcknowledgementName = "union"
-    together: Annotated[
-        bool,
-        Meta(
-            title="clients side by side",
-            description="a request waits for those of its own coordinator only",
-        ),
-    ] = False
-    timeouts: Annotated[
-        bool,
-        Meta(
-            title="timeouts at any moment",
-            description="a request may time out although it is not stuck",
-        ),
-    ] = False
-    repair: Annotated[
-        ReadRepair,
-        Meta(title="read repair", description="what a read writes back before it answers"),
-    ] = "none"
+    together: Together = False
+    timeouts: Timeouts = False
+    repair: Repair = "none"
     retry: Retry = False
     mode: Annotated[Mode, Meta(description="how nodes hear of changes")] = "log"
     ring_delay: Annotated[
@@ -101,22 +82,10 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
             le=MOST_TICKS,
         ),
     ] = 1
-    crashes: Annotated[
-        int, Meta(description="how many replicas may crash", ge=0, le=MOST_CRASHES)
-    ] = 0
+    crashes: ReplicaCrashes = 0
     cleaning: Annotated[
         bool, Meta(title="clean-up", description="replicas may clean up after a move")
     ] = False
     collecting: Annotated[
         bool, Meta(title="collect tombstones", description="replicas may forget deletions")
     ] = False
-
-
-def of_the_cluster(given: DataplaneParameters) -> TcmParameters:
-    """The part of the parameters that describes the cluster.
-
-    Raises:
-        BadInput: naming a parameter of the requests that is out of its limits.
-    """
-    check_limits(given)
-    return TcmParameters(**asdict(given.cluster))

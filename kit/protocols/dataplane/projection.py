@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from kit.errors import BadInput
 from kit.protocols.storage.rules.conditions import MajorityKnows
@@ -24,16 +24,40 @@ from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, Rang
 from kit.protocols.storage.rules.masks import mask_of
 from kit.protocols.storage.rules.view import View
 from kit.protocols.tcm.model import Tcm, TcmState
+from kit.protocols.tcm.parameters import ClusterParameters, TcmParameters
 from kit.protocols.tcm.rules.barrier import Barrier, barriers
-from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Sequence, Snapshot
-from kit.protocols.tcm.rules.steps import OPERATION_SPECS
+from kit.protocols.tcm.rules.metadata import (
+    Advance,
+    AutomaticCancel,
+    Begin,
+    Cancel,
+    Event,
+    Sequence,
+    Snapshot,
+)
+from kit.protocols.tcm.rules.safeguards import TcmSafeguards
+from kit.protocols.tcm.rules.steps import ALL_ON, OPERATION_SPECS
 from kit.protocols.tcm.rules.streams import awaits_streams, must_stream, sources, stream_barriers
 from kit.protocols.tcm.rules.streams import tasks as streaming_tasks
 from kit.ring.natural import replicas
 from kit.ring.ranges import Range
+from kit.ring.replication import LocalStrategy
 from kit.ring.topology import Ring
 
 MOST_EPOCHS = 400
+
+
+def tcm_of(given: ClusterParameters, safeguards: TcmSafeguards = ALL_ON.safeguards) -> Tcm:
+    """The tcm model of a cluster, whose first keyspace is the one to project.
+
+    Raises:
+        BadInput: when that one is not replicated, or a parameter is out of its limits.
+    """
+    tcm = Tcm(TcmParameters(**asdict(given)), safeguards)
+    first = tcm.cluster.keyspaces[0]
+    if isinstance(first.replication, LocalStrategy):
+        raise BadInput("keyspaces", first.name, "a first keyspace that is replicated")
+    return tcm
 
 
 def busiest(tcm: Tcm) -> int:
@@ -188,7 +212,7 @@ class _Projection:
             View(*(self._mask(group) for group in self.views[at])),
             tuple(self._edge(at, *edge) for edge in self.edges[at]),
             tuple(self._copies(state)),
-            self._mask(self.tcm.cluster.ring.code(name) for name in state.down),
+            self._mask(self.tcm.codes[name] for name in state.down),
         )
 
     def _mask(self, codes: Any) -> int:
@@ -213,6 +237,7 @@ class _Projection:
             streamed,
             switches=now[0] != then[0],
             regains=self._mask(set(then[1]) - set(now[1])),
+            aside=isinstance(event, Cancel | AutomaticCancel),
         )
 
     def _barriers(self, state: TcmState, sequence: Sequence) -> tuple[Barrier, ...]:
@@ -238,7 +263,7 @@ class _Projection:
         operation = sequence.plan.operation
         if OPERATION_SPECS[operation.kind].driver != "node" or sequence.undoing:
             return ()
-        mask = self._mask([self.tcm.cluster.ring.code(operation.node)])
+        mask = self._mask([sequence.plan.resolved.node])
         return (MajorityKnows(mask, 1, self._age(state, sequence.epoch)),) if mask else ()
 
     def _copies(self, state: TcmState) -> Iterator[CopyTask]:
@@ -247,7 +272,7 @@ class _Projection:
         for sequence in snapshot.metadata.sequences:
             if not awaits_streams(sequence):
                 continue
-            _, dead = self.tcm.absent(state, sequence.plan.operation)
+            _, dead = self.tcm.absent(state, sequence)
             switches = self.tcm.switches
             for transfer in sequence.plan.transfers:
                 if transfer.group == self.group and transfer.range.contains(self.token):

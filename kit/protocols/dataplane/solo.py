@@ -10,8 +10,13 @@ from msgspec.structs import replace
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
-from kit.protocols.dataplane.parameters import AcknowledgementName, ExchangeName, Retry
-from kit.protocols.dataplane.projection import busiest, project
+from kit.protocols.dataplane.parameters import (
+    USUAL_CLUSTER,
+    AcknowledgementName,
+    ExchangeName,
+    Retry,
+)
+from kit.protocols.dataplane.projection import busiest, project, tcm_of
 from kit.protocols.storage.actions import RequestOptions
 from kit.protocols.storage.rules.exchange import ExchangeSwitches, RequestSafeguards
 from kit.protocols.storage.rules.history import RangeHistory
@@ -19,23 +24,15 @@ from kit.protocols.storage.rules.masks import holds
 from kit.protocols.storage.rules.requests import parse_request
 from kit.protocols.storage.safeguards import MEMBERSHIP_CHECK, PLAN_REVALIDATION
 from kit.protocols.storage.solo import Coordinator, Replica
-from kit.protocols.tcm.model import Tcm
-from kit.protocols.tcm.parameter_types import Factor, FirstEpoch, NodeCount, Operations
-from kit.protocols.tcm.parameters import TcmParameters
+from kit.protocols.tcm.parameters import ClusterParameters
 
 MOST_MESSAGES = 8
 
 
 class SoloParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The cluster and the operation whose range it is.
+    """The cluster and the operation whose range it is, as the dataplane model takes them."""
 
-    Both models take them; they are those of the dataplane model.
-    """
-
-    nodes: NodeCount = 3
-    rf: Factor = 3
-    operations: Operations = ()
-    epoch: FirstEpoch = 99
+    cluster: ClusterParameters = USUAL_CLUSTER
     exchange: ExchangeName = "epoch"
 
 
@@ -67,11 +64,8 @@ class ReplicaParameters(SoloParameters, frozen=True, forbid_unknown_fields=True,
 
 
 def _history(given: SoloParameters) -> RangeHistory:
-    tcm = Tcm(
-        TcmParameters(
-            nodes=given.nodes, rf=given.rf, operations=given.operations, epoch=given.epoch
-        )
-    )
+    check_limits(given)
+    tcm = tcm_of(given.cluster)
     return project(tcm, busiest(tcm))
 
 
@@ -100,7 +94,6 @@ def replica(given: ReplicaParameters, off: tuple[str, ...] = ()) -> Replica:
         BadInput: naming the parameter that is out of its limits.
     """
     history = _history(given)
-    check_limits(given)
     last = history.epochs[-1].view.writes
     losers = [name for i, name in enumerate(history.replicas) if not holds(last, i)]
     name = given.replica or (losers or list(history.replicas))[0]

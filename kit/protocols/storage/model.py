@@ -19,13 +19,14 @@ from kit.engine.model import Rule
 from kit.errors import Refusal
 from kit.protocols.storage.actions import (
     NOT_COPIED,
+    ApplyEpoch,
     Cleanup,
     CollectTombstones,
     Commit,
     Fetch,
     Finish,
     Land,
-    Learn,
+    Lose,
     ReplicaCrash,
     RequestOptions,
     Serve,
@@ -66,12 +67,13 @@ class Storage(PlanModel):
     title = "Reads and writes of one data range"
     Action = (
         Commit
-        | Learn
+        | ApplyEpoch
         | Fetch
         | Land
         | Start
         | Serve
         | WriteBack
+        | Lose
         | Finish
         | TimeOut
         | Tick
@@ -96,7 +98,7 @@ class Storage(PlanModel):
             Rule(Finish, "request", self._finishing, self._may_finish, self._finish),
             Rule(TimeOut, "request", self._failing, self._may_time_out, self._time_out),
             Rule(Commit, "commit", self._events, self._may_commit, self._commit),
-            Rule(Learn, "apply", self._laggards, self._may_learn, self._learn),
+            Rule(ApplyEpoch, "apply", self._laggards, self._may_apply, self._apply),
             Rule(Fetch, "stream", self._unread, self._may_fetch, self._fetch),
             Rule(Land, "stream", self._on_the_way, self._may_land, self._land),
             *(rule for rule, there in self._rare() if there),
@@ -110,6 +112,7 @@ class Storage(PlanModel):
         clean = Rule(Cleanup, "clean", self._left_over, self._may_clean, self._clean)
         marks = Rule(CollectTombstones, "clean", self._marks, self._may_collect, self._collect)
         yield back, self._repairs
+        yield Rule(Lose, "lose", self._losable, self._may_lose, self._lose), options.losses > 0
         yield Rule(Tick, "time", self._ticks, self._may_tick, self._tick), options.ring_delay > 0
         yield crash, options.crashes > 0
         yield clean, options.cleaning
@@ -126,6 +129,7 @@ class Storage(PlanModel):
             (Request(),) * len(self.workload),
             first.dead,
             ~first.view.writes & ((1 << self.replicas) - 1) if self.request_options.cleaning else 0,
+            lost=0 if self.request_options.losses else UNSET,
         )
 
     # -- requests ---------------------------------------------------------------------------------
@@ -137,8 +141,10 @@ class Storage(PlanModel):
         for number, request in enumerate(s.requests):
             if request.phase == WAITING:
                 if self._turn(s, number):
-                    for index in range(self._least(s, number), len(self._views[s.at])):
-                        yield Start(number, self.epoch(s, index))
+                    least = self._least(s, number)
+                    for index in self._plans[s.at]:
+                        if index >= least:
+                            yield Start(number, self.epoch(s, index))
                 if not self.request_options.together:
                     return
 
@@ -187,6 +193,21 @@ class Storage(PlanModel):
                     if request.in_flight >> i & 1:
                         yield number, names[i]
 
+    def _losable(self, s: StorageState) -> Iterator[Lose]:
+        return (Lose(number, name) for number, name in self._undelivered(s))
+
+    def _may_lose(self, s: StorageState, action: Lose) -> Refusal | None:
+        if s.lost is not UNSET and s.lost < self.request_options.losses:
+            return None
+        return Refusal("the run's budget of lost messages is used up")
+
+    def _lose(self, s: StorageState, action: Lose) -> StorageState:
+        assert s.lost is not UNSET
+        request = s.requests[action.request]
+        left = request.in_flight & ~(1 << self.code[action.replica])
+        s = replace(s, lost=s.lost + 1)
+        return self._with(s, action.request, replace(request, in_flight=left))
+
     def _may_serve(self, s: StorageState, action: Serve | WriteBack) -> Refusal | None:
         if s.down >> self.code[action.replica] & 1:
             return down(action.replica)
@@ -213,7 +234,7 @@ class Storage(PlanModel):
         seen = cells[i] if ok and not writing else NOTHING
         request = self.answered(s, number, i, answer, seen)
         s = replace(s, cells=cells, requests=put(s.requests, number, request))
-        return s if answer.known == s.known[i] else self.learned(s, i, answer.known)
+        return s if answer.known == s.known[i] else self.applied(s, i, answer.known)
 
     def answered(self, s: StorageState, number: int, i: int, answer: Answer, seen: int) -> Request:
         """The request after an answer of replica ``i``, which returned the cell ``seen``.

@@ -17,12 +17,12 @@ from kit.errors import Refusal
 from kit.protocols.storage.actions import (
     COPIED,
     NOT_COPIED,
+    ApplyEpoch,
     Cleanup,
     CollectTombstones,
     Commit,
     Fetch,
     Land,
-    Learn,
     ReplicaCrash,
     RequestOptions,
     StorageState,
@@ -61,7 +61,7 @@ class RangeModel(Model[StorageState, Any]):
         self._blocked = lru_cache(None)(self._waits_for)
         self.trails = trails(history)
         self._views = tuple(trail.views for trail in self.trails)
-        self._first = tuple(trail.first for trail in self.trails)
+        self._plans = tuple(trail.plans for trail in self.trails)
 
     def newest(self, s: StorageState) -> RangeEpoch:
         """The committed metadata."""
@@ -73,13 +73,13 @@ class RangeModel(Model[StorageState, Any]):
 
     def epoch(self, s: StorageState, index: int) -> int:
         """The number of the epoch at an index."""
-        return self._first[s.at] + index
+        return self.trails[s.at].numbers[index]
 
     def index(self, s: StorageState, epoch: int) -> int:
-        """The index of the epoch of that number."""
-        return epoch - self._first[s.at]
+        """The index of the epoch of that number; of a few such, the last."""
+        return self.trails[s.at].index(epoch)
 
-    def learned(self, s: StorageState, i: int, index: int) -> StorageState:
+    def applied(self, s: StorageState, i: int, index: int) -> StorageState:
         """Replica ``i`` has applied the epoch ``index``; a member again has cleaning to do."""
         again = holds(s.cleaned, i) and holds(self._views[s.at][index].writes, i)
         cleaned = s.cleaned & ~(1 << i) if again else s.cleaned
@@ -184,25 +184,25 @@ class RangeModel(Model[StorageState, Any]):
                 known = (*known[: self.replicas], *planners)
         return known
 
-    def _laggards(self, s: StorageState) -> Iterator[Learn]:
+    def _laggards(self, s: StorageState) -> Iterator[ApplyEpoch]:
         latest = len(self._views[s.at]) - 1
         for i in range(self.replicas):
             if s.known[i] < latest:
-                yield Learn(self.nodes[i])
+                yield ApplyEpoch(self.nodes[i])
         for number, request in enumerate(s.requests):
             if request.phase in AT_WORK and request.coordinator_epoch < latest:
-                yield Learn(self.workload[number].coordinator)
+                yield ApplyEpoch(self.workload[number].coordinator)
 
-    def _may_learn(self, s: StorageState, action: Learn) -> Refusal | None:
+    def _may_apply(self, s: StorageState, action: ApplyEpoch) -> Refusal | None:
         i = self.code[action.node]
         if i < self.replicas and s.down >> i & 1:
             return down(action.node)
         return None
 
-    def _learn(self, s: StorageState, action: Learn) -> StorageState:
+    def _apply(self, s: StorageState, action: ApplyEpoch) -> StorageState:
         i = self.code[action.node]
         if i < self.replicas:
-            return self.learned(s, i, s.known[i] + 1)
+            return self.applied(s, i, s.known[i] + 1)
         number = self.serving(s, action.node)
         request = self.informed(s, number, s.requests[number].coordinator_epoch + 1)
         return replace(s, requests=put(s.requests, number, request))

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from kit.engine.model import Model, Rule, sometimes, step
 from kit.errors import Refusal
 from kit.protocols.storage.actions import (
+    ApplyEpoch,
     Finish,
-    Learn,
     RequestOptions,
     Start,
     StorageState,
@@ -152,7 +152,7 @@ class ReplicaState(Struct, frozen=True, cache_hash=True):
 
 
 class Send(Struct, frozen=True, tag="send"):
-    """You send a read or a write by an epoch of your choice."""
+    """You send a read or a write that was planned at an epoch of your choice."""
 
     write: bool
     epoch: int
@@ -164,7 +164,7 @@ class Replica(Model[ReplicaState, Any]):
     name = "replica"
     title = "One real replica; you are the coordinators (CEP-21)"
     State = ReplicaState
-    Action = Send | Learn
+    Action = Send | ApplyEpoch
 
     def __init__(
         self, history: RangeHistory, replica: str, switches: ExchangeSwitches, messages: int = 3
@@ -178,7 +178,7 @@ class Replica(Model[ReplicaState, Any]):
         self.seen = self.trail.views
         self.rules = (
             Rule(Send, "message", self._messages, self._may_send, self._send),
-            Rule(Learn, "apply", self._epochs, self._behind, self._learn),
+            Rule(ApplyEpoch, "apply", self._epochs, self._behind, self._apply),
         )
         self.properties = (
             step("owners-store", "Only a write replica stores a write", self._owns, "INV-OWN"),
@@ -192,7 +192,7 @@ class Replica(Model[ReplicaState, Any]):
 
     def epoch(self, index: int) -> int:
         """The number of the epoch at an index."""
-        return self.trail.first + index
+        return self.trail.numbers[index]
 
     def _messages(self, s: ReplicaState) -> Iterator[Send]:
         for write in (True, False):
@@ -200,16 +200,16 @@ class Replica(Model[ReplicaState, Any]):
 
     def _may_send(self, s: ReplicaState, action: Send) -> Refusal | None:
         """Its coordinator counted it a member: else it would not have asked."""
-        view = self.seen[action.epoch - self.trail.first]
+        view = self.seen[self.trail.index(action.epoch)]
         if not holds(view.group(action.write), self.index):
-            return Refusal(f"by epoch {action.epoch} nobody asks {self.replica} for that")
+            return Refusal(f"at epoch {action.epoch} nobody asks {self.replica} for that")
         if action.write and s.timestamp >= self.messages:
             return Refusal("the run's budget of writes is used up")
         return None
 
     def answer(self, s: ReplicaState, action: Send) -> Answer:
         """What it makes of the message."""
-        message = sent(self.seen, action.epoch - self.trail.first, self.switches)
+        message = sent(self.seen, self.trail.index(action.epoch), self.switches)
         return receive(self.seen, self.index, s.known, message, action.write, self.switches)
 
     def _send(self, s: ReplicaState, action: Send) -> ReplicaState:
@@ -219,15 +219,15 @@ class Replica(Model[ReplicaState, Any]):
         cell = newest(s.cell, written(latest)) if takes else s.cell
         return ReplicaState(answer.known, cell, latest, answer)
 
-    def _epochs(self, s: ReplicaState) -> Iterator[Learn]:
-        return iter((Learn(self.replica),))
+    def _epochs(self, s: ReplicaState) -> Iterator[ApplyEpoch]:
+        return iter((ApplyEpoch(self.replica),))
 
-    def _behind(self, s: ReplicaState, action: Learn) -> Refusal | None:
+    def _behind(self, s: ReplicaState, action: ApplyEpoch) -> Refusal | None:
         if s.known < len(self.seen) - 1:
             return None
         return Refusal(f"{self.replica} has applied every committed epoch")
 
-    def _learn(self, s: ReplicaState, action: Learn) -> ReplicaState:
+    def _apply(self, s: ReplicaState, action: ApplyEpoch) -> ReplicaState:
         return replace(s, known=s.known + 1)
 
     def _owns(self, before: ReplicaState, action: Any, after: ReplicaState) -> str | None:
@@ -239,22 +239,26 @@ class Replica(Model[ReplicaState, Any]):
         return f"{self.replica}, at epoch {epoch}, stores a write but is no write replica any more"
 
     def verb(self, action: Any) -> str:
-        """``write by epoch 101``, ``read by epoch 101``, ``apply B``."""
-        if isinstance(action, Learn):
+        """``write at epoch 101``, ``read at epoch 101``, ``apply B``."""
+        if isinstance(action, ApplyEpoch):
             return f"apply {self.replica}"
-        return f"{'write' if action.write else 'read'} by epoch {action.epoch}"
+        return f"{'write' if action.write else 'read'} at epoch {action.epoch}"
 
     def describe(self, before: ReplicaState, action: Any, after: ReplicaState) -> str:
         """What it did, and what it knew."""
-        if isinstance(action, Learn):
+        if isinstance(action, ApplyEpoch):
             return f"{self.replica} applies epoch {self.epoch(after.known)}."
         assert after.last is not None
         caught = after.known > before.known
+        kind = "write" if action.write else "read"
         text = (
-            f"{self.replica}, at epoch {self.epoch(before.known)}, is asked to {self.verb(action)}"
+            f"{self.replica}, at epoch {self.epoch(before.known)}, gets a {kind} that was planned "
+            f"at epoch {action.epoch}"
         )
         text += f", catches up to epoch {self.epoch(after.known)}" * caught
-        return f"{text}, and answers {after.last.verdict} with epoch {self.epoch(after.known)}."
+        refuses = after.last.verdict == "not-a-member"
+        word, why = ("an error", ": it is no replica") if refuses else ("ok", "")
+        return f"{text}, and answers {word} at epoch {self.epoch(after.known)}{why}."
 
 
 def _last(ways: tuple[Trail, ...]) -> int:

@@ -94,7 +94,7 @@ class TcmCluster(Product):
         self.parameters: TcmParameters = given
         self.off = off
         self.names = names
-        self.codes = {name: code for code, name in enumerate(names)}
+        self.codes = self.tcm.codes
         self._barriers = lru_cache(MOST_KEPT)(self._barriers_of)
         self._of_operation = lru_cache(MOST_KEPT)(self._unmet_of)
         self.judges = Judges(self.tcm, self.log)
@@ -112,15 +112,15 @@ class TcmCluster(Product):
 
     def applied(self, s: Any) -> tuple[int, ...]:
         """The epoch that each node (by code) has applied."""
-        return self._epochs(s.log.learned)
+        return self._epochs(s.log.applied)
 
-    def _epochs(self, learned: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(self.parameters.epoch + count for count in learned)
+    def _epochs(self, counts: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(self.parameters.epoch + count for count in counts)
 
     def applied_by(self, s: Any, node: str) -> int:
         """The epoch that one node has applied."""
-        learned: tuple[int, ...] = s.log.learned
-        return self.parameters.epoch + learned[self.codes[node]]
+        counts: tuple[int, ...] = s.log.applied
+        return self.parameters.epoch + counts[self.codes[node]]
 
     def barriers(self, s: Any, sequence: Sequence) -> tuple[Barrier, ...]:
         """What must hold before the sequence's next step."""
@@ -135,7 +135,7 @@ class TcmCluster(Product):
     def _end_barriers(self, s: Any, action: Stream) -> tuple[Barrier, ...]:
         """What must hold before a streaming task, beside the barriers of the operation."""
         sequence, task = self.tcm.task(s.tcm, action)
-        down, _ = self.tcm.absent(s.tcm, sequence.plan.operation)
+        down, _ = self.tcm.absent(s.tcm, sequence)
         return end_barriers(sequence, task.transfers, down, self.tcm.switches)
 
     # -- conditions over both parts ----------------------------------------------------------------
@@ -168,7 +168,7 @@ class TcmCluster(Product):
     def _permitted_as_known(self, s: Any, operation: Operation) -> Refusal | None:
         """Without *validate-committed*: judged by what the submitter has applied alone."""
         events = s.tcm.events
-        while len(events) > s.log.learned[self.codes[operation.node]]:
+        while len(events) > s.log.applied[self.codes[operation.node]]:
             events = events.shorter()
         return self.tcm.permission(events, operation)
 
@@ -203,7 +203,7 @@ class TcmCluster(Product):
         """The progress barrier: a majority of everyone concerned must know the last step."""
         sequence = self.tcm.sequence(s.tcm, node)
         assert sequence is not None
-        whole, waiting = self._of_operation(s.tcm.events, s.log.learned, node)
+        whole, waiting = self._of_operation(s.tcm.events, s.log.applied, node)
         if not ends:
             return waiting
         applied = self.applied(s)
@@ -220,12 +220,12 @@ class TcmCluster(Product):
         return self._at_the_barrier(sequence, unmet, applied)
 
     def _unmet_of(
-        self, events: Log, learned: tuple[int, ...], node: str
+        self, events: Log, counts: tuple[int, ...], node: str
     ) -> tuple[Unmet, Refusal | None]:
         """The unmet barriers of an operation; all its streaming tasks ask for the same ones."""
         sequence = self.tcm.snapshot(events).metadata.sequence(node)
         assert sequence is not None
-        applied = self._epochs(learned)
+        applied = self._epochs(counts)
         unmet = self._unmet(self._barriers(events, node), applied)
         return unmet, self._at_the_barrier(sequence, unmet, applied)
 
@@ -317,7 +317,7 @@ class TcmCluster(Product):
         return self.verb(action)
 
     def _committed(self, after: Any, opening: str = "") -> str:
-        """``Epoch 101: add write replicas (join X at 150). Next: …``."""
+        """``Epoch 101: add write replicas (bootstrap X at 150). Next: …``."""
         event = self.tcm.committed(after.tcm.events)
         if event.after is not None:
             rest = f"Next: {SENTENCES[event.after.next.name]}."

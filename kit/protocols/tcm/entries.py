@@ -11,6 +11,7 @@ from kit.protocols.tcm.refinement import refinement
 from kit.protocols.tcm.rules.steps import OPERATION_SPECS, VARIANTS, transitions
 from kit.protocols.tcm.safeguards import SAFEGUARDS
 from kit.protocols.tcm.scenario_output import OUTPUT
+from kit.protocols.tcm.words import ALSO
 from kit.ring.topology import Node
 
 # The ring of CEP-21's worked tables: A, B, C at 100, 200, 300, and X at 150 once it has joined.
@@ -27,17 +28,17 @@ SCENARIOS = (
     Scenario(
         "bootstrap",
         "X joins at 150 in four epochs (CEP-21, Bootstrap)",
-        {"operations": ("join X --tokens 150",), **_WORKED},
+        {"operations": ("bootstrap X --tokens 150",), **_WORKED},
     ),
     Scenario(
         "decommission",
         "X leaves again in four epochs (CEP-21, Decommission)",
-        {"members": _WITH_X, "low": 0, "high": 400, "operations": ("leave X",), **_WORKED},
+        {"members": _WITH_X, "low": 0, "high": 400, "operations": ("decommission X",), **_WORKED},
     ),
     Scenario(
         "rf3",
         "The range that X gains with RF 3, epochs 100 to 103 (CEP-21, Consistency Guarantees)",
-        {"rf": 3, "epoch": 99, "operations": ("join X --tokens 150",), "focus": (100, 150)},
+        {"rf": 3, "epoch": 99, "operations": ("bootstrap X --tokens 150",), "focus": (100, 150)},
     ),
     Scenario(
         "move",
@@ -50,9 +51,9 @@ SCENARIOS = (
         {"nodes": 4, "rf": 3, "operations": ("replace B Z",)},
     ),
     Scenario(
-        "remove",
+        "removenode",
         "A dead node is removed; a quorum of the others streams",
-        {"nodes": 5, "rf": 3, "operations": ("remove B",)},
+        {"nodes": 5, "rf": 3, "operations": ("removenode B",)},
     ),
     Scenario(
         "assassinate",
@@ -60,35 +61,39 @@ SCENARIOS = (
         {"nodes": 5, "rf": 3, "operations": ("assassinate B",)},
     ),
     Scenario(
-        "two-joins",
-        "Two joins on disjoint ranges advance side by side; a third has to wait",
+        "two-bootstraps",
+        "Two bootstraps on disjoint ranges advance side by side; a third has to wait",
         {
             **_TEN,
-            "operations": ("join X --tokens 550", "join Y --tokens 850", "join Z --tokens 750"),
+            "operations": (
+                "bootstrap X --tokens 550",
+                "bootstrap Y --tokens 850",
+                "bootstrap Z --tokens 750",
+            ),
         },
-        script=("join X --tokens 550", "join Y --tokens 850"),
+        script=("bootstrap X --tokens 550", "bootstrap Y --tokens 850"),
     ),
     Scenario(
         "cancel",
         "After the read switch a cancel takes two events, with a barrier between",
-        {"rf": 3, "cancels": 1, "operations": ("join X --tokens 150",)},
-        script=("join X --tokens 150", "commit X", "commit X", "cancel X", "commit X"),
+        {"rf": 3, "cancels": 1, "operations": ("bootstrap X --tokens 150",)},
+        script=("bootstrap X --tokens 150", "commit X", "commit X", "cancel X", "commit X"),
     ),
     Scenario(
         "crash-and-resume",
         "The joining node crashes between two steps and goes on where it was",
-        {"crashes": 1, "operations": ("join X --tokens 150",)},
-        script=("join X --tokens 150", "commit X", "crash X", "restart X"),
+        {"crashes": 1, "operations": ("bootstrap X --tokens 150",)},
+        script=("bootstrap X --tokens 150", "commit X", "crash X", "restart X"),
     ),
     Scenario(
         "gap",
         "An entry arrives above a gap and is held back until the gap is filled",
-        {"window": 2, "barrier": False, "operations": ("join X --tokens 150",)},
-        script=("join X --tokens 150", "apply X", "commit X", "deliver 2 to A", "apply A"),
+        {"window": 2, "barrier": False, "operations": ("bootstrap X --tokens 150",)},
+        script=("bootstrap X --tokens 150", "apply X", "commit X", "deliver 2 to A", "apply A"),
     ),
     Scenario(
         "two-datacenters",
-        "A join with racks in two datacenters and two keyspaces",
+        "A bootstrap with racks in two datacenters and two keyspaces",
         {"nodes": 8, "strategy": "network", "dcs": 2, "racks": 2},
     ),
 )
@@ -109,11 +114,11 @@ FUZZING = Fuzzing(
     {
         "nodes": 4,
         "operations": (
-            "join X --tokens 150",
-            "leave A",
+            "bootstrap X --tokens 150",
+            "decommission A",
             "move B --tokens 250",
             "replace C Z",
-            "remove D",
+            "removenode D",
             "assassinate D",
         ),
         "window": 2,
@@ -134,5 +139,11 @@ ENTRY = Entry(
     rows=rows,
     fuzzing=FUZZING,
     refinement=refinement,
-    former=Former(actions={"learn": "apply"}, parameters={"shape": "variant"}),
+    former=Former(
+        actions={"learn": "apply"},
+        parameters={"shape": "variant"},
+        verbs=ALSO,
+        scenarios={"remove": "removenode", "two-joins": "two-bootstraps"},
+        said={"kind": ALSO},
+    ),
 )

@@ -24,10 +24,10 @@ from kit.protocols.tcm.rules.metadata import (
     Begin,
     Cancel,
     Event,
+    ResolvedEvent,
     Sequence,
     Snapshot,
     StreamTask,
-    node_codes,
 )
 from kit.protocols.tcm.rules.operations import Operation, validate
 from kit.protocols.tcm.rules.permit import no_way_back, permit
@@ -103,6 +103,7 @@ class Tcm(Model[TcmState, Any]):
             parameters.variant, self.safeguards_on, merge=parameters.merge
         )
         self.names = self.cluster.names
+        self.codes = {name: code for code, name in enumerate(self.names)}
         self.computations = 0
         self.snapshot = lru_cache(_MOST_SNAPSHOTS)(self._enacted)
         self._possible = lru_cache(_MOST_SNAPSHOTS)(self._sensible)
@@ -127,12 +128,20 @@ class Tcm(Model[TcmState, Any]):
         self.computations += 1
         if not len(events):
             return initial(self.cluster.ring, self.cluster.keyspaces, self.parameters.epoch)
-        return enact(self.snapshot(events.shorter()), events[len(events) - 1], self.switches)
+        return self.enact(self.snapshot(events.shorter()), events[len(events) - 1])
+
+    def enact(self, snapshot: Snapshot, event: Event) -> Snapshot:
+        """The next epoch's snapshot, after an event of the log."""
+        return enact(snapshot, self.resolved(event), self.switches)
+
+    def resolved(self, event: Event) -> ResolvedEvent:
+        """An event of the log as rules take it."""
+        return self.cluster.resolved[event.operation] if isinstance(event, Begin) else event
 
     def committed(self, events: Log) -> Committed:
         """What the last event of a log prefix did."""
         before, after = (self.snapshot(log).metadata for log in (events.shorter(), events))
-        return committed(before, events[len(events) - 1], after, self.switches)
+        return committed(before, self.resolved(events[len(events) - 1]), after, self.switches)
 
     def sequences(self, s: TcmState) -> tuple[Sequence, ...]:
         """The operations under way that somebody remembers."""
@@ -152,11 +161,11 @@ class Tcm(Model[TcmState, Any]):
         """Operations that still make sense and are not under way."""
         metadata = self.snapshot(events).metadata
         begins = []
-        for operation in self.cluster.operations:
+        for operation, resolved in self.cluster.resolved.items():
             if metadata.sequence(operation.node) is not None:
                 continue
             try:
-                validate(metadata.ring, metadata.keyspaces, operation)
+                validate(metadata.ring, metadata.keyspaces, resolved)
             except BadInput:
                 continue
             begins.append(Begin(operation))
@@ -165,7 +174,7 @@ class Tcm(Model[TcmState, Any]):
     def _may_begin(self, s: TcmState, action: Begin) -> Refusal | None:
         """A member that is to leave or move does so itself; newcomers may still have to start."""
         operation = action.operation
-        if operation.kind in ("leave", "move") and operation.node in s.down:
+        if operation.kind in ("decommission", "move") and operation.node in s.down:
             return self._idle(operation)
         if not self.safeguards_on.validate_committed:
             return None  # the cluster asks what the submitter knows
@@ -178,8 +187,8 @@ class Tcm(Model[TcmState, Any]):
     def _permit(self, events: Log, operation: Operation) -> Refusal | None:
         """The metadata service validates and permits, by what is committed alone."""
         metadata = self.snapshot(events).metadata
-        planned = plan(metadata, operation, self.switches)
-        return permit(metadata, operation, planned, self.switches)
+        planned = plan(metadata, self.cluster.resolved[operation], self.switches)
+        return permit(metadata, planned, self.switches)
 
     # -- streaming --------------------------------------------------------------------------------
 
@@ -204,7 +213,7 @@ class Tcm(Model[TcmState, Any]):
         if action.target in s.down:
             return Refusal(f"{action.target} is down: it cannot receive", missing=(action.target,))
         sequence, task = self.task(s, action)
-        down, dead = self.absent(s, sequence.plan.operation)
+        down, dead = self.absent(s, sequence)
         if all(enough(transfer, down, dead) for transfer in task.transfers):
             return None
         missing = tuple(n for n in s.down if n != sequence.plan.operation.dead)
@@ -218,18 +227,15 @@ class Tcm(Model[TcmState, Any]):
         due = next(t for t in tasks(sequence) if self._ends(t) == ends)
         return sequence, due
 
-    def absent(self, s: TcmState, operation: Operation) -> tuple[frozenset[int], frozenset[int]]:
+    def absent(self, s: TcmState, sequence: Sequence) -> tuple[frozenset[int], frozenset[int]]:
         """The codes of nodes that are down, and of those that will never come back."""
-        metadata = self.snapshot(s.events).metadata
-        dead = () if operation.dead is None else (operation.dead,)
-        return (
-            frozenset(node_codes(metadata, tuple({*s.down, *dead}))),
-            frozenset(node_codes(metadata, dead)),
-        )
+        code = sequence.plan.resolved.dead
+        dead = frozenset[int]() if code is None else frozenset((code,))
+        return dead.union(self.codes[name] for name in s.down), dead
 
     def task_sources(self, s: TcmState, sequence: Sequence, task: StreamTask) -> tuple[str, ...]:
         """The nodes that stream a task as things stand."""
-        down, _ = self.absent(s, sequence.plan.operation)
+        down, _ = self.absent(s, sequence)
         codes = (
             code for transfer in task.transfers for code in sources(transfer, down, self.switches)
         )
@@ -277,8 +283,8 @@ class Tcm(Model[TcmState, Any]):
         space = self.cluster.ring.space
         ranges = ", ".join(t.range.label(space) for t in task.transfers[:4])
         more = f" and {len(task.transfers) - 4} more" if len(task.transfers) > 4 else ""
-        givers = ", ".join(self.task_sources(s, sequence, task)) or "nobody"
-        return f"{givers} to {self.names[task.target]}: {ranges}{more}"
+        names = ", ".join(self.task_sources(s, sequence, task)) or "nobody"
+        return f"{names} to {self.names[task.target]}: {ranges}{more}"
 
     def _cancellable(self, s: TcmState) -> Iterator[Cancel]:
         if self.parameters.cancels:
@@ -362,7 +368,7 @@ class Tcm(Model[TcmState, Any]):
     # -- words ------------------------------------------------------------------------------------
 
     def verb(self, action: Any) -> str:
-        """``join X --tokens 150``, ``commit X``, ``stream X: C to X`` and so on."""
+        """``bootstrap X --tokens 150``, ``commit X``, ``stream X: C to X`` and so on."""
         match action:
             case Begin(operation):
                 return operation.text

@@ -102,8 +102,8 @@ LineEnd = Annotated[
 Operations = Annotated[
     tuple[str, ...],
     Meta(
-        description="lines such as `join X --tokens 150`, also about nodes that others bring; "
-        "none: a join into the middle of the second range",
+        description="lines such as `bootstrap X --tokens 150`, also about nodes that others bring; "
+        "none: a bootstrap into the middle of the second range",
         extra_json_schema=_OWN,
     ),
 ]

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from kit.edge.arguments import text
 from kit.engine.parameters import check_limits
 from kit.errors import BadInput, about
+from kit.protocols.tcm.names import register, resolve
 from kit.protocols.tcm.parameter_types import (
     Cancels,
     Crashes,
@@ -27,7 +28,7 @@ from kit.protocols.tcm.parameter_types import (
     TokenCount,
     VariantName,
 )
-from kit.protocols.tcm.rules.operations import Operation, register, validate
+from kit.protocols.tcm.rules.operations import BRINGS, Operation, ResolvedOperation, validate
 from kit.protocols.tcm.words import parse_operation
 from kit.ring.ranges import Range
 from kit.ring.replication import (
@@ -43,7 +44,6 @@ from kit.ring.tokens import MURMUR3, TokenSpace, small
 from kit.ring.topology import Node, Ring
 
 STEP = 100
-BRINGS = ("join", "replace")
 
 
 class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -112,12 +112,14 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
 class Cluster(Struct, frozen=True):
     """A checked configuration: the stable ring and what may be done to it.
 
-    ``names`` are all nodes that may ever take part, members first.
+    ``names`` are all nodes that may ever take part, members first. ``resolved`` gives the
+    operations, as they were written, by node codes.
     """
 
     ring: Ring
     keyspaces: tuple[Keyspace, ...]
     operations: tuple[Operation, ...]
+    resolved: dict[Operation, ResolvedOperation]
     names: tuple[str, ...]
     focus: Range | None
 
@@ -137,28 +139,37 @@ def cluster(given: TcmParameters) -> Cluster:
         operations = (_newcomer(ring),)
     if given.menu:
         operations = _menu(ring, operations)
+    # Nodes that come later are known from the start, so that a node keeps its code for ever.
+    ring = register(ring, operations)
+    resolved = _resolved(ring, keyspaces, operations)
+    focus = Range(*given.focus) if given.focus else None
+    return Cluster(ring, keyspaces, operations, resolved, ring.names, focus)
+
+
+def _resolved(
+    ring: Ring, keyspaces: tuple[Keyspace, ...], operations: tuple[Operation, ...]
+) -> dict[Operation, ResolvedOperation]:
+    """The operations by node codes, each checked as far as it can be before anything began."""
     brought = {operation.node for operation in operations if operation.kind in BRINGS}
+    resolved = {}
     for operation in operations:
         try:
+            resolved[operation] = resolve(ring, operation)
             if _about(operation) in brought:
                 for place, token in enumerate(operation.tokens):
                     ring.space.check(token, f"tokens[{place}]")
             else:
-                validate(ring, keyspaces, operation)
+                validate(ring, keyspaces, resolved[operation])
         except BadInput as error:
             raise error if len(operations) == 1 else about(operation.text, error) from None
-    # Nodes that come later are known from the start, so that a node keeps its code for ever.
-    for operation in operations:
-        ring = register(ring, operation)
-    focus = Range(*given.focus) if given.focus else None
-    return Cluster(ring, keyspaces, operations, ring.names, focus)
+    return resolved
 
 
 def _about(operation: Operation) -> str | None:
     """The member that an operation is about; another of the list may have to bring it first."""
     if operation.kind == "replace":
         return operation.target
-    return None if operation.kind == "join" else operation.node
+    return None if operation.kind == "bootstrap" else operation.node
 
 
 def _check_limits(given: TcmParameters) -> None:
@@ -243,11 +254,11 @@ def _replication(given: TcmParameters) -> Replication:
 
 
 def _newcomer(ring: Ring, name: str = "X", gap: int = 0) -> Operation:
-    """A join into the middle of ranges spread over the ring, as many as the first node owns."""
+    """A bootstrap into the middle of ranges all over the ring, as many as the first node owns."""
     rights = [int(token) for token in ring.tokens]
     if len(rights) < 2:
         low = rights[0] if rights else ring.space.low
-        return Operation("join", name, ((low + ring.space.high + 1) // 2,))
+        return Operation("bootstrap", name, ((low + ring.space.high + 1) // 2,))
     wanted = len(ring.nodes[0].tokens) or 1
     every = max(1, len(rights) // wanted)
     tokens = []
@@ -257,14 +268,14 @@ def _newcomer(ring: Ring, name: str = "X", gap: int = 0) -> Operation:
             tokens.append(middle)
     if not tokens:
         raise BadInput("tokens", "no free token between neighbours", "operations of your own")
-    return Operation("join", name, tuple(tokens[:wanted]))
+    return Operation("bootstrap", name, tuple(tokens[:wanted]))
 
 
 def _menu(ring: Ring, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
     """The given operations and, for every member, what else one may do to it."""
     members = [node for node in ring.nodes if node.tokens]
     menu = list(operations)
-    for kind in ("leave", "remove", "assassinate"):
+    for kind in ("decommission", "removenode", "assassinate"):
         menu += [Operation(kind, node.name) for node in members]
     taken = {token for operation in operations for token in operation.tokens}
     taken |= set(ring.tokens.tolist())

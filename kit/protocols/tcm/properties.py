@@ -12,7 +12,6 @@ from typing import Any
 from kit.engine.log import AtomicLog, Log, skipped
 from kit.engine.model import Property, always, goal, sometimes, step
 from kit.protocols.tcm.model import Tcm
-from kit.protocols.tcm.rules.history import enact
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Snapshot
 from kit.protocols.tcm.rules.quorums import (
     covered,
@@ -33,7 +32,7 @@ class Judges:
     def __init__(self, tcm: Tcm, log: AtomicLog) -> None:
         """Judges of the two parts of one cluster."""
         self.tcm, self.log = tcm, log
-        self.codes = {name: code for code, name in enumerate(tcm.names)}
+        self.codes = tcm.codes
         self.floor = self._floor()
         self._verdict = lru_cache(_MOST_VERDICTS)(self._judged)
 
@@ -173,7 +172,7 @@ class Judges:
             return None
         sequence = self.tcm.sequence(before.tcm, event.node)
         assert sequence is not None
-        known = [self.log.epoch(count) for count in before.log.learned]
+        known = [self.log.epoch(count) for count in before.log.applied]
         dead = sequence.plan.operation.dead
         for moved in sequence.plan.movements:
             for range_, union in zip(moved.locked, moved.affected, strict=True):
@@ -192,19 +191,19 @@ class Judges:
 
     def _same_state(self, s: Any) -> str | None:
         """A node that skipped an epoch does not have the tables of its newest one."""
-        for i, learned in enumerate(s.log.learned):
+        for i, count in enumerate(s.log.applied):
             gap = skipped(s.log, i)
             if gap:
-                witness = self._differs(self.tcm.names[i], s.tcm.events, learned, gap)
+                witness = self._differs(self.tcm.names[i], s.tcm.events, count, gap)
                 if witness is not None:
                     return witness
         return None
 
-    def _differs(self, name: str, events: Log, learned: int, gap: int) -> str | None:
+    def _differs(self, name: str, events: Log, count: int, gap: int) -> str | None:
         """How the tables differ of a node that applied all but the gap; None: they do not."""
-        newest, without = self.log.epoch(learned), self.log.epoch(gap.bit_length())
+        newest, without = self.log.epoch(count), self.log.epoch(gap.bit_length())
         text = f"{name} has applied epoch {newest} without {without}"
-        while len(events) > learned:
+        while len(events) > count:
             events = events.shorter()
         applied = self.tcm.snapshot(Log())
         for i, event in enumerate(events):
@@ -212,7 +211,7 @@ class Judges:
                 continue
             if not isinstance(event, Begin) and applied.metadata.sequence(event.node) is None:
                 return f"{text}: it knows of no operation of {event.node}"
-            applied = enact(applied, event, self.tcm.switches)
+            applied = self.tcm.enact(applied, event)
         if applied.placements == self.tcm.snapshot(events).placements:
             return None
         return f"{text}: its tables are not those of the others"

@@ -90,18 +90,18 @@ class _Variants:
 
     def project(self, s: Any) -> Any:
         """The coarser state: its log, who has applied how much of it, all else as it is."""
-        log, learned = self.reading(s.tcm.events).log, self._learned(s)
+        log, applied = self.reading(s.tcm.events).log, self._applied(s)
         return self.coarse.State(
-            tcm=replace(s.tcm, events=log), log=LogState(log, learned, (0,) * len(learned))
+            tcm=replace(s.tcm, events=log), log=LogState(log, applied, (0,) * len(applied))
         )
 
     def image(self, before: Any, action: Any, after: Any) -> tuple[Any, ...]:
         """The coarser actions of a step; a driver learns each of its events before the next."""
-        tcm, learn = self.coarse.wrap["tcm"], self.coarse.wrap["log"]
-        known = list(self._learned(before))
+        tcm, log = self.coarse.wrap["tcm"], self.coarse.wrap["log"]
+        known = list(self._applied(before))
         if isinstance(action.action, Apply):
             code = self.fine.codes[action.action.node]
-            return (learn(action.action),) * (self._learned(after)[code] - known[code])
+            return (log(action.action),) * (self._applied(after)[code] - known[code])
         if len(after.tcm.events) == len(before.tcm.events):
             return (tcm(action.action),)
         image = self.image_of(after.tcm.events)
@@ -111,15 +111,15 @@ class _Variants:
             end += 1
             if image.driver is not None:
                 lag = end - known[image.driver]
-                actions += [learn(Apply(self.fine.names[image.driver]))] * lag
+                actions += [log(Apply(self.fine.names[image.driver]))] * lag
                 known[image.driver] += lag
             actions.append(tcm(event))
         return tuple(actions)
 
-    def _learned(self, s: Any) -> tuple[int, ...]:
+    def _applied(self, s: Any) -> tuple[int, ...]:
         """How many entries of the coarser log each node has applied."""
         reading = self.reading(s.tcm.events)
-        known = [reading.ends[count] for count in s.log.learned]
+        known = [reading.ends[count] for count in s.log.applied]
         for code, count in reading.driven:
             known[code] = max(known[code], count)
         return tuple(known)

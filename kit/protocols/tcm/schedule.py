@@ -26,9 +26,9 @@ def follow(m: TcmCluster, s: Any, names: Iterable[str] | None = None) -> Iterato
     if names is None:
         names = (name for name in m.tcm.present(s.tcm) if name not in s.tcm.down)
     chosen = set(names)
-    for name, learned, held in zip(m.names, s.log.learned, s.log.held, strict=True):
+    for name, applied, held in zip(m.names, s.log.applied, s.log.held, strict=True):
         if name in chosen:
-            lacking = len(s.log.entries) - learned - (held >> learned).bit_count()
+            lacking = len(s.log.entries) - applied - (held >> applied).bit_count()
             yield from (m.wrap["log"](Apply(name)) for _ in range(lacking))
 
 

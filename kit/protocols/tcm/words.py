@@ -13,17 +13,18 @@ from difflib import get_close_matches
 from typing import Any, get_args
 
 from kit.errors import BadInput
-from kit.protocols.tcm.rules.operations import Kind, Operation
+from kit.protocols.tcm.rules.operations import WRITTEN, Kind, Operation
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 LONGEST_LINE = 100_000  # characters of an operation
-TAKES_TOKENS = ("join", "move")
-TAKES_PLACE = ("join", "replace")
-ALSO: dict[str, Kind] = {"bootstrap": "join", "decommission": "leave", "removenode": "remove"}
-"""What the tools of running clusters call the same operations."""
+TAKES_TOKENS = ("bootstrap", "move")
+TAKES_PLACE = ("bootstrap", "replace")
+ALSO = {former: kind for kind, former in WRITTEN.items()}
+"""Shorter words for the same operations; they are read, and never shown."""
 FORM = (
-    "join NODE --tokens T,… [--dc DC --rack RACK], leave NODE, move NODE --tokens T,…, "
-    "replace OLD NEW [--dc DC --rack RACK], remove NODE or assassinate NODE, each with --force"
+    "bootstrap NODE --tokens T,… [--dc DC --rack RACK], decommission NODE, "
+    "move NODE --tokens T,…, replace OLD NEW [--dc DC --rack RACK], removenode NODE "
+    "or assassinate NODE, each with --force"
 )
 
 
@@ -139,7 +140,7 @@ def operation_of(words: list[str], given: argparse.Namespace, *, force: bool = F
         raise BadInput("--tokens", given.tokens, f"{kind} {needed}")
     for option, value in (("--dc", given.dc), ("--rack", given.rack)):
         if value is not None and kind not in TAKES_PLACE:
-            raise BadInput(option, value, "only with join and replace")
+            raise BadInput(option, value, "only with bootstrap and replace")
     return Operation(
         kind,
         nodes[-1],

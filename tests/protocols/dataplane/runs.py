@@ -12,9 +12,9 @@ TWO = {"nodes": 4, "dcs": 2, "rf": 1, "strategy": "network"}
 LOCAL = ("K1@dc1 write LOCAL_QUORUM", "K2@dc1 read LOCAL_QUORUM")
 EACH = ("K1@dc2 write EACH_QUORUM", "K2@dc1 read LOCAL_QUORUM")
 DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
-LEAVE = ("leave D",)
+LEAVE = ("decommission D",)
 REPLACEMENT = {"nodes": 4, "operations": ("replace B Z",), "cancels": 1}
-REMOVAL = {"nodes": 5, "rf": 3, "operations": ("remove B",), "cancels": 1}
+REMOVAL = {"nodes": 5, "rf": 3, "operations": ("removenode B",), "cancels": 1}
 
 # name -> parameters, unique states, steps of the longest shortest run
 CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
@@ -24,7 +24,7 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "decommission, RF 2": ({"nodes": 4, "rf": 2, "operations": LEAVE}, 54406, 27),
     "move, RF 2": ({"nodes": 4, "rf": 2, "operations": ("move B --tokens 350",)}, 82157, 32),
     "replace, RF 3": ({"nodes": 4, "rf": 3, "operations": ("replace B Z",)}, 22493, 26),
-    "remove, RF 3": ({"nodes": 5, "rf": 3, "operations": ("remove B",)}, 74590, 31),
+    "remove, RF 3": ({"nodes": 5, "rf": 3, "operations": ("removenode B",)}, 74590, 31),
     "cancel, RF 1": ({"rf": 1, "cancels": 1}, 27063, 44),
     "cancel of a replacement, RF 2": ({**REPLACEMENT, "rf": 2}, 34311, 39),
     "two datacenters": (TWO, 29005, 27),
@@ -46,8 +46,8 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     ),
 }
 # What leads back is searched whole where nobody is more than so many epochs behind.
-JOIN_LEAVE = {"operations": ("join X --tokens 150", "leave X")}
-REJOIN = {"rf": 1, "operations": ("join X --tokens 150",), "cancels": 2}
+JOIN_LEAVE = {"operations": ("bootstrap X --tokens 150", "decommission X")}
+REJOIN = {"rf": 1, "operations": ("bootstrap X --tokens 150",), "cancels": 2}
 CLEAN |= {
     "join and leave again, RF 1": ({**JOIN_LEAVE, "rf": 1, "lag": 8}, 52275, 76),
     "join and leave again, RF 2": ({**JOIN_LEAVE, "rf": 2, "lag": 2}, 42949, 59),

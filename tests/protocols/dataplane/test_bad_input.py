@@ -19,7 +19,7 @@ from tests.saying import says
         ({"requests": ("A write QUORUM",)}, "requests | 'A' | coordinator | no"),
         ({"requests": ("K1@dc9 read",)}, "requests | 'dc9' | datacenter | range"),
         ({"requests": ()}, "requests | 0 | 1 | 6 | lines"),
-        ({"operations": ("leave Q",)}, "node | 'Q' | A, B, C"),
+        ({"operations": ("decommission Q",)}, "node | 'Q' | A, B, C"),
         ({"nodes": 5, "operations": ("assassinate B",)}, "| moves | replicas"),
         ({"crashes": 9}, "crashes | 9 | 0 to 8"),
         ({"mode": "rumour"}, "mode | 'rumour' | gossip, log"),

@@ -27,19 +27,19 @@ from kit.protocols.tcm.rules.quorums import majorities_meet
 from kit.ring.placements import Table
 from tests.saying import like
 
-WORKED = {"rf": 3, "epoch": 99, "operations": ("join X --tokens 150",)}
+WORKED = {"rf": 3, "epoch": 99, "operations": ("bootstrap X --tokens 150",)}
 PLANS: tuple[dict[str, Any], ...] = (
     WORKED,
     {"rf": 2},
     {"nodes": 7, "rf": 3, "operations": ("move B --tokens 650",)},
-    {"nodes": 6, "rf": 3, "operations": ("leave B",), "variant": "implementation"},
+    {"nodes": 6, "rf": 3, "operations": ("decommission B",), "variant": "implementation"},
     {"nodes": 5, "rf": 3, "operations": ("replace B Z",), "cancels": 1},
-    {"nodes": 6, "rf": 4, "operations": ("remove B",)},
+    {"nodes": 6, "rf": 4, "operations": ("removenode B",)},
     {"nodes": 8, "rf": 2, "strategy": "network", "dcs": 2, "racks": 2},
 )
 DATACENTERS = {
     "nodes": 8, "rf": 3, "strategy": "network", "dcs": 2,
-    "operations": ("join X --tokens 150 --dc dc1",),
+    "operations": ("bootstrap X --tokens 150 --dc dc1",),
 }  # fmt: skip
 
 
@@ -241,7 +241,7 @@ def test_not_every_model_has_a_plan() -> None:
     """A model without ranges, or one with very many replicas of a range, is refused."""
     with pytest.raises(BadInput, match=like("model | 'twophase' | tcm | dataplane")):
         quorums(build("twophase"))
-    many = {"nodes": 26, "rf": 25, "operations": ("join X --tokens 150",)}
+    many = {"nodes": 26, "rf": 25, "operations": ("bootstrap X --tokens 150",)}
     with pytest.raises(BadInput, match=like("replicas | 26")):
         quorums(build("tcm", many))
     assert np.array_equal(apart((), (1,))[0], 0)

@@ -48,8 +48,8 @@ def test_blocking_repair_is_searched_for_each_operation() -> None:
     """Bootstrap, leave, move and replace, each with three requests together, are in the lists."""
     searched = {**CLEAN, **LARGE}
     told = [parameters for name, (parameters, *_) in searched.items() if name in BLOCKING]
-    assert [given.get("operations", ("join",))[0].split()[0] for given in told] == [
-        "join", "leave", "replace", "move",
+    assert [given.get("operations", ("bootstrap",))[0].split()[0] for given in told] == [
+        "bootstrap", "decommission", "replace", "move",
     ]  # fmt: skip
     for given in told:
         assert (given["repair"], given["together"], given["requests"]) == ("blocking", True, ASKS)
@@ -59,7 +59,7 @@ def test_blocking_repair_is_searched_for_each_operation() -> None:
 def test_at_rest_each_repair_keeps_one_order(kind: str) -> None:
     """Of three replicas that stay: searched whole, only without any repair a read goes back."""
     view = View(0b111, 0b111, 0b111, 0b111)
-    still = RangeHistory("", 0, 0, tuple("ABC"), ("dc1",) * 3, (RangeEpoch(1, "at rest", view),))
+    still = RangeHistory("", 0, 0, tuple("ABC"), ("dc1",) * 3, (RangeEpoch(1, "stable", view),))
     found = check(toy(still, ASKS, together=True, repair=kind))
     assert found.complete is (kind != "none")
     assert (found.violation and found.violation.property) == (
@@ -118,7 +118,7 @@ def test_the_write_quorum_counts_the_pending_replica() -> None:
     model: Any = build("dataplane", {**JOINED, "rf": 3, "repair": "blocking"})
     timeline = along(
         model,
-        "write 1 at epoch 99", "join X --tokens 150",
+        "write 1 at epoch 99", "bootstrap X --tokens 150",
         *(f"apply {name}" for name in "ABX"), "commit X", *(f"apply {name}" for name in "ABX"),
         "copy A to X", "land A to X", "write 1 reaches A",
         "read 2 at epoch 99", "read 2 reaches A", "read 2 reaches B", "answer read 2",
@@ -141,8 +141,8 @@ def test_a_repair_is_validated_again(retry: bool) -> None:
     model: Any = build("dataplane", {**JOINED, "rf": 3, "repair": "blocking", "retry": retry})
     timeline = along(
         model,
-        *SEEN, "join X --tokens 150", *(f"apply {name}" for name in "ABX"), "commit X", "apply B",
-        "read 2 writes back to B", "answer read 2",
+        *SEEN, "bootstrap X --tokens 150", *(f"apply {name}" for name in "ABX"), "commit X",
+        "apply B", "read 2 writes back to B", "answer read 2",
     )  # fmt: skip
     read, names = timeline.state.requests[1], model.history.names
     if retry:

@@ -118,10 +118,10 @@ def test_a_coordinator_catches_up_with_the_replica_that_told_it(path: Path) -> N
         moment = timeline.moments[step]
         before = timeline.moments[moment.parent].state
         for event in happened(timeline.model, before, moment.action, moment.state):
-            if isinstance(event, Delivered) and event.learned is not None:
-                assert event.learned == event.answers
+            if isinstance(event, Delivered) and event.adopted is not None:
+                assert event.adopted == event.answers
                 assert (
-                    f"{event.coordinator} catches up to {event.learned} from {event.replica}"
+                    f"{event.coordinator} catches up to {event.adopted} from {event.replica}"
                     in (line(event))
                 )
     found, drawn = layout(last), draw_spacetime(last)
@@ -130,7 +130,7 @@ def test_a_coordinator_catches_up_with_the_replica_that_told_it(path: Path) -> N
         key = f"msg:{one.number}:{one.replica}:{one.sent.step}:catch-up"
         arrow = part(drawn, key)
         met: Any = one.met.event if one.met else None
-        if met is None or met.learned is None or not found.there(one.met):
+        if met is None or met.adopted is None or not found.there(one.met):
             assert arrow is None
             continue
         assert arrow is not None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
+from kit.engine.trace import dumps, loads
 from kit.errors import BadInput
 from tests.saying import like
 
@@ -56,10 +58,10 @@ def test_a_pending_replica_in_mid_flight() -> None:
 def test_a_scripted_replica() -> None:
     """A catches up with a newer message, and refuses what an old plan wants of it afterwards."""
     timeline = Timeline(build("replica"))
-    play(timeline, "write by epoch 101")
+    play(timeline, "write at epoch 101")
     assert "catches up to epoch 101, and answers ok" in timeline.now.say
-    play(timeline, "apply A", "apply A", "write by epoch 101")
-    assert timeline.now.say.endswith("answers not-a-member with epoch 103.")
+    play(timeline, "apply A", "apply A", "write at epoch 101")
+    assert timeline.now.say.endswith("answers an error at epoch 103: it is no replica.")
 
 
 def test_a_replica_keeps_to_its_range() -> None:
@@ -73,9 +75,40 @@ def test_a_replica_keeps_to_its_range() -> None:
     assert broken.violation.property == "owners-store"
 
 
+@pytest.mark.parametrize("name", ["coordinator", "replica"])
+def test_a_cluster_of_earlier_traces_is_understood(name: str) -> None:
+    """Its parameters once stood side by side with the others; a run of then ends as it did."""
+    cluster = {"nodes": 4, "rf": 2, "operations": ("decommission D",), "epoch": 7}
+    timeline = Timeline(build(name, {"cluster": cluster}))
+    timeline.do(next(timeline.model.actions(timeline.state)))
+    trace = timeline.save()
+    plain = {key: value for key, value in trace.parameters.items() if key != "cluster"}
+    old = msgspec.structs.replace(trace, parameters={**plain, **cluster})
+    run = Timeline.load(loads(dumps(old)))
+    assert run.model.parameters == timeline.model.parameters
+    assert run.state == timeline.state
+
+
+def test_a_coordinator_of_a_cluster_of_several_datacenters() -> None:
+    """What makes a cluster is there, too: a local quorum of the coordinator's own datacenter."""
+    given = {"nodes": 4, "dcs": 2, "rf": 1, "strategy": "network"}
+    model = build("coordinator", {**given, "request": "K1@dc2 write LOCAL_QUORUM"})
+    timeline = Timeline(model)
+    play(timeline, "write 1 at epoch 99", "B answers ok at epoch 99", "answer the client")
+    assert timeline.now.say == "K1, at epoch 99, counts B: success."
+
+
+def test_a_cancelled_operation_is_not_what_a_replica_alone_knows() -> None:
+    """Where an operation may be cancelled, all events are still those of its way to the end."""
+    whole, cancels = (build("replica", {"cancels": budget}).seen for budget in (0, 1))
+    assert [view.reads for view in cancels] == [view.reads for view in whole]
+
+
 @pytest.mark.parametrize(
     ("model", "given", "said"),
     [
+        ("coordinator", {"rf": 0}, "rf | 0 | from 1"),
+        ("replica", {"strategy": "local"}, "strategy | 'local' | everywhere, network, simple"),
         ("replica", {"replica": "Q"}, "replica | 'Q' | A, B, C, X"),
         ("replica", {"messages": 0}, "messages | 0 | 1 to 8"),
         ("coordinator", {"request": "K1 write SOME"}, "requests | 'SOME'"),

@@ -73,7 +73,7 @@ def test_the_barrier_refuses_both() -> None:
     model: Any = build("dataplane", {"requests": ("K3 write QUORUM", "K4 read QUORUM")})
     timeline: Any = Timeline(model)
     verbs = {model.verb(action): action for action in model.actions(timeline.state)}
-    timeline.do(verbs["join X --tokens 150"])
+    timeline.do(verbs["bootstrap X --tokens 150"])
     for knows in range(1, 4):
         waiting = {model.verb(action): why for action, why in model.waiting(timeline.state)}
         assert "commit X" in waiting
@@ -88,7 +88,9 @@ def test_an_epoch_may_be_used_at_once() -> None:
     """As soon as an event is committed a coordinator may plan by it, though nobody else knows."""
     model: Any = build("dataplane")
     state = model.start()
-    state = model.act(state, next(a for a in model.actions(state) if model.verb(a)[:4] == "join"))
+    state = model.act(
+        state, next(a for a in model.actions(state) if model.verb(a).startswith("bootstrap"))
+    )
     assert "write 1 at epoch 100" in {model.verb(action) for action in model.actions(state)}
     assert set(state.known) == {0}
 

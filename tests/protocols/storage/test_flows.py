@@ -60,15 +60,15 @@ def test_a_message_is_answered_in_the_step_in_which_it_arrives() -> None:
 
 def test_who_is_behind_adopts_the_epoch_of_the_other() -> None:
     """A replica adopts it with the message, before its answer; a coordinator after the answer."""
-    behind = acted("dataplane", {"rf": 1}, "join X --tokens 150", "write 1 at epoch 100",
+    behind = acted("dataplane", {"rf": 1}, "bootstrap X --tokens 150", "write 1 at epoch 100",
                    "write 1 reaches B")  # fmt: skip
     assert [flow.text for flow in sorted(moved(behind, "write 1 reaches B"), key=leg)] == [
         "K1 → B: write 1, epoch 100",
         "K1 → B: epoch 100",
         "B → K1: takes write 1, epoch 100",
     ]
-    ahead = acted("dataplane", {"rf": 1}, "join X --tokens 150", "apply B", "write 1 at epoch 99",
-                  "write 1 reaches B")  # fmt: skip
+    ahead = acted("dataplane", {"rf": 1}, "bootstrap X --tokens 150", "apply B",
+                  "write 1 at epoch 99", "write 1 reaches B")  # fmt: skip
     assert [flow.text for flow in sorted(moved(ahead, "write 1 reaches B"), key=leg)] == [
         "K1 → B: write 1, epoch 99",
         "B → K1: takes write 1, epoch 100",

@@ -13,7 +13,7 @@ from kit.protocols.storage.scenario_output import OUTPUT, replicas
 TEXT = """# A plan that goes stale, shown from every side.
 model dataplane
 
-join X --tokens 150
+bootstrap X --tokens 150
 apply A
 apply B
 apply X
@@ -46,8 +46,8 @@ def test_a_scenario_file_shows_replicas_requests_views_and_log() -> None:
         "99: reads A,B,C; writes A,B,C; known to C",
         "100: reads A,B,C; writes A,B,C; known to A,B,X",
         "101: reads A,B,C; writes A,B,C,X; known to K1",
-        "100: split ranges (join X at 150)",
-        "101: add write replicas (join X at 150)",
+        "100: split ranges (bootstrap X at 150)",
+        "101: add write replicas (bootstrap X at 150)",
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.protocols.storage.actions import COPIED, NOT_COPIED, Commit, Learn, StorageState
+from kit.protocols.storage.actions import COPIED, NOT_COPIED, ApplyEpoch, Commit, StorageState
 from kit.protocols.storage.rules.admission import admits
 from kit.protocols.storage.rules.conditions import (
     AllKnow,
@@ -25,7 +25,7 @@ def test_a_tree_has_a_trail_for_each_node() -> None:
     ways = trails(epochs())
     assert [way.nodes for way in ways] == [(0,), (0, 1), (0, 1, 2), (0, 1, 2, 3)]
     assert [view.last_modified for view in ways[-1].views] == [0, 1, 2, 3]
-    assert {way.first for way in ways} == {1}
+    assert {way.numbers[0] for way in ways} == {1}
 
 
 def test_a_history_that_leads_back_needs_a_bounded_lag() -> None:
@@ -41,7 +41,7 @@ def test_the_oldest_epoch_drops_out() -> None:
     s = model.act(model.start(), Commit("add"))
     waits = model.refusal(s, Commit("switch"))
     assert waits is not None
-    s = model.act(model.act(s, Learn("A")), Learn("X"))
+    s = model.act(model.act(s, ApplyEpoch("A")), ApplyEpoch("X"))
     s = replace(s, copies=(COPIED,))
     assert s.known[:2] == (1, 1)
     s = model.act(s, Commit("switch"))

@@ -33,15 +33,15 @@ def do(timeline: Any, verb: str) -> None:
     raise AssertionError(verb)
 
 
-LEAVE_OR_REPLACE = {"nodes": 4, "operations": ("leave D", "replace D Y")}
+LEAVE_OR_REPLACE = {"nodes": 4, "operations": ("decommission D", "replace D Y")}
 
 
 @pytest.mark.spec("B-003", "B-004")
 def test_a_proposal_is_checked_against_what_is_committed() -> None:
     """Once the leave of D is committed, D cannot be replaced, though Y has not heard of it."""
-    timeline = play(LEAVE_OR_REPLACE, "leave D")
-    assert timeline.state.log.learned[timeline.model.codes["Y"]] == 0
-    with pytest.raises(Refused, match="D already takes part in an operation: leave D"):
+    timeline = play(LEAVE_OR_REPLACE, "decommission D")
+    assert timeline.state.log.applied[timeline.model.codes["Y"]] == 0
+    with pytest.raises(Refused, match="D already takes part in an operation: decommission D"):
         do(timeline, "replace D Y")
 
 
@@ -50,23 +50,23 @@ def test_a_proposal_is_checked_against_what_is_committed() -> None:
 def test_too_few_may_not_be_left(nodes: int, rf: int) -> None:
     """With as many nodes as replicas no node may leave; with one more it may."""
     last = "ABCDEF"[nodes - 1]
-    operations = {"rf": rf, "operations": (f"leave {last}",)}
+    operations = {"rf": rf, "operations": (f"decommission {last}",)}
     with pytest.raises(Refused, match=f"only {nodes - 1} nodes? "):
-        play({"nodes": nodes, **operations}, f"leave {last}")
-    assert play({"nodes": nodes + 1, **operations}, f"leave {last}").at == 1
+        play({"nodes": nodes, **operations}, f"decommission {last}")
+    assert play({"nodes": nodes + 1, **operations}, f"decommission {last}").at == 1
 
 
 APART = {
     "nodes": 10,
     "rf": 3,
-    "operations": ("join X --tokens 250", "join Y --tokens 750"),
+    "operations": ("bootstrap X --tokens 250", "bootstrap Y --tokens 750"),
 }
 
 
 @pytest.mark.spec("B-020", "B-008")
 def test_a_slow_range_holds_back_only_its_own_operation() -> None:
     """With the replicas of X's ranges silent, Y's join goes on to its end, and X's does not."""
-    timeline = play(APART, "join X --tokens 250", "join Y --tokens 750")
+    timeline = play(APART, "bootstrap X --tokens 250", "bootstrap Y --tokens 750")
     model = timeline.model
     sequence = model.tcm.sequence(timeline.state.tcm, "X")
     quiet = {
@@ -92,7 +92,7 @@ def test_a_slow_range_holds_back_only_its_own_operation() -> None:
 def test_only_who_has_applied_acknowledges() -> None:
     """An entry that waits above a gap acknowledges nothing; applied, it does."""
     given = {"rf": 1, "window": 2, "holds": True}
-    timeline = play(given, "join X --tokens 150", "apply X", "apply B", "commit X", "apply X")
+    timeline = play(given, "bootstrap X --tokens 150", "apply X", "apply B", "commit X", "apply X")
     with pytest.raises(Refused, match="epoch 2 is applied by 1 of 2"):
         do(timeline, "stream X: B to X")
     do(timeline, "apply B")
@@ -105,7 +105,7 @@ def test_any_peer_serves_a_part_of_the_one_log() -> None:
     model: Any = AtomicLog(LogParameters(("A", "B", "C"), epoch=100, peers=True))
     entries = log_of(f"event {i}" for i in range(4))
     start = model.start()
-    start = type(start)(entries, start.learned, start.held)
+    start = type(start)(entries, start.applied, start.held)
     seen, todo = {start}, [start]
     partial = False
     while todo:
@@ -115,9 +115,9 @@ def test_any_peer_serves_a_part_of_the_one_log() -> None:
             if asked:
                 sent = model.answered(state, action)
                 i, peer = model.index[action.node], model.index[action.peer]
-                assert sent == tuple(range(101 + state.learned[i], 101 + state.learned[peer]))
-                assert after.learned[i] == state.learned[peer]
-                partial |= after.learned[i] < len(entries)
+                assert sent == tuple(range(101 + state.applied[i], 101 + state.applied[peer]))
+                assert after.applied[i] == state.applied[peer]
+                partial |= after.applied[i] < len(entries)
             if after not in seen:
                 seen.add(after)
                 todo.append(after)
@@ -138,7 +138,7 @@ def test_catching_up_from_peers_breaks_nothing() -> None:
 @pytest.mark.parametrize("steps", [1, 2, 3])
 def test_a_cancel_adds_events_and_restores(steps: int) -> None:
     """After each step: nothing leaves the log, and every range is as before the bootstrap."""
-    timeline = play({"rf": 3, "cancels": 1}, "join X --tokens 150")
+    timeline = play({"rf": 3, "cancels": 1}, "bootstrap X --tokens 150")
     before = rows(timeline.model, timeline.model.start())
     while len(timeline.state.tcm.events) < steps:
         timeline.forward()
@@ -155,7 +155,7 @@ def test_a_cancel_adds_events_and_restores(steps: int) -> None:
 @pytest.mark.spec("B-059")
 def test_no_opinion_cancels() -> None:
     """However long X is silent its join stays pending; the wish to give it up is refused."""
-    timeline = play({"crashes": 1, "cancels": 1}, "join X --tokens 150", "crash X")
+    timeline = play({"crashes": 1, "cancels": 1}, "bootstrap X --tokens 150", "crash X")
     with pytest.raises(Refused, match="only operators cancel"):
         do(timeline, "give-up X by A")
     for _ in range(40):
@@ -172,7 +172,7 @@ def test_no_opinion_cancels() -> None:
 def test_a_test_holds_any_commit_and_any_way_back() -> None:
     """What is held is refused with that reason, for each node and commit; released, it goes on."""
     given = {"holds": True, "rf": 1}
-    timeline = play(given, "join X --tokens 150", "hold apply B", "hold commit X", "apply X")
+    timeline = play(given, "bootstrap X --tokens 150", "hold apply B", "hold commit X", "apply X")
     for verb in ("apply B", "commit X"):
         with pytest.raises(Refused, match=f"the test holds it back: {verb}"):
             do(timeline, verb)

@@ -14,8 +14,8 @@ from tests.protocols.tcm.driving import Drive
 
 def rf3(**parameters: Any) -> Drive:
     """The ring of the RF 3 example, with X's join split and its write replicas added."""
-    drive = Drive(rf=3, epoch=99, **{"operations": ("join X --tokens 150",), **parameters})
-    return drive.act("join X --tokens 150").commit("X")
+    drive = Drive(rf=3, epoch=99, **{"operations": ("bootstrap X --tokens 150",), **parameters})
+    return drive.act("bootstrap X --tokens 150").commit("X")
 
 
 def barrier(drive: Drive, right: int = 150, dc: str | None = None) -> facts.BarrierRow:
@@ -40,14 +40,16 @@ def test_three_of_four_must_know() -> None:
 
 def test_applying_an_earlier_epoch_does_not_count() -> None:
     """Only nodes at the epoch of the step count; those that know the one before do not."""
-    drive = Drive(rf=3, operations=("join X --tokens 150",)).act("join X --tokens 150")
+    drive = Drive(rf=3, operations=("bootstrap X --tokens 150",)).act("bootstrap X --tokens 150")
     drive.act("apply A", "apply B", "apply X", "commit X", "apply X")
     assert barrier(drive).acked == ("X",)
 
 
 def test_the_refusal_is_the_evidence() -> None:
     """A waiting step says how many have applied the epoch, range by range, and who is missing."""
-    drive = Drive(rf=3, epoch=99, operations=("join X --tokens 150",)).act("join X --tokens 150")
+    drive = Drive(rf=3, epoch=99, operations=("bootstrap X --tokens 150",)).act(
+        "bootstrap X --tokens 150"
+    )
     refusal = drive.act("apply X", "apply B").refusal("commit X")
     assert refusal.reason == (
         "waiting at the barrier: epoch 100 is applied by 2 of 4 replicas of (0, 100], 3 are needed"
@@ -60,7 +62,9 @@ def test_the_refusal_is_the_evidence() -> None:
 
 def test_every_range_has_its_own_majority() -> None:
     """With RF 2 ranges have different replicas: all must reach their own majority."""
-    drive = Drive(operations=("join X --tokens 150",)).act("join X --tokens 150", "apply X")
+    drive = Drive(operations=("bootstrap X --tokens 150",)).act(
+        "bootstrap X --tokens 150", "apply X"
+    )
     drive.act("apply A", "apply C")
     met = {row.label: row.met for row in drive.operation().barriers}
     assert met == {
@@ -89,10 +93,10 @@ def test_the_driver_must_know_its_own_last_step() -> None:
     assert drive.refusal("commit X").missing == ("X",)
 
 
-@pytest.mark.parametrize("kind", ["remove", "replace"])
+@pytest.mark.parametrize("kind", ["removenode", "replace"])
 def test_dead_nodes_are_not_counted(kind: str) -> None:
     """A node that is gone for good is in no barrier; the majority is of those that are left."""
-    text = "remove B" if kind == "remove" else "replace B Z"
+    text = "removenode B" if kind == "removenode" else "replace B Z"
     drive = Drive(nodes=5, rf=3, operations=(text,)).act(text)
     for row in drive.operation().barriers:
         assert "B" not in row.replicas
@@ -118,7 +122,7 @@ DATACENTERS: dict[str, Any] = {
     "low": 0,
     "high": 1000,
     "keyspaces": (Keyspace("ks", NetworkTopologyStrategy((("dc1", 3), ("dc2", 3)))),),
-    "operations": ("join X --tokens 120 --dc dc1",),
+    "operations": ("bootstrap X --tokens 120 --dc dc1",),
 }
 
 
@@ -126,7 +130,7 @@ def test_majorities_of_each_datacenter_in_the_implementation() -> None:
     """The implementation asks for a majority in every datacenter, the text for one over all."""
     both = {}
     for variant in ("cep", "implementation"):
-        drive = Drive(variant=variant, **DATACENTERS).act("join X --tokens 120 --dc dc1")
+        drive = Drive(variant=variant, **DATACENTERS).act("bootstrap X --tokens 120 --dc dc1")
         drive.commit("X")
         both[variant] = [
             (row.dc, row.needed, len(row.replicas))
@@ -143,11 +147,11 @@ def test_majorities_of_each_datacenter_in_the_implementation() -> None:
 @pytest.mark.parametrize(
     ("text", "waits"),
     [
-        ("join X --tokens 150", False),
+        ("bootstrap X --tokens 150", False),
         ("move B --tokens 450", False),
         ("replace B Z", False),
-        ("leave B", True),
-        ("remove B", True),
+        ("decommission B", True),
+        ("removenode B", True),
     ],
 )
 def test_between_prepare_and_start(text: str, waits: bool) -> None:
@@ -155,7 +159,7 @@ def test_between_prepare_and_start(text: str, waits: bool) -> None:
     drive = Drive(nodes=5, variant="implementation", operations=(text,)).act(text)
     node = drive.operation().node
     assert bool(drive.operation().barriers) is waits
-    if node != "B" or text != "remove B":
+    if node != "B" or text != "removenode B":
         drive.act(f"apply {node}")
     assert (f"commit {node}" in drive.verbs()) is not waits
     drive.repeat("apply ").act(f"commit {node}")
@@ -164,7 +168,7 @@ def test_between_prepare_and_start(text: str, waits: bool) -> None:
 @pytest.mark.parametrize("variant", ["cep", "implementation"])
 def test_barriers_are_made_of_rows_that_exist(variant: str) -> None:
     """At every step of every operation each barrier has replicas and can be met by them."""
-    for text in ("leave B", "move B --tokens 450", "remove B", "replace B Z"):
+    for text in ("decommission B", "move B --tokens 450", "removenode B", "replace B Z"):
         drive = Drive(nodes=5, rf=3, variant=variant, operations=(text,)).act(text)
         node = drive.operation().node
         while drive.metadata.sequence(node) is not None:
@@ -175,6 +179,8 @@ def test_barriers_are_made_of_rows_that_exist(variant: str) -> None:
 
 def test_barriers_can_be_left_out() -> None:
     """Without barriers the log alone orders the steps: nobody but the driver need know."""
-    drive = Drive(barrier=False, operations=("join X --tokens 150",)).act("join X --tokens 150")
+    drive = Drive(barrier=False, operations=("bootstrap X --tokens 150",)).act(
+        "bootstrap X --tokens 150"
+    )
     assert drive.operation().barriers == ()
     drive.act("apply X", "commit X")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.rules.operations import Kind
 from kit.protocols.tcm.rules.steps import transitions
 from tests.protocols.tcm.driving import Drive
 from tests.protocols.tcm.test_sequences import CASES, VARIANTS
@@ -69,10 +70,37 @@ def test_one_event_before_the_read_switch_two_after(variant: str, text: str) -> 
         ]
 
 
+def test_what_was_copied_for_nothing_does_not_count() -> None:
+    """From the first event that undoes an operation on, nothing of its streaming is remembered;
+    begun again, it copies everything again.
+    """
+    join = "bootstrap X --tokens 150"
+    drive = Drive(rf=3, cancels=1, operations=(join,)).act(join).commit("X", 2)
+    assert drive.state.tcm.streamed
+    drive.act("cancel X")
+    assert drive.operation().cancelling
+    assert drive.state.tcm.streamed == ()
+    drive.finish("X").act(join).commit("X").repeat("apply ")
+    assert [verb for verb in drive.verbs() if verb.startswith("stream ")]
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_diagram_begins_where_the_node_is(variant: Any, kind: Kind) -> None:
+    """Who joins or takes over is only registered before, and again when that is cancelled; any
+    other node is a member.
+    """
+    first = "registered" if kind in ("bootstrap", "replace") else "joined"
+    rows = transitions(kind, variant)
+    assert rows[0][0] == first
+    undone = {after for _, event, after in rows if event in ("cancel", "cancel-writes")}
+    assert undone == (set() if kind == "assassinate" else {first})
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_barrier_between_the_two_events(variant: str) -> None:
     """Writes go back only when a majority knows that reads have: 3 of {A, B, C, X} with RF 3."""
-    join = "join X --tokens 150"
+    join = "bootstrap X --tokens 150"
     drive = Drive(rf=3, variant=variant, cancels=1, operations=(join,)).act(join).commit("X", 2)
     drive.ready().act("cancel X", "apply A", "apply B")
     assert "waiting at the barrier" in drive.refusal("commit X").reason
@@ -84,13 +112,13 @@ def test_the_barrier_between_the_two_events(variant: str) -> None:
 
 def test_anybody_carries_a_cancel_out() -> None:
     """The joiner whose operation is undone need not live: that is why an operator cancels."""
-    join = "join X --tokens 150"
+    join = "bootstrap X --tokens 150"
     drive = Drive(rf=3, cancels=1, crashes=1, operations=(join,)).act(join).commit("X", 2)
     drive.act("crash X", "cancel X").repeat("apply ").act("commit X")
     assert drive.stable()
 
 
-@pytest.mark.parametrize("text", ["leave B", "move B --tokens 450", "remove B"])
+@pytest.mark.parametrize("text", ["decommission B", "move B --tokens 450", "removenode B"])
 def test_no_way_back_once_writes_are_dropped(text: str) -> None:
     """When old write replicas are dropped they lag for good, so that a cancel is refused."""
     drive, node = begun("cep", text, VARIANTS["cep"][text].index("drop-writes") + 1)
@@ -101,7 +129,7 @@ def test_no_way_back_once_writes_are_dropped(text: str) -> None:
 
 def test_only_so_many_cancels() -> None:
     """A run has a budget of cancellations, so that a search ends."""
-    join = "join X --tokens 150"
+    join = "bootstrap X --tokens 150"
     drive = Drive(cancels=1, operations=(join,)).act(join, "cancel X", join)
     assert "budget" in drive.refusal("cancel X").reason
     assert not [verb for verb in Drive(operations=(join,)).act(join).verbs() if "cancel" in verb]
@@ -109,12 +137,12 @@ def test_only_so_many_cancels() -> None:
 
 def test_others_go_on() -> None:
     """Cancelling one operation leaves another in flight as it is."""
-    joins = ("join X --tokens 550", "join Y --tokens 850")
+    joins = ("bootstrap X --tokens 550", "bootstrap Y --tokens 850")
     drive = Drive(nodes=10, rf=3, cancels=1, operations=joins).act(*joins).commit("Y", 2)
     rows = {
         row.right: row
         for row in facts.rows(drive.model, drive.state)
-        if row.locked_by == "join Y at 850"
+        if row.locked_by == "bootstrap Y at 850"
     }
     drive.act("cancel X")
     after = {row.right: row for row in facts.rows(drive.model, drive.state)}

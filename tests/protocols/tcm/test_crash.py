@@ -11,18 +11,18 @@ from tests.protocols.tcm.driving import Drive
 from tests.protocols.tcm.exploring import ends
 
 OPERATIONS: dict[str, dict[str, Any]] = {
-    "join X --tokens 150": {},
-    "leave B": {"nodes": 4},
+    "bootstrap X --tokens 150": {},
+    "decommission B": {"nodes": 4},
     "move B --tokens 350": {"nodes": 4},
     "replace B Z": {"nodes": 3},
-    "remove B": {"nodes": 4},
+    "removenode B": {"nodes": 4},
 }
 
 
 @pytest.mark.spec("A-038")
 def test_resuming_at_the_next_step() -> None:
     """X crashes between two steps; when it is back it commits the next one, none a second time."""
-    join = "join X --tokens 150"
+    join = "bootstrap X --tokens 150"
     drive = Drive(crashes=1, operations=(join,)).act(join).commit("X").ready().act("crash X")
     assert drive.refusal("commit X").missing == ("X",)
     assert drive.operation().steps[2].status == "next"
@@ -40,7 +40,7 @@ def test_resuming_at_the_next_step() -> None:
 @pytest.mark.spec("A-038")
 def test_a_node_that_was_down_catches_up_first() -> None:
     """What was committed meanwhile must be applied before the node may drive its own next step."""
-    join, other = "join X --tokens 550", "join Y --tokens 850"
+    join, other = "bootstrap X --tokens 550", "bootstrap Y --tokens 850"
     drive = Drive(nodes=10, rf=3, crashes=1, operations=(join, other)).act(join, "crash X", other)
     drive.commit("Y").act("restart X")
     drive.repeat("apply n").repeat("apply A")
@@ -73,18 +73,20 @@ def outcome(drive: Drive, state: object) -> tuple[object, object]:
 
 def test_an_operator_drives_for_the_dead() -> None:
     """Removing a dead node is driven by others: its own being down does not hold it up."""
-    drive = Drive(nodes=4, rf=3, crashes=1, operations=("remove B",)).act("crash B", "remove B")
+    drive = Drive(nodes=4, rf=3, crashes=1, operations=("removenode B",)).act(
+        "crash B", "removenode B"
+    )
     assert drive.finish("B").stable()
 
 
 def test_a_dead_node_stays_dead() -> None:
     """While it is being removed a node cannot come back; after a cancel it may."""
-    drive = Drive(nodes=4, rf=3, cancels=1, operations=("remove B",)).act("remove B")
+    drive = Drive(nodes=4, rf=3, cancels=1, operations=("removenode B",)).act("removenode B")
     assert not [verb for verb in drive.verbs() if verb == "restart B"]
     drive.act("cancel B", "restart B")
 
 
-@pytest.mark.parametrize("text", ["leave B", "move B --tokens 350"])
+@pytest.mark.parametrize("text", ["decommission B", "move B --tokens 350"])
 def test_what_is_down_cannot_begin(text: str) -> None:
     """A member that is down cannot begin to leave or move: it would have to do so itself."""
     drive = Drive(nodes=4, crashes=1, operations=(text,)).act("crash B")
@@ -95,7 +97,7 @@ def test_what_is_down_cannot_begin(text: str) -> None:
 @pytest.mark.spec("A-037", "A-038")
 def test_without_pending_steps_a_crash_is_the_end() -> None:
     """When the plan dies with its driver (S-53 off) ranges stay half done, and a lamp says so."""
-    join = "join X --tokens 150"
+    join = "bootstrap X --tokens 150"
     drive = Drive(crashes=1, off=("pending-in-metadata",), operations=(join,)).act(join)
     drive.commit("X").act("crash X", "restart X").repeat("apply ")
     assert not [verb for verb in drive.verbs() if verb.startswith(("commit", "stream"))]

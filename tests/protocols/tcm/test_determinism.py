@@ -18,10 +18,11 @@ from kit.engine.model import fingerprint, verdicts
 from kit.engine.registry import build
 from tests.protocols.tcm.exploring import reachable
 MENU = {"nodes": 6, "strategy": "network", "dcs": 2, "racks": 2, "menu": True, "barrier": False}
+TWO = {"operations": ("bootstrap X --tokens 150", "bootstrap Y --tokens 130")}
 for parameters, off, most in (
     ({"rf": 3, "cancels": 1}, (), 1500),
     (MENU, (), 100),
-    ({"operations": ("join X --tokens 150", "join Y --tokens 130")}, ("range-locks",), 1500),
+    (TWO, ("range-locks",), 1500),
 ):
     model = build("tcm", parameters, off)
     found = check(model, max_states=most)
@@ -67,7 +68,14 @@ def test_known_fingerprints() -> None:
     model = build("tcm", {})
     state = model.start()
     found = [fingerprint(state)]
-    for verb in ("join X --tokens 150", "apply A", "apply B", "apply C", "apply X", "commit X"):
+    for verb in (
+        "bootstrap X --tokens 150",
+        "apply A",
+        "apply B",
+        "apply C",
+        "apply X",
+        "commit X",
+    ):
         action = next(a for a in model.actions(state) if model.verb(a) == verb)
         state = model.act(state, action)
     found.append(fingerprint(state))

@@ -48,7 +48,7 @@ def played(text: str, variant: str, **given: Any) -> Drive:
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("rf", [1, 2, 3])
 @pytest.mark.parametrize(
-    "text", ["leave A", "leave D", "move A --tokens 300", "move D --tokens 50"]
+    "text", ["decommission A", "decommission D", "move A --tokens 300", "move D --tokens 50"]
 )
 def test_owners_of_the_ends(text: str, rf: int, variant: str) -> None:
     """The owners of the first and of the last token of the line come and go like any other."""
@@ -65,7 +65,7 @@ def test_owners_of_the_ends(text: str, rf: int, variant: str) -> None:
 def test_a_joiner_at_an_end(token: int, variant: str) -> None:
     """A joiner may own the first token, which closes no row of its own, or the last one."""
     members = (Node("A", (100,)), Node("B", (200,)), Node("C", (300,)))
-    drive = played(f"join X --tokens {token}", variant, members=members, low=0, high=400, rf=2)
+    drive = played(f"bootstrap X --tokens {token}", variant, members=members, low=0, high=400, rf=2)
     assert drive.table()[-1] == (300, 400, ("X", "A"), ("X", "A"))
     assert [right for _, right, _, _ in drive.table()] == [100, 200, 300, 400]
 
@@ -73,8 +73,8 @@ def test_a_joiner_at_an_end(token: int, variant: str) -> None:
 def test_the_owner_of_min_at_the_epochs() -> None:
     """A joiner at MIN cuts nothing: the last row of the line changes owners, in three epochs."""
     members = (Node("A", (100,)), Node("B", (200,)), Node("C", (300,)))
-    drive = Drive(members=members, low=0, high=400, rf=1, operations=("join X --tokens 0",))
-    drive.act("join X --tokens 0")
+    drive = Drive(members=members, low=0, high=400, rf=1, operations=("bootstrap X --tokens 0",))
+    drive.act("bootstrap X --tokens 0")
     assert drive.table()[-1] == (300, 400, ("A",), ("A", "X"))
     assert [s.name for s in drive.metadata.sequences[0].steps] == [
         "add-writes", "switch-reads", "drop-writes",
@@ -94,6 +94,18 @@ def test_a_move_next_door(token: int, rf: int, variant: str) -> None:
             assert rf <= len(row.writes) <= rf + 1
 
 
+def test_a_move_may_keep_some_tokens() -> None:
+    """A node with two tokens moves one: the other one is its own, not somebody's; a third node's
+    is refused.
+    """
+    members = (Node("A", (100, 300)), Node("B", (200,)), Node("C", (400,)))
+    given: dict[str, Any] = {"members": members, "low": 0, "high": 500, "rf": 2}
+    drive = played("move A --tokens 100,350", "cep", **given)
+    assert [right for _, right, _, _ in drive.table()] == [100, 200, 350, 400, 500]
+    with pytest.raises(BadInput, match="a token that nobody owns; C does"):
+        Drive(operations=("move A --tokens 100,400",), **given)
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("rack", ["r1", "r2", "r9"])
 def test_a_replacement_in_another_rack(rack: str, variant: str) -> None:
@@ -108,11 +120,11 @@ def test_a_replacement_in_another_rack(rack: str, variant: str) -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_ring_of_one(variant: str) -> None:
     """One node owns the line; another may join it, or take its place, but it may not just go."""
-    drive = played("join X --tokens 150", variant, nodes=1, rf=1)
+    drive = played("bootstrap X --tokens 150", variant, nodes=1, rf=1)
     assert len(drive.table()) == 3
     replaced = played("replace A Z", variant, nodes=1, rf=1)
     assert replaced.table() == ((0, 100, ("Z",), ("Z",)), (100, 200, ("Z",), ("Z",)))
-    for text in ("leave A", "remove A", "assassinate A", "leave A --force"):
+    for text in ("decommission A", "removenode A", "assassinate A", "decommission A --force"):
         lonely = Drive(nodes=1, rf=1, operations=(text,), variant=variant)
         assert "last node" in lonely.refusal(text).reason
 
@@ -121,7 +133,7 @@ def test_a_ring_of_one(variant: str) -> None:
 @pytest.mark.parametrize("rf", [1, 2])
 def test_removing_with_few_replicas(rf: int, variant: str) -> None:
     """With RF 1 or 2 a removal ends as any other; there is just nobody, or one, to stream."""
-    drive = played("remove B", variant, nodes=4, rf=rf)
+    drive = played("removenode B", variant, nodes=4, rf=rf)
     assert all("B" not in reads for _, _, reads, _ in drive.table())
 
 
@@ -129,7 +141,7 @@ def test_removing_with_few_replicas(rf: int, variant: str) -> None:
 def test_murmur3(variant: str) -> None:
     """On Murmur3's line tokens are signed, and its ends are called min and max."""
     members = (Node("A", (-(2**62),)), Node("B", (0,)), Node("C", (2**62,)))
-    drive = played("join X --tokens 1", variant, members=members, rf=2)
+    drive = played("bootstrap X --tokens 1", variant, members=members, rf=2)
     rows = facts.rows(drive.model, drive.state)
     assert (rows[0].left_label, rows[-1].right_label) == ("min", "max")
     assert rows[2].label == "(0, 1]"
@@ -140,5 +152,7 @@ def test_many_datacenters_are_not_all_listed(count: int, ending: str) -> None:
     """Who names a datacenter that nobody knows is told of twelve, and how many more there are."""
     members = tuple(Node(f"n{i:02}", (i * 10 + 10,), f"dc{i:02}") for i in range(count))
     with pytest.raises(BadInput) as told:
-        Drive(members=members, low=0, high=500, rf=1, operations=("join X --tokens 5 --dc far",))
+        Drive(
+            members=members, low=0, high=500, rf=1, operations=("bootstrap X --tokens 5 --dc far",)
+        )
     assert str(told.value).endswith(f"one of {', '.join(m.dc for m in members[:11])}, {ending}")

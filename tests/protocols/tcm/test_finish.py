@@ -20,8 +20,8 @@ def ending(name: str, **changes: object) -> str:
         ("decommission", "X has left: 4 epochs, 3 ranges moved, nothing missed."),
         ("move", "B has moved: 5 epochs, 5 ranges moved, nothing missed."),
         ("replace", "Z is a member in place of B: 3 epochs, 4 ranges moved, nothing missed."),
-        ("remove", "B is removed: 4 epochs, 4 ranges moved, nothing missed."),
-        ("cancel", "Join X at 150 is undone: 5 epochs, all is as before, nothing"),
+        ("removenode", "B is removed: 4 epochs, 4 ranges moved, nothing missed."),
+        ("cancel", "Bootstrap X at 150 is undone: 5 epochs, all is as before, nothing"),
     ],
 )
 def test_each_operation_says_what_it_came_to(name: str, words: str) -> None:
@@ -47,6 +47,6 @@ def test_a_missed_quorum_is_told_at_the_end() -> None:
 
 def test_epochs_of_others_are_not_counted() -> None:
     """Of joins side by side each counts its own four epochs."""
-    said = [one.say for one in milestones(walk("tcm/two-joins")) if "is a member" in one.say]
+    said = [one.say for one in milestones(walk("tcm/two-bootstraps")) if "is a member" in one.say]
     assert len(said) == 3
     assert all(": 4 epochs," in one for one in said)

@@ -12,7 +12,7 @@ from kit.views.fragment import keys
 from kit.views.panel import Scene
 from tests.protocols.tcm.driving import Drive
 
-JOIN = "join X --tokens 150"
+JOIN = "bootstrap X --tokens 150"
 
 
 def moved(drive: Drive, verb: str) -> tuple[Flow, ...]:
@@ -33,15 +33,17 @@ def test_whoever_drives_an_operation_commits_its_epochs() -> None:
 
 def test_an_operator_is_not_in_the_picture() -> None:
     """What an operator commits comes from nobody: a removal moves nothing into the log."""
-    drive = Drive(nodes=5, rf=3, operations=("remove B",))
-    assert moved(drive, "remove B") == ()
+    drive = Drive(nodes=5, rf=3, operations=("removenode B",))
+    assert moved(drive, "removenode B") == ()
     drive.ready()
     assert moved(drive, "commit B") == ()
 
 
 def test_a_node_that_leaves_commits_its_last_epoch_from_where_it_was() -> None:
     """In its last commit the leaving node has no place on the ring any more."""
-    drive = Drive(nodes=4, operations=("leave D",)).act("leave D").commit("D", 2).ready()
+    drive = (
+        Drive(nodes=4, operations=("decommission D",)).act("decommission D").commit("D", 2).ready()
+    )
     place = f"n:D:{drive.metadata.ring.nodes[3].tokens[0]}"
     [flow] = moved(drive, "commit D")
     assert drive.metadata.sequence("D") is None
@@ -103,7 +105,7 @@ def test_a_node_that_is_given_up_is_given_up_by_another() -> None:
 def test_the_few_tokens_of_a_step_are_drawn_on_a_large_ring() -> None:
     """Of a ring with more tokens than names the ends of what travels are drawn, and no others."""
     drive = Drive(nodes=16, tokens=4, rf=3)
-    drive.act(next(verb for verb in drive.verbs() if verb.startswith("join ")))
+    drive.act(next(verb for verb in drive.verbs() if verb.startswith("bootstrap ")))
     action, before = drive.find("apply C"), drive.state
     drive.act("apply C")
     scene = Scene(drive.model, drive.state, before, action)
@@ -137,7 +139,7 @@ def test_who_takes_a_place_stands_before_its_owner() -> None:
 def test_a_stream_on_a_large_ring_has_a_way_to_go() -> None:
     """With many tokens a node a stream begins at one that is an eighth of the ring away or more."""
     drive = Drive(nodes=16, tokens=4, rf=3)
-    drive.act(next(verb for verb in drive.verbs() if verb.startswith("join "))).commit("X")
+    drive.act(next(verb for verb in drive.verbs() if verb.startswith("bootstrap "))).commit("X")
     drive.repeat("apply ")
     space = drive.model.tcm.cluster.ring.space
     verbs = [verb for verb in drive.verbs() if verb.startswith("stream ")]

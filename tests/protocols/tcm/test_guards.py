@@ -62,7 +62,7 @@ PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     ),
     "replication-check": (
         SMALLEST["replication-check"],
-        [(PERMIT, "        or _too_few_left(metadata, operation, switches)\n", "")],
+        [(PERMIT, "        or _too_few_left(metadata, given, switches)\n", "")],
     ),
     "pending-in-metadata": (
         SMALLEST["pending-in-metadata"],
@@ -84,9 +84,13 @@ PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
         [(PLAN, "    if not switched or ", "    if True or ")],
     ),
     "a node takes part in two operations": (
-        {"nodes": 8, "operations": ("leave B", "replace B Z"), "barrier": False},
+        {"nodes": 8, "operations": ("decommission B", "replace B Z"), "barrier": False},
         [
-            (PERMIT, "        _busy(metadata, operation)\n        or _claimed", "        _claimed"),
+            (
+                PERMIT,
+                "        busy(given.operation, others)\n        or _claimed",
+                "        _claimed",
+            ),
             (PERMIT, "        or _locked(metadata, planned, switches)\n", ""),
         ],
     ),

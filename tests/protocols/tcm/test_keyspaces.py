@@ -20,7 +20,7 @@ from kit.ring.replication import (
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
 
-JOIN = "join X --tokens 150"
+JOIN = "bootstrap X --tokens 150"
 RACKS = (
     Node("a1", (100,), "dc1", "r1"),
     Node("b1", (150,), "dc2", "r1"),
@@ -56,7 +56,7 @@ def natural(
 
 @pytest.mark.spec("A-008", "A-014")
 def test_several_keyspaces_at_one_epoch() -> None:
-    """Keyspaces with different replication have their own tables at the same epoch, all at rest."""
+    """Keyspaces with different replication have their own tables at the same epoch, all stable."""
     drive = ring()
     assert facts.keyspaces(drive.model) == ("one", "three", "same", "wide", "all", "own")
     for keyspace in SEVERAL[:-1]:
@@ -69,10 +69,10 @@ def test_several_keyspaces_at_one_epoch() -> None:
 @pytest.mark.spec("A-014")
 def test_equal_replication_shares_placements() -> None:
     """Keyspaces with equal replication share one computed placement; rows name all of them."""
-    drive = ring(operations=("join X --tokens 170",))
+    drive = ring(operations=("bootstrap X --tokens 170",))
     assert len(drive.metadata.groups) == 4
     assert drive.table("three") == drive.table("same")
-    drive.act("join X --tokens 170")
+    drive.act("bootstrap X --tokens 170")
     rows = {row.keyspace for row in drive.operation().barriers}
     assert {"three", "same"} <= rows
     assert drive.metadata.keyspaces_of(drive.metadata.group_of("same")) == ("three", "same")
@@ -80,18 +80,20 @@ def test_equal_replication_shares_placements() -> None:
 
 def test_a_local_keyspace_has_no_rows() -> None:
     """Each node keeps its own local data: there is nothing to place, lock, stream or wait for."""
-    drive = ring(operations=("join X --tokens 170",)).act("join X --tokens 170")
+    drive = ring(operations=("bootstrap X --tokens 170",)).act("bootstrap X --tokens 170")
     assert drive.table("own") == ()
     assert "own" not in {row.keyspace for row in drive.operation().locks}
     drive.finish("X")
 
 
-@pytest.mark.parametrize("text", ["join X --tokens 150", "leave B", "remove B", "replace B Z"])
+@pytest.mark.parametrize(
+    "text", ["bootstrap X --tokens 150", "decommission B", "removenode B", "replace B Z"]
+)
 def test_only_local_keyspaces(text: str) -> None:
     """With nothing replicated an operation is one event of its own last step; the ring changes."""
     drive = Drive(keyspaces=(Keyspace("own", LocalStrategy()),), operations=(text,)).act(text)
     kind = text.split(maxsplit=1)[0]
-    last = {"join": "drop old write replicas", "replace": "drop old write replicas"}
+    last = {"bootstrap": "drop old write replicas", "replace": "drop old write replicas"}
     (line,) = facts.log(drive.model, drive.state)
     assert line.text == last.get(kind, "merge equal neighbours")
     assert drive.dark() == []
@@ -114,7 +116,9 @@ def test_everywhere_means_every_node() -> None:
 def test_a_leave_displaces_nobody_where_all_replicate() -> None:
     """Under EverywhereStrategy ranges lose the leaver for nobody, and every lamp stays lit."""
     keyspaces = (Keyspace("all", EverywhereStrategy()),)
-    drive = Drive(nodes=4, keyspaces=keyspaces, operations=("leave B",)).act("leave B")
+    drive = Drive(nodes=4, keyspaces=keyspaces, operations=("decommission B",)).act(
+        "decommission B"
+    )
     assert [s.name for s in drive.metadata.sequences[0].steps] == [
         "switch-reads", "drop-writes", "merge",
     ]  # fmt: skip
@@ -129,11 +133,14 @@ def test_the_last_two_do_not_both_leave() -> None:
     """Where no factor protects the ring, the last node that stays may still not go."""
     keyspaces = (Keyspace("all", EverywhereStrategy()),)
     members = (Node("A", (0,)), Node("B", (200,)))
-    both = ("leave A", "leave B")
+    both = ("decommission A", "decommission B")
     drive = Drive(members=members, low=0, high=400, keyspaces=keyspaces, operations=both)
-    drive.act("leave A")
-    assert "last node" in drive.refusal("leave B").reason
-    assert "last node" in Drive(nodes=1, rf=1, operations=("leave A",)).refusal("leave A").reason
+    drive.act("decommission A")
+    assert "last node" in drive.refusal("decommission B").reason
+    assert (
+        "last node"
+        in Drive(nodes=1, rf=1, operations=("decommission A",)).refusal("decommission A").reason
+    )
 
 
 @pytest.mark.spec("A-012")
@@ -141,7 +148,7 @@ def test_the_last_two_do_not_both_leave() -> None:
 def test_racks_are_spread(variant: str) -> None:
     """With two replicas in a datacenter of two racks each range has one on either rack, always."""
     place = {node.name: node.rack for node in RACKS} | {"X": "r1"}
-    text = "join X --tokens 170 --dc dc1 --rack r1"
+    text = "bootstrap X --tokens 170 --dc dc1 --rack r1"
     drive = ring(operations=(text,), variant=variant)
     drive.complete(text)
     for state in drive.states:
@@ -154,7 +161,7 @@ def test_racks_are_spread(variant: str) -> None:
 @pytest.mark.spec("A-013")
 def test_each_datacenter_has_its_factor() -> None:
     """A factor a datacenter is kept in each of them, at every epoch of an operation."""
-    text = "join X --tokens 170 --dc dc1 --rack r1"
+    text = "bootstrap X --tokens 170 --dc dc1 --rack r1"
     drive = ring(operations=(text,)).complete(text)
     for state in drive.states:
         for row in facts.rows(drive.model, state, "wide"):
@@ -165,7 +172,7 @@ def test_each_datacenter_has_its_factor() -> None:
 def test_a_join_that_changes_no_group() -> None:
     """A node that joins a datacenter without replicas only cuts ranges: one event, no copies."""
     keyspaces = (Keyspace("ks", NetworkTopologyStrategy((("dc1", 2),))),)
-    text = "join X --tokens 170 --dc dc2 --rack r1"
+    text = "bootstrap X --tokens 170 --dc dc2 --rack r1"
     drive = ring(keyspaces=keyspaces, operations=(text,)).act(text)
     assert [line.text for line in facts.log(drive.model, drive.state)] == ["split ranges"]
     assert drive.stable()
@@ -175,12 +182,12 @@ def test_a_join_that_changes_no_group() -> None:
 @pytest.mark.parametrize("variant", ["cep", "implementation"])
 def test_several_tokens_a_node(variant: str) -> None:
     """A joiner and a leaver with several tokens each change many ranges in the same few events."""
-    join = "join X --tokens 150,450,750"
-    drive = Drive(nodes=4, tokens=3, rf=3, variant=variant, operations=(join, "leave B"))
+    join = "bootstrap X --tokens 150,450,750"
+    drive = Drive(nodes=4, tokens=3, rf=3, variant=variant, operations=(join, "decommission B"))
     drive.complete(join)
     assert facts.epoch(drive.model, drive.state) == 4
     assert drive.stable()
-    drive.complete("leave B")
+    drive.complete("decommission B")
     assert drive.stable()
     assert facts.epoch(drive.model, drive.state) == 8
     assert drive.dark() == []
@@ -188,7 +195,7 @@ def test_several_tokens_a_node(variant: str) -> None:
 
 def test_a_factor_above_the_nodes() -> None:
     """In a ring smaller than the factor a joiner displaces nobody, until there are enough."""
-    joins = ("join X --tokens 150", "join Y --tokens 250")
+    joins = ("bootstrap X --tokens 150", "bootstrap Y --tokens 250")
     drive = Drive(nodes=2, rf=3, operations=joins)
     assert all(len(reads) == 2 for _, _, reads, _ in drive.table())
     drive.complete(joins[0])
@@ -201,19 +208,22 @@ def test_a_factor_above_the_nodes() -> None:
 
 def test_too_few_left() -> None:
     """A node may not go when too few would be left; those leaving already count as gone."""
-    assert "2 nodes are left" in Drive(rf=3, operations=("leave C",)).refusal("leave C").reason
-    for kind in ("leave", "remove", "assassinate"):
+    assert (
+        "2 nodes are left"
+        in Drive(rf=3, operations=("decommission C",)).refusal("decommission C").reason
+    )
+    for kind in ("decommission", "removenode", "assassinate"):
         assert (
             "keeps 3 replicas" in Drive(rf=3, operations=(f"{kind} C",)).refusal(f"{kind} C").reason
         )
-    both = ("leave A", "leave B")
-    drive = Drive(nodes=4, rf=3, off=("range-locks",), operations=both).act("leave A")
-    assert "without B only 2 nodes are left" in drive.refusal("leave B").reason
+    both = ("decommission A", "decommission B")
+    drive = Drive(nodes=4, rf=3, off=("range-locks",), operations=both).act("decommission A")
+    assert "without B only 2 nodes are left" in drive.refusal("decommission B").reason
 
 
 def test_force_overrides_the_check_and_the_lamp_says_so() -> None:
     """Forced, the node goes; that ranges have fewer replicas than they had stays visible."""
-    drive = Drive(rf=3, operations=("leave C --force",)).complete("leave C --force")
+    drive = Drive(rf=3, operations=("decommission C --force",)).complete("decommission C --force")
     assert drive.stable()
     assert [witness.split(":")[0] for witness in drive.dark()] == ["replicas"]
 
@@ -221,9 +231,9 @@ def test_force_overrides_the_check_and_the_lamp_says_so() -> None:
 def test_the_check_counts_each_datacenter() -> None:
     """A factor of a datacenter is judged by that datacenter's nodes alone."""
     keyspaces = (Keyspace("ks", NetworkTopologyStrategy((("dc1", 2), ("dc2", 4)))),)
-    drive = ring(keyspaces=keyspaces, operations=("leave a1", "leave b1"))
-    assert "in dc2" in drive.refusal("leave b1").reason
-    drive.complete("leave a1")
+    drive = ring(keyspaces=keyspaces, operations=("decommission a1", "decommission b1"))
+    assert "in dc2" in drive.refusal("decommission b1").reason
+    drive.complete("decommission a1")
 
 
 def test_a_replacement_elsewhere_must_leave_enough() -> None:
@@ -238,12 +248,12 @@ def test_a_replacement_elsewhere_must_leave_enough() -> None:
 @pytest.mark.spec("A-009")
 @pytest.mark.parametrize("rf", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize(
-    "text", ["join X --tokens 150", "leave B", "move B --tokens 650", "remove B"]
+    "text", ["bootstrap X --tokens 150", "decommission B", "move B --tokens 650", "removenode B"]
 )
 def test_majorities_meet_at_every_epoch(rf: int, text: str) -> None:
     """Trying all pairs: at each epoch each read majority shares a node with each write majority."""
     drive = Drive(nodes=6, rf=rf, operations=(text,)).complete(text)
-    gone = {"B"} if text.startswith("remove") else set()
+    gone = {"B"} if text.startswith("removenode") else set()
     for state in drive.states:
         for row in facts.rows(drive.model, state):
             for reads in combinations(set(row.reads) - gone, majority(len(row.reads))):
@@ -279,9 +289,11 @@ def test_a_replacement_is_put_where_the_replaced_node_is() -> None:
 def test_two_leaves_do_not_shrink_one_group() -> None:
     """Where all replicate, nodes leave one at a time: majorities of 7 and of 9 need not meet."""
     keyspaces = (Keyspace("all", EverywhereStrategy()),)
-    drive = Drive(nodes=9, keyspaces=keyspaces, operations=("leave B", "leave F")).act("leave B")
-    assert drive.refusal("leave F").missing == ("B",)
-    drive.finish("B").complete("leave F")
+    drive = Drive(
+        nodes=9, keyspaces=keyspaces, operations=("decommission B", "decommission F")
+    ).act("decommission B")
+    assert drive.refusal("decommission F").missing == ("B",)
+    drive.finish("B").complete("decommission F")
     assert drive.dark() == []
 
 
@@ -294,12 +306,12 @@ def test_majorities_of_one_datacenter_must_meet() -> None:
         "low": 0,
         "high": 1000,
         "keyspaces": (Keyspace("ks", NetworkTopologyStrategy((("dc1", 3), ("dc2", 3)))),),
-        "operations": ("join X --tokens 120 --dc dc1",),
+        "operations": ("bootstrap X --tokens 120 --dc dc1",),
     }
     drive = Drive(off=("old-writer-stays",), **given)
-    drive.act("join X --tokens 120 --dc dc1").commit("X", 2)
+    drive.act("bootstrap X --tokens 120 --dc dc1").commit("X", 2)
     (dark,) = drive.dark()
     assert dark.startswith("quorums: ")
     assert dark.endswith("(LOCAL_QUORUM in dc1)")
-    calm = Drive(**given).complete("join X --tokens 120 --dc dc1")
+    calm = Drive(**given).complete("bootstrap X --tokens 120 --dc dc1")
     assert calm.dark() == []

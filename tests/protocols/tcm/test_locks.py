@@ -25,42 +25,44 @@ def ten(*operations: str, **parameters: Any) -> Drive:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_joins_that_are_far_apart_go_together(variant: str) -> None:
     """On ten nodes with RF 3, joins at 550 and 850 pass; one at 750 collides with either."""
-    joins = ("join X --tokens 550", "join Y --tokens 850", "join Z --tokens 750")
+    joins = ("bootstrap X --tokens 550", "bootstrap Y --tokens 850", "bootstrap Z --tokens 750")
     drive = ten(*joins, variant=variant).act(*joins[:2])
     assert {row.node for row in map(drive.operation, "XY")} == {"X", "Y"}
     refusal = drive.refusal(joins[2])
-    assert "join X at 550" in refusal.reason
+    assert "bootstrap X at 550" in refusal.reason
     assert "(500, 600]" in refusal.reason
     assert set(refusal.missing) == {"X", "Y"}
     assert drive.dark() == []
     alone = ten(joins[0], joins[2], variant=variant).act(joins[0])
-    assert "join X at 550" in alone.refusal(joins[2]).reason
+    assert "bootstrap X at 550" in alone.refusal(joins[2]).reason
 
 
 @pytest.mark.spec("B-007")
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_leaves_collide_in_the_range_that_will_be_merged(variant: str) -> None:
     """Leaves of n3 and n6 share one range only: the one that grows when n3's token is given up."""
-    drive = ten("leave n3", "leave n6", variant=variant).act("leave n3")
-    refusal = drive.refusal("leave n6")
-    assert refusal.evidence == ("ks (300, 400] is locked by leave n3",)
+    drive = ten("decommission n3", "decommission n6", variant=variant).act("decommission n3")
+    refusal = drive.refusal("decommission n6")
+    assert refusal.evidence == ("ks (300, 400] is locked by decommission n3",)
     assert refusal.missing == ("n3",)
-    far = ten("leave n3", "leave n7", variant=variant).act("leave n3", "leave n7")
+    far = ten("decommission n3", "decommission n7", variant=variant).act(
+        "decommission n3", "decommission n7"
+    )
     assert far.dark() == []
 
 
 def test_ends_of_the_line_are_neighbours_in_the_implementation() -> None:
     """Ranges at the two ends share no token, yet clash in the variant whose ring wraps at MIN."""
     members = (Node("n0", (0,)), *(Node(f"n{i}", (i * 100,)) for i in range(1, 11)))
-    ends = ("join X --tokens 1500", "join Y --tokens 50")
+    ends = ("bootstrap X --tokens 1500", "bootstrap Y --tokens 50")
     given: dict[str, Any] = {
         "members": members, "low": 0, "high": 2000, "rf": 1, "operations": ends,
     }  # fmt: skip
     Drive(**given).act(*ends)
     wrapped = Drive(variant="implementation", **given).act(ends[0])
     refusal = wrapped.refusal(ends[1])
-    assert refusal.evidence == ("ks (0, 50] is locked by join X at 1500",)
-    middle = ("join X --tokens 550", ends[1])
+    assert refusal.evidence == ("ks (0, 50] is locked by bootstrap X at 1500",)
+    middle = ("bootstrap X --tokens 550", ends[1])
     Drive(variant="implementation", **{**given, "operations": middle}).act(*middle)
 
 
@@ -68,7 +70,7 @@ def test_ends_of_the_line_are_neighbours_in_the_implementation() -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_locks_are_released_by_the_last_step(variant: str) -> None:
     """What collides must wait for the whole of the other operation, and may begin right after."""
-    joins = ("join X --tokens 550", "join Z --tokens 750")
+    joins = ("bootstrap X --tokens 550", "bootstrap Z --tokens 750")
     drive = ten(*joins, variant=variant).act(joins[0])
     while drive.metadata.sequence("X") is not None:
         assert drive.refusal(joins[1]).missing == ("X",)
@@ -80,7 +82,7 @@ def test_locks_are_released_by_the_last_step(variant: str) -> None:
 @pytest.mark.spec("B-009")
 def test_a_cancel_releases_locks_with_its_last_event() -> None:
     """After the read switch a cancel takes two events, and the ranges stay locked between them."""
-    joins = ("join X --tokens 550", "join Z --tokens 750")
+    joins = ("bootstrap X --tokens 550", "bootstrap Z --tokens 750")
     drive = ten(*joins, cancels=1).act(joins[0]).commit("X", 2).act("cancel X")
     assert drive.refusal(joins[1]).missing == ("X",)
     drive.commit("X").act(joins[1])
@@ -90,16 +92,18 @@ def test_a_cancel_releases_locks_with_its_last_event() -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_node_takes_part_in_one_operation(variant: str) -> None:
     """A node that leaves cannot be replaced meanwhile, whatever ranges are concerned."""
-    drive = ten("leave n3", "replace n3 Z", variant=variant).act("leave n3")
+    drive = ten("decommission n3", "replace n3 Z", variant=variant).act("decommission n3")
     reason = drive.refusal("replace n3 Z").reason
-    assert reason == "n3 already takes part in an operation: leave n3"
-    other = ten("replace n3 Z", "remove n3", "replace n8 Z", variant=variant).act("replace n3 Z")
-    assert "n3 already takes part" in other.refusal("remove n3").reason
+    assert reason == "n3 already takes part in an operation: decommission n3"
+    other = ten("replace n3 Z", "removenode n3", "replace n8 Z", variant=variant).act(
+        "replace n3 Z"
+    )
+    assert "n3 already takes part" in other.refusal("removenode n3").reason
 
 
 def test_a_refusal_is_the_error() -> None:
     """Acting on what must wait raises the very reason that is shown, and changes nothing."""
-    joins = ("join X --tokens 550", "join Z --tokens 750")
+    joins = ("bootstrap X --tokens 550", "bootstrap Z --tokens 750")
     drive = ten(*joins).act(joins[0])
     before = drive.state
     with pytest.raises(Refused) as refused:
@@ -112,7 +116,7 @@ def test_a_refusal_is_the_error() -> None:
 def test_keyspaces_lock_for_themselves() -> None:
     """A conflict in one keyspace is enough, and the refusal names the keyspace."""
     keyspaces = (Keyspace("one", SimpleStrategy(1)), Keyspace("three", SimpleStrategy(3)))
-    joins = ("join X --tokens 550", "join Z --tokens 750")
+    joins = ("bootstrap X --tokens 550", "bootstrap Z --tokens 750")
     drive = ten(*joins, keyspaces=keyspaces).act(joins[0])
     assert {line.split()[0] for line in drive.refusal(joins[1]).evidence} == {"three"}
     alone = ten(*joins, keyspaces=keyspaces[:1]).act(*joins)
@@ -121,11 +125,11 @@ def test_keyspaces_lock_for_themselves() -> None:
 
 def test_a_token_is_promised_to_one_node() -> None:
     """A token that one operation is about to hand out is refused to another, locks or no locks."""
-    both = ("join X --tokens 550", "join Y --tokens 550")
+    both = ("bootstrap X --tokens 550", "bootstrap Y --tokens 550")
     for off in ((), ("range-locks",)):
         drive = ten(*both, off=off).act(both[0])
         assert drive.refusal(both[1]).reason == (
-            "token 550 is about to be owned by X: join X at 550"
+            "token 550 is about to be owned by X: bootstrap X at 550"
         )
 
 
@@ -136,7 +140,7 @@ def test_giving_up_the_first_token_of_the_line(variant: str, other: str, high: i
     or with the owner of the line's last token, though no range of the line shows that.
     """
     members = tuple(Node(f"n{i}", (i * 100,)) for i in range(6))
-    both = (f"leave {other}", "leave n0")
+    both = (f"decommission {other}", "decommission n0")
     drive = Drive(members=members, low=0, high=high, rf=1, operations=both, variant=variant)
     drive.act(both[0])
     assert drive.refusal(both[1]).missing == (other,)
@@ -150,8 +154,8 @@ def test_giving_up_the_first_token_of_the_line(variant: str, other: str, high: i
 def test_a_split_beside_the_first_token_of_the_line(variant: str, token: int) -> None:
     """Who owns MIN may not leave while the range before or behind it is cut; elsewhere it may."""
     members = tuple(Node(f"n{i}", (i * 100,)) for i in range(6))
-    both = (f"join X --tokens {token}", "leave n0", "join Y --tokens 250")
+    both = (f"bootstrap X --tokens {token}", "decommission n0", "bootstrap Y --tokens 250")
     given: dict[str, Any] = {"members": members, "low": 0, "high": 600, "rf": 1}
     drive = Drive(operations=both, variant=variant, **given).act(both[0])
-    assert drive.refusal("leave n0").missing == ("X",)
-    Drive(operations=both, variant=variant, **given).act(both[2], "leave n0")
+    assert drive.refusal("decommission n0").missing == ("X",)
+    Drive(operations=both, variant=variant, **given).act(both[2], "decommission n0")

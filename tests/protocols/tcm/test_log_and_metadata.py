@@ -13,7 +13,7 @@ from kit.engine.model import fingerprint
 from kit.protocols.tcm.facts import moment as facts
 from tests.protocols.tcm.driving import Drive
 
-JOIN = "join X --tokens 150"
+JOIN = "bootstrap X --tokens 150"
 
 
 @pytest.mark.spec("A-001")
@@ -178,6 +178,6 @@ def test_a_state_does_not_grow_with_its_tables() -> None:
     """A state holds protocol facts only: its encoding has the same size on a ring of any size."""
     sizes = []
     for nodes in (4, 20):
-        drive = Drive(nodes=nodes, operations=("leave B",)).act("leave B")
+        drive = Drive(nodes=nodes, operations=("decommission B",)).act("decommission B")
         sizes.append(len(msgspec.msgpack.encode(drive.state.tcm, enc_hook=lambda log: log.digest)))
     assert sizes[0] == sizes[1]

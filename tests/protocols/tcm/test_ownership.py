@@ -39,7 +39,7 @@ def test_letters_say_who_and_colour_says_what_changes() -> None:
     assert "moved" in (add.get("class") or "").split()
 
 
-@pytest.mark.parametrize("name", ["bootstrap", "two-joins", "two-datacenters", "replace"])
+@pytest.mark.parametrize("name", ["bootstrap", "two-bootstraps", "two-datacenters", "replace"])
 def test_arcs_cover_the_ring_once_and_say_what_the_table_says(name: str) -> None:
     """In every frame the arcs follow each other round the turn; each names its groups."""
     for scene in milestones(walk(f"tcm/{name}")):
@@ -109,7 +109,7 @@ def test_a_label_that_would_cover_another_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "off"), [("tcm/rf3", "old-writer-stays"), ("tcm/two-joins", "write-before-read")]
+    ("name", "off"), [("tcm/rf3", "old-writer-stays"), ("tcm/two-bootstraps", "write-before-read")]
 )
 def test_a_broken_promise_lights_its_range_and_nodes(name: str, off: str) -> None:
     """The arc, the row and the nodes that a witness names are marked; others are not."""

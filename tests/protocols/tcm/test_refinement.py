@@ -23,25 +23,25 @@ ELSEWHERE = {
     "high": 400,
 }
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
-    "join": {},
+    "bootstrap": {},
     "join, RF 3": {"rf": 3},
     "join, RF above the nodes": {"nodes": 2, "rf": 3},
-    "join that changes no group": {**ELSEWHERE, "operations": ("join X --tokens 50 --dc dc2",)},
-    "leave": {"nodes": 4, "operations": ("leave D",)},
-    "leave where all replicate": {"keyspaces": EVERYWHERE, "operations": ("leave B",)},
+    "bootstrap without change": {**ELSEWHERE, "operations": ("bootstrap X --tokens 50 --dc dc2",)},
+    "decommission": {"nodes": 4, "operations": ("decommission D",)},
+    "leave where all replicate": {"keyspaces": EVERYWHERE, "operations": ("decommission B",)},
     "move": {"nodes": 4, "operations": ("move B --tokens 350",)},
     "move where all replicate": {
         "keyspaces": EVERYWHERE, "operations": ("move B --tokens 350",), "cancels": 1,
     },
     "replace": {"nodes": 4, "rf": 3, "operations": ("replace B Z",)},
-    "remove": {"nodes": 4, "rf": 3, "operations": ("remove B",)},
+    "removenode": {"nodes": 4, "rf": 3, "operations": ("removenode B",)},
     "assassinate": {"nodes": 4, "rf": 3, "operations": ("assassinate B",)},
-    "two joins": {"operations": ("join X --tokens 150", "join Y --tokens 130")},
-    "join and leave": {"nodes": 4, "operations": ("leave D", "join X --tokens 150")},
+    "two joins": {"operations": ("bootstrap X --tokens 150", "bootstrap Y --tokens 130")},
+    "join and leave": {"nodes": 4, "operations": ("decommission D", "bootstrap X --tokens 150")},
     "crash": {"crashes": 1},
-    "crash of a leaver": {"nodes": 4, "crashes": 1, "operations": ("leave D",)},
+    "crash of a leaver": {"nodes": 4, "crashes": 1, "operations": ("decommission D",)},
     "cancel": {"cancels": 1},
-    "cancel of a leave": {"nodes": 4, "cancels": 1, "operations": ("leave D",)},
+    "cancel of a leave": {"nodes": 4, "cancels": 1, "operations": ("decommission D",)},
     "without barriers": {"nodes": 2, "rf": 1, "barrier": False},
     "later epoch": {"epoch": 99},
 }  # fmt: skip
@@ -58,7 +58,7 @@ def test_the_text_refines_the_implementation(name: str) -> None:
 
 def test_both_come_to_the_same_placements() -> None:
     """Wherever nothing is under way, both variants have equal tables, metadata and epochs' ends."""
-    for name in ("join", "move", "cancel"):
+    for name in ("bootstrap", "move", "cancel"):
         both = refinement(TcmParameters(**CONFIGURATIONS[name]))
         assert isinstance(both.fine, TcmCluster)
         assert isinstance(both.coarse, TcmCluster)
@@ -85,12 +85,12 @@ def test_what_each_event_is() -> None:
 
 def test_a_leave_begins_with_two() -> None:
     """A leave cuts nothing: its first event is prepare and start, the leaver knowing the first."""
-    both = refinement(TcmParameters(**CONFIGURATIONS["leave"]))
+    both = refinement(TcmParameters(**CONFIGURATIONS["decommission"]))
     state = both.fine.start()
     action = both.fine.suggest(state)
     after = both.fine.act(state, action)
     assert [both.coarse.verb(a) for a in both.image(state, action, after)] == [
-        "leave D", "apply D", "commit D",
+        "decommission D", "apply D", "commit D",
     ]  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def test_barriers_are_where_they_differ() -> None:
     """With barriers kept on both sides a join is still refined, a leave is not: its start waits."""
     join = refinement(TcmParameters(rf=3), barrier=True)
     assert check_refinement(join).violation is None
-    leave = refinement(TcmParameters(**CONFIGURATIONS["leave"]), barrier=True)
+    leave = refinement(TcmParameters(**CONFIGURATIONS["decommission"]), barrier=True)
     found = check_refinement(leave).violation
     assert found is not None
     assert "waiting at the barrier" in found.witness
@@ -106,7 +106,7 @@ def test_barriers_are_where_they_differ() -> None:
 
 def test_a_wrong_map_is_found() -> None:
     """A map in which the drop of writes is already finish is told from the right one."""
-    both = refinement(TcmParameters(**CONFIGURATIONS["leave"]))
+    both = refinement(TcmParameters(**CONFIGURATIONS["decommission"]))
 
     def eager(before: Any, action: Any, after: Any) -> tuple[Any, ...]:
         image = both.image(before, action, after)

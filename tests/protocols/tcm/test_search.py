@@ -23,20 +23,24 @@ TWO_DATACENTERS = {
     "low": 0,
     "high": 400,
     "keyspaces": (Keyspace("ks", NetworkTopologyStrategy((("dc1", 1), ("dc2", 1)))),),
-    "operations": ("join X --tokens 50 --dc dc2",),
+    "operations": ("bootstrap X --tokens 50 --dc dc2",),
 }
 # name -> parameters, unique states, steps of the longest shortest run
 CONFIGURATIONS: dict[str, tuple[dict[str, Any], int, int]] = {
     "bootstrap": ({}, 122, 22),
     "bootstrap, RF 3": ({"rf": 3}, 138, 23),
     "bootstrap, implementation": ({"variant": "implementation"}, 152, 22),
-    "decommission": ({"nodes": 4, "operations": ("leave D",)}, 119, 22),
-    "decommission, RF 3": ({"nodes": 4, "rf": 3, "operations": ("leave D",)}, 153, 23),
+    "decommission": ({"nodes": 4, "operations": ("decommission D",)}, 119, 22),
+    "decommission, RF 3": ({"nodes": 4, "rf": 3, "operations": ("decommission D",)}, 153, 23),
     "move": ({"nodes": 4, "operations": ("move B --tokens 350",)}, 88, 28),
     "replace": ({"nodes": 4, "rf": 3, "operations": ("replace B Z",)}, 74, 16),
-    "remove": ({"nodes": 4, "rf": 3, "operations": ("remove B",)}, 76, 19),
+    "removenode": ({"nodes": 4, "rf": 3, "operations": ("removenode B",)}, 76, 19),
     "assassinate": ({"nodes": 4, "rf": 3, "operations": ("assassinate B",)}, 9, 4),
-    "two joins": ({"operations": ("join X --tokens 150", "join Y --tokens 130")}, 4983, 52),
+    "two joins": (
+        {"operations": ("bootstrap X --tokens 150", "bootstrap Y --tokens 130")},
+        4983,
+        52,
+    ),
     "crash": ({"crashes": 1}, 731, 24),
     "cancel": ({"cancels": 1}, 1914, 49),
     "crash and cancel": ({"crashes": 1, "cancels": 1}, 11396, 51),
@@ -123,8 +127,8 @@ def test_every_safeguard_has_a_test() -> None:
 
 HARM = [
     ("progress-barrier", "one-step", {"rf": 3}, "while 1 of A, B, C, X have applied epoch 1"),
-    ("validate-committed", "valid", {}, "D has a part in leave D and in replace D by Y"),
-    ("validate-committed", "locks", {}, "leave D and replace D by Y both change"),
+    ("validate-committed", "valid", {}, "D has a part in decommission D and in replace D by Y"),
+    ("validate-committed", "locks", {}, "decommission D and replace D by Y both change"),
     ("apply-in-order", "same-state", {}, "A has applied epoch 2 without 1"),
     ("operator-cancel", "asked-for", {}, "1 undone by 0 commands of an operator"),
     ("two-event-cancel", "quorums", {}, "a read at epoch 3 from X, A misses a write at epoch 4"),

@@ -12,11 +12,11 @@ from kit.views.panel import Scene
 from tests.protocols.tcm.seeing import Watched, buttons, pressable, watched
 from tests.views.frames import classed
 
-JOIN = "join X --tokens 150"
+JOIN = "bootstrap X --tokens 150"
 STEPS = {
-    "bootstrap": ("join X --tokens 150",
+    "bootstrap": ("bootstrap X --tokens 150",
         ["1 split ranges", "2 add write replicas", "3 switch reads", "4 drop old write replicas"]),
-    "decommission": ("leave X",
+    "decommission": ("decommission X",
         ["1 add write replicas", "2 switch reads", "3 drop old write replicas",
          "4 merge equal neighbours"]),
 }  # fmt: skip
@@ -48,7 +48,9 @@ def test_four_numbered_buttons_unlock_one_after_the_other(name: str) -> None:
 
 
 @pytest.mark.spec("B-017", "B-019")
-@pytest.mark.parametrize("given", [{"rf": 2}, {"rf": 3}, {"rf": 3, "operations": ("leave B",)}])
+@pytest.mark.parametrize(
+    "given", [{"rf": 2}, {"rf": 3}, {"rf": 3, "operations": ("decommission B",)}]
+)
 def test_each_step_waits_for_a_majority_of_old_and_new(given: dict) -> None:
     """Before each step, and for every range that the operation changes: not with one replica too
     few, then with exactly a majority of those before and after together. The meter below the
@@ -95,7 +97,7 @@ def test_three_of_four_unlock_a_step() -> None:
     ]
 
 
-APART = ("join X --tokens 250", "join Y --tokens 750")
+APART = ("bootstrap X --tokens 250", "bootstrap Y --tokens 750")
 
 
 @pytest.mark.spec("B-020", "B-008")
@@ -121,7 +123,7 @@ def test_two_meters_and_one_is_blocked() -> None:
 @pytest.mark.spec("A-029")
 def test_the_leavers_read_switch_waits_for_its_streams() -> None:
     """Its button says how much of the leaver's data is there, beside a bar of the same figures."""
-    drive = watched("decommission").act("leave X").repeat("apply ")
+    drive = watched("decommission").act("decommission X").repeat("apply ")
     streams = [verb for verb in drive.verbs() if verb.startswith("stream")]
     assert len(streams) == 2
     for done in range(2):
@@ -156,7 +158,7 @@ def test_a_crash_button_and_the_step_after(after: int) -> None:
 KINDS = {
     "move B --tokens 450": 5,
     "replace B Z": 3,
-    "remove B": 4,
+    "removenode B": 4,
 }
 
 
@@ -166,7 +168,7 @@ def test_a_drop_down_offers_every_operation() -> None:
     offered = Watched(nodes=5, rf=2, menu=True)
     options = [one.text() for one in action_board(offered.scene).walk() if one.tag == "option"]
     kinds = {option.split()[0].lower() for option in options}
-    assert kinds >= {"join", "leave", "move", "replace", "remove", "assassinate"}
+    assert kinds >= {"bootstrap", "decommission", "move", "replace", "removenode", "assassinate"}
     for verb, count in KINDS.items():
         drive = Watched(nodes=5, rf=3, operations=(verb,)).act(verb)
         assert len(drive.steps()) == count
@@ -184,19 +186,19 @@ def test_locks_are_drawn_while_they_are_held(cancelled: bool) -> None:
     """Locked ranges have a lock that names its holder; an overlapping join is refused with that;
     after the last step, or the cancel, the locks are gone and the join may begin.
     """
-    joins = ("join X --tokens 550", "join Z --tokens 750")
+    joins = ("bootstrap X --tokens 550", "bootstrap Z --tokens 750")
     drive = Watched(nodes=10, rf=3, operations=joins, cancels=1).act(joins[0])
     locked = {row.label for row in facts.rows(drive.model, drive.state) if row.locked_by}
     assert locked == {"(300, 400]", "(400, 500]", "(500, 550]", "(550, 600]"}
     signs = classed(drive.drawn("placements"), "lock-sign")
     assert len(signs) == len(locked)
-    assert {sign.get("aria-label") for sign in signs} == {"locked by join X at 550"}
+    assert {sign.get("aria-label") for sign in signs} == {"locked by bootstrap X at 550"}
     assert {line.split(": ")[0].strip() for line in drive.words("locks")} == {
         f"ks {label}" for label in locked
     }
     assert classed(drive.drawn("ring"), "lock-glyph")
-    button = drive.button("join Z at 750")
-    assert "is locked by an operation in flight, join X at 550" in (
+    button = drive.button("bootstrap Z at 750")
+    assert "is locked by an operation in flight, bootstrap X at 550" in (
         button.get("data-refused") or ""
     )
     if cancelled:

@@ -18,7 +18,7 @@ from tests.protocols.tcm.driving import Drive
 from tests.protocols.tcm.seeing import Watched, watched
 from tests.views.frames import classed, part, table
 
-JOIN = "join X --tokens 150"
+JOIN = "bootstrap X --tokens 150"
 
 
 def majorities(names: tuple[str, ...]) -> list[set[str]]:
@@ -59,7 +59,7 @@ def test_a_matrix_of_majorities_stands_under_the_tables(name: str) -> None:
     majority with the nodes in both: never nobody.
     """
     drive = watched(name)
-    operation = "leave X" if name == "decommission" else JOIN
+    operation = "decommission X" if name == "decommission" else JOIN
     places = [one.name for one in drive.panels()]
     assert places.index("majorities") == places.index("placements") + 1
     drive.complete(operation)
@@ -100,7 +100,7 @@ def test_majorities_that_miss_one_another_are_named() -> None:
 @pytest.mark.spec("A-011")
 @pytest.mark.parametrize("rf", [1, 2, 3])
 def test_arrows_lead_to_the_nearest_nodes_clockwise(rf: int) -> None:
-    """On the ring at rest, arrows lead from a range to RF nodes: first the one whose token closes
+    """On the stable ring, arrows lead from a range to RF nodes: first the one whose token closes
     the range, then the next ones clockwise.
     """
     tokens = {"A": 100, "B": 200, "C": 300, "D": 400}
@@ -191,7 +191,7 @@ def test_unequal_neighbours_are_greyed_out_at_the_merge() -> None:
     """Below the merge's button stand the neighbours: equal ones become one range, others are grey
     and stay apart; the merge then does just that.
     """
-    drive = watched("decommission").act("leave X").commit("X", 2)
+    drive = watched("decommission").act("decommission X").commit("X", 2)
     step = next(one for one in drive.drawn("operation").walk() if (one.key or "").endswith("merge"))
     pairs = [one for one in step.walk() if ":pair:" in (one.key or "")]
     assert [(one.get("aria-disabled"), one.text()) for one in pairs] == [
@@ -212,7 +212,7 @@ def test_unequal_neighbours_are_greyed_out_at_the_merge() -> None:
 
 
 @pytest.mark.spec("A-036")
-@pytest.mark.parametrize("operation", ["leave B", "move B --tokens 450", "remove B"])
+@pytest.mark.parametrize("operation", ["decommission B", "move B --tokens 450", "removenode B"])
 @pytest.mark.parametrize("variant", ["cep", "implementation"])
 def test_with_and_without_the_merge_each_token_has_its_replicas(
     operation: str, variant: str

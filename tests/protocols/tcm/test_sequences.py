@@ -11,11 +11,11 @@ from kit.protocols.tcm.rules.steps import transitions
 from tests.protocols.tcm.driving import Drive
 
 CEP = {
-    "join X --tokens 150": ["split", "add-writes", "switch-reads", "drop-writes"],
-    "leave B": ["add-writes", "switch-reads", "drop-writes", "merge"],
+    "bootstrap X --tokens 150": ["split", "add-writes", "switch-reads", "drop-writes"],
+    "decommission B": ["add-writes", "switch-reads", "drop-writes", "merge"],
     "move B --tokens 450": ["split", "add-writes", "switch-reads", "drop-writes", "merge"],
     "replace B Z": ["add-writes", "switch-reads", "drop-writes"],
-    "remove B": ["add-writes", "switch-reads", "drop-writes", "merge"],
+    "removenode B": ["add-writes", "switch-reads", "drop-writes", "merge"],
     "assassinate B": ["assassinate"],
 }
 IMPLEMENTATION = {
@@ -25,11 +25,11 @@ IMPLEMENTATION = {
 VARIANTS = {"cep": CEP, "implementation": IMPLEMENTATION}
 CASES = [(variant, text) for variant, steps in VARIANTS.items() for text in steps]
 STATUS = {
-    "join": ("joining", "joined"),
-    "leave": ("leaving", "left"),
+    "bootstrap": ("joining", "joined"),
+    "decommission": ("leaving", "left"),
     "move": ("moving", "joined"),
     "replace": ("replacing", "joined"),
-    "remove": ("leaving", "left"),
+    "removenode": ("leaving", "left"),
     "assassinate": ("leaving", "left"),
 }
 
@@ -73,7 +73,7 @@ def test_both_variants_end_alike(variant: str, text: str) -> None:
     owners = {row.name: row.tokens for row in facts.nodes(drive.model, drive.state)}
     kind = text.split(maxsplit=1)[0]
     assert owners.get(node) == {
-        "join": (150,), "move": (450,), "replace": (200,),
+        "bootstrap": (150,), "move": (450,), "replace": (200,),
     }.get(kind, ())  # fmt: skip
     assert facts.stable(drive.model, drive.state)
 
@@ -96,11 +96,11 @@ def test_a_node_says_what_it_is_doing(variant: str, text: str) -> None:
 @pytest.mark.spec("A-037")
 def test_pending_steps_are_in_the_metadata() -> None:
     """The steps still to do, with their deltas, stand in every epoch's metadata until the last."""
-    drive, _ = started("join X --tokens 150")
+    drive, _ = started("bootstrap X --tokens 150")
     for left in (3, 2, 1):
         (sequence,) = drive.metadata.sequences
         pending = sequence.steps[sequence.done :]
-        assert [step.name for step in pending] == CEP["join X --tokens 150"][-left:]
+        assert [step.name for step in pending] == CEP["bootstrap X --tokens 150"][-left:]
         assert all(step.deltas for step in pending)
         drive.commit("X")
     assert drive.metadata.sequences == ()
@@ -147,7 +147,7 @@ def test_the_diagram_is_the_run(variant: str, text: str) -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_split_changes_no_owner(variant: str) -> None:
     """Cutting ranges leaves the groups of every single token as they were."""
-    drive, _ = started("join X --tokens 150", variant)
+    drive, _ = started("bootstrap X --tokens 150", variant)
     before = Drive(nodes=5)
     for token in range(1, 600):
         assert drive.groups(token) == before.groups(token)
@@ -157,7 +157,7 @@ def test_split_changes_no_owner(variant: str) -> None:
 @pytest.mark.spec("A-035", "A-036")
 def test_merging_changes_no_owner() -> None:
     """Skipping the merge leaves the same replicas to each token; only a bound is left over."""
-    drive, _ = started("leave B")
+    drive, _ = started("decommission B")
     drive.commit("B", 2)
     unmerged = drive.table()
     groups = {token: drive.groups(token) for token in range(1, 600)}
@@ -205,7 +205,7 @@ def test_assassinate_is_one_event_without_streams() -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_prepare_takes_locks_even_where_nothing_changes(variant: str) -> None:
     """A leave cuts nothing: variant cep begins with the new writers, the other with locks alone."""
-    drive, _ = started("leave B", variant)
+    drive, _ = started("decommission B", variant)
     row = drive.operation()
     assert row.locks
     changed = drive.table() != Drive(nodes=5).table()

@@ -16,7 +16,7 @@ from tests.protocols.tcm.driving import Drive
 from tests.protocols.tcm.exploring import reachable
 
 VARIANTS = ("cep", "implementation")
-THREE = ("join X --tokens 450", "leave n8", "move n12 --tokens 1250")
+THREE = ("bootstrap X --tokens 450", "decommission n8", "move n12 --tokens 1250")
 
 
 def sixteen(*operations: str, **parameters: Any) -> Drive:
@@ -76,7 +76,7 @@ def groups_in(table: Any, token: int) -> Any:
 
 def test_every_interleaving_of_two_joins() -> None:
     """Of all interleavings of two disjoint joins, each that comes to rest is at its ring's rest."""
-    joins = ("join X --tokens 450", "join Y --tokens 1250")
+    joins = ("bootstrap X --tokens 450", "bootstrap Y --tokens 1250")
     model = sixteen(*joins).model.tcm  # without the log: who knows what plays no part here
     together, rings = 0, set()
     for state in reachable(model):
@@ -93,13 +93,13 @@ def test_every_interleaving_of_two_joins() -> None:
 
 def test_a_join_and_a_leave_undo_each_other() -> None:
     """What one operation leaves behind is where the next one begins."""
-    drive = Drive(operations=("join X --tokens 150",)).complete("join X --tokens 150")
+    drive = Drive(operations=("bootstrap X --tokens 150",)).complete("bootstrap X --tokens 150")
     members = tuple(
         Node(n.name, n.tokens) for n in facts.nodes(drive.model, drive.state) if n.tokens
     )
-    after = Drive(members=members, low=0, high=400, operations=("leave X",))
+    after = Drive(members=members, low=0, high=400, operations=("decommission X",))
     assert after.table() == drive.table()
-    assert after.complete("leave X").table() == Drive().table()
+    assert after.complete("decommission X").table() == Drive().table()
 
 
 def test_operations_keep_their_places() -> None:

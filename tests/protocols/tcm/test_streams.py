@@ -18,20 +18,20 @@ def streams(drive: Drive) -> dict[str, tuple[tuple[str, ...], str]]:
 @pytest.mark.spec("A-043")
 def test_a_joiner_streams_from_those_it_displaces() -> None:
     """X takes each range from the replica that gives it up there."""
-    drive = Drive(operations=("join X --tokens 150",)).act("join X --tokens 150")
+    drive = Drive(operations=("bootstrap X --tokens 150",)).act("bootstrap X --tokens 150")
     assert streams(drive) == {
         "(0, 100]": (("B",), "X"),
         "(100, 150]": (("C",), "X"),
         "(300, 400]": (("B",), "X"),
     }
-    wide = Drive(rf=3, operations=("join X --tokens 150",)).act("join X --tokens 150")
+    wide = Drive(rf=3, operations=("bootstrap X --tokens 150",)).act("bootstrap X --tokens 150")
     assert streams(wide)["(100, 150]"] == (("A",), "X")
 
 
 @pytest.mark.spec("A-043")
 def test_a_leaver_streams_what_it_has() -> None:
     """The leaving node gives each of its ranges to the one that takes its place."""
-    drive = Drive(nodes=5, operations=("leave B",)).act("leave B")
+    drive = Drive(nodes=5, operations=("decommission B",)).act("decommission B")
     assert {givers for givers, _ in streams(drive).values()} == {("B",)}
     assert {target for _, target in streams(drive).values()} == {"C", "D"}
 
@@ -46,7 +46,7 @@ def test_a_mover_takes_and_gives() -> None:
 
 
 @pytest.mark.spec("A-043")
-@pytest.mark.parametrize("text", ["remove B", "replace B Z"])
+@pytest.mark.parametrize("text", ["removenode B", "replace B Z"])
 def test_a_quorum_streams_for_the_dead(text: str) -> None:
     """Nobody can take from a dead node: a majority of the old replicas streams in its place."""
     drive = Drive(nodes=5, rf=3, operations=(text,)).act(text)
@@ -59,8 +59,8 @@ def test_a_quorum_streams_for_the_dead(text: str) -> None:
 @pytest.mark.spec("A-043")
 def test_a_quorum_streams_for_one_that_is_down() -> None:
     """Where the displaced replica is down a quorum of the others serves; too few must wait."""
-    drive = Drive(rf=3, crashes=2, operations=("join X --tokens 150",))
-    drive.act("join X --tokens 150").commit("X").act("crash A").repeat("apply ")
+    drive = Drive(rf=3, crashes=2, operations=("bootstrap X --tokens 150",))
+    drive.act("bootstrap X --tokens 150").commit("X").act("crash A").repeat("apply ")
     assert streams(drive)["(100, 150]"] == (("B", "C"), "X")
     assert "stream X: A to X" in drive.verbs()
     drive.act("crash B")
@@ -72,14 +72,14 @@ def test_a_quorum_streams_for_one_that_is_down() -> None:
 
 def test_too_few_are_left_for_a_quorum() -> None:
     """With RF 2 and a dead replica the only one left has every write that both acknowledged."""
-    drive = Drive(nodes=4, rf=2, operations=("remove B",)).act("remove B")
+    drive = Drive(nodes=4, rf=2, operations=("removenode B",)).act("removenode B")
     assert all(len(givers) == 1 for givers, _ in streams(drive).values())
     assert drive.finish("B").stable()
 
 
 def test_nobody_is_left_to_stream() -> None:
     """With RF 1 the dead node's data is gone: the ranges get an owner, and no source is claimed."""
-    drive = Drive(nodes=4, rf=1, operations=("remove B",)).act("remove B")
+    drive = Drive(nodes=4, rf=1, operations=("removenode B",)).act("removenode B")
     assert {givers for givers, _ in streams(drive).values()} == {()}
     assert drive.finish("B").stable()
 
@@ -87,7 +87,14 @@ def test_nobody_is_left_to_stream() -> None:
 @pytest.mark.spec("A-020", "A-029")
 @pytest.mark.parametrize("variant", ["cep", "implementation"])
 @pytest.mark.parametrize(
-    "text", ["join X --tokens 150", "leave B", "move B --tokens 450", "replace B Z", "remove B"]
+    "text",
+    [
+        "bootstrap X --tokens 150",
+        "decommission B",
+        "move B --tokens 450",
+        "replace B Z",
+        "removenode B",
+    ],
 )
 def test_reads_switch_only_when_all_is_streamed(variant: str, text: str) -> None:
     """The read switch is refused, with what is missing, until the last stream is complete."""
@@ -112,7 +119,9 @@ def test_reads_switch_only_when_all_is_streamed(variant: str, text: str) -> None
 
 def test_a_target_that_is_down_cannot_receive() -> None:
     """Streaming to a crashed joiner waits for its restart; what it has received stays."""
-    drive = Drive(crashes=1, operations=("join X --tokens 150",)).act("join X --tokens 150")
+    drive = Drive(crashes=1, operations=("bootstrap X --tokens 150",)).act(
+        "bootstrap X --tokens 150"
+    )
     drive.commit("X").repeat("apply ").act("stream X: B to X", "crash X")
     assert drive.refusal("stream X: C to X").missing == ("X",)
     drive.act("restart X", "stream X: C to X", "commit X")
@@ -120,7 +129,7 @@ def test_a_target_that_is_down_cannot_receive() -> None:
 
 def test_streams_of_a_cancelled_operation_do_not_count_again() -> None:
     """When an operation is begun anew after a cancel, all must be streamed again."""
-    join = "join X --tokens 150"
+    join = "bootstrap X --tokens 150"
     drive = Drive(cancels=1, operations=(join,)).act(join).commit("X").ready().act("cancel X")
     drive.act(join).commit("X").repeat("apply ")
     assert [row.done for row in drive.operation().streams] == [False] * 3

@@ -17,7 +17,7 @@ from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrate
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
 
-JOIN = "join X --tokens 150"
+JOIN = "bootstrap X --tokens 150"
 WITHOUT_EQUALITY = ProtocolSwitches(safeguards=TcmSafeguards(merge_equality=False))
 
 
@@ -88,12 +88,21 @@ def test_how_many_readers_a_range_has(readers: str, floor: int, kept: bool) -> N
     assert ("replicas wanted" not in found) is kept
 
 
+def test_the_first_wrong_range_is_named() -> None:
+    """Of several ranges with too many or too few readers the first one is told."""
+    begun = snapshots(JOIN, rf=1)[1]
+    for right, readers in ((150, ()), (300, (0, 1)), (400, (0, 1, 2))):
+        begun = changed(begun, right, readers) if readers else begun
+    assert (replicated(begun, (1,)) or "").startswith("ks (200, 300]: read from {A, B}, 1 replicas")
+    assert "(100, 150]" in (replicated(changed(begun, 150, ()), (1,)) or "")
+
+
 @pytest.mark.parametrize(
     ("text", "equal", "without"),
     [
         (JOIN, (), ()),
         ("replace B Z", (), ()),
-        ("leave B", (200,), (100, 200)),
+        ("decommission B", (200,), (100, 200)),
         ("move B --tokens 350", (200,), (100, 200, 300, 350)),
     ],
 )
@@ -115,7 +124,7 @@ def test_a_replacement_elsewhere_keeps_the_number_of_nodes() -> None:
     """
     places = zip("abcd", (100, 200, 300, 400), ("dc1", "dc1", "dc1", "dc2"), strict=True)
     members = tuple(Node(name, (token,), dc) for name, token, dc in places)
-    elsewhere, leave = "replace b Z --dc dc2", "leave b"
+    elsewhere, leave = "replace b Z --dc dc2", "decommission b"
     given: dict[str, Any] = {
         "members": members, "low": 0, "high": 500, "operations": (elsewhere, leave),
     }  # fmt: skip

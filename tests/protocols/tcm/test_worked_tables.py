@@ -54,7 +54,7 @@ def test_bootstrap_letter_by_letter() -> None:
     drive = worked("bootstrap")
     for number in range(5):
         if number == 1:
-            drive.act("join X --tokens 150")
+            drive.act("bootstrap X --tokens 150")
         elif number > 1:
             drive.commit("X")
         assert facts.epoch(drive.model, drive.state) == number
@@ -72,7 +72,7 @@ def test_decommission_letter_by_letter() -> None:
     drive = worked("decommission")
     for number in range(5):
         if number == 1:
-            drive.act("leave X")
+            drive.act("decommission X")
         elif number > 1:
             drive.commit("X")
         for side in ("read", "write"):
@@ -87,7 +87,7 @@ def test_decommission_letter_by_letter() -> None:
 def test_epochs_100_to_103() -> None:
     """With RF 3 the range that X gains has, epoch by epoch, the groups of the text, as sets."""
     drive = worked("rf3")
-    drive.act("join X --tokens 150")
+    drive.act("bootstrap X --tokens 150")
     assert facts.epoch(drive.model, drive.state) == 100
     assert drive.groups(150) == ({"A", "B", "C"}, {"A", "B", "C"})
     for epoch in (101, 102, 103):
@@ -109,7 +109,7 @@ def test_what_the_tables_leave_out() -> None:
         (200, 300, ("C", "A"), ("C", "A")),
         (300, 400, ("A", "B"), ("A", "B")),
     )
-    drive.complete("join X --tokens 150")
+    drive.complete("bootstrap X --tokens 150")
     assert drive.table()[0][0] == facts.space(drive.model).low
     assert drive.table()[-1][1] == facts.space(drive.model).high
     assert drive.table()[-1][2] == ("A", "X")

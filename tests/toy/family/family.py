@@ -9,6 +9,9 @@ FAMILY = Family(
     models={
         "lease": "entries:ENTRY",
     },
+    views={
+        "lease": "panels:VIEWS",
+    },
     flows={
         "lease": "facts.flows:FLOWS",
     },

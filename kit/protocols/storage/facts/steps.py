@@ -11,13 +11,14 @@ from typing import Any
 from msgspec import Struct
 
 from kit.protocols.storage.actions import (
+    ApplyEpoch,
     Cleanup,
     CollectTombstones,
     Commit,
     Fetch,
     Finish,
     Land,
-    Learn,
+    Lose,
     ReplicaCrash,
     Serve,
     Start,
@@ -61,7 +62,7 @@ class Delivered(Struct, frozen=True):
 
     ``epoch`` is the message's, ``had`` what the replica knew before and ``knows`` afterwards, which
     goes with the answer. ``error`` is the reason of an answer that refuses, else empty; ``did``
-    says what the replica did. ``late``: the client has its answer already. ``learned`` is the epoch
+    says what the replica did. ``late``: the client has its answer already. ``adopted`` is the epoch
     that the coordinator catches up to because of the answer, None when it learns nothing.
     """
 
@@ -75,7 +76,7 @@ class Delivered(Struct, frozen=True):
     error: str
     did: str
     late: bool
-    learned: int | None
+    adopted: int | None
 
     @property
     def caught_up(self) -> bool:
@@ -160,7 +161,7 @@ def happened(
             return (_ended(m, before, number, after),)
         case Commit():
             return (EpochCommitted(m.newest(after).epoch, m.newest(after).title),)
-        case Learn(node):
+        case ApplyEpoch(node):
             return (_applied(m, after, node),)
         case Fetch(source, target) | Land(source, target):
             landed = isinstance(action, Land)
@@ -173,6 +174,8 @@ def happened(
             cell = (before if landed else after).copies[way]
             known = _applied_epoch(m, before, source)
             return (Copied(source, target, cell_text(m, before, cell), landed, known),)
+        case Lose(number, replica):
+            return (DiskEvent(replica, f"never gets {m.title_of(number)}"),)
         case ReplicaCrash(replica):
             return (DiskEvent(replica, "fails"),)
         case Cleanup(replica):

@@ -101,7 +101,7 @@ def _met(event: Delivered) -> str:
     knew = f" (at {event.had}{caught})"
     answer = f"✗ error, {event.error}" if event.error else event.did
     learns = ""
-    if event.learned:
-        learns = f"; {event.coordinator} catches up to {event.learned} from {event.replica}"
+    if event.adopted:
+        learns = f"; {event.coordinator} catches up to {event.adopted} from {event.replica}"
     late = "; too late" if event.late else f"; answer {at(event.answers)}{learns}"
     return f"{event.title} {at(event.epoch)} → {event.replica}{knew}: {answer}{late}"

@@ -39,14 +39,14 @@ def _rows(scene: Scene) -> tuple[ReplicaRow, ...]:
 
 def _card(scene: Scene, row: ReplicaRow, then: ReplicaRow | None) -> Frag:
     changed = then is not None and then.cell != row.cell
-    learned = then is not None and then.epoch != row.epoch
+    caught_up = then is not None and then.epoch != row.epoch
     behind = f" · {row.behind} behind" if row.behind else ""
     return h(
         "li",
         h(
             "div",
             h("b", row.name),
-            h("span", f" knows {row.epoch}", class_="changed" if learned else None),
+            h("span", f" knows {row.epoch}", class_="changed" if caught_up else None),
             h("small", behind),
             None if row.up else h("strong", " ✗ down"),
         ),

@@ -98,8 +98,8 @@ def promised(write: Level, read: Level, same_datacenter: bool, factors: tuple[in
     """Whether a read at one level always sees a write at the other, whatever moves.
 
     That is: whether every set of answers enough for the one meets every set enough for the other,
-    and both are majorities somewhere. (ALL and ONE meet at rest; but while replicas change, a
-    single answer may come from one that lags, whereas of every majority one has heard.)
+    and both are majorities somewhere. (ALL and ONE meet while all is stable; but while replicas
+    change, a single answer may come from one that lags, whereas of every majority one has heard.)
     ``factors`` are the replicas in each datacenter; ``same_datacenter`` says that both coordinators
     share one (its replicas are then counted first).
     """

@@ -31,13 +31,13 @@ Rehearse an operation on a ring: every event it commits with the read and write 
 the ranges it locks, what must be copied and who must know of an event before the next one.
 
 OPERATION is one of
-  join NODE --tokens T,... [--dc DC] [--rack RACK]
-  leave NODE
+  bootstrap NODE --tokens T,... [--dc DC] [--rack RACK]
+  decommission NODE
   move NODE --tokens T,...
   replace OLD NEW [--dc DC] [--rack RACK]
-  remove NODE          the node is dead; the others stream
+  removenode NODE          the node is dead; the others stream
   assassinate NODE     the node is dead; nothing is streamed
-bootstrap, decommission and removenode mean join, leave and remove
+join, leave and remove are read as bootstrap, decommission and removenode
 
 options
   --tokens T,...       whole numbers, also negative ones: --tokens -5,7
@@ -47,7 +47,7 @@ options
                        may be given several times
   --variant VARIANT    cep (the default): every part of the plan is an event of its own;
                        implementation: prepare, start, mid, finish, majorities a datacenter
-  --force              leave even where too few nodes stay for some keyspace
+  --force              decommission even where too few nodes stay for some keyspace
   --with FILE          another file of the same cluster, such as the text of nodetool status;
                        may be given several times
   --keyspace KS={...}  a keyspace and its replication, which nodetool's texts leave out:
@@ -66,9 +66,9 @@ A sizes file: {"nodes": {"n1": 5000}, "ranges": {"ks": [[null, 100, 2000]]}}, ei
 Ends with 0 when the operation is accepted, 1 when the protocol refuses it, 2 on bad input.
 
 examples
-  python -m kit plan ring.json join n5 --tokens 350
+  python -m kit plan ring.json bootstrap n5 --tokens 350
   python -m kit plan ring.json replace n3 n9 --sizes sizes.json
-  python -m kit plan ring.json leave n3 --while "join n5 --tokens 350" --json
+  python -m kit plan ring.json decommission n3 --while "bootstrap n5 --tokens 350" --json
 """
 
 

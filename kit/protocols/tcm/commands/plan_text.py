@@ -208,9 +208,9 @@ def _sum(copies: Sequence[Copy]) -> list[str]:
     rows = []
     for target in dict.fromkeys(copy.target for copy in copies):
         mine = [copy for copy in copies if copy.target == target]
-        givers = Counter(name for copy in mine for name in copy.sources)
-        shown = [f"{name} ({count:,})" for name, count in givers.most_common(12)]
-        more = f" and {len(givers) - 12:,} more" if len(givers) > 12 else ""
+        counts = Counter(name for copy in mine for name in copy.sources)
+        shown = [f"{name} ({count:,})" for name, count in counts.most_common(12)]
+        more = f" and {len(counts) - 12:,} more" if len(counts) > 12 else ""
         what = (counted(len(mine), "range"), *((_bytes(mine),) if known else ()))
         rows.append((f"{target} receives", *what, f"from {listed(shown)}{more}"))
     size = f", {_bytes(copies)}" if known else " (--sizes FILE tells how many bytes)"

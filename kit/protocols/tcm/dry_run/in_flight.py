@@ -11,8 +11,8 @@ def operation_of(seen: InFlight) -> Operation | None:
     """The operation to rehearse; None when its tokens are not known."""
     if not seen.complete:
         return None
-    if seen.kind == "join":
-        return Operation("join", seen.node, seen.tokens, dc=seen.dc, rack=seen.rack)
+    if seen.kind == "bootstrap":
+        return Operation("bootstrap", seen.node, seen.tokens, dc=seen.dc, rack=seen.rack)
     return Operation(seen.kind, seen.node, seen.tokens)
 
 

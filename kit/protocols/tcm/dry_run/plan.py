@@ -19,8 +19,14 @@ from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.running import begin_in_flight, model_for, turn
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.rules.metadata import Begin, Metadata, Plan, Sequence
-from kit.protocols.tcm.rules.operations import Operation, register, ring_after
-from kit.protocols.tcm.rules.permit import conflicts, nodes, under_replicated
+from kit.protocols.tcm.rules.operations import (
+    BRINGS,
+    Operation,
+    ResolvedOperation,
+    placed,
+    ring_after,
+)
+from kit.protocols.tcm.rules.permit import busy, conflicts, nodes, under_replicated
 from kit.protocols.tcm.rules.plan import plan
 from kit.protocols.tcm.rules.steps import Variant
 from kit.protocols.tcm.rules.streams import awaits_streams, sources
@@ -109,17 +115,17 @@ def dry_run(
         BadInput: when an operation does not speak of this ring, or those in flight exclude each
             other.
     """
-    half_in = _subject(operation) in {other.node for other in in_flight if _comes_in(other)}
+    half_in = _subject(operation) in {other.node for other in in_flight if other.kind in BRINGS}
     m = model_for(ring_file, in_flight if half_in else (*in_flight, operation), variant)
     timeline = Timeline(m)
     begin_in_flight(timeline, in_flight)
     _check_in_flight(m, timeline.state, in_flight)
     opening = timeline.state
-    busy = _busy(operation, in_flight)
-    if half_in and busy is not None:
-        return PlanReport(operation.text, False, busy.reason, (), {}, (), (), tables(m, opening))
+    engaged = busy(operation, in_flight)
+    if half_in and engaged is not None:
+        return PlanReport(operation.text, False, engaged.reason, (), {}, (), (), tables(m, opening))
     begin = m.wrap["tcm"](Begin(operation))
-    refusal = busy or m.refusal(opening, begin)
+    refusal = engaged or m.refusal(opening, begin)
     if refusal is not None:
         return _refused(m, opening, operation, refusal)
     timeline.do(begin)
@@ -135,13 +141,13 @@ def _accepted(
     m: Any = timeline.model
     before = timeline.moments[opening].state
     metadata = m.snapshot(before).metadata
-    planned = plan(metadata, operation, m.tcm.switches)
+    planned = plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
     steps = tuple(
         _step(m, timeline.moments[moment.parent].state, moment.state, operation.node, sizes)
         for moment in timeline.moments[opening + 1 :]
         if moment.milestone is not None
     )
-    warnings = _warnings(metadata, operation) + tuple(
+    warnings = _warnings(metadata, planned.resolved) + tuple(
         f"nobody who is alive holds {copy.keyspace} {label(copy.range)}: its data is lost"
         for step in steps
         for copy in step.streams
@@ -182,24 +188,11 @@ def _lines(m: TcmCluster, table: Table) -> tuple[Line, ...]:
     return tuple((*bounds(space, row.left, row.right), row.replicas) for row in table.rows(m.names))
 
 
-def _comes_in(operation: Operation) -> bool:
-    return operation.kind in ("join", "replace")
-
-
 def _subject(operation: Operation) -> str | None:
-    """The member that an operation speaks of; a join speaks of none."""
-    if operation.kind == "join":
+    """The member that an operation speaks of; a bootstrap speaks of none."""
+    if operation.kind == "bootstrap":
         return None
     return operation.target if operation.kind == "replace" else operation.node
-
-
-def _busy(operation: Operation, in_flight: tuple[Operation, ...]) -> Refusal | None:
-    """A node takes part in one operation at a time, also while it is only just coming in."""
-    for other in in_flight:
-        both = [name for name in operation.involved if name in other.involved]
-        if both:
-            return Refusal(f"{both[0]} already takes part in an operation: {other.title}")
-    return None
 
 
 def _check_in_flight(m: TcmCluster, s: Any, in_flight: tuple[Operation, ...]) -> None:
@@ -213,7 +206,7 @@ def _check_in_flight(m: TcmCluster, s: Any, in_flight: tuple[Operation, ...]) ->
 def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> PlanReport:
     metadata = m.snapshot(s).metadata
     space = facts.space(m)
-    planned = plan(metadata, operation, m.tcm.switches)
+    planned = plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
     clashes = tuple(
         HeldRange(keyspace, bounds(space, c.ours.left, c.ours.right), c.operation.text)
         for c in conflicts(metadata, planned, m.tcm.switches)
@@ -252,15 +245,15 @@ def _copies(m: TcmCluster, s: Any, sequence: Sequence, sizes: Sizes | None) -> t
         return ()
     metadata, space = m.snapshot(s).metadata, facts.space(m)
     order = {keyspace: at for at, keyspace in enumerate(facts.keyspaces(m))}
-    down, _ = m.tcm.absent(s.tcm, sequence.plan.operation)
+    down, _ = m.tcm.absent(s.tcm, sequence)
     copies = []
     for t in sequence.plan.transfers:
         left, right = t.range.left, t.range.right
-        givers = tuple(m.names[code] for code in sources(t, down))
-        for name in metadata.keyspaces_of(t.group):
-            size = sizes.of(name, left, right, givers) if sizes else None
-            copy = Copy(name, bounds(space, left, right), givers, m.names[t.target], size)
-            copies.append((order[name], left, right, t.target, copy))
+        names = tuple(m.names[code] for code in sources(t, down))
+        for keyspace in metadata.keyspaces_of(t.group):
+            size = sizes.of(keyspace, left, right, names) if sizes else None
+            copy = Copy(keyspace, bounds(space, left, right), names, m.names[t.target], size)
+            copies.append((order[keyspace], left, right, t.target, copy))
     return tuple(row[-1] for row in sorted(copies, key=lambda row: row[:4]))
 
 
@@ -274,13 +267,13 @@ def _locks(m: TcmCluster, metadata: Metadata, planned: Plan) -> dict[str, tuple[
     return locks
 
 
-def _assumed_place(metadata: Metadata, operation: Operation) -> list[str]:
+def _assumed_place(metadata: Metadata, given: ResolvedOperation) -> list[str]:
     """Where a joining node is put when nobody says, and there is a choice."""
-    if operation.kind != "join":
+    operation = given.operation
+    if operation.kind != "bootstrap":
         return []
     members = [node for node in metadata.ring.nodes if node.tokens]
-    registered = register(metadata.ring, operation)
-    place = registered.nodes[registered.code(operation.node)]
+    place = placed(metadata.ring, given).nodes[given.node]
     assumed = []
     if operation.dc is None and len({node.dc for node in members}) > 1:
         assumed.append(f"datacenter {place.dc}")
@@ -289,9 +282,10 @@ def _assumed_place(metadata: Metadata, operation: Operation) -> list[str]:
     return [f"{operation.node} is taken to be in {' and '.join(assumed)}"] if assumed else []
 
 
-def _warnings(metadata: Metadata, operation: Operation) -> tuple[str, ...]:
+def _warnings(metadata: Metadata, given: ResolvedOperation) -> tuple[str, ...]:
     """What is no reason to refuse, but should be known beforehand."""
-    after = ring_after(register(metadata.ring, operation), operation)
+    operation = given.operation
+    after = ring_after(placed(metadata.ring, given), given)
     warnings = []
     for keyspace in metadata.keyspaces:
         if isinstance(keyspace.replication, LocalStrategy):
@@ -307,7 +301,7 @@ def _warnings(metadata: Metadata, operation: Operation) -> tuple[str, ...]:
             wanted = (now.get(dc) or then[dc])[0]
             counts = [rows[dc][1] if dc in rows else None for rows in (now, then)]
             warnings.append(_too_few(keyspace.name, dc, wanted, counts))
-    warnings += _assumed_place(metadata, operation)
+    warnings += _assumed_place(metadata, given)
     if operation.kind == "assassinate":
         warnings.append("assassinate streams nothing: run a repair afterwards")
     if operation.force:

@@ -141,10 +141,10 @@ def rehearse(
 
     ``ring`` is a file, several files of one cluster, their text, or what was imported from them:
     what ``nodetool ring``, ``status`` and ``describering`` print, dumps of the system tables, ring
-    files. ``operations`` are lines such as ``decommission n7`` or ``join X --tokens 5,7``, one or
-    several; ``in_flight`` those that have begun beside what the files show. ``keyspaces`` add what
-    files do not tell: ``ks={"class": "SimpleStrategy", "replication_factor": 3}``. ``sizes`` are
-    bytes by node, or a file of sizes; without them the loads that the files tell count.
+    files. ``operations`` are lines such as ``decommission n7`` or ``bootstrap X --tokens 5,7``, one
+    or several; ``in_flight`` those that have begun beside what the files show. ``keyspaces`` add
+    what files do not tell: ``ks={"class": "SimpleStrategy", "replication_factor": 3}``. ``sizes``
+    are bytes by node, or a file of sizes; without them the loads that the files tell count.
 
     Raises:
         BadInput: for a file, a keyspace, an operation or a size that is not acceptable, in one line

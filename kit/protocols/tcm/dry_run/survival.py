@@ -17,9 +17,10 @@ from kit.operators.workload import PLACEMENTS, check_work
 from kit.protocols.tcm.dry_run.in_flight import check_begins, operations_of
 from kit.protocols.tcm.dry_run.player import RingSource, opened
 from kit.protocols.tcm.facts.dry_run import Loss, losses_of
+from kit.protocols.tcm.names import enter
 from kit.protocols.tcm.rules.history import enact, initial
-from kit.protocols.tcm.rules.metadata import Advance, Begin, Snapshot
-from kit.protocols.tcm.rules.operations import Operation, validate
+from kit.protocols.tcm.rules.metadata import Advance, Snapshot
+from kit.protocols.tcm.rules.operations import validate
 from kit.protocols.tcm.rules.permit import permit
 from kit.protocols.tcm.rules.plan import plan
 from kit.protocols.tcm.rules.steps import ALL_ON
@@ -129,22 +130,24 @@ def as_it_stands(given: Imported) -> Snapshot:
     Raises:
         BadInput: when those in flight exclude each other.
     """
-    snapshot = initial(given.ring, given.keyspaces, given.epoch)
-    for operation in operations_of(given):
-        validate(snapshot.metadata.ring, given.keyspaces, operation)
-        planned = plan(snapshot.metadata, operation, ALL_ON)
-        check_begins(operation, permit(snapshot.metadata, operation, planned, ALL_ON))
-        snapshot = _just_before_the_switch(enact(snapshot, Begin(operation), ALL_ON), operation)
+    ring, operations = enter(given.ring, operations_of(given))
+    snapshot = initial(ring, given.keyspaces, given.epoch)
+    for resolved in operations:
+        validate(snapshot.metadata.ring, given.keyspaces, resolved)
+        planned = plan(snapshot.metadata, resolved, ALL_ON)
+        operation = resolved.operation
+        check_begins(operation, permit(snapshot.metadata, planned, ALL_ON))
+        snapshot = _just_before_the_switch(enact(snapshot, resolved, ALL_ON), operation.node)
     return snapshot
 
 
-def _just_before_the_switch(snapshot: Snapshot, operation: Operation) -> Snapshot:
+def _just_before_the_switch(snapshot: Snapshot, node: str) -> Snapshot:
     """Where tools show an operation in flight, its pending replicas are written to already."""
     while True:
-        sequence = snapshot.metadata.sequence(operation.node)
+        sequence = snapshot.metadata.sequence(node)
         if sequence is None or sequence.next.switches:
             return snapshot
-        snapshot = enact(snapshot, Advance(operation.node), ALL_ON)
+        snapshot = enact(snapshot, Advance(node), ALL_ON)
 
 
 def as_json(report: Survival) -> str:

@@ -123,13 +123,13 @@ def _copies(m: TcmCluster, s: Any) -> Iterator[RangeCopy]:
     for sequence, mask in _begun(m, s):
         for i, task in enumerate(tasks(sequence)):
             for transfer in task.transfers:
-                givers = sources(m, s, sequence, transfer)
+                names = sources(m, s, sequence, transfer)
                 left, right = transfer.range.left, transfer.range.right
-                for name in m.snapshot(s).metadata.keyspaces_of(transfer.group):
-                    size = known.of(name, left, right, givers) if known else None
-                    for giver in givers:
+                for keyspace in m.snapshot(s).metadata.keyspaces_of(transfer.group):
+                    size = known.of(keyspace, left, right, names) if known else None
+                    for name in names:
                         target = m.names[transfer.target]
-                        yield RangeCopy(name, giver, target, size, is_done(mask, i))
+                        yield RangeCopy(keyspace, name, target, size, is_done(mask, i))
 
 
 def sources(m: TcmCluster, s: Any, sequence: Sequence, transfer: Transfer) -> tuple[str, ...]:
@@ -293,7 +293,8 @@ def pairs(m: TcmCluster, s: Any) -> tuple[OperationPair, ...]:
 
 
 def _pairs(m: TcmCluster, s: Any) -> Iterator[OperationPair]:
-    metadata = m.snapshot(s).metadata
+    metadata, resolved = m.snapshot(s).metadata, m.tcm.cluster.resolved
     free = [row.operation for row in planned(m, s) if row.status == "planned" and not row.refusal]
     for first, second in combinations(free, 2):
-        yield OperationPair(first, second, together(metadata, first, second, m.tcm.switches))
+        refusal = together(metadata, resolved[first], resolved[second], m.tcm.switches)
+        yield OperationPair(first, second, refusal)

@@ -116,7 +116,7 @@ def _epochs(epochs: range | tuple[int, ...]) -> str:
 def _streamed(m: TcmCluster, before: Any, action: Stream, after: Any) -> tuple[Flow, ...]:
     """Each source sends its ranges along the ring into the new replica."""
     sequence, task = m.tcm.task(before.tcm, action)
-    down, _ = m.tcm.absent(before.tcm, sequence.plan.operation)
+    down, _ = m.tcm.absent(before.tcm, sequence)
     ranges_of: dict[str, dict[Range, None]] = {}
     for transfer in task.transfers:
         for code in sources(transfer, down, m.tcm.switches):

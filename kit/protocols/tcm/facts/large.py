@@ -128,8 +128,8 @@ def rows_of(
 
 
 def spread(m: TcmCluster, s: Any, bins: int) -> tuple[Spread, ...]:
-    """In which of so many equal parts of the line there are tokens: nodes at rest together, first;
-    each other node by itself.
+    """In which of so many equal parts of the line there are tokens: nodes that no operation
+    is about together, first; each other node by itself.
     """
     key = ("spread", s.tcm.events, s.tcm.down, bins)
     return memo(m, key, lambda: tuple(_spread(m, s, bins)))

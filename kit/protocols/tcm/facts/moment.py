@@ -254,12 +254,12 @@ def applied(m: TcmCluster, s: Any) -> tuple[AppliedEpochs, ...]:
     """How far each node is that has a part in the cluster now."""
     present = set(m.tcm.present(s.tcm)) | set(s.tcm.down)
     nodes = []
-    for name, learned, held in zip(m.names, s.log.learned, s.log.held, strict=True):
+    for name, applied, held in zip(m.names, s.log.applied, s.log.held, strict=True):
         if name in present:
-            above = range(learned, held.bit_length())
+            above = range(applied, held.bit_length())
             waiting = tuple(m.log.epoch(i + 1) for i in above if held >> i & 1)
             up = name not in s.tcm.down
-            nodes.append(AppliedEpochs(name, m.parameters.epoch + learned, up, waiting))
+            nodes.append(AppliedEpochs(name, m.parameters.epoch + applied, up, waiting))
     return tuple(nodes)
 
 
@@ -291,10 +291,10 @@ def _planned(sequences: tuple[Sequence, ...], name: str) -> tuple[int, ...]:
     """The tokens that a node will own once its operation is done; none where they stay or go."""
     for sequence in sequences:
         operation = sequence.plan.operation
-        if operation.node == name and operation.kind in ("join", "replace", "move"):
+        if operation.node == name and operation.kind in ("bootstrap", "replace", "move"):
             movements = sequence.plan.movements
             after = movements[0].after if movements else None
-            return after.nodes[after.code(name)].tokens if after else operation.tokens
+            return after.nodes[sequence.plan.resolved.node].tokens if after else operation.tokens
     return ()
 
 
@@ -385,11 +385,11 @@ def streams(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[StreamRow, ...]:
     rows = []
     for i, task in enumerate(tasks(sequence)):
         for transfer in task.transfers:
-            givers = sources(m, s, sequence, transfer)
+            names = sources(m, s, sequence, transfer)
             left, right = transfer.range.left, transfer.range.right
             bounds = (left, right, transfer.range.label(space(m)))
             for keyspace in metadata.keyspaces_of(transfer.group):
-                size = known.of(keyspace, left, right, givers) if known else None
-                row = (keyspace, *bounds, givers, m.names[task.target], is_done(mask, i), size)
+                size = known.of(keyspace, left, right, names) if known else None
+                row = (keyspace, *bounds, names, m.names[task.target], is_done(mask, i), size)
                 rows.append(StreamRow(*row))
     return tuple(rows)

@@ -109,12 +109,12 @@ def sources(timeline: Timeline) -> PosedQuestion:
         if ahead.forward() is None:
             raise KitError("predict: nothing is streamed here")
     streams = _streams(m, ahead.state)
-    givers = tuple(dict.fromkeys(name for row in streams for name in row.sources))
+    names = tuple(dict.fromkeys(name for row in streams for name in row.sources))
     title = facts.operations(m, ahead.state)[0].title
     question = Question(
         f"The operation: {title}. Which nodes send data?",
         tuple(node.name for node in facts.nodes(m, ahead.state)),
-        givers,
+        names,
         "; ".join(f"{r.label}: {listed(r.sources)} to {r.target}" for r in streams) + ".",
     )
     return PosedQuestion(question, still(ahead, "streams"))

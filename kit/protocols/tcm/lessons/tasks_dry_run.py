@@ -66,7 +66,7 @@ def _form(given: RingFile) -> str | None:
 
 
 def _leave(name: str) -> Operation:
-    return Operation("leave", name)
+    return Operation("decommission", name)
 
 
 def _apart(given: RingFile, first: str, second: str) -> str | None:
@@ -118,8 +118,8 @@ TASKS = (
         f"{FACTOR} replicas (SimpleStrategy), in which {LEAVERS[0]} and {LEAVERS[1]} may leave at "
         "the same time. The form of the ring and the first order are the public cases.",
         "ring",
-        "a leave locks every range that gets a new replica, and the node's own. Count from which "
-        "predecessor to which range that reaches, then put the two nodes as far apart as they go.",
+        "a decommission locks every range that gets a new replica, and the node's own. Count from "
+        "which predecessor to which range that reaches, then put the two as far apart as they go.",
         two_may_leave,
     ),
 )

@@ -39,9 +39,9 @@ def _shape(given: RingFile) -> str | None:
 
 def _left(given: RingFile, name: str) -> str | None:
     """Why a node may not leave, or what is wrong once it has left."""
-    report = dry_run(given, Operation("leave", name))
+    report = dry_run(given, Operation("decommission", name))
     if not report.accepted:
-        return f"leave {name} is refused: {report.reason}."
+        return f"decommission {name} is refused: {report.reason}."
     return _crowded(given, report, name)
 
 
@@ -68,8 +68,8 @@ TASKS = (
         "any-may-leave",
         "whichever node leaves",
         f"Give a ring with {DATACENTERS} datacenters and a keyspace that keeps {FACTOR} replicas "
-        "in each (NetworkTopologyStrategy), such that whichever one node leaves, the leave is "
-        f"accepted, and afterwards each range still has its replicas in {RACKS} racks of each "
+        "in each (NetworkTopologyStrategy), such that whichever one node leaves, the decommission "
+        f"is accepted, and afterwards each range still has its replicas in {RACKS} racks of each "
         "datacenter. The first node of your ring is the public case, all others are hidden ones.",
         "ring",
         "count what is left of each rack, in each datacenter, when any one of its nodes is gone.",

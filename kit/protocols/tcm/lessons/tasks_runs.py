@@ -139,8 +139,8 @@ TASKS = (
     Task(
         "way-back",
         "a late way back",
-        "In the bootstrap with three replicas, cancel the join when X is read from already, so "
-        "that in the end all tables are as they were. Give the verbs, or a Player.",
+        "In the bootstrap with three replicas, cancel the bootstrap when X is read from already, "
+        "so that in the end all tables are as they were. Give the verbs, or a Player.",
         "verbs",
         "cancel after the read switch; what comes then is one event more, after a barrier.",
         judged(Ground("cancel"), (cancelled_after_the_read_switch, as_before)),

@@ -91,16 +91,6 @@ def _together(pair: OperationPair) -> str:
     return f"{both}: no; once the first has begun, {_reason(pair.refusal)}"
 
 
-def planned_text(scene: Scene) -> str:
-    """Write each operation, then each two."""
-    lines = []
-    for planned in dry_run_facts.planned(scene.model, scene.state):
-        reason = f" {_reason(planned.refusal)}" if planned.refusal is not None else ""
-        lines.append(f"  {planned.operation.title}: {_standing(planned)}{reason}")
-    lines += [f"  {_together(pair)}" for pair in dry_run_facts.pairs(scene.model, scene.state)]
-    return "\n".join(lines)
-
-
 # -- one more death -------------------------------------------------------------------------------
 
 
@@ -159,15 +149,6 @@ def _breaks(loss: Loss) -> str:
     return "; ".join(parts)
 
 
-def deaths_text(scene: Scene) -> str:
-    """Write the sentence, then a line a level."""
-    lines = [f"  {verdict(scene)}"]
-    for loss in dry_run_facts.losses(scene.model, scene.state):
-        where = f"{loss.level}, {', '.join(loss.keyspaces)} {loss.side}"
-        lines.append(f"  [{'ok' if loss.ok else 'BREAKS'}] {where}: {_breaks(loss)}")
-    return "\n".join(lines)
-
-
 # -- bytes and streams ----------------------------------------------------------------------------
 
 
@@ -206,8 +187,8 @@ def _shown(loads: Sequence[Load]) -> list[Load]:
     """The nodes that send or receive the most."""
     if len(loads) <= 2 * MOST_NODES:
         return list(loads)
-    takers = sorted(loads, key=lambda load: (-(load.receives_bytes or 0), -load.receives))
-    return list(dict.fromkeys((*loads[:MOST_NODES], *takers[:MOST_NODES])))
+    targets = sorted(loads, key=lambda load: (-(load.receives_bytes or 0), -load.receives))
+    return list(dict.fromkeys((*loads[:MOST_NODES], *targets[:MOST_NODES])))
 
 
 def busiest(loads: Sequence[Load]) -> str:
@@ -246,14 +227,14 @@ def _sums(scene: Scene) -> dict[tuple[str, str], tuple[int, int | None]]:
 def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:
     """Draw a row a source and a column a target; the smaller ones together."""
     sums = _sums(scene)
-    givers = _most([load.node for load in loads if load.sends])
-    by_taken = sorted(loads, key=lambda load: (-(load.receives_bytes or 0), -load.receives))
-    takers = _most([load.node for load in by_taken if load.receives])
-    if len(givers) * len(takers) < 2:
+    sources = _most([load.node for load in loads if load.sends])
+    by_received = sorted(loads, key=lambda load: (-(load.receives_bytes or 0), -load.receives))
+    targets = _most([load.node for load in by_received if load.receives])
+    if len(sources) * len(targets) < 2:
         return None
     cells: dict[tuple[str, str], tuple[int, int | None]] = {}
-    for (giver, taker), (count, size) in sums.items():
-        place = giver if giver in givers else OTHERS, taker if taker in takers else OTHERS
+    for (source, target), (count, size) in sums.items():
+        place = source if source in sources else OTHERS, target if target in targets else OTHERS
         known, much = cells.get(place, (0, None))
         cells[place] = (known + count, much if size is None else (much or 0) + size)
     return h(
@@ -264,7 +245,7 @@ def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:
             h(
                 "tr",
                 h("th", "from", scope="col"),
-                [h("th", name, scope="col", k=f"to:{name}") for name in takers],
+                [h("th", name, scope="col", k=f"to:{name}") for name in targets],
                 k="matrix:head",
             ),
         ),
@@ -273,14 +254,14 @@ def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:
             [
                 h(
                     "tr",
-                    h("th", giver, scope="row"),
+                    h("th", source, scope="row"),
                     [
-                        h("td", _cell(cells.get((giver, taker))), k=f"cell:{giver}:{taker}")
-                        for taker in takers
+                        h("td", _cell(cells.get((source, target))), k=f"cell:{source}:{target}")
+                        for target in targets
                     ],
-                    k=f"from:{giver}",
+                    k=f"from:{source}",
                 )
-                for giver in givers
+                for source in sources
             ],
         ),
         class_="figures",
@@ -328,7 +309,6 @@ PLANNED = Panel(
     "planned",
     "Planned operations",
     draw_planned,
-    planned_text,
     still=True,
     shown=own_ring,
     tab="Plan",
@@ -337,7 +317,6 @@ DEATHS = Panel(
     "deaths",
     "If one more node dies",
     draw_deaths,
-    deaths_text,
     still=True,
     shown=own_ring,
     tab="Deaths",

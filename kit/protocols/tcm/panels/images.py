@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
-from kit.protocols.tcm.panels.operation import diagrams
+from kit.protocols.tcm.panels.operation import diagram
 from kit.protocols.tcm.panels.poster import poster
 from kit.protocols.tcm.panels.ring import draw_ring
-from kit.views.diagrams import dot_source
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS, VARIANTS
+from kit.views.diagrams import StateDiagram
 from kit.views.panel import Scene
 from kit.views.static import standalone_svg
 
@@ -33,7 +34,8 @@ def pictures() -> Iterator[tuple[str, str]]:
     yield "ring", standalone_svg(ring, ground=True)
 
 
-def graphs() -> Iterator[tuple[str, str]]:
-    """Yield (name, DOT text) of the state diagrams."""
-    for name, transitions in diagrams():
-        yield name, dot_source(transitions)
+def diagrams() -> Iterator[StateDiagram]:
+    """Yield the state diagram of every operation, in both variants."""
+    for variant in VARIANTS:
+        for kind in OPERATION_SPECS:
+            yield diagram(kind, variant)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
 from typing import cast
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import OperationRow, StreamRow
 from kit.protocols.tcm.panels.steps import draw_steps, steps_lines
 from kit.protocols.tcm.rules.operations import Kind
-from kit.protocols.tcm.rules.steps import OPERATION_SPECS, VARIANTS, transitions
-from kit.views.diagrams import Transitions, diagram_text, draw
+from kit.protocols.tcm.rules.steps import Variant, transitions
+from kit.views.diagrams import Standing, StateDiagram, diagram_text, draw_diagram
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb, volume
@@ -19,11 +17,11 @@ from kit.views.parts import bulb, volume
 MOST = 40
 
 
-def diagrams() -> Iterator[tuple[str, Transitions]]:
-    """Yield the name and the transition table of every operation's diagram, in both variants."""
-    for variant in VARIANTS:
-        for kind in OPERATION_SPECS:
-            yield f"state-{kind}-{variant}", transitions(kind, variant)
+def diagram(kind: Kind, variant: Variant) -> StateDiagram:
+    """The state diagram of an operation; cancelling leads back."""
+    table = transitions(kind, variant)
+    rollbacks = frozenset(event for _, event, _ in table if event.startswith("cancel"))
+    return StateDiagram(f"state-{kind}-{variant}", f"states of {kind}", table, rollbacks)
 
 
 def draw_operations(scene: Scene) -> Frag:
@@ -35,25 +33,26 @@ def draw_operations(scene: Scene) -> Frag:
 
 
 def _operation(scene: Scene, operation: OperationRow) -> Frag:
-    variant = scene.model.parameters.variant
-    table = transitions(cast(Kind, operation.kind), variant)
-    states = [table[0][0], *(step.name for step in operation.steps if step.status == "done")]
     note = " (cancelling)" if operation.cancelling else ""
     return h(
         "div",
         h("p", h("b", operation.title), note),
-        draw(
-            f"state-{operation.kind}-{variant}",
-            table,
-            at=operation.state,
-            taken=list(pairwise(states)),
-            prefix=f"op:{operation.node}:",
-            label=f"states of {operation.kind}",
-        ),
+        draw_diagram(_standing(scene, operation), f"op:{operation.node}:"),
         draw_steps(scene, operation),
         k=f"op:{operation.node}",
         class_="under-way",
     )
+
+
+def _standing(scene: Scene, operation: OperationRow) -> Standing:
+    """Where an operation stands in its diagram; a cancelled one is on its way back."""
+    machine = diagram(cast(Kind, operation.kind), scene.model.parameters.variant)
+    forwards = [way for way in machine.transitions if way[1] not in machine.rollbacks]
+    usual = (forwards[0][0], *(after for _, _, after in forwards))
+    if operation.state in usual:
+        return Standing(machine, usual[: usual.index(operation.state) + 1])
+    source = next(before for before, _, after in machine.transitions if after == operation.state)
+    return Standing(machine, (*usual[: usual.index(source) + 1], operation.state))
 
 
 def operations_text(scene: Scene) -> str:
@@ -62,8 +61,8 @@ def operations_text(scene: Scene) -> str:
     for operation in facts.operations(scene.model, scene.state):
         parts.append(f"  {operation.title}{' (cancelling)' if operation.cancelling else ''}")
         parts += steps_lines(scene, operation)
-        table = transitions(cast(Kind, operation.kind), scene.model.parameters.variant)
-        parts += [f"    {line}" for line in diagram_text(table, operation.state).splitlines()]
+        lines = diagram_text(_standing(scene, operation)).splitlines()
+        parts += [f"    {line}" for line in lines]
     return "\n".join(parts) or "  no operation is under way"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence as Several
 
 from msgspec import Struct
 
-from kit.protocols.tcm.rules.metadata import Metadata, Sequence, Snapshot, node_codes
+from kit.protocols.tcm.rules.metadata import Sequence, Snapshot
 from kit.protocols.tcm.rules.steps import OPERATION_SPECS, ProtocolSwitches
 from kit.ring.placements import Placement
 from kit.ring.ranges import Range
@@ -56,25 +56,20 @@ def barriers(
         return ()
     spec = OPERATION_SPECS[sequence.plan.operation.kind]
     if switches.variant == "implementation":
-        # Between prepare and start owners are the same; only leave and remove wait there.
+        # Between prepare and start owners are the same; decommission and removenode alone wait.
         if sequence.done == 1 and not sequence.undoing and not spec.waits_for_prepare:
             return ()
         return _by_datacenter(snapshot, sequence)
-    return _by_range(snapshot.metadata, sequence)
+    return _by_range(sequence)
 
 
-def _gone(metadata: Metadata, sequence: Sequence) -> frozenset[int]:
-    dead = sequence.plan.operation.dead
-    return frozenset(node_codes(metadata, (dead,)) if dead is not None else ())
-
-
-def _by_range(metadata: Metadata, sequence: Sequence) -> tuple[Barrier, ...]:
+def _by_range(sequence: Sequence) -> tuple[Barrier, ...]:
     """Variant ``cep``: a majority of the old and new replicas of each locked range."""
-    gone = _gone(metadata, sequence)
+    dead = sequence.plan.resolved.dead
     barriers = []
     for group, moved in enumerate(sequence.plan.movements):
         for locked, union in zip(moved.locked, moved.affected, strict=True):
-            counted = tuple(code for code in union if code not in gone)
+            counted = tuple(code for code in union if code != dead)
             if counted:
                 needed = majority(len(counted))
                 barriers.append(Barrier(group, locked, None, counted, needed, sequence.epoch))
@@ -83,13 +78,12 @@ def _by_range(metadata: Metadata, sequence: Sequence) -> tuple[Barrier, ...]:
 
 def _by_datacenter(snapshot: Snapshot, sequence: Sequence) -> tuple[Barrier, ...]:
     """Variant ``implementation``: a majority, in each datacenter, of today's replicas."""
-    metadata = snapshot.metadata
-    gone = _gone(metadata, sequence)
-    nodes = metadata.ring.nodes
+    dead = sequence.plan.resolved.dead
+    nodes = snapshot.metadata.ring.nodes
     barriers = []
     for group, moved in enumerate(sequence.plan.movements):
         for locked in moved.locked:
-            counted = [c for c in _present(snapshot.placements[group], locked) if c not in gone]
+            counted = [c for c in _present(snapshot.placements[group], locked) if c != dead]
             for dc in sorted({nodes[code].dc for code in counted}):
                 there = tuple(code for code in counted if nodes[code].dc == dc)
                 needed = majority(len(there))

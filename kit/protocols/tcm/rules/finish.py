@@ -37,9 +37,9 @@ class Completion(Struct, frozen=True):
         if self.undone:
             return f"{title[0].upper()}{title[1:]} is undone"
         match self.operation.kind:
-            case "join":
+            case "bootstrap":
                 return f"{node} is a member"
-            case "leave":
+            case "decommission":
                 return f"{node} has left"
             case "move":
                 return f"{node} has moved"

@@ -17,10 +17,11 @@ from kit.protocols.tcm.rules.metadata import (
     Event,
     Metadata,
     PlannedStep,
+    ResolvedEvent,
     Sequence,
     Snapshot,
 )
-from kit.protocols.tcm.rules.operations import Operation, register, ring_after
+from kit.protocols.tcm.rules.operations import Operation, ResolvedOperation, placed, ring_after
 from kit.protocols.tcm.rules.plan import compensation, plan
 from kit.protocols.tcm.rules.steps import SENTENCES, ProtocolSwitches
 from kit.ring.applying import apply, settle
@@ -35,7 +36,7 @@ def initial(ring: Ring, keyspaces: tuple[Keyspace, ...], epoch: int) -> Snapshot
     return Snapshot(metadata, tuple(stable_placement(ring, group) for group in metadata.groups))
 
 
-def enact(snapshot: Snapshot, event: Event, switches: ProtocolSwitches) -> Snapshot:
+def enact(snapshot: Snapshot, event: ResolvedEvent, switches: ProtocolSwitches) -> Snapshot:
     """The next epoch's snapshot. Trusts its caller: the event was valid and permitted."""
     metadata, step = advance(snapshot.metadata, event, switches)
     checked = switches.safeguards.merge_equality
@@ -50,12 +51,12 @@ def enact(snapshot: Snapshot, event: Event, switches: ProtocolSwitches) -> Snaps
 
 
 def advance(
-    metadata: Metadata, event: Event, switches: ProtocolSwitches
+    metadata: Metadata, event: ResolvedEvent, switches: ProtocolSwitches
 ) -> tuple[Metadata, PlannedStep]:
     """The next epoch's metadata, and the step that the event does to every placement."""
-    if isinstance(event, Begin):
-        sequence = Sequence(plan(metadata, event.operation, switches), 0, metadata.epoch)
-        metadata = replace(metadata, ring=register(metadata.ring, event.operation))
+    if isinstance(event, ResolvedOperation):
+        sequence = Sequence(plan(metadata, event, switches), 0, metadata.epoch)
+        metadata = replace(metadata, ring=placed(metadata.ring, event))
     else:
         begun = metadata.sequence(event.node)
         assert begun is not None, f"{event.node} has nothing under way"
@@ -78,7 +79,7 @@ def _remember(metadata: Metadata, advanced: Sequence, epoch: int) -> Metadata:
     else:
         by_node.pop(advanced.node, None)
         if not advanced.undoing:
-            ring = ring_after(ring, advanced.plan.operation)
+            ring = ring_after(ring, advanced.plan.resolved)
     return replace(metadata, epoch=epoch, sequences=tuple(by_node.values()), ring=ring)
 
 
@@ -90,7 +91,7 @@ def reading_ring(metadata: Metadata) -> Ring:
     ring = metadata.ring
     for sequence in metadata.sequences:
         if has_switched(sequence):
-            ring = ring_after(ring, sequence.plan.operation)
+            ring = ring_after(ring, sequence.plan.resolved)
     return ring
 
 
@@ -126,15 +127,15 @@ class Committed(Struct, frozen=True):
 
 
 def committed(
-    before: Metadata, event: Event, after: Metadata, switches: ProtocolSwitches
+    before: Metadata, event: ResolvedEvent, after: Metadata, switches: ProtocolSwitches
 ) -> Committed:
     """What an event did, between the metadata of two epochs."""
-    node = node_of(event)
+    node = event.operation.node if isinstance(event, ResolvedOperation) else event.node
     former, now = before.sequence(node), after.sequence(node)
     undone = isinstance(event, Cancel) or (former is not None and bool(former.undoing))
-    if isinstance(event, Begin):
+    if isinstance(event, ResolvedOperation):
         operation = event.operation
-        done = now.plan if now else plan(before, operation, switches)
+        done = now.plan if now else plan(before, event, switches)
         step = done.steps[0].name
     else:
         assert former is not None, f"{node} has nothing under way"

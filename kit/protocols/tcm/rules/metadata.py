@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from kit.protocols.tcm.rules.operations import Operation
+from kit.protocols.tcm.rules.operations import WRITTEN, Operation, ResolvedOperation
 from kit.ring.deltas import Delta
 from kit.ring.movement import Movement
 from kit.ring.placements import Placement
@@ -24,6 +25,12 @@ class Begin(Struct, frozen=True, tag="begin"):
     """Event: an operation is planned, takes its locks and does its first step."""
 
     operation: Operation
+
+    @property
+    def written(self) -> Begin:
+        """The event in the words of the first traces, of which the log's digest is made."""
+        kind: Any = WRITTEN.get(self.operation.kind, self.operation.kind)
+        return Begin(replace(self.operation, kind=kind))
 
 
 class Advance(Struct, frozen=True, tag="advance"):
@@ -45,6 +52,10 @@ class AutomaticCancel(Cancel, frozen=True, tag="give-up"):
 
 
 Event = Begin | Advance | Cancel | AutomaticCancel
+"""What the log holds; nodes go by their names."""
+
+ResolvedEvent = ResolvedOperation | Advance | Cancel | AutomaticCancel
+"""An event as rules take it: what begins is known by node codes."""
 
 
 class PlannedStep(Struct, frozen=True):
@@ -64,14 +75,14 @@ class Transfer(Struct, frozen=True):
     """Data that must be on ``target`` before the read switch.
 
     ``displaced`` is the replica whose place it takes in ``range``, None where nobody goes;
-    ``olds`` are the read replicas of the range before the operation. Nodes are codes.
+    ``old_replicas`` are the read replicas of the range before the operation. Nodes are codes.
     """
 
     group: int
     range: Range
     target: int
     displaced: int | None
-    olds: tuple[int, ...]
+    old_replicas: tuple[int, ...]
 
 
 class StreamTask(Struct, frozen=True):
@@ -85,10 +96,15 @@ class StreamTask(Struct, frozen=True):
 class Plan(Struct, frozen=True, dict=True):
     """All that an operation will do, computed once when it begins."""
 
-    operation: Operation
+    resolved: ResolvedOperation
     steps: tuple[PlannedStep, ...]
     movements: tuple[Movement, ...]
     transfers: tuple[Transfer, ...]
+
+    @property
+    def operation(self) -> Operation:
+        """The operation as it was written."""
+        return self.resolved.operation
 
     @cached_property
     def tasks(self) -> tuple[StreamTask, ...]:
@@ -179,11 +195,3 @@ def locks(sequence: Sequence) -> tuple[tuple[int, Range], ...]:
         for group, movement in enumerate(sequence.plan.movements)
         for locked in movement.locked
     )
-
-
-def node_codes(metadata: Metadata, names: tuple[str, ...]) -> tuple[int, ...]:
-    """The codes of nodes, by name."""
-    if not names:
-        return ()
-    index: dict[str, Any] = {name: code for code, name in enumerate(metadata.ring.names)}
-    return tuple(index[name] for name in names)

@@ -1,7 +1,7 @@
-"""The operations an operator knows, as data: join, leave, move, replace, remove, assassinate.
+"""The operations an operator knows, as data, in the operator's own words.
 
 Source: CEP-21, "Mapping Cluster Operations to Metadata Transitions"; the commands are those that
-operators already use, so each is also one line of text: ``join X --tokens 150``.
+operators already use, so each is also one line of text: ``bootstrap X --tokens 150``.
 """
 
 from __future__ import annotations
@@ -9,18 +9,22 @@ from __future__ import annotations
 import shlex
 from typing import Literal
 
+import numpy as np
 from msgspec import Struct
 
 from kit.errors import BadInput
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node, Ring
 
-Kind = Literal["join", "leave", "move", "replace", "remove", "assassinate"]
+Kind = Literal["bootstrap", "decommission", "move", "replace", "removenode", "assassinate"]
+BRINGS: tuple[Kind, ...] = ("bootstrap", "replace")
+WRITTEN = {"bootstrap": "join", "decommission": "leave", "removenode": "remove"}
+"""What the first traces call the operations that had other words then."""
 MOST_NAMED = 4  # tokens in a title
 
 
 class Operation(Struct, frozen=True, forbid_unknown_fields=True):
-    """One operation.
+    """One operation, as a person writes it and as the log keeps it.
 
     ``node`` is the one that joins, leaves, moves, takes over or is removed; ``target`` is the
     dead node that ``node`` replaces. ``tokens`` are those a joining or moving node will own.
@@ -50,7 +54,7 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True):
     def title(self) -> str:
         """The operation in words."""
         match self.kind:
-            case "join" | "move":
+            case "bootstrap" | "move":
                 if len(self.tokens) > MOST_NAMED:
                     return f"{self.kind} {self.node} at {len(self.tokens)} tokens"
                 return f"{self.kind} {self.node} at {', '.join(map(str, self.tokens))}"
@@ -64,7 +68,7 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True):
         """The node that is gone and can neither stream nor acknowledge; None when all live."""
         if self.kind == "replace":
             return self.target
-        return self.node if self.kind in ("remove", "assassinate") else None
+        return self.node if self.kind in ("removenode", "assassinate") else None
 
     @property
     def involved(self) -> tuple[str, ...]:
@@ -72,39 +76,74 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True):
         return (self.node,) if self.target is None else (self.node, self.target)
 
 
-def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], operation: Operation) -> None:
-    """Check that an operation speaks of this ring.
+class ResolvedOperation(Struct, frozen=True):
+    """An operation whose nodes are codes: what rules plan and judge.
+
+    ``kit.protocols.tcm.names`` makes it, once, where a name comes in. ``operation`` is the one that
+    was written, ``target`` the code of the dead node that ``node`` replaces.
+    """
+
+    operation: Operation
+    node: int
+    target: int | None = None
+
+    @property
+    def dead(self) -> int | None:
+        """The node that is gone and can neither stream nor acknowledge; None when all live."""
+        if self.operation.dead is None:
+            return None
+        return self.node if self.target is None else self.target
+
+
+def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], given: ResolvedOperation) -> None:
+    """Check that an operation makes sense on this ring.
 
     Raises:
-        BadInput: for an unknown node or datacenter, a node that is already a member, a token
-            that is owned already or lies outside the space.
+        BadInput: for a newcomer that is a member, a node that is none, an unknown datacenter, a
+            token that is owned already or lies outside the space.
     """
-    members = [node.name for node in ring.nodes if node.tokens]
-    absent = operation.node if operation.kind in ("join", "replace") else None
-    if absent is not None and absent in members:
-        raise BadInput("node", absent, "a name that is not in the ring yet")
-    present = operation.target if operation.kind == "replace" else operation.node
-    if operation.kind != "join" and present not in members:
-        near = [name for name in members if name.casefold() == str(present).casefold()]
-        raise BadInput("node", present, "one of " + _names([*near, *members]))
+    operation, node = given.operation, ring.nodes[given.node]
+    if operation.kind in BRINGS and node.tokens:
+        raise BadInput("node", node.name, "a name that is not in the ring yet")
+    present = node if given.target is None else ring.nodes[given.target]
+    if operation.kind != "bootstrap" and not present.tokens:
+        raise no_member(ring, present.name)
     if operation.dc is not None:
         _known_datacenter(ring, keyspaces, operation.dc)
-    owned = dict(zip(ring.tokens.tolist(), ring.owners.tolist(), strict=True))
-    earlier: set[int] = set()
-    for place, token in enumerate(operation.tokens):
-        ring.space.check(token, f"tokens[{place}]")
-        owner = ring.nodes[owned[token]].name if token in owned else None
-        if token in earlier:
-            raise BadInput(f"tokens[{place}]", token, "each token once")
-        earlier.add(token)
-        if owner is not None and owner != operation.node:
-            raise BadInput(f"tokens[{place}]", token, f"a token that nobody owns; {owner} does")
+    _check_tokens(ring, given)
     if operation.kind == "move":
-        now = ring.nodes[ring.code(operation.node)].tokens
+        now = node.tokens
         if sorted(now) == sorted(operation.tokens):
             raise BadInput("tokens", operation.tokens, "other tokens than the node has now")
         if len(now) != len(operation.tokens):
             raise BadInput("tokens", operation.tokens, f"as many tokens as now ({len(now)})")
+
+
+def _check_tokens(ring: Ring, given: ResolvedOperation) -> None:
+    """Each token lies in the space, comes once and is nobody else's."""
+    earlier: set[int] = set()
+    for place, token in enumerate(given.operation.tokens):
+        ring.space.check(token, f"tokens[{place}]")
+        if token in earlier:
+            raise BadInput(f"tokens[{place}]", token, "each token once")
+        earlier.add(token)
+        owner = _owner(ring, token)
+        if owner not in (None, given.node):
+            name = ring.nodes[owner].name
+            raise BadInput(f"tokens[{place}]", token, f"a token that nobody owns; {name} does")
+
+
+def _owner(ring: Ring, token: int) -> int | None:
+    """The node that owns exactly this token."""
+    at = int(np.searchsorted(ring.tokens, token))
+    return int(ring.owners[at]) if at < len(ring.tokens) and ring.tokens[at] == token else None
+
+
+def no_member(ring: Ring, name: str) -> BadInput:
+    """That a name is no member's, with the members, those first that differ in case only."""
+    members = [node.name for node in ring.nodes if node.tokens]
+    near = [member for member in members if member.casefold() == name.casefold()]
+    return BadInput("node", name, "one of " + _names([*near, *members]))
 
 
 def _known_datacenter(ring: Ring, keyspaces: tuple[Keyspace, ...], dc: str) -> None:
@@ -117,37 +156,33 @@ def _known_datacenter(ring: Ring, keyspaces: tuple[Keyspace, ...], dc: str) -> N
         raise BadInput("dc", dc, "one of " + _names(sorted(known)))
 
 
-def register(ring: Ring, operation: Operation) -> Ring:
-    """The ring in which the newcomer of an operation is known, still without tokens.
+def place(operation: Operation, beside: Node) -> tuple[str, str]:
+    """Datacenter and rack of a newcomer: where the operation says, else beside a node."""
+    return operation.dc or beside.dc, operation.rack or beside.rack
 
-    Unless the operation says where, a replacement is put where the replaced node is; a joining
-    node where it was before, or beside the ring's first one.
+
+def placed(ring: Ring, given: ResolvedOperation) -> Ring:
+    """The ring in which the newcomer of an operation is where it belongs, still without tokens.
+
+    Unless the operation says where, a replacement is put where the replaced node is, and a joining
+    node stays where it is registered.
     """
-    if operation.kind not in ("join", "replace"):
+    if given.operation.kind not in BRINGS:
         return ring
-    by_name = {node.name: node for node in ring.nodes}
-    known = by_name.get(operation.node)
-    beside = by_name.get(operation.target or operation.node, ring.nodes[0])
-    place = operation.dc or beside.dc, operation.rack or beside.rack
-    if known is None:
-        return ring.join(Node(operation.node, (), *place))
-    if (known.dc, known.rack) == place:
-        return ring
-    nodes = (Node(known.name, known.tokens, *place) if n is known else n for n in ring.nodes)
-    return Ring(tuple(nodes), ring.space, ring.tokens, ring.owners)
+    beside = ring.nodes[given.node if given.target is None else given.target]
+    return ring.placed(given.node, *place(given.operation, beside))
 
 
-def ring_after(ring: Ring, operation: Operation) -> Ring:
-    """The ring once the operation is done; its newcomer is registered already."""
-    match operation.kind:
-        case "join" | "move":
-            return ring.move(operation.node, operation.tokens)
+def ring_after(ring: Ring, given: ResolvedOperation) -> Ring:
+    """The ring once the operation is done; its newcomer is in its place already."""
+    match given.operation.kind:
+        case "bootstrap" | "move":
+            return ring.move(given.node, given.operation.tokens)
         case "replace":
-            assert operation.target is not None
-            newcomer = ring.nodes[ring.code(operation.node)]
-            return ring.replace(operation.target, newcomer)
+            assert given.target is not None
+            return ring.replace(given.target, given.node)
         case _:
-            return ring.leave(operation.node)
+            return ring.leave(given.node)
 
 
 def _names(names: list[str]) -> str:

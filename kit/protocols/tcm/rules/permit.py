@@ -5,19 +5,21 @@ Source: CEP-21, "Event Submission Protocol" and "Coordinating Range Movements" (
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Set
+
 from msgspec import Struct
 
 from kit.errors import Refusal
 from kit.protocols.tcm.rules.history import advance
-from kit.protocols.tcm.rules.metadata import Begin, Metadata, Plan, Sequence, locks
-from kit.protocols.tcm.rules.operations import Operation
+from kit.protocols.tcm.rules.metadata import Metadata, Plan, Sequence, locks
+from kit.protocols.tcm.rules.operations import Operation, ResolvedOperation
 from kit.protocols.tcm.rules.plan import plan
 from kit.protocols.tcm.rules.steps import ProtocolSwitches
 from kit.ring.ranges import Range
 from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
-from kit.ring.topology import Node, Ring
+from kit.ring.topology import Ring
 
-SHRINKS = ("leave", "remove", "assassinate")
+SHRINKS = ("decommission", "removenode", "assassinate")
 
 
 class LockConflict(Struct, frozen=True):
@@ -29,73 +31,65 @@ class LockConflict(Struct, frozen=True):
     operation: Operation
 
 
-def permit(
-    metadata: Metadata, operation: Operation, planned: Plan, switches: ProtocolSwitches
-) -> Refusal | None:
-    """Why the operation may not begin now; None when it may."""
+def permit(metadata: Metadata, planned: Plan, switches: ProtocolSwitches) -> Refusal | None:
+    """Why the operation of a plan may not begin now; None when it may."""
+    given, others = planned.resolved, [s.plan.operation for s in metadata.sequences]
     return (
-        invalid(metadata, operation)
-        or _too_few_left(metadata, operation, switches)
+        busy(given.operation, others)
+        or _claimed(given.operation, others)
+        or _last_node(metadata, given)
+        or _too_few_left(metadata, given, switches)
         or _locked(metadata, planned, switches)
     )
 
 
-def invalid(metadata: Metadata, operation: Operation) -> Refusal | None:
-    """Why the operation makes no sense in this state of the metadata; None when it does."""
-    return (
-        _busy(metadata, operation)
-        or _claimed(metadata, operation)
-        or _last_node(metadata, operation)
-    )
-
-
-def _busy(metadata: Metadata, operation: Operation) -> Refusal | None:
-    """A node takes part in one operation at a time."""
-    for sequence in metadata.sequences:
-        other = sequence.plan.operation
+def busy(operation: Operation, others: Iterable[Operation]) -> Refusal | None:
+    """A node takes part in one operation at a time; ``others`` are in flight."""
+    for other in others:
         both = [name for name in operation.involved if name in other.involved]
         if both:
             return Refusal(f"{both[0]} already takes part in an operation: {other.title}")
     return None
 
 
-def _claimed(metadata: Metadata, operation: Operation) -> Refusal | None:
+def _claimed(operation: Operation, others: Iterable[Operation]) -> Refusal | None:
     """A token that a node is about to own is nobody else's, whatever else is switched off."""
-    for sequence in metadata.sequences:
-        other = sequence.plan.operation
+    for other in others:
         both = [token for token in operation.tokens if token in other.tokens]
         if both:
             return Refusal(f"token {both[0]} is about to be owned by {other.node}: {other.title}")
     return None
 
 
-def _leaving(metadata: Metadata) -> set[str]:
+def _leaving(metadata: Metadata) -> set[int]:
     """The members that are on their way out."""
-    return {s.node for s in metadata.sequences if s.plan.operation.kind in SHRINKS}
+    plans = (sequence.plan for sequence in metadata.sequences)
+    return {p.resolved.node for p in plans if p.operation.kind in SHRINKS}
 
 
-def _last_node(metadata: Metadata, operation: Operation) -> Refusal | None:
+def _last_node(metadata: Metadata, given: ResolvedOperation) -> Refusal | None:
     """The last node that stays cannot go: nobody would own the tokens."""
     staying = _members(metadata.ring, None, _leaving(metadata))
-    if operation.kind in SHRINKS and staying == 1:
-        return Refusal(f"{operation.node} is the last node: nobody is left to own its ranges")
+    if given.operation.kind in SHRINKS and staying == 1:
+        return Refusal(f"{given.operation.node} is the last node: nobody is left to own its ranges")
     return None
 
 
 def _too_few_left(
-    metadata: Metadata, operation: Operation, switches: ProtocolSwitches
+    metadata: Metadata, given: ResolvedOperation, switches: ProtocolSwitches
 ) -> Refusal | None:
     """The safeguard *replication-check*: what stays must be able to hold every replica."""
-    if operation.force or not switches.safeguards.replication_check:
+    if given.operation.force or not switches.safeguards.replication_check:
         return None
-    going = _going(metadata.ring, operation)
-    if going is None:
+    code = _going(metadata.ring, given)
+    if code is None:
         return None
+    going = metadata.ring.nodes[code]
     for keyspace in metadata.keyspaces:
         for dc, factor in _demands(keyspace.replication):
-            if dc != going.dc and (dc is not None or operation.kind not in SHRINKS):
+            if dc != going.dc and (dc is not None or given.operation.kind not in SHRINKS):
                 continue
-            left = _members(metadata.ring, dc, _leaving(metadata) | {going.name})
+            left = _members(metadata.ring, dc, _leaving(metadata) | {code})
             if left < factor:
                 where = f" in {dc}" if dc else ""
                 return Refusal(
@@ -106,14 +100,13 @@ def _too_few_left(
     return None
 
 
-def _going(ring: Ring, operation: Operation) -> Node | None:
+def _going(ring: Ring, given: ResolvedOperation) -> int | None:
     """The node that its datacenter loses: a replacement elsewhere takes one from it too."""
-    if operation.kind in SHRINKS:
-        return ring.nodes[ring.code(operation.node)]
-    if operation.target is None:
+    if given.operation.kind in SHRINKS:
+        return given.node
+    if given.target is None:
         return None
-    target = ring.nodes[ring.code(operation.target)]
-    return None if operation.dc in (None, target.dc) else target
+    return None if given.operation.dc in (None, ring.nodes[given.target].dc) else given.target
 
 
 def _demands(replication: Replication) -> tuple[tuple[str | None, int], ...]:
@@ -123,10 +116,10 @@ def _demands(replication: Replication) -> tuple[tuple[str | None, int], ...]:
     return replication.factors if isinstance(replication, NetworkTopologyStrategy) else ()
 
 
-def _members(ring: Ring, dc: str | None, without: set[str]) -> int:
+def _members(ring: Ring, dc: str | None, without: Set[int]) -> int:
     return sum(
-        bool(node.tokens) and node.name not in without and dc in (None, node.dc)
-        for node in ring.nodes
+        bool(node.tokens) and code not in without and dc in (None, node.dc)
+        for code, node in enumerate(ring.nodes)
     )
 
 
@@ -199,14 +192,17 @@ def _clash(metadata: Metadata, ours: Range, theirs: Range, switches: ProtocolSwi
 
 
 def together(
-    metadata: Metadata, first: Operation, second: Operation, switches: ProtocolSwitches
+    metadata: Metadata,
+    first: ResolvedOperation,
+    second: ResolvedOperation,
+    switches: ProtocolSwitches,
 ) -> Refusal | None:
     """Why ``second`` may not begin once ``first`` has; None when both may be under way at once.
 
     ``first`` may begin now: whether it does is for ``permit`` to say.
     """
-    begun, _ = advance(metadata, Begin(first), switches)
-    return permit(begun, second, plan(begun, second, switches), switches)
+    begun, _ = advance(metadata, first, switches)
+    return permit(begun, plan(begun, second, switches), switches)
 
 
 def overlapping(sequences: tuple[Sequence, ...]) -> tuple[Sequence, Sequence, Range] | None:

@@ -12,7 +12,7 @@ from functools import reduce
 import numpy as np
 
 from kit.protocols.tcm.rules.metadata import Metadata, Plan, PlannedStep, Sequence, Transfer
-from kit.protocols.tcm.rules.operations import Operation, register, ring_after
+from kit.protocols.tcm.rules.operations import Kind, ResolvedOperation, placed, ring_after
 from kit.protocols.tcm.rules.steps import (
     OPERATION_SPECS,
     Part,
@@ -26,10 +26,11 @@ from kit.ring.natural import replicas
 from kit.ring.topology import Ring
 
 
-def plan(metadata: Metadata, operation: Operation, switches: ProtocolSwitches) -> Plan:
+def plan(metadata: Metadata, given: ResolvedOperation, switches: ProtocolSwitches) -> Plan:
     """Compute every step of an operation from the metadata in which it begins."""
-    before = register(metadata.ring, operation)
-    after = ring_after(before, operation)
+    kind = given.operation.kind
+    before = placed(metadata.ring, given)
+    after = ring_after(before, given)
     movements = tuple(movement(before, after, group) for group in metadata.groups)
     steps = tuple(
         PlannedStep(
@@ -38,16 +39,16 @@ def plan(metadata: Metadata, operation: Operation, switches: ProtocolSwitches) -
             switches="switch" in parts,
             drops="drop" in parts,
         )
-        for name, parts in step_table(operation.kind, switches)
+        for name, parts in step_table(kind, switches)
     )
     if switches.variant == "cep":
         # An event that would change no row is left out; one is kept, to commit the membership.
         changing = tuple(
             step for step in steps if any(delta != Delta.empty for delta in step.deltas)
         )
-        last = usual_steps(operation.kind, switches.variant)[-1]
+        last = usual_steps(kind, switches.variant)[-1]
         steps = changing or tuple(step for step in steps if step.name == last)
-    return Plan(operation, steps, movements, _transfers(metadata, before, movements, operation))
+    return Plan(given, steps, movements, _transfers(metadata, before, movements, kind))
 
 
 def _joined(
@@ -74,16 +75,16 @@ def merging(moved: Movement, before: Ring, after: Ring, switches: ProtocolSwitch
 
 
 def _transfers(
-    metadata: Metadata, before: Ring, movements: tuple[Movement, ...], operation: Operation
+    metadata: Metadata, before: Ring, movements: tuple[Movement, ...], kind: Kind
 ) -> tuple[Transfer, ...]:
     """Every range that some node must receive, with the replica whose place it takes there."""
-    if not OPERATION_SPECS[operation.kind].streams:
+    if not OPERATION_SPECS[kind].streams:
         return ()
     transfers = []
     for group, (replication, moved) in enumerate(zip(metadata.groups, movements, strict=True)):
         rights = np.array([s.range.right for s in moved.streams], dtype=np.int64)
-        olds = replicas(before, replication, rights) if len(rights) else ()
-        for stream, row in zip(moved.streams, olds, strict=True):
+        groups = replicas(before, replication, rights) if len(rights) else ()
+        for stream, row in zip(moved.streams, groups, strict=True):
             old = tuple(int(code) for code in row if code >= 0)
             transfers.append(Transfer(group, stream.range, stream.gains, stream.loses, old))
     return tuple(transfers)

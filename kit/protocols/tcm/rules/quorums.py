@@ -90,16 +90,16 @@ def sizes(slots: Codes) -> Counts:
 
 
 def disjoint_majorities(
-    reads: Group, writes: Group, gone: frozenset[int] = frozenset()
+    reads: Group, writes: Group, dead: frozenset[int] = frozenset()
 ) -> tuple[Group, Group] | None:
     """A majority of ``reads`` and one of ``writes`` that share no node, if there are such.
 
     Each side first takes nodes that the other does not have, then shares out the common ones.
-    Nodes that are ``gone`` for good answer nobody.
+    ``dead`` nodes answer nobody.
     """
-    common = [code for code in reads if code in writes and code not in gone]
-    only_reads = [code for code in reads if code not in writes and code not in gone]
-    only_writes = [code for code in writes if code not in reads and code not in gone]
+    common = [code for code in reads if code in writes and code not in dead]
+    only_reads = [code for code in reads if code not in writes and code not in dead]
+    only_writes = [code for code in writes if code not in reads and code not in dead]
     picked_reads = only_reads[: majority(len(reads))]
     picked_writes = only_writes[: majority(len(writes))]
     need_reads = majority(len(reads)) - len(picked_reads)
@@ -112,7 +112,7 @@ def disjoint_majorities(
 
 
 def majorities_meet(
-    reads: Codes, writes: Codes, gone: frozenset[int] = frozenset()
+    reads: Codes, writes: Codes, dead: frozenset[int] = frozenset()
 ) -> NDArray[np.bool_]:
     """For each row of two columns of groups, whether every majority meets every other: (n,).
 
@@ -122,17 +122,17 @@ def majorities_meet(
     width = max(reads.shape[1], writes.shape[1])
     differ = np.flatnonzero((padded(reads, width) != padded(writes, width)).any(axis=1))
     meet = np.ones(len(reads), np.bool_)
-    meet[differ] = _meet(reads[differ], writes[differ], np.array(sorted(gone), np.int32))
+    meet[differ] = _meet(reads[differ], writes[differ], np.array(sorted(dead), np.int32))
     return meet
 
 
-def _meet(reads: Codes, writes: Codes, gone: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _meet(reads: Codes, writes: Codes, dead: NDArray[np.int32]) -> NDArray[np.bool_]:
     """What ``majorities_meet`` says, counting rather than picking nodes."""
     needed = np.zeros(len(reads), np.int64)
     empty = np.zeros(len(reads), np.bool_)
     for ours, theirs in ((reads, writes), (writes, reads)):
         size = (ours >= 0).sum(axis=1)
-        alive = (ours >= 0) & ~np.isin(ours, gone)
+        alive = (ours >= 0) & ~np.isin(ours, dead)
         shared = np.zeros(ours.shape, np.bool_)
         for slot in range(theirs.shape[1]):
             shared |= ours == theirs[:, [slot]]
@@ -158,15 +158,15 @@ class Apart(Struct, frozen=True):
 
 
 def quorums_meet(
-    snapshot: Snapshot, previous: Snapshot | None, gone: frozenset[int] = frozenset()
+    snapshot: Snapshot, previous: Snapshot | None, dead: frozenset[int] = frozenset()
 ) -> str | None:
     """Every read majority meets every write majority, as ``quorums_apart`` looks for them."""
-    apart = quorums_apart(snapshot, previous, gone)
+    apart = quorums_apart(snapshot, previous, dead)
     return None if apart is None else _missed(apart)
 
 
 def quorums_apart(
-    snapshot: Snapshot, previous: Snapshot | None, gone: frozenset[int] = frozenset()
+    snapshot: Snapshot, previous: Snapshot | None, dead: frozenset[int] = frozenset()
 ) -> Apart | None:
     """The first majorities that miss each other, within an epoch or across adjacent ones.
 
@@ -186,7 +186,7 @@ def quorums_apart(
                 for where, voting in voters:
                     readers = tuple(code for code in read_codes if code in voting)
                     writers = tuple(code for code in write_codes if code in voting)
-                    missed = disjoint_majorities(readers, writers, gone)
+                    missed = disjoint_majorities(readers, writers, dead)
                     if missed is not None:
                         return Apart(group, token, reader, writer, *missed, where)
     return None

@@ -54,15 +54,15 @@ class OperationSpec(Struct, frozen=True):
 
 
 OPERATION_SPECS: dict[Kind, OperationSpec] = {
-    "join": OperationSpec("joining", "joined", "node"),
-    "leave": OperationSpec("leaving", "left", "node", waits_for_prepare=True),
+    "bootstrap": OperationSpec("joining", "joined", "node"),
+    "decommission": OperationSpec("leaving", "left", "node", waits_for_prepare=True),
     "move": OperationSpec("moving", "joined", "node"),
     "replace": OperationSpec("replacing", "joined", "node"),
-    "remove": OperationSpec("leaving", "left", "operator", waits_for_prepare=True),
+    "removenode": OperationSpec("leaving", "left", "operator", waits_for_prepare=True),
     "assassinate": OperationSpec("leaving", "left", "operator", streams=False),
 }
 BEFORE: dict[Kind, str] = {
-    kind: "registered" if kind in ("join", "replace") else "joined" for kind in OPERATION_SPECS
+    kind: "registered" if kind in ("bootstrap", "replace") else "joined" for kind in OPERATION_SPECS
 }
 
 SENTENCES: dict[str, str] = {
@@ -132,7 +132,7 @@ def usual_steps(kind: Kind, variant: Variant) -> tuple[str, ...]:
     names = tuple(name for name, _ in VARIANTS[variant])
     if variant == "implementation" or kind == "move":
         return names
-    empty = {"join": ("merge",), "replace": ("split", "merge")}.get(kind, ("split",))
+    empty = {"bootstrap": ("merge",), "replace": ("split", "merge")}.get(kind, ("split",))
     return tuple(name for name in names if name not in empty)
 
 

@@ -26,13 +26,13 @@ def sources(
     *stream-from-displaced* any one of the old replicas will do: the nearest other one.
     """
     if not switches.safeguards.stream_from_displaced and transfer.displaced is not None:
-        others = [code for code in transfer.olds if code not in {transfer.displaced} | down]
+        others = [code for code in transfer.old_replicas if code not in {transfer.displaced} | down]
         if others:
             return (others[0],)
     if transfer.displaced is not None and transfer.displaced not in down:
         return (transfer.displaced,)
-    up = tuple(code for code in transfer.olds if code not in down)
-    return up[: majority(len(transfer.olds))]
+    up = tuple(code for code in transfer.old_replicas if code not in down)
+    return up[: majority(len(transfer.old_replicas))]
 
 
 def enough(transfer: Transfer, down: frozenset[int], dead: frozenset[int]) -> bool:
@@ -42,8 +42,8 @@ def enough(transfer: Transfer, down: frozenset[int], dead: frozenset[int]) -> bo
     """
     if transfer.displaced is not None and transfer.displaced not in down | dead:
         return True
-    waited_for = [code for code in transfer.olds if code not in dead]
-    wanted = min(majority(len(transfer.olds)), len(waited_for))
+    waited_for = [code for code in transfer.old_replicas if code not in dead]
+    wanted = min(majority(len(transfer.old_replicas)), len(waited_for))
     return len(sources(transfer, down | dead)) >= wanted
 
 

@@ -201,7 +201,7 @@ class Columns:
         return None
 
     def _settled(self, snapshot: Snapshot, plain: PlainCluster) -> str | None:
-        """Both tables against the simple model's own replicas of the ring at rest."""
+        """Both tables against the simple model's own replicas of the stable ring."""
         rest = plain.settled()
         for number, _, _ in self.groups:
             placement = snapshot.placements[number]

@@ -118,7 +118,7 @@ def draw(seed: int, size: Size, off_menu: tuple[str, ...] = ()) -> DrawnCluster:
     growing, known = [], [node.name for node in members]
     for i, name in enumerate(names[size.fewest :], size.fewest):
         dc, rack = _place(i, size)
-        growing.append(Operation("join", name, fresh.pop(), dc=dc, rack=rack))
+        growing.append(Operation("bootstrap", name, fresh.pop(), dc=dc, rack=rack))
         known.append(name)
         if chance.under(0.5):
             growing.append(_stir(chance, known, fresh, len(growing)))
@@ -126,9 +126,9 @@ def draw(seed: int, size: Size, off_menu: tuple[str, ...] = ()) -> DrawnCluster:
     going = list(known)
     while len(going) > size.fewest:
         going.remove(name := chance.pick(going))
-        kind: Literal["leave", "remove", "assassinate"] = "leave"
+        kind: Literal["decommission", "removenode", "assassinate"] = "decommission"
         if chance.under(0.4):
-            kind = "assassinate" if chance.under(0.2) else "remove"
+            kind = "assassinate" if chance.under(0.2) else "removenode"
         shrinking.append(Operation(kind, name))
         if going and chance.under(0.2):
             shrinking.append(_stir(chance, going, fresh, size.nodes + len(shrinking)))

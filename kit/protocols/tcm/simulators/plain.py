@@ -114,7 +114,7 @@ class PlainCluster:
     def begin(self, change: PlainOperation) -> PlainCluster:
         """An operation begins with its first event."""
         places = {**self.places}
-        if change.kind in ("join", "replace"):
+        if change.kind in ("bootstrap", "replace"):
             first = next(iter(places.values()))
             dc, rack = places.get(change.instead or change.node, first)
             places[change.node] = change.dc or dc, change.rack or rack
@@ -136,7 +136,7 @@ class PlainCluster:
         moved = [self.moved(flight, k, bound) for k in self.factors for bound in old | new]
         gains, losses = any(gain for gain, _ in moved), any(loss for _, loss in moved)
         does = dict(zip(PARTS, (new - old, gains, gains or losses, losses, old - new), strict=True))
-        last = "drop" if kind in ("join", "replace") else "merge"
+        last = "drop" if kind in ("bootstrap", "replace") else "merge"
         return tuple((part,) for part in PARTS if does[part]) or ((last,),)
 
     def advance(self, node: str) -> PlainCluster:

@@ -13,17 +13,16 @@ from msgspec import Struct
 
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput, Refused
+from kit.protocols.tcm.names import enter
 from kit.protocols.tcm.rules.history import advance, reading_ring
 from kit.protocols.tcm.rules.metadata import (
     Advance,
-    Begin,
-    Event,
     Metadata,
     Plan,
+    ResolvedEvent,
     locks,
-    node_codes,
 )
-from kit.protocols.tcm.rules.operations import Operation, register, validate
+from kit.protocols.tcm.rules.operations import Operation, ResolvedOperation, validate
 from kit.protocols.tcm.rules.permit import permit
 from kit.protocols.tcm.rules.plan import plan
 from kit.protocols.tcm.rules.safeguards import TcmSafeguards
@@ -48,7 +47,7 @@ class EpochStage(Struct, frozen=True):
     """One epoch: what its event does to each group of placements, and what holds after it.
 
     ``ring`` is the index of the ring whose walks order the reads; ``areas`` and ``locked`` are
-    spans a group: where the operation works, and what it locks. ``gone`` are codes of dead nodes.
+    spans a group: where the operation works, and what it locks. ``dead`` are codes.
     """
 
     step: int
@@ -59,7 +58,7 @@ class EpochStage(Struct, frozen=True):
     ring: int
     areas: tuple[Spans, ...]
     locked: tuple[Spans, ...]
-    gone: frozenset[int] = frozenset()
+    dead: frozenset[int] = frozenset()
 
     @property
     def text(self) -> str:
@@ -122,16 +121,15 @@ def history(
     without = frozenset(off)
     for name in sorted(without - set(SWITCHABLE)):
         raise BadInput("off", name, "of " + ", ".join(SWITCHABLE))
-    validated = ring
-    for operation in parsed:
-        validate(validated, given, operation)
-        # Nodes that come later are known from the start, so that a node keeps its code for ever.
-        validated = register(validated, operation)
-    metadata = Metadata(epoch, validated, given)
+    # Nodes that come later are known from the start, so that a node keeps its code for ever.
+    ring, entered = enter(ring, parsed)
+    for operation in entered:
+        validate(ring, given, operation)
+    metadata = Metadata(epoch, ring, given)
     if not metadata.groups:
         raise BadInput("keyspaces", [k.name for k in given], "one at least that is replicated")
     planner = _Planner(metadata, ProtocolSwitches(variant, switched_off(TcmSafeguards, without)))
-    for operation in parsed:
+    for operation in entered:
         planner.run(operation)
     replicated = (k for k in given if not isinstance(k.replication, LocalStrategy))
     names = tuple((k.name, metadata.groups.index(k.replication)) for k in replicated)
@@ -152,24 +150,23 @@ class _Planner:
         nothing, nowhere = (Delta.empty,) * groups, (NOWHERE,) * groups
         self.stages = [EpochStage(0, metadata.epoch, "before", "", nothing, 0, nowhere, nowhere)]
 
-    def run(self, operation: Operation) -> None:
-        validate(self.metadata.ring, self.metadata.keyspaces, operation)
-        planned = plan(self.metadata, operation, self.switches)
-        refusal = permit(self.metadata, operation, planned, self.switches)
+    def run(self, given: ResolvedOperation) -> None:
+        validate(self.metadata.ring, self.metadata.keyspaces, given)
+        planned = plan(self.metadata, given, self.switches)
+        refusal = permit(self.metadata, planned, self.switches)
         if refusal is not None:
             raise Refused(refusal.reason)
-        gone = frozenset(
-            node_codes(self.metadata, (operation.dead,)) if operation.dead is not None else ()
-        )
-        self._stream(planned, gone)
-        event: Event = Begin(operation)
+        dead = frozenset[int]() if given.dead is None else frozenset((given.dead,))
+        self._stream(planned, dead)
+        node = given.operation.node
+        event: ResolvedEvent = given
         while True:
-            self._note(event, planned, gone)
-            if self.metadata.sequence(operation.node) is None:
+            self._note(event, planned, dead)
+            if self.metadata.sequence(node) is None:
                 return
-            event = Advance(operation.node)
+            event = Advance(node)
 
-    def _note(self, event: Event, planned: Plan, gone: frozenset[int]) -> None:
+    def _note(self, event: ResolvedEvent, planned: Plan, dead: frozenset[int]) -> None:
         self.metadata, step = advance(self.metadata, event, self.switches)
         ring = reading_ring(self.metadata)
         if ring != self.rings[-1]:
@@ -187,16 +184,16 @@ class _Planner:
                 len(self.rings) - 1,
                 tuple(moved.area for moved in planned.movements),
                 tuple(_spans([r for at, r in held if at == group]) for group in groups),
-                gone,
+                dead,
             )
         )
 
-    def _stream(self, planned: Plan, gone: frozenset[int]) -> None:
+    def _stream(self, planned: Plan, dead: frozenset[int]) -> None:
         """Data moves before the read switch, hence in the stage before that one."""
         switch = next((i for i, step in enumerate(planned.steps) if step.switches), 0)
         step = len(self.stages) + switch
         self.streams += (
-            RangeStream(step, t.group, t.range, sources(t, gone), t.target)
+            RangeStream(step, t.group, t.range, sources(t, dead), t.target)
             for t in planned.transfers
         )
 
@@ -216,7 +213,7 @@ class Sample(Struct, frozen=True):
 
     def join(self, name: str = "x", dc: str = "dc1", rack: str = "r1") -> Operation:
         """The operation by which one more node like the others joins."""
-        return Operation("join", name, self.free, None, dc, rack)
+        return Operation("bootstrap", name, self.free, None, dc, rack)
 
 
 def sample(

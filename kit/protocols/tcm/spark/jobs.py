@@ -54,7 +54,7 @@ def _tokens(case: JobInput, number: int) -> Batches:
 
 
 def _ranges(case: JobInput, number: int) -> Batches:
-    """The at-rest ranges that end in a part."""
+    """The stable ranges that end in a part."""
     ring, part = case.history.ring, case.parts[number]
     at = span_of(ring.rights, part)
     rights = ring.rights[at]

@@ -59,8 +59,8 @@ def frame(history: History, group: int, step: int) -> Frame:
     kept = {dc: mask for dc, mask in local.items() if (mask & places.in_ring).any()}
     units = {"node": nodes, "rack": places.rack_of, "dc": places.dc_of}
     # A node is dead before the operation that removes it begins.
-    gone = frozenset[int]().union(*(stage.gone for stage in history.stages[: step + 2]))
-    return Frame(units, history.wanted(group, step), kept, np.isin(nodes, sorted(gone)))
+    dead = frozenset[int]().union(*(stage.dead for stage in history.stages[: step + 2]))
+    return Frame(units, history.wanted(group, step), kept, np.isin(nodes, sorted(dead)))
 
 
 class Tally:

@@ -1,7 +1,7 @@
 """Parts of the token line, and the placements of one part at every stage.
 
 A part is a span of tokens, whatever ranges there are: it has the rows that *end* in it. To compute
-those it looks at every at-rest row that reaches into the part, and at neighbours that are merged
+those it looks at every stable row that reaches into the part, and at neighbours that are merged
 with them; so a boundary may lie inside any range.
 """
 
@@ -92,7 +92,7 @@ def placements(
 
 
 def _rows_around(history: History, group: int, part: Part) -> slice:
-    """The at-rest rows that reach into a part, and those that are ever merged with them."""
+    """The stable rows that reach into a part, and those that are ever merged with them."""
     rights = history.ring.rights
     merged = {bound for stage in history.stages for bound in stage.deltas[group].merges}
     first = int(np.searchsorted(rights, part.left, side="right"))

@@ -46,8 +46,8 @@ def verdicts(history: History, part: Part, pair: StepPair) -> Iterator[pa.Record
     for group in range(len(history.groups)):
         steps = list(placements(history, group, part, pair.second))
         for reader, writer in pair.ways:
-            gone = history.stages[max(reader, writer)].gone
-            counts = _judged(steps[reader].reads, steps[writer].writes, part, gone)
+            dead = history.stages[max(reader, writer)].dead
+            counts = _judged(steps[reader].reads, steps[writer].writes, part, dead)
             columns = [group, reader, writer, part.number, *counts]
             yield pa.RecordBatch.from_pylist(
                 [dict(zip(QUORUMS.arrow.names, columns, strict=True))], schema=QUORUMS.arrow
@@ -55,7 +55,7 @@ def verdicts(history: History, part: Part, pair: StepPair) -> Iterator[pa.Record
 
 
 def _judged(
-    reads: Table, writes: Table, part: Part, gone: frozenset[int]
+    reads: Table, writes: Table, part: Part, dead: frozenset[int]
 ) -> tuple[int, int, int | None, int | None, list[int], list[int]]:
     """Ranges, how many are missed, and the first of those with its groups.
 
@@ -66,7 +66,7 @@ def _judged(
     rights = rights[(rights > part.left) & (rights <= part.right)]
     at_reads = np.searchsorted(reads.rights, rights)
     at_writes = np.searchsorted(writes.rights, rights)
-    meet = majorities_meet(reads.groups[at_reads], writes.groups[at_writes], gone)
+    meet = majorities_meet(reads.groups[at_reads], writes.groups[at_writes], dead)
     missed = np.flatnonzero(~meet)
     if not len(missed):
         return len(rights), 0, None, None, [], []

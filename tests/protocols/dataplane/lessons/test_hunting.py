@@ -120,7 +120,7 @@ def test_which_epochs_miss_one_another_is_computed() -> None:
     """The question's answer is the simulator's: two pairs two apart without the barrier, and with
     it no pair two apart is even offered.
     """
-    worked = {"rf": 3, "epoch": 99, "operations": ("join X --tokens 150",)}
+    worked = {"rf": 3, "epoch": 99, "operations": ("bootstrap X --tokens 150",)}
     without = predict(Timeline(build("tcm", worked, ("S-01",))), crossed, "(100, 150]")
     both = "read at 101, write at 103", "read at 102, write at 100"
     assert without.answer(*both).passed

@@ -43,7 +43,7 @@ def test_a_step_that_must_wait_is_no_question() -> None:
     player = Player(build("dataplane"))
     with pytest.raises(BadInput, match="one of"):
         predict(player, outcome, "answer read 9")
-    player.act("join X --tokens 150")
+    player.act("bootstrap X --tokens 150")
     with pytest.raises(KitError, match="has to wait: waiting at the barrier"):
         predict(player, outcome, "commit X")
     with pytest.raises(KitError, match="nothing to ask"):
@@ -76,7 +76,7 @@ def test_enough_answers_follow_the_rule(acknowledgement: str) -> None:
     )
     with pytest.raises(KitError, match="not open"):
         predict(player, enough_answers)
-    for verb in ("join X --tokens 150", "apply A", "apply B", "apply X", "commit X"):
+    for verb in ("bootstrap X --tokens 150", "apply A", "apply B", "apply X", "commit X"):
         player.act(verb)
     player.act("write 1 at epoch 101")
     right = predict(player, enough_answers).posed.question.right

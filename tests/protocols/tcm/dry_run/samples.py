@@ -15,7 +15,7 @@ DATA = Path(__file__).resolve().parents[4] / "notebooks" / "data"
 FILES = [DATA / "nodetool-ring.txt", DATA / "nodetool-status.txt"]
 SHOP = 'shop={"class": "NetworkTopologyStrategy", "east": 3, "west": 2}'
 KS = 'ks={"class": "SimpleStrategy", "replication_factor": 3}'
-JOIN = "join 10.20.0.10 --tokens 3000000000000000000 --dc east --rack r1"
+JOIN = "bootstrap 10.20.0.10 --tokens 3000000000000000000 --dc east --rack r1"
 
 
 def cluster() -> Imported:

@@ -132,7 +132,7 @@ def bare() -> RingFile:
         (lambda: kit.rehearse(cluster(), []), "operations | [] | line | several"),
         (lambda: kit.rehearse(cluster(), 7), "operations | 7 | line | several"),
         (lambda: kit.rehearse(cluster(), [7]), "operations | 7 | line"),
-        (lambda: kit.rehearse(cluster(), "dance n1"), "operation | 'dance n1' | join"),
+        (lambda: kit.rehearse(cluster(), "dance n1"), "operation | 'dance n1' | bootstrap"),
         (lambda: kit.rehearse(cluster(), LEAVE, variant="odd"), "variant | 'odd'"),
         (lambda: kit.rehearse(cluster(), LEAVE, sizes={"n1": 1}), "nodes | 'n1'"),
         (lambda: kit.rehearse(cluster(), LEAVE, sizes={"10.20.0.2": -1}), "nodes.10.20.0.2: got"),

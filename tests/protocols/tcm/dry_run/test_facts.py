@@ -80,7 +80,7 @@ def test_losses_with_any_number_of_replicas(count: int, rf: int, down: set[int])
     """With few replicas and many nodes down, too, every row counts the same."""
     states = {f"n{i}": "Down" for i in down if i < count}
     keyspace = f'ks={{"class": "SimpleStrategy", "replication_factor": {min(rf, count - 1)}}}'
-    timeline = played(printed(hosts(count, **states), keyspace), f"leave n{count}")
+    timeline = played(printed(hosts(count, **states), keyspace), f"decommission n{count}")
     for moment in timeline.path():
         wanted = plain_losses(timeline, moment)
         assert by_level(timeline, moment) == {
@@ -144,7 +144,7 @@ def test_sizes_of_ones_own_count() -> None:
 def test_pairs_are_what_plan_refuses_beside_the_first() -> None:
     """Two go together exactly when the second is accepted while the first is in flight."""
     given = printed(hosts(9))
-    lines = [f"leave n{i}" for i in range(1, 10)]
+    lines = [f"decommission n{i}" for i in range(1, 10)]
     timeline = played(given, *lines)
     pairs = dry_run_facts.pairs(timeline.model, opening_state(timeline))
     assert len(pairs) == 36
@@ -169,5 +169,5 @@ def test_operations_stand_as_they_do(variant: str) -> None:
     first, second, third = dry_run_facts.planned(m, timeline.state)
     assert (first.status, second.status, third.status) == ("under way", "under way", "planned")
     assert third.refusal is not None
-    assert any("leave 10.20.0.2" in line for line in third.refusal.evidence)
+    assert any("decommission 10.20.0.2" in line for line in third.refusal.evidence)
     assert [one.status for one in outcome(timeline)] == ["done"] * 3

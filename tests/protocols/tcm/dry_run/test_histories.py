@@ -23,7 +23,7 @@ def last(timeline: Timeline) -> Any:
 
 
 def test_the_end_is_the_ring_after_the_operations() -> None:
-    """At the end every table is that of the new ring at rest, and everybody who is up knows it."""
+    """At the end every table is that of the new, stable ring, and everybody who is up knows it."""
     timeline = played(cluster(), "decommission 10.20.0.2", JOIN)
     m: Any = timeline.model
     snapshot = m.snapshot(last(timeline))
@@ -58,10 +58,10 @@ def test_operations_in_flight_come_first() -> None:
     given = printed(
         [*hosts(8), Host("n9", (350,), state="Joining", load="1 bytes", host_id=host_id(9))]
     )
-    timeline = played(given, "leave n8")
+    timeline = played(given, "decommission n8")
     m: Any = timeline.model
     before = facts.operations(m, opening_state(timeline))
-    assert [one.title for one in before] == ["join n9 at 350"]
+    assert [one.title for one in before] == ["bootstrap n9 at 350"]
     assert facts.epoch(m, opening_state(timeline)) == given.epoch
     assert [one.status for one in outcome(timeline)] == ["done", "done"]
 
@@ -71,25 +71,28 @@ def test_what_cannot_begin_says_why() -> None:
     timeline = played(cluster(), "decommission 10.20.0.6")
     assert steps(timeline) == ()
     [line] = standstill(timeline)
-    assert line.startswith("leave 10.20.0.6 cannot begin: 10.20.0.6 is down")
+    assert line.startswith("decommission 10.20.0.6 cannot begin: 10.20.0.6 is down")
 
 
 def test_what_stands_still_says_why() -> None:
     """With too many nodes down an operation stops at its barrier, and that is told."""
     given = printed(hosts(6, n2="Down", n3="Down"))
-    timeline = played(given, "leave n1")
+    timeline = played(given, "decommission n1")
     [line] = standstill(timeline)
-    assert line.startswith("leave n1 stands still: waiting at the barrier")
+    assert line.startswith("decommission n1 stands still: waiting at the barrier")
 
 
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (("leave n1", "leave n1"), "operation | 'leave n1' | each | operation | once"),
-        (("leave n99",), "node | 'n99' | n1, n2"),
-        (("join n1 --tokens 5",), "node | 'n1' | name | ring | yet"),
-        (("join x --tokens 100",), "tokens[0] | 100 | token | nobody | owns"),
-        (("leave n1 --dc x",), "--dc | 'x' | only | join | replace"),
+        (
+            ("decommission n1", "decommission n1"),
+            "operation | 'decommission n1' | each | operation | once",
+        ),
+        (("decommission n99",), "node | 'n99' | n1, n2"),
+        (("bootstrap n1 --tokens 5",), "node | 'n1' | name | ring | yet"),
+        (("bootstrap x --tokens 100",), "tokens[0] | 100 | token | nobody | owns"),
+        (("decommission n1 --dc x",), "--dc | 'x' | only | bootstrap | replace"),
     ],
 )
 def test_operations_that_do_not_fit_the_ring(lines: tuple[str, ...], said: str) -> None:
@@ -101,17 +104,17 @@ def test_operations_that_do_not_fit_the_ring(lines: tuple[str, ...], said: str) 
 
 def test_operations_in_flight_that_exclude_each_other() -> None:
     """Two in flight that lock a common range are refused by name."""
-    flying = tuple(map(parse_operation, ("leave n1", "leave n2")))
-    with pytest.raises(BadInput, match=like("operation in flight | 'leave n2'")):
-        played(printed(hosts(6)), "leave n5", in_flight=flying)
+    flying = tuple(map(parse_operation, ("decommission n1", "decommission n2")))
+    with pytest.raises(BadInput, match=like("operation in flight | 'decommission n2'")):
+        played(printed(hosts(6)), "decommission n5", in_flight=flying)
 
 
 def test_operators_own_words() -> None:
     """Decommission, removenode and bootstrap are leave, remove and join."""
     words = {
-        "decommission n1": "leave n1",
-        "removenode n1": "remove n1",
-        "bootstrap x --tokens 5": "join x --tokens 5",
+        "decommission n1": "decommission n1",
+        "removenode n1": "removenode n1",
+        "bootstrap x --tokens 5": "bootstrap x --tokens 5",
     }
     assert {text: parse_operation(text).text for text in words} == words
 

@@ -73,9 +73,11 @@ def test_a_ring_file_is_opened() -> None:
         '{"nodes": [{"name": "a", "tokens": [1]}, {"name": "b", "tokens": [9]}], "keyspaces": '
         '[{"name": "ks", "replication": {"class": "SimpleStrategy", "replication_factor": 1}}]}'
     )
-    by_text = kit.rehearse(text, "leave b")
-    found = kit.rehearse(by_text.ring, parse_operation("leave b"))
-    assert repr(by_text) == repr(found) == "DryRun(leave b: done. 4 epochs; 1 stream copied.)"
+    by_text = kit.rehearse(text, "decommission b")
+    found = kit.rehearse(by_text.ring, parse_operation("decommission b"))
+    assert (
+        repr(by_text) == repr(found) == "DryRun(decommission b: done. 4 epochs; 1 stream copied.)"
+    )
 
 
 def test_operations_are_lines() -> None:
@@ -116,16 +118,19 @@ def test_every_step_answers_an_operators_questions(friday: DryRun) -> None:
     assert "LOCAL_QUORUM east shop: reads and writes ! 10.20.0.5 (3 ranges)" in drawn(now, "deaths")
     assert "QUORUM shop: reads and writes ✓ no single node" in drawn(now, "deaths")
     third = written(now, "planned").splitlines()[2]
-    assert third.startswith("  leave 10.20.0.4: must wait: shop (-8400832415006769670, ")
-    assert "is locked by leave 10.20.0.2" in third
+    assert third.startswith("  … decommission 10.20.0.4 must wait: shop (-8400832415006769670, ")
+    assert "is locked by decommission 10.20.0.2" in third
 
 
 def test_before_anything_begins_each_two_are_judged(friday: DryRun) -> None:
     """At the start the panel says of each two whether they may run at once, and who holds what."""
     words = written(scenes(friday)[1], "planned")
-    assert "leave 10.20.0.2 and join 10.20.0.10 at 3000000000000000000: yes" in words
-    assert "leave 10.20.0.2 and leave 10.20.0.4: no; once the first has begun, shop (" in words
-    assert "join 10.20.0.10 at 3000000000000000000 and leave 10.20.0.4: no" in words
+    assert "decommission 10.20.0.2 and bootstrap 10.20.0.10 at 3000000000000000000: yes" in words
+    assert (
+        "decommission 10.20.0.2 and decommission 10.20.0.4: no; once the first has begun, shop ("
+        in words
+    )
+    assert "bootstrap 10.20.0.10 at 3000000000000000000 and decommission 10.20.0.4: no" in words
 
 
 def test_lamps_are_words_and_shapes(friday: DryRun) -> None:
@@ -138,7 +143,7 @@ def test_lamps_are_words_and_shapes(friday: DryRun) -> None:
 
 def test_a_cluster_with_nothing_to_fear_says_so() -> None:
     """With three replicas everywhere and nobody down, any one node may die, in every step."""
-    found = kit.rehearse(cluster_of_nine(), "leave n5")
+    found = kit.rehearse(cluster_of_nine(), "decommission n5")
     assert all(one.fragile == () and one.broken == 0 for one in found.steps)
     assert "survives any one death" in found.player.rendered.html(found.timeline.at)
 
@@ -153,7 +158,7 @@ def test_it_is_shown_without_a_browser(friday: DryRun) -> None:
     """A notebook keeps one line of text, and tables and pictures that survive being untrusted."""
     bundle = friday._repr_mimebundle_()
     assert LIVE in bundle
-    assert bundle["text/plain"].startswith("DryRun(leave 10.20.0.2: done; ")
+    assert bundle["text/plain"].startswith("DryRun(decommission 10.20.0.2: done; ")
     assert "\n" not in bundle["text/plain"]
     html = bundle["text/html"]
     assert not re.search(r"<(svg|style|script|details|button)\b|\sdata-|\son\w+=", html)
@@ -168,7 +173,7 @@ def test_it_is_shown_as_text(friday: DryRun) -> None:
     """As text: warnings first, a line an epoch, then every panel of the moment."""
     text = friday.text()
     assert text.startswith("warning: 10.20.0.6 is down")
-    assert len(re.findall(r"^\d+ +[a-z ]+ \((?:leave|join) ", text, re.MULTILINE)) == 12
+    assert len(re.findall(r"^\d+ +[a-z ]+ \((?:decommission|bootstrap) ", text, re.MULTILINE)) == 12
     assert text.index("If one more node dies") < text.index("Bytes and streams\n")
 
 
@@ -219,7 +224,7 @@ def test_names_of_a_cluster_are_only_text() -> None:
         '"keyspaces": [{"name": "<b>", "replication": {"class": "SimpleStrategy", '
         '"replication_factor": 1}}]}'
     )
-    found = kit.rehearse(text, "leave b")
+    found = kit.rehearse(text, "decommission b")
     assert odd not in found.static()
     assert odd not in found.player.rendered.html(found.timeline.at)
     assert odd not in found.box.children[0].value
@@ -244,7 +249,7 @@ def test_large_rehearsals_show_sums() -> None:
         for i in range(120)
     ]
     tokens = ",".join(str(20_000 * j + 5) for j in range(1, 6))
-    found = kit.rehearse(ring_of(rows), f"join x --tokens {tokens}", keyspaces=KS)
+    found = kit.rehearse(ring_of(rows), f"bootstrap x --tokens {tokens}", keyspaces=KS)
     words = drawn(found.player.rendered.scene(found.timeline.at), "placements")
     assert "725 ranges" in words
     assert "find a token, range or node" in words
@@ -257,7 +262,7 @@ def test_of_many_senders_the_busiest_are_listed() -> None:
     """A newcomer among forty nodes takes from most of them: a table and a matrix of the busiest."""
     rows = [{"name": f"n{i}", "tokens": [100 * i, 100 * i + 5000]} for i in range(1, 41)]
     tokens = ",".join(str(100 * i + 50) for i in range(1, 41))
-    found = kit.rehearse(ring_of(rows), f"join x --tokens {tokens}", keyspaces=KS)
+    found = kit.rehearse(ring_of(rows), f"bootstrap x --tokens {tokens}", keyspaces=KS)
     senders = [one for one in found.loads if one.sends]
     assert len(senders) > 2 * MOST_NODES
     words = drawn(found.player.rendered.scene(found.timeline.at), "traffic")

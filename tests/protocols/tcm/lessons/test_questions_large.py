@@ -25,7 +25,7 @@ def places(job: Pipeline) -> dict[str, str]:
 
 
 def test_the_spread_is_that_of_the_rows(job: Pipeline) -> None:
-    """The largest share, added up over the rows at rest, lies between the bounds of the answer."""
+    """The largest share, added up over the stable rows, lies between the bounds of the answer."""
     names, held = job.history.ring.names, dict.fromkeys(job.history.ring.names, 0)
     for row in job.table("replicas").to_pylist():
         if row["step"] == 0:

@@ -30,7 +30,11 @@ KEYSPACES = (
     Keyspace("near", SimpleStrategy(3)),
     Keyspace("near-too", SimpleStrategy(3)),
 )
-OPERATIONS = ("join x --tokens 155,720,990 --dc dc2 --rack r2", "leave d", "remove a")
+OPERATIONS = (
+    "bootstrap x --tokens 155,720,990 --dc dc2 --rack r2",
+    "decommission d",
+    "removenode a",
+)
 FIRST, LAST = 50, 995  # tokens inside the first and the last range
 PARTS: tuple[Any, ...] = (1, (FIRST, LAST), (FIRST, 130, 133, 155, 425, 800, 950, LAST))
 
@@ -196,7 +200,7 @@ def test_availability_is_what_the_rows_say(
         "dc": {name: dc for name, (dc, _) in places.items()},
     }
     report = PlainPipeline(planned, 5).availability(0)
-    alive_steps = [s.step for s in planned.stages if "remove" not in s.operation][:-1]
+    alive_steps = [s.step for s in planned.stages if "removenode" not in s.operation][:-1]
     report = report[report["step"].isin(alive_steps) & (report["loss"] != "none")]
     assert len(report) == len(alive_steps) * 4 * 2 * 3
     for row in report.itertuples():
@@ -223,7 +227,7 @@ def test_thousands_of_nodes_have_the_engines_sizes(spark: Any) -> None:
     its words are the same from Spark as from this process.
     """
     town = sample(2000, 16)
-    planned = history(town.ring, town.keyspaces, [town.join(), "leave n7"])
+    planned = history(town.ring, town.keyspaces, [town.join(), "decommission n7"])
     made, alone = (pipeline(one, planned, parts=6, sizes={"ks": 10**15}) for one in (spark, None))
     assert made.ownership().equals(alone.ownership())
     assert ordered(made.streams()) == ordered(alone.streams())

@@ -10,8 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput, Refused
+from kit.protocols.tcm.names import enter
 from kit.protocols.tcm.rules.history import enact, initial
-from kit.protocols.tcm.rules.metadata import Advance, Begin
+from kit.protocols.tcm.rules.metadata import Advance, ResolvedEvent
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.steps import ProtocolSwitches
 from kit.protocols.tcm.spark.histories import History, history, sample
@@ -33,12 +34,12 @@ def planned(draw: st.DrawFn) -> tuple[History, tuple[Operation, ...], Replicatio
     replication = draw(replications())
     operations = []
     for place in range(draw(st.integers(1, 2))):
-        kind = draw(st.sampled_from(("join", "leave", "move", "remove")))
+        kind = draw(st.sampled_from(("bootstrap", "decommission", "move", "removenode")))
         own = set(ring.tokens.tolist())
         free = [t for t in draw(token_lists(ring.space, 4)) if t not in own]
-        name = draw(st.sampled_from(ring.names)) if kind != "join" else f"x{place}"
-        tokens = tuple(free) if kind in ("join", "move") else ()
-        assume(tokens or kind not in ("join", "move"))
+        name = draw(st.sampled_from(ring.names)) if kind != "bootstrap" else f"x{place}"
+        tokens = tuple(free) if kind in ("bootstrap", "move") else ()
+        assume(tokens or kind not in ("bootstrap", "move"))
         operations.append(Operation(kind, name, tokens, force=True))
     try:
         found = history(ring, (Keyspace("ks", replication),), operations)
@@ -50,9 +51,10 @@ def planned(draw: st.DrawFn) -> tuple[History, tuple[Operation, ...], Replicatio
 def engine(found: History, operations: tuple[Operation, ...]) -> list[list[plainly.Line]]:
     """The rows at every epoch as the metadata log of the class gives them."""
     keyspaces = (Keyspace("ks", found.groups[0]),)
-    snapshots = [initial(found.ring, keyspaces, 0)]
-    for operation in operations:
-        event: Begin | Advance = Begin(operation)
+    ring, entered = enter(found.ring, operations)
+    snapshots = [initial(ring, keyspaces, 0)]
+    for operation, resolved in zip(operations, entered, strict=True):
+        event: ResolvedEvent = resolved
         while event is not None:
             snapshots.append(enact(snapshots[-1], event, ProtocolSwitches()))
             if snapshots[-1].metadata.sequence(operation.node) is None:
@@ -116,11 +118,11 @@ def test_operations_are_judged_before_anything_runs() -> None:
     """
     drawn = sample(4, 2, dcs=1, racks=1)
     with pytest.raises(BadInput, match=like("node | 'nobody'")):
-        history(drawn.ring, drawn.keyspaces, ["leave nobody"])
+        history(drawn.ring, drawn.keyspaces, ["decommission nobody"])
     with pytest.raises(Refused, match="only 2 node"):
-        history(drawn.ring, drawn.keyspaces, ["leave n1", "leave n2"])
+        history(drawn.ring, drawn.keyspaces, ["decommission n1", "decommission n2"])
     with pytest.raises(BadInput, match=like("off | 'range-locks'")):
-        history(drawn.ring, drawn.keyspaces, ["leave n1"], off=["range-locks"])
+        history(drawn.ring, drawn.keyspaces, ["decommission n1"], off=["range-locks"])
     with pytest.raises(BadInput, match="keyspaces: got"):
         history(drawn.ring, ())
     assert parse_operation(drawn.join("y").text) == drawn.join("y")

@@ -1,11 +1,18 @@
-"""The committed picture of this family: all states of one client and one lease."""
+"""The committed pictures of this family: a lease, and all states of one client and one lease."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from kit.engine.registry import build
+from kit.protocols.toy.panels import LEASE
+from kit.views.diagrams import StateDiagram
 from kit.views.states import dot_of, reached
+
+
+def diagrams() -> Iterator[StateDiagram]:
+    """Yield the state diagrams."""
+    yield LEASE
 
 
 def graphs() -> Iterator[tuple[str, str]]:

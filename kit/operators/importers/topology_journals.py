@@ -1,0 +1,183 @@
+"""Journals of a topology coordinator: the lines that name its states, in the order of time.
+
+A journal holds whatever a server says; only three kinds of line are read, in the server's wording:
+``entered `…` transition state``, ``updating topology state: …`` and ``executing global topology
+command …, excluded nodes: …``. Times are those of journalctl (short, with or without fractions, or
+ISO) or of the server's own log. Only the coordinator writes such lines: their host is where it ran.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from kit.edge.reading import read_text
+from kit.errors import BadInput
+from kit.operators.importers.listing import bad_line
+from kit.operators.importers.nodetool import HOST_ID
+from kit.operators.importers.ringfile import LARGEST_FILE
+
+LOGGER = "raft_topology - "
+MOST_LINES = 5_000_000
+LONGEST_REASON = 2000  # characters
+Kind = Literal["entered", "updated", "command"]
+Clock = Literal["without a year", "without a zone", "with a zone"]
+
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+_ENTERED = re.compile(r"entered `(?P<words>[a-z0-9_ ]{1,60})` transition state")
+_UPDATED = re.compile(r"updating topology state: (?P<words>.*\S)")
+_COMMAND = re.compile(
+    r"executing global topology command (?P<words>[a-z_]{1,60}), excluded nodes: (?P<excluded>.*)"
+)
+_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    ("entered", _ENTERED),
+    ("updated", _UPDATED),
+    ("command", _COMMAND),
+)
+_SHORT = re.compile(
+    rf"(?P<month>{'|'.join(_MONTHS)}) +(?P<day>[0-9]{{1,2}}) "
+    r"(?P<time>[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?) (?P<host>\S{1,255}) "
+)
+_ISO = re.compile(
+    r"(?P<stamp>[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,6})?"
+    r"(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?) (?P<host>\S{1,255})? *"
+)
+_LEVEL = re.compile(r"(?:TRACE|DEBUG|INFO|WARN|ERROR) +")
+ALLOWED = (
+    "a journal with lines such as raft_topology - entered `write both read old` transition state"
+)
+TIMES = "a line that begins with its time, as journalctl or the server's own log prints it"
+
+
+class JournalEntry(Struct, frozen=True):
+    """One line that names a state, a change of the tables or a command to all nodes.
+
+    ``words`` are the transition state with ``_`` between its words, the reason of the change, or
+    the command. ``excluded`` are the host ids that a command passes over. ``host`` is the machine
+    that wrote the line, or the file's name where the log does not tell. ``time`` is as precise as
+    the line has it, in UTC where its zone is known.
+    """
+
+    source: str
+    line: int
+    time: str
+    host: str
+    kind: Kind
+    words: str
+    excluded: tuple[str, ...] = ()
+
+
+class _Timed(Struct, frozen=True):
+    clock: Clock
+    at: datetime
+    entry: JournalEntry
+
+
+def read_journals(paths: Iterable[str | Path]) -> tuple[JournalEntry, ...]:
+    """The entries of the journals of one or more hosts, in the order of time.
+
+    Raises:
+        BadInput: for a file that cannot be read, a journal without any such line, one with a time
+            that is none, journals whose times cannot be compared.
+    """
+    given = [Path(path) for path in paths]
+    names = [path.name for path in given]
+    sources = names if len(set(names)) == len(names) else list(map(str, given))
+    texts = [read_text(path, "journal", LARGEST_FILE) for path in given]
+    return parse_journals(zip(sources, texts, strict=True))
+
+
+def parse_journals(texts: Iterable[tuple[str, str]]) -> tuple[JournalEntry, ...]:
+    """As ``read_journals``, from pairs of the source's name and its text."""
+    lines: list[_Timed] = []
+    for source, text in texts:
+        if text.count("\n") > MOST_LINES:
+            raise BadInput(source, "more lines", f"at most {MOST_LINES} lines")
+        entries = list(_entries(text, source))
+        if not entries:
+            raise BadInput(source, "no line that names a state", ALLOWED)
+        lines += entries
+    clocks = {timed.clock: timed.entry.source for timed in lines}
+    if len(clocks) > 1:
+        (clock, first), (other, second) = sorted(clocks.items())[:2]
+        raise BadInput(second, f"times {other}", f"times {clock}, as in {first}, to compare them")
+    lines.sort(key=lambda timed: timed.at)  # those of one time keep their order
+    return tuple(timed.entry for timed in lines)
+
+
+def is_journal(text: str) -> bool:
+    """Whether some line of a text is one that names a state."""
+    return LOGGER in text
+
+
+def _entries(text: str, source: str) -> Iterator[_Timed]:
+    year = 2000  # of times that have none; a leap year, so that each day of a year is one of it
+    before: datetime | None = None
+    for number, line in enumerate(text.split("\n"), 1):
+        head, logger, said = line.partition(LOGGER)
+        if not logger:
+            continue
+        kind, words = _said(said.strip())
+        if kind is None or words is None:
+            continue
+        clock, at, stamp, host = _time(head, year, source, number, line)
+        if clock == "without a year" and before is not None and (before - at).days > 180:
+            year += 4  # the turn of a year; leap years only
+            clock, at, stamp, host = _time(head, year, source, number, line)
+        before = at
+        excluded = _hosts(words, source, number, line) if kind == "command" else ()
+        name = words["words"]
+        if kind == "entered":
+            name = name.replace(" ", "_")
+        elif len(name) > LONGEST_REASON:
+            name = name[: LONGEST_REASON - 1] + "…"
+        entry = JournalEntry(source, number, stamp, host or source, kind, name, excluded)
+        yield _Timed(clock, at, entry)
+
+
+def _said(text: str) -> tuple[Kind | None, re.Match[str] | None]:
+    for kind, pattern in _KINDS:
+        words = pattern.fullmatch(text)
+        if words:
+            return kind, words
+    return None, None
+
+
+def _hosts(words: re.Match[str], source: str, number: int, line: str) -> tuple[str, ...]:
+    """The host ids between braces."""
+    text = words["excluded"].strip()
+    inner = text[1:-1].strip() if text[:1] == "{" and text[-1:] == "}" else "?"
+    hosts = [host.strip().lower() for host in inner.split(",")] if inner else []
+    if not all(re.fullmatch(HOST_ID, host) for host in hosts):
+        raise bad_line(source, number, line, "excluded nodes: {HOST-ID, …}")
+    return tuple(hosts)
+
+
+def _time(
+    head: str, year: int, source: str, number: int, line: str
+) -> tuple[Clock, datetime, str, str]:
+    """The clock of a line, its time, the same as text, and its host ("" where none is told)."""
+    short = _SHORT.match(head)
+    try:
+        if short:
+            month = _MONTHS.index(short["month"]) + 1
+            text = f"{year:04}-{month:02}-{int(short['day']):02}T{short['time']}"
+            stamp = f"{short['month']} {int(short['day']):02} {short['time']}"
+            return "without a year", datetime.fromisoformat(text), stamp, short["host"]
+        own = _LEVEL.match(head)
+        iso = _ISO.match(head, own.end() if own else 0)
+        if iso:
+            host = "" if own else iso["host"] or ""
+            at = datetime.fromisoformat(iso["stamp"].replace(",", "."))
+            if iso["zone"] is None:
+                return "without a zone", at, at.isoformat(" "), host
+            at = at.astimezone(UTC)
+            return "with a zone", at, at.isoformat(" ").replace("+00:00", "Z"), host
+    except (ValueError, OverflowError):
+        pass
+    raise bad_line(source, number, line, TIMES)

@@ -1,0 +1,248 @@
+"""Dumps of ``system.topology`` and ``system.topology_requests``, as JSON or CSV.
+
+JSON is a list of rows, or what cqlsh prints for ``SELECT JSON *``; CSV is what ``COPY … TO … WITH
+HEADER = TRUE`` writes: collections as CQL literals, an empty field for null. Static columns stand
+in every row and say the same in each. Columns that are not listed here are kept as they stand.
+
+Columns and their types: the schema in "Topology state persistence table" of the topology document;
+``supported_features`` holds texts, as ``enabled_features`` does (the document has a set of UUIDs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+from kit.edge.reading import read_text
+from kit.errors import BadInput
+from kit.operators.importers.columns import ColumnType, Value, from_csv, from_json
+from kit.operators.importers.dumps import Row, parse_csv_rows, parse_json_rows
+from kit.operators.importers.listing import bad_line
+from kit.operators.importers.ringfile import LARGEST_FILE
+
+CDC = "set<tuple<timestamp, timeuuid>>"
+TOPOLOGY: Mapping[str, ColumnType] = {
+    "key": ColumnType("text"),
+    "host_id": ColumnType("uuid"),
+    "datacenter": ColumnType("text"),
+    "ignore_msb": ColumnType("int"),
+    "node_state": ColumnType("text"),
+    "num_tokens": ColumnType("int"),
+    "rack": ColumnType("text"),
+    "rebuild_option": ColumnType("text"),
+    "release_version": ColumnType("text"),
+    "replaced_id": ColumnType("uuid"),
+    "ignore_nodes": ColumnType("set<uuid>", static=True),
+    "shard_count": ColumnType("int"),
+    "tokens": ColumnType("set<text>", reads="set<token>"),
+    "tokens_string": ColumnType("text"),
+    "topology_request": ColumnType("text"),
+    "transition_state": ColumnType("text", static=True),
+    "cleanup_status": ColumnType("text"),
+    "supported_features": ColumnType("set<text>"),
+    "request_id": ColumnType("timeuuid"),
+    "version": ColumnType("bigint", static=True),
+    "fence_version": ColumnType("bigint", static=True),
+    "committed_cdc_generations": ColumnType(CDC, static=True),
+    "unpublished_cdc_generations": ColumnType(CDC, static=True),
+    "global_topology_request": ColumnType("text", static=True),
+    "global_topology_request_id": ColumnType("timeuuid", static=True),
+    "enabled_features": ColumnType("set<text>", static=True),
+    "session": ColumnType("uuid", static=True),
+    "tablet_balancing_enabled": ColumnType("boolean", static=True),
+    "upgrade_state": ColumnType("text", static=True),
+    "new_cdc_generation_data_uuid": ColumnType("timeuuid", static=True),
+    "new_keyspace_rf_change_ks_name": ColumnType("text", static=True),
+    "new_keyspace_rf_change_data": ColumnType("frozen<map<text, text>>", static=True),
+    "global_requests": ColumnType("set<timeuuid>", static=True),
+}
+REQUESTS: Mapping[str, ColumnType] = {
+    "id": ColumnType("timeuuid"),
+    "initiating_host": ColumnType("uuid"),
+    "target_host": ColumnType("uuid"),
+    "request_type": ColumnType("text"),
+    "start_time": ColumnType("timestamp"),
+    "done": ColumnType("boolean"),
+    "error": ColumnType("text"),
+    "end_time": ColumnType("timestamp"),
+    "truncate_table_id": ColumnType("uuid"),
+    "new_keyspace_rf_change_ks_name": ColumnType("text"),
+    "new_keyspace_rf_change_data": ColumnType("frozen<map<text, text>>"),
+}
+NEEDED = ("host_id", "node_state", "tokens", "transition_state", "version", "fence_version")
+REQUESTS_NEEDED = ("id", "request_type", "done")
+SPELT_WITH_BLANKS = "transition_state"
+"""The one column whose words the server stores with blanks between them."""
+
+TABLE = "system.topology"
+PARTITION = TABLE.rpartition(".")[2]  # its one partition is called as the table is
+NULL: tuple[object, ...] = (None, "", [], {})  # neither CSV nor a collection tells null from empty
+
+Cells = Mapping[str, Value | None]
+Read = Callable[[ColumnType, Any, str], Value]
+
+
+class TopologyTable(Struct, frozen=True):
+    """What a dump of ``system.topology`` says: the static columns once, and a row per node.
+
+    Rows are ascending by host id. A column that the dump has and that is null is None; one that the
+    dump lacks is not there. ``unknown`` are columns that no version known here has; what stands in
+    them is text, or plain JSON, as it was given.
+    """
+
+    source: str
+    statics: Cells
+    rows: tuple[Cells, ...]
+    unknown: tuple[str, ...] = ()
+
+
+class RequestsTable(Struct, frozen=True):
+    """What a dump of ``system.topology_requests`` says, by id in the order of time."""
+
+    source: str
+    rows: Mapping[str, Cells] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
+
+
+def read_topology(path: str | Path) -> TopologyTable:
+    """Read a dump of ``system.topology`` from a file.
+
+    Raises:
+        BadInput: for a file that cannot be read, or is no such dump.
+    """
+    return parse_topology(read_text(path, "dump", LARGEST_FILE), Path(path).name)
+
+
+def parse_topology(text: str, source: str) -> TopologyTable:
+    """Read the text of a dump of ``system.topology``.
+
+    Raises:
+        BadInput: naming the line or row and the column.
+    """
+    rows = list(_rows(text, source, TOPOLOGY, NEEDED, TABLE))
+    if not rows:
+        raise BadInput(source, "no row", "rows of system.topology, one for each node")
+    statics = _statics(rows)
+    nodes: dict[str, Cells] = {}
+    for where, row in rows:
+        host = row["host_id"]
+        if not isinstance(host, str):
+            raise BadInput(f"{where} host_id", host, "a UUID in each row")
+        if host in nodes:
+            raise BadInput(f"{where} host_id", host, "each node once")
+        nodes[host] = {name: value for name, value in row.items() if name not in statics}
+    unknown = tuple(name for name in rows[0][1] if name not in TOPOLOGY)
+    return TopologyTable(source, statics, tuple(nodes[host] for host in sorted(nodes)), unknown)
+
+
+def read_requests(path: str | Path) -> RequestsTable:
+    """Read a dump of ``system.topology_requests`` from a file.
+
+    Raises:
+        BadInput: for a file that cannot be read, or is no such dump.
+    """
+    return parse_requests(read_text(path, "--requests", LARGEST_FILE), Path(path).name)
+
+
+def parse_requests(text: str, source: str) -> RequestsTable:
+    """Read the text of a dump of ``system.topology_requests``; it may have no row.
+
+    Raises:
+        BadInput: naming the line or row and the column.
+    """
+    requests: dict[str, Cells] = {}
+    unknown: tuple[str, ...] = ()
+    for where, row in _rows(text, source, REQUESTS, REQUESTS_NEEDED, "system.topology_requests"):
+        request = row["id"]
+        if not isinstance(request, str):
+            raise BadInput(f"{where} id", request, "a UUID of version 1 in each row")
+        if request in requests:
+            raise BadInput(f"{where} id", request, "each request once")
+        requests[request] = row
+        unknown = tuple(name for name in row if name not in REQUESTS)
+    ordered = {request: requests[request] for request in sorted(requests, key=moment)}
+    return RequestsTable(source, ordered, unknown)
+
+
+def moment(timeuuid: str) -> tuple[int, str]:
+    """What orders UUIDs of version 1 by their time: units of 100 ns, then the UUID itself."""
+    low, middle, high, *_ = timeuuid.split("-")
+    return int(high[1:] + middle + low, 16), timeuuid
+
+
+def _rows(
+    text: str, source: str, columns: Mapping[str, ColumnType], needed: tuple[str, ...], table: str
+) -> Iterator[tuple[str, Cells]]:
+    """The rows with their values, each with the words that name it.
+
+    A value that is the same as in the row before, such as the features of a version, is read once.
+    """
+    is_json = text.lstrip()[:1] in ("[", "{")
+    read: Read = from_json if is_json else from_csv
+    if not is_json:
+        _check_header(text, source, needed, table)
+    rows = parse_json_rows(text, source) if is_json else parse_csv_rows(text, source)
+    before: Row = {}
+    cells: dict[str, Any] = {}
+    names: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    for where, row in rows:
+        if not names:
+            names = _names(row, where, needed, table)
+            known = tuple(name for name in names if name in columns)
+        if tuple(row) != names and set(row) != set(names):
+            raise BadInput(where, ", ".join(row), "the same columns in every row")
+        former, cells = cells, dict(row)
+        for name in known:
+            given = row[name]
+            if name in before and type(given) is type(before[name]) and given == before[name]:
+                cells[name] = former[name]
+            else:
+                cells[name] = _cell(columns[name], name, given, read, where)
+        before = row
+        yield where, cells
+
+
+def _cell(column: ColumnType, name: str, given: object, read: Read, where: str) -> Value | None:
+    value = None if given in NULL else read(column, given, f"{where} {name}")
+    if name == SPELT_WITH_BLANKS and isinstance(value, str):
+        return value.replace(" ", "_")
+    if name == "key" and value != PARTITION:
+        raise BadInput(f"{where} key", value, f"{PARTITION}, the one partition of the table")
+    return value
+
+
+def _check_header(text: str, source: str, needed: tuple[str, ...], table: str) -> None:
+    lines = text.lstrip().split("\n", 1)
+    if not set(needed) & {name.strip() for name in lines[0].split(",")}:
+        allowed = f"rows of {table}: as SELECT JSON shows them, or CSV WITH HEADER = TRUE"
+        raise bad_line(source, text.count("\n", 0, text.find(lines[0])) + 1, lines[0], allowed)
+
+
+def _names(row: Row, where: str, needed: tuple[str, ...], table: str) -> tuple[str, ...]:
+    missing = [name for name in needed if name not in row]
+    if missing:
+        allowed = f"all columns of {table}, also {missing[0]}"
+        raise BadInput(where, ", ".join(map(str, row)), allowed)
+    return tuple(row)
+
+
+def _statics(rows: list[tuple[str, Cells]]) -> Cells:
+    """The static columns, which say the same in each row."""
+    first_place, first = rows[0]
+    statics = {name: value for name, value in first.items() if _is_static(name)}
+    for where, row in rows[1:]:
+        for name, value in statics.items():
+            if row[name] != value:
+                raise BadInput(
+                    f"{where} {name}", row[name], f"what {first_place} has: this column is static"
+                )
+    return statics
+
+
+def _is_static(name: str) -> bool:
+    column = TOPOLOGY.get(name)
+    return column is not None and column.static

@@ -1,0 +1,110 @@
+"""One word a thing: names and phrases that were replaced by the field's own do not come back.
+
+Tables of former words, by which old traces and scenario files still open, are left out.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.house.source import ROOT, offenders, project_files, tree
+
+PHRASES = {
+    "at rest": "stable, or: nothing is left to do",
+    "at-rest": "stable",
+    "anew": "again",
+    "judged anew": "re-validated",
+    "row-version": "last-modified",
+    "whole-group": "union",
+    "both-sets": "joint",
+    "plan-recheck": "plan-revalidation",
+    "hear-prepared": "receive-prepared",
+    "leftovers": "data not owned",
+}
+NAMES = {
+    "olds": "old_replicas",
+    "givers": "sources",
+    "takers": "targets",
+    "anew": "again",
+    "learned": "applied",
+    "Learn": "Apply, ApplyEpoch",
+    "InstantLog": "AtomicLog",
+    "Course": "RangeHistory, OperationSpec",
+    "Terms": "RequestOptions",
+    "Ask": "ClientRequest",
+    "Holding": "PauseInjection",
+    "Reel": "RenderedTimeline",
+    "News": "Update",
+    "Met": "Delivered",
+    "Ended": "Completed",
+    "Clean": "Cleanup",
+    "Collect": "CollectTombstones",
+    "texts_shown": "scenario output",
+    "facts_kept": "memo",
+}
+TEXTS = {".py", ".js", ".css", ".txt", ".md"}
+
+
+def _prose() -> list[Path]:
+    """The kit's files with words in them, and the two pages that explain it."""
+    inside = [path for path in project_files() if path.relative_to(ROOT).parts[0] == "kit"]
+    return [p for p in inside if p.suffix in TEXTS] + [ROOT / "README.md", ROOT / "ARCHITECTURE.md"]
+
+
+def _tables(path: Path) -> Iterator[range]:
+    """The lines of each table from former words to those of today."""
+    for node in ast.walk(tree(path)) if path.suffix == ".py" else ():
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Former":
+            yield range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        if isinstance(node, ast.Assign):
+            names = [ast.unparse(target) for target in node.targets]
+            if any("FORMER" in name or name == "_WORDS" for name in names):
+                yield range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file, with their numbers, without tables of former words."""
+    left_out = {number for lines in _tables(path) for number in lines}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if number not in left_out:
+            yield number, line
+
+
+def _given(node: ast.AST) -> str | None:
+    """The name that a piece of source gives to something."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return node.name
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return node.id
+    return node.arg if isinstance(node, ast.arg) else None
+
+
+def test_former_phrases_do_not_come_back() -> None:
+    """What the field says otherwise is said its way, on screens, in docs and in code."""
+    words = {
+        phrase: re.compile(rf"(?<![\w-]){re.escape(phrase)}(?![\w-])", re.IGNORECASE)
+        for phrase in PHRASES
+    }
+
+    def said(path: Path) -> Iterator[str]:
+        for number, line in _lines(path):
+            for phrase, word in words.items():
+                if word.search(line):
+                    yield f"line {number}: for {phrase} say {PHRASES[phrase]}"
+
+    assert not offenders(_prose(), said)
+
+
+def test_former_names_do_not_come_back() -> None:
+    """Classes, functions, fields and variables have the names that the vocabulary gives them."""
+
+    def named(path: Path) -> Iterator[str]:
+        for node in ast.walk(tree(path)):
+            name = (_given(node) or "").lstrip("_")
+            if name in NAMES:
+                yield f"{name} is {NAMES[name]}"
+
+    assert not offenders([path for path in _prose() if path.suffix == ".py"], named)

@@ -1,0 +1,101 @@
+"""Journals of a topology coordinator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kit.errors import BadInput
+from kit.operators.importers.topology_journals import is_journal, parse_journals, read_journals
+from tests.operators.samples import one_line
+from tests.operators.topology_printing import uuid
+from tests.saying import says
+
+FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "topology"
+LOGS = (FOLDER / "journal-b.log", FOLDER / "journal-a.log")
+SAID = "raft_topology - entered `write both read old` transition state"
+
+
+def test_journals_of_two_hosts() -> None:
+    """The lines that name states, of both hosts in the order of time, and nothing else."""
+    entries = read_journals(LOGS)
+    assert [(entry.host, entry.kind) for entry in entries[:3]] == [
+        ("node-a", "updated"),
+        ("node-a", "entered"),
+        ("node-a", "updated"),
+    ]
+    assert [entry.words for entry in entries if entry.kind == "entered"] == [
+        "join_group0",
+        "commit_cdc_generation",
+        "write_both_read_old",
+        "write_both_read_old",
+        "write_both_read_new",
+    ]
+    assert [entry.excluded for entry in entries if entry.kind == "command"] == [
+        (uuid(1),),
+        (),
+        (),
+        (),
+    ]
+    assert entries[1].time == "Feb 01 10:00:00.200000"
+    assert (entries[-1].source, entries[-1].line) == ("journal-b.log", 7)
+    assert all(is_journal(path.read_text("utf-8")) for path in LOGS)
+
+
+@pytest.mark.parametrize(
+    ("head", "time", "host"),
+    [
+        ("Feb  1 10:00:00 n1 scylla[1]:  [shard 0: gms] ", "Feb 01 10:00:00", "n1"),
+        ("INFO  2026-02-01 10:00:00,250 [shard 0:strm] ", "2026-02-01 10:00:00.250000", "log"),
+        ("2026-02-01T12:00:00+0200 n1 scylla[1]:  ", "2026-02-01 10:00:00Z", "n1"),
+        ("2026-02-01T10:00:00.5Z n1   !INFO | scylla[1]:  ", "2026-02-01 10:00:00.500000Z", "n1"),
+    ],
+)
+def test_clocks(head: str, time: str, host: str) -> None:
+    """The forms of journalctl and of the server's own log."""
+    (entry,) = parse_journals([("log", head + SAID)])
+    assert (entry.time, entry.host, entry.words) == (time, host, "write_both_read_old")
+
+
+def test_the_turn_of_a_year() -> None:
+    """Where a journal has no years, January comes behind December."""
+    lines = [f"{day} 10:00:00 n1 scylla[1]: {SAID}" for day in ("Dec 31", "Jan 01", "Feb 29")]
+    other = f"Dec 30 09:00:00 n2 scylla[1]: {SAID}"
+    entries = parse_journals([("one", "\n".join(lines)), ("other", other)])
+    assert [entry.time[:6] for entry in entries] == ["Dec 30", "Dec 31", "Jan 01", "Feb 29"]
+
+
+GOOD = f"Feb 01 10:00:00 n1 scylla[1]: {SAID}"
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ([""], "a | 'no line that names a state' | entered"),
+        (["gossip - x\n"], "a | 'no line that names a state'"),
+        ([f"x\n{SAID}"], "a line 2 | 'raft_topology | begins with its time"),
+        ([GOOD.replace("Feb 01", "Feb 31")], "a line 1 | begins with its time"),
+        ([GOOD.replace("10:00:00", "25:00:00")], "a line 1 | begins with its time"),
+        (
+            [GOOD.replace(SAID, "raft_topology - executing global topology command x, excluded"
+             " nodes: {5}")],
+            "a line 1 | HOST-ID",
+        ),
+        ([GOOD, f"2026-02-01T10:00:00Z n2 scylla[1]: {SAID}"], "a | without a year | with a zone"),
+        ([GOOD, ""], "b | 'no line that names a state'"),
+    ],
+)  # fmt: skip
+def test_bad_journals(texts: list[str], said: str) -> None:
+    """What cannot be ordered or read is named with its file and line."""
+    with pytest.raises(BadInput) as caught:
+        parse_journals(zip("ab", texts, strict=False))
+    assert says(one_line(caught.value), said)
+
+
+def test_long_reasons_are_cut() -> None:
+    """A reason of any length is kept up to a bound, and says that it was cut."""
+    line = f"Feb 01 10:00:00 n1 scylla[1]: raft_topology - updating topology state: {'x' * 5000}"
+    (entry,) = parse_journals([("a", line)])
+    assert len(entry.words) == 2000
+    assert entry.words.endswith("…")
