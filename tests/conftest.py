@@ -33,6 +33,26 @@ os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", QUICK_JAVA)
 pytest_plugins = ("tests.widgets.fixtures",)
 # The toy family stands in a copy of the checkout only; tests/house/test_toy.py makes one.
 collect_ignore = ["toy"]
+TESTS = Path(__file__).parent
+LONGEST = tuple(
+    TESTS / place
+    for place in (
+        "spark/test_notebook.py",
+        "protocols/dataplane/test_search.py",
+        "commands/test_shell.py",
+        "protocols/tcm/simulators/test_placements.py",
+        "spark/test_stored.py",
+        "protocols/tcm/spark/test_equals_engine.py",
+        "protocols/tcm/dry_run/test_player.py",
+        "house/test_toy.py",
+        "house/test_stages.py",
+        "protocols/dataplane/lessons/test_hunting.py",
+        "widgets/test_lab.py",
+        "widgets/test_searching_live.py",
+        "protocols/tcm/dry_run/test_page.py",
+    )
+)
+"""The files that keep a worker longest: begun first, so that none is waited for at the end."""
 FORBID_SKIPS = os.environ.get("KIT_FORBID_SKIPS") == "1"
 
 
@@ -74,7 +94,11 @@ def scratch(tmp_path: Path) -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse markers with an id that no requirement has, or without what is missing."""
+    """Refuse markers with an id that no requirement has, or without what is missing.
+
+    Order the tests: those of the longest files first.
+    """
+    items.sort(key=lambda item: item.path not in LONGEST)
     known = read_requirements().statements
     for item in items:
         for mark in item.iter_markers("spec"):

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PARALLEL = ("-n", "2", "--dist", "loadfile")  # a notebook's cells must stay on one worker
+# A notebook's cells must stay on one worker; the longest files come first (tests/conftest.py).
+PARALLEL = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 NOTEBOOKS = (
     *("--nbval", "notebooks", "-p", "no:cacheprovider"),
     *("--nbval-cell-timeout=120", "--override-ini=addopts="),

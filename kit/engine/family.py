@@ -44,7 +44,9 @@ class Family(Struct, frozen=True):
     ``diagrams`` as state diagrams).
     ``trace_tables`` gives a model's name the place of what makes rows of its runs,
     ``pipeline_tables`` are other tables that Spark makes, ``repeats`` places of functions that do
-    the run of such a row again (None for other rows). ``composes`` names the families that this one
+    the run of such a row again (None for other rows), ``shrinks`` of those that make a row's run
+    small which failed in something else than a property of its model (of a row and its history: a
+    shorter one; None for other rows). ``composes`` names the families that this one
     joins: it alone may import them.
     """
 
@@ -62,6 +64,7 @@ class Family(Struct, frozen=True):
     trace_tables: Mapping[str, str] = field(default_factory=dict)
     pipeline_tables: tuple[str, ...] = ()
     repeats: tuple[str, ...] = ()
+    shrinks: tuple[str, ...] = ()
     composes: tuple[str, ...] = ()
 
     @property

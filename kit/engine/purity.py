@@ -178,7 +178,7 @@ def blame(
     each of them remembered.
     """
     if "immutable type" in str(error) or type(error).__name__ == "FrozenInstanceError":
-        return BadInput(_raised(error), "a state that is written to", f"{_NEW}: {error}")
+        return BadInput(raised_at(error), "a state that is written to", f"{_NEW}: {error}")
     if isinstance(error, TypeError) and "unhashable" in str(error):
         for node in nodes:
             try:
@@ -281,10 +281,10 @@ def _code(function: Any) -> CodeType | None:
 
 def error_line(error: Exception) -> str:
     """An error of a model's own code in one line: what it is, and the line that raised it."""
-    return one_line(f"{_raised(error)}: {type(error).__name__}: {error}")
+    return one_line(f"{raised_at(error)}: {type(error).__name__}: {error}")
 
 
-def _raised(error: Exception) -> str:
+def raised_at(error: BaseException) -> str:
     """The line that raised an error: the last one that is not the kit's own."""
     where, link = "model", error.__traceback__
     while link is not None:

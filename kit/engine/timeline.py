@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from itertools import pairwise, zip_longest
 from typing import Any
 
@@ -14,6 +15,7 @@ from kit.edge.arguments import checked, finite, whole_number
 from kit.engine.breaches import Breach, JudgedMoments, PassedStep
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Verdict, fingerprint, verdicts
+from kit.engine.patience import patient
 from kit.engine.purity import blaming, check_memories, check_seen, is_own
 from kit.engine.trace import MOST_STEPS, RecordedStep, Trace, action_from, model_of, trace_of
 from kit.errors import BadInput, Refused, shorten
@@ -65,10 +67,12 @@ class Timeline:
         """
         check_contract(model)
         self.model = model
-        self._check_state = None if is_own(model) else check_seen
-        start = model.start()
-        if self._check_state is not None:
-            self._check_state(model, start)
+        self._own = is_own(model)
+        self._limit = nullcontext if self._own else patient
+        with self._limit():
+            start = model.start()
+            if not self._own:
+                check_seen(model, start)
         self.moments = [Moment(0, -1, None, start, f"{model.title}: the start.")]
         self.children: list[list[int]] = [[]]
         self.at = self.tip = 0
@@ -128,21 +132,16 @@ class Timeline:
                 self._enter(child)
                 return self.now
         before = self.state
-        with blaming(self.model):
-            after = self.model.act(before, action)
-        if self._check_state is not None:
-            self._check_state(self.model, after)
-        moment = Moment(
-            len(self.moments),
-            self.at,
-            action,
-            after,
-            self.model.describe(before, action, after),
-            self.model.milestone(before, action, after),
-            fold,
-        )
-        place = self._placed(moment)
-        memories = self._watched(before, action, after)
+        with self._limit():
+            with blaming(self.model):
+                after = self.model.act(before, action)
+            if not self._own:
+                check_seen(self.model, after)
+            say = self.model.describe(before, action, after)
+            milestone = self.model.milestone(before, action, after)
+            moment = Moment(len(self.moments), self.at, action, after, say, milestone, fold)
+            place = self._placed(moment)
+            memories = self._watched(before, action, after)
         self.moments.append(moment)
         self._memories.append(memories)
         self.children.append([])
@@ -158,7 +157,7 @@ class Timeline:
             monitor.after(memory, before, action, after)
             for monitor, memory in zip(self.model.monitors, self._memories[self.at], strict=True)
         )
-        if self._check_state is not None:
+        if not self._own:
             check_memories(self.model.monitors, memories)
         return memories
 
@@ -184,7 +183,8 @@ class Timeline:
             option = self.model.find(self.state, self._script[followed])
             if option is not None and option[1] is None:
                 return option[0]
-        return self.model.suggest(self.state)
+        with self._limit():
+            return self.model.suggest(self.state)
 
     def forward(self) -> Moment | None:
         """One step on along the branch; at its tip, what the model suggests. None: nothing."""

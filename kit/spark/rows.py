@@ -26,14 +26,11 @@ def timeline(row: Any, *, small: bool = False) -> Timeline:
         BadInput: for a row without a run, or naming the first step that differs.
     """
     text = _value(row, "trace")
-    if not text:
-        return _repeated(row)
-    run = Timeline.load(loads(text))
+    run = Timeline.load(loads(text)) if text else _repeated(row)
     verdict = _value(row, "verdict")
     if not small or verdict in (None, CLEAN):
         return run
-    actions, _ = shrink(run.model, [run.moments[at].action for at in run.path()[1:]], verdict)
-    return Timeline.along(run.model, actions)
+    return _small(row, run, verdict)
 
 
 def dicts(table: Any) -> list[dict[str, Any]]:
@@ -62,6 +59,17 @@ def _repeated(row: Any) -> Timeline:
             if repeated is not None:
                 return repeated
     raise BadInput("row", row, "a row of a sweep or of simulations, with its trace or its seed")
+
+
+def _small(row: Any, run: Timeline, verdict: str) -> Timeline:
+    """A shorter run that fails in the same: what a family judges itself, or the model's promise."""
+    for family in families():
+        for place in family.shrinks:
+            smaller: Timeline | None = family.load(place)(row, run)
+            if smaller is not None:
+                return smaller
+    actions, _ = shrink(run.model, [run.moments[at].action for at in run.path()[1:]], verdict)
+    return Timeline.along(run.model, actions)
 
 
 def _value(row: Any, name: str) -> Any:

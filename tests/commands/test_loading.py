@@ -16,6 +16,8 @@ import os, signal, sys
 import kit.__main__
 
 module = sys.argv.pop(1)
+# Who runs in the background of a shell without job control begins with Ctrl-C ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 class Pressing:
     def find_spec(self, name, *_):

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from kit.engine import registry
 from kit.engine.check import check
+from kit.engine.family import families
 from kit.engine.registry import (
     MOST_NAMED,
     Entry,
@@ -35,7 +36,7 @@ from tests.engine.toys import LIFT, LiftModel, LiftParameters, Up
 from tests.house.source import ROOT
 from tests.saying import like, says
 
-OWN = ["twophase", "tcm", "dataplane", "coordinator", "replica"]
+OWN = [name for family in families() for name in family.models]
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import LONGEST
 from tests.house.source import ROOT
 from tools.test import DEEP, NOTEBOOKS, STAGES, Outcome, Stage, closing, run
 
@@ -32,6 +33,11 @@ def test_every_notebook_is_run_and_compared() -> None:
 def test_the_stages_run_engine_browser_and_notebooks() -> None:
     """``make test`` runs the engine's tests, the browser's and the notebooks'."""
     assert [stage.name for stage in STAGES] == ["tests", "browser", "notebooks"]
+
+
+def test_the_longest_files_are_there() -> None:
+    """A file that is begun first has not been renamed or taken away."""
+    assert [path for path in LONGEST if not path.is_file()] == []
 
 
 def test_the_closing_line_is_pytests_own_form() -> None:

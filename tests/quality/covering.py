@@ -21,7 +21,8 @@ from msgspec import Struct, field
 
 from tests.quality.judging import PYTEST, environment
 
-SLOW = 15.0  # seconds of computing, measured
+SLOW = 4.0  # seconds of computing, measured: two when nobody measures
+AGAIN = 1.0  # seconds until who swallowed the first error meets the next
 IMPORTED = ""  # the context of what runs while modules are loaded
 
 
@@ -150,7 +151,7 @@ def _limited() -> Iterator[None]:
         raise _TooSlow
 
     signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, SLOW)
+    signal.setitimer(signal.ITIMER_PROF, SLOW, AGAIN)
     try:
         return (yield)
     finally:

@@ -33,14 +33,16 @@ from tests.quality.covering import Covered, covering
 from tests.quality.judging import ALLOWANCE, Judge, copied
 from tests.quality.mutants import Mutant, mutants
 
-SOURCES = (
-    *("kit/ring/*.py", "kit/engine/*.py", "kit/protocols/*/rules/*.py"),
-    *(f"kit/protocols/*/{name}.py" for name in ("model", "properties", "cluster")),
-    *(f"kit/protocols/*/{name}_model.py" for name in ("plan", "range")),
+SOURCES = ("kit/ring/*.py", "kit/engine/*.py", "kit/protocols/*/rules/*.py")
+# What a family declares, reads and tells. Whatever else stands beside its model is part of it.
+SPOKEN = (
+    *("entries", "family", "former", "parameter_types", "parameters", "safeguards"),
+    *("scenario_output", "trace_rows", "wording", "words"),
 )
-# Java starts too slowly to judge mutants; and who judges is not judged.
-LEFT_OUT = ("--ignore-glob=*/spark/*", "--ignore-glob=*mutation.py", "--ignore-glob=*mutants.py")
-TESTS = ("tests/ring", "tests/engine", "tests/protocols", "tests/quality", *LEFT_OUT)
+# What starts Java or a process for each answer is too slow to judge mutants, and so is what spoils
+# copies of the kit itself.
+LEFT_OUT = tuple(f"--ignore-glob=*/{name}" for name in ("spark/*", "lessons/*", "test_guards.py"))
+TESTS = ("tests/ring", "tests/engine", "tests/protocols", *LEFT_OUT)
 KNOWN = Path(__file__).with_name("mutants_known.txt")
 SEED, COUNT = 9, 400
 QUICK, THOROUGH = 3.0, 45.0  # seconds that the tests of the first and of the second trial took
@@ -123,8 +125,15 @@ class Report:
 
 
 def here() -> Project:
-    """This checkout."""
-    return Project(ROOT, project_files(), SOURCES, TESTS)
+    """This checkout; its families are found by scanning."""
+    return Project(ROOT, project_files(), sources(ROOT), TESTS)
+
+
+def sources(root: Path) -> tuple[str, ...]:
+    """The files of a checkout that hold rules, models, rings and the engine."""
+    paths = {path for pattern in SOURCES for path in root.glob(pattern)}
+    paths |= {path for path in root.glob("kit/protocols/*/*.py") if path.stem not in SPOKEN}
+    return tuple(sorted(path.relative_to(root).as_posix() for path in paths))
 
 
 def sample(made: Mapping[str, Sequence[Mutant]], seed: int) -> Iterator[Mutant]:

@@ -48,7 +48,7 @@ class SimpleHost:
         self.name, self.datacenter, self.rack = node.name, node.dc, node.rack
 
 
-@pytest.mark.spec("A-010", "A-011", "A-012", "A-013")
+@pytest.mark.spec("A-011", "A-012", "A-013")
 @given(rings(12), replications())
 def test_columns_equal_the_reference(ring: Ring, replication: Replication) -> None:
     """Every row of every ring has the replicas of the readable function, in the same order."""

@@ -15,7 +15,7 @@ from tests.ring.draws import probes, replications, rings
 ABC = Ring.of([Node("A", (100,)), Node("B", (200,)), Node("C", (300,))], small(400))
 
 
-@pytest.mark.spec("A-006", "A-010", "A-042")
+@pytest.mark.spec("A-006", "A-042")
 @given(rings(), replications())
 def test_rows_partition_the_line(ring: Ring, replication: Replication) -> None:
     """At rest each token but MIN lies in one row, and this row has the token's natural replicas."""

@@ -28,6 +28,7 @@ def differing(found: Words) -> list[str]:
     return [ours for (_, ours), (_, theirs) in zip(found, stored, strict=True) if ours != theirs]
 
 
+@pytest.mark.deep
 @pytest.mark.spec("H-016", "H-018", "H-020")
 def test_a_master_with_two_workers_runs_the_notebook(place: Path) -> None:
     """Every cell says on a standalone master what it says in the stored notebook; only the line
@@ -46,7 +47,7 @@ def test_a_master_with_two_workers_runs_the_notebook(place: Path) -> None:
     assert answers(Address("spark", LOOPBACK, port), 1.0) is not None
 
 
-@pytest.mark.spec("H-020")
+@pytest.mark.spec("H-016", "H-018", "H-020")
 def test_a_connect_server_runs_the_notebook(place: Path) -> None:
     """The same over Spark Connect, named by Spark's own variable."""
     found = cluster.start(place, connect=cluster.free_port(), only_connect=True)

@@ -11,6 +11,7 @@ from tests.widgets.browsing import MakeDesk, walked
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.spec("H-005")
 @pytest.mark.parametrize("name", ["tcm/bootstrap", "tcm/two-bootstraps", "tcm/cancel", "twophase"])
 def test_the_page_is_the_frame_after_every_step(desk: MakeDesk, name: str) -> None:
     """After each step, back and forth, the page equals the flattened fragment."""
@@ -226,6 +227,7 @@ def test_the_search_finds_ranges_in_a_large_table(desk: MakeDesk) -> None:
     assert page.input_value("input[type=search]") == "(100, 200]j"
 
 
+@pytest.mark.spec("A-014")
 def test_what_the_reader_chose_survives_a_step(desk: MakeDesk) -> None:
     """A tab stays in front and a chosen keyspace stays chosen."""
     from kit.protocols.tcm.cluster import TcmCluster

@@ -2,4 +2,20 @@
 
 from kit.engine.family import Family
 
-FAMILY = Family("group0", "Group 0: one log for all metadata", order=40)
+FAMILY = Family(
+    "group0",
+    "Group 0: one log for all metadata",
+    order=40,
+    models={
+        "group0": "entries:ENTRY",
+        "discovery": "entries:DISCOVERY",
+    },
+    views={
+        "group0": "panels:VIEWS",
+        "discovery": "panels.peers:VIEWS",
+    },
+    flows={
+        "group0": "facts.flows:FLOWS",
+        "discovery": "facts.discovery:FLOWS",
+    },
+)

@@ -73,6 +73,7 @@ FAMILY = Family(
         "lessons.tasks_dry_run",
     ),
     repeats=("spark.simulating:repeated",),
+    shrinks=("spark.simulating:shrunk",),
     pipeline_tables=("spark.tables:PIPELINE_TABLES",),
     images="panels.images",
 )

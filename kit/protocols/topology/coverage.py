@@ -14,7 +14,6 @@ from kit.protocols.topology.rules.states import NODE_STATE_OF
 from kit.protocols.topology.rules.work import under_way
 
 
-
 def row_name(machine: str, edge: EdgeRow) -> str:
     """``bootstrapping: join_group0 → left_token_ring (rollback)``."""
     kind = "" if edge.kind == "happy" else f" ({edge.kind})"

@@ -296,6 +296,7 @@ class Topology(Model[ControlState, Any]):
         if blocked is not None:
             return blocked
         track = s.topology.transition in ("tablet_migration", "tablet_draining")
+        track = track or not self.setting.safeguards.tablet_track_excludes
         return None if track else Refusal("a node operation holds the state machine")
 
     def _lagging(self, s: ControlState) -> tuple[act.ApplyTopology, ...]:

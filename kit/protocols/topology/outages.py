@@ -27,7 +27,9 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
 
     def commit_deposed(s: ControlState, action: act.CommitDeposed) -> ControlState:
         assert s.deposed is not None
-        return work.committed(replace(s, deposed=None), s.deposed, model.setting)
+        s = work.committed(replace(s, deposed=None), s.deposed, model.setting)
+        # It may be the fence of the very barrier that the new coordinator has the answers to.
+        return s if s.coordinator == NOBODY else work.advanced(s, model.setting)
 
     def leads(s: ControlState) -> bool:
         return s.coordinator != NOBODY and bool(s.reachable >> s.coordinator & 1)

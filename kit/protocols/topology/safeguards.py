@@ -38,7 +38,7 @@ SAFEGUARDS = (
         "S-28",
         "A node is shut down once nobody writes to it",
         ("INV-AVAIL",),
-        {"nodes": 2, "operations": ("leave B",)},
+        {"nodes": 3, "operations": ("leave C",)},
     ),
     Safeguard(
         "refuse-live-removal",
@@ -59,6 +59,7 @@ SAFEGUARDS = (
         "S-58",
         "A new coordinator begins with a command of its own",
         ("INV-ONCE",),
+        {"changes": 1},
     ),
     Safeguard(
         "commit-with-guard",
@@ -72,6 +73,6 @@ SAFEGUARDS = (
         "S-60",
         "No rollback once reads use the new replicas",
         ("INV-STREAM", "INV-VISIBLE"),
-        {"nodes": 1, "failures": 1},
+        {"edition": "seed", "nodes": 1, "failures": 1},
     ),
 )

@@ -48,25 +48,45 @@ def label(model: Topology, s: ControlState, action: Any) -> str:
     words = verb(model, action)
     match action:
         case act.CommitDecision() if s.attempted.command is not None:
-            return f"{words}: {changes(s.attempted.command)}"
+            return f"{words}: {changes(model, s.attempted.command)}"
         case act.CommitDeposed() if s.deposed is not None:
-            return f"{words}: {changes(s.deposed)}"
+            return f"{words}: {changes(model, s.deposed)}"
         case act.DoWork() | act.FailWork():
             piece = work.task_of(s, model.setting).work if s.started else None
             return words if piece is None else f"{words}: {piece.name}"
     return words
 
 
-def changes(command: Command) -> str:
+COLUMNS = {
+    "transition": "transition_state",
+    "state": "node_state",
+    "request": "topology_request",
+    "cleanup": "cleanup_status",
+    "replaced": "replaced_id",
+    "queue": "global_requests",
+    "running": "global_topology_request",
+    "ignored": "ignore_nodes",
+}
+"""The columns that cells of the compact tables stand for, where the names differ."""
+
+
+def changes(model: Topology, command: Command) -> str:
     """What a command sets, in words: its cells; a start marker sets none."""
     mutation: Mutation = command.change
-    cells = [f"{name} = {_value(value)}" for name, value in mutation.static]
-    cells += [f"{name} = {_value(value)}" for _, row in mutation.nodes for name, value in row]
+    cells = [_cell(*cell) for cell in mutation.static]
+    cells += [f"{model.names[node]}.{_cell(*cell)}" for node, row in mutation.nodes for cell in row]
+    cells += [
+        f"request {number + 1} {name}"
+        for number, row in mutation.requests
+        for name, value in row
+        if value is True
+    ]
     return ", ".join(cells) or "nothing but a new state id"
 
 
-def _value(value: Any) -> str:
-    return "null" if value in ("", ()) else str(value)
+def _cell(name: str, value: Any) -> str:
+    said = "null" if value in ("", ()) or (name == "session" and not value) else str(value)
+    return f"{COLUMNS.get(name, name)} = {said.lower()}"
 
 
 def milestone(before: ControlState, after: ControlState) -> str | None:
@@ -92,12 +112,12 @@ def describe(model: Topology, before: ControlState, action: Any, after: ControlS
             return f"The request {text} is written into the tables (state {after.state_id})."
         case act.TakeDecision():
             command = after.attempted.command
-            said = "" if command is None else changes(command)
+            said = "" if command is None else changes(model, command)
             return f"{coordinator} decides on state {before.state_id}: {said}."
         case act.CommitDecision():
-            return _committed(before.attempted.command, before, after)
+            return _committed(model, before.attempted.command, before, after)
         case act.CommitDeposed():
-            said = _committed(before.deposed, before, after)
+            said = _committed(model, before.deposed, before, after)
             return f"What an earlier coordinator had decided is committed late. {said}"
         case act.DoWork():
             return _worked(model, before, after, coordinator)
@@ -139,12 +159,14 @@ SENTENCES = {
 }
 
 
-def _committed(command: Command | None, before: ControlState, after: ControlState) -> str:
+def _committed(
+    model: Topology, command: Command | None, before: ControlState, after: ControlState
+) -> str:
     assert command is not None
     if after.state_id == before.state_id:
         built_on = command.new - 1
         return f"The command was decided on state {built_on}, not on {before.state_id}: no effect."
-    return f"State {after.state_id}: {changes(command)}."
+    return f"State {after.state_id}: {changes(model, command)}."
 
 
 def _worked(model: Topology, before: ControlState, after: ControlState, coordinator: str) -> str:
@@ -159,14 +181,16 @@ def readable(model: Topology, s: ControlState) -> dict[str, str]:
     """The state as a person reads it: the tables' static cells, the coordinator, every node."""
     topology = s.topology
     leader = "nobody" if s.coordinator == NOBODY else model.names[s.coordinator]
-    decision = work.decision_of(s, model.setting)
+    decision, command = work.decision_of(s, model.setting), s.attempted.command
     return {
         "transition state": topology.transition or "null",
         "version": f"{topology.version}, fence {topology.fence_version}",
         "session": str(topology.session or "none"),
         "group 0": f"state {s.state_id}, members {' '.join(model.named(topology.members))}",
         "coordinator": f"{leader}: {decision.kind}, {decision.reason}",
-        "in hand": "nothing" if s.attempted.command is None else changes(s.attempted.command),
+        "in hand": "nothing"
+        if s.attempted.command is None
+        else changes(model, s.attempted.command),
         "left behind": "nothing" if not s.leftover else f"a stream of session {s.leftover}",
         **{name: _node(s, i) for i, name in enumerate(model.names)},
     }

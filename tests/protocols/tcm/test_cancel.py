@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.rules.operations import Kind
 from kit.protocols.tcm.rules.steps import transitions
 from tests.protocols.tcm.driving import Drive
 from tests.protocols.tcm.test_sequences import CASES, VARIANTS
@@ -67,6 +68,33 @@ def test_one_event_before_the_read_switch_two_after(variant: str, text: str) -> 
             "cancel: reads back to the old replicas",
             "cancel: writes back to the old replicas",
         ]
+
+
+def test_what_was_copied_for_nothing_does_not_count() -> None:
+    """From the first event that undoes an operation on, nothing of its streaming is remembered;
+    begun again, it copies everything again.
+    """
+    join = "bootstrap X --tokens 150"
+    drive = Drive(rf=3, cancels=1, operations=(join,)).act(join).commit("X", 2)
+    assert drive.state.tcm.streamed
+    drive.act("cancel X")
+    assert drive.operation().cancelling
+    assert drive.state.tcm.streamed == ()
+    drive.finish("X").act(join).commit("X").repeat("apply ")
+    assert [verb for verb in drive.verbs() if verb.startswith("stream ")]
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_diagram_begins_where_the_node_is(variant: Any, kind: Kind) -> None:
+    """Who joins or takes over is only registered before, and again when that is cancelled; any
+    other node is a member.
+    """
+    first = "registered" if kind in ("bootstrap", "replace") else "joined"
+    rows = transitions(kind, variant)
+    assert rows[0][0] == first
+    undone = {after for _, event, after in rows if event in ("cancel", "cancel-writes")}
+    assert undone == (set() if kind == "assassinate" else {first})
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -94,6 +94,18 @@ def test_a_move_next_door(token: int, rf: int, variant: str) -> None:
             assert rf <= len(row.writes) <= rf + 1
 
 
+def test_a_move_may_keep_some_tokens() -> None:
+    """A node with two tokens moves one: the other one is its own, not somebody's; a third node's
+    is refused.
+    """
+    members = (Node("A", (100, 300)), Node("B", (200,)), Node("C", (400,)))
+    given: dict[str, Any] = {"members": members, "low": 0, "high": 500, "rf": 2}
+    drive = played("move A --tokens 100,350", "cep", **given)
+    assert [right for _, right, _, _ in drive.table()] == [100, 200, 350, 400, 500]
+    with pytest.raises(BadInput, match="a token that nobody owns; C does"):
+        Drive(operations=("move A --tokens 100,400",), **given)
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("rack", ["r1", "r2", "r9"])
 def test_a_replacement_in_another_rack(rack: str, variant: str) -> None:

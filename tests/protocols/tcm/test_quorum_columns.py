@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.protocols.tcm.rules.quorums import disjoint_majorities, majorities_meet
+from kit.protocols.tcm.rules.quorums import disjoint_majorities, levels, majorities_meet
 
 Groups = tuple[tuple[int, ...], ...]
 GROUPS = st.lists(st.integers(0, 6), max_size=5, unique=True).map(tuple)
@@ -30,3 +30,35 @@ def test_columns_say_what_single_groups_say(
     reads, writes = zip(*pairs, strict=True)
     found = majorities_meet(columns(reads), columns(writes), gone)
     assert found.tolist() == [disjoint_majorities(r, w, gone) is None for r, w in pairs]
+
+
+def test_a_surplus_on_one_side_is_no_help_to_the_other() -> None:
+    """Where the dead leave one side without a majority there are no two that could miss each
+    other, however many the other side has to spare.
+    """
+    reads, writes = ((0, 1, 2),), ((3,),)
+    assert not majorities_meet(columns(reads), columns(writes))[0]
+    assert majorities_meet(columns(reads), columns(writes), frozenset({3}))[0]
+    assert disjoint_majorities(reads[0], writes[0], frozenset({3})) is None
+
+
+@given(st.lists(GROUPS, min_size=1, max_size=8), st.frozensets(st.integers(0, 6)))
+def test_what_each_level_has_to_spare(groups: list[tuple[int, ...]], down: frozenset[int]) -> None:
+    """ONE needs one replica that answers, QUORUM a majority of all, LOCAL_QUORUM one of its own
+    datacenter's; of a group without members nobody is needed.
+    """
+    there = {"dc1": [0, 2, 4, 6], "dc2": [1, 3, 5]}
+    local = {dc: np.isin(np.arange(7), codes) for dc, codes in there.items()}
+    dead = np.isin(np.arange(7), list(down))
+    found = list(levels(columns(tuple(groups)).T, local, dead))
+    assert [level.name for level in found] == [
+        "ONE", "QUORUM", "LOCAL_QUORUM dc1", "LOCAL_QUORUM dc2",
+    ]  # fmt: skip
+    asked = [set(range(7)), set(range(7)), set(there["dc1"]), set(there["dc2"])]
+    for level, among in zip(found, asked, strict=True):
+        for row, group in enumerate(groups):
+            voters = among & set(group)
+            needed = min(len(voters), 1) if level.name == "ONE" else len(voters) // 2 + 1
+            spare = len(voters - down) - (needed if voters else 0)
+            assert level.spare[row] == spare, (level.name, group)
+            assert {code for code in level.alive[:, row].tolist() if code >= 0} == voters - down

@@ -88,6 +88,15 @@ def test_how_many_readers_a_range_has(readers: str, floor: int, kept: bool) -> N
     assert ("replicas wanted" not in found) is kept
 
 
+def test_the_first_wrong_range_is_named() -> None:
+    """Of several ranges with too many or too few readers the first one is told."""
+    begun = snapshots(JOIN, rf=1)[1]
+    for right, readers in ((150, ()), (300, (0, 1)), (400, (0, 1, 2))):
+        begun = changed(begun, right, readers) if readers else begun
+    assert (replicated(begun, (1,)) or "").startswith("ks (200, 300]: read from {A, B}, 1 replicas")
+    assert "(100, 150]" in (replicated(changed(begun, 150, ()), (1,)) or "")
+
+
 @pytest.mark.parametrize(
     ("text", "equal", "without"),
     [

@@ -9,7 +9,6 @@ import pytest
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from kit.protocols.topology.safeguards import SAFEGUARDS
 
 OPERATIONS = ("join D", "replace D C", "leave C", "remove C", "rebuild C")
 SMALL = ("join D --zero-token", "replace D C --zero-token", "new_cdc_generation", "cleanup", "lock")
@@ -30,9 +29,7 @@ def searched(edition: Edition, words: str, **given: Any) -> Any:
 @pytest.mark.spec("D-033", "D-049")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", [*OPERATIONS, *SMALL])
-def test_each_operation_with_a_failure_and_a_new_coordinator(
-    edition: Edition, words: str
-) -> None:
+def test_each_operation_with_a_failure_and_a_new_coordinator(edition: Edition, words: str) -> None:
     """Any piece of work fails, and the coordinator changes, anywhere: nothing is broken, and the
     operation can always come to its end.
     """

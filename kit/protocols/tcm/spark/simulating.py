@@ -21,12 +21,15 @@ from kit.engine.registry import entry_of, safeguards_off
 from kit.engine.timeline import Timeline
 from kit.engine.walking import CLEAN
 from kit.errors import BadInput, KitError
+from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.simulators.columns import FORMER_COLUMNS
 from kit.protocols.tcm.simulators.drawing import Size, size_of
 from kit.protocols.tcm.simulators.placements import Simulation, simulate
+from kit.protocols.tcm.simulators.shrinking import smaller
 from kit.spark.schemas import table
 from kit.spark.seeding import seeded
 
+SOURCE = "simulation"
 SIMULATIONS = table(
     "simulations",
     "a simulated cluster",
@@ -46,7 +49,7 @@ SIMULATIONS = table(
 VIOLATIONS = table(
     "violations",
     "a run that fails",
-    "source string: simulation, or walk",
+    f"source string: {SOURCE}, or walk",
     "seed bigint: the seed that it was drawn from",
     "steps int: how many steps it took",
     "verdict string: what its last step breaks",
@@ -120,6 +123,20 @@ def repeated(row: Any) -> Timeline | None:
     return replay(row).timeline()
 
 
+def shrunk(row: Any, run: Timeline) -> Timeline | None:
+    """The run of a simulation that fails, made small: the same column is not kept.
+
+    None for a row that is no simulation's, of this table or of ``violations``.
+    """
+    values = row.asDict() if hasattr(row, "asDict") else dict(row)
+    simulated = values.get("source") == SOURCE or {"fingerprint", "size"} <= values.keys()
+    if not simulated or not isinstance(run.model, TcmCluster):
+        return None
+    actions = [run.moments[at].action for at in run.path()[1:]]
+    column = FORMER_COLUMNS.get(values["verdict"], values["verdict"])
+    return Timeline.along(run.model, smaller(run.model, actions, column))
+
+
 def violations(*tables: Any) -> Any:
     """All failing rows of simulations and of sweeps (``kit.spark.sweep``) in one table, by seed.
 
@@ -145,7 +162,7 @@ def _failing(table: Any) -> Any:
     names = set(table.column_names if isinstance(table, pa.Table) else table.columns)
     if not {"seed", "steps", "verdict", "trace"} <= names:
         raise BadInput("tables", ", ".join(sorted(names)), "rows of simulations or of a sweep")
-    source = "simulation" if "fingerprint" in names else "walk"
+    source = SOURCE if "fingerprint" in names else "walk"
     columns = ["seed", "steps", "verdict", "trace"]
     if isinstance(table, pa.Table):
         rows = [row for row in table.select(columns).to_pylist() if row["verdict"] != CLEAN]

@@ -107,11 +107,12 @@ def _is_done(
         return not topology.members >> node & 1
     if name == REMOVES:
         return not topology.members >> topology.nodes[node].replaced & 1
+    undrained = not setting.safeguards.drain_before_leaving
+    if name == "barrier" and operation.state == "left_token_ring" and undrained:
+        return True
     if name == MARKS_DONE or any(row.name == MARKS_DONE for row in work[step:]):
         # A state entered once more with its request done goes on behind that point.
         return topology.requests[number_of(topology, node) - 1].done
-    if name == "barrier" and operation.state == "left_token_ring":
-        return not setting.safeguards.drain_before_leaving
     return name in ("drain_tablets", "finish_tablets") and _tablets_rest(topology, node, name)
 
 

@@ -29,6 +29,13 @@ from tests.saying import like
 
 AT_ONCE = (1, 3, 5)
 FACTORS = (2, 3, 5)
+EACH = set(zip(FACTORS, AT_ONCE, strict=True))
+"""What each landing runs: every replication factor once, every number of operations at once."""
+PAIRS = [
+    pytest.param(rf, at_once, marks=() if (rf, at_once) in EACH else pytest.mark.deep)
+    for rf in FACTORS
+    for at_once in AT_ONCE
+]
 OPERATIONS = {
     "bootstrap": "bootstrap X --tokens 350",
     "decommission": "decommission C",
@@ -39,8 +46,7 @@ OPERATIONS = {
 
 
 @pytest.mark.spec("B-078", "B-079")
-@pytest.mark.parametrize("at_once", AT_ONCE)
-@pytest.mark.parametrize("rf", FACTORS)
+@pytest.mark.parametrize(("rf", "at_once"), PAIRS)
 def test_fifty_nodes_come_and_go(rf: int, at_once: int) -> None:
     """A cluster that grows to 50 nodes and shrinks again, so many operations at once, keeps every
     column at every event: RF replicas, pending ones only while a range moves, owners everywhere,

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import nbformat
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -81,6 +82,26 @@ def test_violations_of_simulations_and_walks_are_one_table(spark: Any) -> None:
     for row in rows_of(simulations(None, range(4), off=off, nodes=8, rf=2)):
         assert replay(row).witness == row["witness"]
         assert len(timeline_of({**row, "trace": ""}).path()) == row["steps"] + 1
+
+
+def test_the_run_of_a_row_is_made_small() -> None:
+    """A run of the simulator fails in a column, not in a property: that column is what stays.
+
+    So it is for a row of its table, for the same one among violations, and for one that holds
+    no trace; a walk of the same model is still made small by the property that it breaks.
+    """
+    table = simulations(None, range(2), off=("merge-equality",), nodes=8, rf=2)
+    (row, *_) = [row for row in table.to_pylist() if row["verdict"] != "clean"]
+    among = [one for one in violations(table).to_pylist() if one["seed"] == row["seed"]]
+    for given in (pd.Series(row), *among, {**row, "trace": ""}):
+        small: Any = timeline_of(given, small=True)
+        assert len(small.path()) < row["steps"] / 2
+        looked = Columns(small.model).looked(small.state.tcm.events)
+        assert looked.fault(row["verdict"])
+    walks = sweep(None, "tcm", range(9), parameters={"nodes": 4}, off=("progress-barrier",))
+    broken = next(one for one in walks.to_pylist() if one["verdict"] != "clean")
+    small = timeline_of(broken, small=True)
+    assert broken["verdict"] in [verdict.name for verdict in small.verdicts() if not verdict.ok]
 
 
 def test_a_row_of_an_earlier_version_is_run_again() -> None:

@@ -1,0 +1,87 @@
+"""The schema on each node, and the rows that carry its versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kit.protocols.group0.facts import moment as facts
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+from kit.views.parts import heads, moved, scroll
+
+
+def draw_schema(scene: Scene) -> Frag:
+    """Draw ``scylla_local`` and ``scylla_tables`` of every node."""
+    names = scene.model.setup.names
+    return scroll(
+        "schema",
+        h(
+            "table",
+            h("caption", "system.scylla_local, key group0_schema_version"),
+            heads("node", "value", "keyspaces"),
+            h(
+                "tbody",
+                [
+                    h(
+                        "tr",
+                        h("th", name, scope="row", data_of=name),
+                        h("td", value),
+                        h("td", keyspaces),
+                        k=f"schema:{name}",
+                        class_=moved(changed),
+                    )
+                    for name, value, keyspaces, changed in _local(scene)
+                ],
+            ),
+        ),
+        h(
+            "table",
+            h("caption", "system_schema.scylla_tables"),
+            heads("node", "table", "columns", "version", "committed_by_group0"),
+            h(
+                "tbody",
+                [
+                    h(
+                        "tr",
+                        h("th", name, scope="row", data_of=name),
+                        [h("td", cell) for cell in cells],
+                        k=f"table:{name}:{cells[0]}",
+                    )
+                    for name in names
+                    for cells in _rows(scene, name)
+                ],
+            ),
+        ),
+    )
+
+
+def _local(scene: Scene) -> Iterator[tuple[str, str, str, bool]]:
+    """Node, value, keyspaces, and whether the step changed the value."""
+    for name in scene.model.setup.names:
+        version = facts.schema_version(scene.model, scene.state, name)
+        keyspaces = ", ".join(facts.keyspaces(scene.model, scene.state, name)) or "none"
+        before = version
+        if scene.before is not None:
+            before = facts.schema_version(scene.model, scene.before, name)
+        yield name, str(version) if version else "no row", keyspaces, before != version
+
+
+def _rows(scene: Scene, name: str) -> Iterator[tuple[str, ...]]:
+    for table in facts.schema_tables(scene.model, scene.state, name):
+        columns = ", ".join(table.columns)
+        yield f"{table.keyspace}.{table.name}", columns, str(table.version), "true"
+
+
+def schema_text(scene: Scene) -> str:
+    """Write the same, a line a row."""
+    lines = []
+    for name, value, keyspaces, _ in _local(scene):
+        lines.append(f"  {name}: group0_schema_version {value}; keyspaces {keyspaces}")
+        lines += [
+            f"    {table} ({columns}) version {version}, committed_by_group0 {by}"
+            for table, columns, version, by in _rows(scene, name)
+        ]
+    return "\n".join(lines)
+
+
+SCHEMA = Panel("schema", "Schema", draw_schema, schema_text, tab="Schema")

@@ -1,0 +1,114 @@
+"""Who takes part in a run of group 0, and what every rule asks of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from kit.engine.log import Log
+from kit.errors import BadInput, Refusal
+from kit.protocols.group0.parameters import MOST_NODES, Group0Parameters
+from kit.protocols.group0.rules.commands import next_state_id
+from kit.protocols.group0.rules.guard import Guard, command_of
+from kit.protocols.group0.rules.safeguards import Group0Safeguards
+from kit.protocols.group0.rules.schema import objection
+from kit.protocols.group0.rules.voters import chosen_voters, is_majority
+from kit.protocols.group0.state import Group0State, tables_after
+from kit.protocols.group0.words import ClientOperation, parse_operations
+
+T = TypeVar("T")
+NAMES = "ABCDEFGHI"[:MOST_NODES]
+
+
+class Setup(Struct, frozen=True):
+    """The nodes by name, where they are, what clients ask of them, what is switched off.
+
+    ``limited``: at most five nodes vote, and histories are kept for an hour (edition ``code``).
+    """
+
+    names: tuple[str, ...]
+    dcs: tuple[int, ...]
+    operations: tuple[ClientOperation, ...]
+    safeguards: Group0Safeguards
+    limited: bool
+
+    @property
+    def everybody(self) -> int:
+        """All nodes."""
+        return (1 << len(self.names)) - 1
+
+    def number(self, name: str) -> int:
+        """The number of a node."""
+        return self.names.index(name)
+
+    def named(self, nodes: int) -> tuple[str, ...]:
+        """The names of a set of nodes."""
+        return tuple(name for i, name in enumerate(self.names) if nodes >> i & 1)
+
+    def wanted_voters(self, s: Group0State) -> int:
+        """Who should vote now."""
+        if not self.limited:
+            return self.everybody
+        return chosen_voters(self.dcs, s.up, s.leader, s.voters)
+
+    def no_leader(self, s: Group0State) -> Refusal | None:
+        """Why nobody can ask the leader for anything, if so: a majority must stand behind it."""
+        if not is_majority(s.up, s.voters):
+            down = self.named(s.voters & ~s.up)
+            return Refusal("no quorum: more than half of the voters must be up", missing=down)
+        if not s.up >> s.leader & 1:
+            name = self.names[s.leader]
+            return Refusal(f"{name}, the leader, is down: another one must be elected", (), (name,))
+        return None
+
+
+def setup_of(parameters: Group0Parameters, safeguards: Group0Safeguards) -> Setup:
+    """The nodes and operations of these parameters.
+
+    Raises:
+        BadInput: for an operation that is none.
+    """
+    names = tuple(NAMES[: parameters.nodes])
+    return Setup(
+        names,
+        tuple(i % parameters.dcs for i in range(parameters.nodes)),
+        parse_operations(parameters.operations, names),
+        safeguards,
+        parameters.edition == "code",
+    )
+
+
+def earlier_log(setup: Setup, operations: tuple[ClientOperation, ...]) -> Log:
+    """A log of these operations, done one after the other.
+
+    Raises:
+        BadInput: for one that makes no sense after those before it.
+    """
+    log = Log()
+    for operation in operations:
+        tables = tables_after(log, setup.safeguards)
+        why = objection(tables.schema, operation.statement)
+        if why is not None:
+            raise BadInput("earlier", operation.text, f"what makes sense there: {why}")
+        newest, places = tables.history.newest, len(setup.names)
+        new = next_state_id(newest, newest, operation.node, places)
+        guard, name = Guard(newest, new), setup.names[operation.node]
+        log = log.append(command_of(guard, operation.statement, name, Group0Safeguards()))
+    return log
+
+
+def put(values: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:
+    """The same with another value at one place."""
+    return (*values[:at], value, *values[at + 1 :])
+
+
+def members(nodes: int) -> Iterator[int]:
+    """The numbers in a set of nodes."""
+    return (i for i in range(nodes.bit_length()) if nodes >> i & 1)
+
+
+def each(kind: Any, names: tuple[str, ...]) -> dict[int, Any]:
+    """One action of a kind for each node, made once."""
+    return {i: kind(name) for i, name in enumerate(names)}

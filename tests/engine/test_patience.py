@@ -1,0 +1,137 @@
+"""A student's function without end is stopped, named with its line, and the history stays."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from kit.engine import patience
+from kit.engine.model import Model, Monitor, Rule, always
+from kit.engine.patience import patient
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+
+
+class Up(Struct, frozen=True, tag="up"):
+    """One more."""
+
+
+class Count(Struct, frozen=True):
+    """How many."""
+
+    count: int = 0
+
+
+def spins(s: Any) -> Any:
+    """Go round for ever, from 2 on, whatever error it meets."""
+    while s.count == 2:
+        try:
+            sum(range(1000))
+        except Exception:
+            continue
+    return None
+
+
+def counting(**spoiled: Callable[..., Any]) -> Model[Any, Any]:
+    """A model that counts, with some of its functions replaced."""
+    model: Model[Any, Any] = Model()
+    model.name, model.title, model.State, model.Action = "mine", "Mine", Count, Up
+    rule: dict[str, Callable[..., Any]] = {
+        "candidates": lambda s: (Up(),),
+        "condition": lambda s, a: None,
+        "effect": lambda s, a: Count(s.count + 1),
+    }
+    own = {name: spoiled.pop(name) for name in tuple(spoiled) if name in rule}
+    model.rules = (Rule(Up, "up", **{**rule, **own}),)
+    for name, function in {"start": Count, **spoiled}.items():
+        setattr(model, name, function)
+    return model
+
+
+def offered(s: Count) -> Iterator[Up]:
+    """Nothing is ever offered from 2 on: it goes on looking."""
+    spins(s)
+    yield Up()
+
+
+SPOILED: dict[str, dict[str, Any]] = {
+    "candidates": {"candidates": offered},
+    "condition": {"condition": lambda s, a: spins(s)},
+    "effect": {"effect": lambda s, a: spins(s) or Count(s.count + 1)},
+    "property": {"properties": (always("p", "P", spins),)},
+    "describe": {"describe": lambda before, a, after: str(spins(after))},
+    "milestone": {"milestone": lambda before, a, after: spins(after)},
+    "monitor": {
+        "monitors": (
+            Monitor("m", "M", lambda: 0, lambda m, b, a, after: spins(after), lambda m: None),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("what", SPOILED)
+def test_what_never_ends_is_stopped(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step that leads there is refused, by function and line; one may go back and on."""
+    monkeypatch.setattr(patience, "SECONDS", 0.1)
+    timeline: Any = Timeline(counting(**SPOILED[what]))
+    timeline.do(Up())
+    with pytest.raises(BadInput, match=r"spins, line \d+ of test_patience.py .*no answer after"):
+        timeline.do(Up())
+    assert timeline.state == Count(1)
+    assert len(timeline.moments) == 2
+    assert timeline.back().state == Count(0)
+
+
+def test_a_start_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So is what is suggested, and what a state is looked at for when a history begins."""
+    monkeypatch.setattr(patience, "SECONDS", 0.1)
+    with pytest.raises(BadInput, match="spins, line"):
+        Timeline(counting(start=lambda: Count(2), candidates=offered))
+    timeline: Any = Timeline(counting(suggest=lambda s: spins(Count(2))))
+    with pytest.raises(BadInput, match="spins, line"):
+        timeline.forward()
+
+
+def test_what_ends_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Afterwards nobody watches any more, whatever is computed."""
+    monkeypatch.setattr(patience, "SECONDS", 0.1)
+    with patient():
+        [watch] = [thread for thread in threading.enumerate() if thread.name == "patience"]
+    watch.join()
+    begun = time.thread_time()
+    while time.thread_time() < begun + 0.5:
+        pass
+
+
+def test_work_of_other_threads_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search in the background takes nothing from a press of a button."""
+    monkeypatch.setattr(patience, "SECONDS", 0.1)
+    other = threading.Thread(target=lambda: sum(range(30_000_000)))
+    with patient():
+        other.start()
+        other.join()
+
+
+def test_a_press_on_a_thread_of_its_own_is_stopped_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JupyterLab answers presses on other threads than the main one."""
+    monkeypatch.setattr(patience, "SECONDS", 0.1)
+    timeline: Any = Timeline(counting(candidates=offered))
+    timeline.do(Up())
+    told: list[str] = []
+
+    def press() -> None:
+        try:
+            timeline.do(Up())
+        except BadInput as error:
+            told.append(str(error))
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    thread.join()
+    assert "spins, line" in told[0]
+    assert timeline.state == Count(1)

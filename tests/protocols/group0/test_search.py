@@ -1,0 +1,128 @@
+"""Every reachable state of small groups: all holds; without a safeguard it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import Result, check
+from kit.engine.fuzz import fuzz
+from kit.engine.registry import build, entry_of
+from kit.protocols.group0.safeguards import SAFEGUARDS
+
+ONE = ("create table ks.t at A",)
+ALTERS = {
+    "operations": ("alter table ks.t add c at A", "alter table ks.t add d at B"),
+    "earlier": ("create keyspace ks at A", "create table ks.t at A"),
+}
+SCHEMA = {"operations": ("create keyspace ks at A", "create table ks.t at B"), "earlier": ()}
+HOUR = {"edition": "code", "hours": 1}
+# name -> parameters, unique states, steps of the longest shortest run, what is out of reach
+CONFIGURATIONS: dict[str, tuple[dict[str, Any], int, int, tuple[str, ...]]] = {
+    "race": ({}, 2130, 28, ()),
+    "schema": (SCHEMA, 633, 25, ("no-op",)),
+    "two columns": (ALTERS, 4811, 35, ()),
+    "crash": ({"crashes": 1}, 11928, 30, ()),
+    "election": ({"operations": ONE, "elections": 1}, 1781, 20, ()),
+    "election, race of two": ({"nodes": 2, "elections": 1}, 13253, 35, ()),
+    "election and loss": ({"operations": ONE, "elections": 1, "losses": 1}, 3541, 22, ()),
+    "election and crash": ({"operations": ONE, "elections": 1, "crashes": 1}, 8627, 21, ()),
+    "hour": ({"nodes": 2, **HOUR}, 1900, 26, ()),
+    "hour and election": (
+        {"nodes": 2, "operations": ONE, "elections": 1, **HOUR},
+        498,
+        18,
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_all_holds_in_every_reachable_state(name: str) -> None:
+    """The search is complete, all promises hold, every client can still be answered."""
+    parameters, states, depth, unreached = CONFIGURATIONS[name]
+    result = check(build("group0", parameters))
+    assert result.violation is None
+    assert result.complete
+    assert result.unjudged == ()
+    assert (result.states, result.depth, result.unreached) == (states, depth, unreached)
+
+
+@pytest.mark.deep
+def test_a_race_and_an_election_hold_in_every_state() -> None:
+    """Three nodes, two clients, one election: more states than every landing may search."""
+    result = check(build("group0", {"elections": 1}))
+    assert (result.violation, result.complete, result.states) == (None, True, 625616)
+
+
+# safeguard -> what its smallest configuration breaks first, and in how many steps
+BROKEN = {
+    "read-barrier": ("linearizable", 12),
+    "state-id-check": ("built-on", 14),
+    "same-id-on-retry": ("once", 19),
+    "commit-with-guard": ("built-on", 14),
+}
+
+
+def without(name: str, only: str | None = None, **parameters: Any) -> Result:
+    """A search of the safeguard's smallest configuration with the safeguard off."""
+    guard = next(guard for guard in SAFEGUARDS if guard.name == name)
+    model = build("group0", {**guard.smallest, **parameters}, (name,))
+    chosen = tuple(p for p in model.properties if only in (None, p.name) or p.kind == "goal")
+    watching = tuple(each for each in model.monitors if only in (None, each.name))
+    return check(model, chosen, monitors=watching)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_each_safeguard_is_needed(name: str) -> None:
+    """Switched off, the search finds the harm that it protects from, by a shortest run."""
+    violation = without(name).violation
+    assert violation is not None
+    assert (violation.property, len(violation.actions)) == BROKEN[name]
+    guard = next(guard for guard in SAFEGUARDS if guard.name == name)
+    model = build("group0", guard.smallest)
+    invariants = {each.name: each.invariant for each in model.properties}
+    invariants |= {each.name: each.invariant for each in model.monitors}
+    assert invariants[violation.property] in guard.protects
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_each_safeguard_is_enough(name: str) -> None:
+    """Switched on, the same configuration holds in every reachable state."""
+    guard = next(guard for guard in SAFEGUARDS if guard.name == name)
+    result = check(build("group0", guard.smallest))
+    assert (result.violation, result.complete) == (None, True)
+
+
+def test_every_safeguard_has_a_test() -> None:
+    """The list above names all safeguards that the model has."""
+    assert sorted(BROKEN) == sorted(guard.name for guard in SAFEGUARDS)
+    assert [guard.id for guard in SAFEGUARDS] == ["S-29", "S-30", "S-31", "S-59"]
+
+
+TWICE = {"operations": ("alter keyspace ks rf 3 at A",)}
+HARM = [
+    ("state-id-check", "linearizable", {}, "succeeds, where the state before it did not allow it"),
+    ("state-id-check", "versions", ALTERS, "version 5 of ks.t has columns"),
+    ("commit-with-guard", "linearizable", {}, "succeeds, where the state before it did not allow"),
+    ("commit-with-guard", "versions", ALTERS, "version 5 of ks.t has columns"),
+    ("same-id-on-retry", "once", TWICE, "alter keyspace ks rf 3 at A took effect twice"),
+]
+
+
+@pytest.mark.parametrize(("name", "only", "given", "witness"), HARM)
+def test_the_harm_has_a_witness(name: str, only: str, given: dict[str, Any], witness: str) -> None:
+    """What each safeguard protects breaks by itself, in the way that the minimal traces tell."""
+    violation = without(name, only, **given).violation
+    assert violation is not None
+    assert witness in str(violation.witness)
+
+
+def test_walks_of_seven_nodes_hold_with_all_faults() -> None:
+    """Random walks with every fault break nothing, and take every rule of the table."""
+    fuzzing = entry_of("group0").fuzzing
+    model = build("group0", fuzzing.parameters)
+    result = fuzz(model, seeds=range(30), steps=200, weights=fuzzing.weights)
+    assert result.findings == ()
+    assert result.untaken == ()

@@ -1,0 +1,220 @@
+"""What a student sees of group 0: steps, compare box, retries, votes, in panels and in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.engine.registry import build
+from kit.errors import BadInput
+from kit.protocols.group0.facts.timeuuid import timeuuid
+from kit.protocols.group0.parameters import Group0Parameters
+from kit.views.panel import Scene
+from kit.views.registry import for_model
+from tests.protocols.group0.driving import Driven
+
+CREATE = "create table ks.t at"
+ONE = (f"{CREATE} A",)
+BOTH = ("validate A", "validate B", "submit A", "submit B", "commit 4 by A B", "commit 2 by A B")
+
+
+def raced() -> Driven:
+    """A and B decided on one state to create the same table; both commands are committed."""
+    steps = (f"{step} {node}" for step in ("barrier", "read", "make-id") for node in "AB")
+    return Driven().do(f"{CREATE} A", f"{CREATE} B", *steps, *BOTH)
+
+
+@pytest.mark.spec("C-026")
+def test_a_command_shows_what_it_was_built_on_and_what_it_leads_to() -> None:
+    """The card of a command on its way, and its row in the log, have change, old id and new id."""
+    driven = Driven(operations=ONE).submitted(ONE[0])
+    assert driven.part("matrix", "sent:4:0").text() == "1 → 4 create table ks.t of A"
+    [command] = driven.state.in_flight
+    assert (command.previous, command.new, command.change.text) == (1, 4, "create table ks.t")
+    assert driven.flows() == ["A → A: 1 → 4 create table ks.t of A"]
+
+
+@pytest.mark.spec("C-027", "C-028")
+def test_the_history_is_sorted_by_ids_that_grow() -> None:
+    """The tab lists applied state ids, each greater than the one below, as TIMEUUIDs in order."""
+    driven = Driven().submitted(f"{CREATE} B").do("commit 2 by A B", "replicate B", "apply B")
+    rows = [part for part in driven.drawn("history").walk() if (part.key or "")[:8] == "history:"]
+    assert [row.text() for row in rows] == [
+        "2 create table ks.t of B 1 row on B",
+        "1 create keyspace ks of A 0 row on A, B, C",
+    ]
+    shown = [timeuuid(state_id, 3) for state_id in range(40)]
+    assert shown == sorted(shown)
+    assert shown[2] == "00000002-0000-1000-8000-000000000002"
+    assert driven.drawn("history").text().endswith(f"TIMEUUID: 2 for {shown[2]}.")
+
+
+@pytest.mark.spec("C-029")
+def test_a_node_has_one_lock() -> None:
+    """While A holds its lock another change at A has to wait; the guard's tab shows the lock."""
+    driven = Driven(operations=(*ONE, "drop keyspace ks at A")).do(ONE[0])
+    assert driven.refused("drop keyspace ks at A") == (
+        "A holds the lock for another change: create table ks.t"
+    )
+    assert "A 🔒 create table ks.t: step 1 of 8 is done" in driven.drawn("guards").text()
+
+
+@pytest.mark.spec("C-030")
+def test_the_read_barrier_waits_for_what_was_committed_before() -> None:
+    """B lags; step 2 is refused until B has applied all of the log, which its lane shows."""
+    driven = Driven().submitted(ONE[0]).do("commit 4 by A C", f"{CREATE} B")
+    assert driven.refused("barrier B") == "B has applied 1 of 2 committed commands"
+    assert driven.part("matrix", "at:B:2").text() == ""
+    driven.do("replicate B")
+    assert driven.part("matrix", "at:B:2").text() == "●"
+    driven.do("apply B", "barrier B")
+    assert driven.part("matrix", "at:B:2").text() == "✓"
+    assert driven.flows() == ["B → A: read barrier", "A → B: committed up to index 2"]
+
+
+@pytest.mark.spec("C-031")
+def test_steps_three_and_four_show_both_ids() -> None:
+    """The guard's tab has the id that was read, and the greater one that was made."""
+    driven = Driven(operations=ONE).do(ONE[0], "barrier A", "read A", "make-id A")
+    assert driven.part("guards", "guard:A:3").text() == "✓ read the newest state id : 1"
+    assert driven.part("guards", "guard:A:4").text() == "✓ make a greater one : 4"
+    assert driven.part("guards", "guard:A:5").get("class") == "next"
+
+
+@pytest.mark.spec("C-032")
+def test_what_makes_no_sense_is_refused_before_anything_is_sent() -> None:
+    """A keyspace that exists is an error at step 5: the client is told, the log is as it was."""
+    driven = Driven(operations=("create keyspace ks at C",))
+    driven.do("create keyspace ks at C", "barrier C", "read C", "make-id C", "validate C")
+    assert driven.part("matrix", "op:0").text() == "client: create keyspace ks at C error"
+    assert "keyspace ks already exists. Nothing is sent." in driven.scene.say
+    assert driven.flows() == ["C → client: error"]
+    assert (len(driven.state.log), driven.state.in_flight) == (1, ())
+
+
+@pytest.mark.spec("C-033", "C-038")
+def test_the_second_of_two_commands_on_one_state_is_a_no_op() -> None:
+    """Each node compares: equal ids apply, different ones do nothing; the row is struck out."""
+    driven = raced().do("apply A")
+    assert driven.scene.say == "A applies create table ks.t of A: state 1 becomes 4."
+    driven.do("replicate A" if driven.state.indexes[0].commit < 3 else "apply A")
+    assert driven.scene.say.endswith("built on state 1, the newest is 4. It does nothing.")
+    second = driven.part("history", "history:3")
+    assert second.get("class") == "no-op"
+    assert second.text() == "2 create table ks.t of B 1 no-op on A"
+    assert driven.part("history", "history:2").get("class") is None
+
+
+@pytest.mark.spec("C-034", "C-037")
+def test_the_submitter_waits_for_its_own_apply_and_then_starts_again() -> None:
+    """Step 8 is refused until B went through its command; a no-op leads B back to step 1."""
+    driven = raced()
+    assert driven.refused("look-up B") == "B has not applied its command yet"
+    driven.do("replicate B", "apply B")
+    assert driven.refused("look-up B") == "B has not applied its command yet"
+    driven.do("apply B", "look-up B")
+    assert "B starts again from step 1" in driven.scene.say
+    assert "B 🔒 create table ks.t: step 1 of 8 is done" in driven.drawn("guards").text()
+
+
+@pytest.mark.spec("C-035", "C-039")
+def test_a_retry_has_no_second_effect() -> None:
+    """The leader dies and its answer with it; the same command again gives one row of history."""
+    driven = Driven(operations=(f"{CREATE} B",), elections=1, crashes=1).submitted(f"{CREATE} B")
+    driven.do("commit 2 by A B", "crash A")
+    assert driven.refused("look-up B") == "B has not applied its command yet"
+    driven.do("elect B", "retry B", "commit 2 by B C", "apply B", "apply B")
+    assert len(driven.state.log) == 3
+    assert driven.model.tables(driven.state, 1).history.rows == (1, 2)
+    assert driven.part("history", "history:3").get("class") == "no-op"
+
+
+@pytest.mark.spec("C-036")
+def test_the_history_tells_what_became_of_a_command() -> None:
+    """After the leader's crash B finds its state id in its own table, and answers its client."""
+    driven = Driven(operations=(f"{CREATE} B",), elections=1, crashes=1).submitted(f"{CREATE} B")
+    driven.do("commit 2 by A B", "crash A", "elect B", "apply B", "look-up B")
+    assert driven.scene.say == "B finds state 2 in its history: the change was made."
+    assert driven.flows() == ["B → client: success"]
+
+
+@pytest.mark.partly("C-009", "shard 0 is not modelled")
+def test_every_node_is_a_member_and_comes_up_again_from_what_it_stored() -> None:
+    """The configuration lists all nodes; one that restarts has the indexes that it had."""
+    driven = Driven(nodes=5, crashes=1).do("crash E")
+    assert "E: voter, down" in driven.words("configuration")
+    driven.do("restart E")
+    assert driven.scene.say == "E is up again, with what it had applied: index 1."
+    assert driven.words("configuration").count("voter") == 5
+
+
+def test_without_a_quorum_nothing_is_committed() -> None:
+    """Two of three voters are down: the command stays on its way, and the badge says why."""
+    driven = Driven(operations=ONE, crashes=2).submitted(ONE[0]).do("crash B", "crash C")
+    assert driven.refused("commit 4 by A").startswith("no quorum")
+    assert "! no quorum" in driven.drawn("status").text()
+    assert len(driven.state.log) == 1
+
+
+def test_a_deposed_leader_reaches_nobody() -> None:
+    """A has not heard of the election: it cannot read; its badge says that it is wrong."""
+    driven = Driven(operations=ONE, elections=1).do(ONE[0], "elect B")
+    assert driven.flows() == ["A → B: vote"]
+    assert "A takes itself for the leader" in driven.refused("barrier A")
+    assert "A was deposed" in driven.drawn("status").text()
+    driven.do("step-down A", "barrier A")
+    assert "deposed" not in driven.drawn("status").text()
+
+
+def test_only_who_stores_all_may_lead() -> None:
+    """C lacks a committed command, so that no majority votes for it."""
+    driven = Driven(operations=ONE, elections=1).submitted(ONE[0]).do("commit 4 by A B")
+    assert driven.refused("elect C") == "C stores 1 of 2 committed commands"
+
+
+def test_at_most_five_vote_in_edition_code() -> None:
+    """Of seven nodes in two datacenters five vote; the document's edition lets all vote."""
+    assert Driven(nodes=7, dcs=2, edition="code").words("configuration").count("no vote") == 2
+    assert "no vote" not in Driven(nodes=7, dcs=2).words("configuration")
+
+
+def test_the_question_at_a_commit_has_the_models_answer() -> None:
+    """Asked what becomes of the second command, the right choice is that it does nothing."""
+    driven = raced()
+    ask = for_model(driven.model).question
+    question = ask(driven.scene)
+    assert question is not None
+    assert question.right == ("it does nothing on any node",)
+    assert question.because == "The newest state before it is 4; it was built on state 1."
+    assert ask(Scene(driven.model, driven.model.start())) is None
+
+
+def test_every_panel_says_what_it_draws() -> None:
+    """In the text form of a moment each node, the log and the guards are named."""
+    text = raced().text()
+    for words in ("stores 3", "group0_schema_version 1", "8 look the outcome up", "(no-op)"):
+        assert words in text
+    assert "term 1 of A" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"operations": ("create table t at A",)}, "create table KS.T at NODE"),
+        ({"operations": ("create table ks.t at Z",)}, "a node among A, B, C"),
+        ({"operations": ("alter table ks.t rf 3 at A",)}, "alter table KS.T add COLUMN at NODE"),
+        ({"operations": ONE * 2}, "each operation once"),
+        ({"earlier": ("drop keyspace ks at A",)}, "keyspace ks does not exist"),
+        ({"nodes": 10}, "a number from 1 to 9"),
+    ],
+)
+def test_a_bad_parameter_is_told_in_one_line(given: dict[str, object], words: str) -> None:
+    """What is no operation, or makes no sense at the start, is named with what is allowed."""
+    with pytest.raises(BadInput) as error:
+        build("group0", given)
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_the_defaults_are_within_their_limits() -> None:
+    """The model that one gets without saying anything is the race of two nodes."""
+    assert build("group0").parameters == Group0Parameters()
