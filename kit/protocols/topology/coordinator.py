@@ -49,7 +49,7 @@ TABLETS_WORK = ("drain_tablets", "finish_tablets")
 """Work that ends when tablets do: their own transitions are commands of the same coordinator."""
 
 
-class Task(Struct, frozen=True, cache_hash=True):
+class CoordinatorTask(Struct, frozen=True, cache_hash=True):
     """What the coordinator is at: its decision, the piece of work that comes next, whom it needs.
 
     ``work`` is None where nothing is to be worked on, or all of it is done; ``step`` is its place.
@@ -71,32 +71,34 @@ def decision_of(s: ControlState, setting: Setting) -> Decision:
     return decide(s.topology, s.reachable, setting)
 
 
-def task_of(s: ControlState, setting: Setting) -> Task:
+def task_of(s: ControlState, setting: Setting) -> CoordinatorTask:
     """What the coordinator is at in this state."""
     decision = decision_of(s, setting)
     if decision.kind != "work":
-        return Task(decision)
+        return CoordinatorTask(decision)
     operation = decision.operation
     if operation is None:
-        return Task(decision, DROP_LEFT)
+        return CoordinatorTask(decision, DROP_LEFT)
     step = still_to_do(s.topology, operation, setting, s.attempted.step)
     work = state_of(operation, setting).work
     if step == len(work):
-        return Task(decision, None, step)
-    return Task(decision, work[step], step, addressees(s.topology, operation, work[step]))
+        return CoordinatorTask(decision, None, step)
+    return CoordinatorTask(
+        decision, work[step], step, addressees(s.topology, operation, work[step])
+    )
 
 
-def barrier_left(s: ControlState, task: Task) -> int:
+def barrier_left(s: ControlState, task: CoordinatorTask) -> int:
     """The nodes whose answer to the barrier is still missing (a mask)."""
     return task.needs & ~s.attempted.answered
 
 
-def drains(s: ControlState, task: Task) -> bool:
+def drains(s: ControlState, task: CoordinatorTask) -> bool:
     """Whether the barrier that runs drains requests, or is the plain one."""
     return task.work is not None and task.work.barrier == "global" and not s.attempted.commands
 
 
-def fence_is_due(s: ControlState, task: Task) -> bool:
+def fence_is_due(s: ControlState, task: CoordinatorTask) -> bool:
     """Whether the barrier's fence is to be committed next: all answered, or the drain failed."""
     if task.work is None or task.work.barrier != "global" or s.attempted.failed:
         return False
@@ -190,7 +192,7 @@ def advanced(s: ControlState, setting: Setting) -> ControlState:
     return next_step(replace(s, sealed=s.sealed or sealed), task)
 
 
-def next_step(s: ControlState, task: Task) -> ControlState:
+def next_step(s: ControlState, task: CoordinatorTask) -> ControlState:
     """The state once a piece of work is behind the coordinator."""
     return replace(s, attempted=Attempted(step=task.step + 1))
 

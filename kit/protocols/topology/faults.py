@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 NO_MAJORITY = Refusal("group 0 has no majority")
 
 
-def unreached(s: ControlState, task: work.Task) -> int:
+def unreached(s: ControlState, task: work.CoordinatorTask) -> int:
     """The nodes that the work still needs and that do not hear it (a mask)."""
     barrier = task.work is not None and task.work.barrier
     needs = work.barrier_left(s, task) if barrier else task.needs
     return needs & ~s.reachable
 
 
-def fails_by_itself(s: ControlState, task: work.Task) -> bool:
+def fails_by_itself(s: ControlState, task: work.CoordinatorTask) -> bool:
     """Whether the work cannot succeed as things are: nobody needs to make it fail."""
     if task.work is not None and task.work.name == "check_drained":
         operation = task.decision.operation
@@ -39,7 +39,7 @@ def fails_by_itself(s: ControlState, task: work.Task) -> bool:
     return bool(unreached(s, task))
 
 
-def leads_somewhere(s: ControlState, task: work.Task, model: Topology) -> bool:
+def leads_somewhere(s: ControlState, task: work.CoordinatorTask, model: Topology) -> bool:
     """Whether a failure of the work changes anything; what is tried again for ever does not."""
     assert task.work is not None
     if task.work.name in work.TABLETS_WORK:
@@ -51,7 +51,7 @@ def leads_somewhere(s: ControlState, task: work.Task, model: Topology) -> bool:
     return without_drain or edge is not None or task.work.on_failure == "proceed"
 
 
-def failed(s: ControlState, task: work.Task, model: Topology) -> ControlState:
+def failed(s: ControlState, task: work.CoordinatorTask, model: Topology) -> ControlState:
     """The state once the work failed.
 
     Edition ``code`` goes on without the drain: the fence is committed all the same.

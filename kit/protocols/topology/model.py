@@ -253,7 +253,7 @@ class Topology(Model[ControlState, Any]):
             return Refusal("the node still has tablets")
         return None
 
-    def _has_tablets(self, s: ControlState, task: work.Task) -> bool:
+    def _has_tablets(self, s: ControlState, task: work.CoordinatorTask) -> bool:
         operation = task.decision.operation
         return operation is not None and bool(s.topology.tablets_on >> operation.node & 1)
 

@@ -188,9 +188,7 @@ def readable(model: Topology, s: ControlState) -> dict[str, str]:
         "session": str(topology.session or "none"),
         "group 0": f"state {s.state_id}, members {' '.join(model.named(topology.members))}",
         "coordinator": f"{leader}: {decision.kind}, {decision.reason}",
-        "in hand": "nothing"
-        if s.attempted.command is None
-        else changes(model, s.attempted.command),
+        "in hand": "nothing" if command is None else changes(model, command),
         "left behind": "nothing" if not s.leftover else f"a stream of session {s.leftover}",
         **{name: _node(s, i) for i, name in enumerate(model.names)},
     }

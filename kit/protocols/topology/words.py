@@ -19,7 +19,7 @@ ALLOWED = (
 _CLUSTER = (LOCK, *(name for name, each in GLOBAL_REQUEST.items() if each.played))
 
 
-class Plan(Struct, frozen=True):
+class RequestPlan(Struct, frozen=True):
     """Who there is, and what is asked for, with nodes as their numbers."""
 
     names: tuple[str, ...]
@@ -38,7 +38,7 @@ class Plan(Struct, frozen=True):
         return sum(1 << self.names.index(name) for name in set(names))
 
 
-def plan_of(parameters: TopologyParameters) -> Plan:
+def plan_of(parameters: TopologyParameters) -> RequestPlan:
     """Read the requests.
 
     Raises:
@@ -48,7 +48,7 @@ def plan_of(parameters: TopologyParameters) -> Plan:
     requests = [_request(text, names) for text in parameters.operations]
     if len(names) > MOST_NODES:
         raise BadInput("operations", len(names), f"at most {MOST_NODES} nodes in all")
-    return Plan(tuple(names), (1 << parameters.nodes) - 1, tuple(requests))
+    return RequestPlan(tuple(names), (1 << parameters.nodes) - 1, tuple(requests))
 
 
 def _request(text: str, names: list[str]) -> OperationRequest:
