@@ -85,7 +85,7 @@ class NextStep(Struct, frozen=True):
     work: tuple[str, ...] = ()
     leads_to: str = ""
     otherwise: str = ""
-    asked: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     waits_for: tuple[str, ...] = ()
 
 
@@ -230,7 +230,7 @@ class _Asking:
         for alike in self._alike():
             step = self.step(self.all & ~(1 << alike[0]))
             is_missed = bool(step.waits_for)
-            step = replace(step, asked=first.asked, waits_for=())
+            step = replace(step, needs=first.needs, waits_for=())
             same = step == first and not is_missed
             group = indifferent if same else differing.setdefault((step, is_missed), [])
             group.extend(alike)
@@ -248,13 +248,13 @@ class _Asking:
     def _alike(self) -> Iterator[list[int]]:
         """The nodes in groups within which it makes no difference which one is down."""
         first = self._decided(self.all)
-        asked = first.addressees if first else 0
+        needs = first.addressees if first else 0
         named = {row.replaced_id for row in self.opened.table.rows}
         groups: dict[object, list[int]] = {}
         for i in nodes_in(self.all):
             entry = self.topology.nodes[i]
             alone = entry.state in IN_TRANSITION or entry.request or self.hosts[i] in named
-            kind = (entry.state, entry.cleanup, entry.tokens, asked >> i & 1)
+            kind = (entry.state, entry.cleanup, entry.tokens, needs >> i & 1)
             ignored = self.topology.ignored >> i & 1
             groups.setdefault(i if alone else (*kind, ignored), []).append(i)
         yield from groups.values()

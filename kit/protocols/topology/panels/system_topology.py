@@ -39,7 +39,9 @@ def _text(value: object) -> str:
     if value is None or value == ():
         return NULL
     if isinstance(value, tuple):
-        parts = (", ".join(filter(None, one)) if isinstance(one, tuple) else one for one in value)
+        parts = (
+            ", ".join(filter(None, part)) if isinstance(part, tuple) else part for part in value
+        )
         return "{" + ", ".join(map(str, parts)) + "}"
     return str(value)
 
