@@ -158,9 +158,8 @@ def test_the_barrier_shows_who_is_missing() -> None:
 def test_a_moving_replica_counts_as_both_its_nodes() -> None:
     """In the logical view the replica under way lists the node it leaves and the one it goes to."""
     scene = milestones(walk("tcm/bootstrap"))[2]
-    lines = LOGICAL.text(scene).splitlines()
-    assert "  range  reads  writes" in lines
-    assert "  (0, 100]  A B  A B and X" in lines
+    assert "(0, 100] reads A, B; writes (A), (B and X)" in LOGICAL.text(scene)
+    assert "(0, 100]  A B  A B and X" in LOGICAL.draw(scene).lines()
 
 
 @pytest.mark.spec("A-042")

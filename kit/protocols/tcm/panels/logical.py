@@ -51,10 +51,22 @@ def _logical_row(keyspace: str, line: LogicalRow) -> Frag:
     )
 
 
+def logical_text(scene: Scene) -> str:
+    """Write each range as a record."""
+    name = facts.keyspaces(scene.model)[0]
+    lines = [
+        f"  {line.row.label} reads {', '.join(line.reads)}; "
+        f"writes {', '.join('(' + ' and '.join(pair) + ')' for pair in line.writes)}"
+        for line in logical(scene.model, scene.state, name, MOST_ROWS)
+    ]
+    return "\n".join([*lines, f"  {BOTH}"])
+
+
 LOGICAL = Panel(
     "logical",
     "Logical replicas",
     draw_logical,
+    logical_text,
     optional=True,
     tab="Logical",
 )
