@@ -7,28 +7,32 @@ pane of tabs whose first explains the picture, the narration, the actions.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from msgspec import Struct
 
 from kit.views.actions import Macro, draw_actions
 from kit.views.flows import flow_lines
 from kit.views.fragment import Frag, h
+from kit.views.gate import Gate, awaited_gates, draw_gates
 from kit.views.panel import Panel, Scene, is_shown, section
-from kit.views.promises import LAMPS, draw_promises, promises_badge
+from kit.views.promises import LAMPS, Named, draw_promises, nothing, promises_badge
 
 
 class Slots(Struct, frozen=True):
     """The names of the panels that fill the slots; the others are further tabs.
 
     ``picture`` is what one looks at, ``table`` what explains it, ``badges`` the status line. A
-    ``wide`` picture needs more width than height.
+    ``wide`` picture needs more width than height. ``gates`` says what the next step waits for,
+    ``named`` what a broken promise names.
     """
 
     picture: str = ""
     table: str = ""
     badges: str = ""
     wide: bool = False
+    gates: Callable[[Scene], Iterable[Gate]] = awaited_gates
+    named: Named = nothing
 
 
 PLAIN = Slots()
@@ -49,7 +53,7 @@ def frame(
     return h(
         "div",
         _badges(scene, panels, slots),
-        None if picture is None else _picture(scene, picture),
+        None if picture is None else _picture(scene, picture, slots),
         _pane(scene, tabs, changed) if tabs else None,
         h(
             "div",
@@ -116,17 +120,18 @@ def _badges(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
     return h(
         "div",
         [panel.draw(scene) for panel in shown if panel.name == slots.badges],
-        draw_promises(scene) if judged else None,
+        draw_promises(scene, slots.named) if judged else None,
         class_="kp-badges",
     )
 
 
-def _picture(scene: Scene, panel: Panel) -> Frag:
+def _picture(scene: Scene, panel: Panel, slots: Slots) -> Frag:
     return h(
         "div",
         h(
             "div",
             h("h3", panel.title),
+            draw_gates(tuple(slots.gates(scene))),
             _zoom("zoom-out", "−", "smaller"),
             _zoom("zoom-in", "+", "larger"),
             class_="kp-top",

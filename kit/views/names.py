@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import takewhile
+from collections.abc import Iterable, Sequence
+from itertools import compress, takewhile
 
 _JOINT = re.compile(r"[.:_/-]")
 
@@ -26,3 +26,16 @@ def apart(names: Sequence[str]) -> dict[str, str]:
 def beginning(names: Sequence[str]) -> str:
     """What ``apart`` leaves out; empty where nothing is."""
     return next((name.removesuffix(short) for name, short in apart(names).items()), "")
+
+
+def tags(names: Iterable[str]) -> dict[str, str]:
+    """A short name for each node: its beginning; of addresses, the end, or where they differ."""
+    nodes = list(names)
+    if len({name[:3] for name in nodes}) == len(nodes):
+        return {name: name[:3] for name in nodes}
+    parts = {name: re.split(r"[.:]", name) for name in nodes}
+    ends = {name: parts[name][-1][-3:] or name[-3:] for name in nodes}
+    if len({*ends.values()}) == len(nodes) or len({*map(len, parts.values())}) > 1:
+        return ends
+    differs = [len({*column}) > 1 for column in zip(*parts.values(), strict=True)]
+    return {name: ".".join(compress(parts[name], differs)) for name in nodes}

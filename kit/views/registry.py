@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -13,9 +13,10 @@ from kit.engine.model import Model
 from kit.views.actions import Macro
 from kit.views.default import STATE
 from kit.views.frame import Slots
+from kit.views.gate import Gate, awaited_gates
 from kit.views.messages import MESSAGES
 from kit.views.panel import Panel, Scene
-from kit.views.promises import LAMPS
+from kit.views.promises import LAMPS, Named, nothing
 from kit.views.question import Question, changed_fields
 
 Run = Callable[[Model[Any, Any], Any], Iterator[Any]]
@@ -30,6 +31,8 @@ class Views(Struct, frozen=True):
     ``offered`` the kinds of action that such questions choose from (none: all). ``picture`` and
     ``table`` name the panels of the Player's two main slots: what one looks at, what explains it;
     ``badges`` that of the status line. A ``wide`` picture needs more width than height.
+    ``gates`` says who must know something before the next step (none given: what refusals say),
+    ``named`` which things (``data_of``) the witness of a broken promise names.
     """
 
     panels: tuple[Panel, ...]
@@ -41,11 +44,13 @@ class Views(Struct, frozen=True):
     table: str = ""
     badges: str = ""
     wide: bool = False
+    gates: Callable[[Scene], Iterable[Gate]] = awaited_gates
+    named: Named = nothing
 
     @property
     def slots(self) -> Slots:
-        """Which panel fills which slot of a frame."""
-        return Slots(self.picture, self.table, self.badges, self.wide)
+        """Which panel fills which slot of a frame, and the gates over the picture."""
+        return Slots(self.picture, self.table, self.badges, self.wide, self.gates, self.named)
 
     @property
     def macros(self) -> tuple[Macro, ...]:

@@ -14,3 +14,5 @@ def test_jupyterlab_is_told_not_to_ask_about_news() -> None:
         (data / "share/jupyter/lab/settings/overrides.d/kit.json").read_text("utf-8")
     )
     assert settings["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
+    # A notebook that somebody saves keeps its Players, to be walked through without a kernel.
+    assert settings["@jupyter-widgets/jupyterlab-manager:plugin"]["saveState"] is True

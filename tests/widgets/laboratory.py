@@ -84,10 +84,9 @@ def server(folder: Path) -> Iterator[str]:
 
 
 def _settle_settings(folder: Path) -> None:
-    """Keep JupyterLab from asking whether it may fetch news."""
+    """The settings that the installed kit brings."""
     folder.mkdir(parents=True)
-    settings = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
-    (folder / "default_setting_overrides.json").write_text(json.dumps(settings), encoding="utf-8")
+    shutil.copy(ROOT / "tools/lab/settings.json", folder / "default_setting_overrides.json")
 
 
 def _address(runtime: Path, process: subprocess.Popen[bytes], log: Path) -> str:

@@ -20,7 +20,7 @@ SCENARIOS = (
     ),
     Scenario(
         "no-barrier",
-        "No barrier: what was acknowledged by epoch 100 is not there by epoch 102",
+        "No barrier: what was acknowledged at epoch 100 is not there at epoch 102",
         off=("progress-barrier",),
     ),
     Scenario("deletes", "A write, its deletion and a read", {"rf": 2, "requests": _DELETED}),

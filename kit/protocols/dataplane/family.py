@@ -30,8 +30,10 @@ FAMILY = Family(
             "crossed": "lessons.questions_quorums:crossed",
             "enough_answers": "lessons.questions:enough_answers",
             "holders": "lessons.questions:holders",
+            "needed": "lessons.levels:needed",
             "not_owned": "lessons.questions:not_owned",
             "outcome": "lessons.questions:outcome",
+            "sent_at": "lessons.levels:sent_at",
         },
     },
     # Where the metadata can show it too, requests do.

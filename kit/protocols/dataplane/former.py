@@ -6,9 +6,10 @@ from kit.engine.former import Former
 from kit.protocols.tcm.words import ALSO
 
 _WORDS = {"clean": "cleanup", "collect": "collect-tombstones"}
+_PLANNED = {"write by epoch": "write at epoch", "read by epoch": "read at epoch"}
 FORMER = Former(
     actions={**_WORDS, "learn": "apply"},
-    verbs={**_WORDS, **ALSO},
+    verbs={**_WORDS, **ALSO, **_PLANNED},
     said={"verb": ALSO},
     parameters={"reading": "acknowledgement", "shape": "variant", "behind": "lag"},
     unsaid={"behind": -1},

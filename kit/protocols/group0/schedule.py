@@ -34,7 +34,7 @@ _ORDER = (
 
 
 def suggestion(setup: Setup, s: Group0State, enabled: Sequence[Any]) -> Any | None:
-    """The next action of the default schedule among those that are enabled; None at rest."""
+    """The next action of the default schedule among those enabled; None: nothing is left to do."""
     if not s.up >> s.leader & 1:
         mends = Elect if is_majority(s.up, s.voters) and s.left.elections else RestartNode
         mending = next((action for action in enabled if isinstance(action, mends)), None)

@@ -12,7 +12,14 @@ from functools import partial
 from typing import Any
 
 from kit.engine.model import Monitor, Property, sometimes, step
-from kit.protocols.storage.actions import Commit, Finish, Serve, Start, StorageState, WriteBack
+from kit.protocols.storage.actions import (
+    Commit,
+    Finish,
+    Serve,
+    Start,
+    StorageState,
+    WriteBack,
+)
 from kit.protocols.storage.linearizability import NEVER, RegisterOperation, linearizable
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, timestamp, value
@@ -132,7 +139,7 @@ def level_kept(
     return (
         f"{model.title_of(number)} succeeds with {', '.join(model.history.names(request.acked))}, "
         f"but {ask.coordinator} knows epoch {model.epoch(before, request.coordinator_epoch)}, "
-        f"by which {counted_now} is not {ask.level}"
+        f"at which {counted_now} is not {ask.level}"
     )
 
 

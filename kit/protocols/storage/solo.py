@@ -152,7 +152,7 @@ class ReplicaState(Struct, frozen=True, cache_hash=True):
 
 
 class Send(Struct, frozen=True, tag="send"):
-    """You send a read or a write by an epoch of your choice."""
+    """You send a read or a write that was planned at an epoch of your choice."""
 
     write: bool
     epoch: int
@@ -192,7 +192,7 @@ class Replica(Model[ReplicaState, Any]):
 
     def epoch(self, index: int) -> int:
         """The number of the epoch at an index."""
-        return self.trail.first + index
+        return self.trail.numbers[index]
 
     def _messages(self, s: ReplicaState) -> Iterator[Send]:
         for write in (True, False):
@@ -200,16 +200,16 @@ class Replica(Model[ReplicaState, Any]):
 
     def _may_send(self, s: ReplicaState, action: Send) -> Refusal | None:
         """Its coordinator counted it a member: else it would not have asked."""
-        view = self.seen[action.epoch - self.trail.first]
+        view = self.seen[self.trail.index(action.epoch)]
         if not holds(view.group(action.write), self.index):
-            return Refusal(f"by epoch {action.epoch} nobody asks {self.replica} for that")
+            return Refusal(f"at epoch {action.epoch} nobody asks {self.replica} for that")
         if action.write and s.timestamp >= self.messages:
             return Refusal("the run's budget of writes is used up")
         return None
 
     def answer(self, s: ReplicaState, action: Send) -> Answer:
         """What it makes of the message."""
-        message = sent(self.seen, action.epoch - self.trail.first, self.switches)
+        message = sent(self.seen, self.trail.index(action.epoch), self.switches)
         return receive(self.seen, self.index, s.known, message, action.write, self.switches)
 
     def _send(self, s: ReplicaState, action: Send) -> ReplicaState:
@@ -239,10 +239,10 @@ class Replica(Model[ReplicaState, Any]):
         return f"{self.replica}, at epoch {epoch}, stores a write but is no write replica any more"
 
     def verb(self, action: Any) -> str:
-        """``write by epoch 101``, ``read by epoch 101``, ``apply B``."""
+        """``write at epoch 101``, ``read at epoch 101``, ``apply B``."""
         if isinstance(action, ApplyEpoch):
             return f"apply {self.replica}"
-        return f"{'write' if action.write else 'read'} by epoch {action.epoch}"
+        return f"{'write' if action.write else 'read'} at epoch {action.epoch}"
 
     def describe(self, before: ReplicaState, action: Any, after: ReplicaState) -> str:
         """What it did, and what it knew."""
@@ -250,11 +250,15 @@ class Replica(Model[ReplicaState, Any]):
             return f"{self.replica} applies epoch {self.epoch(after.known)}."
         assert after.last is not None
         caught = after.known > before.known
+        kind = "write" if action.write else "read"
         text = (
-            f"{self.replica}, at epoch {self.epoch(before.known)}, is asked to {self.verb(action)}"
+            f"{self.replica}, at epoch {self.epoch(before.known)}, gets a {kind} that was planned "
+            f"at epoch {action.epoch}"
         )
         text += f", catches up to epoch {self.epoch(after.known)}" * caught
-        return f"{text}, and answers {after.last.verdict} with epoch {self.epoch(after.known)}."
+        refuses = after.last.verdict == "not-a-member"
+        word, why = ("an error", ": it is no replica") if refuses else ("ok", "")
+        return f"{text}, and answers {word} at epoch {self.epoch(after.known)}{why}."
 
 
 def _last(ways: tuple[Trail, ...]) -> int:

@@ -5,6 +5,7 @@ import { all } from "./picture.js";
 const BUTTONS = {
   first: (player) => player.jump(player.path[0]),
   back: (player) => player.rush.do(() => player.backward()),
+  again: (player, button) => player.jump(player.path[player.step - Number(button.dataset.steps)]),
   play: (player) => player.play(),
   step: (player, button) => player.rush.do(() => player.forward(false, button)),
   milestone: (player, button) => player.rush.do(() => player.forward(true, button)),

@@ -36,7 +36,7 @@ def buttons(drawn: Frag, *, free: bool) -> set[str]:
     return {
         (one.get("data-act") or "").removeprefix("do:")
         for one in drawn.walk()
-        if one.tag == "button" and (one.get("aria-disabled") is None) == free
+        if one.get("data-act") and (one.get("aria-disabled") is None) == free
     }
 
 
@@ -46,7 +46,7 @@ RUNS = [
     ("coordinator", ASKED),
     ("coordinator", (*ASKED, "B answers ok at epoch 101", "answer the client")),
     ("replica", ()),
-    ("replica", ("write by epoch 100", "apply A", "apply A", "read by epoch 101")),
+    ("replica", ("write at epoch 100", "apply A", "apply A", "read at epoch 101")),
 ]
 
 
@@ -66,11 +66,12 @@ def test_the_board_offers_every_answer_there_is() -> None:
     _, scene = played("coordinator", *ASKED)
     drawn = draw_answers(scene)
     replies = [one for row in facts_solo.answers(scene.model, scene.state) for one in row.choices]
+    replies += facts_solo.endings(scene.model, scene.state)
     assert len(buttons(drawn, free=True)) == sum(one.refusal is None for one in replies)
     assert len(buttons(drawn, free=False)) == sum(one.refusal is not None for one in replies)
     refused = [one.get("data-refused") or "" for one in classed(drawn, "act")]
     assert any("catches up before it answers" in why for why in refused)
-    assert "A takes write 1; answer @100" in answers_text(scene)
+    assert "A: ok, at epoch 100: takes write 1" in answers_text(scene)
 
 
 @pytest.mark.spec("B-080", "B-034")
@@ -93,6 +94,7 @@ def test_a_button_of_the_board_answers() -> None:
     now = scene_at(player.timeline, player.timeline.at)
     assert "plan no longer valid" in requests_text(now)
     assert "K1 catches up to 101" in spacetime_text(now)
+    assert "I have caught up to epoch 101: 2 of 3 needed of A, B, C, X: A, B." in answers_text(now)
     player.act("answer the client")
     assert "failed" in requests_text(scene_at(player.timeline, player.timeline.at))
 
@@ -110,10 +112,21 @@ def test_without_the_recheck_your_answers_make_it_lie() -> None:
 @pytest.mark.spec("B-080", "B-029", "B-031")
 def test_the_real_replica_catches_up_and_refuses() -> None:
     """Sent a newer message it catches up; once it is no member it answers with a dashed error."""
-    _, scene = played("replica", "write by epoch 100", "apply A", "apply A", "read by epoch 101")
+    _, scene = played("replica", "write at epoch 100", "apply A", "apply A", "read at epoch 101")
     words = spacetime_text(scene)
     assert "catches up 99→100): takes write 1" in words
     assert "✗ error, no replica; answer @102" in words
     assert classed(draw_spacetime(scene), "error")
-    assert "A knows 102: writes only; holds write 1" in sends_text(scene)
+    assert "A knows epoch 102 (1 behind): writes only. On its disk: write 1" in sends_text(scene)
     assert buttons(draw_sends(scene), free=False)
+
+
+@pytest.mark.parametrize(("name", "verbs"), RUNS)
+def test_whatever_was_said_can_be_tried_again(name: str, verbs: tuple[str, ...]) -> None:
+    """Each answer has a button that goes back to before it: so many steps from here."""
+    player, scene = played(name, *verbs)
+    drawn = (draw_answers if name == "coordinator" else draw_sends)(scene)
+    back = [int(one.get("data-steps") or 0) for one in classed(drawn, "again")]
+    said = [i for i, verb in enumerate(verbs) if verb.split()[1] in ("answers", "at")]
+    assert back == [len(verbs) - i for i in said]
+    assert player.timeline.at == len(verbs)

@@ -58,10 +58,10 @@ def test_a_pending_replica_in_mid_flight() -> None:
 def test_a_scripted_replica() -> None:
     """A catches up with a newer message, and refuses what an old plan wants of it afterwards."""
     timeline = Timeline(build("replica"))
-    play(timeline, "write by epoch 101")
+    play(timeline, "write at epoch 101")
     assert "catches up to epoch 101, and answers ok" in timeline.now.say
-    play(timeline, "apply A", "apply A", "write by epoch 101")
-    assert timeline.now.say.endswith("answers not-a-member with epoch 103.")
+    play(timeline, "apply A", "apply A", "write at epoch 101")
+    assert timeline.now.say.endswith("answers an error at epoch 103: it is no replica.")
 
 
 def test_a_replica_keeps_to_its_range() -> None:

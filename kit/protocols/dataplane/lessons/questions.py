@@ -101,9 +101,10 @@ def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
         if size in _border(len(group))
     ][:MOST]
     good = [names for names in sets if enough(wanted, mask_of(m.code[name] for name in names))]
-    needs = "; ".join(f"{quota.needed} of {', '.join(quota.replicas)}" for quota in row.plan)
+    needs = " and ".join(f"{quota.needed} of {', '.join(quota.replicas)}" for quota in row.plan)
     question = Question(
-        f"{row.title} was sent by epoch {row.planned} and wants {row.level}. Which answers do?",
+        f"{row.title} was sent at epoch {row.planned} to {len(group)} replicas, "
+        f"{', '.join(group)}, and wants {row.level}. Which answers are enough?",
         tuple(" ".join(names) for names in sets),
         tuple(" ".join(names) for names in good),
         f"{row.level} of this plan: {needs}.",

@@ -67,8 +67,8 @@ TASKS = (
         "The barrier (S-01) is off. Give a run, as verbs or as a Player, in which a write "
         "succeeds and a later read misses it.",
         "verbs",
-        "let X alone follow; commit as far as the read switch. Then one coordinator writes by an "
-        "old epoch and another reads by a new one.",
+        "let X alone follow; commit as far as the read switch. Then one coordinator writes at an "
+        "old epoch and another reads at a new one.",
         replayed(Ground("dataplane/no-barrier"), (misses_a_write,)),
     ),
     Task(

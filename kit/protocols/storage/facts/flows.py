@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from kit.engine.flows import Flow, FlowKind, FlowTable
 from kit.protocols.storage.actions import (
     ApplyEpoch,
@@ -18,6 +20,7 @@ from kit.protocols.storage.actions import (
     Fetch,
     Finish,
     Land,
+    Lose,
     ReplicaCrash,
     Serve,
     Start,
@@ -45,6 +48,11 @@ def node(name: str) -> str:
     return f"n:{name}"
 
 
+def seat(name: str) -> str:
+    """The key of a node in a role play."""
+    return f"seat:{name}"
+
+
 def log(epoch: int) -> str:
     """The key of the line at which an epoch was committed."""
     return f"log:{epoch}"
@@ -67,13 +75,32 @@ def _of(m: Storage, before: StorageState, action: Any, after: StorageState) -> t
 def _reply(
     m: Coordinator, before: StorageState, action: Reply, after: StorageState
 ) -> tuple[Flow, ...]:
-    return _flows((solo.replied(m, before, action, after),))
+    return _seated(_flows((solo.replied(m, before, action, after),)))
+
+
+def _of_coordinator(
+    m: Coordinator, before: StorageState, action: Any, after: StorageState
+) -> tuple[Flow, ...]:
+    return _seated(_of(m, before, action, after))
 
 
 def _of_replica(
     m: Replica, before: ReplicaState, action: Any, after: ReplicaState
 ) -> tuple[Flow, ...]:
-    return _flows(solo.happened(m, before, action, after))
+    return _seated(_flows(solo.happened(m, before, action, after)))
+
+
+def _seated(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
+    """The same between the seats of a role play: the last word of a key names who sits there."""
+    return tuple(
+        replace(flow, from_key=_seat_of(flow.from_key), to_key=_seat_of(flow.to_key))
+        for flow in flows
+    )
+
+
+def _seat_of(key: str) -> str:
+    what, _, name = key.rpartition(":")
+    return seat({"request": "client", "log": "log"}.get(what, name))
 
 
 def _flows(events: Iterable[Happened]) -> tuple[Flow, ...]:
@@ -140,10 +167,11 @@ def _epochs(had: int, knows: int) -> str:
     return f"epoch {knows}" if knows == had + 1 else f"epochs {had + 1} to {knows}"
 
 
-# A commit is told of no sender here; time, and what happens on one disk, sends nothing.
+# A commit is told of no sender here; what is lost comes nowhere; time, and what happens on one
+# disk, sends nothing.
 STORAGE = FlowTable(
     dict.fromkeys((Start, Serve, WriteBack, Finish, TimeOut, ApplyEpoch, Fetch, Land), _of),
-    (Commit, Tick, ReplicaCrash, Cleanup, CollectTombstones),
+    (Commit, Tick, Lose, ReplicaCrash, Cleanup, CollectTombstones),
 )
-COORDINATOR = FlowTable({Reply: _reply, **dict.fromkeys((Start, Finish, TimeOut), _of)})
+COORDINATOR = FlowTable({Reply: _reply, **dict.fromkeys((Start, Finish, TimeOut), _of_coordinator)})
 REPLICA = FlowTable(dict.fromkeys((Send, ApplyEpoch), _of_replica))

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.errors import Refusal
-from kit.protocols.storage.actions import ApplyEpoch, StorageState
+from kit.protocols.storage.actions import ApplyEpoch, Finish, Start, StorageState, TimeOut
 from kit.protocols.storage.facts.moment import EpochRow, Held, Role, epoch_rows, held, role
 from kit.protocols.storage.facts.steps import Applied, Delivered, Happened
 from kit.protocols.storage.model import Storage
@@ -28,10 +28,10 @@ ERRORS: dict[Verdict, str] = {
 
 
 class Choice(Struct, frozen=True):
-    """Something that you may do: by which epoch, in a word, and why not now, if not."""
+    """Something that you may do: at which epoch, in a word, and why not now, if not."""
 
     action: Any
-    epoch: int
+    epoch: int | None
     word: str
     refusal: Refusal | None
 
@@ -80,8 +80,27 @@ def answers(m: Coordinator, s: StorageState) -> tuple[AnswerRow, ...]:
     )
 
 
+def beginnings(m: Coordinator, s: StorageState) -> tuple[Choice, ...]:
+    """The epochs at which the coordinator may plan its request."""
+    return tuple(
+        Choice(action, action.epoch, "plans", why)
+        for action, why in _all(m, s)
+        if isinstance(action, Start)
+    )
+
+
+def endings(m: Coordinator, s: StorageState) -> tuple[Choice, ...]:
+    """What the coordinator may do once it has sent its request: answer its client, or give up."""
+    words = {Finish: "answer the client", TimeOut: "time out"}
+    return tuple(
+        Choice(action, None, words[type(action)], why)
+        for action, why in _all(m, s)
+        if type(action) in words
+    )
+
+
 def sends(m: Replica, s: ReplicaState) -> tuple[SendRow, ...]:
-    """The messages that you may send, by epoch."""
+    """The messages that you may send, by the epoch of their plan."""
     choices_of: dict[str, list[Choice]] = {"write": [], "read": []}
     for action, why in _all(m, s):
         if isinstance(action, Send):
@@ -157,7 +176,7 @@ def happened(
         return (Applied(m.replica, m.epoch(after.known)),)
     assert isinstance(action, Send)
     answer = m.answer(before, action)
-    carried = m.epoch(sent(m.seen, action.epoch - m.trail.first, m.switches))
+    carried = m.epoch(sent(m.seen, m.trail.index(action.epoch), m.switches))
     number = after.timestamp if action.write else before.timestamp
     title = f"write {number}" if action.write else "read"
     error = ERRORS[answer.verdict]

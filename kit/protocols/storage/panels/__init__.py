@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kit.protocols.storage.facts.named import about
+from kit.protocols.storage.panels.gates import gates
 from kit.protocols.storage.panels.groups import VIEWS as GROUPS
 from kit.protocols.storage.panels.operations import OPERATIONS
 from kit.protocols.storage.panels.predict import question
@@ -21,5 +23,7 @@ VIEWS = Views(
     picture="spacetime",
     table="replicas",
     badges="status",
+    gates=gates,
     wide=True,
+    named=lambda scene, witness: about(scene.model, witness),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kit.protocols.storage.facts.named import about
 from kit.protocols.storage.panels.groups import VIEWS as GROUPS
 from kit.protocols.storage.panels.predict import question
 from kit.protocols.storage.panels.request_cards import REQUESTS
@@ -11,9 +12,10 @@ from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
 VIEWS = Views(
-    (ANSWERS, SPACETIME, GROUPS, REQUESTS, LAMPS),
+    (ANSWERS, REQUESTS, SPACETIME, GROUPS, LAMPS),
     question=question,
-    picture="spacetime",
-    table="answers",
+    picture="answers",
+    table="requests",
     wide=True,
+    named=lambda scene, witness: about(scene.model, witness),
 )

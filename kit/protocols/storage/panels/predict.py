@@ -5,6 +5,7 @@ from __future__ import annotations
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.facts.steps import Completed, Delivered, EpochCommitted, happened
 from kit.views.panel import Scene
+from kit.views.parts import counted
 from kit.views.question import Question
 
 
@@ -24,7 +25,7 @@ def meeting(met: Delivered, because: str) -> Question:
     """What a replica makes of a message of another epoch than its own."""
     choices = ("it catches up first", "it does what it is asked", "it answers an error")
     does = choices[2] if met.error else choices[1]
-    by = "without an epoch" if met.epoch is None else f"by epoch {met.epoch}"
+    by = "without an epoch" if met.epoch is None else f"planned at epoch {met.epoch}"
     return Question(
         f"{met.replica} knows epoch {met.had} and gets a {met.title.split()[0]} {by}. "
         "What does it do?",
@@ -44,9 +45,11 @@ def _answer(scene: Scene, event: Completed) -> Question:
     if event.result not in offered:
         offered.append(event.result)
     row = facts.requests(model, before)[event.request]
+    group = sorted({name for quota in row.plan for name in quota.replicas})
     return Question(
         f"{event.coordinator} knows epoch {event.epoch} and has answers of "
-        f"{', '.join(row.answered) or 'nobody'} to {event.title} ({row.level}). "
+        f"{', '.join(row.answered) or 'nobody'} to {event.title}, which was sent to "
+        f"{counted(len(group), 'replica')}, {', '.join(group)}, and wants {row.level}. "
         "What does it tell its client?",
         tuple(offered),
         (event.result,),

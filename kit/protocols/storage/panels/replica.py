@@ -25,7 +25,7 @@ def question(scene: Scene) -> Question | None:
 VIEWS = Views(
     (SENDS, SPACETIME, GROUPS, LAMPS),
     question=question,
-    picture="spacetime",
-    table="sends",
+    picture="sends",
+    table="views",
     wide=True,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.facts.moment import QuotaRow, RequestRow
+from kit.protocols.storage.facts.named import request_key
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb
@@ -29,12 +30,22 @@ def _card(row: RequestRow) -> Frag:
         [h("div", line, class_="told") for line in _lines(row)],
         k=f"request:{row.number}",
         class_="request",
+        data_of=request_key(row.number),
     )
 
 
 def _request_line(row: RequestRow) -> str:
     where = f"@{row.dc}" if row.dc else ""
-    return f"{row.coordinator}{where}, {row.level}"
+    return f"{row.coordinator}{where}, {level_line(row)}"
+
+
+def level_line(row: RequestRow) -> str:
+    """``QUORUM: 2 of 3 (A, B, C) must answer``; without a plan the level alone."""
+    needs = " and ".join(
+        f"{quota.needed} of {len(quota.replicas)} ({', '.join(quota.replicas)})"
+        for quota in row.plan
+    )
+    return f"{row.level}: {needs} must answer" if needs else row.level
 
 
 def _lines(row: RequestRow) -> list[str]:
@@ -49,19 +60,20 @@ def _lines(row: RequestRow) -> list[str]:
     if row.writes_back:
         lines.insert(0, f"found {row.writes_back} and writes it back before it answers")
     have = "hold it" if row.writes_back else "have answered"
-    lines += [f"{_count(quota)} {have}" for quota in row.plan]
+    lines += [f"{count_line(quota)} {have}" for quota in row.plan]
     if row.enough:
         lines.append("plan holds: answer the client" if row.valid else _stale(row))
     return lines
 
 
-def _count(quota: QuotaRow) -> str:
+def count_line(quota: QuotaRow) -> str:
+    """``1 of 2 needed of A, B, C: A``."""
     names = f": {', '.join(quota.counted)}" if quota.counted else ""
     return f"{len(quota.counted)} of {quota.needed} needed of {', '.join(quota.replicas)}{names}"
 
 
 def _stale(row: RequestRow) -> str:
-    unmet = "; ".join(_count(quota) for quota in row.judged if not quota.met)
+    unmet = "; ".join(count_line(quota) for quota in row.judged if not quota.met)
     return f"! plan no longer valid: {unmet} count now"
 
 

@@ -1,131 +1,249 @@
-"""You are the other nodes: answer for the replicas, or send messages of any epoch to one."""
+"""A role play with one real node: what was said stands in bubbles, what you may say on buttons.
+
+You answer for the replicas of a real coordinator, or you are the coordinators of a real replica.
+*Try again* goes back to before an answer; the next one begins another branch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.facts import solo as facts_solo
-from kit.protocols.storage.facts.solo import Choice
-from kit.protocols.storage.facts.steps import Delivered
-from kit.protocols.storage.panels.event_lines import events, line
+from kit.protocols.storage.facts.flows import seat
+from kit.protocols.storage.facts.moment import RequestRow
+from kit.protocols.storage.facts.solo import AnswerRow, Choice, RealReplica
+from kit.protocols.storage.facts.steps import Applied, Delivered, Happened
+from kit.protocols.storage.panels.event_lines import events
 from kit.protocols.storage.panels.replicas import SIGNS
+from kit.protocols.storage.panels.request_cards import count_line, level_line
 from kit.views.actions import mark, refusal_text
-from kit.views.fragment import Frag, h
+from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import act_button
 
-
-def _button(scene: Scene, choice: Choice, what: str) -> Frag:
-    """A button that does what it says, or says why not."""
-    name = mark(scene.model, choice.action)
-    why = refusal_text(choice.refusal) if choice.refusal else scene.closed
-    said = f"{what}, {choice.word}, epoch {choice.epoch}"
-    return act_button(choice.word, f"you:{name}", f"do:{name}", why, said)
+MOST_SAID = 4
+"""Messages of a talk that are listed; the later ones."""
 
 
-def _board(scene: Scene, caption: str, rows: Sequence[tuple[str, str, Sequence[Choice]]]) -> Frag:
-    """A table: who or what down the side, an epoch a column, in each cell what you may do."""
-    columns = sorted({choice.epoch for _, _, choices in rows for choice in choices})
+# -- bubbles and buttons --------------------------------------------------------------------------
+
+
+def _bubble(who: str, *kids: Kid, kind: str = "") -> Frag:
+    """Draw what somebody says, beside the name."""
     return h(
-        "table",
-        h("caption", caption),
-        h(
-            "thead",
-            h(
-                "tr",
-                h("th", "you", scope="col"),
-                [h("th", f"epoch {epoch}", k=f"by:{epoch}", scope="col") for epoch in columns],
-                k="by",
-            ),
-        ),
-        h("tbody", [_line(scene, row, columns) for row in rows]),
-        class_="board",
+        "li",
+        h("b", who, k=seat(who), class_="who", data_of=who),
+        h("div", *kids, class_=f"bubble {kind}".rstrip()),
+        k=f"says:{who}",
     )
 
 
-def _line(scene: Scene, row: tuple[str, str, Sequence[Choice]], columns: Sequence[int]) -> Frag:
-    name, words, choices = row
-    cells = [
-        h("td", [_button(scene, choice, name) for choice in choices if choice.epoch == epoch],
-          k=f"play:{name}:{epoch}")
-        for epoch in columns
-    ]  # fmt: skip
-    quiet = h("td", words, k=f"play:{name}:words", colspan=max(len(columns), 1))
+def _again(scene: Scene, step: int, name: str) -> Frag:
+    """Draw the button that goes back to before a step (from 0)."""
+    back = scene.counted(len(scene.way()) - 1) - scene.counted(step) + 1
     return h(
-        "tr",
-        h("th", h("b", name), h("small", f" {words}") if choices else None, scope="row"),
-        cells if choices else quiet,
-        k=f"play:{name}",
+        "button",
+        "try again",
+        k=f"again:{name}",
+        type="button",
+        class_="act again",
+        data_do="again",
+        data_steps=back,
+        aria_label=f"{name}: go back to before this, and try again",
     )
 
 
-def _answer_rows(scene: Scene) -> list[tuple[str, str, Sequence[Choice]]]:
-    said = {
-        event.replica: line(event).partition(": ")[2]
-        for _, event in events(scene)
-        if isinstance(event, Delivered)
-    }
-    rows: list[tuple[str, str, Sequence[Choice]]] = []
-    for answer in facts_solo.answers(scene.model, scene.state):
-        silent = "stayed silent" if answer.in_flight else "is not asked"
-        words = "is asked" if answer.choices else said.get(answer.replica, silent)
-        rows.append((answer.replica, words, answer.choices))
-    return rows
+def _buttons(scene: Scene, words: str, who: str, choices: Iterable[Choice]) -> Frag:
+    """Draw a line of buttons, one an epoch, each of which does what it says or says why not."""
+    drawn = []
+    for choice in choices:
+        name = mark(scene.model, choice.action)
+        why = refusal_text(choice.refusal) if choice.refusal else scene.closed
+        said = f"{who}, {choice.word}" + (f", epoch {choice.epoch}" if choice.epoch else "")
+        label = choice.word if choice.epoch is None else str(choice.epoch)
+        drawn.append(act_button(label, f"you:{name}", f"do:{name}", why, said))
+    return h("div", h("span", words), drawn, class_="say-it")
+
+
+def _by_word(choices: Sequence[Choice]) -> dict[str, list[Choice]]:
+    """Choices that differ in their epoch alone, together."""
+    by_word: dict[str, list[Choice]] = {}
+    for choice in choices:
+        by_word.setdefault(choice.word, []).append(choice)
+    return by_word
+
+
+# -- you are the replicas -------------------------------------------------------------------------
 
 
 def draw_answers(scene: Scene) -> Frag:
-    """Draw the board on which you answer for each replica; saying nothing is an answer, too."""
-    if facts.requests(scene.model, scene.state)[0].phase == "waiting":
-        return h("p", "Begin the request: the coordinator may know any epoch.", k="begin-request")
-    return _board(
-        scene, "Answer for each replica, with an epoch of your choice", _answer_rows(scene)
+    """Draw the coordinator, a bubble per replica, and the client; silence is an answer, too."""
+    [row] = facts.requests(scene.model, scene.state)
+    talk = _answered(scene)
+    seats = [] if row.phase == "waiting" else facts_solo.answers(scene.model, scene.state)
+    return h(
+        "ul",
+        _coordinator(scene, row),
+        [_replica(scene, answer, talk) for answer in seats],
+        _bubble("client", _client_line(row), kind=row.phase),
+        class_="role-play",
+        aria_label="who says what",
     )
+
+
+def _coordinator(scene: Scene, row: RequestRow) -> Frag:
+    kids: list[Kid] = [h("div", line) for line in _coordinator_lines(row)]
+    if row.phase == "waiting":
+        begins = facts_solo.beginnings(scene.model, scene.state)
+        kids.append(_buttons(scene, "planned at epoch", row.coordinator, begins))
+    elif row.phase == "open":
+        ends = facts_solo.endings(scene.model, scene.state)
+        kids.append(_buttons(scene, "now:", row.coordinator, ends))
+    return _bubble(row.coordinator, *kids, kind="real")
+
+
+def _coordinator_lines(row: RequestRow) -> list[str]:
+    """What the coordinator has sent, and what counts by now."""
+    if row.phase == "waiting":
+        return [f"I am to {row.title.split()[0]}. My table may be that of any epoch."]
+    if row.phase != "open":
+        return [f"{row.title}: I said {row.result}."]
+    lines = [f"{row.title}, planned at epoch {row.planned}. {level_line(row)}."]
+    if row.knows == row.planned:
+        return lines + [f"{count_line(quota)}." for quota in row.plan]
+    judged = "; ".join(count_line(quota) for quota in row.judged)
+    return [*lines, f"I have caught up to epoch {row.knows}: {judged}."]
+
+
+def _replica(scene: Scene, answer: AnswerRow, talk: dict[str, tuple[int, Delivered]]) -> Frag:
+    name = answer.replica
+    if answer.choices:
+        lines = [
+            _buttons(scene, f"{word}, at epoch", name, choices)
+            for word, choices in _by_word(answer.choices).items()
+        ]
+        return _bubble(name, *lines, kind="asked")
+    if name not in talk:
+        return _bubble(name, _silence(answer), kind="silent")
+    step, event = talk[name]
+    kind = "error" if event.error else "said"
+    return _bubble(name, f"{_answer_line(event)} ", _again(scene, step, name), kind=kind)
+
+
+def _silence(answer: AnswerRow) -> str:
+    return "… said nothing" if answer.in_flight else "… was not asked"
+
+
+def _answered(scene: Scene) -> dict[str, tuple[int, Delivered]]:
+    """The step in which each replica answered, and how."""
+    return {e.replica: (step, e) for step, e in events(scene) if isinstance(e, Delivered)}
+
+
+def _answer_line(event: Delivered) -> str:
+    """``ok, at epoch 101: takes write 1; K1 catches up to 101``."""
+    word = f"error, at epoch {event.answers}: {event.error}"
+    if not event.error:
+        word = f"ok, at epoch {event.answers}: {event.did}"
+    return f"{word}; {event.coordinator} catches up to {event.adopted}" if event.adopted else word
+
+
+def _client_line(row: RequestRow) -> str:
+    if row.phase in ("waiting", "open"):
+        return "… waits"
+    return f"I was told: {row.result}."
 
 
 def answers_text(scene: Scene) -> str:
-    """Write what each replica may answer, or has answered."""
-    lines = []
-    for name, words, choices in _answer_rows(scene):
-        free = [f"{choice.word} at {choice.epoch}" for choice in choices if choice.refusal is None]
-        lines.append(f"  {name} {words}{': ' + ', '.join(free) if free else ''}")
-    return "\n".join(lines)
+    """Write what the coordinator says, and what each replica may answer, or has answered."""
+    [row] = facts.requests(scene.model, scene.state)
+    talk = _answered(scene)
+    lines = [f"  {row.coordinator}: {' '.join(_coordinator_lines(row))}"]
+    for answer in facts_solo.answers(scene.model, scene.state):
+        free = [f"{c.word} at {c.epoch}" for c in answer.choices if c.refusal is None]
+        said = _answer_line(talk[answer.replica][1]) if answer.replica in talk else None
+        may = f"may answer {', '.join(free)}" if free else None
+        lines.append(f"  {answer.replica}: {said or may or _silence(answer)}")
+    return "\n".join([*lines, f"  client: {_client_line(row)}"])
 
 
-def _send_rows(scene: Scene) -> list[tuple[str, str, Sequence[Choice]]]:
-    rows = facts_solo.sends(scene.model, scene.state)
-    return [(row.kind, "by epoch", row.choices) for row in rows]
+# -- you are the coordinators ---------------------------------------------------------------------
 
 
 def draw_sends(scene: Scene) -> Frag:
-    """Draw the real replica, and the board from which you send to it."""
+    """Draw the real replica, the last messages with its answers, and what you may send to it."""
     row = facts_solo.real(scene.model, scene.state)
-    behind = f" · {row.behind} behind" if row.behind else ""
+    talk = list(events(scene))
+    earlier = len(talk) - MOST_SAID
+    rows = facts_solo.sends(scene.model, scene.state)
     return h(
         "div",
+        h("p", _real_line(row), " ", _cell(row), k=seat(row.name), class_="real", data_of=row.name),
+        h("p", f"{earlier} earlier not listed.", class_="soft") if earlier > 0 else None,
+        h("ul", [_exchange(scene, *said) for said in talk[-MOST_SAID:]], class_="role-play"),
         h(
-            "p",
-            h("b", f"{row.name} knows {row.epoch}"),
-            h("small", behind),
-            f" · {row.role} by that epoch · ",
-            h("span", f"{SIGNS[row.held]} {row.cell}", class_=f"cellar {row.held}"),
-            k="real",
+            "div",
+            h("b", "you", k=seat("you"), class_="who"),
+            h(
+                "div",
+                [_buttons(scene, f"{r.kind}, planned at epoch", r.kind, r.choices) for r in rows],
+                class_="bubble asked",
+            ),
+            class_="seat",
         ),
-        _board(scene, f"Send to {row.name} by an epoch of your choice", _send_rows(scene)),
+        class_="sends",
     )
 
 
+def _real_line(row: RealReplica) -> str:
+    behind = f" ({row.behind} behind)" if row.behind else ""
+    return f"{row.name} knows epoch {row.epoch}{behind}: {row.role}. On its disk:"
+
+
+def _cell(row: RealReplica) -> Frag:
+    return h("span", f"{SIGNS[row.held]} {row.cell}", class_=f"cellar {row.held}")
+
+
+def _exchange(scene: Scene, step: int, event: Happened) -> Frag:
+    """A message of yours with its answer, or an epoch that the replica applied by itself."""
+    if isinstance(event, Applied):
+        words = f"applies epoch {event.epoch} by itself"
+        return h("li", h("div", words, class_="bubble silent"), k=f"talk:{step}")
+    assert isinstance(event, Delivered)
+    again = _again(scene, step, f"{event.title} in step {step + 1}")
+    kind = "error" if event.error else "said"
+    return h(
+        "li",
+        h("div", _sent_line(event), class_="bubble asked"),
+        h("div", f"{_taken_line(event)} ", again, class_=f"bubble {kind}"),
+        k=f"talk:{step}",
+    )
+
+
+def _sent_line(event: Delivered) -> str:
+    return f"{event.title}, planned at epoch {event.epoch}"
+
+
+def _taken_line(event: Delivered) -> str:
+    caught = f"I catch up from {event.had} to {event.knows}. " if event.caught_up else ""
+    word = f"Error: {event.error}" if event.error else event.did.capitalize()
+    return f"{caught}{word}, at epoch {event.answers}."
+
+
 def sends_text(scene: Scene) -> str:
-    """Write the real replica, and what may be sent to it."""
+    """Write the real replica, the last messages with its answers, and what may be sent to it."""
     row = facts_solo.real(scene.model, scene.state)
-    lines = [f"  {row.name} knows {row.epoch}: {row.role}; holds {row.cell}"]
-    for kind, _, choices in _send_rows(scene):
-        free = [str(choice.epoch) for choice in choices if choice.refusal is None]
-        lines.append(f"  {kind} by epoch {', '.join(free) or 'none'}")
+    lines = [f"  {_real_line(row)} {row.cell}"]
+    for _, event in list(events(scene))[-MOST_SAID:]:
+        if isinstance(event, Applied):
+            lines.append(f"  {event.node} applies epoch {event.epoch} by itself")
+        elif isinstance(event, Delivered):
+            lines.append(f"  {_sent_line(event)} → {_taken_line(event)}")
+    for sent in facts_solo.sends(scene.model, scene.state):
+        free = [str(choice.epoch) for choice in sent.choices if choice.refusal is None]
+        lines.append(f"  {sent.kind}, planned at epoch {', '.join(free) or 'none'}")
     return "\n".join(lines)
 
 
-ANSWERS = Panel(
-    "answers", "You are the replicas", draw_answers, answers_text, still=True, tab="Answer"
-)
-SENDS = Panel("sends", "You are the coordinators", draw_sends, sends_text, still=True, tab="Send")
+ANSWERS = Panel("answers", "You are the replicas", draw_answers, answers_text, still=True)
+SENDS = Panel("sends", "You are the coordinators", draw_sends, sends_text, still=True)

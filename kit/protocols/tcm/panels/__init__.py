@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from kit.protocols.tcm.facts.parts import about
 from kit.protocols.tcm.panels.dry_run import DEATHS, PLANNED, TRAFFIC
 from kit.protocols.tcm.panels.epochs import EPOCHS
+from kit.protocols.tcm.panels.gates import gates
 from kit.protocols.tcm.panels.line import LINE
 from kit.protocols.tcm.panels.log import LOG
 from kit.protocols.tcm.panels.logical import LOGICAL
@@ -31,5 +33,7 @@ VIEWS = Views(
     picture="ring",
     table="rehearsal",  # where it is not shown, the first that is: the placements
     badges="status",
+    gates=gates,
+    named=lambda scene, witness: about(scene.model, scene.state, witness),
     offered=("begin", "stream", "commit", "cancel"),
 )

@@ -7,9 +7,9 @@ from kit.protocols.tcm.facts.large import DENSITY, spread
 from kit.protocols.tcm.panels.circle import share
 from kit.protocols.tcm.panels.covered import covered, locked
 from kit.protocols.tcm.panels.ring import ring_words, token_count
-from kit.protocols.tcm.panels.short_names import tags
 from kit.protocols.tcm.panels.spots import FINEST, MOST_LABELS, places
 from kit.views.fragment import Frag, h
+from kit.views.names import tags
 from kit.views.panel import Panel, Scene
 
 MOST_ARCS = 128

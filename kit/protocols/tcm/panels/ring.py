@@ -20,7 +20,6 @@ from kit.protocols.tcm.panels.guilty import guilty_parts
 from kit.protocols.tcm.panels.labels import Box, fitting, wide
 from kit.protocols.tcm.panels.missed import draw_missed, missed_words
 from kit.protocols.tcm.panels.placement import large
-from kit.protocols.tcm.panels.short_names import tags
 from kit.protocols.tcm.panels.spots import (
     FINEST,
     MOST_LABELS,
@@ -37,6 +36,7 @@ from kit.protocols.tcm.panels.spots import (
 )
 from kit.protocols.tcm.panels.status import resting
 from kit.views.fragment import Frag, h
+from kit.views.names import tags
 from kit.views.panel import Panel, Scene
 
 START_AT = (CENTRE[0], CENTRE[1] - RADIUS - 18)

@@ -17,8 +17,8 @@ from kit.protocols.tcm.facts.large import DENSITY, spread
 from kit.protocols.tcm.facts.moment import NodeRow
 from kit.protocols.tcm.panels.circle import CENTRE, DISC, RADIUS, SMALL_DISC, point, share
 from kit.protocols.tcm.panels.labels import HIGH, Box, wide
-from kit.protocols.tcm.panels.short_names import tags
 from kit.views.fragment import Frag, h
+from kit.views.names import tags
 from kit.views.panel import Scene
 
 MOST_LABELS = 40

@@ -1,0 +1,135 @@
+"""The gate over the picture: who stands at it, when it opens, and that it says so in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.errors import Awaited, Refusal
+from kit.protocols.storage.actions import Commit
+from kit.protocols.storage.panels.gates import gates as storage_gates
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.parts import range_key
+from kit.protocols.tcm.panels.gates import gates as tcm_gates
+from kit.protocols.tcm.rules.metadata import Advance
+from kit.views.fragment import Frag, check_keys
+from kit.views.gate import MOST_GATES, Gate, awaited_gates, draw_gates
+from kit.views.panel import Scene
+from tests.views.frames import classed, part, scenes, walk
+
+CLOSED = Gate("range:0:100", "(0, 100]", "applied epoch 2", ("B",), ("A", "C", "X"), 3)
+OPEN = Gate("range:100:150", "(100, 150]", "applied epoch 2", ("A", "B"), ("X",), 2)
+
+
+def shift(drawn: Frag, key: str) -> float:
+    """How far to the right a part stands."""
+    found = part(drawn, key)
+    assert found is not None
+    return float((found.get("transform") or "").split("(")[1].split()[0])
+
+
+def test_a_gate_opens_with_enough() -> None:
+    """It is closed below the number that is needed, open from it on; words say who is missing."""
+    assert (CLOSED.is_open, OPEN.is_open) == (False, True)
+    assert CLOSED.sentence == (
+        "the gate of (0, 100] is closed: 1 of 4 have applied epoch 2, 3 needed; not yet: A, C, X"
+    )
+    assert "is open: 2 of 3 have applied epoch 2, 2 needed; not yet: X" in OPEN.sentence
+
+
+def test_who_knows_stands_at_the_gate() -> None:
+    """Those who know it are to the right of those who do not; each keeps its key on its way."""
+    before, after = (draw_gates([gate]) for gate in (
+        CLOSED, Gate("range:0:100", "(0, 100]", "applied epoch 2", ("B", "C"), ("A", "X"), 3),
+    ))  # fmt: skip
+    assert before is not None
+    assert after is not None
+    check_keys(before)
+    names = [f"gate:range:0:100:{name}" for name in "ABCX"]
+    places = [shift(before, name) for name in names]
+    assert len(set(places)) == 4
+    assert max(places) == places[1]
+    assert shift(after, names[2]) > shift(before, names[2])
+    assert [one.key for one in classed(after, "come")] == [names[2], names[1]]
+
+
+def test_the_first_closed_gate_comes_first() -> None:
+    """The closed ones come first; no more than a few are drawn, and nothing where nobody waits."""
+    drawn = draw_gates([OPEN, CLOSED, CLOSED])
+    assert drawn is not None
+    assert [gate.key for gate in drawn.kids if isinstance(gate, Frag)] == [
+        "gate:range:0:100",
+        "gate:range:100:150",
+    ]
+    many = draw_gates([Gate(f"range:{i}", "", "", (), ("A",), 1) for i in range(50)])
+    assert many is not None
+    assert len(many.kids) == MOST_GATES
+    assert draw_gates([]) is None
+
+
+@pytest.mark.parametrize(
+    "names", [tuple(f"n{i}" for i in range(40)), ("2001:db8::1:aaaa", "2001:db8::1:aaab", "x")]
+)
+def test_many_nodes_are_counted(names: tuple[str, ...]) -> None:
+    """Where discs have no room for names, each side is one disc with its number."""
+    drawn = draw_gates([Gate("g", "g", "said yes", names[:1], names[1:], 2)])
+    assert drawn is not None
+    words = [one.text() for one in drawn.walk() if one.tag == "text"]
+    assert words == [str(len(names) - 1), "1"]
+
+
+def test_the_gates_of_a_bootstrap_are_its_barriers() -> None:
+    """In every moment of a run a gate is closed exactly while its range lacks its majority, and
+    while one is closed the next step is refused.
+    """
+    moments = scenes(walk("tcm/rf3"))
+    seen = set()
+    for scene in moments:
+        gates = {gate.thing: gate for gate in tcm_gates(scene)}
+        for operation in facts.operations(scene.model, scene.state):
+            rows = {range_key(row.left, row.right): row for row in operation.barriers}
+            assert {key: gate.is_open for key, gate in gates.items()} == {
+                key: row.met for key, row in rows.items()
+            }
+            advance = scene.model.wrap["tcm"](Advance(operation.node))
+            if not all(gate.is_open for gate in gates.values()):
+                assert scene.model.refusal(scene.state, advance) is not None
+        seen |= {gate.is_open for gate in gates.values()}
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("name", ["write-and-read", "two-replicas"])
+def test_the_gates_of_a_data_range_hold_its_events_back(name: str) -> None:
+    """While a gate of a range is closed its event is refused, and names the same nodes."""
+    closed = 0
+    for scene in scenes(walk(f"dataplane/{name}")):
+        for gate in storage_gates(scene):
+            if gate.is_open:
+                continue
+            closed += 1
+            refusal = scene.model.refusal(scene.state, Commit(gate.what))
+            assert refusal is not None
+    assert closed
+
+
+class Counting:
+    """A model whose one action waits for two of three."""
+
+    def __init__(self, *awaited: Awaited, missing: tuple[str, ...] = ()) -> None:
+        self.refusal = Refusal("too few", missing=missing, awaited=awaited)
+
+    def options(self, state: Any) -> list[tuple[str, Refusal | None]]:
+        """An action that waits, and one that does not."""
+        return [("go", self.refusal), ("rest", None)]
+
+
+def test_any_model_that_counts_nodes_has_gates() -> None:
+    """What a refusal counts is a gate; where it does not say who is missing there is none."""
+    model: Any = Counting(Awaited("votes", 2, 1, ("A", "B", "C")), missing=("B", "C"))
+    [gate] = awaited_gates(Scene(model, None))
+    assert (gate.there, gate.missing, gate.is_open) == (("A",), ("B", "C"), False)
+    model = Counting(Awaited("votes", 2, 1, ("A", "B", "C")))
+    assert not list(awaited_gates(Scene(model, None)))
+    assert not list(awaited_gates(Scene(build("twophase"), build("twophase").start())))

@@ -1,0 +1,70 @@
+"""A notebook that its reader saves and opens again: the Player can be walked without a kernel."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.waiting import until
+from tests.widgets.laboratory import NOTEBOOK, PATIENCE, run_all, server, write_notebook
+
+pytestmark = pytest.mark.browser
+NAME = "saved.ipynb"
+STATE = "application/vnd.jupyter.widget-state+json"
+SAVE = """() => window.jupyterapp.commands.execute("docmanager:save")"""
+SHUT_DOWN = """() => window.jupyterapp.serviceManager.sessions.shutdownAll()"""
+AT = "(text) => document.querySelector('.kp-where')?.textContent === text"
+CUT = "() => document.querySelector('.kp-note')?.textContent.includes('run this cell again')"
+
+
+def saved_places(path: Path) -> list[tuple[int, int]]:
+    """How many moments each Player that the file keeps has, and at which it stands."""
+    kept: dict[str, Any] = json.loads(path.read_text("utf-8"))["metadata"].get("widgets", {})
+    buffers = [
+        buffer
+        for model in kept.get(STATE, {}).get("state", {}).values()
+        for buffer in model.get("buffers", [])
+        if buffer["path"] == ["pack"]
+    ]
+    packs = [json.loads(gzip.decompress(base64.b64decode(each["data"]))) for each in buffers]
+    return [(len(pack["moments"]), pack["position"]["at"]) for pack in packs]
+
+
+def is_saved(page: Page, path: Path, *places: tuple[int, int]) -> bool:
+    """Whether the file, saved once more, keeps these Players."""
+    page.evaluate(SAVE)
+    return saved_places(path) == list(places)
+
+
+def test_a_saved_player_is_walked_through_without_its_kernel(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """What was played is saved with the notebook; acting says that the kernel is another one."""
+    path = tmp_path / NAME
+    write_notebook(path, "from kit import Player\nPlayer('bootstrap', controls=False)")
+    with server(tmp_path) as address:
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        run_all(page, address, NAME)
+        for step in (1, 2, 3):
+            page.click("[data-do=step]")
+            page.wait_for_function(AT, arg=f"{step} / {step}", timeout=PATIENCE)
+        until(lambda: is_saved(page, path, (4, 3)), "the Player is saved as it stands")
+        page.evaluate(SHUT_DOWN)
+        page.close()
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        page.goto(f"{address}/lab/tree/{NAME}?token=t&reset", timeout=PATIENCE)
+        page.wait_for_function(NOTEBOOK, arg=NAME, timeout=PATIENCE)
+        page.wait_for_function(AT, arg="3 / 3", timeout=PATIENCE)
+        page.click("[data-do=back]")
+        page.wait_for_function(AT, arg="2 / 3", timeout=PATIENCE)
+        page.keyboard.press("End")
+        page.wait_for_function(AT, arg="3 / 3", timeout=PATIENCE)
+        page.click(".kp-acts [data-key='1']")
+        page.wait_for_function(CUT, timeout=PATIENCE)
+        page.close()
