@@ -127,7 +127,7 @@ class FetchSchema(Struct, frozen=True, tag="fetch"):
     request: int
 
 
-class ServeRequest(Struct, frozen=True, tag="serve"):
+class ServeTableRequest(Struct, frozen=True, tag="serve"):
     """A replica serves a request with the schema that it has."""
 
     request: int
@@ -154,5 +154,5 @@ Group0Action = (
     | PassHour
     | SendRequest
     | FetchSchema
-    | ServeRequest
+    | ServeTableRequest
 )

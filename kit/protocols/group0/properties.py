@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from kit.engine.log import Log
 from kit.engine.model import Monitor, Property, always, goal, sometimes, step
-from kit.protocols.group0.actions import CommitCommand, ServeRequest
+from kit.protocols.group0.actions import CommitCommand, ServeTableRequest
 from kit.protocols.group0.linearizable import linearizability
 from kit.protocols.group0.rules.history import takes_effect
 from kit.protocols.group0.rules.versions import version_of
@@ -40,7 +40,7 @@ def properties(setup: Setup) -> tuple[Property, ...]:
             "A request is served with a table at least as new as its coordinator's",
             new_enough(setup),
             "INV-SCHEMA",
-            (ServeRequest,),
+            (ServeTableRequest,),
         ),
         always("majority", "What is committed is stored by a majority", stored(setup)),
         sometimes("no-op", "A command comes too late and does nothing", no_op(setup)),
@@ -115,10 +115,10 @@ def _versions(log: Log, setup: Setup) -> str | None:
     return None
 
 
-def new_enough(setup: Setup) -> Callable[[Group0State, ServeRequest, Group0State], str | None]:
+def new_enough(setup: Setup) -> Callable[[Group0State, ServeTableRequest, Group0State], str | None]:
     """The replica's version of the table is not older than that of the request."""
 
-    def judge(before: Group0State, action: ServeRequest, after: Group0State) -> str | None:
+    def judge(before: Group0State, action: ServeTableRequest, after: Group0State) -> str | None:
         request, version = setup.requests[action.request], before.requests[action.request].version
         applied = before.indexes[request.replica].applied
         schema = tables_after(prefix(before.log, applied), setup.safeguards).schema

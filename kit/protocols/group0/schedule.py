@@ -20,7 +20,7 @@ from kit.protocols.group0.actions import (
     RestartNode,
     Retry,
     SendRequest,
-    ServeRequest,
+    ServeTableRequest,
     StepDown,
     Submit,
     Validate,
@@ -32,7 +32,7 @@ from kit.protocols.group0.state import Group0State
 # A guard that is held comes first, then the log, then who is not needed, then the next client.
 _ORDER = (
     *(LookUp, Submit, Validate, MakeStateId, ReadStateId, ReadBarrier),
-    *(CommitCommand, StepDown, Retry, Reconfigure, ServeRequest, FetchSchema),
+    *(CommitCommand, StepDown, Retry, Reconfigure, ServeTableRequest, FetchSchema),
 )
 
 

@@ -16,7 +16,7 @@ from kit.protocols.group0.actions import (
     ApplyCommand,
     FetchSchema,
     SendRequest,
-    ServeRequest,
+    ServeTableRequest,
 )
 from kit.protocols.group0.guards import LOOKING
 from kit.protocols.group0.raft import RaftRules
@@ -34,7 +34,7 @@ class ServingRules:
         self.setup, self.raft = setup, raft
         numbers = range(len(setup.requests))
         self._send, self._fetch, self._serve = (
-            [kind(i) for i in numbers] for kind in (SendRequest, FetchSchema, ServeRequest)
+            [kind(i) for i in numbers] for kind in (SendRequest, FetchSchema, ServeTableRequest)
         )
 
     def rules(self) -> tuple[Rule[Group0State, Any], ...]:
@@ -42,7 +42,7 @@ class ServingRules:
         return (
             Rule(SendRequest, "send", self._unsent, self._may_send, self._sends),
             Rule(FetchSchema, "fetch", self._older, self._may_fetch, self._fetches),
-            Rule(ServeRequest, "serve", self._sent, self._may_serve, self._serves),
+            Rule(ServeTableRequest, "serve", self._sent, self._may_serve, self._serves),
         )
 
     def _at(self, s: Group0State, stage: str, actions: list[Any]) -> list[Any]:
@@ -102,7 +102,7 @@ class ServingRules:
             s = self.raft.applies(s, ApplyCommand(self.setup.names[node]))
         return s
 
-    def _may_serve(self, s: Group0State, action: ServeRequest) -> Refusal | None:
+    def _may_serve(self, s: Group0State, action: ServeTableRequest) -> Refusal | None:
         request = self.setup.requests[action.request]
         if not self.setup.safeguards.schema_version_check or self.knows(s, action.request):
             return self._down(s, request)
@@ -114,7 +114,7 @@ class ServingRules:
             missing=(name,),
         )
 
-    def _serves(self, s: Group0State, action: ServeRequest) -> Group0State:
+    def _serves(self, s: Group0State, action: ServeTableRequest) -> Group0State:
         return _with(s, action.request, replace(s.requests[action.request], stage="served"))
 
 

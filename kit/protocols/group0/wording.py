@@ -21,7 +21,7 @@ from kit.protocols.group0.actions import (
     RestartNode,
     Retry,
     SendRequest,
-    ServeRequest,
+    ServeTableRequest,
     StepDown,
     Submit,
     Validate,
@@ -51,7 +51,7 @@ def verb(setup: Setup, action: Any) -> str:
             return "pass an hour"
         case SendRequest(request):
             return setup.requests[request].text
-        case FetchSchema(request) | ServeRequest(request):
+        case FetchSchema(request) | ServeTableRequest(request):
             return f"{type(action).__struct_config__.tag}: {setup.requests[request].text}"
     return f"{type(action).__struct_config__.tag} {action.node}"
 
@@ -108,7 +108,7 @@ def sentence(m: Group0, before: Group0State, action: Any, after: Group0State) ->
             return f"{change(in_flight(before, state_id))} is lost on its way; nobody is told."
         case PassHour():
             return f"An hour passes: state ids up to {after.expired} are too old for the history."
-        case SendRequest() | FetchSchema() | ServeRequest():
+        case SendRequest() | FetchSchema() | ServeTableRequest():
             return _request(m, before, action, after)
     return _step(m, before, action, after)
 

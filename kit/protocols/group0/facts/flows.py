@@ -23,7 +23,7 @@ from kit.protocols.group0.actions import (
     RestartNode,
     Retry,
     SendRequest,
-    ServeRequest,
+    ServeTableRequest,
     StepDown,
     Submit,
     Validate,
@@ -144,7 +144,7 @@ def _fetched(m: Group0, before: Group0State, action: FetchSchema, after: Group0S
     )
 
 
-def _served(m: Group0, before: Group0State, action: ServeRequest, after: Group0State) -> Flows:
+def _served(m: Group0, before: Group0State, action: ServeTableRequest, after: Group0State) -> Flows:
     source, target, _ = _ends(m, action, after)
     return (Flow("answer", f"n:{target}", f"n:{source}", "done", f"{target} → {source}: done"),)
 
@@ -172,7 +172,7 @@ FLOWS = FlowTable(
         Reconfigure: _configured,
         SendRequest: _sent,
         FetchSchema: _fetched,
-        ServeRequest: _served,
+        ServeTableRequest: _served,
     },
     (ReadStateId, MakeStateId, CrashNode, RestartNode, LoseCommand, PassHour),
 )
