@@ -2,8 +2,9 @@
 
 A block per datacenter: heading, underline, names of the columns, one line that repeats the
 datacenter's last token (empty when there is one row only), a row per token, an empty line. A rack
-of twelve letters or more runs into the column behind it. Where nodes own several tokens, two closing
-lines say so. Rows of a node differ in the token only: what stands before it is read once a node.
+of twelve letters or more runs into the column behind it. Where nodes own several tokens, two
+closing lines say so. Rows of a node differ in the token only: what stands before it is read once a
+node.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class Pipeline(ABC):
         return reports.affected(self.history, self.measures, group)
 
     def availability(self, group: int = 0) -> pd.DataFrame:
-        """What the loss of any one node, rack or datacenter would cost, a row per step and level."""
+        """What the loss of a node, rack or datacenter would cost, a row per step and level."""
         return reports.availability(self.history, self.measures, group)
 
     def streams(self) -> pd.DataFrame:
