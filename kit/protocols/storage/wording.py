@@ -111,9 +111,9 @@ def describe(model: Storage, before: StorageState, action: Any, after: StorageSt
             return f"{model.workload[number].coordinator} gives {model.title_of(number)} up."
         case Commit(_):
             edge = model.edge(before, action)
-            newest = model.newest(after)
-            number = "" if newest.quiet else f"{model.history.unit.capitalize()} {newest.epoch}: "
-            return f"{number}{edge.title}."
+            reached = model.newest(after)
+            called = "" if reached.quiet else f"{model.history.unit.capitalize()} {reached.epoch}: "
+            return f"{called}{edge.title}."
         case ApplyEpoch(node):
             return f"{_applies(model, before, node)}."
         case Fetch(source, target):

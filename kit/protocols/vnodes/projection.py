@@ -245,7 +245,9 @@ class _RangeProjection:
         if not barriers:
             return ()
         everyone = AllKnow(((1 << len(self.code)) - 1) & ~place.dead)
-        drains = "global" in barriers and not place.fenced and self.options.safeguards.drain
+        drains = (
+            "global" in barriers and not place.fenced and self.options.safeguards.barrier_drains
+        )
         return (everyone, NothingBelow()) if drains else (everyone,)
 
     def _copies(self, place: _Standing) -> Iterator[CopyTask]:
