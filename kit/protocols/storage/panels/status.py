@@ -27,7 +27,7 @@ def draw_status(scene: Scene) -> Frag:
         badge("rest", "= reads equal writes")
         if rest
         else badge("rest", "… the range moves", "busy"),
-        unit=scene.model.history.unit,
+        counts=scene.model.history.unit,
     )
 
 
