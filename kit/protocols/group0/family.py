@@ -8,11 +8,19 @@ FAMILY = Family(
     order=40,
     models={
         "group0": "entries:ENTRY",
+        "discovery": "entries:DISCOVERY",
     },
     views={
         "group0": "panels:VIEWS",
+        "discovery": "panels.peers:VIEWS",
+    },
+    public={
+        "lessons": {
+            "schema_costs": "lessons.charts:schema_costs",
+        },
     },
     flows={
         "group0": "facts.flows:FLOWS",
+        "discovery": "facts.discovery:FLOWS",
     },
 )

@@ -18,6 +18,7 @@ from kit.protocols.storage.actions import (
     Fetch,
     Finish,
     Land,
+    Lose,
     ReplicaCrash,
     Serve,
     Start,
@@ -108,10 +109,11 @@ class Completed(Struct, frozen=True):
 
 
 class EpochCommitted(Struct, frozen=True):
-    """An epoch is committed."""
+    """An epoch is committed; ``unit`` is what people call it."""
 
     epoch: int
     title: str
+    unit: str = "epoch"
 
 
 class Applied(Struct, frozen=True):
@@ -159,7 +161,8 @@ def happened(
                 return (_sent(m, after, number, again=not begins),)
             return (_ended(m, before, number, after),)
         case Commit():
-            return (EpochCommitted(m.newest(after).epoch, m.newest(after).title),)
+            newest = m.newest(after)
+            return (EpochCommitted(newest.epoch, newest.title, m.history.unit),)
         case ApplyEpoch(node):
             return (_applied(m, after, node),)
         case Fetch(source, target) | Land(source, target):
@@ -173,6 +176,8 @@ def happened(
             cell = (before if landed else after).copies[way]
             known = _applied_epoch(m, before, source)
             return (Copied(source, target, cell_text(m, before, cell), landed, known),)
+        case Lose(number, replica):
+            return (DiskEvent(replica, f"never gets {m.title_of(number)}"),)
         case ReplicaCrash(replica):
             return (DiskEvent(replica, "fails"),)
         case Cleanup(replica):

@@ -42,7 +42,7 @@ class Edge(Struct, frozen=True):
     ``verb`` is how a scenario file names it, ``title`` what it does. ``streamed`` says that all
     copies of the present epoch must have arrived before, ``switches`` that reads move;
     ``regains`` are the replicas that get the range again or for the first time, of those that may
-    hold data not owned.
+    hold data not owned. ``aside``: it leads away from the operation's end (a cancel, a rollback).
     """
 
     verb: str
@@ -52,13 +52,15 @@ class Edge(Struct, frozen=True):
     streamed: bool = False
     switches: bool = False
     regains: int = 0
+    aside: bool = False
 
 
 class RangeEpoch(Struct, frozen=True):
     """The metadata of the range after some events, and what can come next.
 
     ``epoch`` is the number by which people know it (where ways lead back: that of the first
-    visit); ``dead`` are replicas that are gone for good by now.
+    visit); ``dead`` are replicas that are gone for good by now. ``quiet``: the event before it gave
+    it no number of its own (a fence, a node that is shut down), so that plans are as before.
     """
 
     epoch: int
@@ -67,6 +69,7 @@ class RangeEpoch(Struct, frozen=True):
     edges: tuple[Edge, ...] = ()
     copies: tuple[CopyTask, ...] = ()
     dead: int = 0
+    quiet: bool = False
 
 
 class RangeHistory(Struct, frozen=True):
@@ -77,6 +80,7 @@ class RangeHistory(Struct, frozen=True):
     how many epochs a node, a message or a new request may be behind the newest one (None: any
     number, so that the whole past counts); only with it a history that leads back has finitely many
     states. A commit is news to everybody: where ``lag`` is 0 nodes and messages may be one behind.
+    ``unit`` is what people call an epoch.
     """
 
     label: str
@@ -88,6 +92,7 @@ class RangeHistory(Struct, frozen=True):
     admission: Admission = "epoch-exchange"
     acknowledgement: AnyAcknowledgement = "union"
     lag: int | None = None
+    unit: str = "epoch"
 
     @property
     def kept(self) -> int | None:
