@@ -23,6 +23,7 @@ NOTEBOOKS = (
     "06-reads-and-writes-during-change.ipynb",
     "07-find-the-bug.ipynb",
     "08-write-your-own-model.ipynb",
+    "09-one-log-for-all-metadata.ipynb",
 )
 
 
