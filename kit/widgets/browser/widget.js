@@ -1,11 +1,13 @@
 // The entry in JupyterLab: anywidget calls render for each view of the widget.
 
 import { listen } from "./controls.js";
+import { calm } from "./motion.js";
 import { Player } from "./player.js";
 
 function render({ model, el }) {
   const player = new Player(model, el);
   listen(player);
+  if (model.get("plays") && !calm.matches) player.wire.then(() => player.start());
   const around = requestAnimationFrame(() => {
     const box = el.closest(".kit-player");
     quieten(box);
