@@ -47,6 +47,13 @@ NAMES = {
     "facts_kept": "memo",
 }
 TEXTS = {".py", ".js", ".css", ".txt", ".md"}
+LINES = {
+    r"\b(join|leave|remove) ([A-Z]\d?|NODE|n\d+|[\w.]+ --tokens)(?![\w:])": (
+        "the operator's word: bootstrap, decommission, removenode"
+    ),
+    r"\bby epoch \d": "at epoch",
+}
+"""What is said of an operation or an epoch, wherever a name or a number follows."""
 
 
 def _prose() -> list[Path]:
@@ -109,3 +116,15 @@ def test_former_names_do_not_come_back() -> None:
                 yield f"{name} is {NAMES[name]}"
 
     assert not offenders([path for path in _prose() if path.suffix == ".py"], named)
+
+
+def test_operations_and_epochs_are_said_in_one_way() -> None:
+    """On screens, in scenario files and notebooks an operation has the operator's word."""
+    lines = {re.compile(line): today for line, today in LINES.items()}
+    notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+    def said(path: Path) -> Iterator[str]:
+        for number, line in _lines(path):
+            yield from (f"line {number}: say {lines[word]}" for word in lines if word.search(line))
+
+    assert not offenders([*_prose(), *notebooks], said)

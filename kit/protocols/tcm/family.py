@@ -56,7 +56,7 @@ FAMILY = Family(
     },
     hunts={
         "tcm": HuntGround(
-            "metadata: steps, barriers, locks, crashes, cancels",
+            "metadata: events, barriers, locks, crashes, cancels",
             ("S-09", "S-10", "S-11", "S-16", "S-17", "S-53", "S-54", "S-55"),
             {"cancels": 1, "crashes": 1, "window": 2},
         )
