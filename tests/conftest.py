@@ -47,6 +47,9 @@ LONGEST = tuple(
         "house/test_toy.py",
         "house/test_stages.py",
         "protocols/dataplane/lessons/test_hunting.py",
+        "widgets/test_lab.py",
+        "widgets/test_searching_live.py",
+        "protocols/tcm/dry_run/test_page.py",
     )
 )
 """The files that keep a worker longest: begun first, so that none is waited for at the end."""

@@ -23,6 +23,11 @@ SVG_TAGS = frozenset(
     "svg g circle rect line path polyline polygon ellipse text tspan title desc".split()
 )
 VOID_TAGS = frozenset("img input br hr".split())
+BLOCKS = frozenset(
+    "div section header footer nav h2 h3 h4 p ul ol li table caption tr details summary dl dt dd "
+    "pre select option fieldset legend hr br figure figcaption svg".split()
+)
+CELL = "  "  # what stands between the cells of a row in a text
 ATTRIBUTES = frozenset(
     "class role title lang dir hidden tabindex scope colspan rowspan type name value min max step "
     "checked selected disabled readonly placeholder open alt src width height label for id "
@@ -57,8 +62,13 @@ class Frag(Struct, frozen=True):
 
     def text(self) -> str:
         """Return the words of the fragment, as a reader without a screen would meet them."""
-        words = " ".join(_words(self))
-        return re.sub(r"\s+", " ", words).strip()
+        return _tidy(" ".join(_words(self)))
+
+    def lines(self) -> list[str]:
+        """Return the same words, a line for each paragraph, list item and row of a table."""
+        pieces = "".join(_pieces(self)).split("\n")
+        lines = (CELL.join(filter(None, map(_tidy, piece.split("\t")))) for piece in pieces)
+        return [re.sub(r" (?=[.,;:](?: |$))", "", line) for line in lines if line]
 
     def walk(self) -> Iterator[Frag]:
         """Yield the fragment and all parts below it, in document order."""
@@ -148,6 +158,25 @@ def _words(frag: Frag) -> Iterator[str]:
             yield kid
         else:
             yield from _words(kid)
+
+
+def _pieces(frag: Frag) -> Iterator[str]:
+    """Words with a new line around blocks and a tab before cells; spaces between all others."""
+    around = "\n" if frag.tag in BLOCKS else "\t" if frag.tag in ("td", "th") else " "
+    yield around
+    if frag.tag == "img":
+        yield _tidy(frag.get("alt") or "")
+    for kid in frag.kids:
+        if isinstance(kid, str):
+            yield re.sub(r"\s", " ", kid)
+        else:
+            yield from _pieces(kid)
+    yield "\n" if frag.tag in BLOCKS else " "
+
+
+def _tidy(words: str) -> str:
+    """Words with one space between them."""
+    return re.sub(r"\s+", " ", words).strip()
 
 
 def _flatten(kids: Iterable[Kid]) -> Iterator[Frag | str]:

@@ -16,14 +16,15 @@ from kit.views.flows import flow_lines
 from kit.views.fragment import Frag, h
 from kit.views.gate import Gate, awaited_gates, draw_gates
 from kit.views.panel import Panel, Scene, is_shown, section
-from kit.views.promises import LAMPS, draw_promises, promises_badge
+from kit.views.promises import LAMPS, Named, draw_promises, nothing, promises_badge
 
 
 class Slots(Struct, frozen=True):
     """The names of the panels that fill the slots; the others are further tabs.
 
     ``picture`` is what one looks at, ``table`` what explains it, ``badges`` the status line. A
-    ``wide`` picture needs more width than height. ``gates`` says what the next step waits for.
+    ``wide`` picture needs more width than height. ``gates`` says what the next step waits for,
+    ``named`` what a broken promise names.
     """
 
     picture: str = ""
@@ -31,6 +32,7 @@ class Slots(Struct, frozen=True):
     badges: str = ""
     wide: bool = False
     gates: Callable[[Scene], Iterable[Gate]] = awaited_gates
+    named: Named = nothing
 
 
 PLAIN = Slots()
@@ -118,7 +120,7 @@ def _badges(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
     return h(
         "div",
         [panel.draw(scene) for panel in shown if panel.name == slots.badges],
-        draw_promises(scene) if judged else None,
+        draw_promises(scene, slots.named) if judged else None,
         class_="kp-badges",
     )
 

@@ -42,6 +42,7 @@ def run_of(scene: Scene) -> Spacetime:
         _write(journal, number, passed)
         if not isinstance(passed.action, MESSAGE_ACTIONS):
             marks.append(Mark("", number, scene.model.verb(passed.action)))
+    marks += [Mark("", b.step + 1, b.title, alarm=True) for b in scene.breaches()]
     nodes = tuple(actor.name for actor in scene.model.actors)
     return Spacetime(nodes, len(steps), tuple(sent.arrow for sent in journal), tuple(marks))
 

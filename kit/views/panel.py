@@ -108,6 +108,7 @@ def at_rest(scene: Scene) -> Scene:
 class Panel(Struct, frozen=True):
     """One picture of a moment, and the same in words.
 
+    ``wording`` writes it in words where those of the picture, line by line, will not do.
     ``optional`` panels are the first to be left out of an export that grows too large; those with
     ``still`` make up the picture that a notebook keeps without a kernel. ``shown`` tells whether
     there is anything. ``tab`` is a shorter title for a tab.
@@ -116,11 +117,17 @@ class Panel(Struct, frozen=True):
     name: str
     title: str
     draw: Callable[[Scene], Frag]
-    text: Callable[[Scene], str]
+    wording: Callable[[Scene], str] | None = None
     optional: bool = False
     still: bool = False
     shown: Callable[[Scene], bool] | None = None
     tab: str = ""
+
+    def text(self, scene: Scene) -> str:
+        """The panel in words: its own, or the lines of its picture."""
+        if self.wording is not None:
+            return self.wording(scene)
+        return "\n".join(f"  {line}" for line in self.draw(scene).lines())
 
 
 def is_shown(panel: Panel, scene: Scene) -> bool:

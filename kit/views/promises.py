@@ -5,11 +5,23 @@ A promise that was broken once stays marked: a later state in which all is well 
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
 from kit.engine.breaches import Breach
 from kit.engine.model import Verdict, verdicts
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb, counted
+
+Named: TypeAlias = Callable[[Scene, str], Iterable[str]]
+"""Gives the things (``data_of``) that a witness names."""
+
+
+def nothing(scene: Scene, witness: str) -> Iterable[str]:
+    """No thing: where a family does not say what a witness names."""
+    return ()
 
 
 def scene_verdicts(scene: Scene) -> tuple[Verdict, ...]:
@@ -22,19 +34,26 @@ def _breaches(scene: Scene) -> dict[str, Breach]:
     return {breach.name: breach for breach in scene.breaches()}
 
 
-def draw_lamps(scene: Scene) -> Frag:
-    """Draw a lamp a promise: letter, shape and colour; a broken one says by what, and when."""
+def draw_lamps(scene: Scene, named: Named = nothing) -> Frag:
+    """Draw a lamp a promise: letter, shape and colour; a broken one says by what, and when.
+
+    What its witness names, and the step that broke it, is lit with it.
+    """
     broken = _breaches(scene)
     return h(
         "ul",
-        [_lamp(scene, verdict, broken.get(verdict.name)) for verdict in scene_verdicts(scene)],
+        [
+            _lamp(scene, verdict, broken.get(verdict.name), named)
+            for verdict in scene_verdicts(scene)
+        ],
         class_="lamps",
     )
 
 
-def _lamp(scene: Scene, verdict: Verdict, breach: Breach | None) -> Frag:
+def _lamp(scene: Scene, verdict: Verdict, breach: Breach | None, named: Named) -> Frag:
     good = verdict.ok and breach is None
     witness = verdict.witness or (breach.witness if breach else "")
+    step = [step_key(breach.step)] if breach else []
     return h(
         "li",
         bulb("✓", "holds") if good else bulb("!", "broken"),
@@ -43,8 +62,14 @@ def _lamp(scene: Scene, verdict: Verdict, breach: Breach | None) -> Frag:
         h("small", f"broken at step {scene.counted(breach.step)}") if breach else None,
         k=f"lamp:{verdict.name}",
         class_="lamp ok" if good else "lamp bad",
-        data_of=None if good else "broken",
+        data_of=None if good else f"broken:{verdict.name}",
+        data_names=None if good else json.dumps(sorted({*named(scene, witness), *step})),
     )
+
+
+def step_key(step: int) -> str:
+    """The key of a step of the way here (from 0): what broke a promise is lit with it."""
+    return f"step:{step + 1}"
 
 
 def lamps_text(scene: Scene) -> str:
@@ -77,13 +102,13 @@ def promises_badge(scene: Scene) -> tuple[str, bool]:
     return f"! {len(bad)} of {len(judged)} broken at step {step}", False
 
 
-def draw_promises(scene: Scene) -> Frag:
+def draw_promises(scene: Scene, named: Named = nothing) -> Frag:
     """Draw all promises as one badge that opens the lamps."""
     words, good = promises_badge(scene)
     return h(
         "details",
         h("summary", words, class_="badge"),
-        h("div", draw_lamps(scene), class_="kp-sheet"),
+        h("div", draw_lamps(scene, named), class_="kp-sheet"),
         k="promises",
         class_="kp-pop promises" if good else "kp-pop promises broken",
         name="kp-sheet",

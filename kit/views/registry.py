@@ -16,7 +16,7 @@ from kit.views.frame import Slots
 from kit.views.gate import Gate, awaited_gates
 from kit.views.messages import MESSAGES
 from kit.views.panel import Panel, Scene
-from kit.views.promises import LAMPS
+from kit.views.promises import LAMPS, Named, nothing
 from kit.views.question import Question, changed_fields
 
 Run = Callable[[Model[Any, Any], Any], Iterator[Any]]
@@ -31,7 +31,8 @@ class Views(Struct, frozen=True):
     ``offered`` the kinds of action that such questions choose from (none: all). ``picture`` and
     ``table`` name the panels of the Player's two main slots: what one looks at, what explains it;
     ``badges`` that of the status line. A ``wide`` picture needs more width than height.
-    ``gates`` says who must know something before the next step (none given: what refusals say).
+    ``gates`` says who must know something before the next step (none given: what refusals say),
+    ``named`` which things (``data_of``) the witness of a broken promise names.
     """
 
     panels: tuple[Panel, ...]
@@ -44,11 +45,12 @@ class Views(Struct, frozen=True):
     badges: str = ""
     wide: bool = False
     gates: Callable[[Scene], Iterable[Gate]] = awaited_gates
+    named: Named = nothing
 
     @property
     def slots(self) -> Slots:
         """Which panel fills which slot of a frame, and the gates over the picture."""
-        return Slots(self.picture, self.table, self.badges, self.wide, self.gates)
+        return Slots(self.picture, self.table, self.badges, self.wide, self.gates, self.named)
 
     @property
     def macros(self) -> tuple[Macro, ...]:

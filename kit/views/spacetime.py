@@ -75,6 +75,11 @@ class Spacetime(Struct, frozen=True):
     marks: tuple[Mark, ...] = ()
 
     @property
+    def alarms(self) -> frozenset[int]:
+        """The steps that broke a promise."""
+        return frozenset(mark.at for mark in self.marks if mark.alarm)
+
+    @property
     def first(self) -> int:
         """The first step in the window."""
         return max(0, self.steps + 1 - SHOWN)
@@ -211,6 +216,7 @@ def _arrow(run: Spacetime, drawn: DrawnArrow) -> Frag:
     out = f"M{source:.1f} {y1:.1f}H{aside:.1f}" if source == target and not copied else ""
     kind = ("copy" if copied else "message") + DASHES.get(arrow.fate, "")
     far = 0.7 if came else 1.0
+    guilty = " guilty" if came and arrow.ended_at in run.alarms else ""
     return h(
         "g",
         h("path", d=out + path, class_=kind),
@@ -218,7 +224,8 @@ def _arrow(run: Spacetime, drawn: DrawnArrow) -> Frag:
         tag(_times(arrow.label, drawn.count), x1 + (x2 - x1) * far, y1 + (y2 - y1) * far - 5),
         h("title", _story(arrow)),
         k=drawn.key,
-        class_=f"transit {arrow.fate.replace(' ', '-')}",
+        class_=f"transit {arrow.fate.replace(' ', '-')}{guilty}",
+        data_of=None if arrow.ended_at is None else f"step:{arrow.ended_at}",
     )
 
 
@@ -234,7 +241,7 @@ def _mark(run: Spacetime, mark: Mark, number: int) -> Frag:
     else:
         line = h("path", d=f"M{GUTTER} {y(mark.at)}H{run.width}", class_="barrier")
         parts = [line, tag(mark.label, run.width - 4, y(mark.at) - 4, "tag strong", "end")]
-    return h("g", parts, k=f"mark:{mark.at}:{number}")
+    return h("g", parts, k=f"mark:{mark.at}:{number}", data_of=f"step:{mark.at}")
 
 
 def arrow_path(x1: float, y1: float, x2: float, y2: float) -> str:
@@ -281,8 +288,7 @@ def spacetime_text(run: Spacetime) -> str:
 
 
 def _lines(run: Spacetime, first: int) -> list[str]:
-    alarms = {mark.at for mark in run.marks if mark.alarm}
-    lines = []
+    alarms, lines = run.alarms, []
     for step in range(first, run.steps + 1):
         said = "; ".join(_events(run, step))
         if said:

@@ -65,10 +65,11 @@ def test_names_are_given_once() -> None:
     assert not [name for name, count in names.items() if count > 1]
 
 
-def test_what_a_family_joins_is_there_and_joins_no_other() -> None:
-    """``composes`` names families that stand on their own."""
-    alone = {family.name for family in families() if not family.composes}
-    assert not [family.name for family in families() if not set(family.composes) <= alone]
+def test_what_a_family_joins_comes_before_it() -> None:
+    """``composes`` names families of a lower order, so that no two need one another."""
+    order = {family.name: family.order for family in families()}
+    for family in families():
+        assert all(order.get(name, family.order) < family.order for name in family.composes)
 
 
 def test_the_table_of_families_is_current() -> None:

@@ -33,7 +33,6 @@ NAMES = {
     "Learn": "Apply, ApplyEpoch",
     "InstantLog": "AtomicLog",
     "Course": "RangeHistory, OperationSpec",
-    "Gate": "Barrier",
     "Terms": "RequestOptions",
     "Ask": "ClientRequest",
     "Holding": "PauseInjection",

@@ -106,3 +106,30 @@ def test_attributes_keep_their_order_and_drop_what_is_false() -> None:
     """None and False leave an attribute out, True writes it empty, underscores become dashes."""
     made = h("input", type="checkbox", checked=True, disabled=False, aria_label=None, data_x=1)
     assert made.html() == '<input type="checkbox" checked="" data-x="1">'
+
+
+def test_lines_are_those_that_a_reader_sees() -> None:
+    """A line for each paragraph, item and row; cells stand apart; names make neither."""
+    made = h(
+        "div",
+        h("p", "All is ", h("b", "well"), "."),
+        h(
+            "table",
+            h("caption", "Nodes"),
+            h("tr", h("th", "node"), h("th", "reads")),
+            h("tr", h("th", "A\nB\tC"), h("td", h("span", "1"), h("span", "2"))),
+            h("tr", h("th", "D"), h("td")),
+        ),
+        h("ul", h("li", "one"), h("li"), h("li", h("img", alt="a ring"))),
+        "and so on",
+    )
+    assert made.lines() == [
+        "All is well.",
+        "Nodes",
+        "node  reads",
+        "A B C  1 2",
+        "D",
+        "one",
+        "a ring",
+        "and so on",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from kit.engine.timeline import Timeline
 from kit.views.fragment import Frag, check_keys, keys
 from kit.views.messages import MESSAGES, run_of
 from kit.views.panel import Scene, scene_at
+from kit.views.promises import draw_lamps
 from kit.views.registry import for_model
 from kit.views.spacetime import SHOWN, Arrow, Mark, Spacetime, draw_spacetime, drawn, spacetime_text
 from kit.views.static import static_html
@@ -202,6 +204,23 @@ def test_a_scene_without_its_past_shows_its_last_step() -> None:
     assert run_of(last).steps == 1
     start = Scene(timeline.model, timeline.moments[0].state)
     assert MESSAGES.text(start).startswith(" start  A sends add 1 to B")
+
+
+def test_the_message_that_breaks_a_promise_is_marked() -> None:
+    """The delivery after which an addition is counted twice is red; its lamp lights it alone."""
+    timeline = Timeline(counting(adds=1, off=("de-duplication",), duplicates=1))
+    for verb in ("duplicate A>B add 1", "deliver A>B add 1", "deliver A>B add 1"):
+        enabled = timeline.model.actions(timeline.state)
+        timeline.do(next(action for action in enabled if timeline.model.verb(action) == verb))
+    scene = scene_at(timeline, timeline.at)
+    frag = MESSAGES.draw(scene)
+    [guilty] = classed(frag, "guilty")
+    title = next(kid for kid in guilty.walk() if kid.tag == "title")
+    assert title.text() == "B receives add 1 from A (sent at the start, copied at 1)"
+    [lamp] = classed(draw_lamps(scene), "bad")
+    assert lamp.get("data-of") == "broken:counted-once"
+    assert json.loads(lamp.get("data-names") or "") == [guilty.get("data-of")]
+    assert "!    3" in MESSAGES.text(scene)
 
 
 def test_a_model_of_actors_has_the_panel_at_once() -> None:

@@ -7,7 +7,8 @@ from playwright.sync_api import Page
 
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
-from kit.protocols.tcm.facts.parts import range_key
+from kit.protocols.tcm.facts.parts import about, range_key
+from kit.views.promises import scene_verdicts
 from kit.widgets import Player
 from tests.widgets.browsing import MakeDesk, walked
 
@@ -41,16 +42,18 @@ def smallest(page: Page, slot: str) -> float:
 
 
 def test_an_arc_and_its_row_are_lit_together(desk: MakeDesk) -> None:
-    """Pointing at a row lights its arc and the other way; a press keeps it; Escape ends it."""
+    """Pointing at a row lights its arc and the other way, and the gate of that range; a press
+    keeps it; Escape ends it.
+    """
     page = desk(walked("tcm/bootstrap", 7)).page
     key = range_key(100, 150)
     row, drawn = f'tr[data-of="{key}"]', f'.arc[data-of="{key}"]'
     page.hover(f"{row} th")
-    assert set(page.evaluate(LIT)) == {"row:ks:150", f"arc:ks:{key}"}
+    assert set(page.evaluate(LIT)) == {"row:ks:150", f"arc:ks:{key}", f"gate:{key}"}
     page.mouse.move(0, 0)
     assert page.evaluate(LIT) == []
     page.focus(drawn)
-    assert set(page.evaluate(LIT)) == {"row:ks:150", f"arc:ks:{key}"}
+    assert set(page.evaluate(LIT)) == {"row:ks:150", f"arc:ks:{key}", f"gate:{key}"}
     page.keyboard.press("Enter")
     page.focus('[data-do="scrub"]')
     page.keyboard.press("k")
@@ -81,7 +84,7 @@ def test_the_gate_opens_and_each_range_has_its_own(desk: MakeDesk) -> None:
 
 
 def test_a_broken_promise_lights_what_it_names(desk: MakeDesk) -> None:
-    """A broken lamp lights the marked arc, row and nodes; one that holds lights nothing."""
+    """A broken lamp lights the arcs, rows and nodes of its own witness; one that holds nothing."""
     entry, scenario = scenario_of("tcm/rf3")
     timeline = Timeline(build(entry.name, scenario.parameters, ("old-writer-stays",)))
     while not timeline.breaches(timeline.at):
@@ -89,8 +92,19 @@ def test_a_broken_promise_lights_what_it_names(desk: MakeDesk) -> None:
     table = desk(Player(timeline))
     page = table.page
     page.click(".promises > summary")
+    [verdict] = [v for v in scene_verdicts(table.player.rendered.scene(timeline.at)) if not v.ok]
+    named = about(timeline.model, timeline.state, verdict.witness or "")
     page.hover(".lamp.bad span:nth-child(2)")
     lit = set(page.evaluate(LIT))
+    things = "[...document.querySelectorAll('[data-my-lit]')].map((one) => one.dataset.of)"
+    assert (
+        {f"broken:{verdict.name}"}
+        < set(page.evaluate(things))
+        <= {
+            f"broken:{verdict.name}",
+            *named,
+        }
+    )
     marked = page.evaluate("[...document.querySelectorAll('.guilty')].map((one) => one.dataset.k)")
     assert {key.split(":")[0] for key in marked} >= {"arc", "row", "n"}
     assert set(marked) <= lit

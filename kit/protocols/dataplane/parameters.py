@@ -6,8 +6,15 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from kit.protocols.storage.parameter_types import (
+    USUAL_REQUESTS,
+    Repair,
+    ReplicaCrashes,
+    RequestLines,
+    Timeouts,
+    Together,
+)
 from kit.protocols.storage.rules.exchange import Exchange
-from kit.protocols.storage.rules.read_repair import ReadRepair
 from kit.protocols.storage.rules.view import Acknowledgement
 from kit.protocols.tcm.parameters import ClusterParameters
 
@@ -23,7 +30,6 @@ Retry = Annotated[
     bool,
     Meta(title="retry a stale plan", description="a request whose plan went stale is sent again"),
 ]
-MOST_CRASHES = 8
 MOST_TICKS = 100
 MOST_LAG = 100
 USUAL_CLUSTER = ClusterParameters(rf=3, epoch=99)
@@ -59,35 +65,12 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
         ]
         | None
     ) = None
-    requests: Annotated[
-        tuple[str, ...],
-        Meta(
-            title="requests (; between)",
-            description="lines such as `K2@dc2 read LOCAL_QUORUM`; each begins when those before "
-            "it are answered",
-            extra_json_schema={"written": True},
-        ),
-    ] = ("K1 write QUORUM", "K2 read QUORUM")
+    requests: RequestLines = USUAL_REQUESTS
     exchange: ExchangeName = "epoch"
     acknowledgement: AcknowledgementName = "union"
-    together: Annotated[
-        bool,
-        Meta(
-            title="clients side by side",
-            description="a request waits for those of its own coordinator only",
-        ),
-    ] = False
-    timeouts: Annotated[
-        bool,
-        Meta(
-            title="timeouts at any moment",
-            description="a request may time out although it is not stuck",
-        ),
-    ] = False
-    repair: Annotated[
-        ReadRepair,
-        Meta(title="read repair", description="what a read writes back before it answers"),
-    ] = "none"
+    together: Together = False
+    timeouts: Timeouts = False
+    repair: Repair = "none"
     retry: Retry = False
     mode: Annotated[Mode, Meta(description="how nodes hear of changes")] = "log"
     ring_delay: Annotated[
@@ -99,9 +82,7 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
             le=MOST_TICKS,
         ),
     ] = 1
-    crashes: Annotated[
-        int, Meta(description="how many replicas may crash", ge=0, le=MOST_CRASHES)
-    ] = 0
+    crashes: ReplicaCrashes = 0
     cleaning: Annotated[
         bool, Meta(title="clean-up", description="replicas may clean up after a move")
     ] = False

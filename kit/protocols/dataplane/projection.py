@@ -26,7 +26,15 @@ from kit.protocols.storage.rules.view import View
 from kit.protocols.tcm.model import Tcm, TcmState
 from kit.protocols.tcm.parameters import ClusterParameters, TcmParameters
 from kit.protocols.tcm.rules.barrier import Barrier, barriers
-from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Sequence, Snapshot
+from kit.protocols.tcm.rules.metadata import (
+    Advance,
+    AutomaticCancel,
+    Begin,
+    Cancel,
+    Event,
+    Sequence,
+    Snapshot,
+)
 from kit.protocols.tcm.rules.safeguards import TcmSafeguards
 from kit.protocols.tcm.rules.steps import ALL_ON, OPERATION_SPECS
 from kit.protocols.tcm.rules.streams import awaits_streams, must_stream, sources, stream_barriers
@@ -229,6 +237,7 @@ class _Projection:
             streamed,
             switches=now[0] != then[0],
             regains=self._mask(set(then[1]) - set(now[1])),
+            aside=isinstance(event, Cancel | AutomaticCancel),
         )
 
     def _barriers(self, state: TcmState, sequence: Sequence) -> tuple[Barrier, ...]:

@@ -8,11 +8,14 @@ FAMILY = Family(
     order=40,
     models={
         "group0": "entries:ENTRY",
+        "discovery": "entries:DISCOVERY",
     },
     views={
         "group0": "panels:VIEWS",
+        "discovery": "panels.peers:VIEWS",
     },
     flows={
         "group0": "facts.flows:FLOWS",
+        "discovery": "facts.discovery:FLOWS",
     },
 )

@@ -42,3 +42,10 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
     SAME_ID_ON_RETRY,
     COMMIT_WITH_GUARD,
 )
+TRANSITIVE_CLOSURE = Safeguard(
+    "transitive-closure",
+    "S-36",
+    "A node hears everybody that it knows before it founds a group",
+    ("INV-ONEGROUP",),
+    {"seeds": ("A", "A B")},
+)

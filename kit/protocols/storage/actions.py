@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from kit.protocols.storage.rules.exchange import ExchangeSwitches
 from kit.protocols.storage.rules.read_repair import ReadRepair
@@ -26,8 +26,8 @@ class RequestOptions(Struct, frozen=True):
     ``timeouts``: a request may time out at any moment, not only when it is stuck. ``repair``:
     what a read writes back before it is answered. ``retry``: a request whose plan went stale
     is sent again. ``ring_delay``: how many ticks an event waits after the one before it, where
-    nothing but that wait guards it (0: no clock). ``crashes`` is a budget; ``cleaning`` and
-    ``collecting`` add those actions.
+    nothing but that wait guards it (0: no clock). ``crashes`` and ``losses`` (of messages) are
+    budgets; ``cleaning`` and ``collecting`` add those actions.
     """
 
     switches: ExchangeSwitches = ExchangeSwitches()
@@ -39,6 +39,7 @@ class RequestOptions(Struct, frozen=True):
     crashes: int = 0
     cleaning: bool = False
     collecting: bool = False
+    losses: int = 0
 
 
 class StorageState(Struct, frozen=True, cache_hash=True):
@@ -47,7 +48,7 @@ class StorageState(Struct, frozen=True, cache_hash=True):
     ``at`` is the number of the trail that is committed; ``known`` the index of the epoch that each
     replica has applied, then each coordinator's; ``cells`` a cell per replica, ``copies``
     how far each copy of the present epoch is. ``down`` and ``cleaned`` are masks of replicas;
-    ``waited`` counts the ticks since the last event.
+    ``waited`` counts the ticks since the last event, ``lost`` the messages lost, where some may be.
     """
 
     at: int
@@ -59,6 +60,7 @@ class StorageState(Struct, frozen=True, cache_hash=True):
     cleaned: int = 0
     crashes: int = 0
     waited: int = 0
+    lost: int | UnsetType = UNSET  # unset, it is no part of a fingerprint
 
 
 class Commit(Struct, frozen=True, tag="commit"):
@@ -103,6 +105,13 @@ class Serve(Struct, frozen=True, tag="serve"):
 
 class WriteBack(Struct, frozen=True, tag="write-back"):
     """A replica gets what a read found, which is written back, and answers."""
+
+    request: int
+    replica: str
+
+
+class Lose(Struct, frozen=True, tag="lose"):
+    """The message of a request to a replica is lost: nobody waits for its answer any more."""
 
     request: int
     replica: str

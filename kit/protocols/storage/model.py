@@ -26,6 +26,7 @@ from kit.protocols.storage.actions import (
     Fetch,
     Finish,
     Land,
+    Lose,
     ReplicaCrash,
     RequestOptions,
     Serve,
@@ -72,6 +73,7 @@ class Storage(PlanModel):
         | Start
         | Serve
         | WriteBack
+        | Lose
         | Finish
         | TimeOut
         | Tick
@@ -110,6 +112,7 @@ class Storage(PlanModel):
         clean = Rule(Cleanup, "clean", self._left_over, self._may_clean, self._clean)
         marks = Rule(CollectTombstones, "clean", self._marks, self._may_collect, self._collect)
         yield back, self._repairs
+        yield Rule(Lose, "lose", self._losable, self._may_lose, self._lose), options.losses > 0
         yield Rule(Tick, "time", self._ticks, self._may_tick, self._tick), options.ring_delay > 0
         yield crash, options.crashes > 0
         yield clean, options.cleaning
@@ -126,6 +129,7 @@ class Storage(PlanModel):
             (Request(),) * len(self.workload),
             first.dead,
             ~first.view.writes & ((1 << self.replicas) - 1) if self.request_options.cleaning else 0,
+            lost=0 if self.request_options.losses else UNSET,
         )
 
     # -- requests ---------------------------------------------------------------------------------
@@ -137,8 +141,10 @@ class Storage(PlanModel):
         for number, request in enumerate(s.requests):
             if request.phase == WAITING:
                 if self._turn(s, number):
-                    for index in range(self._least(s, number), len(self._views[s.at])):
-                        yield Start(number, self.epoch(s, index))
+                    least = self._least(s, number)
+                    for index in self._plans[s.at]:
+                        if index >= least:
+                            yield Start(number, self.epoch(s, index))
                 if not self.request_options.together:
                     return
 
@@ -186,6 +192,21 @@ class Storage(PlanModel):
                 for i in range(self.replicas):
                     if request.in_flight >> i & 1:
                         yield number, names[i]
+
+    def _losable(self, s: StorageState) -> Iterator[Lose]:
+        return (Lose(number, name) for number, name in self._undelivered(s))
+
+    def _may_lose(self, s: StorageState, action: Lose) -> Refusal | None:
+        if s.lost is not UNSET and s.lost < self.request_options.losses:
+            return None
+        return Refusal("the run's budget of lost messages is used up")
+
+    def _lose(self, s: StorageState, action: Lose) -> StorageState:
+        assert s.lost is not UNSET
+        request = s.requests[action.request]
+        left = request.in_flight & ~(1 << self.code[action.replica])
+        s = replace(s, lost=s.lost + 1)
+        return self._with(s, action.request, replace(request, in_flight=left))
 
     def _may_serve(self, s: StorageState, action: Serve | WriteBack) -> Refusal | None:
         if s.down >> self.code[action.replica] & 1:

@@ -12,7 +12,14 @@ from functools import partial
 from typing import Any
 
 from kit.engine.model import Monitor, Property, sometimes, step
-from kit.protocols.storage.actions import Commit, Finish, Serve, Start, StorageState, WriteBack
+from kit.protocols.storage.actions import (
+    Commit,
+    Finish,
+    Serve,
+    Start,
+    StorageState,
+    WriteBack,
+)
 from kit.protocols.storage.linearizability import NEVER, RegisterOperation, linearizable
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, timestamp, value

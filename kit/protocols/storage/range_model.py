@@ -61,7 +61,7 @@ class RangeModel(Model[StorageState, Any]):
         self._blocked = lru_cache(None)(self._waits_for)
         self.trails = trails(history)
         self._views = tuple(trail.views for trail in self.trails)
-        self._first = tuple(trail.first for trail in self.trails)
+        self._plans = tuple(trail.plans for trail in self.trails)
 
     def newest(self, s: StorageState) -> RangeEpoch:
         """The committed metadata."""
@@ -73,11 +73,11 @@ class RangeModel(Model[StorageState, Any]):
 
     def epoch(self, s: StorageState, index: int) -> int:
         """The number of the epoch at an index."""
-        return self._first[s.at] + index
+        return self.trails[s.at].numbers[index]
 
     def index(self, s: StorageState, epoch: int) -> int:
-        """The index of the epoch of that number."""
-        return epoch - self._first[s.at]
+        """The index of the epoch of that number; of a few such, the last."""
+        return self.trails[s.at].index(epoch)
 
     def applied(self, s: StorageState, i: int, index: int) -> StorageState:
         """Replica ``i`` has applied the epoch ``index``; a member again has cleaning to do."""

@@ -192,7 +192,7 @@ class Replica(Model[ReplicaState, Any]):
 
     def epoch(self, index: int) -> int:
         """The number of the epoch at an index."""
-        return self.trail.first + index
+        return self.trail.numbers[index]
 
     def _messages(self, s: ReplicaState) -> Iterator[Send]:
         for write in (True, False):
@@ -200,7 +200,7 @@ class Replica(Model[ReplicaState, Any]):
 
     def _may_send(self, s: ReplicaState, action: Send) -> Refusal | None:
         """Its coordinator counted it a member: else it would not have asked."""
-        view = self.seen[action.epoch - self.trail.first]
+        view = self.seen[self.trail.index(action.epoch)]
         if not holds(view.group(action.write), self.index):
             return Refusal(f"at epoch {action.epoch} nobody asks {self.replica} for that")
         if action.write and s.timestamp >= self.messages:
@@ -209,7 +209,7 @@ class Replica(Model[ReplicaState, Any]):
 
     def answer(self, s: ReplicaState, action: Send) -> Answer:
         """What it makes of the message."""
-        message = sent(self.seen, action.epoch - self.trail.first, self.switches)
+        message = sent(self.seen, self.trail.index(action.epoch), self.switches)
         return receive(self.seen, self.index, s.known, message, action.write, self.switches)
 
     def _send(self, s: ReplicaState, action: Send) -> ReplicaState:

@@ -12,6 +12,7 @@ from kit.protocols.storage.actions import (
     Fetch,
     Finish,
     Land,
+    Lose,
     ReplicaCrash,
     Serve,
     Start,
@@ -34,6 +35,8 @@ def verb(model: Storage, action: Any) -> str:
             return f"{model.title_of(number)} reaches {replica}"
         case WriteBack(number, replica):
             return f"{model.title_of(number)} writes back to {replica}"
+        case Lose(number, replica):
+            return f"lose {model.title_of(number)} to {replica}"
         case Finish(number):
             return f"answer {model.title_of(number)}"
         case TimeOut(number):
@@ -60,8 +63,8 @@ def label(model: Storage, s: StorageState, action: Any) -> str:
             ask = model.workload[number]
             return f"{ask.coordinator} sends {model.title_of(number)} at epoch {epoch}"
         case Commit(_):
-            edge = model.edge(s, action)
-            return f"{model.epoch(s, len(model.views(s)))}: {edge.title}"
+            edge, to = model.trails[s.at].edge(action.verb)
+            return f"{model.trails[to].newest.epoch}: {edge.title}"
         case ApplyEpoch(node):
             return f"{node} applies epoch {model.epoch(s, _knows(model, s, node) + 1)}"
         case Finish(number) if model.success(s, number) and model.write_back(s, number):
@@ -94,6 +97,8 @@ def describe(model: Storage, before: StorageState, action: Any, after: StorageSt
             return _started(model, after, number, epoch)
         case Serve() | WriteBack():
             return _served(model, before, action, after)
+        case Lose(number, replica):
+            return f"The message of {model.title_of(number)} to {replica} is lost."
         case Finish(number):
             return _finished(model, before, number, after)
         case TimeOut(number):
@@ -112,13 +117,19 @@ def describe(model: Storage, before: StorageState, action: Any, after: StorageSt
         case Tick():
             delay = model.request_options.ring_delay
             return f"Time passes: {after.waited} of {delay} ticks of RING_DELAY."
+        case ReplicaCrash() | Cleanup() | CollectTombstones():
+            return _on_disk(action)
+    return verb(model, action)
+
+
+def _on_disk(action: ReplicaCrash | Cleanup | CollectTombstones) -> str:
+    match action:
         case ReplicaCrash(replica):
             return f"{replica} fails, and what it holds is out of reach."
         case Cleanup(replica):
             return f"{replica} cleans up: nothing of the range is left on its disk."
         case CollectTombstones(replica):
             return f"{replica} collects the tombstone: it no longer knows of the deletion."
-    return verb(model, action)
 
 
 def _names(names: tuple[str, ...]) -> str:

@@ -6,5 +6,11 @@ FAMILY = Family(
     "topology",
     "Topology over group 0",
     order=60,
+    models={
+        "topology": "entries:ENTRY",
+    },
+    flows={
+        "topology": "facts.flows:FLOWS",
+    },
     composes=("group0",),
 )

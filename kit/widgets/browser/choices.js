@@ -2,8 +2,6 @@
 
 import { all } from "./picture.js";
 
-const BROKEN = "broken"; // a broken promise lights all that it names
-
 export class Choices {
   chosen = {};
 
@@ -38,6 +36,12 @@ export class Choices {
   dark() {
     this.lit = this.pointed = undefined;
     this.restoreLight();
+  }
+
+  // A thing and what it names: a broken promise names nodes, ranges, messages.
+  named(thing) {
+    const part = thing && this.root.querySelector(`[data-of="${CSS.escape(thing)}"][data-names]`);
+    return [thing, ...JSON.parse(part?.dataset.names || "[]")];
   }
 
   turnTo(name) {
@@ -78,10 +82,9 @@ export class Choices {
   }
 
   restoreLight() {
-    const things = [this.lit, this.pointed];
-    const isNamed = (part) => things.includes(BROKEN) && part.matches(".guilty");
+    const things = new Set([this.lit, this.pointed].flatMap((thing) => this.named(thing)));
     for (const part of all(this.root, "[data-of]"))
-      part.toggleAttribute("data-my-lit", things.includes(part.dataset.of) || isNamed(part));
+      part.toggleAttribute("data-my-lit", things.has(part.dataset.of));
     for (const part of all(this.root, "[data-spot]"))
       part.setAttribute("aria-pressed", String(part.dataset.spot === this.lit));
   }

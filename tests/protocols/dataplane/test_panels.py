@@ -11,6 +11,7 @@ from kit.engine.registry import build
 from kit.engine.scenario import file_named, files, open_file
 from kit.engine.timeline import Timeline
 from kit.protocols.storage.facts import moment as facts
+from kit.protocols.storage.facts.named import about, message_key
 from kit.protocols.storage.panels.groups import draw_views, views_text
 from kit.protocols.storage.panels.operations import draw_operations, operations, operations_text
 from kit.protocols.storage.panels.replicas import draw_replicas, replicas_text
@@ -188,6 +189,20 @@ def test_the_offending_request_is_marked() -> None:
     assert "misses write 1" in operations_text(scene)
     assert "BROKEN" in status_text(scene)
     assert any("alarm" in (one.key or "") for one in draw_spacetime(scene).walk())
+
+
+def test_the_guilty_messages_are_marked() -> None:
+    """The answers of those who answered the read that misses a write are red, others are not."""
+    scene = last("anomaly-invisible-write")
+    [breach] = scene.breaches()
+    named = about(scene.model, breach.witness)
+    drawn = draw_spacetime(scene)
+    messages = [one for one in drawn.walk() if (one.get("data-of") or "").startswith("message:")]
+    guilty = {one.key for one in classed(drawn, "guilty")}
+    assert guilty == {one.key for one in messages if one.get("data-of") in named}
+    read = next(row for row in facts.requests(scene.model, scene.state) if row.title == "read 2")
+    assert {message_key(read.number, name) for name in read.answered} <= named
+    assert 0 < len(guilty) < len(messages)
 
 
 def test_a_broken_step_stays_marked_in_later_pictures() -> None:

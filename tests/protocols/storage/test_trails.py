@@ -25,7 +25,7 @@ def test_a_tree_has_a_trail_for_each_node() -> None:
     ways = trails(epochs())
     assert [way.nodes for way in ways] == [(0,), (0, 1), (0, 1, 2), (0, 1, 2, 3)]
     assert [view.last_modified for view in ways[-1].views] == [0, 1, 2, 3]
-    assert {way.first for way in ways} == {1}
+    assert {way.numbers[0] for way in ways} == {1}
 
 
 def test_a_history_that_leads_back_needs_a_bounded_lag() -> None:

@@ -11,7 +11,7 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.epochs import draw_epochs, epochs_text
 from kit.protocols.tcm.panels.line import draw_line, line_text
 from kit.protocols.tcm.panels.log import draw_log
-from kit.protocols.tcm.panels.logical import draw_logical, logical_text
+from kit.protocols.tcm.panels.logical import LOGICAL
 from kit.protocols.tcm.panels.operation import (
     draw_locks,
     draw_operations,
@@ -158,8 +158,8 @@ def test_the_barrier_shows_who_is_missing() -> None:
 def test_a_moving_replica_counts_as_both_its_nodes() -> None:
     """In the logical view the replica under way lists the node it leaves and the one it goes to."""
     scene = milestones(walk("tcm/bootstrap"))[2]
-    assert "(0, 100] reads A, B; writes (A), (B and X)" in logical_text(scene)
-    assert "B and X" in draw_logical(scene).text()
+    assert "(0, 100] reads A, B; writes (A), (B and X)" in LOGICAL.text(scene)
+    assert "(0, 100]  A B  A B and X" in LOGICAL.draw(scene).lines()
 
 
 @pytest.mark.spec("A-042")

@@ -16,3 +16,10 @@ class Group0Safeguards(Struct, frozen=True, kw_only=True):
     """Off, a command does not say what state it was built on (``rules.guard``)."""
     same_id_on_retry: bool = True
     """Off, a command that is submitted once more gets a state id of its own (``rules.guard``)."""
+
+
+class DiscoverySafeguards(Struct, frozen=True, kw_only=True):
+    """The one switch of discovery."""
+
+    transitive_closure: bool = True
+    """Off, a node founds a group without hearing all whom it knows (``rules.discovery``)."""

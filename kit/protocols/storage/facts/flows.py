@@ -20,6 +20,7 @@ from kit.protocols.storage.actions import (
     Fetch,
     Finish,
     Land,
+    Lose,
     ReplicaCrash,
     Serve,
     Start,
@@ -166,10 +167,11 @@ def _epochs(had: int, knows: int) -> str:
     return f"epoch {knows}" if knows == had + 1 else f"epochs {had + 1} to {knows}"
 
 
-# A commit is told of no sender here; time, and what happens on one disk, sends nothing.
+# A commit is told of no sender here; what is lost comes nowhere; time, and what happens on one
+# disk, sends nothing.
 STORAGE = FlowTable(
     dict.fromkeys((Start, Serve, WriteBack, Finish, TimeOut, ApplyEpoch, Fetch, Land), _of),
-    (Commit, Tick, ReplicaCrash, Cleanup, CollectTombstones),
+    (Commit, Tick, Lose, ReplicaCrash, Cleanup, CollectTombstones),
 )
 COORDINATOR = FlowTable({Reply: _reply, **dict.fromkeys((Start, Finish, TimeOut), _of_coordinator)})
 REPLICA = FlowTable(dict.fromkeys((Send, ApplyEpoch), _of_replica))

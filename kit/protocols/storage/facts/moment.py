@@ -181,7 +181,7 @@ def epoch_rows(
         before = views[index - 1] if index else view
         rows.append(
             EpochRow(
-                trail.first + index,
+                trail.numbers[index],
                 history.epochs[trail.nodes[index]].title,
                 history.names(view.reads),
                 history.names(view.writes),

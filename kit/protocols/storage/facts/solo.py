@@ -176,7 +176,7 @@ def happened(
         return (Applied(m.replica, m.epoch(after.known)),)
     assert isinstance(action, Send)
     answer = m.answer(before, action)
-    carried = m.epoch(sent(m.seen, action.epoch - m.trail.first, m.switches))
+    carried = m.epoch(sent(m.seen, m.trail.index(action.epoch), m.switches))
     number = after.timestamp if action.write else before.timestamp
     title = f"write {number}" if action.write else "read"
     error = ERRORS[answer.verdict]

@@ -18,6 +18,7 @@ from kit.protocols.storage.actions import (
     Fetch,
     Finish,
     Land,
+    Lose,
     ReplicaCrash,
     Serve,
     Start,
@@ -173,6 +174,8 @@ def happened(
             cell = (before if landed else after).copies[way]
             known = _applied_epoch(m, before, source)
             return (Copied(source, target, cell_text(m, before, cell), landed, known),)
+        case Lose(number, replica):
+            return (DiskEvent(replica, f"never gets {m.title_of(number)}"),)
         case ReplicaCrash(replica):
             return (DiskEvent(replica, "fails"),)
         case Cleanup(replica):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kit.protocols.storage.facts.named import about
 from kit.protocols.storage.panels.gates import gates
 from kit.protocols.storage.panels.groups import VIEWS as GROUPS
 from kit.protocols.storage.panels.operations import OPERATIONS
@@ -24,4 +25,5 @@ VIEWS = Views(
     badges="status",
     gates=gates,
     wide=True,
+    named=lambda scene, witness: about(scene.model, witness),
 )

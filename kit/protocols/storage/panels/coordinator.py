@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kit.protocols.storage.facts.named import about
 from kit.protocols.storage.panels.groups import VIEWS as GROUPS
 from kit.protocols.storage.panels.predict import question
 from kit.protocols.storage.panels.request_cards import REQUESTS
@@ -16,4 +17,5 @@ VIEWS = Views(
     picture="answers",
     table="requests",
     wide=True,
+    named=lambda scene, witness: about(scene.model, witness),
 )

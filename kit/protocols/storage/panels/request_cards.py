@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.facts.moment import QuotaRow, RequestRow
+from kit.protocols.storage.facts.named import request_key
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb
@@ -29,6 +30,7 @@ def _card(row: RequestRow) -> Frag:
         [h("div", line, class_="told") for line in _lines(row)],
         k=f"request:{row.number}",
         class_="request",
+        data_of=request_key(row.number),
     )
 
 

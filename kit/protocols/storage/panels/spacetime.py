@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from kit.protocols.storage.facts import flows
+from kit.protocols.storage.facts.named import about, message_key, request_key
 from kit.protocols.storage.facts.steps import (
     Applied,
     Completed,
@@ -37,6 +38,7 @@ from kit.protocols.storage.panels.layout import (
 from kit.protocols.storage.panels.replicas import short
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
+from kit.views.promises import step_key
 from kit.views.spacetime import arrow_path as _arrow
 from kit.views.spacetime import cross as _cross
 from kit.views.spacetime import dot as _dot
@@ -56,6 +58,9 @@ LEGEND = (
 def draw_spacetime(scene: Scene) -> Frag:
     """Draw the window of the run that ends at this moment."""
     drawing, wrong = layout(scene), wrong_answers(scene).keys()
+    named = frozenset[str]().union(
+        *(about(scene.model, breach.witness) for breach in scene.breaches())
+    )
     if not drawing.placed:
         return h("p", "Nothing has happened yet.", k="no-spacetime", class_="soft")
     return h(
@@ -66,7 +71,11 @@ def draw_spacetime(scene: Scene) -> Frag:
             [_life(drawing, node) for node in drawing.nodes],
             [_span(drawing, span, wrong) for span in drawing.spans if drawing.there(span.end)],
             [_way(drawing, way) for way in drawing.ways if drawing.there(way.landed)],
-            [_message(drawing, sent) for sent in drawing.messages if drawing.there(sent.met)],
+            [
+                _message(drawing, sent, named)
+                for sent in drawing.messages
+                if drawing.there(sent.met)
+            ],
             list(_points(drawing)),
             _alarms(scene, drawing),
             [_now(drawing, node) for node in drawing.nodes],
@@ -128,6 +137,7 @@ def _name(drawing: Layout, node: str) -> Frag:
         k=f"who:{node}",
         transform=f"translate({drawing.left} {drawing.y(node)})",
         class_="who",
+        data_of=node,
     )
 
 
@@ -170,7 +180,8 @@ def _span(drawing: Layout, span: Span, wrong: AbstractSet[int]) -> Frag:
             _text(_result(end.result), right, y - 12, "tag strong"),
         ]
     state = "open" if end is None else "ended"
-    return h("g", parts, k=f"span:{begin.request}", class_=f"span {state}")
+    return h("g", parts, k=f"span:{begin.request}", class_=f"span {state}",
+             data_of=request_key(begin.request))  # fmt: skip
 
 
 def _result(result: str) -> str:
@@ -198,19 +209,21 @@ def _way(drawing: Layout, way: Way) -> Frag:
     )
 
 
-def _message(drawing: Layout, message: Message) -> Frag:
-    """A message and its answer; one that is on its way ends in the open."""
+def _message(drawing: Layout, message: Message, named: AbstractSet[str]) -> Frag:
+    """A message and its answer; one that is on its way ends in the open, a guilty one is red."""
     sent = message.sent.event
     assert isinstance(sent, Sent | Delivered)
     x1, y1, y2 = x(message.sent.column), drawing.y(sent.coordinator), drawing.y(message.replica)
     key = f"msg:{message.number}:{message.replica}:{message.sent.step}"
+    thing = message_key(message.number, message.replica)
+    kind = "transit guilty" if thing in named else "transit"
     if message.met is None:
         right = x(drawing.last) + STEP * 0.45
         high = y1 + (y2 - y1) * 0.8 if right - x1 > STEP else y1 + (y2 - y1) * 0.5
         parts = [h("path", d=f"M{x1:.1f} {y1}L{right:.1f} {high:.1f}", class_="message away")]
         words = _text(_at(_carried(sent)), 3, 4, anchor="start")
         parts.append(_open_end(flows.away(message.number, message.replica), right, high, words))
-        return h("g", parts, k=key, class_="transit")
+        return h("g", parts, k=key, class_=kind, data_of=thing)
     met = message.met.event
     assert isinstance(met, Delivered)
     x2 = x(message.met.column)
@@ -221,7 +234,7 @@ def _message(drawing: Layout, message: Message) -> Frag:
     if met.adopted is not None:
         asks = _arrow(x2 + STEP * AFTER, y1 + 6, x2 + STEP * 0.9, y2)
         parts.append(h("path", d=asks, k=f"{key}:catch-up", class_="answer away"))
-    return h("g", parts, k=key, class_="transit")
+    return h("g", parts, k=key, class_=kind, data_of=thing)
 
 
 def _open_end(key: str, at: float, y: float, mark: Frag) -> Frag:
@@ -320,6 +333,7 @@ def _alarm(dot: Placed, title: str) -> Frag:
         _text("!", middle, 13, "tag on"),
         h("title", title),
         k=f"alarm:{dot.step}",
+        data_of=step_key(dot.step),
     )
 
 

@@ -42,7 +42,7 @@ class Edge(Struct, frozen=True):
     ``verb`` is how a scenario file names it, ``title`` what it does. ``streamed`` says that all
     copies of the present epoch must have arrived before, ``switches`` that reads move;
     ``regains`` are the replicas that get the range again or for the first time, of those that may
-    hold data not owned.
+    hold data not owned. ``aside``: it leads away from the operation's end (a cancel, a rollback).
     """
 
     verb: str
@@ -52,13 +52,15 @@ class Edge(Struct, frozen=True):
     streamed: bool = False
     switches: bool = False
     regains: int = 0
+    aside: bool = False
 
 
 class RangeEpoch(Struct, frozen=True):
     """The metadata of the range after some events, and what can come next.
 
     ``epoch`` is the number by which people know it (where ways lead back: that of the first
-    visit); ``dead`` are replicas that are gone for good by now.
+    visit); ``dead`` are replicas that are gone for good by now. ``quiet``: the event before it gave
+    it no number of its own (a fence, a node that is shut down), so that plans are as before.
     """
 
     epoch: int
@@ -67,6 +69,7 @@ class RangeEpoch(Struct, frozen=True):
     edges: tuple[Edge, ...] = ()
     copies: tuple[CopyTask, ...] = ()
     dead: int = 0
+    quiet: bool = False
 
 
 class RangeHistory(Struct, frozen=True):

@@ -25,15 +25,15 @@ class Trail(Struct, frozen=True):
     """A way to a node: the range at each of its epochs, oldest first, and what can come next.
 
     ``nodes`` are numbers of the history's epochs; ``leads`` gives the number of the trail behind
-    each edge of ``newest``. ``first`` is the number of its oldest epoch. ``full``: at the next
-    commit the oldest epoch drops out.
+    each edge of ``newest``. ``numbers`` are those by which people know its epochs: a quiet one has
+    that of the epoch before it. ``full``: at the next commit the oldest epoch drops out.
     """
 
     nodes: tuple[int, ...]
     views: tuple[View, ...]
     newest: RangeEpoch
     leads: tuple[int, ...]
-    first: int
+    numbers: tuple[int, ...]
     full: bool = False
 
     def edge(self, verb: str) -> tuple[Edge, int]:
@@ -43,6 +43,15 @@ class Trail(Struct, frozen=True):
             for edge, to in zip(self.newest.edges, self.leads, strict=True)
             if edge.verb == verb
         )
+
+    def index(self, number: int) -> int:
+        """The index of the last epoch of that number."""
+        return len(self.numbers) - 1 - self.numbers[::-1].index(number)
+
+    @property
+    def plans(self) -> tuple[int, ...]:
+        """The indices that plans are made by: of equal numbers the last."""
+        return tuple(self.index(number) for number in dict.fromkeys(self.numbers))
 
 
 def trails(history: RangeHistory) -> tuple[Trail, ...]:
@@ -76,7 +85,15 @@ def _trail(history: RangeHistory, way: tuple[int, ...], leads: tuple[int, ...]) 
     newest = history.epochs[way[-1]]
     full = history.kept is not None and len(way) > history.kept
     views = _views([history.epochs[node].view for node in way])
-    return Trail(way, views, newest, leads, newest.epoch - len(way) + 1, full)
+    return Trail(way, views, newest, leads, _numbers(history, way), full)
+
+
+def _numbers(history: RangeHistory, way: tuple[int, ...]) -> tuple[int, ...]:
+    """The number of each epoch along a way: one more than that before, unless it is quiet."""
+    numbers = [history.epochs[way[-1]].epoch]
+    for node in reversed(way[1:]):
+        numbers.append(numbers[-1] - (not history.epochs[node].quiet))
+    return tuple(reversed(numbers))
 
 
 def _views(views: list[View]) -> tuple[View, ...]:

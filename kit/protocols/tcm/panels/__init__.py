@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kit.protocols.tcm.facts.parts import about
 from kit.protocols.tcm.panels.dry_run import DEATHS, PLANNED, TRAFFIC
 from kit.protocols.tcm.panels.epochs import EPOCHS
 from kit.protocols.tcm.panels.gates import gates
@@ -33,5 +34,6 @@ VIEWS = Views(
     table="rehearsal",  # where it is not shown, the first that is: the placements
     badges="status",
     gates=gates,
+    named=lambda scene, witness: about(scene.model, scene.state, witness),
     offered=("begin", "stream", "commit", "cancel"),
 )

@@ -91,16 +91,6 @@ def _together(pair: OperationPair) -> str:
     return f"{both}: no; once the first has begun, {_reason(pair.refusal)}"
 
 
-def planned_text(scene: Scene) -> str:
-    """Write each operation, then each two."""
-    lines = []
-    for planned in dry_run_facts.planned(scene.model, scene.state):
-        reason = f" {_reason(planned.refusal)}" if planned.refusal is not None else ""
-        lines.append(f"  {planned.operation.title}: {_standing(planned)}{reason}")
-    lines += [f"  {_together(pair)}" for pair in dry_run_facts.pairs(scene.model, scene.state)]
-    return "\n".join(lines)
-
-
 # -- one more death -------------------------------------------------------------------------------
 
 
@@ -157,15 +147,6 @@ def _breaks(loss: Loss) -> str:
         more = f" and {counted(rest, 'more node')}" if rest else ""
         parts.append(f"{', '.join(shown)}{more}; such as {loss.first}")
     return "; ".join(parts)
-
-
-def deaths_text(scene: Scene) -> str:
-    """Write the sentence, then a line a level."""
-    lines = [f"  {verdict(scene)}"]
-    for loss in dry_run_facts.losses(scene.model, scene.state):
-        where = f"{loss.level}, {', '.join(loss.keyspaces)} {loss.side}"
-        lines.append(f"  [{'ok' if loss.ok else 'BREAKS'}] {where}: {_breaks(loss)}")
-    return "\n".join(lines)
 
 
 # -- bytes and streams ----------------------------------------------------------------------------
@@ -328,7 +309,6 @@ PLANNED = Panel(
     "planned",
     "Planned operations",
     draw_planned,
-    planned_text,
     still=True,
     shown=own_ring,
     tab="Plan",
@@ -337,7 +317,6 @@ DEATHS = Panel(
     "deaths",
     "If one more node dies",
     draw_deaths,
-    deaths_text,
     still=True,
     shown=own_ring,
     tab="Deaths",

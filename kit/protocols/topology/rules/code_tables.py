@@ -24,7 +24,7 @@ BOOTSTRAPPING = machine(
     join_group0 | left_token_ring | rollback | rollback | version error
     join_group0 | * | rejected | rejected | error done becomes:left
     join_group0 | commit_cdc_generation | | happy | assigns_tokens
-    commit_cdc_generation | write_both_read_old | | happy | version opens
+    commit_cdc_generation | write_both_read_old | | happy | version opens generation
     commit_cdc_generation | left_token_ring | rollback | rollback | version error
     write_both_read_old | write_both_read_new | streaming completed | happy | version closes
     write_both_read_old | left_token_ring | rollback | rollback | version closes error

@@ -69,8 +69,18 @@ NEW_CDC_GENERATION = machine(
     "commit_cdc_generation | old | old | command_barrier:rollback",
     """
     * | commit_cdc_generation | | happy |
-    commit_cdc_generation | * | | happy | version done
+    commit_cdc_generation | * | | happy | version generation done
     commit_cdc_generation | * | barrier failed | rollback | error done
+    """,
+)
+# Nodes that lost ranges delete what they no longer own. No transition state shows it: the barrier
+# leaves its mark in the fence version, and the nodes' own cells say who is not done.
+CLEANUP = machine(
+    "cleanup",
+    " | old | old | barrier:proceed",
+    """
+    * | | | happy |
+    | * | | happy | starts_cleanup done
     """,
 )
 # The tablet track as one piece of work; its stages are another family's.
@@ -78,7 +88,7 @@ TABLETS = machine(
     "tablets",
     "tablet_migration | old | old | finish_tablets",
     """
-    * | tablet_migration | | happy | version
+    * | tablet_migration | | happy | version plans_tablets
     tablet_migration | * | | happy | version
     """,
 )
@@ -91,6 +101,7 @@ _SHARED = (
     ZERO_TOKEN_REPLACING,
     REBUILDING,
     NEW_CDC_GENERATION,
+    CLEANUP,
     TABLETS,
     LOCK,
 )

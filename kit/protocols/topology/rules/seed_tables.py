@@ -23,7 +23,7 @@ BOOTSTRAPPING = machine(
     join_group0 | left_token_ring | rollback | rollback | version error
     join_group0 | * | rejected | rejected | error done becomes:left
     join_group0 | commit_cdc_generation | | happy | assigns_tokens
-    commit_cdc_generation | write_both_read_old | | happy | version opens
+    commit_cdc_generation | write_both_read_old | | happy | version opens generation
     commit_cdc_generation | left_token_ring | rollback | rollback | version error
     write_both_read_old | write_both_read_new | streaming completed | happy | version closes
     write_both_read_old | left_token_ring | rollback | rollback | version closes error
@@ -66,7 +66,7 @@ DECOMMISSIONING = machine(
     tablet_migration    | old | old  | finish_tablets
     """,
     """
-    * | tablet_draining | | happy | becomes:decommissioning
+    * | tablet_draining | | happy | drains_tablets becomes:decommissioning
     tablet_draining | rollback_to_normal | rollback | rollback | version error
     rollback_to_normal | tablet_migration | | happy |
     tablet_draining | write_both_read_old | | happy | version opens
@@ -88,7 +88,7 @@ REMOVING = machine(
     tablet_migration    | old | old  | finish_tablets
     """,
     """
-    * | tablet_draining | | happy | becomes:removing
+    * | tablet_draining | | happy | drains_tablets becomes:removing
     tablet_draining | rollback_to_normal | rollback | rollback | version error
     rollback_to_normal | tablet_migration | | happy |
     tablet_migration | * | | happy | done becomes:normal

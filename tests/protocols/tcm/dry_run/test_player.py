@@ -118,7 +118,7 @@ def test_every_step_answers_an_operators_questions(friday: DryRun) -> None:
     assert "LOCAL_QUORUM east shop: reads and writes ! 10.20.0.5 (3 ranges)" in drawn(now, "deaths")
     assert "QUORUM shop: reads and writes ✓ no single node" in drawn(now, "deaths")
     third = written(now, "planned").splitlines()[2]
-    assert third.startswith("  decommission 10.20.0.4: must wait: shop (-8400832415006769670, ")
+    assert third.startswith("  … decommission 10.20.0.4 must wait: shop (-8400832415006769670, ")
     assert "is locked by decommission 10.20.0.2" in third
 
 

@@ -1,0 +1,191 @@
+"""Who knows whom: the peer graph as it grows, and each node's rows of it."""
+
+from __future__ import annotations
+
+from cmath import rect
+from math import pi
+
+from kit.protocols.group0.facts import discovery as facts
+from kit.protocols.group0.facts.discovery import PeersRow
+from kit.views.fragment import Frag, h
+from kit.views.messages import MESSAGES
+from kit.views.panel import Panel, Scene
+from kit.views.parts import badge, counted, heads, moved, scroll
+from kit.views.promises import LAMPS, scene_verdicts
+from kit.views.registry import Views
+
+SIZE, RADIUS, DISC = 300, 105, 22
+
+
+def draw_peers(scene: Scene) -> Frag:
+    """Draw a disc a node and an arrow from each node to those that it knows.
+
+    An arrow is dashed until the one at its end has answered. A double edge marks the lowest Raft
+    id, a filled disc a member of a group.
+    """
+    rows = facts.rows(scene.state)
+    places = {row.name: _place(i, len(rows)) for i, row in enumerate(rows)}
+    arrows = [
+        _arrow(row.name, name, name in row.unanswered, places)
+        for row in rows
+        for name in row.known
+        if name != row.name
+    ]
+    lowest = facts.lowest(scene.model)
+    discs = [_disc(row, places[row.name], row.name == lowest) for row in rows]
+    return h(
+        "svg",
+        h("title", "who knows whom"),
+        arrows,
+        discs,
+        viewBox=f"0 0 {SIZE} {SIZE}",
+        class_="peer-graph",
+        role="img",
+        aria_label=peers_text(scene),
+    )
+
+
+def _place(at: int, count: int) -> complex:
+    """The middle of a disc: the first stands at the top, the others follow clockwise."""
+    return SIZE / 2 * (1 + 1j) + rect(RADIUS, 2 * pi * at / count - pi / 2)
+
+
+def _arrow(source: str, target: str, waits: bool, places: dict[str, complex]) -> Frag:
+    """An arrow from disc to disc, a little to one side, so that two may lie between them."""
+    way = places[target] - places[source]
+    along = way / abs(way)
+    side = 5j * along
+    start, end = places[source] + DISC * along + side, places[target] - DISC * along + side
+    corners = (end, end - 9 * along + 0.8 * side, end - 9 * along - 0.8 * side)
+    return h(
+        "g",
+        h(
+            "line",
+            x1=start.real,
+            y1=start.imag,
+            x2=end.real,
+            y2=end.imag,
+            class_="wire dashed" if waits else "wire",
+        ),
+        h(
+            "polygon",
+            points=" ".join(f"{at.real:.1f},{at.imag:.1f}" for at in corners),
+            class_="tip",
+        ),
+        k=f"knows:{source}:{target}",
+        class_="knows",
+    )
+
+
+def _disc(row: PeersRow, place: complex, lowest: bool) -> Frag:
+    x, y = place.real, place.imag
+    group = f"group {row.group}" if row.group else "no group"
+    return h(
+        "g",
+        h("circle", cx=x, cy=y, r=DISC + 4, class_="wire") if lowest else None,
+        h("circle", cx=x, cy=y, r=DISC, class_="box"),
+        h(
+            "text",
+            row.name,
+            x=x,
+            y=y + 5,
+            text_anchor="middle",
+            class_="on",
+        ),
+        h("text", group, x=x, y=y + DISC + 18, text_anchor="middle", class_="soft"),
+        k=f"peer:{row.name}",
+        class_="peer lit" if row.group else "peer",
+    )
+
+
+def peers_text(scene: Scene) -> str:
+    """Write a line a node."""
+    return "\n".join(f"  {row.name}: {_line(row)}" for row in facts.rows(scene.state))
+
+
+def _line(row: PeersRow) -> str:
+    waits = f", waits for {', '.join(row.unanswered)}" if row.unanswered and not row.group else ""
+    group = f"group {row.group}" if row.group else "no group"
+    return f"knows {', '.join(row.known)}{waits}; {group}"
+
+
+def draw_tables(scene: Scene) -> Frag:
+    """Draw both tables of each node: ``discovery`` and the group's row of ``scylla_local``."""
+    warning = facts.warning(scene.model)
+    return scroll(
+        "tables of discovery",
+        h("p", f"! {warning}", k="warning", class_="witness") if warning else None,
+        h(
+            "table",
+            heads("node", "system.discovery", "waits for", "raft_group0_id", "next start"),
+            h(
+                "tbody",
+                [
+                    h(
+                        "tr",
+                        h("th", row.name, scope="row", data_of=row.name),
+                        h("td", ", ".join(row.known)),
+                        h("td", ", ".join(row.unanswered) if not row.group else "–"),
+                        h("td", row.group or "no row"),
+                        h("td", row.boot),
+                        k=f"tables:{row.name}",
+                        class_=moved(_changed(scene, row)),
+                    )
+                    for row in facts.rows(scene.state)
+                ],
+            ),
+        ),
+    )
+
+
+def _changed(scene: Scene, row: PeersRow) -> bool:
+    return scene.before is not None and row not in facts.rows(scene.before)
+
+
+def tables_text(scene: Scene) -> str:
+    """Write the warning and both tables."""
+    warning = facts.warning(scene.model)
+    return "\n".join(
+        [
+            *([f"  ! {warning}"] if warning else []),
+            *(
+                f"  {row.name}: discovery {', '.join(row.known)}; raft_group0_id "
+                f"{row.group or 'no row'}; starts with {row.boot}"
+                for row in facts.rows(scene.state)
+            ),
+        ]
+    )
+
+
+def draw_status(scene: Scene) -> Frag:
+    """Draw how many groups there are, and whether the contact points can make two."""
+    count = len(facts.founded(scene.state))
+    return h(
+        "ul",
+        badge("groups", counted(count, "group"), "broken" if count > 1 else ""),
+        badge("seeds", "! these seeds may make two groups", "busy")
+        if facts.warning(scene.model)
+        else None,
+        class_="badges",
+        aria_label="status",
+    )
+
+
+def status_text(scene: Scene) -> str:
+    """Write the badges as one line."""
+    count = counted(len(facts.founded(scene.state)), "group")
+    warning = facts.warning(scene.model)
+    broken = [verdict.title for verdict in scene_verdicts(scene) if not verdict.ok]
+    verdict = f"BROKEN: {'; '.join(broken)}" if broken else "all properties hold"
+    return ", ".join(filter(None, (count, warning, verdict)))
+
+
+STATUS = Panel("status", "Status", draw_status, status_text, still=True)
+PEERS = Panel("peers", "Who knows whom", draw_peers, peers_text, still=True)
+TABLES = Panel("tables", "Tables of discovery", draw_tables, tables_text, tab="Tables")
+VIEWS = Views(
+    (STATUS, PEERS, MESSAGES, TABLES, LAMPS),
+    picture="messages",
+    table="peers",
+    badges="status",
+)

@@ -1,0 +1,72 @@
+"""The topology in the registry, with the scenarios worth seeing."""
+
+from __future__ import annotations
+
+from kit.engine.registry import Entry, Fuzzing, Scenario
+from kit.protocols.topology.coverage import rows
+from kit.protocols.topology.model import Topology
+from kit.protocols.topology.parameters import TopologyParameters
+from kit.protocols.topology.safeguards import SAFEGUARDS
+
+SCENARIOS = (
+    Scenario(
+        "join-with-coordinator",
+        "D joins: four transition states, a barrier in three of them (seed 000)",
+        {"operations": ("join D",)},
+    ),
+    Scenario(
+        "replace-with-coordinator",
+        "D takes the place of C, which is dead",
+        {"operations": ("replace D C",)},
+    ),
+    Scenario(
+        "decommission-with-coordinator",
+        "C leaves, and is told to shut down once nobody writes to it",
+        {"operations": ("leave C",)},
+    ),
+    Scenario(
+        "removenode-with-coordinator",
+        "C is dead and is removed; the others stream",
+        {"operations": ("remove C",)},
+    ),
+    Scenario(
+        "rebuild-with-coordinator",
+        "C fetches its data anew; the cluster has no transition state meanwhile",
+        {"operations": ("rebuild C",)},
+    ),
+    Scenario(
+        "queue-of-requests",
+        "Three requests at once; the coordinator takes one after the other",
+        {"operations": ("rebuild A", "leave C", "join D")},
+        script=("rebuild A", "leave C", "join D"),
+    ),
+    Scenario(
+        "coordinator-dies",
+        "The coordinator dies between decision and commit; another goes on from the tables",
+        {"operations": ("join D",), "crashes": 1},
+        script=("join D", "decide", "commit", "work", "crash A", "elect B"),
+    ),
+)
+# Faults are rare, so that operations come far enough to meet them everywhere.
+FUZZING = Fuzzing(
+    {
+        "nodes": 4,
+        "operations": ("join E", "leave D", "rebuild C", "new_cdc_generation", "cleanup"),
+        "failures": 2,
+        "crashes": 1,
+        "changes": 1,
+        "clients": 1,
+        "late": 1,
+    },
+    {"fault": 0.02, "elect": 0.02, "client": 0.3},
+)
+ENTRY = Entry(
+    name="topology",
+    title=Topology.title,
+    parameters=TopologyParameters,
+    build=Topology,
+    safeguards=SAFEGUARDS,
+    scenarios=SCENARIOS,
+    rows=rows,
+    fuzzing=FUZZING,
+)

@@ -1,0 +1,1 @@
+"""What pictures and texts ask of a control state."""

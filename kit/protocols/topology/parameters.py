@@ -1,0 +1,74 @@
+"""What a control model of the topology takes: a cluster, requests, and how much may go wrong."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from kit.protocols.topology.rules.machines import Edition
+
+MOST_NODES = 20
+MOST_FAULTS = 9
+_Nodes = Annotated[int, Meta(ge=1, le=MOST_NODES)]
+
+
+def _faults(title: str, meaning: str) -> Meta:
+    return Meta(title=title, description=meaning, ge=0, le=MOST_FAULTS)
+
+
+class TopologyParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A cluster with what is asked of it, and the faults that there may be."""
+
+    edition: Annotated[
+        Edition, Meta(description="the documents (seed) or the published server (code)")
+    ] = "code"
+    nodes: Annotated[
+        int, Meta(description="how many members there are at first", ge=1, le=MOST_NODES)
+    ] = 3
+    operations: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="what is asked for, in this order: join D, replace D C, leave C, remove C, "
+            "rebuild C, cleanup, new_cdc_generation, lock",
+            extra_json_schema={"written": True},
+        ),
+    ] = ("join D",)
+    down: Annotated[
+        tuple[str, ...] | None,
+        Meta(
+            description="who is down at first; else the nodes that are removed or replaced",
+            extra_json_schema={"written": True},
+        ),
+    ] = None
+    ignored: Annotated[
+        tuple[str, ...],
+        Meta(description="the nodes to ignore", extra_json_schema={"written": True}),
+    ] = ()
+    crashes: Annotated[int, _faults("crashes", "how often a node may crash")] = 0
+    changes: Annotated[
+        int, _faults("coordinator changes", "how often a coordinator that is up may be deposed")
+    ] = 0
+    failures: Annotated[
+        int, _faults("failures", "how often a piece of work may fail by itself")
+    ] = 0
+    cuts: Annotated[int, _faults("cuts", "how often a node may be cut off")] = 0
+    late: Annotated[int, _faults("late", "how many streams may be left behind")] = 0
+    clients: Annotated[int, _faults("client requests", "how many clients make a request")] = 0
+    tablets: Annotated[
+        int, _faults("tablet plans", "how often the balancer finds something to move")
+    ] = 0
+    on_tablets: Annotated[
+        tuple[str, ...],
+        Meta(
+            title="nodes with tablets",
+            description="the nodes that have tablets",
+            extra_json_schema={"written": True},
+        ),
+    ] = ()
+    publishing: Annotated[
+        bool, Meta(description="CDC generations are published in steps of their own")
+    ] = False
+    lag: Annotated[
+        bool, Meta(description="nodes apply commands in steps of their own, not at once")
+    ] = True

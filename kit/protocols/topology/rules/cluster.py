@@ -1,0 +1,154 @@
+"""What a coordinator reads: the tables as it keeps them in memory, and the cells a command sets.
+
+The compact form of ``rules.columns``, in which nodes are numbers and sets of nodes are bit masks. A
+coordinator builds it from the tables alone (``rules.loading``). Descriptions, timestamps and the
+contents of CDC generations are left out: nothing here depends on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+NOBODY = -1
+NO_ROW = ""
+"""The state of a node that has no row yet."""
+
+Tablets = Literal["even", "uneven", "moving"]
+"""The tablet track as one piece of work: nothing to do, a plan to make, transitions under way."""
+
+
+class NodeEntry(Struct, frozen=True, cache_hash=True, kw_only=True):
+    """The row of one node.
+
+    ``request`` is the column ``topology_request``; ``request_id`` the number of its current or last
+    request (0: none), counted from 1 in the order of ids. ``tokens`` says whether it owns any,
+    ``zero_token`` whether it never will. ``supported`` is a mask of features.
+    """
+
+    state: str = NO_ROW
+    request: str = ""
+    request_id: int = 0
+    replaced: int = NOBODY
+    tokens: bool = False
+    zero_token: bool = False
+    cleanup: str = "clean"
+    supported: int = 0
+
+
+class RequestEntry(Struct, frozen=True, cache_hash=True):
+    """A row of ``topology_requests``: what was asked for, of which node (``NOBODY``: of all)."""
+
+    kind: str
+    node: int
+    done: bool = False
+    error: bool = False
+
+
+class ClusterTopology(Struct, frozen=True, cache_hash=True, kw_only=True):
+    """The topology of a cluster at one state of group 0.
+
+    ``transition`` is empty for null. ``session`` is the id of the open session, 0 for none.
+    ``ignored``: the column ``ignore_nodes``. ``queue`` holds the numbers of pending global
+    requests, ``running`` that of the one under way. ``members`` is group 0's configuration;
+    ``tablets`` and ``tablets_on`` (who has any) stand for the tables of tablets. ``generations``
+    counts committed CDC generations, ``unpublished`` those of them not yet published. ``enabled``
+    is a mask of features.
+    """
+
+    nodes: tuple[NodeEntry, ...]
+    transition: str = ""
+    version: int = 1
+    fence_version: int = 1
+    session: int = 0
+    ignored: int = 0
+    requests: tuple[RequestEntry, ...] = ()
+    queue: tuple[int, ...] = ()
+    running: int = 0
+    members: int = 0
+    tablets: str = "even"
+    tablets_on: int = 0
+    generations: int = 1
+    unpublished: int = 0
+    enabled: int = 0
+
+
+def with_node(topology: ClusterTopology, node: int, **cells: Any) -> ClusterTopology:
+    """The topology in which these cells of one node's row are set."""
+    entry = replace(topology.nodes[node], **cells)
+    nodes = (*topology.nodes[:node], entry, *topology.nodes[node + 1 :])
+    return replace(topology, nodes=nodes)
+
+
+def with_request(topology: ClusterTopology, number: int, **cells: Any) -> ClusterTopology:
+    """The topology in which these cells of one request's row are set."""
+    place = number - 1
+    entry = replace(topology.requests[place], **cells)
+    requests = (*topology.requests[:place], entry, *topology.requests[place + 1 :])
+    return replace(topology, requests=requests)
+
+
+def mask_of(topology: ClusterTopology, *states: str) -> int:
+    """The nodes in one of these states."""
+    return sum(1 << i for i, entry in enumerate(topology.nodes) if entry.state in states)
+
+
+def nodes_in(mask: int) -> Iterator[int]:
+    """The numbers of the nodes in a mask, in order."""
+    return (i for i in range(mask.bit_length()) if mask >> i & 1)
+
+
+class Mutation(Struct, frozen=True, cache_hash=True):
+    """The cells that a command sets: static ones, and those of rows of nodes and requests.
+
+    Cells keep what they are given whatever the state, as in the tables: that a command takes effect
+    only on the state that it was decided on is the guard's affair.
+    """
+
+    static: tuple[tuple[str, Any], ...] = ()
+    nodes: tuple[tuple[int, tuple[tuple[str, Any], ...]], ...] = ()
+    requests: tuple[tuple[int, tuple[tuple[str, Any], ...]], ...] = ()
+
+
+_ROWS = ("nodes", "requests")
+
+
+def difference(before: ClusterTopology, after: ClusterTopology) -> Mutation:
+    """The mutation that makes ``after`` of ``before``; requests are only ever added."""
+    return Mutation(
+        tuple(cell for cell in _cells(before, after) if cell[0] not in _ROWS),
+        _rows(before.nodes, after.nodes),
+        _rows(before.requests, after.requests),
+    )
+
+
+def _cells(before: Struct | None, after: Struct) -> tuple[tuple[str, Any], ...]:
+    had = {} if before is None else asdict(before)
+    return tuple(cell for cell in asdict(after).items() if had.get(cell[0], had) != cell[1])
+
+
+def _rows(
+    before: tuple[Struct, ...], after: tuple[Struct, ...]
+) -> tuple[tuple[int, tuple[tuple[str, Any], ...]], ...]:
+    changed = []
+    for i, entry in enumerate(after):
+        had = before[i] if i < len(before) else None
+        if had is not entry and had != entry:
+            changed.append((i, _cells(had, entry)))
+    return tuple(changed)
+
+
+def mutated(topology: ClusterTopology, mutation: Mutation) -> ClusterTopology:
+    """The topology once the cells are set."""
+    nodes, requests = list(topology.nodes), list(topology.requests)
+    for i, cells in mutation.nodes:
+        nodes[i] = replace(nodes[i], **dict(cells))
+    for i, cells in mutation.requests:
+        if i < len(requests):
+            requests[i] = replace(requests[i], **dict(cells))
+        else:
+            requests.append(RequestEntry(**dict(cells)))
+    return replace(topology, **dict(mutation.static), nodes=tuple(nodes), requests=tuple(requests))

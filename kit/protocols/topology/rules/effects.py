@@ -1,0 +1,131 @@
+"""What an edge of a machine does to the tables, beside the transition state.
+
+Source: seed 000, "Topology state persistence table"; seed 004 (a node tracks whether it needs
+cleanup). Published coordinator, its updates of each state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from kit.protocols.topology.rules.cluster import (
+    NOBODY,
+    ClusterTopology,
+    mask_of,
+    nodes_in,
+    with_node,
+    with_request,
+)
+from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow
+
+Effect = Callable[[ClusterTopology, int], ClusterTopology]
+
+
+def owners(topology: ClusterTopology) -> int:
+    """The normal nodes that own tokens."""
+    return sum(1 << i for i in nodes_in(mask_of(topology, "normal")) if topology.nodes[i].tokens)
+
+
+def taken(topology: ClusterTopology, edge: EdgeRow, node: int, state_id: int) -> ClusterTopology:
+    """The topology after an edge of the operation on ``node`` (``NOBODY``: on the whole cluster).
+
+    ``state_id`` is the id of the command that commits it: a session that it opens is named so.
+    """
+    if edge.becomes:
+        topology = with_node(topology, node, state=edge.becomes, request="")
+    for effect in edge.effects:
+        topology = EFFECTS[effect](topology, node)
+    if edge.becomes == "left":
+        topology = replace(topology, ignored=topology.ignored & ~(1 << node))
+    session = {"opens": state_id, "closes": 0}.get(edge.session, topology.session)
+    return replace(
+        topology,
+        transition=_transition(topology, edge),
+        version=topology.version + edge.version,
+        session=session,
+    )
+
+
+def _transition(topology: ClusterTopology, edge: EdgeRow) -> str:
+    """Where the edge leads; from its end back to the tablets, if an operation went before them."""
+    if edge.target != BOUNDARY:
+        return edge.target
+    return "tablet_migration" if topology.tablets == "moving" else ""
+
+
+def _tokens(owned: bool) -> Effect:
+    return lambda topology, node: with_node(topology, node, tokens=owned)
+
+
+def _replaced_left(topology: ClusterTopology, node: int) -> ClusterTopology:
+    """The replaced node has left in the same command in which the other one is done."""
+    gone = topology.nodes[node].replaced
+    ignored = topology.ignored & ~(1 << gone)
+    return replace(with_node(topology, gone, state="left", tokens=False), ignored=ignored)
+
+
+def _cleanup(topology: ClusterTopology, node: int) -> ClusterTopology:
+    """The other owners of tokens may hold data of ranges that they lost, or did not gain."""
+    for other in nodes_in(owners(topology) & ~(1 << node)):
+        topology = with_node(topology, other, cleanup="needed")
+    return topology
+
+
+def _generation(topology: ClusterTopology, node: int) -> ClusterTopology:
+    """One more CDC generation is committed; publishing it is another's work."""
+    count, unpublished = topology.generations + 1, topology.unpublished + 1
+    return replace(topology, generations=count, unpublished=unpublished)
+
+
+def _starts_cleanup(topology: ClusterTopology, node: int) -> ClusterTopology:
+    """Whoever needs cleanup is told to begin."""
+    for i, entry in enumerate(topology.nodes):
+        if entry.cleanup == "needed" and entry.state == "normal":
+            topology = with_node(topology, i, cleanup="running")
+    return topology
+
+
+def _plans_tablets(topology: ClusterTopology, node: int) -> ClusterTopology:
+    """The balancer's plan: some tablets are in transition now."""
+    return replace(topology, tablets="moving")
+
+
+def _drains_tablets(topology: ClusterTopology, node: int) -> ClusterTopology:
+    """The node's tablets, if it has any, are in transition to others."""
+    return _plans_tablets(topology, node) if topology.tablets_on >> node & 1 else topology
+
+
+def number_of(topology: ClusterTopology, node: int) -> int:
+    """The number of the request that an operation carries out; 0 when it has none."""
+    return topology.running if node == NOBODY else topology.nodes[node].request_id
+
+
+def finished(topology: ClusterTopology, node: int) -> ClusterTopology:
+    """The request is done, with or without the error that it has."""
+    number = number_of(topology, node)
+    if number:
+        topology = with_request(topology, number, done=True)
+    return replace(topology, running=0) if node == NOBODY else topology
+
+
+def _error(topology: ClusterTopology, node: int) -> ClusterTopology:
+    number = number_of(topology, node)
+    return with_request(topology, number, error=True) if number else topology
+
+
+EFFECTS: dict[str, Effect] = {
+    "assigns_tokens": _tokens(True),
+    "copies_tokens": _tokens(True),
+    "drops_tokens": _tokens(False),
+    "replaced_left": _replaced_left,
+    "cleanup": _cleanup,
+    "generation": _generation,
+    "starts_cleanup": _starts_cleanup,
+    "plans_tablets": _plans_tablets,
+    "drains_tablets": _drains_tablets,
+    "done": finished,
+    "error": _error,
+}
+"""The effects that edges name, each on the tables and the operation's node."""

@@ -1,0 +1,172 @@
+"""What a state's work still asks for: of whom, and whether the tables show that it is done.
+
+Source: seed 000, the list of transition states; published coordinator, ``left_token_ring`` entered
+once more.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_of
+from kit.protocols.topology.rules.editions import MACHINES
+from kit.protocols.topology.rules.effects import number_of, owners
+from kit.protocols.topology.rules.machines import (
+    BOUNDARY,
+    EdgeRow,
+    Machine,
+    StateRow,
+    WorkRow,
+)
+from kit.protocols.topology.rules.safeguards import Setting
+from kit.protocols.topology.rules.states import NODE_STATE_OF
+
+IN_TRANSITION = tuple(NODE_STATE_OF.values())
+DROP_LEFT = WorkRow("drop_left", "retry")
+"""What comes before all else: nodes that have left are taken out of group 0."""
+ADDS, LEAVES, REMOVES = "add_to_group0", "leave_group0", "remove_replaced"
+MARKS_DONE = "mark_done"
+
+
+class TopologyOperation(Struct, frozen=True, cache_hash=True):
+    """What holds the state machine: its machine, its node (``NOBODY``: none), its state's name."""
+
+    machine: str
+    node: int
+    state: str
+
+
+def under_way(topology: ClusterTopology) -> TopologyOperation | None:
+    """The operation that the tables show, by the node in transition, else by the state alone."""
+    for i, entry in enumerate(topology.nodes):
+        if entry.state in IN_TRANSITION:
+            zero = entry.zero_token and entry.state in ("bootstrapping", "replacing")
+            name = f"{entry.state}_zero_token" if zero else entry.state
+            return TopologyOperation(name, i, topology.transition)
+    if topology.transition == "":
+        return None
+    machine = _OF_THE_CLUSTER.get(topology.transition, "tablets")
+    return TopologyOperation(machine, NOBODY, topology.transition)
+
+
+_OF_THE_CLUSTER = {"commit_cdc_generation": "new_cdc_generation", "lock": "lock"}
+
+
+def machine_of(operation: TopologyOperation, setting: Setting) -> Machine:
+    """The operation's machine in the edition."""
+    return MACHINES[setting.edition][operation.machine]
+
+
+def state_of(operation: TopologyOperation, setting: Setting) -> StateRow:
+    """The row of the state that the operation is in."""
+    return machine_of(operation, setting).state(operation.state)
+
+
+def success(operation: TopologyOperation, setting: Setting) -> EdgeRow | None:
+    """The edge that is committed when all work of the state is done."""
+    return machine_of(operation, setting).edge(operation.state, "happy")
+
+
+def failure(operation: TopologyOperation, work: WorkRow, setting: Setting) -> EdgeRow | None:
+    """The edge that is committed when a piece of work failed; None: it is tried again or passed by.
+
+    S-60: once reads use the new replicas there is none.
+    """
+    machine = machine_of(operation, setting)
+    if work.on_failure in ("rollback", "rejected"):
+        return machine.edge(operation.state, work.on_failure)
+    if setting.safeguards.no_rollback_after_switch or operation.state != "write_both_read_new":
+        return None
+    return machine.edge("write_both_read_old", "rollback")
+
+
+def still_to_do(
+    topology: ClusterTopology, operation: TopologyOperation, setting: Setting, step: int
+) -> int:
+    """The place of the next piece of work in the state's list, from place ``step`` on.
+
+    What the tables show as done is passed over; past the end of the list nothing is left.
+    """
+    work = state_of(operation, setting).work
+    while step < len(work) and _is_done(topology, operation, work, step, setting):
+        step += 1
+    return step
+
+
+def _is_done(
+    topology: ClusterTopology,
+    operation: TopologyOperation,
+    work: tuple[WorkRow, ...],
+    step: int,
+    setting: Setting,
+) -> bool:
+    name, node = work[step].name, operation.node
+    if name == ADDS:
+        return bool(topology.members >> node & 1)
+    if name == LEAVES:
+        return not topology.members >> node & 1
+    if name == REMOVES:
+        return not topology.members >> topology.nodes[node].replaced & 1
+    undrained = not setting.safeguards.drain_before_leaving
+    if name == "barrier" and operation.state == "left_token_ring" and undrained:
+        return True
+    if name == MARKS_DONE or any(row.name == MARKS_DONE for row in work[step:]):
+        # A state entered once more with its request done goes on behind that point.
+        return topology.requests[number_of(topology, node) - 1].done
+    return name in ("drain_tablets", "finish_tablets") and _tablets_rest(topology, node, name)
+
+
+def _tablets_rest(topology: ClusterTopology, node: int, name: str) -> bool:
+    """Whether no tablet moves and, where the node is to be drained, none is on it."""
+    if name == "drain_tablets" and topology.tablets_on >> node & 1:
+        return False
+    return topology.tablets != "moving"
+
+
+def excluded(topology: ClusterTopology, node: int) -> int:
+    """The nodes that an operation passes over: ignored ones, for a removal or a replace."""
+    if node == NOBODY:
+        return topology.ignored if topology.transition == "tablet_migration" else 0
+    entry = topology.nodes[node]
+    if entry.state == "removing":
+        return topology.ignored | 1 << node
+    return topology.ignored | 1 << entry.replaced if entry.state == "replacing" else 0
+
+
+def addressees(topology: ClusterTopology, operation: TopologyOperation, work: WorkRow) -> int:
+    """The nodes that a piece of work needs an answer of.
+
+    A barrier asks all normal nodes, and the one in transition until it is on its way out.
+    """
+    node = operation.node
+    own = 0 if node == NOBODY else 1 << node
+    if work.barrier:
+        normal = mask_of(topology, "normal") & ~excluded(topology, node)
+        takes_part = operation.state not in ("left_token_ring", "rollback_to_normal")
+        joined = own & topology.members if takes_part else 0
+        return normal | joined & ~excluded(topology, node)
+    if work.name == "stream" and topology.nodes[node].state == "removing":
+        return owners(topology) & ~excluded(topology, node)
+    return own if work.name in ("stream", "accept", "shut_down") else 0
+
+
+def voters(topology: ClusterTopology) -> int:
+    """The members that vote: a node does once it is normal, and no more on its way out.
+
+    Published coordinator: who joins is a non-voter at first, who leaves becomes one in
+    ``left_token_ring``. The documents say nothing of it.
+    """
+    coming = mask_of(topology, "bootstrapping", "replacing", "left")
+    going = mask_of(topology, "decommissioning", "removing")
+    gone = going if topology.transition == "left_token_ring" else 0
+    return topology.members & ~(coming | gone)
+
+
+def begins(machine: str, setting: Setting) -> EdgeRow:
+    """The edge with which an operation of this machine begins."""
+    return MACHINES[setting.edition][machine].begins
+
+
+def is_over(edge: EdgeRow) -> bool:
+    """Whether the operation ends with this edge."""
+    return edge.target == BOUNDARY or (edge.source != BOUNDARY and edge.becomes != "")

@@ -1,0 +1,78 @@
+"""The safeguards of the topology, by name: what each is, and the smallest case that misses it."""
+
+from __future__ import annotations
+
+from kit.engine.safeguards import Safeguard
+
+SAFEGUARDS = (
+    Safeguard(
+        "fencing",
+        "S-20",
+        "A replica refuses requests below its fence version",
+        ("INV-FENCE", "INV-STREAM"),
+        {"nodes": 2, "failures": 1, "clients": 1},
+    ),
+    Safeguard(
+        "barrier-drains",
+        "S-21",
+        "A barrier waits for requests of older versions",
+        ("INV-STREAM", "INV-FENCE"),
+        {"nodes": 2, "clients": 1},
+    ),
+    Safeguard(
+        "sessions",
+        "S-24",
+        "Work of an operation runs under its session only",
+        ("INV-SESSION",),
+        {"nodes": 1, "late": 1},
+    ),
+    Safeguard(
+        "tablet-track-excludes",
+        "S-26",
+        "No node operation begins while tablets move",
+        ("INV-EXCL",),
+        {"nodes": 2, "operations": ("leave B",), "tablets": 1},
+    ),
+    Safeguard(
+        "drain-before-leaving",
+        "S-28",
+        "A node is shut down once nobody writes to it",
+        ("INV-AVAIL",),
+        {"nodes": 3, "operations": ("leave C",)},
+    ),
+    Safeguard(
+        "refuse-live-removal",
+        "S-40",
+        "A node that is up is not removed",
+        ("INV-MEMBER",),
+        {"nodes": 2, "operations": ("remove B",), "down": ()},
+    ),
+    Safeguard(
+        "continue-from-tables",
+        "S-53",
+        "A new coordinator goes on from the tables",
+        ("INV-RESUME", "INV-PROGRESS"),
+        {"nodes": 2, "changes": 1},
+    ),
+    Safeguard(
+        "start-marker",
+        "S-58",
+        "A new coordinator begins with a command of its own",
+        ("INV-ONCE",),
+        {"changes": 1},
+    ),
+    Safeguard(
+        "commit-with-guard",
+        "S-59",
+        "A command names the state that it was decided on",
+        ("INV-ONCE", "INV-EXCL"),
+        {"nodes": 2, "changes": 1},
+    ),
+    Safeguard(
+        "no-rollback-after-switch",
+        "S-60",
+        "No rollback once reads use the new replicas",
+        ("INV-STREAM", "INV-VISIBLE"),
+        {"edition": "seed", "nodes": 1, "failures": 1},
+    ),
+)

@@ -1,0 +1,139 @@
+"""The state of the control model: the tables, who has applied them, and what one coordinator does.
+
+What a coordinator only remembers is *volatile*; all else is stored, or is a fact of the cluster.
+A node's lag counts only commands that change what steers its requests and streams: the views.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.protocols.group0.rules.commands import Command
+from kit.protocols.group0.rules.voters import is_majority
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, nodes_in
+from kit.protocols.topology.rules.fence import LocalView, local_view
+from kit.protocols.topology.rules.work import voters
+
+
+class Attempted(Struct, frozen=True, cache_hash=True):
+    """What a coordinator remembers, and another one would not know.
+
+    ``step`` counts the pieces of the state's work that it did. Of a barrier: ``answered`` (a mask);
+    ``commands`` once the drain failed and it goes on without. ``failed``: the piece of work failed.
+    ``streaming``: the stream was begun. ``command`` is what it decided and has not committed yet.
+    """
+
+    step: int = 0
+    answered: int = 0
+    commands: bool = False
+    failed: bool = False
+    streaming: bool = False
+    command: Command | None = None
+
+
+NOTHING_DONE = Attempted()
+
+
+class FaultBudget(Struct, frozen=True, cache_hash=True):
+    """How often each fault may still happen, and how many clients still come."""
+
+    crashes: int = 0
+    changes: int = 0
+    failures: int = 0
+    cuts: int = 0
+    late: int = 0
+    clients: int = 0
+    tablets: int = 0
+
+
+class ControlState(Struct, frozen=True, cache_hash=True, kw_only=True):
+    """A cluster while its coordinator works.
+
+    ``state_id`` is that of the newest command that took effect. ``views`` are what of the topology
+    some node still goes by, the newest last; ``applied[i]`` is the place of node ``i``'s among
+    them. ``up`` and ``cut`` (cut off) are masks. ``coordinator`` is ``NOBODY`` while there is none;
+    ``started``: it has committed its start marker; ``heir``: it did not begin what is under way.
+    ``attempted`` is volatile. ``deposed`` is a command that an earlier coordinator decided on and
+    that is still on its way. ``made`` counts the requests that were made. A client's request runs
+    at ``client`` by ``client_version``. ``leftover`` is the session of a stream that was left
+    behind (0: none), at ``leftover_at`` (``NOBODY``: on its way); ``sealed``: a barrier has passed
+    since its session was closed.
+    """
+
+    topology: ClusterTopology
+    state_id: int
+    views: tuple[LocalView, ...]
+    applied: tuple[int, ...]
+    up: int
+    cut: int = 0
+    coordinator: int = 0
+    started: bool = True
+    heir: bool = False
+    attempted: Attempted = NOTHING_DONE
+    deposed: Command | None = None
+    made: int = 0
+    client: int = NOBODY
+    client_version: int = 0
+    leftover: int = 0
+    leftover_at: int = NOBODY
+    sealed: bool = False
+    faults: FaultBudget = FaultBudget()
+
+    @property
+    def reachable(self) -> int:
+        """The nodes that are up and not cut off (a mask)."""
+        return self.up & ~self.cut
+
+
+def has_majority(s: ControlState) -> bool:
+    """Whether a majority of group 0 is up and connected, so that commands can be committed."""
+    return is_majority(s.reachable, voters(s.topology))
+
+
+def view_of(s: ControlState, node: int) -> LocalView:
+    """What a node goes by."""
+    return s.views[s.applied[node]]
+
+
+def caught_up(s: ControlState, nodes: int) -> ControlState:
+    """The state once these nodes (a mask) have applied all there is."""
+    newest = len(s.views) - 1
+    if all(s.applied[i] == newest for i in nodes_in(nodes)):
+        return s
+    applied = tuple(newest if nodes >> i & 1 else had for i, had in enumerate(s.applied))
+    return replace(s, applied=applied)
+
+
+def with_topology(s: ControlState, topology: ClusterTopology) -> ControlState:
+    """The state with a topology that a command of group 0 made; nobody has applied it yet."""
+    view = local_view(topology)
+    views = s.views if view == s.views[-1] else (*s.views, view)
+    return replace(s, topology=topology, state_id=s.state_id + 1, views=views)
+
+
+def without_coordinator(s: ControlState) -> ControlState:
+    """The state once the coordinator is gone: what it remembered is lost, its command may come."""
+    command = s.attempted.command
+    deposed = s.deposed if command is None else command
+    return replace(s, coordinator=NOBODY, attempted=NOTHING_DONE, deposed=deposed)
+
+
+def settled(s: ControlState) -> ControlState:
+    """The same state without what no longer matters: views that nobody goes by, ghosts of clients.
+
+    Who is no member goes by nothing; such nodes count as having applied all. A coordinator that
+    became a non-voter steps down.
+    """
+    if s.coordinator != NOBODY and not voters(s.topology) >> s.coordinator & 1:
+        s = without_coordinator(s)
+    outside = (1 << len(s.applied)) - 1 & ~s.topology.members
+    s = caught_up(s, outside)
+    oldest = min(s.applied)
+    if oldest:
+        s = replace(s, views=s.views[oldest:], applied=tuple(i - oldest for i in s.applied))
+    if s.client != NOBODY and not s.up >> s.client & 1:
+        s = replace(s, client=NOBODY, client_version=0)
+    if s.leftover_at != NOBODY and not s.up >> s.leftover_at & 1:
+        s = replace(s, leftover=0, leftover_at=NOBODY, sealed=False)
+    return s

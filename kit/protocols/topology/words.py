@@ -1,0 +1,79 @@
+"""The requests of a control model in the words of its parameters: ``join D``, ``remove C``."""
+
+from __future__ import annotations
+
+from string import ascii_uppercase
+
+from msgspec import Struct
+
+from kit.errors import BadInput
+from kit.protocols.topology.parameters import MOST_NODES, TopologyParameters
+from kit.protocols.topology.rules.cluster import NOBODY
+from kit.protocols.topology.rules.requests import LOCK, OperationRequest
+from kit.protocols.topology.rules.states import GLOBAL_REQUEST, NODE_REQUESTS
+
+ALLOWED = (
+    "join N, join N --zero-token, replace N OLD, leave N, remove N, rebuild N, cleanup, "
+    "new_cdc_generation or lock"
+)
+_CLUSTER = (LOCK, *(name for name, each in GLOBAL_REQUEST.items() if each.played))
+
+
+class RequestPlan(Struct, frozen=True):
+    """Who there is, and what is asked for, with nodes as their numbers."""
+
+    names: tuple[str, ...]
+    members: int
+    requests: tuple[OperationRequest, ...]
+
+    def mask(self, names: tuple[str, ...], field: str) -> int:
+        """These nodes as a mask.
+
+        Raises:
+            BadInput: when a name is no node's.
+        """
+        for name in names:
+            if name not in self.names:
+                raise BadInput(field, name, "one of " + ", ".join(self.names))
+        return sum(1 << self.names.index(name) for name in set(names))
+
+
+def plan_of(parameters: TopologyParameters) -> RequestPlan:
+    """Read the requests.
+
+    Raises:
+        BadInput: for words that are no request, an unknown node, or too many nodes.
+    """
+    names = list(ascii_uppercase[: parameters.nodes])
+    requests = [_request(text, names) for text in parameters.operations]
+    if len(names) > MOST_NODES:
+        raise BadInput("operations", len(names), f"at most {MOST_NODES} nodes in all")
+    return RequestPlan(tuple(names), (1 << parameters.nodes) - 1, tuple(requests))
+
+
+def _request(text: str, names: list[str]) -> OperationRequest:
+    words = text.split()
+    flags = {word for word in words if word.startswith("--")}
+    kind, *nodes = [word for word in words if word not in flags] or [""]
+    if kind in _CLUSTER and not nodes and not flags:
+        return OperationRequest(kind)
+    counts = {"replace": 2}
+    if kind not in NODE_REQUESTS or len(nodes) != counts.get(kind, 1):
+        raise BadInput("operations", text, ALLOWED)
+    joins = kind in ("join", "replace")
+    if flags - ({"--zero-token"} if joins else set()):
+        raise BadInput("operations", text, ALLOWED)
+    if joins and nodes[0] not in names:
+        names.append(nodes[0])
+    for name in nodes:
+        if name not in names:
+            raise BadInput("operations", text, "nodes among " + ", ".join(names))
+    node = names.index(nodes[0])
+    replaced = names.index(nodes[1]) if kind == "replace" else NOBODY
+    return OperationRequest(kind, node, replaced, bool(flags))
+
+
+def request_text(request: OperationRequest, names: tuple[str, ...]) -> str:
+    """The request in words."""
+    nodes = [names[i] for i in (request.node, request.replaced) if i != NOBODY]
+    return " ".join([request.kind, *nodes, *(["--zero-token"] if request.zero_token else [])])

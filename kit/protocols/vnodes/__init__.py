@@ -1,0 +1,1 @@
+"""Reads and writes of one vnode range while the topology coordinator changes the ring."""

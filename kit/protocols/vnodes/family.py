@@ -1,0 +1,13 @@
+"""What the rest of the kit may know of this family."""
+
+from kit.engine.family import Family
+
+FAMILY = Family(
+    "vnodes",
+    "Reads and writes while the topology coordinator changes the ring",
+    order=70,
+    models={"vnodes": "entries:ENTRY"},
+    views={"vnodes": "panels:VNODES"},
+    flows={"vnodes": "facts.flows:VNODES"},
+    composes=("storage", "topology"),
+)

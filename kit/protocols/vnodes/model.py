@@ -1,0 +1,90 @@
+"""Requests while a node operation moves their range: the storage model on a transition table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kit.engine.model import Property
+from kit.engine.parameters import check_limits
+from kit.engine.safeguards import switched_off
+from kit.errors import BadInput
+from kit.protocols.storage.actions import RequestOptions
+from kit.protocols.storage.availability import available, fenced
+from kit.protocols.storage.played import PlayedStorage, check_coordinators
+from kit.protocols.storage.properties import monitors, properties
+from kit.protocols.storage.rules.requests import parse_workload
+from kit.protocols.topology.rules.editions import MACHINES
+from kit.protocols.vnodes.parameters import VnodesParameters
+from kit.protocols.vnodes.projection import ProjectionOptions, project
+from kit.protocols.vnodes.rules.ranges import MACHINE_OF, moved
+from kit.protocols.vnodes.rules.safeguards import VnodeSafeguards
+from kit.protocols.vnodes.safeguards import DRAIN_BEFORE_LEAVING, SAFEGUARDS
+
+
+class Vnodes(PlayedStorage):
+    """Clients, coordinators and the replicas of one range, while a node operation is carried out.
+
+    What is promised is that of ``kit.protocols.storage.model.Storage``; besides, no request fails
+    while a quorum of its replicas lives.
+    """
+
+    name = "vnodes"
+    title = "Reads and writes while a range moves (topology coordinator)"
+    safeguards = SAFEGUARDS
+
+    def __init__(
+        self, parameters: VnodesParameters | None = None, off: tuple[str, ...] = ()
+    ) -> None:
+        """A model of the operation and requests that ``parameters`` describe.
+
+        Raises:
+            BadInput: naming the parameter that is out of its limits.
+        """
+        given = parameters or VnodesParameters()
+        check_limits(given)
+        if given.drain_fails and given.edition != "code":
+            raise BadInput("drain_fails", True, "true with edition code only: seed tries again")
+        safeguards = switched_off(VnodeSafeguards, off)
+        moving = moved(
+            given.operation, given.nodes, given.rf, from_displaced=safeguards.stream_from_displaced
+        )
+        history = project(
+            MACHINES[given.edition][MACHINE_OF[given.operation]],
+            given.edition,
+            moving,
+            ProjectionOptions(given.version, given.drain_fails, safeguards),
+        )
+        workload = parse_workload(given.requests)
+        check_coordinators(workload, history)
+        super().__init__(history, workload, _request_options(given))
+        self.parameters, self.off = given, off
+        # Where another safeguard is off, the harm to show is the lost write, not its first sign.
+        self.properties = tuple(self._judged(given, safeguards))
+        self.monitors = monitors(self)
+
+    def _judged(self, given: VnodesParameters, safeguards: VnodeSafeguards) -> Iterator[Property]:
+        """The properties of steps; a fence without a drain keeps data, but not every answer."""
+        yield from properties(self, streaming=not self.off or not _streams(safeguards))
+        if not given.drain_fails and {*self.off} <= {DRAIN_BEFORE_LEAVING.name}:
+            yield available(self)
+        if not self.off:
+            yield fenced(self)
+
+
+def _streams(safeguards: VnodeSafeguards) -> bool:
+    """Whether all that streaming needs is on."""
+    return (
+        safeguards.streams_before_switch
+        and safeguards.known_before_streams
+        and safeguards.stream_from_displaced
+    )
+
+
+def _request_options(given: VnodesParameters) -> RequestOptions:
+    return RequestOptions(
+        together=given.together,
+        timeouts=given.timeouts,
+        repair=given.repair,
+        crashes=given.crashes,
+        losses=given.losses,
+    )

@@ -1,0 +1,65 @@
+"""What a vnodes model is built from: a node operation on a small ring, and what clients do."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from kit.protocols.storage.parameter_types import (
+    USUAL_REQUESTS,
+    LostMessages,
+    Repair,
+    ReplicaCrashes,
+    RequestLines,
+    Timeouts,
+    Together,
+)
+from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.vnodes.rules.ranges import MOST_NODES, Operation
+
+
+class VnodesParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A node operation on a generated ring, and the requests of clients on one of its ranges.
+
+    ``edition`` chooses the transition tables and what acknowledges a write while replicas are
+    pending: ``seed``, the documents, the level in the old and in the new set; ``code``, the
+    published server, the level and one more for each pending replica, of both sets together.
+    """
+
+    operation: Annotated[
+        Operation, Meta(description="what the operator asks for: X joins, or B is replaced or goes")
+    ] = "bootstrap"
+    edition: Annotated[Edition, Meta(description="whose transition tables are played")] = "seed"
+    nodes: Annotated[int, Meta(description="how many nodes the ring has", ge=2, le=MOST_NODES)] = 4
+    rf: Annotated[
+        int,
+        Meta(
+            title="replication factor",
+            description="replicas of each range",
+            ge=1,
+            le=MOST_NODES,
+        ),
+    ] = 3
+    version: Annotated[
+        int,
+        Meta(
+            description="the topology version of the first state",
+            ge=1,
+            le=2**31,
+            extra_json_schema={"hidden": True},
+        ),
+    ] = 10
+    drain_fails: Annotated[
+        bool,
+        Meta(
+            title="drains may fail",
+            description="edition code sets fence_version although older requests are left",
+        ),
+    ] = False
+    requests: RequestLines = USUAL_REQUESTS
+    together: Together = False
+    timeouts: Timeouts = False
+    repair: Repair = "none"
+    crashes: ReplicaCrashes = 0
+    losses: LostMessages = 0

@@ -1,0 +1,79 @@
+"""What reads and writes need while a node operation moves their range.
+
+Ids, invariants and minimal traces are those of the project's requirements. What each one does
+stands beside its switch in ``kit.protocols.vnodes.rules.safeguards``.
+"""
+
+from __future__ import annotations
+
+from kit.engine.safeguards import Safeguard
+
+_LOST = ("INV-STREAM", "INV-VISIBLE")
+_ONE = {"nodes": 3, "rf": 1}
+
+DRAIN_BEFORE_LEAVING = Safeguard(
+    "drain-before-leaving",
+    "S-28",
+    "A node is shut down only when nobody writes to it any more",
+    ("INV-AVAIL",),
+    {**_ONE, "operation": "decommission"},
+)
+SAFEGUARDS: tuple[Safeguard, ...] = (
+    Safeguard(
+        "write-before-read",
+        "S-05",
+        "New replicas are written to before they are read from",
+        ("INV-QI", "INV-RF", "INV-VISIBLE"),
+        _ONE,
+    ),
+    Safeguard(
+        "old-writer-stays",
+        "S-06",
+        "The old replica keeps getting writes until all know the read switch",
+        ("INV-QI", "INV-VISIBLE"),
+        _ONE,
+    ),
+    Safeguard(
+        "streams-before-switch",
+        "S-07",
+        "Reads move only when the data has moved",
+        _LOST,
+        _ONE,
+    ),
+    Safeguard(
+        "known-before-streams",
+        "S-08",
+        "Streaming begins only after the barrier of write_both_read_old",
+        _LOST,
+        _ONE,
+    ),
+    Safeguard(
+        "stream-from-displaced",
+        "S-57",
+        "Data comes from the replica whose place is taken",
+        _LOST,
+        {"nodes": 4, "rf": 3, "losses": 1},
+    ),
+    Safeguard(
+        "fencing",
+        "S-20",
+        "Replicas refuse requests of versions below fence_version",
+        ("INV-FENCE", "INV-VISIBLE"),
+        {**_ONE, "edition": "code", "drain_fails": True},
+    ),
+    Safeguard(
+        "drain",
+        "S-21",
+        "A barrier waits until requests of older versions are over",
+        ("INV-STAGE", "INV-STREAM", "INV-VISIBLE"),
+        _ONE,
+    ),
+    DRAIN_BEFORE_LEAVING,
+    Safeguard(
+        "rollback-before-switch",
+        "S-60",
+        "An operation is rolled back only before reads have moved",
+        _LOST,
+        _ONE,
+    ),
+)

@@ -1,0 +1,232 @@
+"""Discovery: one group for all seeds in which some node is reachable from every node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.fuzz import fuzz
+from kit.engine.registry import build, entry_of
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from kit.protocols.group0.discovery import Discovery
+from kit.protocols.group0.rules.discovery import Names, makes_one_group
+from kit.views.frame import frame_text
+from kit.views.panel import Panel, scene_at
+from kit.views.registry import for_model
+from tests.protocols.group0.exchanging import Exchanging, connected_graphs, up_to_renaming
+
+THREE = list(connected_graphs(3))
+TWO_GROUPS = [graph for graph in THREE if not makes_one_group(graph)]
+
+
+def given(graph: dict[str, Names], **more: Any) -> dict[str, Any]:
+    """The parameters for a graph."""
+    return {"seeds": tuple(" ".join(points) for points in graph.values()), **more}
+
+
+def shown(graph: dict[str, Names]) -> str:
+    """A graph as a name of a test."""
+    return " ".join(f"{name}:{''.join(points)}" for name, points in graph.items())
+
+
+def test_there_are_54_graphs_and_three_of_them_make_two_groups() -> None:
+    """Of the weakly connected graphs on three nodes those three have two nodes that know nobody."""
+    assert len(THREE) == 54
+    assert [shown(graph) for graph in TWO_GROUPS] == ["A: B: C:AB", "A: B:AC C:", "A:BC B: C:"]
+
+
+@pytest.mark.spec("C-024")
+@pytest.mark.parametrize("graph", [g for g in THREE if g not in TWO_GROUPS], ids=shown)
+def test_three_nodes_make_one_group_whatever_the_order(graph: dict[str, Names]) -> None:
+    """Every order of messages: at most one group, everybody gets in; the badge counts one group."""
+    model = build("discovery", given(graph))
+    result = check(model)
+    assert (result.violation, result.complete, result.unreached) == (None, True, ())
+    timeline = Timeline(model)
+    while timeline.forward() is not None:
+        pass
+    assert panel(timeline, "status").draw(scene_at(timeline, timeline.at)).text() == "1 group"
+
+
+@pytest.mark.parametrize("graph", TWO_GROUPS, ids=shown)
+def test_seeds_that_part_the_nodes_make_two_groups_and_a_warning(graph: dict[str, Names]) -> None:
+    """The shortest run is two steps: both found a group. The badge and the tables warn before."""
+    model = build("discovery", given(graph))
+    timeline = Timeline(model)
+    start = scene_at(timeline, 0)
+    assert "! these seeds may make two groups" in panel(timeline, "status").draw(start).text()
+    assert "no node is reachable from every node" in panel(timeline, "tables").draw(start).text()
+    violation = check(model).violation
+    assert violation is not None
+    assert (violation.property, len(violation.actions)) == ("one-group", 2)
+
+
+CRASHING = ({"A": (), "B": ("A",), "C": ("B",)}, {"A": ("C",), "B": ("C",), "C": ()})
+
+
+@pytest.mark.parametrize("graph", CRASHING, ids=shown)
+def test_a_crash_anywhere_leaves_one_group(graph: dict[str, Names]) -> None:
+    """One node may crash and start again at any moment: what it had stored is enough."""
+    result = check(build("discovery", given(graph, restarts=1)))
+    assert (result.violation, result.complete) == (None, True)
+    assert result.states < 300_000
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("graph", [g for g in THREE if g not in TWO_GROUPS], ids=shown)
+def test_a_crash_leaves_one_group_for_all_seeds(graph: dict[str, Names]) -> None:
+    """The same for every graph that makes one group."""
+    result = check(build("discovery", given(graph, restarts=1)))
+    assert (result.violation, result.complete) == (None, True)
+
+
+def test_three_nodes_in_fewer_steps_agree() -> None:
+    """With a request and its answer in one step the same graphs make one group and two."""
+    for graph in THREE:
+        result = check(Exchanging(graph, losses=1))
+        assert result.complete or result.violation is not None
+        assert (result.violation is None) is makes_one_group(graph), shown(graph)
+
+
+@pytest.mark.deep
+def test_four_nodes_make_one_group() -> None:
+    """Every graph up to the names of all but the lowest id, a lost answer and a restart."""
+    graphs = up_to_renaming(connected_graphs(4))
+    assert len(graphs) == 684
+    for graph in graphs:
+        result = check(Exchanging(graph, losses=1, restarts=1))
+        assert (result.violation is None) is makes_one_group(graph), shown(graph)
+
+
+def test_walks_of_five_nodes_make_one_group() -> None:
+    """Random walks with losses and restarts take every rule and end in one group."""
+    fuzzing = entry_of("discovery").fuzzing
+    model = build("discovery", fuzzing.parameters)
+    result = fuzz(model, seeds=range(20), steps=200, weights=fuzzing.weights)
+    assert (result.findings, result.untaken) == ((), ())
+
+
+def test_without_the_closure_two_groups_are_founded() -> None:
+    """S-36: B compares itself with those that have answered, before A has."""
+    guard = entry_of("discovery").safeguards[0]
+    violation = check(build("discovery", guard.smallest, (guard.name,))).violation
+    assert violation is not None
+    assert (violation.property, len(violation.actions)) == ("one-group", 2)
+    assert violation.witness == "A and B have each founded a group"
+    result = check(build("discovery", guard.smallest))
+    assert (result.violation, result.complete) == (None, True)
+
+
+# -- what a student sees ---------------------------------------------------------------------------
+
+
+def panel(timeline: Timeline, name: str) -> Panel:
+    """A panel of a model by its name."""
+    return next(p for p in for_model(timeline.model).panels if p.name == name)
+
+
+def played(seeds: tuple[str, ...], *verbs: str, **more: Any) -> Timeline:
+    """A run of these verbs."""
+    timeline = Timeline(build("discovery", {"seeds": seeds, **more}))
+    for verb in verbs:
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None, verb
+        timeline.do(option[0])
+    return timeline
+
+
+def part(timeline: Timeline, name: str, key: str) -> str:
+    """The words of a part of a panel."""
+    drawn = panel(timeline, name).draw(scene_at(timeline, timeline.at))
+    return next(piece.text() for piece in drawn.walk() if piece.key == key)
+
+
+JOINED = (
+    *("found-group A", "deliver B>A ask A,B", "deliver A>B group A"),
+    *("deliver B>A join", "deliver A>B joined A"),
+)
+
+
+@pytest.mark.spec("C-017", "C-018")
+def test_a_member_starts_from_what_it_stored() -> None:
+    """Its ``raft_group0_id`` row is there; after a restart it sends nothing and needs no answer."""
+    timeline = played(("A", "A"), *JOINED, "crash-and-start B", restarts=1)
+    assert part(timeline, "tables", "tables:B") == "B A, B – A saved state"
+    assert timeline.state.network.in_flight == ()
+    assert "finds its group 0 id and runs no discovery" in timeline.now.say
+
+
+@pytest.mark.spec("C-019", "C-020")
+def test_a_node_without_a_group_runs_discovery_from_its_table() -> None:
+    """No ``raft_group0_id``: it asks again all that its table ``discovery`` holds."""
+    timeline = played(
+        ("A", "A"), "deliver B>A ask A,B", "deliver A>B ask A,B", "crash-and-start A", restarts=1
+    )
+    assert part(timeline, "tables", "tables:A") == "A A, B B no row discovery"
+    assert "deliver A>B ask A,B" in map(timeline.model.verb, timeline.model.actions(timeline.state))
+
+
+@pytest.mark.spec("C-021")
+def test_the_peer_graph_grows_until_nobody_is_new() -> None:
+    """A knew nobody; as B and C ask, an arrow is added for each, dashed until they answer."""
+    timeline = played(("A", "A", "B"), "deliver B>A ask A,B")
+    drawn = panel(timeline, "peers").draw(scene_at(timeline, timeline.at))
+    arrows = {piece.key: piece.html() for piece in drawn.walk() if piece.get("class") == "knows"}
+    assert set(arrows) == {"knows:A:B", "knows:B:A", "knows:C:B"}
+    assert all("dashed" in arrow for arrow in arrows.values())
+    while not timeline.state.nodes[0].group:
+        timeline.forward()
+    drawn = panel(timeline, "peers").draw(scene_at(timeline, timeline.at))
+    arrows = {piece.key: piece.html() for piece in drawn.walk() if piece.get("class") == "knows"}
+    assert {"knows:A:B", "knows:A:C"} <= set(arrows)
+    assert "dashed" not in arrows["knows:A:C"]
+
+
+@pytest.mark.spec("C-022")
+def test_who_meets_a_group_asks_to_join_it() -> None:
+    """B hears that A has a group and asks it for a change of its configuration."""
+    timeline = played(("A", "A"), *JOINED[:3])
+    assert [flow.text for flow in scene_at(timeline, timeline.at).flows()] == ["A → B: group A"]
+    timeline = played(("A", "A"), *JOINED)
+    assert timeline.state.nodes[0].members == ("A", "B")
+    assert "group A" in part(timeline, "peers", "peer:B")
+
+
+@pytest.mark.spec("C-023")
+def test_the_lowest_id_founds_and_is_marked() -> None:
+    """Whoever knows a lower id may not; the disc of the lowest has a second edge."""
+    timeline = played(("C", "C", "C"))
+    while timeline.forward() is not None and not any(p.group for p in timeline.state.nodes):
+        pass
+    model = timeline.model
+    assert isinstance(model, Discovery)
+    assert [peers.name for peers in timeline.state.nodes if peers.group] == ["A"]
+    drawn = panel(timeline, "peers").draw(scene_at(timeline, timeline.at))
+    discs = {
+        p.key: p.html().count("<circle") for p in drawn.walk() if (p.key or "").startswith("peer:")
+    }
+    assert discs == {"peer:A": 2, "peer:B": 1, "peer:C": 1}
+
+
+@pytest.mark.spec("C-025")
+def test_many_nodes_start_at_once() -> None:
+    """Twelve nodes with one contact point end up in one group, of which all are members."""
+    timeline = played(("A",) * 12)
+    while timeline.forward() is not None:
+        pass
+    assert timeline.state.nodes[0].members == tuple("ABCDEFGHIJKL")
+    text = frame_text(scene_at(timeline, timeline.at), for_model(timeline.model).panels)
+    assert text.count("raft_group0_id A") == 12
+
+
+@pytest.mark.parametrize(
+    ("seeds", "words"),
+    [((), "contact points of 1 to 12 nodes"), (("A", "Z"), "seeds of B: got 'Z'")],
+)
+def test_bad_seeds_are_told_in_one_line(seeds: tuple[str, ...], words: str) -> None:
+    """No node at all, or a contact point that is no node."""
+    with pytest.raises(BadInput, match=words):
+        build("discovery", {"seeds": seeds})

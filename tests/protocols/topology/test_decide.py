@@ -1,0 +1,192 @@
+"""``decide``: the coordinator's one decision function, and the queue with its reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.engine.registry import build
+from kit.protocols.topology.coordinator import decision_of
+from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry
+from kit.protocols.topology.rules.decide import Decision, decide
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.protocols.topology.rules.queue import QueueEntry, queue
+from kit.protocols.topology.rules.requests import OperationRequest, refusal, requested
+from kit.protocols.topology.rules.safeguards import Setting, TopologySafeguards
+from kit.protocols.topology.state import NOTHING_DONE, ControlState
+
+CODE, SEED = Setting(edition="code"), Setting(edition="seed")
+ALL = 0b1111
+
+
+def cluster(*requests: OperationRequest, **cells: Any) -> ClusterTopology:
+    """Three normal members, room for a fourth node, and these requests."""
+    normal = NodeEntry(state="normal", tokens=True)
+    topology = ClusterTopology(nodes=(normal, normal, normal, NodeEntry()), members=0b111)
+    for request in requests:
+        topology = requested(topology, request)
+    return replace(topology, **cells)
+
+
+def standings(topology: ClusterTopology, alive: int, setting: Setting) -> list[tuple[str, str]]:
+    """Each request's kind and standing, in order."""
+    return [(entry.kind, entry.standing) for entry in queue(topology, alive, setting)]
+
+
+JOIN, LEAVE = OperationRequest("join", 3), OperationRequest("leave", 2)
+REMOVE, REBUILD = OperationRequest("remove", 2), OperationRequest("rebuild", 0)
+CLEANUP = OperationRequest("cleanup")
+
+
+@pytest.mark.spec("D-034")
+def test_requests_are_taken_by_id_or_by_kind() -> None:
+    """Edition ``seed`` takes the oldest, edition ``code`` a replace, join, removal, leaving,
+    rebuild in this order, and requests of the whole cluster after all of them.
+    """
+    asked_for = cluster(CLEANUP, REBUILD, LEAVE, JOIN)
+    assert standings(asked_for, ALL, SEED) == [
+        ("cleanup", "next"),
+        ("rebuild", "waits"),
+        ("leave", "waits"),
+        ("join", "waits"),
+    ]
+    assert [kind for kind, _ in standings(asked_for, ALL, CODE)] == [
+        "join",
+        "leave",
+        "rebuild",
+        "cleanup",
+    ]
+    assert decide(asked_for, ALL, CODE).operation is not None
+    assert decide(asked_for, ALL, CODE).number == 4
+    assert decide(asked_for, ALL, SEED).number == 1
+
+
+def test_a_leaving_node_with_tablets_is_paused() -> None:
+    """In edition ``code`` its tablets are moved first; in ``seed`` it begins and drains then."""
+    holds = cluster(LEAVE, tablets_on=0b100)
+    assert standings(holds, ALL, CODE) == [("leave", "paused")]
+    begins = decide(holds, ALL, CODE)
+    assert begins.kind == "begin"
+    assert begins.operation is not None
+    assert begins.operation.machine == "tablets"
+    assert standings(holds, ALL, SEED) == [("leave", "next")]
+
+
+def test_no_request_may_begin_while_nodes_are_down() -> None:
+    """Edition ``code`` cancels all requests when a node that each needs is down; one that needs
+    only its own node keeps the others waiting.
+    """
+    without_b = ALL & ~0b10
+    stuck = cluster(JOIN, LEAVE)
+    assert standings(stuck, without_b, CODE) == [("join", "cancelled"), ("leave", "cancelled")]
+    assert decide(stuck, without_b, CODE).kind == "cancel"
+    waits = cluster(JOIN, REBUILD)
+    assert standings(waits, without_b, CODE) == [("join", "waits"), ("rebuild", "next")]
+    assert queue(waits, without_b, CODE)[0].waits_for == 0b10
+    assert standings(stuck, without_b, SEED)[0] == ("join", "next")
+
+
+def test_ignored_nodes_hold_up_removals_only() -> None:
+    """A removal passes over ignored nodes, a join does not."""
+    down = ALL & ~0b110
+    ignoring = cluster(JOIN, REMOVE, ignored=0b010)
+    assert standings(ignoring, down, CODE) == [("join", "waits"), ("remove", "next")]
+
+
+@pytest.mark.spec("F-017")
+def test_cleanup_comes_before_who_gains_ranges_back() -> None:
+    """A leaving waits for cleanup of the others; a join does not. Off, nothing waits (S-41)."""
+    needed = replace(cluster(LEAVE).nodes[0], cleanup="needed")
+    dirty = cluster(LEAVE, nodes=(needed, *cluster(LEAVE).nodes[1:]))
+    [entry] = queue(dirty, ALL, CODE)
+    assert (entry.standing, entry.reason, entry.waits_for) == ("waits", "cleanup comes first", 1)
+    decision = decide(dirty, ALL, CODE)
+    assert decision.operation is not None
+    assert decision.operation.machine == "cleanup"
+    off = Setting(edition="code", safeguards=TopologySafeguards(cleanup_first=False))
+    assert queue(dirty, ALL, off)[0].standing == "next"
+
+
+def test_refusals_say_why() -> None:
+    """Who takes a request looks at its own state: a second request, a live node to remove, a dead
+    one to decommission, a host id that has left.
+    """
+    both = cluster(LEAVE)
+    reasons = {
+        "there is already a request for this node": refusal(both, LEAVE, ALL, CODE),
+        "the node is up: decommission it": refusal(cluster(), REMOVE, ALL, CODE),
+        "the node is down": refusal(cluster(), LEAVE, 0b1011, CODE),
+        "the node is not normal": refusal(
+            cluster(nodes=(*cluster().nodes[:3], NodeEntry(state="bootstrapping"))),
+            OperationRequest("leave", 3),
+            ALL,
+            CODE,
+        ),
+        "its host id has left the cluster": refusal(
+            cluster(nodes=(*cluster().nodes[:3], NodeEntry(state="left"))), JOIN, ALL, CODE
+        ),
+    }
+    for reason, refused in reasons.items():
+        assert refused is not None, reason
+        assert refused.reason == reason
+    assert refusal(cluster(), JOIN, ALL, CODE) is None
+    assert refusal(cluster(), REMOVE, 0b1011, CODE) is None
+
+
+@pytest.mark.spec("D-063", "D-055")
+def test_features_and_joins_do_not_race() -> None:
+    """A feature is enabled when all normal nodes support it and nothing is under way; a node that
+    lacks an enabled one is turned away before it is in group 0.
+    """
+    has = NodeEntry(state="normal", tokens=True, supported=1)
+    every = cluster(nodes=(has, has, has, NodeEntry()))
+    assert decide(every, ALL, CODE) == Decision("enable", "every node supports it", features=1)
+    enabled = requested(replace(every, enabled=1), JOIN)
+    turned_away = decide(enabled, ALL, CODE)
+    assert turned_away.kind == "reject"
+    able = requested(replace(every, enabled=1), OperationRequest("join", 3, supported=1))
+    assert decide(able, ALL, CODE).kind == "begin"
+
+
+def reached(parameters: dict[str, Any]) -> Iterator[tuple[Any, ControlState]]:
+    """Every control state of a configuration, with its model."""
+    model: Any = build("topology", parameters)
+    first = model.start()
+    seen, rest = {first}, [first]
+    while rest:
+        state = rest.pop()
+        yield model, state
+        for _, after in model.successors(state):
+            if after not in seen:
+                seen.add(after)
+                rest.append(after)
+
+
+@pytest.mark.spec("D-039", "D-048")
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("words", ["join D", "replace D C", "leave C", "remove C", "rebuild C"])
+def test_a_new_coordinator_decides_the_same(edition: Edition, words: str) -> None:
+    """With all that is volatile gone, the tables give the same next decision in every state."""
+    parameters = {"edition": edition, "operations": (words,), "failures": 1}
+    count = 0
+    for model, state in reached(parameters):
+        bare = replace(state, attempted=NOTHING_DONE, deposed=None, coordinator=1)
+        assert decision_of(bare, model.setting) == decision_of(state, model.setting)
+        count += 1
+    assert count > 100
+
+
+def test_the_queue_names_the_operation_that_runs() -> None:
+    """The request under way comes first; the others say what they wait for."""
+    topology = replace(cluster(JOIN, LEAVE), transition="join_group0")
+    joining = replace(topology.nodes[3], state="bootstrapping", request="")
+    topology = replace(topology, nodes=(*topology.nodes[:3], joining))
+    assert queue(topology, ALL, CODE) == (
+        QueueEntry(1, "join", 3, "running", "it is under way"),
+        QueueEntry(
+            2, "leave", 2, "waits", "another operation is under way (bootstrapping)", 0b1000
+        ),
+    )

@@ -1,0 +1,93 @@
+"""The configurations that are searched, what each run must find, and a way to run them."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any, get_args
+
+from kit.engine.check import Result, check
+from kit.engine.registry import build
+from kit.protocols.topology.rules.machines import EDITIONS
+from kit.protocols.vnodes.rules.ranges import Operation
+from kit.protocols.vnodes.safeguards import SAFEGUARDS
+
+OPERATIONS: tuple[Operation, ...] = get_args(Operation)
+FENCED = {"edition": "code", "drain_fails": True}
+
+# (operation, edition, RF) -> unique states, steps of the longest shortest run; four nodes
+COUNTS = {
+    ("bootstrap", "seed", 2): (4272, 22),
+    ("bootstrap", "seed", 3): (101806, 27),
+    ("bootstrap", "code", 2): (4272, 22),
+    ("bootstrap", "code", 3): (94622, 27),
+    ("replace", "seed", 2): (1522, 19),
+    ("replace", "seed", 3): (9684, 25),
+    ("replace", "code", 2): (1522, 19),
+    ("replace", "code", 3): (7666, 25),
+    ("decommission", "seed", 2): (4272, 25),
+    ("decommission", "seed", 3): (101966, 31),
+    ("decommission", "code", 2): (4272, 25),
+    ("decommission", "code", 3): (94782, 31),
+    ("removenode", "seed", 2): (1436, 19),
+    ("removenode", "seed", 3): (9384, 25),
+    ("removenode", "code", 2): (1436, 19),
+    ("removenode", "code", 3): (7366, 25),
+}
+CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
+    f"{operation}, {edition}, RF {rf}": (
+        {"operation": operation, "edition": edition, "rf": rf},
+        *COUNTS[operation, edition, rf],
+    )
+    for operation, edition, rf in product(OPERATIONS, EDITIONS, (2, 3))
+}
+THREE = ("K1 write QUORUM", "K2 read QUORUM", "K2 read QUORUM")
+ONE = {"nodes": 3, "rf": 1}
+REPAIRED = {**ONE, "requests": THREE, "together": True, "repair": "blocking"}
+CLEAN |= {
+    "bootstrap, RF 1": (ONE, 958, 17),
+    "decommission, RF 1": ({**ONE, "operation": "decommission"}, 958, 19),
+    "fence without drain, RF 1": ({**ONE, **FENCED}, 17132, 26),
+    "fence without drain, replace, RF 2": (
+        {**FENCED, "operation": "replace", "rf": 2},
+        27995,
+        27,
+    ),
+    "a crash, RF 2": ({"nodes": 3, "rf": 2, "crashes": 1}, 22806, 23),
+    "a lost message, RF 2": ({"nodes": 3, "rf": 2, "losses": 1}, 15441, 23),
+    "a lost message, replace, RF 3": ({"operation": "replace", "losses": 1}, 47287, 26),
+    "time-outs": ({"nodes": 3, "rf": 2, "timeouts": True}, 32946, 23),
+    "blocking repair": (REPAIRED, 84353, 23),
+}
+# what only `make test-deep` searches
+LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
+    "a lost message, RF 3": ({"nodes": 4, "rf": 3, "losses": 1}, 357366, 28),
+    "two crashes, decommission, RF 3": ({"operation": "decommission", "crashes": 2}, 1162246, 33),
+    "fence without drain, removenode, RF 3": (
+        {**FENCED, "operation": "removenode", "rf": 3},
+        425009,
+        41,
+    ),
+    "clients side by side, RF 2": ({"nodes": 3, "rf": 2, "together": True}, 118459, 22),
+}
+
+# safeguard -> what its smallest configuration breaks first, and in how many steps
+BROKEN = {
+    "write-before-read": ("visible", 7),
+    "old-writer-stays": ("visible", 12),
+    "streams-before-switch": ("streamed", 7),
+    "known-before-streams": ("streamed", 9),
+    "stream-from-displaced": ("streamed", 13),
+    "fencing": ("visible", 17),
+    "drain": ("visible", 13),
+    "drain-before-leaving": ("available", 13),
+    "rollback-before-switch": ("visible", 13),
+}
+GUARDS = {guard.name: guard for guard in SAFEGUARDS}
+
+
+def search(parameters: dict[str, Any], *off: str, lost: bool = False) -> tuple[Result, Any]:
+    """A search, and its model; ``lost``: only what a client can see is judged."""
+    model = build("vnodes", parameters, off)
+    if lost:
+        return check(model, (), monitors=model.monitors), model
+    return check(model), model

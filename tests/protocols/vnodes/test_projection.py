@@ -1,0 +1,182 @@
+"""The history of a range is what the transition table of its operation says, row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.errors import BadInput
+from kit.protocols.storage.rules.conditions import AllKnow, NothingBelow
+from kit.protocols.topology.rules.editions import MACHINES
+from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
+from kit.protocols.vnodes.projection import ProjectionOptions, project
+from kit.protocols.vnodes.rules.ranges import MACHINE_OF, Operation, moved
+from tests.protocols.storage.toys import toy
+from tests.protocols.vnodes.runs import FENCED, ONE, OPERATIONS
+from tests.quality.scratching import cut, search
+
+TABLES = "protocols/topology/rules/seed_tables.py"
+BOTH_ROW = "    write_both_read_old   | old | both | barrier:rollback stream:rollback\n"
+INTO = "commit_cdc_generation | write_both_read_old | | happy | version opens"
+
+
+def told(model: Any) -> list[tuple[int, str, str, str]]:
+    """The epochs of a history: number, what led there, who is read, who is written to."""
+    names = model.history.names
+    return [
+        (epoch.epoch, epoch.title, "".join(names(view.reads)), "".join(names(view.writes)))
+        for epoch in model.history.epochs
+        for view in (epoch.view,)
+    ]
+
+
+@pytest.mark.spec("D-019", "D-020")
+def test_a_bootstrap_has_the_selectors_of_its_states() -> None:
+    """The versions of a bootstrap, and those of its rollback; states without a version are none."""
+    title = "(bootstrap X)"
+    assert told(build("vnodes", {"nodes": 4, "rf": 3})) == [
+        (10, "stable", "BCD", "BCD"),
+        (11, f"write_both_read_old {title}", "BCD", "BCDX"),
+        (12, f"write_both_read_new {title}", "BCX", "BCDX"),
+        (13, f"X is normal {title}", "BCX", "BCX"),
+        (12, f"left_token_ring {title}", "BCD", "BCD"),
+        (12, f"X is shut down {title}", "BCD", "BCD"),
+    ]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_each_operation_moves_its_range(operation: Operation, edition: Edition) -> None:
+    """Reads and writes end at the new replicas or, rolled back, at the old ones; the way back ends
+    with the read switch.
+    """
+    model: Any = build("vnodes", {"operation": operation, "edition": edition})
+    history, moving = model.history, moved(operation, 4, 3)
+    ends = {
+        (history.names(epoch.view.reads), history.names(epoch.view.writes))
+        for epoch in history.epochs
+        if not epoch.edges
+    }
+    old, new = (tuple(sorted(group)) for group in (moving.old, moving.new))
+    assert ends == {(new, new), (old, old)}
+    for epoch in history.epochs:
+        back = any(edge.aside for edge in epoch.edges)
+        assert back == epoch.title.startswith("write_both_read_old")
+        assert history.names(epoch.dead & history.epochs[0].dead) == moving.dead
+
+
+@pytest.mark.spec("D-024", "D-025")
+def test_streaming_and_the_end_wait_for_the_barrier() -> None:
+    """Until every live node knows the version and no older request is left."""
+    first, both, switched, *_ = build("vnodes", {"nodes": 4, "rf": 3}).history.epochs
+    drained = (AllKnow(0b1111), NothingBelow())
+    assert [copy.conditions for copy in both.copies] == [drained]
+    assert [edge.conditions for edge in both.edges] == [drained, ()]
+    assert [edge.streamed for edge in both.edges] == [True, False]
+    assert [edge.conditions for edge in switched.edges] == [drained]
+    assert [edge.conditions for edge in first.edges] == [(AllKnow(0b1111),)]
+
+
+@pytest.mark.spec("D-044")
+def test_the_fence_follows_the_barrier() -> None:
+    """It is one version behind, or further where a rollback left a barrier out; of its own where
+    the drain fails, and then everybody must know it.
+    """
+    epochs = build("vnodes", ONE).history.epochs
+    assert [epoch.view.fence for epoch in epochs] == [0, 1, 1, 1, 2, 3]
+    fences = [e for e in build("vnodes", {**ONE, **FENCED}).history.epochs if e.quiet]
+    for epoch in fences:
+        if epoch.title.startswith("fence_version"):
+            assert epoch.view.fence == 1
+            assert all(edge.aside or edge.conditions == (AllKnow(0b11),) for edge in epoch.edges)
+    assert {"fence_version 11", "fence_version 12"} <= {epoch.title for epoch in fences}
+
+
+def test_who_streams() -> None:
+    """The displaced replica; where it is dead, all old replicas that live."""
+    sources = {operation: moved(operation, 4, 3).copies for operation in OPERATIONS}
+    assert sources == {
+        "bootstrap": (("D", "X"),),
+        "replace": (("C", "X"), ("D", "X")),
+        "decommission": (("B", "A"),),
+        "removenode": (("C", "A"), ("D", "A")),
+    }
+
+
+def exchanged(machine: Machine) -> Machine:
+    """The table with reads of the two states exchanged."""
+    reads = {"write_both_read_old": "new", "write_both_read_new": "old"}
+    rows = tuple(replace(row, reads=reads.get(row.name, row.reads)) for row in machine.states)
+    return replace(machine, states=rows)
+
+
+def without_the_first(machine: Machine) -> Machine:
+    """The table without the state ``write_both_read_old``: its edges lead past it."""
+    gone, next_one = "write_both_read_old", "write_both_read_new"
+    return replace(
+        machine,
+        states=tuple(row for row in machine.states if row.name != gone),
+        edges=tuple(
+            replace(edge, target=next_one) if edge.target == gone else edge
+            for edge in machine.edges
+            if edge.source != gone
+        ),
+    )
+
+
+@pytest.mark.parametrize("operation", ["bootstrap", "decommission"])
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_spoiled_table_loses_a_write(edition: Edition, operation: Operation) -> None:
+    """Without the state, or with other selectors in it, a client misses what was acknowledged.
+
+    (Where the displaced replica is dead, a quorum of the old ones is all that live, and they stay.)
+    """
+    machine, moving = MACHINES[edition][MACHINE_OF[operation]], moved(operation, 4, 3)
+    for table in (without_the_first(machine), exchanged(machine)):
+        assert harm(project(table, edition, moving, ProjectionOptions())) == "visible"
+
+
+def harm(history: Any) -> str | None:
+    """What a client misses on a history; a message may be lost."""
+    model = toy(history, losses=1)
+    found = check(model, (), monitors=model.monitors)
+    return found.violation.property if found.violation else None
+
+
+def test_a_table_without_write_both_read_old_loses_a_write(scratch: Any) -> None:
+    """Cut out of the table in a copy of the kit, the state is missed: data never moved."""
+    assert search(scratch, "vnodes", ONE) == (None, True)
+    cut(scratch, [(TABLES, BOTH_ROW, ""), (TABLES, INTO, INTO.replace("read_old", "read_new"))])
+    assert search(scratch, "vnodes", ONE) == ("streamed", False)
+
+
+def test_swapped_selectors_in_the_table_lose_a_write(scratch: Any) -> None:
+    """The row's reads and writes exchanged in a copy of the kit: reads move too early."""
+    cut(scratch, [(TABLES, BOTH_ROW, BOTH_ROW.replace("| old | both |", "| new | old |"))])
+    assert search(scratch, "vnodes", ONE) == ("streamed", False)
+
+
+def test_every_operation_has_its_table() -> None:
+    """The verb of the operator names one table of each edition."""
+    for edition in EDITIONS:
+        assert set(MACHINE_OF.values()) <= set(MACHINES[edition])
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"nodes": 1}, "nodes"),
+        ({"drain_fails": True}, "drain_fails"),
+        ({"rf": 0}, "rf"),
+        ({"requests": ("B write QUORUM",)}, "requests"),
+        ({"operation": "move"}, "operation"),
+    ],
+)
+def test_a_bad_parameter_is_named(given: dict[str, Any], field: str) -> None:
+    """One clear line: which parameter, its value, what is allowed."""
+    with pytest.raises(BadInput, match=field):
+        build("vnodes", given)

@@ -1,0 +1,113 @@
+"""Every reachable state of a range: all holds; without a safeguard it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.fuzz import fuzz
+from kit.engine.registry import build
+from kit.protocols.storage.availability import available
+from tests.protocols.dataplane.test_search import replayed
+from tests.protocols.vnodes.runs import BROKEN, CLEAN, FENCED, GUARDS, LARGE, ONE, search
+
+MOST_STATES = 300_000
+
+
+@pytest.mark.spec("D-013", "D-019", "D-020", "D-021", "D-024", "D-025")
+@pytest.mark.parametrize("name", CLEAN)
+def test_no_run_breaks_a_promise(name: str) -> None:
+    """The search is complete, rollbacks included, and finds no harm from any schedule."""
+    parameters, states, depth = CLEAN[name]
+    found, _ = search(parameters)
+    assert found.violation is None
+    assert found.complete
+    assert found.unjudged == ()
+    assert (found.states, found.depth) == (states, depth)
+    assert found.states <= MOST_STATES
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", LARGE)
+def test_no_large_run_breaks_a_promise(name: str) -> None:
+    """The same for configurations that take longer."""
+    parameters, states, depth = LARGE[name]
+    found, _ = search(parameters)
+    assert found.violation is None
+    assert found.complete
+    assert (found.states, found.depth) == (states, depth)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_each_safeguard_is_needed(name: str) -> None:
+    """Switched off, the search finds the harm, with a shortest run that replays to it."""
+    found, model = search(dict(GUARDS[name].smallest), name)
+    assert found.violation is not None
+    assert (found.violation.property, len(found.violation.actions)) == BROKEN[name]
+    invariants = {p.name: p.invariant for p in (*model.properties, *model.monitors)}
+    assert invariants[found.violation.property] in GUARDS[name].protects
+    assert replayed(model, found.violation.actions) == found.violation.witness
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_each_safeguard_is_enough(name: str) -> None:
+    """Switched on, the same configuration is among those that are searched without harm."""
+    wanted = GUARDS[name].smallest
+    assert wanted in [parameters for parameters, _, _ in (*CLEAN.values(), *LARGE.values())]
+
+
+def test_every_safeguard_has_a_test() -> None:
+    """The list of runs names all safeguards that the model has, with their ids."""
+    assert sorted(BROKEN) == sorted(GUARDS)
+    assert sorted(guard.id for guard in GUARDS.values()) == [
+        "S-05", "S-06", "S-07", "S-08", "S-20", "S-21", "S-28", "S-57", "S-60",
+    ]  # fmt: skip
+
+
+LOST = [name for name in BROKEN if name not in ("drain-before-leaving", "stream-from-displaced")]
+
+
+@pytest.mark.parametrize(
+    "name", [*LOST, pytest.param("stream-from-displaced", marks=pytest.mark.deep)]
+)
+def test_a_client_loses_a_write(name: str) -> None:
+    """Judged by what clients alone can see, each safeguard but one keeps a write.
+
+    (Who shuts a node down too early loses answers, not data.)
+    """
+    found, _ = search(dict(GUARDS[name].smallest), name, lost=True)
+    assert found.violation is not None
+    assert found.violation.property == "visible"
+    assert "which had succeeded" in found.violation.witness
+
+
+def test_where_drains_succeed_the_fence_bars_nothing() -> None:
+    """Drained barriers leave no request that a fence could refuse: without it nothing is lost.
+
+    The states are the same ones, for not one request is refused.
+    """
+    for edition in ("seed", "code"):
+        parameters = {**ONE, "edition": edition}
+        kept, _ = search(parameters)
+        found, _ = search(parameters, "fencing")
+        assert found.violation is None
+        assert (found.complete, found.states) == (True, kept.states)
+
+
+def test_a_fence_in_place_of_a_drain_keeps_data_not_answers() -> None:
+    """Nothing is lost, but a node may be shut down while a request waits for it."""
+    model = build("vnodes", {**ONE, **FENCED, "operation": "decommission"})
+    found = check(model, (available(model),))
+    assert found.violation is not None
+    assert found.violation.property == "available"
+    assert "shut down B" in [model.verb(action) for action in found.violation.actions]
+
+
+@pytest.mark.spec("D-044")
+def test_random_runs_of_larger_rings() -> None:
+    """Seeded walks with crashes, lost messages and failing drains: each promise is kept."""
+    given = {"nodes": 6, "rf": 3, "crashes": 1, "losses": 2, "timeouts": True, **FENCED}
+    for operation in ("bootstrap", "decommission"):
+        found = fuzz(build("vnodes", {**given, "operation": operation}), range(100), steps=80)
+        assert found.walks == 100
+        assert found.findings == ()
