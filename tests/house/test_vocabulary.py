@@ -121,9 +121,12 @@ def test_operations_and_epochs_are_said_in_one_way() -> None:
     """On screens, in scenario files and notebooks an operation has the operator's word."""
     lines = {re.compile(line): today for line, today in LINES.items()}
     notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    # There join, leave and remove are what a row of `system.topology` says is asked for.
+    own = ROOT / "kit" / "protocols" / "topology"
+    held = [path for path in (*_prose(), *notebooks) if own not in path.parents]
 
     def said(path: Path) -> Iterator[str]:
         for number, line in _lines(path):
             yield from (f"line {number}: say {lines[word]}" for word in lines if word.search(line))
 
-    assert not offenders([*_prose(), *notebooks], said)
+    assert not offenders(held, said)

@@ -37,7 +37,7 @@ def test_four_numbered_buttons_unlock_one_after_the_other(name: str) -> None:
         assert refused[:done] == ["This event is committed already."] * done
         assert "waiting at the barrier" in refused[done]
         for later in range(done + 1, 4):
-            assert refused[later] == f"Step {later} comes first: {texts[later - 1][2:]}."
+            assert refused[later] == f"Event {later} comes first: {texts[later - 1][2:]}."
         drive.ready()
         assert pressable(drive.steps()) == [i == done for i in range(4)]
         board = drive.button(f"{texts[done][2:]} ({drive.operation().title})")
