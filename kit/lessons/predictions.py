@@ -69,8 +69,8 @@ class Prediction:
         question = self.posed.question
         answer = h("p", h("strong", ", ".join(self.right)), h("br"), question.because)
         reasons = h("ul", [h("li", reason) for reason in question.reasons])
-        told = (answer, reasons) if question.reasons else answer
-        folded = h("details", h("summary", "Answer"), told) if self.tells_answer else None
+        facts = (answer, reasons) if question.reasons else answer
+        folded = h("details", h("summary", "Answer"), facts) if self.tells_answer else None
         return h("div", h("p", h("strong", self.text)), choices, folded)
 
     def __repr__(self) -> str:
