@@ -89,20 +89,23 @@ def members(s: ControlState) -> str | None:
     return None
 
 
-def _served_once(topology: ClusterTopology) -> Iterator[int]:
-    """The nodes that have left after they had been normal."""
+def taken_out(topology: ClusterTopology) -> Iterator[int]:
+    """The nodes that others took out of the cluster, by removal or replace.
+
+    Who leaves by itself knows of it, and is told to shut down.
+    """
     for request in topology.requests:
-        if request.kind in ("leave", "remove"):
+        if request.kind == "remove":
             yield request.node
         elif request.kind == "replace":
             yield topology.nodes[request.node].replaced
 
 
 def left_is_silent(s: ControlState) -> str | None:
-    """A node that served and has left is not up any more."""
-    for node in _served_once(s.topology):
+    """A node that others took out is not up, and so serves no client any more."""
+    for node in taken_out(s.topology):
         if s.topology.nodes[node].state == "left" and s.reachable >> node & 1:
-            return "a node that has left is up and heard"
+            return "a node that was taken out is up and heard"
     return None
 
 
@@ -221,7 +224,7 @@ def properties_of(model: Topology) -> tuple[Property, ...]:
         ),
         step("left-final", "Who has left stays so", left_is_final, "INV-MEMBER"),
         always("members", "Normal nodes are in group 0, newcomers are not", members, "INV-MEMBER"),
-        always("left-silent", "Who has left serves nobody", left_is_silent, "INV-MEMBER"),
+        always("left-silent", "Who was taken out serves nobody", left_is_silent, "INV-MEMBER"),
         always("sessions", "Nothing runs after its session", of_its_session, "INV-SESSION"),
         step(
             "guarded",
