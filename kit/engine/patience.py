@@ -38,17 +38,16 @@ class _Watch(threading.Thread):
         while not self._ended.wait(_LOOK):
             with self._lock:
                 if not self._ended.is_set() and self.used() >= self.most:
-                    self._raise(_TooLong)
+                    worker, error = ctypes.c_ulong(self.worker), ctypes.py_object(_TooLong)
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(worker, error)
 
     def end(self) -> None:
-        """Look no more; what was raised and did not arrive yet is taken back."""
+        """Look no more. What was raised until now arrives here at the latest.
+
+        (To take it back would leave the interpreter looking for it at every step from then on.)
+        """
         with self._lock:
             self._ended.set()
-            self._raise(None)
-
-    def _raise(self, error: type[BaseException] | None) -> None:
-        given = None if error is None else ctypes.py_object(error)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.worker), given)
 
 
 def _processor_time(thread: int) -> Callable[[], float]:

@@ -1,7 +1,7 @@
 """The style sheets: of the page, of drawings that stand alone, and of stored output.
 
 Generic rules lie in ``kit/views/css``, those of a family's panels in its ``panels/css``, each as
-``page.css``, ``drawing.css`` and ``stored.css``. A sheet is written a declaration a line; what is
+``page.css``, ``drawing.css`` and ``stored.css``. A sheet is written a declaration per line; what is
 sent has neither comments nor layout.
 """
 

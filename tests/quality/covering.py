@@ -11,10 +11,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections import Counter, defaultdict
+import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 
+import coverage
 import pytest
 from coverage import Coverage, CoverageData
 from msgspec import Struct, field
@@ -22,14 +25,17 @@ from msgspec import Struct, field
 from tests.quality.judging import PYTEST, environment
 
 SLOW = 4.0  # seconds of computing, measured: two when nobody measures
+SOON = 0.01  # seconds until another try, where it could not be stopped
 AGAIN = 1.0  # seconds until who swallowed the first error meets the next
+COMPUTED = "computed"  # the property of a test that has the seconds of each part
+MEASURING = str(Path(coverage.__file__).parent)
 IMPORTED = ""  # the context of what runs while modules are loaded
 
 
 class Covered(Struct, frozen=True):
     """What a run of the tests told.
 
-    ``lines`` gives, for each file and line, places in ``tests``; ``seconds`` has their durations.
+    ``lines`` gives, for each file and line, places in ``tests``; ``seconds`` has what they compute.
     A line that runs when its module is loaded counts for every test of the module, and for all
     tests where no function of the module ever runs, since it only declares.
     """
@@ -98,7 +104,7 @@ def _covered(root: Path, data: CoverageData, seconds: dict[str, float]) -> Cover
 # -- the plugin ------------------------------------------------------------------------------------
 
 _measuring: list[Coverage] = []
-_seconds: Counter[str] = Counter()
+_seconds: dict[str, float] = {}
 _stopped: set[str] = set()
 
 
@@ -130,25 +136,27 @@ class _TooSlow(BaseException):
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup() -> Iterator[None]:
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
     """Stop what prepares a test for too long."""
-    return (yield from _limited())
+    return (yield from _limited(item))
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Iterator[None]:
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Stop a test that takes too long."""
-    return (yield from _limited())
+    return (yield from _limited(item))
 
 
-def _limited() -> Iterator[None]:
+def _limited(item: pytest.Item) -> Iterator[None]:
     """A limit on a part of a test, whatever others make of its end: a failure, or nothing."""
-    over = False
+    over, begun = False, time.process_time()
 
-    def stop(number: int, frame: object) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
         nonlocal over
-        over = True
-        raise _TooSlow
+        if not _measures(frame):
+            over = True
+            raise _TooSlow
+        signal.setitimer(signal.ITIMER_PROF, SOON, AGAIN)
 
     signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, SLOW, AGAIN)
@@ -156,19 +164,28 @@ def _limited() -> Iterator[None]:
         return (yield)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
+        item.user_properties.append((COMPUTED, time.process_time() - begun))
         if over:
             pytest.skip("too slow to judge mutants")
 
 
+def _measures(frame: FrameType | None) -> bool:
+    """Whether it is the measuring itself that would be stopped: it would keep its lock for ever."""
+    while frame is not None and not frame.f_code.co_filename.startswith(MEASURING):
+        frame = frame.f_back
+    return frame is not None
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Add up what the parts of a test take."""
-    _seconds[report.nodeid] += report.duration
+    """Add up what the parts of a test compute: how busy the machine is does not matter."""
+    parts = [value for name, value in report.user_properties if name == COMPUTED]
+    _seconds[report.nodeid] = sum(float(str(part)) for part in parts)
     if report.skipped:
         _stopped.add(report.nodeid)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write what was measured; durations are known to the process that the others report to."""
+    """Write what was measured; seconds are known to the process that the others report to."""
     _measuring[0].stop()
     _measuring[0].save()
     if not hasattr(session.config, "workerinput"):

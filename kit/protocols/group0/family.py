@@ -14,6 +14,11 @@ FAMILY = Family(
         "group0": "panels:VIEWS",
         "discovery": "panels.peers:VIEWS",
     },
+    public={
+        "lessons": {
+            "schema_costs": "lessons.charts:schema_costs",
+        },
+    },
     flows={
         "group0": "facts.flows:FLOWS",
         "discovery": "facts.discovery:FLOWS",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kit.protocols.tcm.rules.metadata import Transfer
-from kit.protocols.tcm.rules.streams import enough
+from kit.protocols.tcm.rules.safeguards import TcmSafeguards
+from kit.protocols.tcm.rules.steps import ProtocolSwitches
+from kit.protocols.tcm.rules.streams import enough, sources
 from kit.ring.ranges import Range
 from tests.protocols.tcm.driving import Drive
 
@@ -145,3 +147,25 @@ def test_who_is_down_is_waited_for_and_who_is_dead_is_not(down: str, dead: str, 
     transfer = Transfer(0, Range(0, 100), 3, 0, (0, 1, 2))
     codes = frozenset(map(int, down)), frozenset(map(int, dead))
     assert enough(transfer, *codes) is may
+
+
+@pytest.mark.parametrize(
+    ("displaced", "down", "safe", "careless"),
+    [
+        (1, (), (1,), (0,)),
+        (1, (1,), (0, 2), (0,)),
+        (0, (1,), (0,), (2,)),
+        (None, (), (0, 1), (0, 1)),
+        (None, (0,), (1, 2), (1, 2)),
+    ],
+)
+def test_who_streams_without_the_safeguard(
+    displaced: int | None, down: tuple[int, ...], safe: tuple[int, ...], careless: tuple[int, ...]
+) -> None:
+    """Without *stream-from-displaced* the nearest other replica serves for the one that goes. Where
+    nobody goes a majority streams all the same.
+    """
+    transfer = Transfer(0, Range(0, 100), 5, displaced, (0, 1, 2))
+    off = ProtocolSwitches(safeguards=TcmSafeguards(stream_from_displaced=False))
+    assert sources(transfer, frozenset(down)) == safe
+    assert sources(transfer, frozenset(down), off) == careless

@@ -97,6 +97,16 @@ def test_the_first_wrong_range_is_named() -> None:
     assert "(100, 150]" in (replicated(changed(begun, 150, ()), (1,)) or "")
 
 
+def test_a_ring_of_few_nodes_wants_those_that_there_are() -> None:
+    """With RF 3 on two nodes each range wants both of them, and nobody a second time."""
+    drive = Drive(nodes=2, rf=3)
+    begun = drive.model.snapshot(drive.state)
+    assert replicated(begun, (2,)) is None
+    assert replicated(changed(begun, 100, (0,)), (1,)) == (
+        "ks (0, 100]: read from {A}, should be {A, B}"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "equal", "without"),
     [
