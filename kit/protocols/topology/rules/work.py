@@ -146,7 +146,7 @@ def addressees(topology: ClusterTopology, operation: TopologyOperation, work: Wo
     own = 0 if node == NOBODY else 1 << node
     if work.barrier:
         normal = mask_of(topology, "normal") & ~excluded(topology, node)
-        takes_part = operation.state not in ("left_token_ring", "rollback_to_normal")
+        takes_part = operation.state != "left_token_ring"
         joined = own & topology.members if takes_part else 0
         return normal | joined & ~excluded(topology, node)
     if work.name == "stream" and topology.nodes[node].state == "removing":
@@ -165,6 +165,14 @@ def voters(topology: ClusterTopology) -> int:
     going = mask_of(topology, "decommissioning", "removing")
     gone = going if topology.transition == "left_token_ring" else 0
     return topology.members & ~(coming | gone)
+
+
+def rolls_back(topology: ClusterTopology, setting: Setting) -> bool:
+    """Whether the state machine is on its way back to the replicas of before the operation."""
+    operation = under_way(topology)
+    if operation is None or operation.state not in ("left_token_ring", "rollback_to_normal"):
+        return False
+    return state_of(operation, setting).writes == "old"
 
 
 def begins(machine: str, setting: Setting) -> EdgeRow:
