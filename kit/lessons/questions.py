@@ -87,20 +87,20 @@ def breaks(timeline: Timeline, safeguard: str) -> PosedQuestion:
         KitError: when no run breaks anything.
     """
     entry = entry_of(timeline.model.name)
-    known = {word: guard for guard in entry.safeguards for word in (guard.name, guard.id)}
+    known = {word: each for each in entry.safeguards for word in (each.name, each.id)}
     if safeguard not in known:
         raise BadInput("safeguard", safeguard, one_of(safeguard, list(known)))
-    guard = known[safeguard]
-    run = Timeline(build(entry.name, guard.smallest, (guard.name,)))
+    missing = known[safeguard]
+    run = Timeline(build(entry.name, missing.smallest, (missing.name,)))
     violation = shortest_breach(run.model).violation
     if violation is None:
-        raise KitError(f"predict: without {guard.id} no run breaks any property")
+        raise KitError(f"predict: without {missing.id} no run breaks any property")
     for action in violation.actions:
         run.do(action)
     broken = [verdict for verdict in run.verdicts() if not verdict.ok]
     verbs = listed(run.model.verb(action) for action in violation.actions)
     question = Question(
-        f"{guard.id} is off: “{guard.title}”. Which property breaks first?",
+        f"{missing.id} is off: “{missing.title}”. Which property breaks first?",
         tuple(verdict.title for verdict in run.verdicts()),
         tuple(verdict.title for verdict in broken),
         f"The shortest run that breaks one: {verbs}. "

@@ -45,6 +45,8 @@ NAMES = {
     "texts_shown": "scenario output",
     "facts_kept": "memo",
 }
+OWN_WORDS = {"guard": {"group0", "topology"}, "guards": {"group0", "topology"}}
+"""Words that belong to some families alone."""
 TEXTS = {".py", ".js", ".css", ".txt", ".md"}
 
 
@@ -106,5 +108,7 @@ def test_former_names_do_not_come_back() -> None:
             name = (_given(node) or "").lstrip("_")
             if name in NAMES:
                 yield f"{name} is {NAMES[name]}"
+            if name in OWN_WORDS and not OWN_WORDS[name] & set(path.parts):
+                yield f"{name} is a word of {', '.join(sorted(OWN_WORDS[name]))} only"
 
     assert not offenders([path for path in _prose() if path.suffix == ".py"], named)

@@ -31,7 +31,7 @@ SCENARIOS = (
     ),
     Scenario(
         "rebuild-with-coordinator",
-        "C fetches its data anew; the cluster has no transition state meanwhile",
+        "C fetches its data again; the cluster has no transition state meanwhile",
         {"operations": ("rebuild C",)},
     ),
     Scenario(

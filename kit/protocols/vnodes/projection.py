@@ -93,6 +93,7 @@ class _RangeProjection:
             self.moving.replicas,
             ("dc1",) * len(self.code),
             tuple(self.epochs),
+            unit="version",
             admission="fence" if self.options.safeguards.fencing else "all",
             acknowledgement=ACKNOWLEDGEMENT[edition],
         )
@@ -244,7 +245,9 @@ class _RangeProjection:
         if not barriers:
             return ()
         everyone = AllKnow(((1 << len(self.code)) - 1) & ~place.dead)
-        drains = "global" in barriers and not place.fenced and self.options.safeguards.drain
+        drains = (
+            "global" in barriers and not place.fenced and self.options.safeguards.barrier_drains
+        )
         return (everyone, NothingBelow()) if drains else (everyone,)
 
     def _copies(self, place: _Standing) -> Iterator[CopyTask]:
@@ -267,7 +270,7 @@ def _fence(place: _Standing) -> _Standing:
     """The place once its version is the fence, though requests of older ones may be left."""
     return replace(
         place,
-        title=f"fence_version {place.version}",
+        title=f"fence_version is {place.version}",
         at=place.at + 1,
         fence=place.since,
         quiet=True,
