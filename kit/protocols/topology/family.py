@@ -11,6 +11,7 @@ FAMILY = Family(
     },
     views={
         "topology": "panels:VIEWS",
+        "topology/journal": "dry_run.journal:VIEWS",
     },
     flows={
         "topology": "facts.flows:FLOWS",
@@ -28,6 +29,7 @@ FAMILY = Family(
         },
         "": {
             "coordinator": "dry_run.report:coordinator",
+            "replay_journal": "dry_run.journal:replay_journal",
             "topology_history": "dry_run.history:topology_history",
         },
     },

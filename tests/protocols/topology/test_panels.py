@@ -136,6 +136,7 @@ def test_a_rollback_is_a_way_back() -> None:
     assert place.path[-2:] == ("write_both_read_old", "rollback_to_normal")
 
 
+@pytest.mark.spec("D-038")
 def test_the_table_is_the_table() -> None:
     """All 33 columns but the key are there; a cell is marked when the step changed it."""
     timeline = _played(0)

@@ -9,6 +9,7 @@ import msgspec
 from kit.commands.layout import put
 from kit.commands.parsing import Parser
 from kit.edge.reading import read_text
+from kit.edge.writing import check_place
 from kit.errors import BadInput
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.topology_journals import is_journal
@@ -33,7 +34,7 @@ requests away (with all nodes up, where nothing tells who is down), 2 on bad inp
 examples
   python -m kit topology topology.csv --status status.txt
   python -m kit topology topology.csv --requests requests.csv --down 0000000b --json
-  python -m kit topology node-a.log node-b.log
+  python -m kit topology node-a.log node-b.log --html history.html
 """
 
 
@@ -43,6 +44,8 @@ def topology(argv: list[str]) -> int:
     texts = [read_text(path, "DUMP|LOG", LARGEST_FILE) for path in given.files]
     if all(map(is_journal, texts)):
         return _history(given)
+    if given.html is not None:
+        raise BadInput("--html", given.html, "journals; a dump is one moment")
     if len(given.files) > 1:
         raise BadInput("DUMP|LOG", given.files[1], "one dump, or journals alone")
     answer = coordinator(
@@ -60,7 +63,15 @@ def _history(given: argparse.Namespace) -> int:
     for option in ("requests", "status", "down"):
         if getattr(given, option):
             raise BadInput(f"--{option}", getattr(given, option), "nothing beside journals")
+    if given.html is not None:
+        check_place(given.html, "--html", inputs=tuple(given.files))
     passages = topology_history(given.files, edition=given.edition)
+    if given.html is not None:
+        # The page needs the widgets, which take a while to load.
+        from kit.protocols.topology.dry_run.journal import journal_timeline
+        from kit.views.export import export_html
+
+        export_html(journal_timeline(passages, given.edition), given.html)
     put(_json({"passages": passages}) if given.json else history_text(passages))
     return GOES_ON
 
@@ -93,5 +104,6 @@ def _parser() -> Parser:
         default="code",
         help="code: the published server; seed: the documents (code if not given)",
     )
+    parser.add_argument("--html", metavar="OUT", help="of journals: also one page to step through")
     parser.add_argument("--json", action="store_true", help="the same as JSON")
     return parser

@@ -120,6 +120,15 @@ def test_status_of_another_cluster(tmp_path: Path) -> None:
         coordinator(DUMP, status=status(tmp_path, ("UN", 8)))
 
 
+@pytest.mark.spec("D-040")
+def test_the_type_of_a_pending_request_is_found_by_its_id() -> None:
+    """``global_requests`` holds ids alone; what each asks for stands in the other table."""
+    (alone,) = [line for line in coordinator(DUMP).queue if line.node is None]
+    (joined,) = [line for line in coordinator(DUMP, requests=REQUESTS).queue if line.node is None]
+    assert (alone.id, alone.kind) == (timeuuid(0x31), "unknown")
+    assert (joined.id, joined.kind) == (timeuuid(0x31), "cleanup")
+
+
 def test_requests_that_lack_a_pending_one(tmp_path: Path) -> None:
     """The type of a pending global request is in no other table."""
     path = tmp_path / "requests.csv"
