@@ -173,7 +173,7 @@ def _drained(model: Topology, s: ControlState) -> str:
     """What an answer says beside that its node has caught up: a plain barrier asks no more."""
     drains = work.drains(s, work.task_of(s, model.setting))
     waits = drains and model.setting.safeguards.barrier_drains
-    return " and nothing older runs there" if waits else ""
+    return ", nothing older runs there" if waits else ""
 
 
 def _worked(model: Topology, before: ControlState, after: ControlState, coordinator: str) -> str:
