@@ -333,9 +333,13 @@ class Search:
         return Violation(prop.name, seen.witness, (*way, *seen.actions))
 
     def _deadlock(self, node: Any, key: Any) -> Violation | None:
-        """A deadlock, when the model may come to rest at its goals only, and this is none."""
+        """A deadlock, when the model may come to rest at its goals only, and this is none.
+
+        A search that judges no goal is no reason for a run not to rest at one.
+        """
         state = self.state_of(node)
-        if not self.model.rests_at_goals or any(prop.check(state) for prop in self.goals):
+        goals = [prop for prop in self.model.properties if prop.kind == "goal"]
+        if not self.model.rests_at_goals or any(prop.check(state) for prop in goals):
             return None
         actions, end = self.nodes.run_to(self.parents, key)
         reasons = [

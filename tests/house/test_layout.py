@@ -23,6 +23,7 @@ NOTEBOOKS = (
     "06-reads-and-writes-during-change.ipynb",
     "07-find-the-bug.ipynb",
     "10-the-coordinator.ipynb",
+    "11-when-things-fail-halfway.ipynb",
     "08-write-your-own-model.ipynb",
 )
 
