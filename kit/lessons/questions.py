@@ -17,7 +17,6 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.breaches import shortest_breach
 from kit.lessons.stills import Still, scene_of, still
-from kit.views.actions import refusal_text
 from kit.views.question import Question
 from kit.views.registry import for_model
 
@@ -60,9 +59,7 @@ def allowed(timeline: Timeline, *kinds: str) -> PosedQuestion:
     wanted = kinds or for_model(model).offered or tuple(rule.kind for rule in model.rules)
     options = [option for option in model.options(state) if model.kind(option[0]) in wanted]
     free = [model.label(state, action) for action, why in options if why is None]
-    barred = {
-        model.label(state, action): refusal_text(why) for action, why in options if why is not None
-    }
+    barred = {model.label(state, action): why.reason for action, why in options if why is not None}
     if not free and not barred:
         raise KitError("predict: nobody could think of doing anything here")
     reasons = [f"{label}: {why}" for label, why in barred.items()]
@@ -71,7 +68,8 @@ def allowed(timeline: Timeline, *kinds: str) -> PosedQuestion:
             "Which of these may happen now?",
             tuple(sorted({*free, *barred})),
             tuple(dict.fromkeys(free)),
-            " ".join([f"Possible now: {listed(free)}.", *reasons]),
+            f"Possible now: {listed(free)}.",
+            tuple(reasons),
         )
     )
 

@@ -60,7 +60,7 @@ class Judges:
                 (
                     step(
                         "one-step",
-                        "A step waits until a majority knows the last one",
+                        "Each event waits until a majority has applied the last one",
                         self._one_step,
                         "INV-ONESTEP",
                     ),

@@ -55,10 +55,8 @@ FUZZING = Fuzzing(
         "failures": 2,
         "crashes": 1,
         "changes": 1,
-        "clients": 1,
-        "late": 1,
     },
-    {"fault": 0.02, "elect": 0.02, "client": 0.3},
+    {"fault": 0.02, "elect": 0.02},
 )
 ENTRY = Entry(
     name="topology",
