@@ -88,7 +88,7 @@ LARGE |= {
 # What a million states are too few for: nothing breaks in runs of so many steps.
 BOUND = 1_000_000
 BOUNDED: dict[str, tuple[dict[str, Any], int]] = {
-    "three requests together, RF 2": ({**REPAIRED, "rf": 2}, 0),
+    "three requests together, RF 2": ({**REPAIRED, "rf": 2}, 19),
     "three requests together, RF 3": ({**REPAIRED, "rf": 3}, 0),
     "three requests together, lag 0, RF 3": ({**REPAIRED, "rf": 3, "lag": 0}, 19),
 }

@@ -144,3 +144,5 @@ def test_an_answer_more_for_each_pending_replica() -> None:
     assert there == (AnswerQuota(C | X, 2),)
     here = write_quotas("LOCAL_QUORUM", VIEWS[1], apart, 0, "quorum-plus-pending")
     assert here == (AnswerQuota(A | B, 2),)
+    each = write_quotas("EACH_QUORUM", VIEWS[1], (A | B | C, X), 0, "quorum-plus-pending")
+    assert each == (AnswerQuota(A | B | C, 2), AnswerQuota(X, 1))

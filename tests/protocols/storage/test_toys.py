@@ -88,7 +88,9 @@ def test_weaker_repair_loses_in_other_protocols(move: Toy, steps: int, kind: str
 def test_an_event_does_what_it_says_and_no_more() -> None:
     """It waits for nothing, moves no reads and gives no range back unless that is said of it."""
     event = Edge("go", "Go", 1)
-    assert event == Edge("go", "Go", 1, conditions=(), streamed=False, switches=False, regains=0)
+    assert event == Edge(
+        "go", "Go", 1, conditions=(), streamed=False, switches=False, regains=0, aside=False
+    )
 
 
 def test_nothing_has_happened_at_the_start() -> None:
