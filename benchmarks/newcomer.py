@@ -1,7 +1,7 @@
 """A newcomer's path through the first notebook, in JupyterLab: seconds and presses from page open.
 
 A press is Shift+Enter in a cell, or a click. The path is the one that the page tells: run the cells
-from the top, start the first Player with ▶, go on until a promise is broken. The machine presses as
+from the top, see the first Player play, go on until a promise is broken. The machine presses as
 soon as it can; what stands on the way is read at 238 words a minute, the mean of adults (Brysbaert
 2019, doi:10.1016/j.jml.2019.104047).
 """
@@ -58,10 +58,8 @@ class Newcomer:
             self.presses += 1
             self.words += words
 
-    def play(self) -> None:
-        """Press ▶ in the Player, and wait until it has gone a step."""
-        self.page.click("[data-do=play]", timeout=PATIENCE)
-        self.presses += 1
+    def watch(self) -> None:
+        """Wait until the Player, which plays by itself, has gone a step."""
         self.page.wait_for_function(UNDER_WAY, timeout=PATIENCE)
 
     def figure(self, name: str, aim: float, presses: int | None = None) -> Figure:
@@ -90,7 +88,7 @@ def figures() -> Iterator[Figure]:
         newcomer = Newcomer(browser.new_page(viewport={"width": 1280, "height": 720}))
         open_notebook(newcomer.page, address, FIRST.name)
         newcomer.run_until(LIVE)
-        newcomer.play()
+        newcomer.watch()
         yield newcomer.figure(MOVED, SOON, PRESSES)
         newcomer.run_until(RED)
         yield newcomer.figure(BROKEN, LATER)

@@ -35,7 +35,7 @@ KEYS = ["group", "step", "measure", "unit"]
 def a_join(nodes: int) -> History:
     """One more node joins a ring of so many."""
     drawn = ks.sample(nodes, TOKENS)
-    return ks.history(drawn.ring, drawn.keyspaces, [drawn.join()])
+    return ks.history(drawn.ring, drawn.keyspaces, [drawn.bootstrap()])
 
 
 def rows(job: Pipeline) -> int:

@@ -53,8 +53,8 @@ def _listed(entry: Entry) -> dict[str, Any]:
         "title": entry.title,
         "parameters": plainly(entry.parameters()),
         "safeguards": [
-            {"name": guard.name, "id": guard.id, "protects": list(guard.protects)}
-            for guard in entry.safeguards
+            {"name": safeguard.name, "id": safeguard.id, "protects": list(safeguard.protects)}
+            for safeguard in entry.safeguards
         ],
         "properties": _judged(entry),
     }
@@ -140,8 +140,8 @@ def _properties(entry: Entry) -> list[tuple[str, str, str]]:
 
 def _safeguards(entry: Entry) -> list[tuple[str, str, str]]:
     return [
-        (guard.id, guard.name, f"{guard.title}; protects {listed(guard.protects)}")
-        for guard in entry.safeguards
+        (safeguard.id, safeguard.name, f"{safeguard.title}; protects {listed(safeguard.protects)}")
+        for safeguard in entry.safeguards
     ]
 
 

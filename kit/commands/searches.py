@@ -143,9 +143,9 @@ def _search(configuration: Configuration, breaks: str | None) -> SearchPlan:
     off = safeguards_off(entry, tuple(configuration.off))
     cases = [
         case
-        for guard in entry.safeguards
-        for case in guard.later
-        if guard.name in off and case.breaks == breaks
+        for safeguard in entry.safeguards
+        for case in safeguard.later
+        if safeguard.name in off and case.breaks == breaks
     ]
     if scenario is not None or configuration.given or not cases:
         model = _model(configuration, {})
@@ -178,7 +178,7 @@ def _model(configuration: Configuration, otherwise: Mapping[str, Any]) -> Model[
     switched = (*(scenario.off if scenario else ()), *configuration.off)
     if not configuration.given and not parameters:
         off = safeguards_off(entry, tuple(configuration.off))
-        smallest = [guard.smallest for guard in entry.safeguards if guard.name in off]
+        smallest = [safeguard.smallest for safeguard in entry.safeguards if safeguard.name in off]
         parameters = {} if smallest else dict(otherwise)
         for case in smallest:
             parameters |= case

@@ -35,7 +35,7 @@ def _wrapper(part: str, action: Any) -> type[Struct]:
 class Product(Model[Any, Any]):
     """Several models side by side.
 
-    The state is one struct with a field a part; an action is one part's action, wrapped in a
+    The state is one struct with a field per part; an action is one part's action, wrapped in a
     struct that names the part. A *link* names the actions of other parts that happen in the same
     atomic step (a commit and its entry in the log); such actions, named in ``passive``, never
     happen alone. *Conditions* may read all parts and refuse.

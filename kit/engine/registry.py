@@ -250,7 +250,11 @@ def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
     Raises:
         BadInput: for an unknown one, with the nearest names.
     """
-    by_word = {word: guard.name for guard in entry.safeguards for word in (guard.name, guard.id)}
+    by_word = {
+        word: safeguard.name
+        for safeguard in entry.safeguards
+        for word in (safeguard.name, safeguard.id)
+    }
     today = entry.former.safeguards_today(off)
     for word in today:
         if word not in by_word:

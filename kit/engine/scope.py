@@ -70,10 +70,10 @@ def scope_of(
     judged += [("monitor", monitor.name) for monitor in monitors]
     names = {name for _, name in judged}
     own = [prop.name for prop in model.properties] + [monitor.name for monitor in model.monitors]
-    off = [guard for guard in model.safeguards if guard.name in model.off]
+    off = [safeguard for safeguard in model.safeguards if safeguard.name in model.off]
     return Scope(
-        _parameters(model, {name for guard in off for name in guard.smallest}),
-        tuple(f"{guard.id} {guard.name}" for guard in off),
+        _parameters(model, {name for safeguard in off for name in safeguard.smallest}),
+        tuple(f"{safeguard.id} {safeguard.name}" for safeguard in off),
         {kind: tuple(name for each, name in judged if each == kind) for kind in KINDS},
         tuple(name for name in own if name not in names),
     )

@@ -53,8 +53,10 @@ class HuntBoard(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no t
         return int(self.variant.value)
 
     def _turn(self, _change: Any) -> None:
-        guards = self.hunt.suspected(self.number)
-        self.suspect.options = [(f"{guard.id}  {guard.title}", guard.id) for guard in guards]
+        safeguards = self.hunt.suspected(self.number)
+        self.suspect.options = [
+            (f"{safeguard.id}  {safeguard.title}", safeguard.id) for safeguard in safeguards
+        ]
         self.reply.value, self.place.children = "", ()
         self._show()
 

@@ -220,11 +220,11 @@ def drawn(seed: int) -> tuple[Variant, ...]:
     pools = hunts()
     for model, pool in pools.items():
         left = list(pool.safeguards)
-        known = {guard.id: guard for guard in entry_of(model).safeguards}
+        known = {safeguard.id: safeguard for safeguard in entry_of(model).safeguards}
         for _ in range(VARIANTS // len(pools)):
-            guard = known[left.pop(chance.below(len(left)))]
-            parameters = {**pool.budgets, **guard.smallest}
-            variants.append(Variant(model, parameters, guard))
+            safeguard = known[left.pop(chance.below(len(left)))]
+            parameters = {**pool.budgets, **safeguard.smallest}
+            variants.append(Variant(model, parameters, safeguard))
     mixed = []
     while variants:
         mixed.append(variants.pop(chance.below(len(variants))))
@@ -240,17 +240,19 @@ def judged(variant: Variant, number: int, word: Any) -> Judgement:
     known = {w: g for g in entry_of(variant.model).safeguards for w in (g.id, g.name)}
     if not isinstance(word, str) or word not in known:
         raise BadInput("safeguard", word, one_of(word, list(known)))
-    guard = known[word]
-    if guard == variant.missing:
-        return Judgement(True, f"Right: that is what variant {number} lacks.", (guard.title + ".",))
-    lines, evidence = refuted(variant, number, guard)
+    safeguard = known[word]
+    if safeguard == variant.missing:
+        return Judgement(
+            True, f"Right: that is what variant {number} lacks.", (safeguard.title + ".",)
+        )
+    lines, evidence = refuted(variant, number, safeguard)
     return Judgement(
-        False, f"Not so: {guard.id} is not what variant {number} lacks.", lines, evidence
+        False, f"Not so: {safeguard.id} is not what variant {number} lacks.", lines, evidence
     )
 
 
 def refuted(
-    variant: Variant, number: int, guard: Safeguard
+    variant: Variant, number: int, safeguard: Safeguard
 ) -> tuple[tuple[str, ...], Still | None]:
     """Why it is not this safeguard that is missing: a run, and where it parts from the variant.
 
@@ -258,13 +260,13 @@ def refuted(
     variant it is stopped, or leads elsewhere. Where it is not, the variant's own run is played
     where this one alone is missing.
     """
-    parameters = guard.smallest
-    run, title = _shortest(variant.model, guard.id)
+    parameters = safeguard.smallest
+    run, title = _shortest(variant.model, safeguard.id)
     theirs = Timeline(build(variant.model, parameters, (variant.missing.name,)))
     parted = _parting(run, theirs)
     if parted is not None:
         said = (
-            f"Where {guard.id} alone is missing, this run breaks “{title}”:",
+            f"Where {safeguard.id} alone is missing, this run breaks “{title}”:",
             *_steps(run),
             f"With what variant {number} has, {parted}",
         )
@@ -272,12 +274,12 @@ def refuted(
     own = shortest_breach(variant.build(), LIMIT).violation
     assert own is not None
     mine = Timeline.along(variant.build(), own.actions)
-    other = Timeline(build(variant.model, variant.parameters, (guard.name,)))
+    other = Timeline(build(variant.model, variant.parameters, (safeguard.name,)))
     parted = _parting(mine, other) or "it does not fail in the same way."
     said = (
         f"Variant {number} breaks by this run:",
         *_steps(mine),
-        f"Where {guard.id} alone is missing, {parted}",
+        f"Where {safeguard.id} alone is missing, {parted}",
     )
     return said, _picture(other)
 
@@ -291,11 +293,11 @@ def _steps(run: Timeline) -> tuple[str, ...]:
 @cache
 def _shortest(name: str, code: str) -> tuple[Timeline, str]:
     """The shortest run that breaks something without the safeguard ``code``; what it breaks."""
-    guard = next(each for each in entry_of(name).safeguards if each.id == code)
-    model = build(name, guard.smallest, (guard.name,))
+    safeguard = next(each for each in entry_of(name).safeguards if each.id == code)
+    model = build(name, safeguard.smallest, (safeguard.name,))
     violation = shortest_breach(model, LIMIT).violation
     if violation is None:
-        raise KitError(f"without {guard.id} no run of {name} breaks anything")
+        raise KitError(f"without {safeguard.id} no run of {name} breaks anything")
     run = Timeline.along(model, violation.actions)
     return run, next(verdict.title for verdict in run.verdicts() if not verdict.ok)
 

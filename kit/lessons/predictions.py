@@ -47,11 +47,11 @@ class Prediction:
                 raise BadInput("answer", choice, one_of(choice, list(self.choices)))
         if not given:
             raise BadInput("answer", None, one_of("", list(self.choices)))
-        because = self.posed.question.because
+        because = (self.posed.question.because, *self.posed.question.reasons)
         if set(given) == set(self.posed.question.right or (NONE,)):
-            return Judgement(True, "Right.", (because,))
+            return Judgement(True, "Right.", because)
         reply = f"You said: {', '.join(dict.fromkeys(given))}."
-        return Judgement(False, "Not so.", (reply, because), self.posed.evidence)
+        return Judgement(False, "Not so.", (reply, *because), self.posed.evidence)
 
     def with_answer(self) -> Prediction:
         """The same question; where no form can be shown, its answer stands folded below it."""
@@ -66,14 +66,18 @@ class Prediction:
     def draw(self) -> Frag:
         """The question and its choices, without a form."""
         choices = h("ul", [h("li", f"☐ {choice}") for choice in self.choices])
-        answer = h("p", h("strong", ", ".join(self.right)), h("br"), self.posed.question.because)
-        folded = h("details", h("summary", "Answer"), answer) if self.tells_answer else None
+        question = self.posed.question
+        answer = h("p", h("strong", ", ".join(self.right)), h("br"), question.because)
+        reasons = h("ul", [h("li", reason) for reason in question.reasons])
+        facts = (answer, reasons) if question.reasons else answer
+        folded = h("details", h("summary", "Answer"), facts) if self.tells_answer else None
         return h("div", h("p", h("strong", self.text)), choices, folded)
 
     def __repr__(self) -> str:
         lines = [self.text, *(f"  [ ] {choice}" for choice in self.choices)]
         if self.tells_answer:
             lines += [f"Answer: {', '.join(self.right)}", f"  {self.posed.question.because}"]
+            lines += [f"  - {reason}" for reason in self.posed.question.reasons]
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.breaches import shortest_breach
 from kit.lessons.stills import Still, scene_of, still
-from kit.views.actions import refusal_text
 from kit.views.question import Question
 from kit.views.registry import for_model
 
@@ -60,9 +59,7 @@ def allowed(timeline: Timeline, *kinds: str) -> PosedQuestion:
     wanted = kinds or for_model(model).offered or tuple(rule.kind for rule in model.rules)
     options = [option for option in model.options(state) if model.kind(option[0]) in wanted]
     free = [model.label(state, action) for action, why in options if why is None]
-    barred = {
-        model.label(state, action): refusal_text(why) for action, why in options if why is not None
-    }
+    barred = {model.label(state, action): why.reason for action, why in options if why is not None}
     if not free and not barred:
         raise KitError("predict: nobody could think of doing anything here")
     reasons = [f"{label}: {why}" for label, why in barred.items()]
@@ -71,7 +68,8 @@ def allowed(timeline: Timeline, *kinds: str) -> PosedQuestion:
             "Which of these may happen now?",
             tuple(sorted({*free, *barred})),
             tuple(dict.fromkeys(free)),
-            " ".join([f"Possible now: {listed(free)}.", *reasons]),
+            f"Possible now: {listed(free)}.",
+            tuple(reasons),
         )
     )
 
@@ -87,20 +85,20 @@ def breaks(timeline: Timeline, safeguard: str) -> PosedQuestion:
         KitError: when no run breaks anything.
     """
     entry = entry_of(timeline.model.name)
-    known = {word: guard for guard in entry.safeguards for word in (guard.name, guard.id)}
+    known = {word: each for each in entry.safeguards for word in (each.name, each.id)}
     if safeguard not in known:
         raise BadInput("safeguard", safeguard, one_of(safeguard, list(known)))
-    guard = known[safeguard]
-    run = Timeline(build(entry.name, guard.smallest, (guard.name,)))
+    missing = known[safeguard]
+    run = Timeline(build(entry.name, missing.smallest, (missing.name,)))
     violation = shortest_breach(run.model).violation
     if violation is None:
-        raise KitError(f"predict: without {guard.id} no run breaks any property")
+        raise KitError(f"predict: without {missing.id} no run breaks any property")
     for action in violation.actions:
         run.do(action)
     broken = [verdict for verdict in run.verdicts() if not verdict.ok]
     verbs = listed(run.model.verb(action) for action in violation.actions)
     question = Question(
-        f"{guard.id} is off: “{guard.title}”. Which property breaks first?",
+        f"{missing.id} is off: “{missing.title}”. Which property breaks first?",
         tuple(verdict.title for verdict in run.verdicts()),
         tuple(verdict.title for verdict in broken),
         f"The shortest run that breaks one: {verbs}. "

@@ -119,7 +119,7 @@ def _harm(ground: Ground) -> tuple[str, ...]:
     model = ground.model()
     result = shortest_breach(model)
     off = ground.off[0] if ground.off else "nothing"
-    rule = next((guard.title for guard in model.safeguards if guard.id == off), "")
+    rule = next((safeguard.title for safeguard in model.safeguards if safeguard.id == off), "")
     violation = result.violation
     if violation is None:
         whole = "every state seen: nothing breaks" if result.complete else "not all states seen"

@@ -62,6 +62,12 @@ def check_work(given: RingFile, cost: Cost) -> None:
         raise BadInput(field, largest.replication.label, allowed)
 
 
+def estimate(ranges: int, replicas: int, cost: Cost) -> tuple[int, float]:
+    """Bytes of memory and seconds that an answer about so many ranges costs, roughly."""
+    size = ranges * (ROW + replicas)
+    return size * (cost.bytes + cost.bytes_shown), size * (cost.seconds + cost.seconds_shown)
+
+
 def _size(ring: Ring, keyspace: Keyspace) -> int:
     members = sum(1 for node in ring.nodes if node.tokens)
     return len(ring.tokens) * (ROW + min(total(keyspace.replication, ring), members))

@@ -35,7 +35,7 @@ def rows_of(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def draw_table(scene: Scene) -> Frag:
-    """Draw a row a leaf of the state; a changed row also shows its former value."""
+    """Draw a row per leaf of the state; a changed row also shows its former value."""
     now, then = _now_and_then(scene)
     moved = {path for path, text in now.items() if then and then.get(path) != text}
     paths = list(now) if len(now) <= LIMIT else [path for path in now if path in moved]
@@ -54,7 +54,7 @@ def draw_table(scene: Scene) -> Frag:
 
 
 def table_text(scene: Scene) -> str:
-    """Write the table, a line a leaf; ``*`` marks what changed."""
+    """Write the table, a line per leaf; ``*`` marks what changed."""
     now, then = _now_and_then(scene)
     lines = []
     for path, text in now.items():

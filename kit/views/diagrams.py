@@ -188,7 +188,7 @@ def state_panel(
 
 
 def diagram_text(standing: Standing) -> str:
-    """Write a machine as text: the way so far, and a line a transition; those of now are marked."""
+    """Write a machine as text: the way so far, a line per transition; those of now are marked."""
     lines = [
         f"{'>' if before == standing.state else ' '} {before} --{event}--> {after}"
         for before, event, after in standing.diagram.transitions

@@ -67,9 +67,9 @@ def badge(key: str, words: str, kind: Literal["", "busy", "broken"] = "") -> Fra
     return h("li", words, k=f"badge:{key}", class_=f"badge {kind}".rstrip())
 
 
-def badges(epoch: int, *items: Frag | None) -> Frag:
-    """Draw the status line: the epoch, then the badges."""
-    first = h("li", f"epoch {epoch}", k="badge:epoch", class_="plain")
+def badges(counter: int, *items: Frag | None, counts: str = "epoch") -> Frag:
+    """Draw the status line: the epoch, or what a family counts in its place, then the badges."""
+    first = h("li", f"{counts} {counter}", k=f"badge:{counts}", class_="plain")
     return h("ul", first, *items, class_="badges", aria_label="status")
 
 

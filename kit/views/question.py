@@ -16,12 +16,14 @@ class Question(Struct, frozen=True):
     """A question on a step that is still hidden: its choices, the right ones, and the reason.
 
     ``right`` is a subset of ``choices``; an empty one means "none of them", which is offered too.
+    ``reasons`` say more than ``because``, each for itself.
     """
 
     text: str
     choices: tuple[str, ...]
     right: tuple[str, ...]
     because: str
+    reasons: tuple[str, ...] = ()
 
     def draw(self) -> Frag:
         """Draw the question as a form that the player's module can judge."""
@@ -45,7 +47,7 @@ class Question(Struct, frozen=True):
             h("button", "Show without answering", type="button", class_="act", data_do="reveal"),
             k="question",
             class_="question",
-            data_because=self.because,
+            data_because=" ".join((self.because, *self.reasons)),
         )
 
 

@@ -256,7 +256,7 @@ def _as_table(states: States) -> Frag:
 
 
 def states_text(states: States) -> str:
-    """The graph as a line a state and a line a step, or the table."""
+    """The graph as a line per state and a line per step, or the table."""
     if states.places:
         return "\n".join([states.summary, *(f"  {line}" for line in _lines(states))])
     rows = [

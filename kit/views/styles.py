@@ -1,7 +1,7 @@
 """The style sheets: of the page, of drawings that stand alone, and of stored output.
 
 Generic rules lie in ``kit/views/css``, those of a family's panels in its ``panels/css``, each as
-``page.css``, ``drawing.css`` and ``stored.css``. A sheet is written a declaration a line; what is
+``page.css``, ``drawing.css`` and ``stored.css``. A sheet is written a declaration per line; what is
 sent has neither comments nor layout.
 """
 
@@ -39,11 +39,11 @@ class StoredRule(Struct, frozen=True):
 
 
 @cache
-def page_style() -> str:
-    """What an exported page needs."""
-    drawings = "".join(_inside_player(rule) for rule in drawing_rules())
+def page_style(model: str | None = None) -> str:
+    """What an exported page of a model needs; None: of any."""
+    drawings = "".join(_inside_player(rule) for rule in drawing_rules(model))
     names = [FOLDER / f"{name}.css" for name in FIRST]
-    names += [*_of_families("page"), *(FOLDER / f"{name}.css" for name in LAST)]
+    names += [*_of_families("page", model), *(FOLDER / f"{name}.css" for name in LAST)]
     return page_colours() + drawings + "".join(map(_sent, names))
 
 
@@ -54,9 +54,9 @@ def widget_style() -> str:
 
 
 @cache
-def drawing_rules() -> tuple[str, ...]:
-    """The rules of drawings, one each."""
-    sheets = [FOLDER / "drawing.css", *_of_families("drawing")]
+def drawing_rules(model: str | None = None) -> tuple[str, ...]:
+    """The rules of drawings of a model (None: of any), one each."""
+    sheets = [FOLDER / "drawing.css", *_of_families("drawing", model)]
     return tuple(rule[0] for rule in _RULE.finditer("".join(map(_sent, sheets))))
 
 
@@ -81,9 +81,24 @@ def sheets() -> Iterator[Path]:
         yield from _of_families(kind)
 
 
-def _of_families(kind: str) -> list[Path]:
-    paths = (family.folder / "panels" / "css" / f"{kind}.css" for family in families())
+def _of_families(kind: str, model: str | None = None) -> list[Path]:
+    shown = set(_composed(model))
+    paths = (
+        family.folder / "panels" / "css" / f"{kind}.css"
+        for family in families()
+        if model is None or family.name in shown
+    )
     return [path for path in paths if path.is_file()]
+
+
+def _composed(model: str | None) -> Iterator[str]:
+    """The names of the families that show a model: its own, and those that it composes."""
+    by_name = {family.name: family for family in families()}
+    waiting = [family.name for family in families() if model in family.views]
+    while waiting:
+        name = waiting.pop()
+        yield name
+        waiting += by_name[name].composes
 
 
 def _sent(path: Path) -> str:

@@ -86,16 +86,16 @@ class Controls:
         entry = self.entry
         own = None if entry is None else entry.parameters
         self.fields = {} if own is None else dict(_fields(own, _shown(self.parameters)))
-        guards = () if entry is None else entry.safeguards
+        safeguards = () if entry is None else entry.safeguards
         self.switches = {
-            guard.name: _switch(guard.id, guard.title, guard.name not in self.off)
-            for guard in guards
+            safeguard.name: _switch(safeguard.id, safeguard.title, safeguard.name not in self.off)
+            for safeguard in safeguards
         }
         for widget in (*self.fields.values(), *self.switches.values()):
             widget.observe(self._rebuild, "value")
         pages = {
             "Ring and model": _grid(list(self.fields.values())),
-            "Safeguards" if guards else "Search": ipywidgets.VBox(
+            "Safeguards" if safeguards else "Search": ipywidgets.VBox(
                 [self.board.box, _grid(list(self.switches.values()), 300)]
             ),
             "Files": self._files(),

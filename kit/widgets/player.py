@@ -35,7 +35,8 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     ``source`` is a timeline, a model, a scenario, or the name of a model or scenario; None is the
     first scenario of the worked examples. ``controls`` False leaves the drop-downs and switches
-    away (for a model of one's own they are left away anyhow). Everything the buttons do, the
+    away (for a model of one's own they are left away anyhow). ``play`` True begins to play when it
+    is first shown, unless the reader wants no motion. Everything the buttons do, the
     methods do too, by the same code; a method raises the ``kit.errors.KitError`` that a
     button shows in place.
     """
@@ -46,12 +47,13 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         source: Source = None,
         *,
         controls: bool = True,
+        play: bool = False,
         panels: tuple[str, ...] | None = None,
     ) -> None:
         super().__init__()
         self.add_class("kit-player")
         self._names = panels
-        self.stage = Stage()
+        self.stage = Stage(plays=play)
         self.stage.on_msg(self._hear)
         opened = open_source(source)
         self.timeline = self.origin = opened.timeline

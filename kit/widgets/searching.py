@@ -51,7 +51,7 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
 
 def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
     """The box: what was found in which configuration, by which run; what was judged, what not."""
-    off = ", ".join(guard.id for guard in model.safeguards if guard.name in model.off)
+    off = ", ".join(safeguard.id for safeguard in model.safeguards if safeguard.name in model.off)
     which = f"without {off}" if off else "with every safeguard on"
     broken = result.violation
     sign = "✓" if result.sentence == WHOLE else "!" if broken else "…"
@@ -79,10 +79,10 @@ def elsewhere(model: Model[Any, Any], result: Result) -> str:
         return ""
     here = _plain(model.parameters)
     places = [
-        f"{guard.id} is needed in another scenario: {_written(guard.smallest)}."
-        for guard in model.safeguards
-        if guard.name in model.off
-        and any(here.get(name) != value for name, value in _plain(guard.smallest).items())
+        f"{safeguard.id} is needed in another scenario: {_written(safeguard.smallest)}."
+        for safeguard in model.safeguards
+        if safeguard.name in model.off
+        and any(here.get(name) != value for name, value in _plain(safeguard.smallest).items())
     ]
     return " ".join(places)
 

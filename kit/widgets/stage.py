@@ -19,6 +19,7 @@ class Stage(anywidget.AnyWidget):
     pack = traitlets.Bytes().tag(sync=True)
     shell = traitlets.Unicode(shell().html()).tag(sync=True)
     live = traitlets.Bool(True).tag(sync=True)
+    plays = traitlets.Bool(False).tag(sync=True)
     closed = traitlets.Unicode(CLOSED).tag(sync=True)
 
     def __repr__(self) -> str:

@@ -7,9 +7,31 @@ from pathlib import Path
 from random import Random
 
 from tests.commands.calling import call
-from tests.hostile.mutating import EVIL, SIZES, outputs, rings, scenarios, spoiled, traces
+from tests.hostile.mutating import (
+    EVIL,
+    SIZES,
+    outputs,
+    rings,
+    scenarios,
+    spoiled,
+    topologies,
+    traces,
+)
 
-COMMANDS = ("models", "show", "play", "check", "fuzz", "ring", "plan", "lab", "chek", "", "-h")
+COMMANDS = (
+    "models",
+    "show",
+    "play",
+    "check",
+    "fuzz",
+    "ring",
+    "plan",
+    "topology",
+    "lab",
+    "chek",
+    "",
+    "-h",
+)
 NAMES = (
     *("twophase", "tcm", "dataplane", "storage", "bootstrap", "TCM", "tmc", "off-range-locks"),
     *("twophase/plain", "S-05", "S-99", "rms=2", "rms=1e9", "rms=[", "nodes=3", "rf=nan", "=", "-"),
@@ -19,6 +41,10 @@ OPTIONS = (
     *("--max-states", "--with", "--keyspace", "--while", "--variant", "--force", "--sizes"),
     *(
         "--steps",
+        "--status",
+        "--down",
+        "--requests",
+        "--edition",
         "--dc",
         "--tokens",
         "--rack",
@@ -76,7 +102,7 @@ def _words(chance: Random, folder: Path) -> list[str]:
     count = chance.randrange(6)
     if command == "plan":
         words += [_file(chance, folder), *chance.choices(OPERATIONS, k=2)]
-    elif command in ("ring", "play") and chance.random() < 0.8:
+    elif command in ("ring", "play", "topology") and chance.random() < 0.8:
         words.append(_file(chance, folder))
     elif command in ("show", "check", "fuzz"):
         words.append(chance.choice(NAMES))
@@ -110,6 +136,7 @@ def _file(chance: Random, folder: Path) -> str:
         "sizes.json": (json.dumps(SIZES),),
         "trace.json": traces(),
         "scenario.txt": scenarios(),
+        "topology.csv": topologies(),
     }
     name = chance.choice([*kinds, "missing", "folder"])
     if name == "folder":

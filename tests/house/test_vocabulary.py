@@ -45,7 +45,16 @@ NAMES = {
     "texts_shown": "scenario output",
     "facts_kept": "memo",
 }
+OWN_WORDS = {"guard": {"group0", "topology"}, "guards": {"group0", "topology"}}
+"""Words that belong to some families alone."""
 TEXTS = {".py", ".js", ".css", ".txt", ".md"}
+LINES = {
+    r"\b(join|leave|remove) ([A-Z]\d?|NODE|n\d+|[\w.]+ --tokens)(?![\w:])": (
+        "the operator's word: bootstrap, decommission, removenode"
+    ),
+    r"\bby epoch \d": "at epoch",
+}
+"""What is said of an operation or an epoch, wherever a name or a number follows."""
 
 
 def _prose() -> list[Path]:
@@ -106,5 +115,22 @@ def test_former_names_do_not_come_back() -> None:
             name = (_given(node) or "").lstrip("_")
             if name in NAMES:
                 yield f"{name} is {NAMES[name]}"
+            if name in OWN_WORDS and not OWN_WORDS[name] & set(path.parts):
+                yield f"{name} is a word of {', '.join(sorted(OWN_WORDS[name]))} only"
 
     assert not offenders([path for path in _prose() if path.suffix == ".py"], named)
+
+
+def test_operations_and_epochs_are_said_in_one_way() -> None:
+    """On screens, in scenario files and notebooks an operation has the operator's word."""
+    lines = {re.compile(line): today for line, today in LINES.items()}
+    notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    # There join, leave and remove are what a row of `system.topology` says is asked for.
+    own = ROOT / "kit" / "protocols" / "topology"
+    held = [path for path in (*_prose(), *notebooks) if own not in path.parents]
+
+    def said(path: Path) -> Iterator[str]:
+        for number, line in _lines(path):
+            yield from (f"line {number}: say {lines[word]}" for word in lines if word.search(line))
+
+    assert not offenders(held, said)

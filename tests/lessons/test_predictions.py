@@ -109,7 +109,9 @@ def test_what_may_happen_now_comes_with_the_reasons_of_the_rest() -> None:
     assert guess.posed.question.right == ()
     model, state = timeline.model, timeline.state
     [why] = [why for a, why in model.waiting(state) if model.kind(a) == "commit"]
-    assert why.reason in guess.posed.question.because
+    assert guess.posed.question.reasons == (f"{guess.choices[0]}: {why.reason}",)
+    assert f"  - {guess.choices[0]}: {why.reason}" in repr(guess.with_answer())
+    assert f"  {guess.choices[0]}: {why.reason}" in repr(guess.answer(guess.choices[0]))
 
 
 def test_the_events_of_an_operation_are_the_log_of_its_run() -> None:

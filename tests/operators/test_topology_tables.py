@@ -49,6 +49,7 @@ def test_samples_of_both_forms() -> None:
     assert all("intended_storage_mode" in row for row in one.rows)
 
 
+@pytest.mark.spec("D-038")
 def test_the_columns_are_those_of_the_document() -> None:
     """33 columns, 16 of them static, each of the type that the schema gives it."""
     assert len(TOPOLOGY) == 33

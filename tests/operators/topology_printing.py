@@ -94,7 +94,9 @@ def node(number: int, /, **columns: Any) -> dict[str, Any]:
 
 def table(nodes: Rows, /, **statics: Any) -> list[dict[str, Any]]:
     """The rows of ``system.topology``: every column of the schema, the static ones in each."""
+    features = ["SUPPORTS_CONSISTENT_TOPOLOGY_CHANGES", "TABLETS"]
     given = {"version": 12, "fence_version": 12, "upgrade_state": "done", **statics}
+    given.setdefault("enabled_features", features)
     rows = []
     for one in nodes:
         row: dict[str, Any] = dict.fromkeys(TOPOLOGY)

@@ -32,7 +32,7 @@ SMALL = {"spark.driver.memory": "1g", "spark.ui.enabled": "false"}
 def a_join(nodes: int, tokens: int) -> History:
     """One more node joins a ring."""
     town = ks.sample(nodes, tokens)
-    return ks.history(town.ring, town.keyspaces, [town.join()])
+    return ks.history(town.ring, town.keyspaces, [town.bootstrap()])
 
 
 def below(folder: Path) -> list[str]:

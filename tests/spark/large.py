@@ -25,7 +25,7 @@ def main() -> int:
     with ks.Peak() as peak, tempfile.TemporaryDirectory() as folder:
         spark = ks.session()
         town = ks.sample(NODES, TOKENS)
-        plan = ks.history(town.ring, town.keyspaces, [town.join()])
+        plan = ks.history(town.ring, town.keyspaces, [town.bootstrap()])
         job = ks.pipeline(spark, plan, sizes={"ks": 10**15})
         lap("start and plan")
         with ks.Progress(spark, "tables"):

@@ -31,7 +31,7 @@ from tools.notebooks import LIVE
 def small() -> History:
     """A join in a ring of six nodes."""
     drawn = sample(6, 4)
-    return history(drawn.ring, drawn.keyspaces, [drawn.join()])
+    return history(drawn.ring, drawn.keyspaces, [drawn.bootstrap()])
 
 
 @pytest.fixture

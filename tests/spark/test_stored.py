@@ -29,7 +29,7 @@ FULL = OSError(28, "No space left on device")
 def planned() -> History:
     """A join and a leave in a ring of twelve nodes."""
     drawn = sample(12, 8)
-    return history(drawn.ring, drawn.keyspaces, [drawn.join(), "decommission n3"])
+    return history(drawn.ring, drawn.keyspaces, [drawn.bootstrap(), "decommission n3"])
 
 
 def everything_below(folder: Path) -> list[str]:

@@ -16,9 +16,11 @@ from tests.widgets.laboratory import NOTEBOOK, PATIENCE, run_all, server, write_
 
 pytestmark = pytest.mark.browser
 NAME = "saved.ipynb"
+CELL = "from kit import Player\nPlayer('bootstrap', controls=False, play=True)"
 STATE = "application/vnd.jupyter.widget-state+json"
 SAVE = """() => window.jupyterapp.commands.execute("docmanager:save")"""
 SHUT_DOWN = """() => window.jupyterapp.serviceManager.sessions.shutdownAll()"""
+UNDER_WAY = "() => Number.parseInt(document.querySelector('.kp-where').textContent) > 1"
 AT = "(text) => document.querySelector('.kp-where')?.textContent === text"
 CUT = "() => document.querySelector('.kp-note')?.textContent.includes('run this cell again')"
 
@@ -36,35 +38,45 @@ def saved_places(path: Path) -> list[tuple[int, int]]:
     return [(len(pack["moments"]), pack["position"]["at"]) for pack in packs]
 
 
-def is_saved(page: Page, path: Path, *places: tuple[int, int]) -> bool:
-    """Whether the file, saved once more, keeps these Players."""
+def place(page: Page) -> int:
+    """The step at which the Player stands, the last one."""
+    at, _, last = page.inner_text(".kp-where").partition(" / ")
+    assert at == last
+    return int(at)
+
+
+def is_saved(page: Page, path: Path) -> bool:
+    """Whether the file, saved once more, keeps the Player as it stands."""
     page.evaluate(SAVE)
-    return saved_places(path) == list(places)
+    at = place(page)
+    return saved_places(path) == [(at + 1, at)]
 
 
-def test_a_saved_player_is_walked_through_without_its_kernel(
+def test_a_player_plays_and_once_saved_is_walked_through_without_its_kernel(
     browser: Browser, tmp_path: Path
 ) -> None:
-    """What was played is saved with the notebook; acting says that the kernel is another one."""
+    """It begins by itself, as it was told to. What was played is saved with the notebook; there
+    nothing plays, and acting says that the kernel is another one.
+    """
     path = tmp_path / NAME
-    write_notebook(path, "from kit import Player\nPlayer('bootstrap', controls=False)")
+    write_notebook(path, CELL)
     with server(tmp_path) as address:
         page = browser.new_page(viewport={"width": 1280, "height": 720})
         run_all(page, address, NAME)
-        for step in (1, 2, 3):
-            page.click("[data-do=step]")
-            page.wait_for_function(AT, arg=f"{step} / {step}", timeout=PATIENCE)
-        until(lambda: is_saved(page, path, (4, 3)), "the Player is saved as it stands")
+        page.wait_for_function(UNDER_WAY, timeout=PATIENCE)
+        page.click("[data-do=play]")  # pause
+        until(lambda: is_saved(page, path), "the Player is saved as it stands")
+        at = place(page)
         page.evaluate(SHUT_DOWN)
         page.close()
         page = browser.new_page(viewport={"width": 1280, "height": 720})
         page.goto(f"{address}/lab/tree/{NAME}?token=t&reset", timeout=PATIENCE)
         page.wait_for_function(NOTEBOOK, arg=NAME, timeout=PATIENCE)
-        page.wait_for_function(AT, arg="3 / 3", timeout=PATIENCE)
+        page.wait_for_function(AT, arg=f"{at} / {at}", timeout=PATIENCE)
         page.click("[data-do=back]")
-        page.wait_for_function(AT, arg="2 / 3", timeout=PATIENCE)
+        page.wait_for_function(AT, arg=f"{at - 1} / {at}", timeout=PATIENCE)
         page.keyboard.press("End")
-        page.wait_for_function(AT, arg="3 / 3", timeout=PATIENCE)
+        page.wait_for_function(AT, arg=f"{at} / {at}", timeout=PATIENCE)
         page.click(".kp-acts [data-key='1']")
         page.wait_for_function(CUT, timeout=PATIENCE)
         page.close()

@@ -1,8 +1,8 @@
 """Dumps of ``system.local``, ``system.peers`` and ``system_schema.keyspaces``, as JSON or CSV.
 
-JSON is a list of rows, or a row a line; what cqlsh prints for ``SELECT JSON`` (heading, rows, their
-count) is read too. CSV is what ``COPY … TO … WITH HEADER = TRUE`` writes. A table is known by its
-columns; columns that are not needed may stay in. Tokens are a list, or a set as CQL writes it.
+JSON is a list of rows, or a row per line; what cqlsh prints for ``SELECT JSON`` (heading, rows,
+their count) is read too. CSV is what ``COPY … TO … WITH HEADER = TRUE`` writes. A table is known by
+its columns; columns that are not needed may stay in. Tokens are a list, or a set as CQL writes it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reading the text of ``nodetool describering KEYSPACE``: each range with its replicas.
 
-A line a range, in no order: ``TokenRange(start_token:…, end_token:…, endpoints:[…], …)``. The
+A line per range, in no order: ``TokenRange(start_token:…, end_token:…, endpoints:[…], …)``. The
 replicas are in the order of the walk from the range's last token, so the first one owns that token,
 unless the keyspace has no replicas in the owner's datacenter: then the first replica stands for it,
 and the keyspace's placements are the same. Datacenters and racks are given of replicas only.

@@ -1,9 +1,10 @@
 """Reading the text of ``nodetool ring``: every token with its node, datacenter by datacenter.
 
-A block a datacenter: heading, underline, names of the columns, one line that repeats the
-datacenter's last token (empty when there is one row only), a row a token, an empty line. A rack of
-twelve letters or more runs into the column behind it. Where nodes own several tokens, two closing
-lines say so. Rows of a node differ in the token only: what stands before it is read once a node.
+A block per datacenter: heading, underline, names of the columns, one line that repeats the
+datacenter's last token (empty when there is one row only), a row per token, an empty line. A rack
+of twelve letters or more runs into the column behind it. Where nodes own several tokens, two
+closing lines say so. Rows of a node differ in the token only: what stands before it is read once a
+node.
 """
 
 from __future__ import annotations

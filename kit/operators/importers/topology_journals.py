@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.edge.reading import read_text
 from kit.errors import BadInput
@@ -60,7 +61,7 @@ class JournalEntry(Struct, frozen=True):
     ``words`` are the transition state with ``_`` between its words, the reason of the change, or
     the command. ``excluded`` are the host ids that a command passes over. ``host`` is the machine
     that wrote the line, or the file's name where the log does not tell. ``time`` is as precise as
-    the line has it, in UTC where its zone is known.
+    the line has it, in UTC where its zone is known; ``seconds`` are those since the first line.
     """
 
     source: str
@@ -70,6 +71,7 @@ class JournalEntry(Struct, frozen=True):
     kind: Kind
     words: str
     excluded: tuple[str, ...] = ()
+    seconds: float = 0.0
 
 
 class _Timed(Struct, frozen=True):
@@ -107,7 +109,9 @@ def parse_journals(texts: Iterable[tuple[str, str]]) -> tuple[JournalEntry, ...]
         (clock, first), (other, second) = sorted(clocks.items())[:2]
         raise BadInput(second, f"times {other}", f"times {clock}, as in {first}, to compare them")
     lines.sort(key=lambda timed: timed.at)  # those of one time keep their order
-    return tuple(timed.entry for timed in lines)
+    return tuple(
+        replace(timed.entry, seconds=(timed.at - lines[0].at).total_seconds()) for timed in lines
+    )
 
 
 def is_journal(text: str) -> bool:

@@ -20,7 +20,8 @@ from kit.protocols.tcm.safeguards import PROGRESS_BARRIER
 
 # What a cluster lacks whose nodes only gossip about who owns what.
 UNKNOWN_TO_GOSSIP = tuple(
-    guard.name for guard in (EPOCH_EXCHANGE, MEMBERSHIP_CHECK, PLAN_REVALIDATION, PROGRESS_BARRIER)
+    safeguard.name
+    for safeguard in (EPOCH_EXCHANGE, MEMBERSHIP_CHECK, PLAN_REVALIDATION, PROGRESS_BARRIER)
 )
 
 

@@ -115,6 +115,24 @@ class PassHour(Struct, frozen=True, tag="pass-hour"):
     """An hour passes: what is in the histories now is older than they are kept."""
 
 
+class SendRequest(Struct, frozen=True, tag="send"):
+    """A coordinator sends a request with its version of the table to a replica."""
+
+    request: int
+
+
+class FetchSchema(Struct, frozen=True, tag="fetch"):
+    """A replica goes through the log as far as the coordinator of a request has."""
+
+    request: int
+
+
+class ServeTableRequest(Struct, frozen=True, tag="serve"):
+    """A replica serves a request with the schema that it has."""
+
+    request: int
+
+
 Group0Action = (
     BeginOperation
     | ReadBarrier
@@ -134,4 +152,7 @@ Group0Action = (
     | RestartNode
     | LoseCommand
     | PassHour
+    | SendRequest
+    | FetchSchema
+    | ServeTableRequest
 )

@@ -41,6 +41,19 @@ SCENARIOS = (
         script=("create table ks.t at A", "elect B"),
     ),
     Scenario(
+        "request",
+        "A write carries a table version that its replica does not know yet",
+        {
+            "operations": ("alter table ks.t add c at A",),
+            "earlier": ("create keyspace ks at A", "create table ks.t at A"),
+            "requests": ("write ks.t at A to B",),
+        },
+        script=(
+            *("alter table ks.t add c at A", "barrier A", "read A", "make-id A", "validate A"),
+            *("submit A", "commit 7 by A C", "apply A", "write ks.t at A to B"),
+        ),
+    ),
+    Scenario(
         "voters",
         "Of seven nodes five vote; when one of them crashes another one takes its place",
         {"nodes": 7, "operations": _ONE, "crashes": 1, "edition": "code", "dcs": 2},
@@ -58,6 +71,7 @@ FUZZING = Fuzzing(
                 "alter keyspace ks rf 3 at E",
             ),
         ),
+        "requests": ("write ks.t at A to B", "read ks.u at C to D"),
         "nodes": 7,
         "elections": 2,
         "crashes": 2,

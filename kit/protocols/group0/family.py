@@ -14,6 +14,14 @@ FAMILY = Family(
         "group0": "panels:VIEWS",
         "discovery": "panels.peers:VIEWS",
     },
+    public={
+        "lessons": {
+            "effective": "lessons.questions:effective",
+            "founders": "lessons.questions:founders",
+            "schema_costs": "lessons.charts:schema_costs",
+        },
+    },
+    tasks=("lessons.tasks",),
     flows={
         "group0": "facts.flows:FLOWS",
         "discovery": "facts.discovery:FLOWS",

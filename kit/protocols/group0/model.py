@@ -25,8 +25,9 @@ from kit.protocols.group0.rules.indexes import Indexes
 from kit.protocols.group0.rules.safeguards import Group0Safeguards
 from kit.protocols.group0.safeguards import SAFEGUARDS
 from kit.protocols.group0.schedule import suggestion
+from kit.protocols.group0.serving import ServingRules
 from kit.protocols.group0.setup import earlier_log, setup_of
-from kit.protocols.group0.state import FaultsLeft, Group0State, NodeTables
+from kit.protocols.group0.state import CarriedVersion, FaultsLeft, Group0State, NodeTables
 from kit.protocols.group0.words import parse_operations
 
 
@@ -58,7 +59,9 @@ class Group0(Model[Group0State, Any]):
         hours = given.hours if self.setup.limited else 0
         self.budget = FaultsLeft(given.elections, given.crashes, given.losses, hours)
         self.guards = GuardRules(self.setup)
-        self.rules = (*self.guards.rules(), *RaftRules(self.setup, self.budget).rules())
+        raft = RaftRules(self.setup, self.budget)
+        self.serving = ServingRules(self.setup, raft)
+        self.rules = (*self.guards.rules(), *raft.rules(), *self.serving.rules())
         self.properties = properties(self.setup)
         self.monitors = monitors(self.setup)
 
@@ -79,6 +82,7 @@ class Group0(Model[Group0State, Any]):
             in_flight=(),
             expired=0,
             left=self.budget,
+            requests=(CarriedVersion(),) * len(self.setup.requests),
         )
         return replace(start, voters=self.setup.wanted_voters(start))
 

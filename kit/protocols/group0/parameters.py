@@ -32,6 +32,13 @@ class Group0Parameters(Struct, frozen=True, forbid_unknown_fields=True):
             extra_json_schema={"title": "done before", "written": True},
         ),
     ] = ("create keyspace ks at A",)
+    requests: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="reads and writes, each sent by a node to a replica: write ks.t at A to B",
+            extra_json_schema={"title": "requests", "written": True},
+        ),
+    ] = ()
     elections: Annotated[
         int, Meta(description="how often another leader is elected", ge=0, le=MOST_FAULTS)
     ] = 0

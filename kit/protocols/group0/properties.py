@@ -7,9 +7,10 @@ from functools import lru_cache
 
 from kit.engine.log import Log
 from kit.engine.model import Monitor, Property, always, goal, sometimes, step
-from kit.protocols.group0.actions import CommitCommand
+from kit.protocols.group0.actions import CommitCommand, ServeTableRequest
 from kit.protocols.group0.linearizable import linearizability
 from kit.protocols.group0.rules.history import takes_effect
+from kit.protocols.group0.rules.versions import version_of
 from kit.protocols.group0.rules.voters import is_majority
 from kit.protocols.group0.setup import Setup
 from kit.protocols.group0.state import ANSWERED, Group0State, prefix, tables_after
@@ -33,6 +34,13 @@ def properties(setup: Setup) -> tuple[Property, ...]:
             "Equal table versions mean equal tables",
             lambda s: _versions(prefix(s.log, max(each.applied for each in s.indexes)), setup),
             "INV-SCHEMA",
+        ),
+        step(
+            "new-enough",
+            "A request is served with a table at least as new as its coordinator's",
+            new_enough(setup),
+            "INV-SCHEMA",
+            (ServeTableRequest,),
         ),
         always("majority", "What is committed is stored by a majority", stored(setup)),
         sometimes("no-op", "A command comes too late and does nothing", no_op(setup)),
@@ -107,6 +115,25 @@ def _versions(log: Log, setup: Setup) -> str | None:
     return None
 
 
+def new_enough(setup: Setup) -> Callable[[Group0State, ServeTableRequest, Group0State], str | None]:
+    """The replica's version of the table is not older than that of the request."""
+
+    def judge(before: Group0State, action: ServeTableRequest, after: Group0State) -> str | None:
+        request, version = setup.requests[action.request], before.requests[action.request].version
+        applied = before.indexes[request.replica].applied
+        schema = tables_after(prefix(before.log, applied), setup.safeguards).schema
+        own = version_of(schema, request.keyspace, request.table)
+        if own >= version:
+            return None
+        name = setup.names[request.replica]
+        return (
+            f"{name} serves {request.text} with version {own} of the table, the request has "
+            f"{version}"
+        )
+
+    return judge
+
+
 def stored(setup: Setup) -> Callable[[Group0State], str | None]:
     """More than half of the voters store the whole of what is committed."""
 
@@ -126,4 +153,5 @@ def no_op(setup: Setup) -> Callable[[Group0State], bool]:
 
 
 def _all_answered(s: Group0State) -> bool:
-    return all(answer in ANSWERED for answer in s.answers)
+    served = all(request.stage != "sent" for request in s.requests)
+    return served and all(answer in ANSWERED for answer in s.answers)

@@ -46,7 +46,7 @@ class RaftRules:
     def rules(self) -> tuple[Rule[Group0State, Any], ...]:
         """The table: the log's own steps first, then faults and what mends them."""
         return (
-            Rule(ApplyCommand, "apply", self._lagging, self._may_apply, self._applies),
+            Rule(ApplyCommand, "apply", self._lagging, self._may_apply, self.applies),
             Rule(CommitCommand, "commit", self._commits_of, self._may_commit, self._commits),
             Rule(Replicate, "replicate", self._followers, self._may_replicate, self._replicates),
             Rule(StepDown, "step down", self._deposed, self._may_hear, self._hears),
@@ -109,7 +109,8 @@ class RaftRules:
             f"{action.node} builds a command on the state that it has", (), (action.node,)
         )
 
-    def _applies(self, s: Group0State, action: ApplyCommand) -> Group0State:
+    def applies(self, s: Group0State, action: ApplyCommand) -> Group0State:
+        """The node goes through one more command; its own ends step 7 of its guard."""
         node = self.setup.number(action.node)
         indexes, guard = s.indexes[node].applying(), s.guards[node]
         s = replace(s, indexes=put(s.indexes, node, indexes))

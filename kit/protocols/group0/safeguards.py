@@ -36,11 +36,24 @@ COMMIT_WITH_GUARD = Safeguard(
     ("INV-ONCE", "INV-LIN", "INV-SCHEMA"),
     {"nodes": 2},
 )
+SCHEMA_VERSION_CHECK = Safeguard(
+    "schema-version-check",
+    "S-51",
+    "A replica serves with a schema at least as new as its coordinator's",
+    ("INV-SCHEMA",),
+    {
+        "nodes": 2,
+        "operations": ("alter table ks.t add c at A",),
+        "earlier": ("create keyspace ks at A", "create table ks.t at A"),
+        "requests": ("write ks.t at A to B",),
+    },
+)
 SAFEGUARDS: tuple[Safeguard, ...] = (
     READ_BARRIER,
     STATE_ID_CHECK,
     SAME_ID_ON_RETRY,
     COMMIT_WITH_GUARD,
+    SCHEMA_VERSION_CHECK,
 )
 TRANSITIVE_CLOSURE = Safeguard(
     "transitive-closure",

@@ -10,6 +10,7 @@ from kit.protocols.group0.actions import (
     BeginOperation,
     CommitCommand,
     Elect,
+    FetchSchema,
     LookUp,
     MakeStateId,
     ReadBarrier,
@@ -18,6 +19,8 @@ from kit.protocols.group0.actions import (
     Replicate,
     RestartNode,
     Retry,
+    SendRequest,
+    ServeTableRequest,
     StepDown,
     Submit,
     Validate,
@@ -29,7 +32,7 @@ from kit.protocols.group0.state import Group0State
 # A guard that is held comes first, then the log, then who is not needed, then the next client.
 _ORDER = (
     *(LookUp, Submit, Validate, MakeStateId, ReadStateId, ReadBarrier),
-    *(CommitCommand, StepDown, Retry, Reconfigure),
+    *(CommitCommand, StepDown, Retry, Reconfigure, ServeTableRequest, FetchSchema),
 )
 
 
@@ -49,4 +52,5 @@ def suggestion(setup: Setup, s: Group0State, enabled: Sequence[Any]) -> Any | No
     needed = [action for action in catching_up if action.node in busy]
     begins = [action for action in enabled if isinstance(action, BeginOperation)]
     restarts = [action for action in enabled if isinstance(action, RestartNode)]
-    return next(iter((*needed, *catching_up, *restarts, *begins)), None)
+    sends = [action for action in enabled if isinstance(action, SendRequest)]
+    return next(iter((*needed, *catching_up, *restarts, *begins, *sends)), None)

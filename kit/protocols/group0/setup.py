@@ -16,7 +16,12 @@ from kit.protocols.group0.rules.safeguards import Group0Safeguards
 from kit.protocols.group0.rules.schema import objection
 from kit.protocols.group0.rules.voters import chosen_voters, is_majority
 from kit.protocols.group0.state import Group0State, tables_after
-from kit.protocols.group0.words import ClientOperation, parse_operations
+from kit.protocols.group0.words import (
+    ClientOperation,
+    TableRequest,
+    parse_operations,
+    parse_requests,
+)
 
 T = TypeVar("T")
 NAMES = "ABCDEFGHI"[:MOST_NODES]
@@ -31,6 +36,7 @@ class Setup(Struct, frozen=True):
     names: tuple[str, ...]
     dcs: tuple[int, ...]
     operations: tuple[ClientOperation, ...]
+    requests: tuple[TableRequest, ...]
     safeguards: Group0Safeguards
     limited: bool
 
@@ -75,6 +81,7 @@ def setup_of(parameters: Group0Parameters, safeguards: Group0Safeguards) -> Setu
         names,
         tuple(i % parameters.dcs for i in range(parameters.nodes)),
         parse_operations(parameters.operations, names),
+        parse_requests(parameters.requests, names),
         safeguards,
         parameters.edition == "code",
     )

@@ -15,6 +15,7 @@ from kit.protocols.group0.rules.safeguards import Group0Safeguards
 from kit.protocols.group0.rules.schema import SchemaState, merged
 
 Answer = Literal["waiting", "running", "success", "error", "unknown", "no answer"]
+Stage = Literal["waiting", "sent", "served"]
 ANSWERED = ("success", "error", "unknown", "no answer")
 
 
@@ -34,6 +35,16 @@ class HeldGuard(Struct, frozen=True, cache_hash=True):
     term: int = 0
 
 
+class CarriedVersion(Struct, frozen=True, cache_hash=True):
+    """A request: whether it was sent, with which table version, and how far its coordinator had
+    gone through the log.
+    """
+
+    stage: Stage = "waiting"
+    version: int = 0
+    index: int = 0
+
+
 class FaultsLeft(Struct, frozen=True, cache_hash=True):
     """How often each fault may still happen."""
 
@@ -50,6 +61,7 @@ class Group0State(Struct, frozen=True, cache_hash=True):
     those that were leaders and have not heard of it. ``guards`` has an entry a node, ``answers``
     one a client's operation. ``in_flight`` are the commands that were submitted and are neither
     committed nor lost, sorted by id. State ids up to ``expired`` are more than an hour old.
+    ``requests`` are reads and writes, an entry each.
     """
 
     log: Log
@@ -64,6 +76,7 @@ class Group0State(Struct, frozen=True, cache_hash=True):
     in_flight: tuple[Command, ...]
     expired: int
     left: FaultsLeft
+    requests: tuple[CarriedVersion, ...] = ()
 
 
 class NodeTables(Struct, frozen=True, cache_hash=True):

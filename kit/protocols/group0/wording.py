@@ -10,6 +10,7 @@ from kit.protocols.group0.actions import (
     CommitCommand,
     CrashNode,
     Elect,
+    FetchSchema,
     LoseCommand,
     MakeStateId,
     PassHour,
@@ -19,12 +20,15 @@ from kit.protocols.group0.actions import (
     Replicate,
     RestartNode,
     Retry,
+    SendRequest,
+    ServeTableRequest,
     StepDown,
     Submit,
     Validate,
 )
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.history import takes_effect
+from kit.protocols.group0.rules.versions import version_of
 from kit.protocols.group0.setup import Setup
 from kit.protocols.group0.state import Group0State, prefix, tables_after
 
@@ -45,6 +49,10 @@ def verb(setup: Setup, action: Any) -> str:
             return f"reconfigure {' '.join(voters)}"
         case PassHour():
             return "pass an hour"
+        case SendRequest(request):
+            return setup.requests[request].text
+        case FetchSchema(request) | ServeTableRequest(request):
+            return f"{type(action).__struct_config__.tag}: {setup.requests[request].text}"
     return f"{type(action).__struct_config__.tag} {action.node}"
 
 
@@ -100,7 +108,24 @@ def sentence(m: Group0, before: Group0State, action: Any, after: Group0State) ->
             return f"{change(in_flight(before, state_id))} is lost on its way; nobody is told."
         case PassHour():
             return f"An hour passes: state ids up to {after.expired} are too old for the history."
+        case SendRequest() | FetchSchema() | ServeTableRequest():
+            return _request(m, before, action, after)
     return _step(m, before, action, after)
+
+
+def _request(m: Group0, before: Group0State, action: Any, after: Group0State) -> str:
+    """A step of a read or write."""
+    request, carried = m.setup.requests[action.request], after.requests[action.request]
+    source, target = m.setup.names[request.coordinator], m.setup.names[request.replica]
+    table = f"{request.keyspace}.{request.table}"
+    match action:
+        case SendRequest():
+            return f"{source} sends {request.text} with its version of {table}: {carried.version}."
+        case FetchSchema():
+            index = carried.index
+            return f"{target} goes through the log up to index {index}, as far as {source} has."
+    own = version_of(m.tables(before, request.replica).schema, request.keyspace, request.table)
+    return f"{target} serves {request.text} with version {own} of {table}."
 
 
 def _list(names: tuple[str, ...]) -> str:

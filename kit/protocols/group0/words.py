@@ -23,6 +23,10 @@ _LINE = re.compile(
     r"(?: add (?P<column>\w+))?(?: rf (?P<rf>\d))? at (?P<node>\w+)",
     re.ASCII,
 )
+_REQUEST = re.compile(
+    r"(?:read|write) (?P<keyspace>\w+)\.(?P<table>\w+) at (?P<coordinator>\w+) to (?P<replica>\w+)",
+    re.ASCII,
+)
 _VERBS: dict[str, Verb] = {"create": "create", "alter": "alter", "drop": "drop"}
 
 
@@ -32,6 +36,40 @@ class ClientOperation(Struct, frozen=True):
     statement: Statement
     node: int
     text: str
+
+
+class TableRequest(Struct, frozen=True):
+    """A read or write of a table that a coordinator sends to a replica (nodes by number)."""
+
+    keyspace: str
+    table: str
+    coordinator: int
+    replica: int
+    text: str
+
+
+def parse_requests(lines: Sequence[str], nodes: Sequence[str]) -> tuple[TableRequest, ...]:
+    """What these lines ask for.
+
+    Raises:
+        BadInput: for a line that is no request between two nodes, or one that stands twice.
+    """
+    requests: list[TableRequest] = []
+    for line in lines:
+        match = _REQUEST.fullmatch(" ".join(line.split()))
+        if match is None:
+            raise BadInput(
+                "requests", line, "read KS.T at NODE to NODE; write KS.T at NODE to NODE"
+            )
+        for name in (match["coordinator"], match["replica"]):
+            if name not in nodes:
+                raise BadInput("requests", line, f"nodes among {', '.join(nodes)}")
+        source, target = nodes.index(match["coordinator"]), nodes.index(match["replica"])
+        request = TableRequest(match["keyspace"], match["table"], source, target, match[0])
+        if request in requests:
+            raise BadInput("requests", line, "each request once")
+        requests.append(request)
+    return tuple(requests)
 
 
 def parse_operations(lines: Sequence[str], nodes: Sequence[str]) -> tuple[ClientOperation, ...]:

@@ -55,8 +55,8 @@ def _kept_out(model: Storage, before: StorageState, action: Any, after: StorageS
     if before.cells == after.cells and not holds(answered, i):
         return None
     return (
-        f"{action.replica} admits {model.title_of(action.request)}, planned by epoch "
-        f"{model.epoch(before, request.epoch)}, though it knows the fence "
+        f"{action.replica} admits {model.title_of(action.request)}, planned by "
+        f"{model.called(before, request.epoch)}, though it knows the fence "
         f"{model.epoch(before, known - fence)}"
     )
 
@@ -82,8 +82,8 @@ def _answerable(
     if not (left or (ask.level == "QUORUM" and enough(own, live))):
         return None
     return (
-        f"{model.title_of(number)} fails at level {ask.level}: of the replicas of epoch "
-        f"{model.epoch(before, request.epoch)} "
+        f"{model.title_of(number)} fails at level {ask.level}: of the replicas of "
+        f"{model.called(before, request.epoch)} "
         f"{', '.join(model.history.names(request.in_flight & before.down))} cannot answer, though "
         f"{', '.join(model.history.names((view.writes | today.writes) & live))} live"
     )

@@ -51,7 +51,7 @@ class PlayedStorage(Storage):
     def milestone(self, before: StorageState, action: Any, after: StorageState) -> str | None:
         """Each committed epoch, each answered request."""
         if isinstance(action, Commit):
-            return f"epoch {self.newest(after).epoch}"
+            return f"{self.history.unit} {self.newest(after).epoch}"
         if isinstance(action, Finish) and after.requests[action.request].phase not in AT_WORK:
             return f"{self.title_of(action.request)} is answered"
         return None

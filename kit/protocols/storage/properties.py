@@ -138,7 +138,7 @@ def level_kept(
     counted_now = ", ".join(model.history.names(valid)) or "nobody"
     return (
         f"{model.title_of(number)} succeeds with {', '.join(model.history.names(request.acked))}, "
-        f"but {ask.coordinator} knows epoch {model.epoch(before, request.coordinator_epoch)}, "
+        f"but {ask.coordinator} knows {model.called(before, request.coordinator_epoch)}, "
         f"at which {counted_now} is not {ask.level}"
     )
 
@@ -154,7 +154,7 @@ def _owner_stores(
             continue
         if not any(holds(view.writes, i) for view in model.views(before)[after.known[i] :]):
             return (
-                f"{name}, at epoch {model.epoch(after, after.known[i])}, stores what "
+                f"{name}, at {model.called(after, after.known[i])}, stores what "
                 f"{model.title_of(action.request)} brings but is no write replica any more"
             )
     return None
@@ -172,7 +172,7 @@ def _owner_serves(
     if any(holds(view.reads, i) for view in model.views(before)[after.known[i] :]):
         return None
     return (
-        f"{action.replica}, at epoch {model.epoch(after, after.known[i])}, serves "
+        f"{action.replica}, at {model.called(after, after.known[i])}, serves "
         f"{model.title_of(number)} but is no read replica any more"
     )
 
@@ -291,10 +291,10 @@ class _Promises:
         if not bad:
             return ""
         answerers = ", ".join(model.history.names(requests[read].acked))
-        epoch = model.epoch(before, requests[read].coordinator_epoch)
+        judged = model.called(before, requests[read].coordinator_epoch)
         harm = "still finds what" if deleted else "misses"
         return (
-            f"{model.title_of(read)}, answered by {answerers} and judged at epoch {epoch}, {harm} "
+            f"{model.title_of(read)}, answered by {answerers} and judged at {judged}, {harm} "
             f"{model.title_of(newest)}{' deleted' if deleted else ', which had succeeded'}"
         )
 

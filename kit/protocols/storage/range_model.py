@@ -75,6 +75,10 @@ class RangeModel(Model[StorageState, Any]):
         """The number of the epoch at an index."""
         return self.trails[s.at].numbers[index]
 
+    def called(self, s: StorageState, index: int) -> str:
+        """The epoch at an index as people call it: ``epoch 101``, ``version 12``."""
+        return f"{self.history.unit} {self.epoch(s, index)}"
+
     def index(self, s: StorageState, epoch: int) -> int:
         """The index of the epoch of that number; of a few such, the last."""
         return self.trails[s.at].index(epoch)
@@ -128,18 +132,20 @@ class RangeModel(Model[StorageState, Any]):
         missing = tuple(self.history.replicas[i] for i in lacking)
         match condition:
             case NothingBelow():
-                return Refusal(f"requests planned before epoch {epoch} are still in flight")
+                return Refusal(
+                    f"requests planned before {self.history.unit} {epoch} are still in flight"
+                )
             case SessionClosed():
                 return Refusal("the session is open: a copy is on its way")
             case AllKnow() if not lacking:
-                return Refusal(f"a coordinator at work does not know epoch {epoch}")
+                return Refusal(f"a coordinator at work does not know {self.history.unit} {epoch}")
             case AllKnow(replicas):
                 needed = replicas.bit_count()
             case _:
                 needed = condition.needed
         group = condition.replicas.bit_count()
         return Refusal(
-            f"waiting at the barrier: epoch {epoch} is applied by "
+            f"waiting at the barrier: {self.history.unit} {epoch} is applied by "
             f"{group - len(lacking)} of {group} replicas, {needed} are needed",
             missing=missing,
         )
@@ -156,7 +162,8 @@ class RangeModel(Model[StorageState, Any]):
             return None
         missing = tuple(self.history.replicas[i] for i in behind)
         return Refusal(
-            f"nobody may be more than {self.history.kept} epochs behind", missing=missing
+            f"nobody may be more than {self.history.kept} {self.history.unit}s behind",
+            missing=missing,
         )
 
     def _commit(self, s: StorageState, action: Commit) -> StorageState:

@@ -22,7 +22,7 @@ def replicas(m: Storage, s: StorageState, name: str) -> str:
         notes += ["data not owned: nothing cleans it up by itself"] * row.not_owned
         notes += ["down"] * (not row.up)
         if name in ("", row.name):
-            lines.append(f"{row.name} at epoch {row.epoch}: {', '.join(notes)}")
+            lines.append(f"{row.name} at {m.history.unit} {row.epoch}: {', '.join(notes)}")
     return "\n".join(lines)
 
 

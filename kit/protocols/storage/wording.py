@@ -30,7 +30,7 @@ def verb(model: Storage, action: Any) -> str:
     """The action as a line: ``write 1 at epoch 100``, ``write 1 reaches B``, ``answer write 1``."""
     match action:
         case Start(number, epoch):
-            return f"{model.title_of(number)} at epoch {epoch}"
+            return f"{model.title_of(number)} at {model.history.unit} {epoch}"
         case Serve(number, replica):
             return f"{model.title_of(number)} reaches {replica}"
         case WriteBack(number, replica):
@@ -59,14 +59,13 @@ def verb(model: Storage, action: Any) -> str:
 def label(model: Storage, s: StorageState, action: Any) -> str:
     """The text of the action's button."""
     match action:
-        case Start(number, epoch):
-            ask = model.workload[number]
-            return f"{ask.coordinator} sends {model.title_of(number)} at epoch {epoch}"
+        case Start(number, _):
+            return f"{model.workload[number].coordinator} sends {verb(model, action)}"
         case Commit(_):
             edge, to = model.trails[s.at].edge(action.verb)
             return f"{model.trails[to].newest.epoch}: {edge.title}"
         case ApplyEpoch(node):
-            return f"{node} applies epoch {model.epoch(s, _knows(model, s, node) + 1)}"
+            return _applies(model, s, node)
         case Finish(number) if model.success(s, number) and model.write_back(s, number):
             return f"write back what {model.title_of(number)} found"
     return verb(model, action)
@@ -77,6 +76,13 @@ def _knows(model: Storage, s: StorageState, node: str) -> int:
     if i < model.replicas:
         return s.known[i]
     return s.requests[model.serving(s, node)].coordinator_epoch
+
+
+def _applies(model: Storage, s: StorageState, node: str) -> str:
+    index = _knows(model, s, node) + 1
+    epoch = model.history.epochs[model.trails[s.at].nodes[index]]
+    what = f" ({epoch.title})" if epoch.quiet else ""
+    return f"{node} applies {model.called(s, index)}{what}"
 
 
 def cell_text(model: Storage, s: StorageState, cell: int) -> str:
@@ -105,9 +111,11 @@ def describe(model: Storage, before: StorageState, action: Any, after: StorageSt
             return f"{model.workload[number].coordinator} gives {model.title_of(number)} up."
         case Commit(_):
             edge = model.edge(before, action)
-            return f"Epoch {model.newest(after).epoch}: {edge.title}."
+            reached = model.newest(after)
+            called = "" if reached.quiet else f"{model.history.unit.capitalize()} {reached.epoch}: "
+            return f"{called}{edge.title}."
         case ApplyEpoch(node):
-            return f"{node} applies epoch {model.epoch(before, _knows(model, before, node) + 1)}."
+            return f"{_applies(model, before, node)}."
         case Fetch(source, target):
             held = cell_text(model, before, before.cells[model.code[source]])
             return f"{source} is read for {target}: it holds {held}."
@@ -138,10 +146,10 @@ def _names(names: tuple[str, ...]) -> str:
 
 def _started(model: Storage, after: StorageState, number: int, epoch: int) -> str:
     ask, targets = model.workload[number], model.history.names(after.requests[number].in_flight)
-    latest = model.newest(after).epoch
-    behind = "" if epoch == latest else f"; epoch {latest} is committed, it has not heard of it"
+    latest, unit = model.newest(after).epoch, model.history.unit
+    behind = "" if epoch == latest else f"; {unit} {latest} is committed, it has not heard of it"
     return (
-        f"{ask.coordinator}, at epoch {epoch}{behind}, sends {model.title_of(number)} "
+        f"{ask.coordinator}, at {unit} {epoch}{behind}, sends {model.title_of(number)} "
         f"to {_names(targets)} and wants {ask.level}."
     )
 
@@ -153,16 +161,16 @@ def _served(
     ask, request = model.workload[number], before.requests[number]
     i, writing = model.code[replica], model.writing(before, number)
     answer = model.answer(before, action)
-    message = model.epoch(before, request.epoch)
-    at = f"{replica}, at epoch {model.epoch(before, before.known[i])},"
+    message = model.called(before, request.epoch)
+    at = f"{replica}, at {model.called(before, before.known[i])},"
     if answer.known > before.known[i]:
-        at += f" meets a message of epoch {message}, catches up and"
+        at += f" meets a message of {message}, catches up and"
     if answer.verdict == "not-a-member":
         did = f"is no {'write' if writing else 'read'} replica of the range: it answers an error"
     elif answer.verdict == "stale":
-        did = f"does not admit a request planned at epoch {message}: it answers an error"
+        did = f"does not admit a request planned at {message}: it answers an error"
     elif answer.verdict == "coordinator-behind":
-        did = f"knows newer replicas of the range than epoch {message} has: it answers an error"
+        did = f"knows newer replicas of the range than {message} has: it answers an error"
     elif writing:
         held, brought = before.cells[i], model.mutation(before, number)
         stale = " but holds something newer" if held > brought else ""
@@ -175,14 +183,14 @@ def _served(
         return f"{at} {did}; the client has its answer already."
     now = after.requests[number].coordinator_epoch
     if now > request.coordinator_epoch:
-        did += f"; {ask.coordinator} hears of epoch {model.epoch(after, now)} and catches up"
+        did += f"; {ask.coordinator} hears of {model.called(after, now)} and catches up"
     return f"{at} {did}."
 
 
 def _finished(model: Storage, before: StorageState, number: int, after: StorageState) -> str:
     ask, request, done = model.workload[number], before.requests[number], after.requests[number]
     answered = _names(model.history.names(request.acked))
-    who = f"{ask.coordinator}, at epoch {model.epoch(before, request.coordinator_epoch)},"
+    who = f"{ask.coordinator}, at {model.called(before, request.coordinator_epoch)},"
     if done.phase == DONE:
         if ask.writes:
             return f"{who} has {answered} and tells its client: {model.title_of(number)} is done."

@@ -345,7 +345,7 @@ class TcmCluster(Product):
         if node in after.tcm.forgotten:
             return f"{node} crashes, and with it goes all knowledge of what was left to do."
         if self.tcm.sequence(after.tcm, node) is not None:
-            return f"{node} crashes; the pending steps are kept in the metadata."
+            return f"{node} crashes; what it has still to commit is kept in the metadata."
         return f"{node} crashes."
 
 

@@ -81,7 +81,7 @@ SCENARIOS = (
     ),
     Scenario(
         "crash-and-resume",
-        "The joining node crashes between two steps and goes on where it was",
+        "The joining node crashes between two epochs and goes on where it was",
         {"crashes": 1, "operations": ("bootstrap X --tokens 150",)},
         script=("bootstrap X --tokens 150", "commit X", "crash X", "restart X"),
     ),

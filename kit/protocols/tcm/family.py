@@ -26,6 +26,7 @@ FAMILY = Family(
             "barriers": "lessons.sheets:barriers",
             "before": "lessons.steps:before",
             "busiest": "lessons.questions_dry_run:busiest",
+            "estimates": "lessons.sizes:estimates",
             "events": "lessons.questions:events",
             "group_sizes": "lessons.charts:group_sizes",
             "late": "lessons.questions_large:late",
@@ -33,6 +34,7 @@ FAMILY = Family(
             "meetings": "lessons.sheets:meetings",
             "misses": "lessons.questions_large:misses",
             "readers": "lessons.questions:readers",
+            "ring_picture": "lessons.sizes:ring_picture",
             "senders": "lessons.questions_large:senders",
             "sources": "lessons.questions:sources",
             "spread": "lessons.questions_large:spread",
@@ -56,7 +58,7 @@ FAMILY = Family(
     },
     hunts={
         "tcm": HuntGround(
-            "metadata: steps, barriers, locks, crashes, cancels",
+            "metadata: events, barriers, locks, crashes, cancels",
             ("S-09", "S-10", "S-11", "S-16", "S-17", "S-53", "S-54", "S-55"),
             {"cancels": 1, "crashes": 1, "window": 2},
         )

@@ -109,7 +109,7 @@ Operations = Annotated[
 ]
 VariantName = Annotated[
     Variant,
-    Meta(title="variant", description="which steps of an operation share an epoch"),
+    Meta(title="variant", description="which events of an operation share an epoch"),
 ]
 FirstEpoch = Annotated[
     int,

@@ -87,7 +87,7 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
         bool, Meta(description="a test may hold back any commit, and any node's way to the log")
     ] = False
     barrier: Annotated[
-        bool, Meta(title="progress barrier", description="without it no step waits for others")
+        bool, Meta(title="progress barrier", description="without it no event waits for others")
     ] = True
     merge: Annotated[
         bool,

@@ -32,7 +32,6 @@ class Judges:
     def __init__(self, tcm: Tcm, log: AtomicLog) -> None:
         """Judges of the two parts of one cluster."""
         self.tcm, self.log = tcm, log
-        self.codes = tcm.codes
         self.floor = self._floor()
         self._verdict = lru_cache(_MOST_VERDICTS)(self._judged)
 
@@ -61,7 +60,7 @@ class Judges:
                 (
                     step(
                         "one-step",
-                        "A step waits until a majority knows the last one",
+                        "Each event waits until a majority has applied the last one",
                         self._one_step,
                         "INV-ONESTEP",
                     ),
@@ -134,9 +133,9 @@ class Judges:
     def _gone(self, previous: Snapshot, events: Log) -> frozenset[int]:
         """The nodes that the newest event, or an operation under way, takes to be dead."""
         last = events[len(events) - 1]
-        begun = [last.operation] if isinstance(last, Begin) else []
-        operations = [x.plan.operation for x in previous.metadata.sequences] + begun
-        return frozenset(self.codes[x.dead] for x in operations if x.dead is not None)
+        begun = [self.tcm.cluster.resolved[last.operation]] if isinstance(last, Begin) else []
+        operations = [x.plan.resolved for x in previous.metadata.sequences] + begun
+        return frozenset(x.dead for x in operations if x.dead is not None)
 
     # -- of events --------------------------------------------------------------------------------
 
@@ -173,10 +172,10 @@ class Judges:
         sequence = self.tcm.sequence(before.tcm, event.node)
         assert sequence is not None
         known = [self.log.epoch(count) for count in before.log.applied]
-        dead = sequence.plan.operation.dead
+        dead = sequence.plan.resolved.dead
         for moved in sequence.plan.movements:
             for range_, union in zip(moved.locked, moved.affected, strict=True):
-                members = [code for code in union if self.tcm.names[code] != dead]
+                members = [code for code in union if code != dead]
                 knowing = [code for code in members if known[code] >= sequence.epoch]
                 if 2 * len(knowing) <= len(members):
                     there = ", ".join(self.tcm.names[code] for code in members)

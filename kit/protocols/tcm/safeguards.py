@@ -11,7 +11,7 @@ from kit.engine.safeguards import Safeguard
 PROGRESS_BARRIER = Safeguard(
     "progress-barrier",
     "S-01",
-    "A step waits until a majority of old and new replicas knows the last one",
+    "Each event waits until a majority of old and new replicas has applied the last one",
     ("INV-QI", "INV-ONESTEP", "INV-VISIBLE"),
 )
 WRITE_BEFORE_READ = Safeguard(

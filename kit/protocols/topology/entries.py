@@ -31,7 +31,7 @@ SCENARIOS = (
     ),
     Scenario(
         "rebuild-with-coordinator",
-        "C fetches its data anew; the cluster has no transition state meanwhile",
+        "C fetches its data again; the cluster has no transition state meanwhile",
         {"operations": ("rebuild C",)},
     ),
     Scenario(
@@ -55,10 +55,8 @@ FUZZING = Fuzzing(
         "failures": 2,
         "crashes": 1,
         "changes": 1,
-        "clients": 1,
-        "late": 1,
     },
-    {"fault": 0.02, "elect": 0.02, "client": 0.3},
+    {"fault": 0.02, "elect": 0.02},
 )
 ENTRY = Entry(
     name="topology",

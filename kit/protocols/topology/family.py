@@ -9,8 +9,34 @@ FAMILY = Family(
     models={
         "topology": "entries:ENTRY",
     },
+    views={
+        "topology": "panels:VIEWS",
+        "topology/journal": "dry_run.journal:VIEWS",
+    },
     flows={
         "topology": "facts.flows:FLOWS",
     },
+    tasks=("lessons.tasks",),
+    images="panels.images",
     composes=("group0",),
+    public={
+        "lessons": {
+            "after_failure": "lessons.questions:after_failure",
+            "barrier_waits": "lessons.questions:barrier_waits",
+            "machine_table": "lessons.tables:machine_table",
+            "next_transition": "lessons.questions:next_transition",
+            "of_the_deposed": "lessons.questions:of_the_deposed",
+        },
+        "": {
+            "coordinator": "dry_run.report:coordinator",
+            "replay_journal": "dry_run.journal:replay_journal",
+            "topology_history": "dry_run.history:topology_history",
+        },
+    },
+    commands={
+        "topology": (
+            "say what a coordinator would do next on a dump of system.topology",
+            "commands.topology:topology",
+        ),
+    },
 )

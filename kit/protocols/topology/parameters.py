@@ -38,7 +38,7 @@ class TopologyParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         tuple[str, ...] | None,
         Meta(
             description="who is down at first; else the nodes that are removed or replaced",
-            extra_json_schema={"written": True},
+            extra_json_schema={"hidden": True},
         ),
     ] = None
     ignored: Annotated[

@@ -39,7 +39,7 @@ class TwoPhaseParameters(Struct, frozen=True, forbid_unknown_fields=True):
 class TwoPhaseState(Struct, frozen=True):
     """Where everybody is, and which messages were ever sent.
 
-    Four bit masks with a bit a manager (bit 0 is RM0), so that a search takes little time:
+    Four bit masks with a bit per manager (bit 0 is RM0), so that a search takes little time:
     ``prepared`` are those that ever prepared, whose message is in the network for good; ``heard``
     those whose message the transaction manager has read; ``committed`` and ``aborted`` those that
     did so. A manager that prepared and did neither waits; one in no mask is working. ``tm`` is

@@ -62,7 +62,7 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         {**_ONE, "edition": "code", "drain_fails": True},
     ),
     Safeguard(
-        "drain",
+        "barrier-drains",
         "S-21",
         "A barrier waits until requests of older versions are over",
         ("INV-STAGE", "INV-STREAM", "INV-VISIBLE"),
@@ -70,7 +70,7 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
     ),
     DRAIN_BEFORE_LEAVING,
     Safeguard(
-        "rollback-before-switch",
+        "no-rollback-after-switch",
         "S-60",
         "An operation is rolled back only before reads have moved",
         _LOST,

@@ -259,6 +259,11 @@ export class Player {
     else this.act("fork", element);
   }
 
+  // Play by itself what nobody has stepped yet.
+  start() {
+    if (this.step === 0 && this.isEnd && !this.wire.isCut) this.play();
+  }
+
   play() {
     if (this.playing) {
       this.pause();

@@ -1,11 +1,15 @@
 // The entry in JupyterLab: anywidget calls render for each view of the widget.
 
 import { listen } from "./controls.js";
+import { Keeper } from "./keeping.js";
+import { calm } from "./motion.js";
 import { Player } from "./player.js";
 
 function render({ model, el }) {
   const player = new Player(model, el);
   listen(player);
+  const keeper = new Keeper(player, model);
+  if (model.get("plays") && !calm.matches) player.wire.then(() => player.start());
   const around = requestAnimationFrame(() => {
     const box = el.closest(".kit-player");
     quieten(box);
@@ -13,6 +17,7 @@ function render({ model, el }) {
   });
   return () => {
     cancelAnimationFrame(around);
+    keeper.close();
     player.close();
   };
 }

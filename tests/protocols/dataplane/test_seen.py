@@ -230,7 +230,7 @@ def test_the_same_request_side_by_side() -> None:
     assert gossip == "K1, at epoch 101, has A, B and tells its client: write 1 is done."
     log, gossip = rows["verdicts"]
     assert log == "all 5 lamps are lit"
-    assert "by which A, B is not QUORUM" in gossip
+    assert "at which A, B is not QUORUM" in gossip
     assert rows["tick"][0] == ""
     lines = str(worlds).splitlines()
     assert lines[0].split() == ["with", "a", "log", "|", "by", "gossip"]

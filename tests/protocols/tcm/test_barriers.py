@@ -10,6 +10,7 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
+from tests.saying import says
 
 
 def rf3(**parameters: Any) -> Drive:
@@ -51,12 +52,10 @@ def test_the_refusal_is_the_evidence() -> None:
         "bootstrap X --tokens 150"
     )
     refusal = drive.act("apply X", "apply B").refusal("commit X")
-    assert refusal.reason == (
-        "waiting at the barrier: epoch 100 is applied by 2 of 4 replicas of (0, 100], 3 are needed"
-    )
+    assert says(refusal.reason, "barrier | epoch 100 | 2 of 4 | (0, 100] | 3")
     assert set(refusal.missing) == {"A", "C"}
     (line,) = (line for line in refusal.evidence if line.startswith("(100, 150]"))
-    assert line == "(100, 150]: needs 3; applied by B, X; missing C, A"
+    assert says(line, "(100, 150] | 3 | B, X | missing C, A")
     assert not any(row.met for row in drive.operation().barriers)
 
 

@@ -10,6 +10,7 @@ from kit.errors import Refused
 from kit.ring.replication import Keyspace, SimpleStrategy
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
+from tests.saying import says
 
 VARIANTS = ("cep", "implementation")
 
@@ -43,7 +44,9 @@ def test_leaves_collide_in_the_range_that_will_be_merged(variant: str) -> None:
     """Leaves of n3 and n6 share one range only: the one that grows when n3's token is given up."""
     drive = ten("decommission n3", "decommission n6", variant=variant).act("decommission n3")
     refusal = drive.refusal("decommission n6")
-    assert refusal.evidence == ("ks (300, 400] is locked by decommission n3",)
+    (line,) = refusal.evidence
+    assert says(line, "ks (300, 400]")
+    assert says(line, "locked by decommission n3")
     assert refusal.missing == ("n3",)
     far = ten("decommission n3", "decommission n7", variant=variant).act(
         "decommission n3", "decommission n7"
@@ -61,7 +64,9 @@ def test_ends_of_the_line_are_neighbours_in_the_implementation() -> None:
     Drive(**given).act(*ends)
     wrapped = Drive(variant="implementation", **given).act(ends[0])
     refusal = wrapped.refusal(ends[1])
-    assert refusal.evidence == ("ks (0, 50] is locked by bootstrap X at 1500",)
+    (line,) = refusal.evidence
+    assert says(line, "ks (0, 50]")
+    assert says(line, "locked by bootstrap X at 1500")
     middle = ("bootstrap X --tokens 550", ends[1])
     Drive(variant="implementation", **{**given, "operations": middle}).act(*middle)
 
@@ -94,7 +99,8 @@ def test_a_node_takes_part_in_one_operation(variant: str) -> None:
     """A node that leaves cannot be replaced meanwhile, whatever ranges are concerned."""
     drive = ten("decommission n3", "replace n3 Z", variant=variant).act("decommission n3")
     reason = drive.refusal("replace n3 Z").reason
-    assert reason == "n3 already takes part in an operation: decommission n3"
+    assert says(reason, "n3 already takes part")
+    assert says(reason, "decommission n3")
     other = ten("replace n3 Z", "removenode n3", "replace n8 Z", variant=variant).act(
         "replace n3 Z"
     )
@@ -128,9 +134,9 @@ def test_a_token_is_promised_to_one_node() -> None:
     both = ("bootstrap X --tokens 550", "bootstrap Y --tokens 550")
     for off in ((), ("range-locks",)):
         drive = ten(*both, off=off).act(both[0])
-        assert drive.refusal(both[1]).reason == (
-            "token 550 is about to be owned by X: bootstrap X at 550"
-        )
+        reason = drive.refusal(both[1]).reason
+        assert says(reason, "token 550")
+        assert says(reason, "owned by X | bootstrap X at 550")
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -36,8 +36,82 @@ def test_each_operation_with_a_failure_and_a_new_coordinator(edition: Edition, w
     searched(edition, words, failures=1, changes=1)
 
 
+@pytest.mark.spec("D-048", "D-049")
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("words", OPERATIONS)
+def test_each_operation_with_a_crash_and_a_new_coordinator(edition: Edition, words: str) -> None:
+    """Any node dies, and the coordinator changes, anywhere: the operation can always end."""
+    searched(edition, words, crashes=1, changes=1)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("words", ["join D", "leave C"])
+def test_a_crash_a_failure_and_a_new_coordinator_at_once(edition: Edition, words: str) -> None:
+    """All three anywhere in the two longest operations."""
+    searched(edition, words, crashes=1, changes=1, failures=1)
+
+
+@pytest.mark.spec("D-024", "D-025", "D-045", "F-008")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", OPERATIONS)
 def test_each_operation_with_a_late_stream_and_a_client(edition: Edition, words: str) -> None:
-    """A stream that was left behind and a client's request run by what their nodes have applied."""
+    """A stream that was left behind and a client's request run by what their nodes have applied:
+    neither outlives the barrier that follows, and at most two versions are served.
+    """
     searched(edition, words, late=1, clients=1)
+
+
+@pytest.mark.parametrize("words", OPERATIONS)
+@pytest.mark.parametrize("given", [{"late": 1}, {"clients": 1}], ids=str)
+def test_a_failure_in_edition_seed_keeps_versions_and_sessions(
+    words: str, given: dict[str, int]
+) -> None:
+    """A barrier that fails rolls back or is tried again: nothing older outlives one that passed."""
+    searched("seed", words, failures=1, **given)
+
+
+@pytest.mark.parametrize("given", [{"tablets": 1}, {"tablets": 1, "on_tablets": ("C",)}], ids=str)
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("words", ["join D", "leave C", "remove C"])
+def test_operations_beside_the_tablet_track(
+    edition: Edition, words: str, given: dict[str, Any]
+) -> None:
+    """Tablets that move, or cannot be moved, beside a node operation: they exclude each other."""
+    searched(edition, words, failures=1, **given)
+
+
+# What edition code costs where a barrier's drain fails and it goes on all the same.
+COSTS = (
+    pytest.param("sessions", "join D", {"late": 1, "failures": 1}, id="sessions"),
+    pytest.param("shut-down-unused", "leave C", {"clients": 1, "failures": 1}, id="shut-down"),
+    pytest.param(
+        "live-versions", "leave C", {"clients": 1, "cuts": 1}, id="live", marks=pytest.mark.deep
+    ),
+)
+
+
+@pytest.mark.parametrize(("broken", "words", "given"), COSTS)
+def test_a_failed_drain_costs_edition_code_a_promise(
+    broken: str, words: str, given: dict[str, Any]
+) -> None:
+    """The published server goes on once the plain barrier passes, or after a pause: work of a
+    closed session may run on, a request may still write to who is shut down, a node that is cut off
+    may be served at an old version. Edition seed waits, and keeps all three.
+    """
+    parameters = {"operations": (words,), **given}
+    code = check(build("topology", {"edition": "code", **parameters}), symmetry=True)
+    assert code.violation is not None
+    assert code.violation.property == broken
+    assert searched("seed", words, **given)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_ignoring_a_node_that_lives_is_unsafe(edition: Edition) -> None:
+    """Barriers pass over an ignored node: if it lives, what it serves by an older version is lost
+    to the stream, in spite of fences that not all have applied yet.
+    """
+    given = {"nodes": 4, "operations": ("remove D",), "ignored": ("C",), "clients": 1}
+    violation = check(build("topology", {"edition": edition, **given}), symmetry=True).violation
+    assert violation is not None
+    assert violation.property == "older-over"

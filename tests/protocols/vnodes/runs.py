@@ -78,9 +78,9 @@ BROKEN = {
     "known-before-streams": ("streamed", 9),
     "stream-from-displaced": ("streamed", 13),
     "fencing": ("visible", 17),
-    "drain": ("visible", 13),
+    "barrier-drains": ("visible", 13),
     "drain-before-leaving": ("available", 13),
-    "rollback-before-switch": ("visible", 13),
+    "no-rollback-after-switch": ("visible", 13),
 }
 GUARDS = {guard.name: guard for guard in SAFEGUARDS}
 

@@ -93,7 +93,7 @@ def test_the_fence_follows_the_barrier() -> None:
         if epoch.title.startswith("fence_version"):
             assert epoch.view.fence == 1
             assert all(edge.aside or edge.conditions == (AllKnow(0b11),) for edge in epoch.edges)
-    assert {"fence_version 11", "fence_version 12"} <= {epoch.title for epoch in fences}
+    assert {"fence_version is 11", "fence_version is 12"} <= {epoch.title for epoch in fences}
 
 
 def test_who_streams() -> None:
@@ -171,6 +171,7 @@ def test_every_operation_has_its_table() -> None:
     [
         ({"nodes": 1}, "nodes"),
         ({"drain_fails": True}, "drain_fails"),
+        ({"barrier_fails": True}, "barrier_fails"),
         ({"rf": 0}, "rf"),
         ({"requests": ("B write QUORUM",)}, "requests"),
         ({"operation": "move"}, "operation"),

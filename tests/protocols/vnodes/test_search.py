@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
 from kit.engine.registry import build
 from kit.protocols.storage.availability import available
+from kit.protocols.storage.rules.requests import AT_WORK
 from tests.protocols.dataplane.test_search import replayed
 from tests.protocols.vnodes.runs import BROKEN, CLEAN, FENCED, GUARDS, LARGE, ONE, search
 
@@ -101,6 +104,48 @@ def test_a_fence_in_place_of_a_drain_keeps_data_not_answers() -> None:
     assert found.violation is not None
     assert found.violation.property == "available"
     assert "shut down B" in [model.verb(action) for action in found.violation.actions]
+
+
+@pytest.mark.parametrize("rf", [1, pytest.param(3, marks=pytest.mark.deep)])
+def test_a_pause_is_no_barrier(rf: int) -> None:
+    """Where the published server goes on after a barrier that failed, a coordinator that lags still
+    reads the old replicas while writes go to the new ones alone.
+    """
+    given = {"nodes": 4, "rf": rf, "edition": "code", "barrier_fails": True}
+    found, model = search(given)
+    assert found.violation is not None
+    assert found.violation.property == "visible"
+    assert "go on to normal" in [model.verb(action) for action in found.violation.actions]
+
+
+def test_two_versions_are_in_use() -> None:
+    """Between barriers nobody works by more than one version before the newest; a rollback whose
+    barrier failed leaves one more.
+    """
+    model = build("vnodes", {"nodes": 3, "rf": 2})
+    behind: dict[bool, int] = {}
+    for s in reachable(model):
+        numbers = [model.epoch(s, index) for index in s.known[: model.replicas]]
+        numbers += [
+            model.epoch(s, request.epoch)
+            for request in s.requests
+            if request.phase in AT_WORK or request.in_flight
+        ]
+        back = "left_token_ring" in model.newest(s).title or bool(s.down)
+        lag = model.newest(s).epoch - min(numbers)
+        behind[back] = max(behind.get(back, 0), lag)
+    assert behind == {False: 1, True: 2}
+
+
+def reachable(model: Any) -> set[Any]:
+    """Every state that a search meets."""
+    met, rest = {model.start()}, [model.start()]
+    while rest:
+        for _, after in model.successors(rest.pop()):
+            if after not in met:
+                met.add(after)
+                rest.append(after)
+    return met
 
 
 @pytest.mark.spec("D-044")

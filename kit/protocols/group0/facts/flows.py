@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kit.engine.flows import Flow, FlowTable
 from kit.protocols.group0.actions import (
     ApplyCommand,
@@ -9,6 +11,7 @@ from kit.protocols.group0.actions import (
     CommitCommand,
     CrashNode,
     Elect,
+    FetchSchema,
     LookUp,
     LoseCommand,
     MakeStateId,
@@ -19,6 +22,8 @@ from kit.protocols.group0.actions import (
     Replicate,
     RestartNode,
     Retry,
+    SendRequest,
+    ServeTableRequest,
     StepDown,
     Submit,
     Validate,
@@ -125,6 +130,31 @@ def _configured(m: Group0, before: Group0State, action: Reconfigure, after: Grou
     )
 
 
+def _sent(m: Group0, before: Group0State, action: SendRequest, after: Group0State) -> Flows:
+    source, target, label = _ends(m, action, after)
+    text = f"{source} → {target}: request with {label}"
+    return (Flow("request", f"n:{source}", f"n:{target}", label, text),)
+
+
+def _fetched(m: Group0, before: Group0State, action: FetchSchema, after: Group0State) -> Flows:
+    source, target, label = _ends(m, action, after)
+    return (
+        Flow("request", f"n:{target}", f"n:{source}", "schema?", f"{target} → {source}: schema?"),
+        Flow("data", f"n:{source}", f"n:{target}", label, f"{source} → {target}: {label}", leg=1),
+    )
+
+
+def _served(m: Group0, before: Group0State, action: ServeTableRequest, after: Group0State) -> Flows:
+    source, target, _ = _ends(m, action, after)
+    return (Flow("answer", f"n:{target}", f"n:{source}", "done", f"{target} → {source}: done"),)
+
+
+def _ends(m: Group0, action: Any, s: Group0State) -> tuple[str, str, str]:
+    request = m.setup.requests[action.request]
+    names, version = m.setup.names, s.requests[action.request].version
+    return names[request.coordinator], names[request.replica], f"version {version}"
+
+
 # What a node does with its own tables moves nothing; nor does what happens to a node or a command.
 FLOWS = FlowTable(
     {
@@ -140,6 +170,9 @@ FLOWS = FlowTable(
         Elect: _voted,
         StepDown: _informed,
         Reconfigure: _configured,
+        SendRequest: _sent,
+        FetchSchema: _fetched,
+        ServeTableRequest: _served,
     },
     (ReadStateId, MakeStateId, CrashNode, RestartNode, LoseCommand, PassHour),
 )

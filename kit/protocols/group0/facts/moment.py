@@ -191,6 +191,29 @@ def schema_tables(m: Group0, s: Group0State, node: str) -> tuple[SchemaTable, ..
     return m.tables(s, m.setup.number(node)).schema.tables
 
 
+class RequestVersion(Struct, frozen=True):
+    """A read or write with the table version that it carries; 0 before it is sent."""
+
+    number: int
+    text: str
+    version: int
+    stage: str
+
+
+def requests(m: Group0, s: Group0State) -> tuple[RequestVersion, ...]:
+    """The reads and writes, in order."""
+    return tuple(
+        RequestVersion(i, request.text, carried.version, carried.stage)
+        for i, (request, carried) in enumerate(zip(m.setup.requests, s.requests, strict=True))
+    )
+
+
+def computed_by(s: Group0State, version: int) -> str:
+    """The node that made a table version: the creator of the command with that state id."""
+    creator: str = next(command.creator for command in s.log if command.new == version)
+    return creator
+
+
 def keyspaces(m: Group0, s: Group0State, node: str) -> tuple[str, ...]:
     """The names of the keyspaces on a node."""
     return tuple(each.name for each in m.tables(s, m.setup.number(node)).schema.keyspaces)

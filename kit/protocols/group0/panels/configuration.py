@@ -11,7 +11,7 @@ from kit.views.promises import scene_verdicts
 
 
 def draw_configuration(scene: Scene) -> Frag:
-    """Draw a row a member, and how many voters a majority is."""
+    """Draw a row per member, and how many voters a majority is."""
     up, count, needed = facts.quorum(scene.state)
     return scroll(
         "configuration",

@@ -33,7 +33,7 @@ def _kept(scene: Scene, entry: EntryRow, gone: list[str]) -> str:
 
 
 def draw_history(scene: Scene) -> Frag:
-    """Draw a row an entry; a command that did nothing is struck out."""
+    """Draw a row per entry; a command that did nothing is struck out."""
     places = len(scene.model.setup.names)
     rows = lines(scene)[:LAST]
     return scroll(
@@ -69,7 +69,7 @@ def _shown_as(scene: Scene) -> str:
 
 
 def history_text(scene: Scene) -> str:
-    """Write a line an entry."""
+    """Write a line per entry."""
     rows = [
         f"  {entry.new}  {entry.text} of {entry.creator}, built on "
         f"{'any state' if entry.previous is None else entry.previous}: {outcome}"

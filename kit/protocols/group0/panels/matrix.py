@@ -1,4 +1,4 @@
-"""The log matrix: a lane a node, a column an entry; who stores, knows and applied it."""
+"""The log matrix: a lane a node, a column per entry; who stores, knows and applied it."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ SIZE, RADIUS, DISC = 300, 105, 22
 
 
 def draw_peers(scene: Scene) -> Frag:
-    """Draw a disc a node and an arrow from each node to those that it knows.
+    """Draw a disc per node and an arrow from each node to those that it knows.
 
     An arrow is dashed until the one at its end has answered. A double edge marks the lowest Raft
     id, a filled disc a member of a group.
@@ -99,7 +99,7 @@ def _disc(row: PeersRow, place: complex, lowest: bool) -> Frag:
 
 
 def peers_text(scene: Scene) -> str:
-    """Write a line a node."""
+    """Write a line per node."""
     return "\n".join(f"  {row.name}: {_line(row)}" for row in facts.rows(scene.state))
 
 

@@ -37,7 +37,7 @@ def draw_schema(scene: Scene) -> Frag:
         h(
             "table",
             h("caption", "system_schema.scylla_tables"),
-            heads("node", "table", "columns", "version", "committed_by_group0"),
+            heads("node", "table", "columns", "version", "committed_by_group0", "made"),
             h(
                 "tbody",
                 [
@@ -52,7 +52,26 @@ def draw_schema(scene: Scene) -> Frag:
                 ],
             ),
         ),
+        _requests(scene),
     )
+
+
+def _requests(scene: Scene) -> Frag | None:
+    rows = facts.requests(scene.model, scene.state)
+    if not rows:
+        return None
+    return h(
+        "ul",
+        [
+            h("li", f"{row.text}: ", h("b", _tag(row)), f" {row.stage}", k=f"request:{row.number}")
+            for row in rows
+        ],
+        class_="asked",
+    )
+
+
+def _tag(row: facts.RequestVersion) -> str:
+    return f"version {row.version}" if row.version else "no version yet"
 
 
 def _local(scene: Scene) -> Iterator[tuple[str, str, str, bool]]:
@@ -69,7 +88,9 @@ def _local(scene: Scene) -> Iterator[tuple[str, str, str, bool]]:
 def _rows(scene: Scene, name: str) -> Iterator[tuple[str, ...]]:
     for table in facts.schema_tables(scene.model, scene.state, name):
         columns = ", ".join(table.columns)
-        yield f"{table.keyspace}.{table.name}", columns, str(table.version), "true"
+        maker = facts.computed_by(scene.state, table.version)
+        made = "✓ computed here" if maker == name else f"given by {maker}"
+        yield f"{table.keyspace}.{table.name}", columns, str(table.version), "true", made
 
 
 def schema_text(scene: Scene) -> str:
@@ -78,9 +99,13 @@ def schema_text(scene: Scene) -> str:
     for name, value, keyspaces, _ in _local(scene):
         lines.append(f"  {name}: group0_schema_version {value}; keyspaces {keyspaces}")
         lines += [
-            f"    {table} ({columns}) version {version}, committed_by_group0 {by}"
-            for table, columns, version, by in _rows(scene, name)
+            f"    {table} ({columns}) version {version}, committed_by_group0 {by}, {made}"
+            for table, columns, version, by, made in _rows(scene, name)
         ]
+    lines += [
+        f"  {row.text}: {_tag(row)}, {row.stage}"
+        for row in facts.requests(scene.model, scene.state)
+    ]
     return "\n".join(lines)
 
 

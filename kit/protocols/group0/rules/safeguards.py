@@ -16,6 +16,8 @@ class Group0Safeguards(Struct, frozen=True, kw_only=True):
     """Off, a command does not say what state it was built on (``rules.guard``)."""
     same_id_on_retry: bool = True
     """Off, a command that is submitted once more gets a state id of its own (``rules.guard``)."""
+    schema_version_check: bool = True
+    """Off, a replica serves with whatever schema it has (the model's ``serving``)."""
 
 
 class DiscoverySafeguards(Struct, frozen=True, kw_only=True):

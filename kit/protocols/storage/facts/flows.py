@@ -69,13 +69,13 @@ def copy(source: str, target: str) -> str:
 
 
 def _of(m: Storage, before: StorageState, action: Any, after: StorageState) -> tuple[Flow, ...]:
-    return _flows(happened(m, before, action, after))
+    return _flows(happened(m, before, action, after), m.history.unit)
 
 
 def _reply(
     m: Coordinator, before: StorageState, action: Reply, after: StorageState
 ) -> tuple[Flow, ...]:
-    return _seated(_flows((solo.replied(m, before, action, after),)))
+    return _seated(_flows((solo.replied(m, before, action, after),), m.history.unit))
 
 
 def _of_coordinator(
@@ -87,7 +87,7 @@ def _of_coordinator(
 def _of_replica(
     m: Replica, before: ReplicaState, action: Any, after: ReplicaState
 ) -> tuple[Flow, ...]:
-    return _seated(_flows(solo.happened(m, before, action, after)))
+    return _seated(_flows(solo.happened(m, before, action, after), m.history.unit))
 
 
 def _seated(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
@@ -103,20 +103,20 @@ def _seat_of(key: str) -> str:
     return seat({"request": "client", "log": "log"}.get(what, name))
 
 
-def _flows(events: Iterable[Happened]) -> tuple[Flow, ...]:
-    return tuple(flow for event in events for flow in _of_event(event))
+def _flows(events: Iterable[Happened], unit: str) -> tuple[Flow, ...]:
+    return tuple(flow for event in events for flow in _of_event(event, unit))
 
 
-def _of_event(event: Happened) -> Iterator[Flow]:
+def _of_event(event: Happened, unit: str) -> Iterator[Flow]:
     match event:
         case Sent(request, title, coordinator):
             label = f"{event.back} back" if event.back else title
             does = f"writes {label}" if event.back else f"sends {title}"
             for name in event.targets:
-                text = f"{coordinator} → {name}: {does}{_at(event.carries)}"
+                text = f"{coordinator} → {name}: {does}{_at(event.carries, unit)}"
                 yield Flow("request", node(coordinator), away(request, name), label, text)
         case Delivered():
-            yield from _exchange(event)
+            yield from _exchange(event, unit)
         case Completed(request, title, coordinator):
             kind: FlowKind = "answer" if event.ok else "refusal"
             for name in event.repaired:
@@ -125,30 +125,32 @@ def _of_event(event: Happened) -> Iterator[Flow]:
             text, leg = f"{coordinator} → client: {title} {event.result}", 1 * bool(event.repaired)
             yield Flow(kind, node(coordinator), f"request:{request}", event.result, text, leg)
         case Applied(name, epoch):
-            label = f"epoch {epoch}"
+            label = f"{unit} {epoch}"
             yield Flow("entry", log(epoch), node(name), label, f"log → {name}: {label}")
         case Copied(source, target):
             yield _copy(event, source, target)
 
 
-def _exchange(event: Delivered) -> Iterator[Flow]:
+def _exchange(event: Delivered, unit: str) -> Iterator[Flow]:
     """A message and its answer; who is behind the other adopts its epoch between or after them."""
     asks, replica = node(event.coordinator), node(event.replica)
     there = f"{event.coordinator} → {event.replica}: "
     back = f"{event.replica} → {event.coordinator}: "
-    sent = f"{event.title}{_at(event.epoch)}"
+    sent = f"{event.title}{_at(event.epoch, unit)}"
     yield Flow("request", asks, replica, event.title, there + sent)
     if event.caught_up:
-        label = _epochs(event.had, event.knows)
+        label = _epochs(event.had, event.knows, unit)
         yield Flow("entry", asks, replica, label, there + label, 1)
     if event.late:
         return
     if event.error:
         yield Flow("refusal", replica, asks, "error", f"{back}error, {event.error}", 2)
     else:
-        yield Flow("answer", replica, asks, event.did, f"{back}{event.did}{_at(event.answers)}", 2)
+        yield Flow(
+            "answer", replica, asks, event.did, f"{back}{event.did}{_at(event.answers, unit)}", 2
+        )
     if event.adopted is not None:
-        label = f"epoch {event.adopted}"
+        label = f"{unit} {event.adopted}"
         yield Flow("entry", replica, asks, label, back + label, 3)
 
 
@@ -159,12 +161,12 @@ def _copy(event: Copied, source: str, target: str) -> Flow:
     return Flow("data", node(source), end, event.cell, f"{source} → {target}: {what}")
 
 
-def _at(epoch: int | None) -> str:
-    return "" if epoch is None else f", epoch {epoch}"
+def _at(epoch: int | None, unit: str) -> str:
+    return "" if epoch is None else f", {unit} {epoch}"
 
 
-def _epochs(had: int, knows: int) -> str:
-    return f"epoch {knows}" if knows == had + 1 else f"epochs {had + 1} to {knows}"
+def _epochs(had: int, knows: int, unit: str) -> str:
+    return f"{unit} {knows}" if knows == had + 1 else f"{unit}s {had + 1} to {knows}"
 
 
 # A commit is told of no sender here; what is lost comes nowhere; time, and what happens on one

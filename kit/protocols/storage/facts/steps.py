@@ -109,10 +109,11 @@ class Completed(Struct, frozen=True):
 
 
 class EpochCommitted(Struct, frozen=True):
-    """An epoch is committed."""
+    """An epoch is committed; ``unit`` is what people call it."""
 
     epoch: int
     title: str
+    unit: str = "epoch"
 
 
 class Applied(Struct, frozen=True):
@@ -160,7 +161,8 @@ def happened(
                 return (_sent(m, after, number, again=not begins),)
             return (_ended(m, before, number, after),)
         case Commit():
-            return (EpochCommitted(m.newest(after).epoch, m.newest(after).title),)
+            newest = m.newest(after)
+            return (EpochCommitted(newest.epoch, newest.title, m.history.unit),)
         case ApplyEpoch(node):
             return (_applied(m, after, node),)
         case Fetch(source, target) | Land(source, target):

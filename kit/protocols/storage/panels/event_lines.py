@@ -63,7 +63,7 @@ def line(event: Happened) -> str:
         case Completed():
             return _completed(event)
         case EpochCommitted():
-            return f"epoch {event.epoch} is committed: {event.title}"
+            return f"{event.unit} {event.epoch} is committed: {event.title}"
         case Applied():
             return f"{event.node} applies {event.epoch}"
         case Copied():

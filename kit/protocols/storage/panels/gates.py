@@ -15,7 +15,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
         yield Gate(
             f"barrier:{i}",
             row.event,
-            f"applied epoch {row.epoch}",
+            f"applied {scene.model.history.unit} {row.epoch}",
             row.there,
             row.missing,
             row.needed,

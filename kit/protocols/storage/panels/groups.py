@@ -44,18 +44,18 @@ def _pairs(scene: Scene) -> list[tuple[EpochRow, EpochRow]]:
 
 def draw_views(scene: Scene) -> Frag:
     """Draw a row an epoch; where the event changed the range's row, that is marked."""
-    pairs = _pairs(scene)
+    pairs, unit = _pairs(scene), scene.model.history.unit
     shown = pairs[-MOST_ROWS:]
     return scroll(
-        "the range at each epoch",
+        f"the range at each {unit}",
         h(
             "table",
-            h("caption", f"Range {facts.label(scene.model)}; who knows no newer epoch"),
-            heads("epoch", "reads", "writes", "known to"),
+            h("caption", f"Range {facts.label(scene.model)}; who knows no newer {unit}"),
+            heads(unit, "reads", "writes", "known to"),
             h("tbody", [_row(row, before) for row, before in reversed(shown)]),
             class_="groups",
         ),
-        h("p", f"{len(pairs) - len(shown)} earlier epochs are not listed.", class_="soft")
+        h("p", f"{len(pairs) - len(shown)} earlier {unit}s are not listed.", class_="soft")
         if len(shown) < len(pairs)
         else None,
         kind="tall",

@@ -55,7 +55,7 @@ def _epochs(scene: Scene) -> list[tuple[int, int]]:
 
 
 def draw_operations(scene: Scene) -> Frag:
-    """Draw a bar a request, over the steps of the whole run."""
+    """Draw a bar per request, over the steps of the whole run."""
     spans, steps = operations(scene), len(scene.way())
     if not spans:
         return h("p", "Nobody has asked for anything yet.", k="no-operations", class_="soft")
@@ -125,7 +125,7 @@ def _witnesses(scene: Scene) -> list[str]:
 
 
 def operations_text(scene: Scene) -> str:
-    """Write a line a request, and what was broken."""
+    """Write a line per request, and what was broken."""
     lines = [f"  {_line(span)}" for span in operations(scene)]
     lines += [f"! {words}" for words in _witnesses(scene)]
     return "\n".join(lines) or "  nobody has asked for anything yet"

@@ -47,7 +47,7 @@ def _answer(scene: Scene, event: Completed) -> Question:
     row = facts.requests(model, before)[event.request]
     group = sorted({name for quota in row.plan for name in quota.replicas})
     return Question(
-        f"{event.coordinator} knows epoch {event.epoch} and has answers of "
+        f"{event.coordinator} knows {model.history.unit} {event.epoch} and has answers of "
         f"{', '.join(row.answered) or 'nobody'} to {event.title}, which was sent to "
         f"{counted(len(group), 'replica')}, {', '.join(group)}, and wants {row.level}. "
         "What does it tell its client?",
@@ -69,9 +69,9 @@ def _groups(scene: Scene, event: EpochCommitted) -> Question:
         if not same
     ]
     return Question(
-        f"Next: epoch {event.epoch}, {event.title}. Which groups of the range change?",
+        f"Next: {event.unit} {event.epoch}, {event.title}. Which groups of the range change?",
         ("the read group", "the write group"),
         tuple(changed),
-        f"Epoch {event.epoch}: reads go to {', '.join(now.reads)}; "
+        f"{event.unit.capitalize()} {event.epoch}: reads go to {', '.join(now.reads)}; "
         f"writes go to {', '.join(now.writes)}.",
     )

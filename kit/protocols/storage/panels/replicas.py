@@ -74,7 +74,7 @@ def _notes(scene: Scene, row: ReplicaRow) -> Iterator[str]:
     """The replica's part, and what is remarkable about it."""
     yield row.role
     if row.own_role != row.role:
-        yield f"by its own epoch: {row.own_role}"
+        yield f"by its own {scene.model.history.unit}: {row.own_role}"
     if row.not_owned:
         yield TO_CLEAN if scene.model.request_options.cleaning else NOT_OWNED
 
@@ -90,13 +90,13 @@ def _ways(row: ReplicaRow) -> Iterator[tuple[CopyRow, str]]:
 
 def replicas_text(scene: Scene) -> str:
     """Write a line a replica."""
-    lines = []
+    lines, unit = [], scene.model.history.unit
     for row in _rows(scene):
         behind = f" ({row.behind} behind)" if row.behind else ""
         down = "; down" if not row.up else ""
         notes = [*_notes(scene, row), *(words for _, words in _ways(row))]
         lines.append(
-            f"  {row.name}: epoch {row.epoch}{behind}; holds {row.cell}; {'; '.join(notes)}{down}"
+            f"  {row.name}: {unit} {row.epoch}{behind}; holds {row.cell}; {'; '.join(notes)}{down}"
         )
     return "\n".join(lines)
 

@@ -15,10 +15,15 @@ SIGNS = {"waiting": "·", "open": "…", "done": "✓", "failed": "✗"}
 def draw_requests(scene: Scene) -> Frag:
     """Draw a card a request."""
     rows = facts.requests(scene.model, scene.state)
-    return h("ul", [_card(row) for row in rows], class_="asked", aria_label="requests")
+    return h(
+        "ul",
+        [_card(row, scene.model.history.unit) for row in rows],
+        class_="asked",
+        aria_label="requests",
+    )
 
 
-def _card(row: RequestRow) -> Frag:
+def _card(row: RequestRow, unit: str) -> Frag:
     return h(
         "li",
         h(
@@ -27,7 +32,7 @@ def _card(row: RequestRow) -> Frag:
             h("b", row.title),
             f" {_request_line(row)}",
         ),
-        [h("div", line, class_="told") for line in _lines(row)],
+        [h("div", line, class_="told") for line in _lines(row, unit)],
         k=f"request:{row.number}",
         class_="request",
         data_of=request_key(row.number),
@@ -48,7 +53,7 @@ def level_line(row: RequestRow) -> str:
     return f"{row.level}: {needs} must answer" if needs else row.level
 
 
-def _lines(row: RequestRow) -> list[str]:
+def _lines(row: RequestRow, unit: str) -> list[str]:
     """What there is to say of a request, a sentence each."""
     if row.phase == "waiting":
         return ["not asked yet"]
@@ -56,7 +61,7 @@ def _lines(row: RequestRow) -> list[str]:
     if row.phase != "open":
         return [row.result, *late]
     knows = f", now knows {row.knows}" if row.knows != row.planned else ""
-    lines = [f"planned at epoch {row.planned}{knows}", *late]
+    lines = [f"planned at {unit} {row.planned}{knows}", *late]
     if row.writes_back:
         lines.insert(0, f"found {row.writes_back} and writes it back before it answers")
     have = "hold it" if row.writes_back else "have answered"
@@ -80,7 +85,7 @@ def _stale(row: RequestRow) -> str:
 def requests_text(scene: Scene) -> str:
     """Write a line a request."""
     return "\n".join(
-        f"  {row.title} ({_request_line(row)}): {'; '.join(_lines(row))}"
+        f"  {row.title} ({_request_line(row)}): {'; '.join(_lines(row, scene.model.history.unit))}"
         for row in facts.requests(scene.model, scene.state)
     )
 

@@ -149,7 +149,7 @@ def _epochs(drawing: Layout) -> list[Frag]:
         h(
             "g",
             h("path", d=f"M{x(dot.column):.0f} {TOP - 16}V{drawing.height}", class_="barrier"),
-            _text(f"epoch {dot.event.epoch}", x(dot.column), TOP - 22, "tag strong"),
+            _text(f"{dot.event.unit} {dot.event.epoch}", x(dot.column), TOP - 22, "tag strong"),
             h("title", line(dot.event)),
             k=flows.log(dot.event.epoch)
             if last[dot.event.epoch] == dot.step

@@ -27,6 +27,7 @@ def draw_status(scene: Scene) -> Frag:
         badge("rest", "= reads equal writes")
         if rest
         else badge("rest", "… the range moves", "busy"),
+        counts=scene.model.history.unit,
     )
 
 
@@ -36,7 +37,7 @@ def status_text(scene: Scene) -> str:
     wrong = _verdict(scene)
     verdict = f"BROKEN: {wrong}" if wrong else "all promises kept so far"
     epoch = facts.epoch(scene.model, scene.state)
-    return f"epoch {epoch}, {_computed(scene)}, {rest}, {verdict}"
+    return f"{scene.model.history.unit} {epoch}, {_computed(scene)}, {rest}, {verdict}"
 
 
 STATUS = Panel("status", "Status", draw_status, status_text, still=True)

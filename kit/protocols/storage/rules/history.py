@@ -80,6 +80,7 @@ class RangeHistory(Struct, frozen=True):
     how many epochs a node, a message or a new request may be behind the newest one (None: any
     number, so that the whole past counts); only with it a history that leads back has finitely many
     states. A commit is news to everybody: where ``lag`` is 0 nodes and messages may be one behind.
+    ``unit`` is what people call an epoch.
     """
 
     label: str
@@ -91,6 +92,7 @@ class RangeHistory(Struct, frozen=True):
     admission: Admission = "epoch-exchange"
     acknowledgement: AnyAcknowledgement = "union"
     lag: int | None = None
+    unit: str = "epoch"
 
     @property
     def kept(self) -> int | None:

@@ -87,7 +87,7 @@ def step_table(*sources: Any) -> Chart:
     axes.invert_yaxis()
     axes.tick_params(length=0)
     words = [f"{title}: {', '.join(lines)}" for title, lines in logs]
-    return chart(figure, "\n".join(["The steps of each operation, an epoch each", *words]))
+    return chart(figure, "\n".join(["The events of each operation, an epoch each", *words]))
 
 
 def _log(timeline: Timeline) -> tuple[str, list[str]]:

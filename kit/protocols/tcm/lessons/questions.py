@@ -26,13 +26,13 @@ def barrier(timeline: Timeline) -> PosedQuestion:
     m, s = cluster_of(timeline), timeline.state
     waiting = [(row, barrier_row) for row in facts.operations(m, s) for barrier_row in row.barriers]
     if not waiting:
-        raise KitError("predict: no step waits at a barrier here")
+        raise KitError("predict: no event waits at a barrier here")
     operation, row = waiting[0]
     coming = next(step.text for step in operation.steps if step.status == "next")
     where = f"{row.label} in {row.dc}" if row.dc else row.label
     counts = range(1, len(row.replicas) + 1)
     question = Question(
-        f"Next step: {coming} ({operation.title}). The old and new replicas of {where} are "
+        f"Next event: {coming} ({operation.title}). The old and new replicas of {where} are "
         f"{listed(row.replicas)}. How many of them must have applied epoch {row.epoch} first?",
         tuple(str(n) for n in counts),
         (str(row.needed),),
@@ -44,7 +44,7 @@ def barrier(timeline: Timeline) -> PosedQuestion:
 
 
 def _met(count: int, needed: int) -> str:
-    return "the step may be committed" if count >= needed else "the step waits"
+    return "the event may be committed" if count >= needed else "the event waits"
 
 
 def readers(timeline: Timeline, token: int) -> PosedQuestion:
@@ -89,7 +89,7 @@ def events(timeline: Timeline) -> PosedQuestion:
     offered = [SENTENCES[name] for name, _ in VARIANTS[m.parameters.variant]]
     texts = tuple(line.text for line in ours)
     question = Question(
-        f"The operation: {log[0].operation}. Which of these steps will it commit?",
+        f"The operation: {log[0].operation}. Which of these events will it commit?",
         tuple(dict.fromkeys([*offered, *texts])),
         texts,
         "; ".join(f"epoch {line.epoch}: {line.text}" for line in ours) + ".",

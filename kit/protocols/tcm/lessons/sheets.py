@@ -49,8 +49,8 @@ def _met(reading: facts.RangeRow, writing: facts.RangeRow) -> str:
 def barriers(*sources: Any) -> Sheet:
     """What the next step of each timeline waits for, on the first range that is locked."""
     rows = [row for source in sources for row in _barriers(timeline_of(source))]
-    heads = ("variant", "steps", "range", "datacenter", "must have applied")
-    return Sheet("Before the next step", heads, tuple(rows))
+    heads = ("variant", "events", "range", "datacenter", "must have applied")
+    return Sheet("Before the next event", heads, tuple(rows))
 
 
 def _barriers(timeline: Any) -> list[tuple[str, ...]]:

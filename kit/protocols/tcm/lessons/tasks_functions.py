@@ -78,7 +78,7 @@ TASKS = (
         "needed",
         "how many must know",
         "Write needed(before, after). before and after are the names of a range's replicas before "
-        "and after an operation. Give the number of nodes that must have applied a step before "
+        "and after an operation. Give the number of nodes that must have applied an event before "
         "the next one may be committed.",
         "function",
         "the barrier counts everybody who is a replica before or after, each once, and asks for "

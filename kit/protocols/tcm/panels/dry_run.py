@@ -111,7 +111,7 @@ def verdict(scene: Scene) -> str:
 
 
 def draw_deaths(scene: Scene) -> Frag:
-    """Draw a row a keyspace, side and level: which nodes' death would break it, and where."""
+    """Draw a row per keyspace, side and level: which nodes' death would break it, and where."""
     lost = dry_run_facts.losses(scene.model, scene.state)
     return h(
         "div",
@@ -225,7 +225,7 @@ def _sums(scene: Scene) -> dict[tuple[str, str], tuple[int, int | None]]:
 
 
 def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:
-    """Draw a row a source and a column a target; the smaller ones together."""
+    """Draw a row per source and a column per target; the smaller ones together."""
     sums = _sums(scene)
     sources = _most([load.node for load in loads if load.sends])
     by_received = sorted(loads, key=lambda load: (-(load.receives_bytes or 0), -load.receives))
@@ -283,7 +283,7 @@ def _cell(traffic: tuple[int, int | None] | None) -> str:
 
 
 def traffic_text(scene: Scene) -> str:
-    """Write the most loaded source, then a line a node and a line a pair."""
+    """Write the most loaded source, then a line per node and a line per pair."""
     loads = dry_run_facts.traffic(scene.model, scene.state)
     return "\n".join(_traffic_lines(scene, loads)) if loads else "  nothing has to be copied"
 

@@ -27,7 +27,7 @@ def barriers(scene: Scene) -> list[BarrierRow]:
 
 
 def draw_epochs(scene: Scene) -> Frag:
-    """Draw a strip a node, with the barrier as a line before the epoch it asks for."""
+    """Draw a strip per node, with the barrier as a line before the epoch it asks for."""
     last = facts.epoch(scene.model, scene.state)
     nodes = facts.applied(scene.model, scene.state)
     waits = barriers(scene)
@@ -108,7 +108,7 @@ def _cell(row: AppliedEpochs, epoch: int, line: bool) -> Frag:
 
 
 def meters(waits: Sequence[BarrierRow]) -> Frag | None:
-    """Draw a meter a barrier: how many of its replicas have applied the epoch, and who has not."""
+    """Draw a meter per barrier: how many of its replicas applied the epoch, and who did not."""
     if not waits:
         return None
     shown = waits[:MOST_BARRIERS]

@@ -1,4 +1,4 @@
-"""The epoch log: a line a committed event, beside the counter of epochs."""
+"""The epoch log: a line per committed event, beside the counter of epochs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _groups(scene: Scene, epoch: int) -> str | None:
 
 
 def log_text(scene: Scene) -> str:
-    """Write the log, a line an epoch, and how often placements were computed."""
+    """Write the log, a line per epoch, and how often placements were computed."""
     lines = []
     for line in facts.log(scene.model, scene.state):
         groups = _groups(scene, line.epoch)

@@ -34,7 +34,7 @@ def _in_transition(scene: Scene, keyspace: str) -> list[Majorities]:
 
 
 def draw_majorities(scene: Scene) -> Frag:
-    """Draw a matrix a range: read majorities down, write majorities across."""
+    """Draw a matrix per range: read majorities down, write majorities across."""
     several = len(facts.keyspaces(scene.model)) > 1
     return h(
         "div",
@@ -90,7 +90,7 @@ def _verdict(row: Majorities) -> str:
 
 
 def majorities_text(scene: Scene) -> str:
-    """Write a line a range and one for each read majority: who is in both."""
+    """Write a line per range and one for each read majority: who is in both."""
     lines = []
     for name in facts.keyspaces(scene.model):
         for row in _in_transition(scene, name):

@@ -221,7 +221,7 @@ def _legend(scene: Scene, count: int) -> str:
 
 
 def ring_text(scene: Scene) -> str:
-    """Write a line a node: where it is, what it owns, what it is doing, which epoch it knows."""
+    """Write a line per node: where it is, what it owns, what it is doing, which epoch it knows."""
     space = facts.space(scene.model)
     epochs = {row.node: row.epoch for row in facts.applied(scene.model, scene.state)}
     texts = []

@@ -1,4 +1,4 @@
-"""The ring's nodes: a disc a token with its node's name, ticks where there are very many.
+"""The ring's nodes: a disc per token with its node's name, ticks where there are very many.
 
 A shape and a colour a rack, dashed while a node comes or goes.
 """

@@ -57,9 +57,9 @@ def _button(scene: Scene, operation: OperationRow, i: int, key: str) -> Frag:
 def _held_back(scene: Scene, operation: OperationRow, i: int, action: object) -> str | None:
     """Why a step cannot be committed now; None when it can."""
     if operation.steps[i].status == "done":
-        return "This step is committed already."
+        return "This event is committed already."
     if operation.steps[i].status == "pending":
-        return f"Step {i} comes first: {operation.steps[i - 1].text}."
+        return f"Event {i} comes first: {operation.steps[i - 1].text}."
     refusal = scene.model.refusal(scene.state, action)
     return refusal_text(refusal) if refusal else scene.closed
 

@@ -48,7 +48,7 @@ def majority(count: int) -> int:
 def barriers(
     snapshot: Snapshot, sequence: Sequence, switches: ProtocolSwitches
 ) -> tuple[Barrier, ...]:
-    """What must hold before the sequence's next step: a barrier a locked range.
+    """What must hold before the sequence's next step: a barrier per locked range.
 
     Nodes that are gone for good are not counted: they can never answer.
     """

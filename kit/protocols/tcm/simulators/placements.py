@@ -117,7 +117,7 @@ class Simulation(Struct, frozen=True):
             f"At most {self.most_nodes} of {size.nodes} nodes, RF {size.rf}{where}; at most "
             f"{self.at_once} of {size.parallelism} operations at once; {len(self.turns)} events. "
             "Refused at first: "
-            f"{self.refused}; cancelled in different steps: {len(self.cancelled)}. {kept}."
+            f"{self.refused}; cancelled after different events: {len(self.cancelled)}. {kept}."
         )
 
     def __repr__(self) -> str:

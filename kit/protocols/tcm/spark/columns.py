@@ -43,7 +43,7 @@ def batches(rows: Rows) -> Iterator[pa.RecordBatch]:
 
 
 def as_lists(groups: Codes) -> pa.ListArray:
-    """A matrix of codes, padded with -1, as a list a row."""
+    """A matrix of codes, padded with -1, as a list per row."""
     used = groups >= 0
     ends = np.zeros(len(groups) + 1, np.int32)
     np.cumsum(used.sum(axis=1), out=ends[1:])

@@ -211,7 +211,7 @@ class Sample(Struct, frozen=True):
     keyspaces: tuple[Keyspace, ...]
     free: tuple[int, ...]
 
-    def join(self, name: str = "x", dc: str = "dc1", rack: str = "r1") -> Operation:
+    def bootstrap(self, name: str = "x", dc: str = "dc1", rack: str = "r1") -> Operation:
         """The operation by which one more node like the others joins."""
         return Operation("bootstrap", name, self.free, None, dc, rack)
 

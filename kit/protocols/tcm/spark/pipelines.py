@@ -88,11 +88,11 @@ class Pipeline(ABC):
         return reports.ownership(self.history, self.measures, step, group)
 
     def affected(self, group: int = 0) -> pd.DataFrame:
-        """A row a step: ranges, and how many are changed, locked, moving, over-replicated."""
+        """A row per step: ranges, and how many are changed, locked, moving, over-replicated."""
         return reports.affected(self.history, self.measures, group)
 
     def availability(self, group: int = 0) -> pd.DataFrame:
-        """What the loss of any one node, rack or datacenter would cost, a row a step and level."""
+        """What the loss of a node, rack or datacenter would cost, a row per step and level."""
         return reports.availability(self.history, self.measures, group)
 
     def streams(self) -> pd.DataFrame:

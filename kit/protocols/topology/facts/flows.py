@@ -14,16 +14,21 @@ from kit.protocols.topology.serving import let_in, served
 from kit.protocols.topology.state import ControlState, view_of
 from kit.protocols.topology.words import request_text
 
-LOG, LEFTOVER = "field:group 0", "field:left behind"
+LOG, NETWORK = "group0", "network"
 
 
 def spot(name: str) -> str:
     """The key of a node's part of the frame."""
-    return f"field:{name}"
+    return f"n:{name}"
+
+
+def state_spot(state: str) -> str:
+    """The key of a state in the diagram."""
+    return f"states:state:{state}"
 
 
 def _leader(m: Topology, s: ControlState) -> str:
-    return "field:coordinator" if s.coordinator == NOBODY else spot(m.names[s.coordinator])
+    return LOG if s.coordinator == NOBODY else spot(m.names[s.coordinator])
 
 
 def _requested(
@@ -31,7 +36,7 @@ def _requested(
 ) -> tuple[Flow, ...]:
     request = m.plan.requests[action.number]
     text = request_text(request, m.names)
-    source = "field:coordinator" if request.node == NOBODY else spot(m.names[request.node])
+    source = NETWORK if request.node == NOBODY else spot(m.names[request.node])
     said = "somebody" if request.node == NOBODY else m.names[request.node]
     return (Flow("request", source, LOG, request.kind, f"{said} → group 0: {text}"),)
 
@@ -42,7 +47,16 @@ def _committed(
     effect = after.state_id != before.state_id
     label = f"state {after.state_id}" if effect else "no effect"
     text = f"coordinator → group 0: {label}"
-    return (Flow("entry", _leader(m, before), LOG, label, text),)
+    return (Flow("entry", _leader(m, before), LOG, label, text), *_moved(before, after))
+
+
+def _moved(before: ControlState, after: ControlState) -> tuple[Flow, ...]:
+    """Along the diagram, where the transition state is another one."""
+    old, new = before.topology.transition, after.topology.transition
+    if old == new or not old or not new:
+        return ()
+    label = f"version {after.topology.version}"
+    return (Flow("entry", state_spot(old), state_spot(new), label, f"{old} → {new}", 1),)
 
 
 def _applied(
@@ -128,7 +142,7 @@ def _late(
     label = f"session {before.leftover}"
     kind = "" if let_in(before, m.number[action.node], m.setting) else " (refused)"
     text = f"network → {action.node}: a late stream of {label}{kind}"
-    return (Flow("data", LEFTOVER, spot(action.node), label, text),)
+    return (Flow("data", NETWORK, spot(action.node), label, text),)
 
 
 def _clean(

@@ -94,7 +94,7 @@ class SystemTopologyRow(Struct, frozen=True, kw_only=True):
 
 
 class SystemTopology(Struct, frozen=True, kw_only=True):
-    """The one partition of ``system.topology``: static columns, and a row a host in their order.
+    """The one partition of ``system.topology``: static columns, and a row per host in their order.
 
     Sets are sorted tuples. The partition key is the same for all: ``topology``.
     """

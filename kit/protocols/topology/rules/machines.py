@@ -102,7 +102,7 @@ class Machine(Struct, frozen=True):
 
 
 def machine(name: str, states: str, edges: str) -> Machine:
-    """A machine from its two tables as text, a row a line, columns between bars.
+    """A machine from its two tables as text, a row per line, columns between bars.
 
     Columns of a state: name, reads, writes, work. Work is a list of ``name:on_failure`` (without
     one: *retry*); ``barrier`` is the global barrier, ``command_barrier`` the other one.

@@ -6,6 +6,8 @@ once more.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec import Struct
 
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_of
@@ -36,6 +38,7 @@ class TopologyOperation(Struct, frozen=True, cache_hash=True):
     state: str
 
 
+@lru_cache(maxsize=1 << 14)
 def under_way(topology: ClusterTopology) -> TopologyOperation | None:
     """The operation that the tables show, by the node in transition, else by the state alone."""
     for i, entry in enumerate(topology.nodes):
@@ -133,6 +136,7 @@ def excluded(topology: ClusterTopology, node: int) -> int:
     return topology.ignored | 1 << entry.replaced if entry.state == "replacing" else 0
 
 
+@lru_cache(maxsize=1 << 14)
 def addressees(topology: ClusterTopology, operation: TopologyOperation, work: WorkRow) -> int:
     """The nodes that a piece of work needs an answer of.
 
@@ -142,7 +146,7 @@ def addressees(topology: ClusterTopology, operation: TopologyOperation, work: Wo
     own = 0 if node == NOBODY else 1 << node
     if work.barrier:
         normal = mask_of(topology, "normal") & ~excluded(topology, node)
-        takes_part = operation.state not in ("left_token_ring", "rollback_to_normal")
+        takes_part = operation.state != "left_token_ring"
         joined = own & topology.members if takes_part else 0
         return normal | joined & ~excluded(topology, node)
     if work.name == "stream" and topology.nodes[node].state == "removing":
@@ -150,6 +154,7 @@ def addressees(topology: ClusterTopology, operation: TopologyOperation, work: Wo
     return own if work.name in ("stream", "accept", "shut_down") else 0
 
 
+@lru_cache(maxsize=1 << 14)
 def voters(topology: ClusterTopology) -> int:
     """The members that vote: a node does once it is normal, and no more on its way out.
 
@@ -160,6 +165,14 @@ def voters(topology: ClusterTopology) -> int:
     going = mask_of(topology, "decommissioning", "removing")
     gone = going if topology.transition == "left_token_ring" else 0
     return topology.members & ~(coming | gone)
+
+
+def rolls_back(topology: ClusterTopology, setting: Setting) -> bool:
+    """Whether the state machine is on its way back to the replicas of before the operation."""
+    operation = under_way(topology)
+    if operation is None or operation.state not in ("left_token_ring", "rollback_to_normal"):
+        return False
+    return state_of(operation, setting).writes == "old"
 
 
 def begins(machine: str, setting: Setting) -> EdgeRow:

@@ -1,5 +1,17 @@
-"""The panels of this family: those of requests, whatever moves the range."""
+"""The panels of this family: those of requests, whose epochs are topology versions here."""
 
-from kit.protocols.storage.panels import VIEWS as VNODES
+from __future__ import annotations
 
-__all__ = ["VNODES"]
+from msgspec.structs import replace
+
+from kit.protocols.storage.panels import VIEWS as STORAGE
+
+VNODES = replace(
+    STORAGE,
+    panels=tuple(
+        replace(panel, title="The range, version by version", tab="Versions")
+        if panel.name == "views"
+        else panel
+        for panel in STORAGE.panels
+    ),
+)

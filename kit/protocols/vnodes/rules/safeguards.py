@@ -20,9 +20,9 @@ class VnodeSafeguards(Struct, frozen=True, kw_only=True):
     """Off, any other old replica is streamed from."""
     fencing: bool = True
     """Off, replicas admit requests of any version."""
-    drain: bool = True
+    barrier_drains: bool = True
     """Off, a barrier does not wait for requests of older versions."""
     drain_before_leaving: bool = True
     """Off, a node that leaves is shut down without a barrier."""
-    rollback_before_switch: bool = True
+    no_rollback_after_switch: bool = True
     """Off, an operation may be rolled back also once reads have moved."""

@@ -17,7 +17,7 @@ SHUT_DOWN = "shut_down"
 def guarded(machine: Machine, safeguards: VnodeSafeguards) -> Machine:
     """The table as it is with these safeguards; with all of them, as it stands."""
     rows = tuple(_row(row, safeguards) for row in machine.states)
-    back = () if safeguards.rollback_before_switch else tuple(_ways_back(machine))
+    back = () if safeguards.no_rollback_after_switch else tuple(_ways_back(machine))
     return replace(machine, states=rows, edges=(*machine.edges, *back))
 
 

@@ -16,7 +16,7 @@ from kit.spark.traces import as_tables, drawn
 def job() -> Pipeline:
     """A join among sixty nodes in two datacenters."""
     town = sample(60, 8)
-    return pipeline(None, history(town.ring, town.keyspaces, [town.join()]), parts=3)
+    return pipeline(None, history(town.ring, town.keyspaces, [town.bootstrap()]), parts=3)
 
 
 def places(job: Pipeline) -> dict[str, str]:
@@ -88,7 +88,7 @@ def test_pairs_that_miss_are_named_with_a_range() -> None:
     """
     town = sample(30, 4, dcs=1)
     whole, broken = (
-        pipeline(None, history(town.ring, town.keyspaces, [town.join()], off=off), parts=2)
+        pipeline(None, history(town.ring, town.keyspaces, [town.bootstrap()], off=off), parts=2)
         for off in ((), ("old-writer-stays",))
     )
     assert predict(whole, misses).answer("none of these").passed

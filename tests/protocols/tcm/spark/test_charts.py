@@ -23,7 +23,7 @@ PNG = b"\x89PNG\r\n"
 def job() -> Pipeline:
     """A join and a removal among forty nodes, with sizes."""
     given = sample(40, 8)
-    planned = history(given.ring, given.keyspaces, [given.join(), "removenode n3"])
+    planned = history(given.ring, given.keyspaces, [given.bootstrap(), "removenode n3"])
     return pipeline(None, planned, sizes={"ks": 10**12})
 
 

@@ -227,7 +227,7 @@ def test_thousands_of_nodes_have_the_engines_sizes(spark: Any) -> None:
     its words are the same from Spark as from this process.
     """
     town = sample(2000, 16)
-    planned = history(town.ring, town.keyspaces, [town.join(), "decommission n7"])
+    planned = history(town.ring, town.keyspaces, [town.bootstrap(), "decommission n7"])
     made, alone = (pipeline(one, planned, parts=6, sizes={"ks": 10**15}) for one in (spark, None))
     assert made.ownership().equals(alone.ownership())
     assert ordered(made.streams()) == ordered(alone.streams())

@@ -15,7 +15,7 @@ from kit.protocols.tcm.spark.pipelines import Pipeline, pipeline
 def job() -> Pipeline:
     """A join among forty nodes."""
     given = sample(40, 8)
-    return pipeline(None, history(given.ring, given.keyspaces, [given.join()]))
+    return pipeline(None, history(given.ring, given.keyspaces, [given.bootstrap()]))
 
 
 def test_what_is_drawn_is_what_the_report_counts(job: Pipeline) -> None:

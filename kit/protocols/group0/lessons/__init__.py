@@ -1,0 +1,1 @@
+"""What the lessons on group 0 ask and draw."""

@@ -1,0 +1,105 @@
+"""A coordinator's journal as a history: the states that the cluster went through, and why.
+
+Each edge is looked up in the transition tables: a rollback in the journal is told as one. A state
+that is entered once more, as after a change of the coordinator, is a passage of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from kit.edge.arguments import checked
+from kit.operators.importers.topology_journals import JournalEntry, read_journals
+from kit.protocols.topology.rules.editions import MACHINES
+from kit.protocols.topology.rules.machines import BOUNDARY, EdgeKind, Edition
+from kit.protocols.topology.rules.states import transition_state
+
+Way = EdgeKind | Literal["", "again", "begins", "not modelled", "unknown"]
+
+
+class Passage(Struct, frozen=True):
+    """The stay in one transition state, as the journal of one coordinator tells it.
+
+    ``state`` is empty for what was said before any state was named. ``edge`` says how it was come
+    to: the kind of edge in the transition tables, *begins* where another operation does, *again*
+    where the state is the same, *unknown* where no table has such an edge; empty for the first.
+    ``said`` are the commands and the reasons of changes in their order. ``seconds`` is how long it
+    lasted; None for the last one.
+    """
+
+    time: str
+    host: str
+    state: str
+    edge: Way
+    said: tuple[str, ...]
+    seconds: float | None
+
+
+@checked
+def topology_history(
+    logs: str | Path | Sequence[str | Path], *, edition: Edition = "code"
+) -> tuple[Passage, ...]:
+    """The history that the journals of a cluster's coordinators tell, in the order of time.
+
+    Raises:
+        BadInput: for a file that cannot be read or is no such journal.
+    """
+    paths = [logs] if isinstance(logs, str | Path) else list(logs)
+    return passages(read_journals(paths), edition)
+
+
+def passages(entries: Sequence[JournalEntry], edition: Edition) -> tuple[Passage, ...]:
+    """The lines of journals put together: a passage begins where a state is entered."""
+    groups: list[list[JournalEntry]] = []
+    for entry in entries:
+        other_host = groups and groups[-1][0].host != entry.host
+        if not groups or entry.kind == "entered" or other_host:
+            groups.append([])
+        groups[-1].append(entry)
+    stays: list[Passage] = []
+    before = ""
+    for place, group in enumerate(groups):
+        first = group[0]
+        state = first.words if first.kind == "entered" else ""
+        ends = groups[place + 1][0].seconds if place + 1 < len(groups) else None
+        stays.append(
+            Passage(
+                first.time,
+                first.host,
+                state,
+                _way(before, state, edition),
+                tuple(_said(entry) for entry in group if entry.kind != "entered"),
+                None if ends is None else round(ends - first.seconds, 6),
+            )
+        )
+        before = state or before
+    return tuple(stays)
+
+
+def _said(entry: JournalEntry) -> str:
+    if entry.kind == "updated":
+        return entry.words
+    without = f" without {', '.join(entry.excluded)}" if entry.excluded else ""
+    return f"{entry.words} to all nodes{without}"
+
+
+def _way(before: str, state: str, edition: Edition) -> Way:
+    """The kind of edge between two states, in any machine of the edition."""
+    if not before or not state:
+        return ""
+    if before == state:
+        return "again"
+    known = transition_state(state)
+    if known is None or not known.played:
+        return "unknown" if known is None else "not modelled"
+    edges = [edge for machine in MACHINES[edition].values() for edge in machine.edges]
+    kinds = {edge.kind for edge in edges if (edge.source, edge.target) == (before, state)}
+    if kinds:
+        return "happy" if "happy" in kinds else min(kinds)
+    ends = any((edge.source, edge.target) == (before, BOUNDARY) for edge in edges)
+    begins = any((edge.source, edge.target) == (BOUNDARY, state) for edge in edges)
+    return "begins" if ends and begins else "unknown"

@@ -1,0 +1,194 @@
+"""A coordinator's journal to step through: each step reads on to the next stay in a state.
+
+Nothing is computed here: what happened is in the journal, the diagram is the edition's own. Which
+operation a stretch of states belongs to no line says; it is the first machine that has them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from kit.edge.arguments import checked
+from kit.engine.model import Model, Rule
+from kit.engine.timeline import Timeline
+from kit.errors import Refusal
+from kit.protocols.topology.dry_run.history import Passage, topology_history
+from kit.protocols.topology.panels.states import UNDRAWN, diagram
+from kit.protocols.topology.rules.editions import MACHINES
+from kit.protocols.topology.rules.machines import BOUNDARY, Edition, Machine
+from kit.views.diagrams import START, Standing, state_panel
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+from kit.views.parts import moved, scroll
+from kit.views.registry import Views
+from kit.widgets.player import Player
+
+
+class JournalState(Struct, frozen=True):
+    """How many stays were read."""
+
+    read: int = 0
+
+
+class ReadOn(Struct, frozen=True, tag="read"):
+    """Read the next stay."""
+
+
+class Journal(Model[JournalState, ReadOn]):
+    """The stays of a journal, one after the other."""
+
+    name = "topology/journal"
+    title = "A coordinator's journal"
+    State = JournalState
+    Action = ReadOn
+
+    def __init__(self, passages: Sequence[Passage], edition: Edition) -> None:
+        self.passages, self.edition = tuple(passages), edition
+        only = (ReadOn(),)
+        self.rules = (Rule(ReadOn, "read", lambda s: only, self._may_read, self._read),)
+
+    def start(self) -> JournalState:
+        """Nothing is read yet."""
+        return JournalState()
+
+    def _may_read(self, s: JournalState, action: ReadOn) -> Refusal | None:
+        return None if s.read < len(self.passages) else Refusal("the journal ends here")
+
+    def _read(self, s: JournalState, action: ReadOn) -> JournalState:
+        return JournalState(s.read + 1)
+
+    def verb(self, action: ReadOn) -> str:
+        """There is one."""
+        return "read on"
+
+    def milestone(self, before: JournalState, action: ReadOn, after: JournalState) -> str | None:
+        """The state that is entered."""
+        return self.passages[before.read].state or None
+
+    def describe(self, before: JournalState, action: ReadOn, after: JournalState) -> str:
+        """When, where, and how the state was come to."""
+        stay = self.passages[before.read]
+        way = f" ({stay.edge})" if stay.edge not in ("", "happy") else ""
+        return f"{stay.time}, {stay.host}: {stay.state or 'before any state'}{way}"
+
+
+def way_of(model: Journal, read: int) -> tuple[Machine, tuple[str, ...]] | None:
+    """The machine of the last stretch of states that was read, and those states."""
+    stretch: list[str] = []
+    for stay in model.passages[:read]:
+        if stay.edge in ("begins", "unknown"):
+            stretch = []
+        if stay.state and (not stretch or stretch[-1] != stay.state):
+            stretch.append(stay.state)
+    whole = _stretch_of(model, read, stretch)
+    for name, machine in MACHINES[model.edition].items():
+        known = {state for edge in machine.edges for state in (edge.source, edge.target)}
+        if name not in UNDRAWN and set(whole) <= known and stretch:
+            return machine, tuple(stretch)
+    return None
+
+
+def _stretch_of(model: Journal, read: int, stretch: list[str]) -> list[str]:
+    """The stretch with what follows of it: a later state may tell which operation it is."""
+    whole = list(stretch)
+    for stay in model.passages[read:]:
+        if stay.edge in ("begins", "unknown", "not modelled"):
+            break
+        whole += [stay.state] if stay.state else []
+    return whole
+
+
+def standing(scene: Scene) -> Standing | None:
+    """Where the machine of the last stretch stands."""
+    way = way_of(scene.model, scene.state.read)
+    if way is None:
+        return None
+    machine, states = way
+    begins = any((e.source, e.target) == (BOUNDARY, states[0]) for e in machine.edges)
+    path = (START, *states) if begins else states
+    return Standing(diagram(machine, scene.model.edition), path)
+
+
+def draw_lines(scene: Scene) -> Frag:
+    """Draw what was read, newest first."""
+    read = scene.state.read
+    stays = scene.model.passages[:read]
+    if not stays:
+        return h("p", "Nothing is read yet.", k="no-lines", class_="soft")
+    return scroll(
+        "journal",
+        h(
+            "ol",
+            [_stay(at, stay, at == read - 1) for at, stay in reversed([*enumerate(stays)])],
+            class_="log",
+        ),
+    )
+
+
+def _stay(at: int, stay: Passage, new: bool) -> Frag:
+    lasted = "" if stay.seconds is None else f"{stay.seconds:.1f} s"
+    return h(
+        "li",
+        h("b", stay.host),
+        h("span", f"{stay.time} {stay.state or 'before any state'}"),
+        h("small", lasted),
+        [h("small", words) for words in stay.said],
+        k=f"stay:{at}",
+        class_=f"entry {moved(new) or ''}".rstrip(),
+    )
+
+
+def lines_text(scene: Scene) -> str:
+    """Write what was read, a line for each."""
+    lines = []
+    for stay in scene.model.passages[: scene.state.read]:
+        lines.append(f"  {stay.time} {stay.host}: {stay.state or 'before any state'}")
+        lines += [f"      {words}" for words in stay.said]
+    return "\n".join(lines) or "  nothing is read yet"
+
+
+def _badges(scene: Scene) -> Frag:
+    stays: Any = scene.model.passages
+    return h(
+        "ul",
+        h("li", f"{scene.state.read} of {len(stays)} read", k="badge:read", class_="plain"),
+        class_="badges",
+        aria_label="status",
+    )
+
+
+VIEWS = Views(
+    (
+        Panel("badges", "Status", _badges, lambda scene: f"{scene.state.read} read", still=True),
+        state_panel("states", "Transition", standing, "No state that is modelled was entered."),
+        Panel("lines", "Journal", draw_lines, lines_text, still=True),
+    ),
+    picture="states",
+    table="lines",
+    badges="badges",
+)
+
+
+def journal_timeline(passages: Sequence[Passage], edition: Edition) -> Timeline:
+    """The whole journal as a timeline, looked at from its start."""
+    timeline = Timeline(Journal(passages, edition))
+    while timeline.forward() is not None:
+        pass
+    timeline.goto(0)
+    return timeline
+
+
+@checked
+def replay_journal(logs: str | Path | Sequence[str | Path], *, edition: Edition = "code") -> Player:
+    """A Player on the history that the journals of a cluster's coordinators tell.
+
+    Raises:
+        BadInput: for a file that cannot be read or is no such journal.
+    """
+    return Player(
+        journal_timeline(topology_history(logs, edition=edition), edition), controls=False
+    )

@@ -1,0 +1,197 @@
+"""Opening a cluster's own tables: ``system.topology``, its requests, and who is up.
+
+The tables come from dumps, who is up from the text of ``nodetool status`` or from names of nodes
+that are down. What cannot be so is refused with the node and the column that says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from msgspec import Struct, convert, field
+
+from kit.edge.reading import read_text
+from kit.engine.registry import one_of
+from kit.errors import BadInput
+from kit.operators.importers.nodetool_status import parse_status_text
+from kit.operators.importers.ringfile import LARGEST_FILE
+from kit.operators.importers.topology_tables import (
+    RequestsTable,
+    TopologyTable,
+    moment,
+    read_requests,
+    read_topology,
+)
+from kit.protocols.topology.rules.columns import (
+    SystemTopology,
+    SystemTopologyRequest,
+    SystemTopologyRow,
+)
+from kit.protocols.topology.rules.impossible import IN_TRANSITION, impossible
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.protocols.topology.rules.states import NODE_STATE_OF
+
+PathLike = str | Path
+UNTOLD = "unknown"
+"""The type of a pending request that the files do not tell."""
+
+Row = TypeVar("Row", bound=Struct)
+_REQUEST_OF: dict[str, str] = {state: request for request, state in NODE_STATE_OF.items()}
+
+
+class OpenedTopology(Struct, frozen=True):
+    """A cluster's tables, and who is up as far as the files tell.
+
+    ``table`` is possible as ``rules.impossible`` has it. ``requests`` are ascending by time;
+    without a dump of theirs they are those that ``table`` names. ``down`` is None where nothing
+    tells who is up. ``unknown`` holds columns that this kit does not know: a value for all nodes,
+    or one by host.
+    ``warnings`` are lines to show.
+    """
+
+    source: str
+    table: SystemTopology
+    requests: tuple[SystemTopologyRequest, ...]
+    down: frozenset[str] | None = None
+    unknown: Mapping[str, object] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+def open_topology(
+    dump: PathLike,
+    *,
+    requests: PathLike | None = None,
+    status: PathLike | None = None,
+    down: Iterable[str] = (),
+    edition: Edition = "code",
+) -> OpenedTopology:
+    """Open a dump of ``system.topology``, with the other files of the same cluster.
+
+    ``requests`` is a dump of ``system.topology_requests``, ``status`` the text of ``nodetool
+    status``. ``down`` names nodes by host id, the beginning of one, or by an address of ``status``.
+
+    Raises:
+        BadInput: for a file that is not well formed, a content that cannot be, files that do not
+            fit each other, a name of no node.
+    """
+    if edition not in EDITIONS:
+        raise BadInput("edition", edition, one_of(edition, list(EDITIONS)))
+    given = read_topology(dump)
+    table = system_topology(given)
+    for cell in impossible(table, edition):
+        place = f" of node {cell.host}" if cell.host else ""
+        raise BadInput(f"{given.source} {cell.column}{place}", cell.value, cell.allowed)
+    rows, warnings = _requests(table, None if requests is None else read_requests(requests))
+    dead, more = _down(table, status, tuple(down))
+    return OpenedTopology(given.source, table, rows, dead, _unknown(given), (*warnings, *more))
+
+
+def system_topology(given: TopologyTable) -> SystemTopology:
+    """The table as the family's rules know it; columns that they do not know are left out."""
+    rows = [_struct(SystemTopologyRow, cells) for cells in given.rows]
+    return _struct(SystemTopology, {**given.statics, "rows": rows})
+
+
+def _struct(kind: type[Row], cells: Mapping[str, object]) -> Row:
+    """A row: null is the field's default, a map pairs, a token text again."""
+    values = {
+        name: _plain(name, cells[name])
+        for name in kind.__struct_fields__
+        if cells.get(name) is not None
+    }
+    return convert(values, kind)
+
+
+def _plain(name: str, value: object) -> object:
+    if isinstance(value, Mapping):
+        return tuple(sorted(value.items()))
+    return tuple(map(str, value)) if name == "tokens" and isinstance(value, tuple) else value
+
+
+def _unknown(given: TopologyTable) -> dict[str, object]:
+    """Unknown columns: null ones are left out, one value for all is told once."""
+    columns: dict[str, object] = {}
+    for name in given.unknown:
+        by_host = {str(row["host_id"]): row[name] for row in given.rows}
+        values = list(by_host.values())
+        if all(value == values[0] for value in values):
+            columns[name] = values[0]
+        else:
+            columns[name] = {host: value for host, value in by_host.items() if value is not None}
+    return columns
+
+
+def _requests(
+    table: SystemTopology, given: RequestsTable | None
+) -> tuple[tuple[SystemTopologyRequest, ...], tuple[str, ...]]:
+    """The requests in the order of time, and what is doubtful about them."""
+    named = dict(_named(table))
+    if given is None:
+        untold = [id_ for id_, request in named.items() if request.request_type == UNTOLD]
+        which = f"the type of pending request {untold[0]} is not told" if untold else ""
+        doubtful = (f"{which}; --requests FILE gives it",) if untold else ()
+        return tuple(named[id_] for id_ in sorted(named, key=moment)), doubtful
+    rows = [_struct(SystemTopologyRequest, cells) for cells in given.rows.values()]
+    missing = sorted(set(named) - set(given.rows), key=moment)
+    for id_ in missing:
+        if named[id_].request_type == UNTOLD:
+            raise BadInput(f"{given.source} id", id_, "a row of each request that is pending")
+    warnings = tuple(f"{given.source} has no row of request {id_}" for id_ in missing)
+    rows += [named[id_] for id_ in missing]
+    return tuple(sorted(rows, key=lambda row: moment(row.id))), warnings
+
+
+def _named(table: SystemTopology) -> Iterator[tuple[str, SystemTopologyRequest]]:
+    """The requests that the topology itself names, with what it tells of them."""
+    for row in table.rows:
+        kind = row.topology_request or _REQUEST_OF.get(row.node_state or "")
+        if row.request_id and kind:
+            request = SystemTopologyRequest(
+                id=row.request_id, request_type=kind, target_host=row.host_id, done=False
+            )
+            yield row.request_id, request
+    current = table.global_topology_request_id
+    for id_ in table.global_requests + ((current,) if current else ()):
+        kind = table.global_topology_request if id_ == current else None
+        yield id_, SystemTopologyRequest(id=id_, request_type=kind or UNTOLD, done=False)
+
+
+def _down(
+    table: SystemTopology, status: PathLike | None, names: tuple[str, ...]
+) -> tuple[frozenset[str] | None, tuple[str, ...]]:
+    """The host ids that are down; None where nothing tells."""
+    hosts = [row.host_id for row in table.rows if row.node_state != "left"]
+    addresses: dict[str, str] = {}
+    dead: set[str] = set()
+    warnings: list[str] = []
+    if status is not None:
+        source = Path(status).name
+        for node in parse_status_text(read_text(status, "--status", LARGEST_FILE), source).nodes:
+            if node.host_id is None:
+                warnings.append(f"{source} does not tell the host id of {node.name}")
+                continue
+            if node.host_id not in hosts:
+                raise BadInput(f"{source} host id of {node.name}", node.host_id, "one of the dump")
+            addresses[node.name] = node.host_id
+            if node.health in ("down", "excluded"):
+                dead.add(node.host_id)
+        for row in table.rows:
+            taking_part = row.node_state in ("normal", *IN_TRANSITION)
+            if taking_part and row.host_id not in addresses.values():
+                warnings.append(f"{source} does not name {row.host_id}: taken as down")
+                dead.add(row.host_id)
+    dead |= {_host(name, hosts, addresses) for name in names}
+    return (frozenset(dead) if names or status is not None else None), tuple(warnings)
+
+
+def _host(name: str, hosts: list[str], addresses: Mapping[str, str]) -> str:
+    """The host id that a name means."""
+    if name in addresses:
+        return addresses[name]
+    fitting = [host for host in hosts if name and host.startswith(name.lower())]
+    if len(fitting) != 1:
+        allowed = one_of(name, [*addresses, *hosts]) if not fitting else "a name of one node only"
+        raise BadInput("--down", name, allowed)
+    return fitting[0]

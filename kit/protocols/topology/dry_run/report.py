@@ -1,0 +1,377 @@
+"""What the coordinator would do next on a cluster's own tables, and what it waits for.
+
+``decide`` and ``queue`` alone say it. Where nothing tells who is up they are asked once for each
+case that differs: with all nodes up, and with one node of a kind down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from kit.edge.arguments import checked
+from kit.protocols.topology.dry_run.opening import (
+    UNTOLD,
+    OpenedTopology,
+    PathLike,
+    open_topology,
+)
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology, nodes_in
+from kit.protocols.topology.rules.columns import SystemTopologyRow
+from kit.protocols.topology.rules.decide import Decision, DecisionKind, decide
+from kit.protocols.topology.rules.impossible import IN_TRANSITION
+from kit.protocols.topology.rules.loading import load
+from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine, WorkRow
+from kit.protocols.topology.rules.queue import QueueEntry, Standing, queue
+from kit.protocols.topology.rules.safeguards import Setting
+from kit.protocols.topology.rules.states import GLOBAL_REQUEST, NODE_REQUESTS, transition_state
+from kit.protocols.topology.rules.work import (
+    TopologyOperation,
+    failure,
+    machine_of,
+    under_way,
+)
+
+NotModelled = Literal["not modelled"]
+NOT_MODELLED: NotModelled = "not modelled"
+GOES_ON = "goes on all the same"
+STUCK: tuple[str, ...] = ("cancel", "reject", "wait")
+"""Decisions after which no operation goes on by itself."""
+
+
+class NodeLine(Struct, frozen=True):
+    """A node of the dump: how many tokens it owns; ``up`` is None where nothing tells."""
+
+    host_id: str
+    state: str
+    tokens: int
+    up: bool | None
+    datacenter: str | None = None
+    rack: str | None = None
+    request: str | None = None
+    cleanup: str | None = None
+    ignored: bool = False
+
+
+class StateLine(Struct, frozen=True):
+    """A state of the machine that is under way.
+
+    ``leads`` gives each kind of edge where it leads: another state, or what the node becomes.
+    """
+
+    state: str
+    current: bool
+    reads: str
+    writes: str
+    work: tuple[str, ...]
+    leads: Mapping[str, str]
+
+
+class NextStep(Struct, frozen=True):
+    """What the coordinator does next in one case.
+
+    ``down``: any one of these nodes is down in this case; where it is known who is up, all of them
+    are. ``work`` is what is left of the state, in order; ``leads_to`` is where the operation stands
+    once it is done, ``otherwise`` what follows where its first part fails. ``waits_for`` are nodes
+    that are down and that the decision or the first part of the work needs.
+    """
+
+    down: tuple[str, ...]
+    decision: DecisionKind | NotModelled
+    reason: str
+    work: tuple[str, ...] = ()
+    leads_to: str = ""
+    otherwise: str = ""
+    needs: tuple[str, ...] = ()
+    waits_for: tuple[str, ...] = ()
+
+
+class QueueLine(Struct, frozen=True):
+    """A request that is not done: where it stands and why, and whom it waits for."""
+
+    id: str
+    kind: str
+    node: str | None
+    standing: Standing
+    reason: str
+    waits_for: tuple[str, ...] = ()
+
+
+class TopologyReport(Struct, frozen=True):
+    """A dump as a state, and what its coordinator would do next.
+
+    ``known`` says whether it is known who is up: then ``cases`` has one entry. Else the first is
+    with all nodes up, and the others are those that differ; ``indifferent`` are nodes whose death
+    would change nothing. The queue is that of the first case.
+    """
+
+    source: str
+    edition: str
+    transition_state: str | None
+    version: int
+    fence_version: int
+    session: str | None
+    operation: str | None
+    node: str | None
+    known: bool
+    nodes: tuple[NodeLine, ...]
+    states: tuple[StateLine, ...]
+    cases: tuple[NextStep, ...]
+    indifferent: tuple[str, ...]
+    queue: tuple[QueueLine, ...]
+    not_modelled: tuple[str, ...] = ()
+    unknown_columns: Mapping[str, object] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether, in the first case, something goes on or there is nothing to do."""
+        first = self.cases[0]
+        is_held = first.waits_for and first.otherwise != GOES_ON
+        return first.decision not in STUCK and not is_held
+
+
+@checked
+def coordinator(
+    dump: PathLike,
+    *,
+    requests: PathLike | None = None,
+    status: PathLike | None = None,
+    down: str | Iterable[str] = (),
+    edition: Edition = "code",
+) -> TopologyReport:
+    """Say what the coordinator would do next on a dump of ``system.topology``, and why it waits.
+
+    ``requests`` is a dump of ``system.topology_requests``, ``status`` the text of ``nodetool
+    status``; ``down`` names nodes that are down, by host id, the beginning of one, or an address of
+    ``status``. Without ``status`` and ``down`` the answer is given for each case that differs.
+
+    Raises:
+        BadInput: for a file that is not well formed, a content that cannot be, a name of no node.
+    """
+    names = (down,) if isinstance(down, str) else tuple(down)
+    opened = open_topology(dump, requests=requests, status=status, down=names, edition=edition)
+    return report(opened, Setting(edition))
+
+
+def report(opened: OpenedTopology, setting: Setting) -> TopologyReport:
+    """What the coordinator of an opened cluster would do next."""
+    topology, hosts = load(opened.table, opened.requests)
+    ask = _Asking(opened, topology, hosts, setting)
+    operation = under_way(topology) if ask.is_played else None
+    cases, indifferent = ask.cases()
+    table = opened.table
+    assert table.version is not None
+    assert table.fence_version is not None
+    state = transition_state(table.transition_state or "")
+    return TopologyReport(
+        opened.source,
+        setting.edition,
+        state.name if state else None,
+        table.version,
+        table.fence_version,
+        table.session,
+        operation.machine if operation else None,
+        hosts[operation.node] if operation and operation.node != NOBODY else None,
+        opened.down is not None,
+        tuple(_node_line(row, opened) for row in table.rows),
+        tuple(_states(operation, setting)) if operation else (),
+        cases,
+        indifferent,
+        ask.queue_lines(),
+        tuple(_not_modelled(opened)),
+        opened.unknown,
+        (*opened.warnings, *_untold(opened)),
+    )
+
+
+def _untold(opened: OpenedTopology) -> Iterator[str]:
+    """What depends on tables that the dump does not hold."""
+    leaving = [row for row in opened.table.rows if row.topology_request in ("leave", "remove")]
+    for row in leaving:
+        yield (
+            f"the dump does not tell whether {row.host_id} has tablets: while it has any, its "
+            f"{row.topology_request} is paused"
+        )
+
+
+class _Asking:
+    """The tables with all that is needed to ask what comes next."""
+
+    def __init__(
+        self,
+        opened: OpenedTopology,
+        topology: ClusterTopology,
+        hosts: tuple[str, ...],
+        setting: Setting,
+    ) -> None:
+        self.opened, self.topology, self.hosts, self.setting = opened, topology, hosts, setting
+        present = {row.host_id for row in opened.table.rows if row.node_state != "left"}
+        self.all = sum(1 << i for i, host in enumerate(hosts) if host in present)
+        dead = sum(1 << i for i, host in enumerate(hosts) if host in (opened.down or ()))
+        self.alive = self.all & ~dead
+        state = transition_state(opened.table.transition_state or "")
+        self.is_played = state is None or state.played
+
+    def named(self, mask: int) -> tuple[str, ...]:
+        """The host ids of the nodes in a mask."""
+        return tuple(self.hosts[i] for i in nodes_in(mask))
+
+    def cases(self) -> tuple[tuple[NextStep, ...], tuple[str, ...]]:
+        """The cases that differ, and the nodes whose death would change nothing."""
+        first = self.step(self.alive)
+        if self.opened.down is not None:
+            return (replace(first, down=self.named(self.all & ~self.alive)),), ()
+        differing: dict[tuple[NextStep, bool], list[int]] = {}
+        indifferent: list[int] = []
+        for alike in self._alike():
+            step = self.step(self.all & ~(1 << alike[0]))
+            is_missed = bool(step.waits_for)
+            step = replace(step, needs=first.needs, waits_for=())
+            same = step == first and not is_missed
+            group = indifferent if same else differing.setdefault((step, is_missed), [])
+            group.extend(alike)
+        return (first, *self._of_any(differing)), self._hosts(indifferent)
+
+    def _of_any(self, differing: Mapping[tuple[NextStep, bool], list[int]]) -> Iterator[NextStep]:
+        """The cases in which any one of some nodes is down."""
+        for (step, is_missed), nodes in differing.items():
+            hosts = self._hosts(nodes)
+            yield replace(step, down=hosts, waits_for=hosts if is_missed else ())
+
+    def _hosts(self, nodes: Iterable[int]) -> tuple[str, ...]:
+        return tuple(self.hosts[i] for i in sorted(nodes))
+
+    def _alike(self) -> Iterator[list[int]]:
+        """The nodes in groups within which it makes no difference which one is down."""
+        first = self._decided(self.all)
+        needs = first.addressees if first else 0
+        named = {row.replaced_id for row in self.opened.table.rows}
+        groups: dict[object, list[int]] = {}
+        for i in nodes_in(self.all):
+            entry = self.topology.nodes[i]
+            alone = entry.state in IN_TRANSITION or entry.request or self.hosts[i] in named
+            kind = (entry.state, entry.cleanup, entry.tokens, needs >> i & 1)
+            ignored = self.topology.ignored >> i & 1
+            groups.setdefault(i if alone else (*kind, ignored), []).append(i)
+        yield from groups.values()
+
+    def entries(self, alive: int) -> tuple[QueueEntry, ...]:
+        """The queue; the requests wait where the transition state is none that is played."""
+        entries = queue(self.topology, alive, self.setting)
+        if self.is_played:
+            return entries
+        reason = f"{self.topology.transition} ({NOT_MODELLED}) has to end first"
+        return tuple(
+            replace(entry, standing="waits", reason=reason, waits_for=0) for entry in entries
+        )
+
+    def _unplayed(self, alive: int) -> str:
+        """What comes next that is not played; the empty text: what comes next is."""
+        if not self.is_played:
+            return f"the transition state {self.topology.transition} is {NOT_MODELLED}"
+        for entry in self.entries(alive):
+            if entry.standing == "next" and not _is_played(entry.kind):
+                return f"a request of type {entry.kind} comes next, which is {NOT_MODELLED}"
+        return ""
+
+    def _decided(self, alive: int) -> Decision | None:
+        return None if self._unplayed(alive) else decide(self.topology, alive, self.setting)
+
+    def step(self, alive: int) -> NextStep:
+        """What comes next when these nodes are up."""
+        unplayed = self._unplayed(alive)
+        if unplayed:
+            return NextStep((), NOT_MODELLED, unplayed)
+        decision = decide(self.topology, alive, self.setting)
+        operation, work = decision.operation, decision.work
+        edge = decision.edge
+        return NextStep(
+            (),
+            decision.kind,
+            decision.reason,
+            tuple(row.name for row in work),
+            _target(edge) if edge else "",
+            _otherwise(operation, work[0], self.setting) if work and operation else "",
+            self.named(decision.addressees),
+            self.named(decision.missing),
+        )
+
+    def queue_lines(self) -> tuple[QueueLine, ...]:
+        """The queue as it stands."""
+        ids = [row.id for row in self.opened.requests]
+        return tuple(
+            QueueLine(
+                ids[entry.number - 1],
+                entry.kind,
+                None if entry.node == NOBODY else self.hosts[entry.node],
+                entry.standing,
+                entry.reason,
+                self.named(entry.waits_for),
+            )
+            for entry in self.entries(self.alive)
+        )
+
+
+def _is_played(kind: str) -> bool:
+    known = GLOBAL_REQUEST.get(kind)
+    return kind in NODE_REQUESTS or (known is not None and known.played)
+
+
+def _not_modelled(opened: OpenedTopology) -> Iterator[str]:
+    """States and requests that are known, and not played here."""
+    state = transition_state(opened.table.transition_state or "")
+    if state is not None and not state.played:
+        yield f"transition state {state.name}"
+    for request in opened.requests:
+        kind = request.request_type or UNTOLD
+        if not request.done and not _is_played(kind) and kind != UNTOLD:
+            yield f"request {kind}"
+    if opened.table.upgrade_state not in (None, "done"):
+        yield f"upgrade state {opened.table.upgrade_state}"
+
+
+def _node_line(row: SystemTopologyRow, opened: OpenedTopology) -> NodeLine:
+    return NodeLine(
+        row.host_id,
+        row.node_state or NO_ROW,
+        len(row.tokens),
+        None if opened.down is None or row.node_state == "left" else row.host_id not in opened.down,
+        row.datacenter,
+        row.rack,
+        row.topology_request,
+        row.cleanup_status,
+        row.host_id in opened.table.ignore_nodes,
+    )
+
+
+def _states(operation: TopologyOperation, setting: Setting) -> Iterator[StateLine]:
+    machine: Machine = machine_of(operation, setting)
+    for row in machine.states:
+        yield StateLine(
+            row.name,
+            row.name == operation.state,
+            row.reads,
+            row.writes,
+            tuple(work.name for work in row.work),
+            {edge.kind: _target(edge) for edge in machine.edges if edge.source == row.name},
+        )
+
+
+def _target(edge: EdgeRow) -> str:
+    """Where an edge leads: a state, what the node becomes, or the end."""
+    if edge.target == BOUNDARY:
+        return f"the end: the node is {edge.becomes}" if edge.becomes else "the end"
+    return edge.target
+
+
+def _otherwise(operation: TopologyOperation, work: WorkRow, setting: Setting) -> str:
+    """What follows where a piece of work fails."""
+    edge = failure(operation, work, setting)
+    if edge is not None:
+        return f"{edge.kind}: {_target(edge)}"
+    words = {"proceed": GOES_ON, "finish": "ends with an error"}
+    return words.get(work.on_failure, "tries again")

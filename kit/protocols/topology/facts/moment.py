@@ -1,0 +1,165 @@
+"""One state as people ask of it: nodes, what is under way, the barrier, the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from kit.engine.breaches import PassedStep
+from kit.protocols.topology import coordinator as work
+from kit.protocols.topology.model import Topology
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, nodes_in
+from kit.protocols.topology.rules.machines import BOUNDARY, Machine
+from kit.protocols.topology.rules.queue import QueueEntry, queue
+from kit.protocols.topology.rules.work import TopologyOperation, machine_of, under_way
+from kit.protocols.topology.serving import drain_refusal
+from kit.protocols.topology.state import ControlState, view_of
+
+COMMAND_OF = {"global": "barrier_and_drain", "command": "barrier"}
+"""What the coordinator sends for each kind of barrier."""
+
+
+class NodeFacts(Struct, frozen=True):
+    """A node: its row, and what no table tells.
+
+    ``version``, ``fence`` and ``session`` are those that it goes by; ``health`` is empty while it
+    is up and heard.
+    """
+
+    name: str
+    state: str
+    tokens: bool
+    request: str
+    replaced: str
+    cleanup: str
+    health: str
+    version: int
+    fence: int
+    session: int
+    is_coordinator: bool
+    is_member: bool
+    is_ignored: bool
+    is_behind: bool
+
+
+def nodes(m: Topology, s: ControlState) -> tuple[NodeFacts, ...]:
+    """Every node that has a row, in the order of names."""
+    return tuple(
+        _node(m, s, i) for i, entry in enumerate(s.topology.nodes) if entry.state != NO_ROW
+    )
+
+
+def _node(m: Topology, s: ControlState, i: int) -> NodeFacts:
+    entry, view, bit = s.topology.nodes[i], view_of(s, i), 1 << i
+    goes_by = bool(s.topology.members & bit)
+    return NodeFacts(
+        m.names[i],
+        entry.state,
+        entry.tokens,
+        entry.request,
+        m.names[entry.replaced] if entry.replaced != NOBODY else "",
+        entry.cleanup,
+        "down" if not s.up & bit else "cut off" if s.cut & bit else "",
+        view.version if goes_by else 0,
+        view.fence_version if goes_by else 0,
+        view.session if goes_by else 0,
+        s.coordinator == i,
+        goes_by,
+        bool(s.topology.ignored & bit),
+        goes_by and s.applied[i] < len(s.views) - 1,
+    )
+
+
+class BarrierFacts(Struct, frozen=True):
+    """A barrier that runs: what is sent, whom it needs, who has answered, why others do not."""
+
+    command: str
+    needs: tuple[str, ...]
+    answered: tuple[str, ...]
+    refused: tuple[tuple[str, str], ...]
+
+
+def barrier(m: Topology, s: ControlState) -> BarrierFacts | None:
+    """The barrier that the coordinator's work is at; None while it is at other work."""
+    task = work.task_of(s, m.setting)
+    if task.work is None or not task.work.barrier or s.coordinator == NOBODY or not s.started:
+        return None
+    drains = work.drains(s, task)
+    left = work.barrier_left(s, task)
+    return BarrierFacts(
+        COMMAND_OF["global" if drains else "command"],
+        m.named(task.needs),
+        m.named(task.needs & ~left),
+        tuple((m.names[i], _refused(m, s, i, drains)) for i in nodes_in(left)),
+    )
+
+
+def _refused(m: Topology, s: ControlState, node: int, drains: bool) -> str:
+    """Why a node does not answer; empty where it may."""
+    if not s.reachable >> node & 1:
+        return "it does not hear the barrier"
+    refusal = drain_refusal(s, node, m.setting) if drains else None
+    return refusal.reason if refusal else ""
+
+
+def entries(m: Topology, s: ControlState) -> tuple[QueueEntry, ...]:
+    """The requests that are not done, in their order, each with why it stands where it stands."""
+    return queue(s.topology, s.reachable, m.setting)
+
+
+def title(m: Topology, entry: QueueEntry) -> str:
+    """A request as people speak of it: ``join D``."""
+    return entry.kind if entry.node == NOBODY else f"{entry.kind} {m.names[entry.node]}"
+
+
+def operation_title(m: Topology, operation: TopologyOperation) -> str:
+    """What is under way: ``bootstrapping D``."""
+    what = operation.machine.replace("_zero_token", " without tokens")
+    return what if operation.node == NOBODY else f"{what} {m.names[operation.node]}"
+
+
+class MachineWay(Struct, frozen=True):
+    """An operation with the states it went through; ``ended`` once nothing is under way of it."""
+
+    operation: TopologyOperation
+    machine: Machine
+    states: tuple[str, ...]
+    ended: bool
+
+
+def way_of(m: Topology, start: ControlState, steps: Sequence[PassedStep]) -> MachineWay | None:
+    """The last operation that was under way, with its states; None before the first one."""
+    current: TopologyOperation | None = None
+    states: list[str] = []
+    ended = False
+    for s in _states(start, steps):
+        operation = under_way(s.topology)
+        if operation is None:
+            if current is not None and not ended:
+                ended = True
+                states.append(_end(s, current))
+            continue
+        same = current is not None and not ended and _same(operation, current)
+        if not same:
+            states = [BOUNDARY]
+        if states[-1] != operation.state:
+            states.append(operation.state)
+        current, ended = operation, False
+    if current is None:
+        return None
+    return MachineWay(current, machine_of(current, m.setting), tuple(states), ended)
+
+
+def _states(start: ControlState, steps: Sequence[PassedStep]) -> Iterable[ControlState]:
+    yield start
+    yield from (step.after for step in steps)
+
+
+def _same(operation: TopologyOperation, other: TopologyOperation) -> bool:
+    return (operation.machine, operation.node) == (other.machine, other.node)
+
+
+def _end(s: ControlState, operation: TopologyOperation) -> str:
+    """What the node became, or the end of what has no node."""
+    return BOUNDARY if operation.node == NOBODY else s.topology.nodes[operation.node].state

@@ -1,0 +1,140 @@
+"""Group 0: the commands that were committed, its configuration, the coordinators' journals."""
+
+from __future__ import annotations
+
+from kit.protocols.topology.facts.commands import HistoryLine, history, log_lines
+from kit.protocols.topology.rules.cluster import nodes_in
+from kit.protocols.topology.state import has_majority
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+from kit.views.parts import bulb, heads, moved, scroll
+
+LAST = 30
+NOTHING = "Nothing was committed yet."
+
+
+def draw_history(scene: Scene) -> Frag:
+    """Draw ``group0_history``, newest first; what had no effect is grey."""
+    lines = history(scene.model, scene.way())
+    shown = lines[-LAST:]
+    if not lines:
+        return h("p", NOTHING, k="no-history", class_="soft")
+    last = len(scene.way()) - 1
+    return scroll(
+        "group 0 history",
+        h(
+            "table",
+            h("caption", f"group0_history: {len(lines)} commands"),
+            heads("state id", "creator", "description"),
+            h("tbody", [_line(line, line.step == last) for line in reversed(shown)]),
+        ),
+    )
+
+
+def _line(line: HistoryLine, new: bool) -> Frag:
+    kind = "soft" if line.is_no_op else moved(new)
+    return h(
+        "tr",
+        h("th", str(line.state_id) if line.state_id else "–", scope="row"),
+        h("td", line.creator or "–"),
+        h("td", line.description),
+        k=f"command:{line.step}",
+        class_=kind,
+    )
+
+
+def history_text(scene: Scene) -> str:
+    """Write the history, a line for each command."""
+    return (
+        "\n".join(
+            f"  {line.state_id or '-'} {line.creator or '-'}: {line.description}"
+            for line in history(scene.model, scene.way())
+        )
+        or f"  {NOTHING}"
+    )
+
+
+def draw_configuration(scene: Scene) -> Frag:
+    """Draw who is in group 0, who of them is reached, and whether they are a majority."""
+    m, s = scene.model, scene.state
+    members = s.topology.members
+    reached = members & s.reachable
+    fits = has_majority(s)
+    return h(
+        "div",
+        h(
+            "p",
+            bulb("✓" if fits else "!", "majority" if fits else "no majority"),
+            f" {reached.bit_count()} of {members.bit_count()} members reached, ",
+            f"{members.bit_count() // 2 + 1} are a majority",
+            k="majority",
+        ),
+        h(
+            "ul",
+            [
+                h(
+                    "li",
+                    h("b", m.names[i]),
+                    h("small", _role(scene, i)),
+                    k=f"member:{m.names[i]}",
+                    class_="lamp",
+                    data_of=m.names[i],
+                )
+                for i in nodes_in(members)
+            ],
+        ),
+    )
+
+
+def _role(scene: Scene, node: int) -> str:
+    s = scene.state
+    leads = " leader, runs the coordinator" if s.coordinator == node else ""
+    missing = "" if s.reachable >> node & 1 else " not reached"
+    return f"{leads}{missing}" or " follows"
+
+
+def configuration_text(scene: Scene) -> str:
+    """Write the configuration, a line for each member."""
+    m, s = scene.model, scene.state
+    members = s.topology.members
+    reached = (members & s.reachable).bit_count()
+    first = f"  {reached} of {members.bit_count()} members reached"
+    return "\n".join([first, *(f"  {m.names[i]}:{_role(scene, i)}" for i in nodes_in(members))])
+
+
+def draw_log(scene: Scene) -> Frag:
+    """Draw what the coordinators' servers logged, newest first."""
+    lines = list(log_lines(scene.model, scene.way()))
+    if not lines:
+        return h("p", "Nothing was logged yet.", k="no-log", class_="soft")
+    last = len(scene.way()) - 1
+    return scroll(
+        "journal",
+        h(
+            "ol",
+            [
+                h(
+                    "li",
+                    h("b", line.host),
+                    h("span", line.words),
+                    k=f"line:{line.step}:{place}",
+                    class_=f"entry{' moved' if line.step == last else ''}",
+                )
+                for place, line in reversed([*enumerate(lines)][-LAST:])
+            ],
+            class_="log",
+        ),
+    )
+
+
+def log_text(scene: Scene) -> str:
+    """Write the journal, a line each."""
+    lines = [f"  {line.host}: {line.words}" for line in log_lines(scene.model, scene.way())]
+    return "\n".join(lines) or "  nothing was logged yet"
+
+
+HISTORY = Panel("history", "Group 0 history", draw_history, history_text, tab="History")
+CONFIGURATION = Panel(
+    "configuration", "Group 0 configuration", draw_configuration, configuration_text, tab="Members"
+)
+LOG = Panel("log", "Coordinator's journal", draw_log, log_text, tab="Journal")

@@ -1,0 +1,144 @@
+"""The nodes: where they stand for what travels between them, and a table of their rows."""
+
+from __future__ import annotations
+
+from math import cos, pi, sin
+from typing import Any
+
+from kit.protocols.topology.facts import moment as facts
+from kit.protocols.topology.facts.flows import LOG, NETWORK, spot
+from kit.protocols.topology.facts.moment import NodeFacts
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+from kit.views.parts import heads, moved, scroll
+
+HEADS = ("node", "state", "version", "fence", "session", "")
+NONE = "–"
+LEADS = "★"
+MOST_DRAWN = 12
+"""Nodes that are drawn in a circle; of more there is the table alone."""
+WIDTH, HEIGHT, BOX = 360.0, 124.0, (52.0, 22.0)
+TILT = 2.2  # radians: no two of four nodes stand above one another
+
+
+def cells(node: NodeFacts) -> tuple[str, ...]:
+    """The row behind the node's name, as texts."""
+    asks = f"asks for {node.request}" + (f" of {node.replaced}" if node.replaced else "")
+    replaces = f"replaces {node.replaced}" if node.replaced and not node.request else ""
+    words = [
+        asks if node.request else replaces,
+        node.health,
+        "ignored" if node.is_ignored else "",
+        f"cleanup {node.cleanup}" if node.cleanup != "clean" else "",
+        "no tokens" if node.state == "normal" and not node.tokens else "",
+        "lags" if node.is_behind else "",
+    ]
+    goes_by = (str(node.version), str(node.fence), str(node.session or NONE))
+    versions = goes_by if node.is_member else (NONE,) * 3
+    return node.state, *versions, ", ".join(filter(None, words))
+
+
+def draw_nodes(scene: Scene) -> Frag:
+    """Draw the nodes, and a row for each; cells that the step changed are marked."""
+    nodes = facts.nodes(scene.model, scene.state)
+    is_drawn = len(scene.model.names) <= MOST_DRAWN
+    before = _by_name(scene, scene.before)
+    return scroll(
+        "nodes",
+        _circle(scene, nodes) if is_drawn else None,
+        h(
+            "table",
+            h("caption", f"By what each node goes ({LEADS} coordinator)"),
+            heads(*HEADS),
+            h("tbody", [_row(node, before, is_drawn) for node in nodes]),
+        ),
+    )
+
+
+def _circle(scene: Scene, nodes: tuple[NodeFacts, ...]) -> Frag:
+    """Each node in its place; one that comes finds its place free."""
+    places = {name: _place(i, len(scene.model.names)) for i, name in enumerate(scene.model.names)}
+    return h(
+        "svg",
+        _group0(scene),
+        [_node(node, *places[node.name]) for node in nodes],
+        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
+        width=WIDTH,
+        role="img",
+        aria_label="nodes",
+    )
+
+
+def _group0(scene: Scene) -> Frag:
+    """The log of group 0 in the middle, with the id of its newest state; below, the network."""
+    return h(
+        "g",
+        h("text", f"group 0: state {scene.state.state_id}", k=LOG, text_anchor="middle"),
+        h("text", "·", y=26, text_anchor="middle", k=NETWORK, class_="soft"),
+        transform=f"translate({WIDTH / 2:.0f} {HEIGHT / 2:.0f})",
+    )
+
+
+def _place(i: int, count: int) -> tuple[float, float]:
+    angle = 2 * pi * i / count - TILT
+    x, y = (WIDTH - BOX[0]) / 2 - 2, (HEIGHT - BOX[1]) / 2 - 2
+    return WIDTH / 2 + x * cos(angle), HEIGHT / 2 + y * sin(angle)
+
+
+def _node(node: NodeFacts, x: float, y: float) -> Frag:
+    dashed = " dashed" if node.health or not node.is_member else ""
+    wide, high = BOX
+    box: dict[str, Any] = {"x": -wide / 2, "y": -high / 2, "width": wide, "height": high, "rx": 6}
+    return h(
+        "g",
+        h("title", f"{node.name}: {node.state}{f', {node.health}' if node.health else ''}"),
+        h("rect", **box, class_=f"box{dashed}"),
+        h(
+            "text",
+            f"{LEADS if node.is_coordinator else ''}{node.name}",
+            y=5,
+            text_anchor="middle",
+            class_="on",
+        ),
+        k=spot(node.name),
+        transform=f"translate({x:.0f} {y:.0f})",
+        data_of=node.name,
+    )
+
+
+def _by_name(scene: Scene, state: Any) -> dict[str, tuple[str, ...]] | None:
+    if state is None:
+        return None
+    return {node.name: cells(node) for node in facts.nodes(scene.model, state)}
+
+
+def _row(node: NodeFacts, before: dict[str, tuple[str, ...]] | None, is_drawn: bool) -> Frag:
+    now = cells(node)
+    was = now if before is None else before.get(node.name, ("",) * len(now))
+    name = f"{LEADS} {node.name}" if node.is_coordinator else node.name
+    return h(
+        "tr",
+        h("th", name, scope="row", data_of=node.name),
+        [
+            h("td", text, class_="changed" if text != old else None)
+            for text, old in zip(now, was, strict=True)
+        ],
+        k=f"row:{node.name}" if is_drawn else spot(node.name),
+        class_=moved(now != was),
+    )
+
+
+def nodes_text(scene: Scene) -> str:
+    """Write a line for each node."""
+    lines = []
+    for node in facts.nodes(scene.model, scene.state):
+        state, version, fence, session, notes = cells(node)
+        leads = ", coordinator" if node.is_coordinator else ""
+        goes_by = f", version {version}, fence {fence}" if node.is_member else ""
+        within = f", session {session}" if node.session else ""
+        said = f", {notes}" if notes else ""
+        lines.append(f"  {node.name}: {state}{leads}{goes_by}{within}{said}")
+    return "\n".join(lines)
+
+
+NODES = Panel("nodes", "Nodes", draw_nodes, nodes_text, still=True)

@@ -1,0 +1,111 @@
+"""The picture: the machine of the operation under way, the state of now lit, the way taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kit.protocols.topology.facts import moment as facts
+from kit.protocols.topology.rules.cluster import NOBODY
+from kit.protocols.topology.rules.editions import MACHINES, NODE
+from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, EdgeRow, Edition, Machine
+from kit.protocols.topology.rules.states import NODE_STATE_OF
+from kit.views.diagrams import END, START, Standing, StateDiagram, Transition, state_panel
+from kit.views.panel import Scene
+
+NULL = "null"
+"""What a state without a transition state is called: the column is null."""
+
+UNDRAWN = ("node", "cleanup")
+"""Machines of their own panel, and without states to draw."""
+
+
+def diagram(machine: Machine, edition: Edition) -> StateDiagram:
+    """A machine as it is drawn; what leads back, or out, is dashed."""
+    backwards = [edge for edge in machine.edges if edge.kind != "happy"]
+    return StateDiagram(
+        f"state-topology-{machine.name}{_of_edition(machine, edition)}",
+        f"transition states of {machine.name}",
+        tuple(map(_transition, machine.edges)),
+        frozenset(map(_event, backwards)),
+    )
+
+
+def _of_edition(machine: Machine, edition: Edition) -> str:
+    """A machine that both editions share is drawn once."""
+    shared = all(MACHINES[other].get(machine.name) == machine for other in EDITIONS)
+    return "" if shared else f"-{edition}"
+
+
+def _transition(edge: EdgeRow) -> Transition:
+    end = edge.becomes or END
+    target = end if edge.target == BOUNDARY else edge.target or NULL
+    return START if edge.source == BOUNDARY else edge.source or NULL, _event(edge), target
+
+
+def _event(edge: EdgeRow) -> str:
+    return edge.label or ("" if edge.kind == "happy" else edge.kind)
+
+
+def node_diagram() -> StateDiagram:
+    """The states of a node, whatever the edition."""
+    return StateDiagram(
+        "state-topology-node",
+        "states of a node",
+        tuple((edge.source, _event(edge), edge.target) for edge in NODE.edges),
+        frozenset(_event(edge) for edge in NODE.edges if edge.kind != "happy"),
+        labelled=False,
+    )
+
+
+def diagrams() -> Iterator[StateDiagram]:
+    """Every machine of both editions, one that they share once."""
+    yield node_diagram()
+    drawn = (
+        diagram(machine, edition)
+        for edition in EDITIONS
+        for name, machine in MACHINES[edition].items()
+        if name not in UNDRAWN
+    )
+    yield from {each.name: each for each in drawn}.values()
+
+
+def standing(scene: Scene) -> Standing | None:
+    """Where the last operation stands; before the first, the machine of what is asked first."""
+    m = scene.model
+    way = facts.way_of(m, m.start(), scene.way())
+    if way is None or way.machine.name in UNDRAWN:
+        machine = _first(scene)
+        return None if machine is None else Standing(diagram(machine, m.setting.edition), (START,))
+    path = [NULL if state == "" else state for state in way.states]
+    if way.ended and path[-1] == BOUNDARY:
+        path[-1] = END
+    path[0] = START
+    return Standing(diagram(way.machine, m.setting.edition), tuple(path))
+
+
+def _first(scene: Scene) -> Machine | None:
+    """The machine of the first request that is drawn."""
+    m = scene.model
+    machines = MACHINES[m.setting.edition]
+    for asks in m.plan.requests:
+        name = NODE_STATE_OF.get(asks.kind, asks.kind)
+        name = f"{name}_zero_token" if asks.zero_token else name
+        if name in machines and name not in UNDRAWN:
+            return machines[name]
+    return None
+
+
+def node_standing(scene: Scene) -> Standing | None:
+    """The states of the node that the first request is about."""
+    m = scene.model
+    node = next((asks.node for asks in m.plan.requests if asks.node != NOBODY), None)
+    if node is None:
+        return None
+    states = [m.start(), *(step.after for step in scene.way())]
+    names = [s.topology.nodes[node].state or "none" for s in states]
+    path = [name for i, name in enumerate(names) if i == 0 or name != names[i - 1]]
+    return Standing(node_diagram(), tuple(path))
+
+
+STATES = state_panel("states", "Transition", standing, "No operation was asked for.")
+NODE_STATES = state_panel("node", "States of the node", node_standing, "No node is asked about.")

@@ -1,0 +1,34 @@
+// JupyterLab saves what the widget's model holds. So that a saved notebook can be walked through
+// without a kernel, the model holds the history as it stands; the kernel hears nothing of it.
+
+const REST = 300; // milliseconds after which what has come is packed again
+const MOST_KEPT = 4_000_000; // characters of texts
+
+export class Keeper {
+  constructor(player, model) {
+    Object.assign(this, { player, model });
+    player.wire.changed = () => this.soon();
+  }
+
+  close() {
+    clearTimeout(this.rest);
+  }
+
+  soon() {
+    clearTimeout(this.rest);
+    this.rest = setTimeout(() => this.player.wire.then(() => this.keep()), REST);
+  }
+
+  async keep() {
+    const { at, tip, store, wire } = this.player;
+    const { texts } = store;
+    if (texts.reduce((size, text) => size + text.length, 0) > MOST_KEPT) return;
+    const moments = store.moments.map((moment) => Object.values(moment));
+    const position = { at, tip, sequence: wire.sequence };
+    const pack = JSON.stringify({ session: wire.session, texts, moments, position });
+    const packed = new Blob([pack]).stream().pipeThrough(new CompressionStream("gzip"));
+    const bytes = new DataView(await new Response(packed).arrayBuffer());
+    bytes.isKept = true;
+    this.model.set("pack", bytes);
+  }
+}

@@ -1,0 +1,164 @@
+"""The schema on group 0: versions made by the sender, and carried by requests."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.engine.registry import build
+from kit.errors import BadInput
+from kit.lessons import schema_costs
+from kit.protocols.group0.rules.schema import SchemaState, Statement, merged, objection
+from kit.protocols.group0.rules.versions import change_cost, is_new_enough, total_cost, version_of
+from tests.protocols.group0.driving import Driven
+
+ALTER = "alter table ks.t add c at A"
+TABLE = ("create keyspace ks at A", "create table ks.t at A")
+WRITE = "write ks.t at A to B"
+STATEMENTS = st.sampled_from(
+    (
+        Statement("create", "ks"),
+        Statement("alter", "ks", replication=3),
+        Statement("drop", "ks"),
+        Statement("create", "ks", "t"),
+        Statement("alter", "ks", "t", "c"),
+        Statement("alter", "ks", "t", "d"),
+        Statement("drop", "ks", "t"),
+    )
+)
+
+
+def altered() -> Driven:
+    """A has added a column and applied it; B and C lag."""
+    driven = Driven(operations=(ALTER,), earlier=TABLE, requests=(WRITE,)).submitted(ALTER)
+    return driven.do("commit 7 by A C", "apply A")
+
+
+@pytest.mark.spec("C-043")
+def test_only_the_sender_computes_a_version() -> None:
+    """A, which sent the change, has a compute tick beside the version; C stores what it got."""
+    driven = altered().do("replicate C", "apply C")
+    assert driven.part("schema", "table:A:ks.t").text().endswith("7 true ✓ computed here")
+    assert driven.part("schema", "table:C:ks.t").text().endswith("7 true given by A")
+
+
+@pytest.mark.spec("C-044")
+def test_the_schema_version_stands_in_scylla_local() -> None:
+    """The change writes ``group0_schema_version``; a node has the value once it applied it."""
+    driven = altered()
+    assert driven.part("schema", "schema:A").text() == "A 7 ks"
+    assert driven.part("schema", "schema:B").text() == "B 4 ks"
+    assert Driven(operations=TABLE[:1], earlier=()).part("schema", "schema:A").text() == (
+        "A no row none"
+    )
+
+
+@pytest.mark.spec("C-045")
+def test_a_table_has_its_version_in_scylla_tables() -> None:
+    """The row of the altered table has the cells ``version`` and ``committed_by_group0`` true."""
+    row = [part.text() for part in altered().part("schema", "table:A:ks.t").kids[1:]]  # type: ignore[union-attr]  # cells
+    assert row[:4] == ["ks.t", "c, pk", "7", "true"]
+
+
+@pytest.mark.spec("C-050")
+@given(st.lists(STATEMENTS, max_size=12))
+def test_versions_grow(statements: list[Statement]) -> None:
+    """Only one change at a time takes effect, so that a greater timestamp is a newer schema."""
+    schema, last = SchemaState(), 0
+    for timestamp, statement in enumerate(statements, start=1):
+        if objection(schema, statement) is None:
+            schema = merged(schema, statement, timestamp)
+            assert schema.version == timestamp > last
+            assert {table.version for table in schema.tables} <= set(range(1, timestamp + 1))
+            last = timestamp
+
+
+@given(st.lists(STATEMENTS, max_size=8))
+def test_what_makes_no_sense_is_told_and_what_does_changes_something(
+    statements: list[Statement],
+) -> None:
+    """A statement without an objection changes the schema; one against it names its table."""
+    schema = SchemaState()
+    for timestamp, statement in enumerate(statements, start=1):
+        why = objection(schema, statement)
+        if why is None:
+            after = merged(schema, statement, timestamp)
+            assert after != schema
+            schema = after
+        else:
+            assert statement.keyspace in why
+            assert why.endswith(("exists", "not exist")) or "has column" in why
+
+
+@pytest.mark.spec("C-041")
+def test_a_replica_fetches_the_schema_before_it_serves() -> None:
+    """The request carries version 7; B has 4, fetches, and serves with 7."""
+    driven = altered().do(WRITE)
+    assert driven.flows() == ["A → B: request with version 7"]
+    assert driven.part("schema", "request:0").text() == f"{WRITE}: version 7 sent"
+    assert driven.refused(f"serve: {WRITE}") == (
+        "B has version 4 of ks.t, the request carries 7: B fetches the schema first"
+    )
+    driven.do(f"fetch: {WRITE}")
+    assert driven.flows() == ["B → A: schema?", "A → B: version 7"]
+    driven.do(f"serve: {WRITE}")
+    assert driven.scene.say == f"B serves {WRITE} with version 7 of ks.t."
+
+
+def test_a_newer_replica_serves_at_once() -> None:
+    """A coordinator that lags is no reason to fetch: the replica's schema is newer."""
+    requests = ("write ks.t at B to A",)
+    driven = Driven(operations=(ALTER,), earlier=TABLE, requests=requests).submitted(ALTER)
+    driven.do("commit 7 by A C", "apply A", requests[0], f"serve: {requests[0]}")
+    assert driven.scene.say == "A serves write ks.t at B to A with version 7 of ks.t."
+
+
+def test_an_unknown_table_is_as_old_as_the_schema() -> None:
+    """Of a table that a node lacks it knows that its whole schema is too old, or new enough."""
+    empty, schema = SchemaState(), merged(SchemaState(), Statement("create", "ks"), 5)
+    assert version_of(empty, "ks", "t") == 0
+    assert not is_new_enough(schema, "ks", "t", 6)
+    assert is_new_enough(schema, "ks", "t", 5)
+
+
+@pytest.mark.spec("C-051")
+def test_the_chart_has_the_figures_of_hash_and_timestamp() -> None:
+    """10 to 20 seconds with the hash, one or less with the timestamp; only the hash grows."""
+    words = repr(schema_costs())
+    assert "hash: 10 to 20" in words
+    assert "timestamp: 1 or less" in words
+    assert "hash, half the tables: 10; timestamp, half the tables: the same" in words
+    assert schema_costs().png == schema_costs().png
+    costs = [change_cost("hash", tables).most for tables in (2_000, 4_000, 8_000)]
+    assert costs[1] == 2 * costs[0]
+    assert costs[2] == 4 * costs[0]
+    assert change_cost("timestamp", 10) == change_cost("timestamp", 10_000)
+
+
+def test_all_tables_together_cost_a_square() -> None:
+    """Twice as many tables take four times as long with the hash, twice with the timestamp."""
+    small, large = (total_cost("hash", tables) for tables in (20_000, 40_000))
+    assert 3.9 < large / small < 4.1
+    assert total_cost("timestamp", 40_000) == 2 * total_cost("timestamp", 20_000)
+
+
+@pytest.mark.parametrize("tables", [0, 1_000_001])
+def test_a_chart_of_no_tables_is_refused(tables: int) -> None:
+    """One line says what is allowed."""
+    with pytest.raises(BadInput, match="a number from 1 to 1000000"):
+        schema_costs(tables)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (("write ks.t",), "read KS.T at NODE to NODE"),
+        (("write ks.t at A to Z",), "nodes among A, B, C"),
+        ((WRITE, WRITE), "each request once"),
+    ],
+)
+def test_a_bad_request_is_told_in_one_line(lines: tuple[str, ...], words: str) -> None:
+    """What is no request between two nodes is named with what is allowed."""
+    with pytest.raises(BadInput, match=words):
+        build("group0", {"requests": lines})

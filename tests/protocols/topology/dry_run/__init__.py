@@ -1,0 +1,1 @@
+"""Tests of what is said of somebody's own tables and journals."""

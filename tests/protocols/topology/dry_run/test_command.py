@@ -1,0 +1,104 @@
+"""``python -m kit topology``: words, JSON, exit codes, and the examples of ARCHITECTURE.md."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.commands.calling import bad, call
+from tests.protocols.topology.dry_run.dumps import FIXTURES
+from tests.saying import says
+
+ROOT = Path(__file__).resolve().parents[4]
+DUMP, REQUESTS = str(FIXTURES / "topology.csv"), str(FIXTURES / "requests.csv")
+LOGS = [str(FIXTURES / name) for name in ("journal-a.log", "journal-b.log")]
+
+
+def test_words_of_a_dump() -> None:
+    """State, diagram, each case, the queue with why, the nodes, the columns nobody knows."""
+    answer = call("topology", DUMP, "--requests", REQUESTS)
+    assert (answer.status, answer.err) == (0, "")
+    for words in (
+        "bootstrapping of 00000004, write_both_read_old; version 14, fence version 13",
+        "▶ write_both_read_old    reads old, writes both  then → write_both_read_new",
+        "nothing tells who is up",
+        "barrier, then stream; then write_both_read_new",
+        "one of 00000001, 00000002, 00000003, 00000004 down",
+        "barrier needs that node; without: rollback: left_token_ring",
+        "another operation is under way (bootstrapping): 00000004",
+        "intended_storage_mode",
+    ):
+        assert words in answer.out
+
+
+def test_both_spellings_and_both_forms_say_the_same() -> None:
+    """CSV and what ``SELECT JSON`` shows; stored words with blanks or underscores."""
+    csv = call("topology", DUMP, "--json").json
+    shown = call("topology", str(FIXTURES / "topology.txt"), "--json").json
+    assert {**csv, "source": ""} == {**shown, "source": ""}
+    assert csv["transition_state"] == "write_both_read_old"
+
+
+def test_the_exit_code_says_whether_it_goes_on() -> None:
+    """0: it goes on; 1: it waits for a node that is down; 2: bad input."""
+    assert call("topology", DUMP).status == 0
+    answer = call("topology", DUMP, "--down", "00000002", "--json")
+    assert answer.status == 1
+    assert answer.json["cases"][0]["waits_for"] == ["00000002-0000-4000-8000-000000000002"]
+    assert says(bad("topology", DUMP, "--down", "x"), "--down | 'x' | one of")
+
+
+def test_journals() -> None:
+    """Logs of several hosts become one history, in words and as JSON."""
+    answer = call("topology", *LOGS)
+    assert answer.status == 0
+    assert "another coordinator: node-b" in answer.out
+    assert "write_both_read_old (again), 4.0 s" in answer.out
+    passages = call("topology", *reversed(LOGS), "--json").json["passages"]
+    assert [p["state"] for p in passages][-1] == "write_both_read_new"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "| kit topology | required | DUMP"),
+        (["nope"], "DUMP|LOG: got 'nope'; allowed: a readable file"),
+        ([DUMP, DUMP], "| one dump, or journals alone"),
+        ([DUMP, LOGS[0]], "| one dump, or journals alone"),
+        ([LOGS[0], "--down", "x"], "--down | nothing beside journals"),
+        ([DUMP, "--edition", "sed"], "edition | 'sed' | nearest: seed"),
+        ([DUMP, "--jsn"], "| kit topology | unrecognized | --jsn"),
+        (["/dev/null"], "a readable file (this is a device)"),
+    ],
+)
+def test_bad_words(words: list[str], said: str) -> None:
+    """Each is one line."""
+    line = bad("topology", *words)
+    assert line == said or said in line or says(line, said)
+
+
+def test_what_a_terminal_would_obey_is_made_plain(tmp_path: Path) -> None:
+    """A column that nobody knows may hold anything."""
+    rows = json.loads(
+        "[" + ",".join(re.findall(r"\{.*\}", (FIXTURES / "topology.txt").read_text("utf-8"))) + "]"
+    )
+    path = tmp_path / "dump.json"
+    path.write_text(json.dumps([{**row, "later": "\x1b[2J"} for row in rows]), "utf-8")
+    answer = call("topology", str(path))
+    assert answer.status == 0
+    assert answer.out.replace("\n", "").isprintable()
+
+
+def test_architecture_tells_the_truth(tmp_path: Path) -> None:
+    """The example file and the JSON answer shown there are these."""
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    section = text.split("### `topology`")[1].split("\n### ")[0]
+    dump, answer = re.findall(r"```(?:csv|json)\n(.*?)```", section, re.DOTALL)
+    command = re.search(r"`python -m kit (topology [^`]*)`", section)
+    assert command is not None
+    (tmp_path / "topology.csv").write_text(dump, "utf-8")
+    words = [str(tmp_path / word) if word.endswith(".csv") else word for word in command[1].split()]
+    assert call(*words).json == json.loads(answer)

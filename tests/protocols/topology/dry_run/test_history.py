@@ -1,0 +1,51 @@
+"""A coordinator's journal as a history of states."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kit.protocols.topology.dry_run.history import topology_history
+from tests.protocols.topology.dry_run.dumps import FIXTURES
+
+LOGS = (FIXTURES / "journal-a.log", FIXTURES / "journal-b.log")
+
+
+def test_two_coordinators_one_history() -> None:
+    """Another coordinator enters the state once more and goes on from it."""
+    passages = topology_history(LOGS)
+    assert [(p.host, p.state, p.edge) for p in passages] == [
+        ("node-a", "", ""),
+        ("node-a", "join_group0", ""),
+        ("node-a", "commit_cdc_generation", "happy"),
+        ("node-a", "write_both_read_old", "happy"),
+        ("node-b", "", ""),
+        ("node-b", "write_both_read_old", "again"),
+        ("node-b", "write_both_read_new", "happy"),
+    ]
+    assert passages[1].seconds == 0.9
+    assert passages[-1].seconds is None
+    assert "advance fence version to 14" in passages[3].said
+    assert passages[2].said[0].startswith("barrier to all nodes without 00000001-")
+
+
+@pytest.mark.parametrize(
+    ("states", "edge"),
+    [
+        (("write both read old", "left token ring"), "rollback"),
+        (("write both read new", "join group0"), "begins"),
+        (("write both read old", "truncate table"), "not modelled"),
+        (("join group0", "write both read new"), "unknown"),
+        (("join group0", "something else"), "unknown"),
+    ],
+)
+def test_each_edge_is_looked_up(states: tuple[str, str], edge: str, tmp_path: Path) -> None:
+    """How a state was come to is told by the transition tables."""
+    lines = [
+        f"Feb 01 10:00:0{at} n1 scylla[1]: raft_topology - entered `{state}` transition state"
+        for at, state in enumerate(states)
+    ]
+    log = tmp_path / "log"
+    log.write_text("\n".join(lines), "utf-8")
+    assert topology_history(log)[-1].edge == edge

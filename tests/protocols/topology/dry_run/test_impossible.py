@@ -1,0 +1,109 @@
+"""What a dump cannot hold is refused in one line with its column and node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.errors import BadInput
+from tests.operators.samples import one_line
+from tests.operators.topology_printing import node, timeuuid, uuid
+from tests.protocols.topology.dry_run.dumps import joining, leaving, said
+from tests.saying import says
+
+X = uuid(4)
+BOOT = joining("bootstrapping")
+JOIN = {"transition_state": "join group0"}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "statics", "words"),
+    [
+        (
+            [BOOT, joining("bootstrapping", 5)],
+            JOIN,
+            f"node_state of node {uuid(5)} | 'bootstrapping' | one node in transition at a time",
+        ),
+        ([node(9, node_state="left")], {}, f"tokens of node {uuid(9)} | '-9000, 9000' | is left"),
+        ([joining("none", tokens=["5"])], {}, f"tokens of node {X} | '5' | is none"),
+        ([node(4, tokens=["5", "1000"])], {}, f"tokens of node {X} | '1000' | {uuid(1)} has"),
+        (
+            [node(4, node_state="sleeping")],
+            {},
+            f"node_state of node {X} | 'sleeping' | bootstrapping",
+        ),
+        ([node(4, node_state=None)], {}, f"node_state of node {X} | None | bootstrapping"),
+        (
+            [node(4, topology_request="fly")],
+            {},
+            f"topology_request of node {X} | 'fly' | join",
+        ),
+        (
+            [node(4, topology_request="join")],
+            {},
+            f"topology_request of node {X} | 'join' | in none",
+        ),
+        (
+            [joining("none", topology_request="leave")],
+            {},
+            f"topology_request of node {X} | 'leave' | in normal",
+        ),
+        (
+            [node(4, cleanup_status="dirty")],
+            {},
+            f"cleanup_status of node {X} | 'dirty' | needed",
+        ),
+        ([], {"transition_state": "sleeping"}, "transition_state | 'sleeping' | join_group0"),
+        ([], {"transition_state": "write both read old"}, "no node in transition | or null"),
+        ([BOOT], {}, f"transition_state | None | with {uuid(4)} bootstrapping: commit_cdc"),
+        ([BOOT], {"transition_state": "rollback to normal"}, "transition_state | join_group0"),
+        (
+            [leaving("removing")],
+            {"transition_state": "tablet draining"},
+            "transition_state | 'tablet_draining' | edition seed has it",
+        ),
+        ([], {"version": 3, "fence_version": 4}, "fence_version | 4 | 0 to the version, 3"),
+        ([], {"version": None}, "version | None | a number from 1 on"),
+        (
+            [joining("replacing", replaced_id=uuid(77))],
+            JOIN,
+            f"replaced_id of node {X} | another node of this table",
+        ),
+        (
+            [joining("none", topology_request="replace")],
+            {},
+            f"replaced_id of node {X} | None",
+        ),
+    ],
+)
+def test_what_cannot_be(
+    nodes: list[Mapping[str, Any]], statics: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    """Each is one line that says which cell, what it holds and what could stand there."""
+    with pytest.raises(BadInput) as caught:
+        said(tmp_path, *nodes, **statics)
+    assert one_line(caught.value).startswith("topology.csv ")
+    assert says(one_line(caught.value), words)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "statics"),
+    [
+        ([], {}),
+        ([BOOT], {"transition_state": "left token ring"}),
+        ([joining("replacing", replaced_id=uuid(3), tokens=["3000", "-3000"])], JOIN),
+        ([leaving("rebuilding")], {}),
+        ([leaving("decommissioning")], {"transition_state": "write_both_read_new"}),
+        ([node(4, num_tokens=0, tokens=None)], {}),
+        ([node(9, node_state="left", tokens=None)], {"transition_state": "lock"}),
+        ([], {"transition_state": "truncate table", "global_requests": [timeuuid(0x40)]}),
+    ],
+)
+def test_what_can_be(
+    nodes: list[Mapping[str, Any]], statics: dict[str, Any], tmp_path: Path
+) -> None:
+    """A replacing node holds the tokens of the one that it replaces; a rebuild has no state."""
+    assert said(tmp_path, *nodes, **statics).cases

@@ -1,0 +1,216 @@
+"""What the coordinator would do next on a dump: cases, queue, what is not modelled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.errors import BadInput
+from kit.operators.importers.topology_tables import TOPOLOGY
+from kit.protocols.topology.dry_run.report import coordinator
+from kit.protocols.topology.rules.columns import COLUMNS
+from tests.operators.topology_printing import as_csv, node, table, timeuuid, uuid
+from tests.protocols.topology.dry_run.dumps import (
+    FIXTURES,
+    NORMAL,
+    dumped,
+    hosts,
+    joining,
+    leaving,
+    said,
+)
+from tests.saying import like
+
+DUMP, REQUESTS = FIXTURES / "topology.csv", FIXTURES / "requests.csv"
+BOOT = joining("bootstrapping")
+OLD, NEW = {"transition_state": "write both read old"}, {"transition_state": "write both read new"}
+
+
+def test_both_readers_know_the_same_columns() -> None:
+    """The reader of dumps and the family's rules list the same columns; features are texts."""
+    types = {name: column.type for name, column in TOPOLOGY.items()}
+    documented = {column.name: column.type for column in COLUMNS}
+    assert list(types) == [column.name for column in COLUMNS]
+    assert {name for name in types if types[name] != documented[name]} == {"supported_features"}
+    assert {name for name, column in TOPOLOGY.items() if column.static} == {
+        column.name for column in COLUMNS if column.scope == "static"
+    }
+
+
+def test_without_liveness_each_case_has_its_answer() -> None:
+    """All up: barrier and stream. One of those that are asked down: back, out of the ring."""
+    answer = coordinator(DUMP, requests=REQUESTS)
+    assert not answer.known
+    assert (answer.operation, answer.node) == ("bootstrapping", uuid(4))
+    all_up, one_down = answer.cases
+    assert all_up.work == ("barrier", "stream")
+    assert (all_up.leads_to, all_up.waits_for) == ("write_both_read_new", ())
+    assert one_down.down == one_down.waits_for == hosts(1, 2, 3, 4)
+    assert one_down.otherwise == "rollback: left_token_ring"
+    assert answer.indifferent == hosts(5)
+    assert answer.goes_on
+
+
+def test_the_machine_of_the_operation_with_its_current_state() -> None:
+    """The states are those of the edition's table; where the dump stands is marked."""
+    states = coordinator(DUMP).states
+    assert [state.state for state in states if state.current] == ["write_both_read_old"]
+    current = next(state for state in states if state.current)
+    assert (current.reads, current.writes) == ("old", "both")
+    assert current.leads == {"happy": "write_both_read_new", "rollback": "left_token_ring"}
+
+
+STATUS = """\
+Datacenter: dc1
+===============
+Status=Up/Down/eXcluded
+|/ State=Normal/Leaving/Joining/Moving
+-- Address  Load      Tokens Owns Host ID                              Rack
+"""
+
+
+def status(folder: Path, *rows: tuple[str, int]) -> Path:
+    """``nodetool status`` of these nodes, each with its health and state."""
+    lines = [f"{what} 10.0.0.{n} 1.50 GB 2 ? {uuid(n)} r1" for what, n in rows]
+    path = folder / "status.txt"
+    path.write_text(STATUS + "\n".join([*lines, ""]), "utf-8")
+    return path
+
+
+def test_who_is_up_comes_from_nodetool(tmp_path: Path) -> None:
+    """Down nodes and those that nodetool leaves out count as down; names may be addresses."""
+    up = [("UN", 1), ("UN", 2), ("UN", 3), ("UJ", 4)]
+    answer = coordinator(DUMP, status=status(tmp_path, *up))
+    assert answer.known
+    assert answer.goes_on
+    assert {line.up for line in answer.nodes} == {True, None}
+    down = coordinator(DUMP, status=status(tmp_path, ("UN", 1), ("DN", 2), ("UJ", 4)))
+    assert down.cases[0].waits_for == hosts(2, 3)
+    assert any("does not name" in line and uuid(3) in line for line in down.warnings)
+    assert not down.goes_on
+    by_address = coordinator(DUMP, status=status(tmp_path, *up), down="10.0.0.3")
+    by_id = coordinator(DUMP, down=["00000003"])
+    assert by_address.cases == by_id.cases
+
+
+@pytest.mark.parametrize(
+    ("asking", "words"),
+    [
+        ({"down": "x"}, "--down | 'x' | one of"),
+        ({"down": "0000"}, "--down | '0000' | one node only"),
+        ({"down": ""}, "--down | ''"),
+        ({"down": uuid(9)}, "--down |"),
+        ({"status": "nope"}, "--status | 'nope' | readable"),
+        ({"requests": "nope"}, "--requests | 'nope' | readable"),
+        ({"requests": DUMP}, "topology.csv line 1 | rows of system.topology_requests"),
+        ({"edition": "seeds"}, "edition | 'seeds' | seed"),
+    ],
+)
+def test_bad_questions(asking: dict[str, Any], words: str) -> None:
+    """A name of no node, or of several, a file that is none: one line."""
+    with pytest.raises(BadInput, match=like(words)):
+        coordinator(DUMP, **asking)
+
+
+def test_status_of_another_cluster(tmp_path: Path) -> None:
+    """A node that the dump does not have is no node of this cluster."""
+    with pytest.raises(BadInput, match=like("host id of 10.0.0.8 | one of the dump")):
+        coordinator(DUMP, status=status(tmp_path, ("UN", 8)))
+
+
+@pytest.mark.spec("D-040")
+def test_the_type_of_a_pending_request_is_found_by_its_id() -> None:
+    """``global_requests`` holds ids alone; what each asks for stands in the other table."""
+    (alone,) = [line for line in coordinator(DUMP).queue if line.node is None]
+    (joined,) = [line for line in coordinator(DUMP, requests=REQUESTS).queue if line.node is None]
+    assert (alone.id, alone.kind) == (timeuuid(0x31), "unknown")
+    assert (joined.id, joined.kind) == (timeuuid(0x31), "cleanup")
+
+
+def test_requests_that_lack_a_pending_one(tmp_path: Path) -> None:
+    """The type of a pending global request is in no other table."""
+    path = tmp_path / "requests.csv"
+    path.write_text("".join(REQUESTS.read_text("utf-8").splitlines(keepends=True)[:3]), "utf-8")
+    with pytest.raises(BadInput, match=like(f"requests.csv id | {timeuuid(0x31)} | pending")):
+        coordinator(DUMP, requests=path)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "statics", "decision", "work", "leads_to"),
+    [
+        ([], {}, "rest", (), ""),
+        ([joining("none")], {}, "begin", (), "join_group0"),
+        ([BOOT], NEW, "work", ("barrier",), "the end: the node is normal"),
+        ([leaving("decommissioning")], NEW, "work", ("barrier",), "left_token_ring"),
+        ([leaving("rebuilding")], {}, "work", ("stream",), "the end: the node is normal"),
+        ([], {"transition_state": "lock"}, "wait", (), ""),
+        ([], {"transition_state": "truncate table"}, "not modelled", (), ""),
+    ],
+)
+def test_what_comes_next(
+    nodes: list[Any], statics: dict[str, Any], decision: str, work: tuple[str, ...],
+    leads_to: str, tmp_path: Path,
+) -> None:  # fmt: skip
+    """With all nodes up: the next decision, by the transition tables."""
+    first = said(tmp_path, *nodes, **statics).cases[0]
+    assert (first.decision, first.work, first.leads_to) == (decision, work, leads_to)
+
+
+def test_editions_differ(tmp_path: Path) -> None:
+    """After a failed barrier the published server goes on, the documents try again."""
+    path = dumped(tmp_path, [*NORMAL, BOOT], **NEW)
+    otherwise = [
+        coordinator(path, down=uuid(1), edition=edition).cases[0].otherwise
+        for edition in ("code", "seed")
+    ]
+    assert otherwise == ["goes on all the same", "tries again"]
+
+
+def test_a_queue_that_cannot_begin(tmp_path: Path) -> None:
+    """With a node down that all requests need, the whole queue is cancelled."""
+    answer = said(tmp_path, joining("none"), asking={"down": uuid(1)})
+    assert [(line.kind, line.standing) for line in answer.queue] == [("join", "cancelled")]
+    assert answer.queue[0].waits_for == hosts(1)
+    assert answer.cases[0].decision == "cancel"
+    assert not answer.goes_on
+
+
+def test_requests_that_are_not_modelled(tmp_path: Path) -> None:
+    """A known request that is not played is named, and so is that it comes next."""
+    requests = tmp_path / "requests.csv"
+    row = {"id": timeuuid(0x40), "request_type": "truncate_table", "done": False}
+    requests.write_text(as_csv([row]), "utf-8")
+    answer = said(
+        tmp_path, asking={"requests": requests}, global_requests=[timeuuid(0x40)], fence_version=11
+    )
+    assert answer.not_modelled == ("request truncate_table",)
+    assert answer.cases[0].decision == "not modelled"
+    assert "truncate_table" in answer.cases[0].reason
+
+
+def test_a_leave_may_be_paused(tmp_path: Path) -> None:
+    """Whether tablets are left is in a table that the dump does not hold; that is said."""
+    answer = said(tmp_path, leaving("normal", topology_request="leave"))
+    assert any("tablets" in line and uuid(4) in line for line in answer.warnings)
+
+
+def test_ignored_nodes_do_not_hold_a_removal(tmp_path: Path) -> None:
+    """A dead node in ``ignore_nodes`` is passed over, another one is not."""
+    nodes = [leaving("removing")]
+    ignored = said(tmp_path, *nodes, **OLD, ignore_nodes=[uuid(1)], asking={"down": uuid(1)})
+    assert ignored.cases[0].waits_for == ()
+    other = said(tmp_path, *nodes, **OLD, asking={"down": uuid(1)})
+    assert other.cases[0].waits_for == hosts(1)
+
+
+def test_columns_that_nobody_knows_are_shown(tmp_path: Path) -> None:
+    """One value for all is told once, others by host."""
+    rows = [{**row, "later": "x", "own": str(i)} for i, row in enumerate(table([node(1), node(2)]))]
+    path = tmp_path / "dump.csv"
+    path.write_text(as_csv(rows), "utf-8")
+    assert coordinator(path).unknown_columns == {
+        "later": "x",
+        "own": {uuid(1): "0", uuid(2): "1"},
+    }

@@ -1,0 +1,146 @@
+"""Questions and exercises on the coordinator: answers come from the tables and the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.errors import KitError
+from kit.lessons.exercises import exercise
+from kit.lessons.predictions import predict
+from kit.lessons.tasks import task_named
+from kit.protocols.topology import actions as act
+from kit.protocols.topology.lessons.questions import (
+    after_failure,
+    barrier_waits,
+    next_transition,
+    of_the_deposed,
+)
+from kit.protocols.topology.lessons.tasks import may_begin
+from tests.protocols.topology.test_panels import after
+
+
+def at(state: str, **parameters: Any) -> Timeline:
+    """A bootstrap that has just entered a state."""
+    timeline = Timeline(build("topology", {"operations": ("join D",), **parameters}))
+    while timeline.state.topology.transition != state:
+        assert timeline.forward() is not None
+    return timeline
+
+
+@pytest.mark.parametrize(
+    ("state", "answer"),
+    [
+        ("join_group0", "commit_cdc_generation"),
+        ("write_both_read_old", "write_both_read_new"),
+        ("write_both_read_new", "null: nothing is under way"),
+    ],
+)
+def test_what_comes_next(state: str, answer: str) -> None:
+    """The next transition state, when nothing fails."""
+    assert next_transition(at(state)).question.right == (answer,)
+
+
+@pytest.mark.parametrize(
+    ("state", "edition", "answer"),
+    [
+        ("write_both_read_old", "code", "left_token_ring"),
+        ("write_both_read_new", "code", "it goes on all the same"),
+        ("write_both_read_new", "seed", "it tries again"),
+        ("commit_cdc_generation", "seed", "left_token_ring"),
+    ],
+)
+def test_where_a_failure_leads(state: str, edition: str, answer: str) -> None:
+    """Back, as long as the table has a way back; later on, or again, by edition."""
+    question = after_failure(at(state, edition=edition)).question
+    assert question.right == (answer,)
+    assert answer in question.choices
+
+
+def test_whose_answer_is_missing() -> None:
+    """Those that the barrier needs and that have not answered."""
+    timeline = at("write_both_read_old")
+    assert barrier_waits(timeline).question.right == ("A", "B", "C", "D")
+    timeline.forward()
+    assert barrier_waits(timeline).question.right == ("B", "C", "D")
+
+
+def test_the_command_of_the_deposed() -> None:
+    """Once the next coordinator has committed something, it has no effect."""
+    timeline = Timeline(build("topology", {"operations": ("join D",), "changes": 1}))
+    after(timeline, (act.MakeRequest, act.TakeDecision, act.ElectCoordinator))
+    assert of_the_deposed(timeline).question.right == ("it takes effect",)
+    after(timeline, (act.TakeDecision, act.CommitDecision))
+    assert of_the_deposed(timeline).question.right == ("it is in the log and has no effect",)
+
+
+def test_questions_that_do_not_fit() -> None:
+    """Where there is nothing to ask about, or another model: one line."""
+    idle = Timeline(build("topology", {}))
+    for question in (next_transition, after_failure, barrier_waits, of_the_deposed):
+        with pytest.raises(KitError, match="predict: "):
+            question(idle)
+        with pytest.raises(KitError, match="model topology, not twophase"):
+            question(Timeline(build("twophase", {})))
+
+
+def test_a_prediction_is_judged_by_the_model() -> None:
+    """Right and wrong answers get their reply."""
+    asked = predict(at("write_both_read_old"), next_transition)
+    assert asked.answer("write_both_read_new").passed
+    assert not asked.answer("left_token_ring").passed
+
+
+def verbs_of(timeline: Timeline) -> list[str]:
+    """The run as verbs."""
+    path = timeline.path(timeline.tip)[1:]
+    return [timeline.model.verb(timeline.moments[moment].action) for moment in path]
+
+
+def finish(timeline: Timeline) -> list[str]:
+    """The verbs of the run, played to its end."""
+    while timeline.forward() is not None:
+        pass
+    return verbs_of(timeline)
+
+
+def test_a_join_that_is_rolled_back() -> None:
+    """The exercise takes a run that fails in time, and says what another one lacks."""
+    timeline = at("write_both_read_old", failures=1)
+    while not timeline.state.attempted.streaming:
+        assert timeline.forward() is not None
+    after(timeline, (act.FailWork,))
+    assert exercise("roll-it-back").check(finish(timeline)).passed
+    good = exercise("roll-it-back").check(finish(at("join_group0", failures=1)))
+    assert not good.passed
+
+
+def test_a_command_that_comes_too_late() -> None:
+    """The exercise takes a run in which the old command has no effect and the join ends well."""
+    timeline = Timeline(build("topology", {"operations": ("join D",), "changes": 2}))
+    after(timeline, (act.MakeRequest, act.TakeDecision, act.ElectCoordinator))
+    after(timeline, (act.TakeDecision, act.CommitDecision, act.CommitDeposed))
+    assert exercise("too-late").check(finish(timeline)).passed
+    calm = Timeline(build("topology", {"operations": ("join D",), "changes": 2}))
+    assert not exercise("too-late").check(finish(calm)).passed
+
+
+def right(kind: str, node: str, other: str, down: list[str], ignored: list[str]) -> bool:
+    """The exercise's answer in plain words."""
+    if kind == "rebuild":
+        return node not in down
+    passed_over = {"remove": {*ignored, node}, "replace": {*ignored, other}}.get(kind, set())
+    return not set(down) - passed_over
+
+
+@pytest.mark.parametrize("kind", ["join", "leave", "remove", "replace", "rebuild"])
+def test_who_must_be_up(kind: str) -> None:
+    """The judge is the coordinator's own queue; it agrees with the rule in plain words."""
+    for down in ([], ["B"], ["A", "B"], ["C"]):
+        for ignored in ([], ["B"], ["A", "B"]):
+            case = (kind, "A", "B", down, ignored)
+            assert may_begin(*case) == right(*case), case
+    assert task_named("may-begin").seeded

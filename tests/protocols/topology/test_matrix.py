@@ -1,0 +1,81 @@
+"""The fault matrix: whatever fails at whichever step, the operation ends and nothing is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.protocols.topology.state import ControlState
+from tests.protocols.topology.matrix import (
+    FAULTS,
+    OPERATIONS,
+    built,
+    injected,
+    is_over,
+    points,
+    walked,
+)
+
+SCHEDULES = 20
+# Why a fault cannot be at a step; every cell that is not walked gives one of these.
+IMPOSSIBLE = {
+    "work fails": "nothing is worked on there, or it is tried again for ever",
+    "the node dies": "it has no row yet, or is told to shut down, or is dead",
+    "the node is cut off": "it is no member yet or any more, or is dead",
+    "a stream is left behind": "nothing streams there",
+}
+
+
+def ended(model: Any, state: ControlState, where: str) -> Iterator[ControlState]:
+    """The ends of the schedules from a state; each has come to rest and broken nothing."""
+    for seed in range(SCHEDULES):
+        end, wrong = walked(model, state, seed)
+        assert not wrong, f"{where}, seed {seed}: {wrong}"
+        assert is_over(model, end), f"{where}, seed {seed}: {end}"
+        yield end
+
+
+@pytest.mark.parametrize("edition", ["code", pytest.param("seed", marks=pytest.mark.deep)])
+@pytest.mark.parametrize("words", OPERATIONS.values(), ids=OPERATIONS)
+def test_one_fault_at_each_step(edition: Edition, words: str) -> None:
+    """After one fault at any step each schedule comes to rest with the operation done or rolled
+    back, and breaks no property on its way. Each fault meets some step and the others say why not.
+    """
+    model = built(edition, words)
+    for fault in FAULTS:
+        walked_cells = 0
+        for point in points(model):
+            state, reason = injected(model, point, fault)
+            if state is None:
+                assert fault in IMPOSSIBLE, f"{fault} at {point.name}: {reason}"
+                continue
+            walked_cells += 1
+            for end in ended(model, state, f"{edition} {words}, {fault} at {point.name}"):
+                assert all(request.done for request in end.topology.requests)
+        assert walked_cells or (words, fault) in NOWHERE
+
+
+# Who is removed is dead already.
+NOWHERE = {
+    (OPERATIONS["removenode"], "the node dies"),
+    (OPERATIONS["removenode"], "the node is cut off"),
+}
+
+
+@pytest.mark.spec("D-047", "D-048")
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("words", OPERATIONS.values(), ids=OPERATIONS)
+def test_a_change_of_coordinator_leaves_the_same_tables(edition: Edition, words: str) -> None:
+    """Whoever takes over, and wherever, the tables in the end are those without a change."""
+    model = built(edition, words)
+    state = model.start()
+    while (action := model.suggest(state)) is not None:
+        state = model.apply(state, action)
+    for point in points(model):
+        after, reason = injected(model, point, "coordinator changes")
+        assert after is not None, f"{point.name}: {reason}"
+        for end in ended(model, after, f"{edition} {words}, a change at {point.name}"):
+            assert end.topology == state.topology

@@ -1,0 +1,226 @@
+"""The panels of the topology show what the facts say, in pictures and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.operators.importers.topology_journals import parse_journals
+from kit.protocols.topology import actions as act
+from kit.protocols.topology.dry_run.history import passages
+from kit.protocols.topology.facts.commands import history, log_lines
+from kit.protocols.topology.facts.moment import way_of
+from kit.protocols.topology.panels.states import diagrams, standing
+from kit.protocols.topology.panels.system_topology import cells, draw_table
+from kit.protocols.topology.rules.columns import COLUMNS
+from kit.protocols.topology.rules.editions import MACHINES
+from kit.protocols.topology.rules.impossible import impossible
+from kit.protocols.topology.rules.loading import load, store
+from kit.protocols.topology.rules.machines import EDITIONS
+from kit.views.fragment import check_keys
+from kit.views.frame import frame, frame_text
+from kit.views.panel import Scene, scene_at
+from kit.views.registry import for_model
+from tests.views.frames import classed, part
+
+RUNS: tuple[dict[str, Any], ...] = (
+    {"operations": ("join D",)},
+    {"operations": ("leave C", "join E"), "nodes": 4},
+    {"operations": ("remove C",), "nodes": 4},
+    {"operations": ("replace D C",)},
+    {"operations": ("rebuild C", "cleanup", "new_cdc_generation")},
+    {"operations": ("join D --zero-token", "lock")},
+    {"operations": ("leave C",), "nodes": 4, "edition": "seed"},
+)
+NAMES = [" + ".join(run["operations"]) for run in RUNS]
+
+
+@cache
+def _played(number: int) -> Timeline:
+    timeline = Timeline(build("topology", RUNS[number]))
+    while timeline.forward() is not None:
+        pass
+    return timeline
+
+
+def scenes(timeline: Timeline) -> list[Scene]:
+    """The scenes of every moment."""
+    return [scene_at(timeline, moment) for moment in timeline.path(timeline.tip)]
+
+
+def after(timeline: Timeline, kinds: Iterable[type]) -> Timeline:
+    """The timeline gone on with the schedule, but for these actions as soon as they are there."""
+    for kind in kinds:
+        while True:
+            ready = [a for a in timeline.model.actions(timeline.state) if isinstance(a, kind)]
+            if ready:
+                timeline.do(ready[0])
+                break
+            assert timeline.forward() is not None, kind
+    return timeline
+
+
+@pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)
+def test_every_frame_is_sound(number: int) -> None:
+    """Keys are unique, every panel has words as well as a picture, every drawing a label."""
+    timeline = _played(number)
+    views = for_model(timeline.model)
+    for scene in scenes(timeline):
+        drawn = frame(scene, views.panels, views.macros)
+        check_keys(drawn)
+        text = frame_text(scene, views.panels)
+        for panel in views.panels:
+            assert panel.text(scene).strip()
+            assert panel.title in text
+        assert all(one.get("aria-label") for one in drawn.walk() if one.tag == "svg")
+
+
+@pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)
+def test_what_travels_has_its_ends_in_the_frame(number: int) -> None:
+    """Whatever moves goes from one keyed part of the frame to another."""
+    timeline = _played(number)
+    views = for_model(timeline.model)
+    for scene in scenes(timeline):
+        keys = {one.key for one in frame(scene, views.panels, views.macros).walk()}
+        ends = {key for flow in scene.flows() for key in (flow.from_key, flow.to_key)}
+        assert ends <= keys
+
+
+def test_every_machine_is_drawn_edge_for_edge() -> None:
+    """Each drawing has the edges of its table, and those that lead back are dashed."""
+    drawn = {one.name: one for one in diagrams()}
+    for edition in EDITIONS:
+        for name, machine in MACHINES[edition].items():
+            if name in ("node", "cleanup"):
+                continue
+            one = drawn.get(f"state-topology-{name}") or drawn[f"state-topology-{name}-{edition}"]
+            assert len(one.transitions) == len(machine.edges)
+            back = [event for _, event, _ in one.transitions if event in one.rollbacks]
+            assert len(back) == sum(edge.kind != "happy" for edge in machine.edges)
+
+
+def test_the_way_of_a_bootstrap() -> None:
+    """The diagram stands at the transition state of now; at the end at what the node became."""
+    timeline = _played(0)
+    for scene in scenes(timeline):
+        place = standing(scene)
+        assert place is not None
+        transition = scene.state.topology.transition
+        assert place.state == transition or not transition
+    assert place is not None
+    assert place.path == (
+        "●",
+        "join_group0",
+        "commit_cdc_generation",
+        "write_both_read_old",
+        "write_both_read_new",
+        "normal",
+    )
+
+
+def test_a_rollback_is_a_way_back() -> None:
+    """A stream that fails leads along the dashed edge."""
+    model = build("topology", {"operations": ("leave C",), "nodes": 4, "failures": 1})
+    timeline = Timeline(model)
+    while not timeline.state.attempted.streaming:
+        assert timeline.forward() is not None
+    after(timeline, (act.FailWork, act.CommitDecision))
+    place = standing(scene_at(timeline, timeline.tip))
+    assert place is not None
+    assert place.path[-2:] == ("write_both_read_old", "rollback_to_normal")
+
+
+@pytest.mark.spec("D-038")
+def test_the_table_is_the_table() -> None:
+    """All 33 columns but the key are there; a cell is marked when the step changed it."""
+    timeline = _played(0)
+    for scene in scenes(timeline)[1:]:
+        now, was = cells(scene, scene.state), cells(scene, scene.before)
+        assert {name for _, name in now} == {one.name for one in COLUMNS if one.name != "key"}
+        drawn = draw_table(scene)
+        changed = [place for place, text in now.items() if was.get(place, "null") != text]
+        static = [name for host, name in changed if not host]
+        for name in static:
+            row = part(drawn, f"column:{name}")
+            assert row is not None
+            assert len(classed(row, "changed")) == 1
+        assert bool(classed(drawn, "changed")) == bool(changed)
+
+
+@pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)
+def test_tables_hold_the_whole_topology(number: int) -> None:
+    """What is stored and loaded again is the same topology, in every state, and is possible.
+
+    Group 0's configuration and the tablets stand in other tables; a session has another number.
+    """
+    for scene in scenes(_played(number)):
+        topology, names = scene.state.topology, scene.model.names
+        table, requests = store(topology, names)
+        assert not list(impossible(table, scene.model.setting.edition))
+        loaded, hosts = load(table, requests)
+        rows = [i for i, name in enumerate(names) if name in hosts]
+        assert [loaded.nodes[hosts.index(names[i])] for i in rows] == [
+            topology.nodes[i] for i in rows
+        ]
+        for name in ("transition", "version", "fence_version", "requests", "queue", "running"):
+            assert getattr(loaded, name) == getattr(topology, name), name
+        assert bool(loaded.session) == bool(topology.session)
+        assert (loaded.generations, loaded.unpublished) == (
+            topology.generations,
+            topology.unpublished,
+        )
+
+
+def test_the_history_of_group_0_greys_what_had_no_effect() -> None:
+    """A command of a deposed coordinator is in the log, and says that it did nothing."""
+    timeline = Timeline(build("topology", {"operations": ("join D",), "changes": 1}))
+    first = (act.MakeRequest, act.TakeDecision, act.ElectCoordinator)
+    after(timeline, (*first, act.TakeDecision, act.CommitDecision, act.CommitDeposed))
+    model: Any = timeline.model
+    lines = history(model, timeline.passed(timeline.tip))
+    assert [line.is_no_op for line in lines] == [False, False, True]
+    assert lines[-1].creator == "A"
+    drawn = for_model(timeline.model).panels
+    panel = next(one for one in drawn if one.name == "history")
+    grey = part(panel.draw(scene_at(timeline, timeline.tip)), f"command:{lines[-1].step}")
+    assert grey is not None
+    assert grey.get("class") == "soft"
+
+
+@pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)
+def test_the_journal_reads_as_a_servers(number: int) -> None:
+    """The lines that a run would leave are read back into the states that it went through."""
+    timeline = _played(number)
+    model: Any = timeline.model
+    steps = timeline.passed(timeline.tip)
+    lines = [
+        f"2026-02-01T10:{line.step // 60:02}:{line.step % 60:02}Z {line.host} scylla[1]:  "
+        f"[shard 0: gms] raft_topology - {line.words}"
+        for line in log_lines(model, steps)
+        if "{" not in line.words or "{}" in line.words  # names are no host ids
+    ]
+    states = [model.start(), *(step.after for step in steps)]
+    entered = [state.topology.transition for state in states]
+    ways = [b for a, b in pairwise(entered) if b and a != b]
+    edition = model.setting.edition
+    told = passages(parse_journals([("log", "\n".join(lines))]), edition)
+    assert [p.state for p in told if p.state] == ways
+    assert {p.edge for p in told} <= {"", "happy", "begins"}
+
+
+def test_the_last_operation_stays_in_the_picture() -> None:
+    """Between two operations the picture shows how the first one ended."""
+    timeline = _played(1)
+    ended = []
+    for moment in timeline.path(timeline.tip):
+        scene = scene_at(timeline, moment)
+        way = way_of(scene.model, scene.model.start(), scene.way())
+        if way is not None and way.ended:
+            ended.append((way.machine.name, way.states[-1]))
+    assert {("bootstrapping", "normal"), ("decommissioning", "left")} <= set(ended)
