@@ -89,7 +89,7 @@ LARGE |= {
 BOUND = 1_000_000
 BOUNDED: dict[str, tuple[dict[str, Any], int]] = {
     "three requests together, RF 2": ({**REPAIRED, "rf": 2}, 19),
-    "three requests together, RF 3": ({**REPAIRED, "rf": 3}, 0),
+    "three requests together, RF 3": ({**REPAIRED, "rf": 3}, 14),
     "three requests together, lag 0, RF 3": ({**REPAIRED, "rf": 3, "lag": 0}, 19),
 }
 BLOCKING = tuple(name for name in (*CLEAN, *LARGE) if name.startswith("blocking repair"))
