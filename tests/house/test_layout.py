@@ -24,6 +24,7 @@ NOTEBOOKS = (
     "07-find-the-bug.ipynb",
     "09-one-log-for-all-metadata.ipynb",
     "10-the-coordinator.ipynb",
+    "11-when-things-fail-halfway.ipynb",
     "08-write-your-own-model.ipynb",
 )
 
