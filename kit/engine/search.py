@@ -80,6 +80,8 @@ class Search:
         self.steps_on: dict[type, tuple[Any, ...]] = {}
         self.awaited = tuple(p for p in judged if p.kind == "sometimes")
         self.goals = tuple(p for p in judged if p.kind == "goal")
+        # Where the model may rest does not depend on what is judged.
+        self.resting = tuple(p for p in (*judged, *model.properties) if p.kind == "goal")
         self.parents: dict[Any, Any] = {}
         self.sources: dict[Any, list[Any]] = {}
         self.frontier: list[Any] = []
@@ -335,7 +337,7 @@ class Search:
     def _deadlock(self, node: Any, key: Any) -> Violation | None:
         """A deadlock, when the model may come to rest at its goals only, and this is none."""
         state = self.state_of(node)
-        if not self.model.rests_at_goals or any(prop.check(state) for prop in self.goals):
+        if not self.model.rests_at_goals or any(prop.check(state) for prop in self.resting):
             return None
         actions, end = self.nodes.run_to(self.parents, key)
         reasons = [

@@ -71,7 +71,7 @@ def _first(words: tuple[str, ...], most: int) -> list[str]:
 
 def draw_actions(scene: Scene, macros: Sequence[Macro] = ()) -> list[Frag]:
     """Draw the next action, what is waited for, and all actions behind two buttons."""
-    options = list(scene.model.options(scene.state))
+    options = scene.options()
     waiting = [(action, refusal) for action, refusal in options if refusal is not None]
     free = len(options) - len(waiting)
     return [
@@ -186,8 +186,8 @@ def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
 
     The first that may happen are numbered; in the Player their digits perform them.
     """
-    model, state = scene.model, scene.state
-    options = sorted(model.options(state), key=lambda option: option[1] is not None)
+    model = scene.model
+    options = sorted(scene.options(), key=lambda option: option[1] is not None)
     rows = [(model.kind(action), action, refusal) for action, refusal in options]
     order = {kind: i for i, kind in reversed(list(enumerate(kind for kind, _, _ in rows)))}
     rows.sort(key=lambda row: (row[0] in model.faults, order[row[0]]))

@@ -118,7 +118,7 @@ def draw_diagram(standing: Standing, prefix: str, *, fits: bool = False) -> Frag
     box = (left - (wide - width) / 2, top - (high - height) / 2, wide, high)
     return h(
         "svg",
-        shapes(svg, _looks(standing, prefix)),
+        shapes(svg, _looks(standing, prefix, titled=fits)),
         viewBox=box_of(box),
         width=None if fits else LEGIBLE * wide,
         role="img",
@@ -127,7 +127,8 @@ def draw_diagram(standing: Standing, prefix: str, *, fits: bool = False) -> Frag
     )
 
 
-def _looks(standing: Standing, prefix: str) -> Callable[[str, str, str], PartLook]:
+def _looks(standing: Standing, prefix: str, *, titled: bool) -> Callable[[str, str, str], PartLook]:
+    """The look of each part; those of a picture, which readers walk through, are ``titled`` too."""
     diagram = standing.diagram
     taken = set(pairwise(standing.path))
 
@@ -135,15 +136,15 @@ def _looks(standing: Standing, prefix: str) -> Callable[[str, str, str], PartLoo
         now = name == standing.state
         said = "now" if now else "passed" if name in standing.path else "not passed"
         lit = " lit" if now else " passed" if name in standing.path else ""
-        return PartLook(f"{prefix}state:{name}", f"state{lit}", f"{name}: {said}", f"state:{name}")
+        words = f"{name}: {said}" if titled else ""
+        return PartLook(f"{prefix}state:{name}", f"state{lit}", words, f"state:{name}")
 
     def way(i: int) -> PartLook:
         before, event, after = diagram.transitions[i]
         back = " back" if event in diagram.rollbacks else ""
         walked = " taken" if (before, after) in taken else ""
-        return PartLook(
-            f"{prefix}way:{i}", f"edge{back}{walked}", _sentence(diagram.transitions[i])
-        )
+        words = _sentence(diagram.transitions[i]) if titled else ""
+        return PartLook(f"{prefix}way:{i}", f"edge{back}{walked}", words)
 
     return lambda kind, name, id_: (
         state(name) if kind == "node" else way(int(id_.removeprefix("way")))

@@ -151,7 +151,7 @@ def _heaviest(rendered: RenderedTimeline, panels: Sequence[Panel]) -> Panel:
     """Return the panel whose parts take most room in the store."""
     weights = {}
     for panel in panels:
-        opening = f'<details data-k="panel:{panel.name}"'
+        opening = f'<section data-k="panel:{panel.name}"'
         parts: set[int] = set()
         for i, text in enumerate(rendered.store.texts):
             if text.startswith(opening):

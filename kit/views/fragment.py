@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -37,6 +38,7 @@ ATTRIBUTES = frozenset(
 )
 _NAME = re.compile(r"(data|aria)-[a-z][a-z0-9-]*")
 _IMAGE = re.compile(r"data:image/(svg\+xml|png);base64,[A-Za-z0-9+/=]*")
+_SPECIAL = re.compile("[&<>\"'\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 Attr: TypeAlias = str | int | float | bool | None
@@ -104,6 +106,8 @@ def h(tag: str, *kids: Kid, k: str | None = None, **attrs: Attr) -> Frag:
 
 def escape(text: str) -> str:
     """Escape ``text`` for use in element content and in double-quoted attribute values."""
+    if _SPECIAL.search(text) is None:  # most texts, and looking is much quicker than replacing
+        return text
     clean = _CONTROL.sub("\ufffd", text)
     return (
         clean.replace("&", "&amp;")
@@ -130,9 +134,12 @@ def check_keys(frag: Frag) -> None:
 
 def opening(frag: Frag) -> str:
     """Return the start tag of ``frag``, with its key."""
-    key = "" if frag.key is None else f' data-k="{escape(frag.key)}"'
-    rest = "".join(f' {name}="{escape(value)}"' for name, value in frag.attrs)
-    return f"<{frag.tag}{key}{rest}>"
+    parts = [frag.tag]
+    if frag.key is not None:
+        parts.append(f'data-k="{escape(frag.key)}"')
+    for name, value in frag.attrs:
+        parts.append(f'{name}="{escape(value)}"')
+    return f"<{' '.join(parts)}>"
 
 
 def closing(frag: Frag) -> str:
@@ -214,11 +221,18 @@ def number(value: float) -> str:
     return "0" if short == "-0" else short
 
 
+@lru_cache(1024)
+def _attribute(raw: str) -> str:
+    """The name of an attribute as it is written; empty for one that is not allowed."""
+    name = raw.rstrip("_").replace("_", "-")
+    return name if name in ATTRIBUTES or _NAME.fullmatch(name) else ""
+
+
 def _attributes(tag: str, attrs: dict[str, Attr]) -> Iterator[tuple[str, str]]:
     for raw, value in attrs.items():
-        name = raw.rstrip("_").replace("_", "-")
-        if name not in ATTRIBUTES and not _NAME.fullmatch(name):
-            raise ValueError(f"attribute {name!r} is not allowed on <{tag}>")
+        name = _attribute(raw)
+        if not name:
+            raise ValueError(f"attribute {raw.rstrip('_')!r} is not allowed on <{tag}>")
         if name == "data-k":
             raise ValueError("a key is given as k=, not as an attribute")
         if value is None or value is False:

@@ -15,7 +15,7 @@ from kit.views.fragment import Frag, h
 from kit.views.names import tags
 from kit.views.panel import Scene
 
-MOST_GATES = 6
+MOST_GATES = 4
 MOST_NODES = 6
 """Nodes that stand at a gate one by one; of more, both sides are counted."""
 LONGEST = 2
@@ -47,16 +47,15 @@ class Gate(Struct, frozen=True):
     def sentence(self) -> str:
         """The gate in words."""
         count = len(self.there) + len(self.missing)
-        lacking = f"; not yet: {', '.join(self.missing)}" if self.missing else ""
         return (
             f"the gate of {self.what} is {'open' if self.is_open else 'closed'}: {len(self.there)} "
-            f"of {count} have {self.knows}, {self.needed} needed{lacking}"
+            f"of {count} have {self.knows}, {self.needed} needed"
         )
 
 
 def awaited_gates(scene: Scene) -> Iterator[Gate]:
     """The gates that refusals tell of: whatever the model, where it counts nodes."""
-    for _, refusal in scene.model.options(scene.state):
+    for _, refusal in scene.options():
         if refusal is None:
             continue
         for group in refusal.awaited:
@@ -85,6 +84,7 @@ def _gate(gate: Gate) -> Frag:
         h("small", gate.what),
         h(
             "svg",
+            h("title", gate.sentence),
             h("path", d=f"M2 {_MIDDLE}H{post + 22}m-6 -4l6 4l-6 4", class_="wire"),
             _nodes(gate, key, post),
             h("path", d=f"M{post} {_MIDDLE}v{-_LEAF}", class_="leaf up"),
@@ -93,12 +93,10 @@ def _gate(gate: Gate) -> Frag:
             width=post + 26,
             height=2 * _MIDDLE,
             role="img",
-            aria_label=gate.sentence,
         ),
         h("b", "open" if gate.is_open else f"{len(gate.there)} of {gate.needed}"),
         k=key,
         class_="gate open" if gate.is_open else "gate",
-        title=gate.sentence,
         data_of=gate.thing,
     )
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import compress, takewhile
 
 _JOINT = re.compile(r"[.:_/-]")
 
 
-def apart(names: Sequence[str]) -> dict[str, str]:
+def apart(names: Sequence[str]) -> Mapping[str, str]:
     """Each name without what all of them begin with, up to a joint: ``10.20.0.7`` is ``.7``.
 
     No two are alike, since the same beginning is left out of all. A name is never cut within a
     word, and none becomes empty: where only that is in common, all stay whole.
     """
+    return _apart(tuple(names))
+
+
+@lru_cache(16)
+def _apart(names: tuple[str, ...]) -> Mapping[str, str]:
     ends = (min(names), max(names)) if len(set(names)) > 1 else ("", "")
     same = takewhile(lambda pair: pair[0] == pair[1], zip(*ends, strict=False))
     shared = "".join(letter for letter, _ in same)
@@ -28,9 +34,13 @@ def beginning(names: Sequence[str]) -> str:
     return next((name.removesuffix(short) for name, short in apart(names).items()), "")
 
 
-def tags(names: Iterable[str]) -> dict[str, str]:
+def tags(names: Iterable[str]) -> Mapping[str, str]:
     """A short name for each node: its beginning; of addresses, the end, or where they differ."""
-    nodes = list(names)
+    return _tags(tuple(names))
+
+
+@lru_cache(64)
+def _tags(nodes: tuple[str, ...]) -> Mapping[str, str]:
     if len({name[:3] for name in nodes}) == len(nodes):
         return {name: name[:3] for name in nodes}
     parts = {name: re.split(r"[.:]", name) for name in nodes}

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kit.engine.breaches import Breach, PassedStep, first_breaches
 from kit.engine.flows import Flow, flows
 from kit.engine.timeline import Timeline
+from kit.errors import Refusal
 from kit.views.fragment import Frag, Kid, h
+
+T = TypeVar("T")
 
 
 def _no_way() -> Sequence[PassedStep]:
@@ -33,7 +36,7 @@ class Scene(Struct, frozen=True):
     exported page). ``memories`` is what the model's monitors remember at this moment. ``past``
     gives the steps that led here, for pictures of a whole run; ``broken`` says which of them broke
     a promise, where somebody kept that. ``counted`` gives a step of that way (from 0) the number
-    that the Player's counter shows.
+    that the Player's counter shows. ``kept`` is what was worked out for this scene already.
     """
 
     model: Any
@@ -48,6 +51,18 @@ class Scene(Struct, frozen=True):
     past: Callable[[], Sequence[PassedStep]] = _no_way
     broken: Callable[[], tuple[Breach, ...]] | None = None
     counted: Callable[[int], int] = _following
+    kept: dict[str, Any] = field(default_factory=dict)
+
+    def once(self, name: str, work: Callable[[], T]) -> T:
+        """What ``work`` gives for this scene, worked out when it is first asked for."""
+        if name not in self.kept:
+            self.kept[name] = work()
+        result: T = self.kept[name]
+        return result
+
+    def options(self) -> tuple[tuple[Any, Refusal | None], ...]:
+        """Every action that somebody could try here, with why it may not happen now."""
+        return self.once("options", lambda: tuple(self.model.options(self.state)))
 
     def way(self) -> Sequence[PassedStep]:
         """The steps from the start to here; at least the last one, where nobody kept the others."""
@@ -102,7 +117,8 @@ def counted(timeline: Timeline, moment: int, step: int) -> int:
 
 def at_rest(scene: Scene) -> Scene:
     """The same state, as if the step that led to it had changed nothing."""
-    return msgspec.structs.replace(scene, before=scene.state, action=None, say="", milestone=None)
+    still = {"before": scene.state, "action": None, "say": "", "milestone": None}
+    return msgspec.structs.replace(scene, **still, kept={})
 
 
 class Panel(Struct, frozen=True):

@@ -26,7 +26,8 @@ def nothing(scene: Scene, witness: str) -> Iterable[str]:
 
 def scene_verdicts(scene: Scene) -> tuple[Verdict, ...]:
     """Judge a scene by the model's properties, and by what its monitors remember."""
-    return verdicts(scene.model, scene.state, scene.before, scene.action, scene.memories)
+    judged = (scene.model, scene.state, scene.before, scene.action, scene.memories)
+    return scene.once("verdicts", lambda: verdicts(*judged))
 
 
 def _breaches(scene: Scene) -> dict[str, Breach]:

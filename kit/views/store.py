@@ -96,8 +96,7 @@ class FragmentStore:
                 parts.append(f"<!--{self._put(kid)}-->")
             else:
                 parts.append(self._text(kid))
-        parts.append(closing(frag))
-        return "".join(parts)
+        return "".join(parts) + closing(frag)
 
 
 _KEY = re.compile(r'^<\w+ data-k="([^"]*)"')

@@ -338,6 +338,7 @@ def test_a_deadlock_is_a_violation_where_the_model_says_so(mode: Mode) -> None:
     clean = Graph({0: (1,), 1: (3,), 3: ()}, home)
     clean.rests_at_goals = True
     assert check(clean, mode=mode).complete
+    assert check(clean, (), mode=mode).complete
     restless = Graph({0: (0,)})
     restless.rests_at_goals = True
     assert check(restless, mode=mode).complete

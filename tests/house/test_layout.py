@@ -22,7 +22,9 @@ NOTEBOOKS = (
     "05-why-the-barrier.ipynb",
     "06-reads-and-writes-during-change.ipynb",
     "07-find-the-bug.ipynb",
+    "09-one-log-for-all-metadata.ipynb",
     "10-the-coordinator.ipynb",
+    "11-when-things-fail-halfway.ipynb",
     "08-write-your-own-model.ipynb",
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from kit.engine.check import check
@@ -12,6 +13,7 @@ from kit.engine.timeline import Timeline
 from kit.lessons.hunting import Hunt, drawn, hunt
 from kit.lessons.replays import Ground
 from kit.protocols.tcm.facts import moment as facts
+from tests.house.source import ROOT
 
 HUNT = 11  # a seed of the bug hunt
 
@@ -212,3 +214,6 @@ RIGHT: dict[str, Any] = {
     "simple-model": lambda: groups,
 }
 """What gives a right answer, by exercise."""
+
+for _own in sorted((ROOT / "tests/protocols").glob("*/answers.py")):
+    RIGHT |= import_module(f"tests.protocols.{_own.parent.name}.answers").RIGHT

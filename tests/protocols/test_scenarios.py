@@ -34,7 +34,9 @@ REQUESTS = """
     not-owned-worked-example plan-revalidated plan-retried
     read-repair-blocking read-repair-of-answers read-repair-of-mismatches
 """
-VERSIONS = "fence-refuses rollback-keeps-writes two-of-four-code two-of-four-seed"
+VERSIONS = (
+    "fence-refuses pause-is-no-barrier rollback-keeps-writes two-of-four-code two-of-four-seed"
+)
 
 
 @pytest.mark.spec("A-017", "A-028", "A-039")
@@ -73,8 +75,8 @@ def test_a_scenario_fits_on_slides(path: Path) -> None:
 def test_lamps_go_out_only_without_a_safeguard(path: Path) -> None:
     """With the log and all safeguards no moment of a scenario puts a lamp out; by gossip, with a
     safeguard off, with a read repair that does not wait for a write quorum, with contact points
-    that part the nodes, or with the published count of pending replicas where two of four are
-    down, one does.
+    that part the nodes, with the published count of pending replicas where two of four are down,
+    or where a pause stands for a barrier, one does.
     """
     timeline = open_file(path)
     dark = False
@@ -87,7 +89,8 @@ def test_lamps_go_out_only_without_a_safeguard(path: Path) -> None:
     seeds = getattr(timeline.model, "seeds", {})
     parted = bool(seeds) and not makes_one_group(seeds)
     refused = getattr(given, "edition", "seed") == "code" and getattr(given, "crashes", 0) > 1
-    assert dark is (gossip or weaker or parted or refused or bool(timeline.model.off))
+    paused = getattr(given, "barrier_fails", False)
+    assert dark is (gossip or weaker or parted or refused or paused or bool(timeline.model.off))
 
 
 @pytest.mark.parametrize("path", files().values(), ids=lambda path: path.stem)

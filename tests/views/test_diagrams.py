@@ -101,7 +101,7 @@ def test_every_operation_has_a_diagram_of_its_table() -> None:
             table = transitions(kind, variant)
             diagram = operation_diagram(kind, variant)
             assert diagram.transitions == table
-            made = draw_diagram(at(table[0][0], diagram=diagram), "d:")
+            made = draw_diagram(at(table[0][0], diagram=diagram), "d:", fits=True)
             states = {state for one, _, two in table for state in (one, two)}
             drawn_states = classed(made, "state")
             assert {one.key for one in drawn_states} == {f"d:state:{state}" for state in states}

@@ -80,6 +80,9 @@ def test_beyond_the_limit_the_page_says_what_it_left_out(tmp_path: Path) -> None
     assert made.size < whole.size
     assert made.left_out
     assert all("panel" in one for one in made.left_out)
+    assert (
+        made.left_out[0] == "panel Logical replicas"
+    )  # what takes most room of what may be left out
     assert f"Left out to keep this page small: {made.left_out[0]}" in made.path.read_text("utf-8")
 
 

@@ -16,9 +16,12 @@ FAMILY = Family(
     },
     public={
         "lessons": {
+            "effective": "lessons.questions:effective",
+            "founders": "lessons.questions:founders",
             "schema_costs": "lessons.charts:schema_costs",
         },
     },
+    tasks=("lessons.tasks",),
     flows={
         "group0": "facts.flows:FLOWS",
         "discovery": "facts.discovery:FLOWS",

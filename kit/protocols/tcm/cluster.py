@@ -97,6 +97,7 @@ class TcmCluster(Product):
         self.codes = self.tcm.codes
         self._barriers = lru_cache(MOST_KEPT)(self._barriers_of)
         self._of_operation = lru_cache(MOST_KEPT)(self._unmet_of)
+        self._epochs = lru_cache(MOST_KEPT)(self._epochs_of)
         self.judges = Judges(self.tcm, self.log)
         self.properties = self.judges.properties()
 
@@ -114,7 +115,7 @@ class TcmCluster(Product):
         """The epoch that each node (by code) has applied."""
         return self._epochs(s.log.applied)
 
-    def _epochs(self, counts: tuple[int, ...]) -> tuple[int, ...]:
+    def _epochs_of(self, counts: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(self.parameters.epoch + count for count in counts)
 
     def applied_by(self, s: Any, node: str) -> int:

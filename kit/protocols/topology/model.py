@@ -217,7 +217,9 @@ class Topology(Model[ControlState, Any]):
 
     def _request(self, s: ControlState, action: act.MakeRequest) -> ControlState:
         asks = self.plan.requests[action.number]
-        return replace(with_topology(s, requested(s.topology, asks)), made=s.made + 1)
+        s = replace(with_topology(s, requested(s.topology, asks)), made=s.made + 1)
+        # Who asks to join is up, also a node that has left and was shut down.
+        return replace(s, up=s.up | 1 << asks.node) if asks.kind in ("join", "replace") else s
 
     def _may_lead(self, s: ControlState, action: Any) -> Refusal | None:
         """Whether there is a coordinator that the others hear, and a majority to commit."""

@@ -42,8 +42,9 @@ class Vnodes(PlayedStorage):
         """
         given = parameters or VnodesParameters()
         check_limits(given)
-        if given.drain_fails and given.edition != "code":
-            raise BadInput("drain_fails", True, "true with edition code only: seed tries again")
+        for name in ("drain_fails", "barrier_fails"):
+            if getattr(given, name) and given.edition != "code":
+                raise BadInput(name, True, "true with edition code only: seed tries again")
         safeguards = switched_off(VnodeSafeguards, off)
         moving = moved(
             given.operation, given.nodes, given.rf, from_displaced=safeguards.stream_from_displaced
@@ -52,7 +53,7 @@ class Vnodes(PlayedStorage):
             MACHINES[given.edition][MACHINE_OF[given.operation]],
             given.edition,
             moving,
-            ProjectionOptions(given.version, given.drain_fails, safeguards),
+            ProjectionOptions(given.version, given.drain_fails, given.barrier_fails, safeguards),
         )
         workload = parse_workload(given.requests)
         check_coordinators(workload, history)
@@ -65,7 +66,8 @@ class Vnodes(PlayedStorage):
     def _judged(self, given: VnodesParameters, safeguards: VnodeSafeguards) -> Iterator[Property]:
         """The properties of steps; a fence without a drain keeps data, but not every answer."""
         yield from properties(self, streaming=not self.off or not _streams(safeguards))
-        if not given.drain_fails and {*self.off} <= {DRAIN_BEFORE_LEAVING.name}:
+        barriers = not (given.drain_fails or given.barrier_fails)
+        if barriers and {*self.off} <= {DRAIN_BEFORE_LEAVING.name}:
             yield available(self)
         if not self.off:
             yield fenced(self)

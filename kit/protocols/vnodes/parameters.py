@@ -57,6 +57,13 @@ class VnodesParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             description="edition code sets fence_version although older requests are left",
         ),
     ] = False
+    barrier_fails: Annotated[
+        bool,
+        Meta(
+            title="barriers may fail",
+            description="edition code goes on after a pause where there is no way back",
+        ),
+    ] = False
     requests: RequestLines = USUAL_REQUESTS
     together: Together = False
     timeouts: Timeouts = False

@@ -10,6 +10,8 @@ version are one, and ways on which the range never changes are left out.
   node knows it. ``stream`` begins after the barriers that stand before it in the row.
 - A rollback waits for nothing, for any work may fail at any time.
 - A node that is shut down is dead from then on: an event without a version of its own.
+- Where a barrier may fail and the table says *proceed*, the next edge may be taken without it: the
+  pause that the published server makes there is no promise.
 - ``fence_version`` follows a barrier that was met. Where the drain may fail (edition ``code``)
   setting it is an event of its own, and what comes next waits until every node knows the fence.
 
@@ -41,10 +43,14 @@ _AT_REST = StateRow(BOUNDARY, ())
 
 
 class ProjectionOptions(Struct, frozen=True):
-    """How a table is read: the first version, whether drains may fail, which safeguards are on."""
+    """How a table is read: the first version, what may fail, which safeguards are on.
+
+    ``barrier_fails``: where the table says *proceed*, the next edge may be taken without it.
+    """
 
     version: int = 1
     drain_fails: bool = False
+    barrier_fails: bool = False
     safeguards: VnodeSafeguards = VnodeSafeguards()
 
 
@@ -169,9 +175,18 @@ class _RangeProjection:
                 target = self._target(edge, row)
                 if _is_seen(edge, row, target) and not (first and not self._moves(target)):
                     yield self._edge(place, row, edge, target, now)
+                    if self.options.barrier_fails and edge.kind == "happy" and _goes_on(row):
+                        yield self._edge(place, row, edge, target, now, failed=True)
 
     def _edge(
-        self, place: _Standing, row: StateRow, edge: EdgeRow, target: StateRow, now: View
+        self,
+        place: _Standing,
+        row: StateRow,
+        edge: EdgeRow,
+        target: StateRow,
+        now: View,
+        *,
+        failed: bool = False,
     ) -> Edge:
         happy = edge.kind == "happy"
         subject, becomes = self.moving.subject, edge.becomes
@@ -187,11 +202,13 @@ class _RangeProjection:
             place.since if happy and self._drained(row) else place.fence,
             place.dead,
         )
-        waits = self._barrier(place, row, now) if happy else ()
-        verb = f"commit {word}" if happy else f"roll back to {word}"
+        waits = self._barrier(place, row) if happy and not failed else ()
+        verb = f"{'go on to' if failed else 'commit'} {word}" if happy else f"roll back to {word}"
         awaited = happy and self.options.safeguards.streams_before_switch
         streamed = awaited and any(work.name == STREAM for work in row.work)
-        return self._event(place, now, waits, after, verb, streamed=streamed, aside=not happy)
+        return self._event(
+            place, now, waits, after, verb, streamed=streamed, aside=failed or not happy
+        )
 
     def _shut_down(self, place: _Standing, row: StateRow, now: View) -> Edge:
         """The node that leaves stops; nothing else changes."""
@@ -204,7 +221,7 @@ class _RangeProjection:
             dead=place.dead | self._mask((subject,)),
             quiet=True,
         )
-        waits = self._barrier(place, row, now, SHUT_DOWN)
+        waits = self._barrier(place, row, SHUT_DOWN)
         return self._event(place, now, waits, gone, f"shut down {subject}")
 
     def _event(
@@ -235,9 +252,7 @@ class _RangeProjection:
     def _drained(self, row: StateRow) -> bool:
         return any(work.barrier == "global" for work in row.work)
 
-    def _barrier(
-        self, place: _Standing, row: StateRow, now: View, until: str = ""
-    ) -> tuple[Condition, ...]:
+    def _barrier(self, place: _Standing, row: StateRow, until: str = "") -> tuple[Condition, ...]:
         """What the barriers of a state wait for, as far as they come before the work ``until``."""
         names = [work.name for work in row.work]
         before = row.work[: names.index(until)] if until in names else row.work
@@ -254,10 +269,15 @@ class _RangeProjection:
         """What streams while the operation stands here."""
         for row in place.states:
             if any(work.name == STREAM for work in row.work):
-                waits = self._barrier(place, row, self._view(place), STREAM)
+                waits = self._barrier(place, row, STREAM)
                 known = waits if self.options.safeguards.known_before_streams else ()
                 for source, target in self.moving.copies:
                     yield CopyTask(self.code[source], self.code[target], known)
+
+
+def _goes_on(row: StateRow) -> bool:
+    """Whether a barrier that fails here is followed by the next step, after a pause."""
+    return any(work.barrier == "global" and work.on_failure == "proceed" for work in row.work)
 
 
 def _is_seen(edge: EdgeRow, source: StateRow, target: StateRow) -> bool:

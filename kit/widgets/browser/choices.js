@@ -21,8 +21,26 @@ export class Choices {
   // A press lights a thing wherever it is shown, until it is pressed again or something else is.
   light(thing) {
     if (this.lit === thing) this.dark();
-    else this.lit = thing;
-    this.restoreLight();
+    else {
+      this.lit = thing;
+      this.restoreLight();
+      this.bring(`[data-of="${CSS.escape(thing)}"]`);
+    }
+  }
+
+  // The lit row comes into sight: in the tab that is seen, or else in the first that has it.
+  bring(thing) {
+    const rowIn = (page) => page.querySelector(`tr${thing}`) || page.querySelector(thing);
+    const pages = all(this.root, ".kp-stage .kp-page").filter(rowIn);
+    const page = pages.find((one) => !one.hidden) || pages[0];
+    if (!page) return;
+    this.turnTo(page.dataset.k.replace("panel:", ""));
+    const part = rowIn(page);
+    for (let around = part; around !== page; around = around.parentNode)
+      if (around.matches("details")) around.open = true;
+    const [inner, outer] = [part, page].map((one) => one.getBoundingClientRect());
+    if (inner.top < outer.top || inner.bottom > outer.bottom)
+      page.scrollTop += inner.top - outer.top - 40;
   }
 
   // What is pointed at or has the focus is lit meanwhile.

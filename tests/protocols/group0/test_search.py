@@ -80,7 +80,7 @@ def without(name: str, only: str | None = None, **parameters: Any) -> Result:
     """A search of the safeguard's smallest configuration with the safeguard off."""
     guard = next(guard for guard in SAFEGUARDS if guard.name == name)
     model = build("group0", {**guard.smallest, **parameters}, (name,))
-    chosen = tuple(p for p in model.properties if only in (None, p.name) or p.kind == "goal")
+    chosen = tuple(p for p in model.properties if only in (None, p.name))
     watching = tuple(each for each in model.monitors if only in (None, each.name))
     return check(model, chosen, monitors=watching)
 

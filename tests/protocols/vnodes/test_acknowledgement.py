@@ -5,6 +5,7 @@ The second refuses writes although the old and the new set have a quorum each (Q
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -31,8 +32,13 @@ def test_each_edition_counts_its_way() -> None:
         assert [(quota.replicas, quota.needed) for quota in quotas] == wanted
 
 
-@pytest.mark.parametrize("edition", ["seed", "code"])
-@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize(
+    ("operation", "edition"),
+    [
+        pytest.param(*pair, marks=[pytest.mark.deep] if pair == ("decommission", "seed") else [])
+        for pair in product(OPERATIONS, JUDGED)
+    ],
+)
 def test_answers_while_a_quorum_lives(operation: str, edition: str) -> None:
     """By the documents' count no write fails while each set has its quorum; by the published one
     some do.

@@ -171,6 +171,7 @@ def test_every_operation_has_its_table() -> None:
     [
         ({"nodes": 1}, "nodes"),
         ({"drain_fails": True}, "drain_fails"),
+        ({"barrier_fails": True}, "barrier_fails"),
         ({"rf": 0}, "rf"),
         ({"requests": ("B write QUORUM",)}, "requests"),
         ({"operation": "move"}, "operation"),

@@ -79,6 +79,8 @@ def _arrow(source: str, target: str, waits: bool, places: dict[str, complex]) ->
 
 def _disc(row: PeersRow, place: complex, lowest: bool) -> Frag:
     x, y = place.real, place.imag
+    # Outside of the circle, where no arrow passes.
+    below = DISC + 18 if y >= SIZE / 2 else -DISC - 10
     group = f"group {row.group}" if row.group else "no group"
     return h(
         "g",
@@ -92,7 +94,7 @@ def _disc(row: PeersRow, place: complex, lowest: bool) -> Frag:
             text_anchor="middle",
             class_="on",
         ),
-        h("text", group, x=x, y=y + DISC + 18, text_anchor="middle", class_="soft"),
+        h("text", group, x=x, y=y + below, text_anchor="middle", class_="soft"),
         k=f"peer:{row.name}",
         class_="peer lit" if row.group else "peer",
     )

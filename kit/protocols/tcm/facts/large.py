@@ -63,6 +63,10 @@ DENSITY = 720
 
 def length(m: TcmCluster, s: Any, keyspace: str) -> int | None:
     """How many ranges a keyspace's tables have; None where they cannot be compared by columns."""
+    return memo(m, ("length", s.tcm.events, keyspace), lambda: _length(m, s, keyspace))
+
+
+def _length(m: TcmCluster, s: Any, keyspace: str) -> int | None:
     placement = _placement(m, s, keyspace)
     if placement is None:
         return None

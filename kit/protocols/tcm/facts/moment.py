@@ -188,7 +188,11 @@ def computed(_: TcmCluster, s: Any) -> int:
 
 def stable(m: TcmCluster, s: Any) -> bool:
     """Whether every range is read from exactly where it is written to."""
-    return all(p.reads == p.writes for p in m.snapshot(s).placements)
+
+    def work() -> bool:
+        return all(p.reads == p.writes for p in m.snapshot(s).placements)
+
+    return memo(m, ("stable", s.tcm.events), work)
 
 
 def rows(
@@ -256,8 +260,8 @@ def applied(m: TcmCluster, s: Any) -> tuple[AppliedEpochs, ...]:
     nodes = []
     for name, applied, held in zip(m.names, s.log.applied, s.log.held, strict=True):
         if name in present:
-            above = range(applied, held.bit_length())
-            waiting = tuple(m.log.epoch(i + 1) for i in above if held >> i & 1)
+            above = range(applied, held.bit_length()) if held else ()
+            waiting = tuple([m.log.epoch(i + 1) for i in above if held >> i & 1])
             up = name not in s.tcm.down
             nodes.append(AppliedEpochs(name, m.parameters.epoch + applied, up, waiting))
     return tuple(nodes)

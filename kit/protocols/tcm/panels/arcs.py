@@ -6,7 +6,7 @@ one arc; of very many what changed is marked where it lies.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -122,7 +122,7 @@ def _run(space: TokenSpace, run: Sequence[Lines]) -> Arc:
     return Arc(share(space, left), share(space, right), key, held, None, len(run))
 
 
-def letters(arc: Arc, short: dict[str, str]) -> tuple[Letter, ...]:
+def letters(arc: Arc, short: Mapping[str, str]) -> tuple[Letter, ...]:
     """Who is read from, inside, and who is only written to, outside; none on a narrow arc."""
     line = arc.line
     if line is None:
@@ -147,7 +147,7 @@ def letters(arc: Arc, short: dict[str, str]) -> tuple[Letter, ...]:
 
 
 def _stacked(
-    arc: Arc, names: Sequence[tuple[str, str]], radius: float, step: float, short: dict[str, str]
+    arc: Arc, names: Sequence[tuple[str, str]], radius: float, step: float, short: Mapping[str, str]
 ) -> list[Letter]:
     return [
         Letter(name, short.get(name, name), *point(arc.middle, radius + i * step), kind)

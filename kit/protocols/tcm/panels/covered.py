@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY
+from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.facts.moment import LockRow
 from kit.protocols.tcm.panels.circle import LOCKS_AT, arc_path, share
 from kit.ring.tokens import TokenSpace
@@ -26,11 +27,14 @@ def locked(scene: Scene, keyspace: str | None = None) -> list[LockRow]:
 
 def draw_covered(scene: Scene, keyspace: str) -> Frag | None:
     """Draw the locked part of the ring."""
+    model, events = scene.model, scene.state.tcm.events
+    path = memo(model, ("covered", events, keyspace), lambda: _path(scene, keyspace))
+    return h("path", d=path, k=f"lock:{keyspace}", class_="lock") if path else None
+
+
+def _path(scene: Scene, keyspace: str) -> str:
     parts = covered(facts.space(scene.model), locked(scene, keyspace))
-    if not parts:
-        return None
-    path = "".join(arc_path(left, right, LOCKS_AT) for left, right in parts)
-    return h("path", d=path, k=f"lock:{keyspace}", class_="lock")
+    return "".join(arc_path(left, right, LOCKS_AT) for left, right in parts)
 
 
 def covered(space: TokenSpace, locks: Iterable[LockRow]) -> list[tuple[float, float]]:

@@ -23,7 +23,7 @@ from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import Mark, chip, counted, heads, moved, scroll, signed
 
-MOST_CHANGED = 100
+MOST_CHANGED = 48
 MOST_SHOWN = 12
 """Rows that are shown when nothing in them changed; of longer tables these are folded away."""
 MOST_ROWS = 200

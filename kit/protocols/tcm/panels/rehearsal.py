@@ -10,6 +10,7 @@ from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.dry_run import Load, Planned
 from kit.protocols.tcm.panels.dry_run import own_ring, verdict
+from kit.protocols.tcm.panels.names import draw_nodes
 from kit.protocols.tcm.panels.placement import GroupChange, Lines, changed_lines
 from kit.views.fragment import Frag, Kid, h
 from kit.views.names import apart, beginning
@@ -31,6 +32,7 @@ def draw_rehearsal(scene: Scene) -> Frag:
         _deaths(scene),
         _bytes(scene),
         [_changed(scene, keyspace) for keyspace in facts.keyspaces(scene.model)],
+        draw_nodes(scene),
         h("p", f"The nodes' names begin with {shared}", class_="soft") if shared else None,
     )
 

@@ -19,6 +19,7 @@ from kit.protocols.tcm.panels.covered import draw_covered
 from kit.protocols.tcm.panels.guilty import guilty_parts
 from kit.protocols.tcm.panels.labels import Box, fitting, wide
 from kit.protocols.tcm.panels.missed import draw_missed, missed_words
+from kit.protocols.tcm.panels.names import draw_names
 from kit.protocols.tcm.panels.placement import large
 from kit.protocols.tcm.panels.spots import (
     FINEST,
@@ -26,7 +27,6 @@ from kit.protocols.tcm.panels.spots import (
     concerned,
     datacenter_letters,
     disc_boxes,
-    draw_names,
     draw_spots,
     draw_ticks,
     labelled,

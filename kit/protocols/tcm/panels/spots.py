@@ -22,7 +22,6 @@ from kit.views.names import tags
 from kit.views.panel import Scene
 
 MOST_LABELS = 40
-MOST_NAMES = 128
 FINEST = 7200
 """Ticks that can be told apart on the ring; more tokens are drawn ``DENSITY`` to the turn."""
 LONGEST_TOKEN = 6
@@ -215,47 +214,6 @@ def draw_ticks(scene: Scene, count: int) -> Frag:
 def _tick(part: float) -> str:
     (x1, y1), (x2, y2) = point(part, RADIUS - 6), point(part, RADIUS + 6)
     return f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
-
-
-def draw_names(scene: Scene) -> Frag:
-    """Draw the nodes of a large ring as a list; one lights up wherever it is shown."""
-    nodes = [node for node in facts.nodes(scene.model, scene.state) if node.tokens]
-    shown = nodes[:MOST_NAMES]
-    rest = len(nodes) - len(shown)
-    return h(
-        "div",
-        h(
-            "ul",
-            [
-                h(
-                    "li",
-                    h(
-                        "span",
-                        node.name,
-                        class_="chip",
-                        role="button",
-                        tabindex="0" if i == 0 else "-1",
-                        aria_pressed="false",
-                        aria_label=f"{node.name}: {_count(node)}, {node.dc}, rack {node.rack}, "
-                        f"{node.status}{'' if node.up else ', down'}",
-                        data_roving=True,
-                        data_spot=node.name,
-                        data_of=node.name,
-                    ),
-                    k=f"name:{node.name}",
-                )
-                for i, node in enumerate(shown)
-            ],
-            class_="names",
-            data_rove=True,
-        ),
-        h("p", f"and {rest} more nodes", class_="soft") if rest else None,
-        k="ring-names",
-    )
-
-
-def _count(node: NodeRow) -> str:
-    return "1 token" if len(node.tokens) == 1 else f"{len(node.tokens)} tokens"
 
 
 def datacenter_letters(scene: Scene) -> dict[str, str]:

@@ -1,0 +1,93 @@
+"""The nodes of a large ring: to be chosen below the picture, and a row for each in its table.
+
+Names are cut to what tells them apart; the whole name is in the title and in what is spoken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.memo import memo
+from kit.protocols.tcm.facts.moment import NodeRow
+from kit.views.fragment import Frag, h
+from kit.views.names import apart
+from kit.views.panel import Scene
+from kit.views.parts import counted, heads
+
+MOST_NAMES = 128
+"""Nodes that can be chosen one by one."""
+
+
+def draw_names(scene: Scene) -> Frag:
+    """Draw the nodes of a large ring as a list; one lights up wherever it is shown."""
+    return _kept(scene, "ring-names", _names)
+
+
+def draw_nodes(scene: Scene) -> Frag:
+    """Draw a row for each node that the list of names has."""
+    return _kept(scene, "rehearsed nodes", _rows)
+
+
+def _kept(
+    scene: Scene, key: str, draw: Callable[[list[NodeRow], dict[str, str]], list[Frag]]
+) -> Frag:
+    """A part that changes with events and deaths alone is drawn once for all frames between."""
+    model, state = scene.model, scene.state
+
+    def work() -> Frag:
+        nodes = [node for node in facts.nodes(model, state) if node.tokens]
+        short = dict(apart([node.name for node in nodes]))
+        rest = len(nodes) - MOST_NAMES
+        more = h("p", f"and {rest} more nodes", class_="soft") if rest > 0 else None
+        return h("div", draw(nodes[:MOST_NAMES], short), more, k=key, data_kept=True)
+
+    return memo(model, (key, state.tcm.events, state.tcm.down), work)
+
+
+def _names(nodes: list[NodeRow], short: dict[str, str]) -> list[Frag]:
+    chips = [
+        h("li", _name(node, short, i == 0), k=f"name:{node.name}") for i, node in enumerate(nodes)
+    ]
+    return [h("ul", chips, class_="names", data_rove=True)]
+
+
+def _name(node: NodeRow, short: dict[str, str], first: bool) -> Frag:
+    words = f"{node.name}: {counted(len(node.tokens), 'token')}, {_place(node)}, {_standing(node)}"
+    return h(
+        "span",
+        short[node.name],
+        class_="chip",
+        role="button",
+        tabindex="0" if first else "-1",
+        aria_pressed="false",
+        aria_label=words,
+        title=words,
+        data_roving=True,
+        data_spot=node.name,
+        data_of=node.name,
+    )
+
+
+def _rows(nodes: list[NodeRow], short: dict[str, str]) -> list[Frag]:
+    rows = [
+        h(
+            "tr",
+            h("th", short[node.name], scope="row", title=node.name, aria_label=node.name),
+            [h("td", words) for words in (len(node.tokens), _place(node), _standing(node))],
+            k=f"rehearsed node:{node.name}",
+            data_of=node.name,
+        )
+        for node in nodes
+    ]
+    caption = h("caption", "Nodes: choose one in the ring")
+    table = h("table", caption, heads("node", "tokens", "place", "state"), h("tbody", rows))
+    return [table]
+
+
+def _place(node: NodeRow) -> str:
+    return f"{node.dc}, rack {node.rack}"
+
+
+def _standing(node: NodeRow) -> str:
+    return node.status if node.up else f"{node.status}, down"

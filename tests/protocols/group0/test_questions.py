@@ -1,0 +1,52 @@
+"""Questions on group 0 and discovery are answered by the models."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.engine.timeline import Timeline
+from kit.errors import KitError
+from kit.lessons import effective, founders, predict
+from kit.protocols.group0.discovery import Discovery, DiscoveryParameters
+from tests.protocols.group0.driving import Driven
+
+
+def test_what_takes_effect_is_the_chain_of_states() -> None:
+    """A retried command stands in the log twice; the first entry is right, a wrong one is shown."""
+    driven = Driven(operations=("create table ks.t at A",), elections=1)
+    driven.submitted("create table ks.t at A").do("commit 4 by A B", "elect B", "retry A")
+    driven.do("commit 4 by A B")
+    prediction = predict(driven.timeline, effective)
+    right = prediction.choices[:2]
+    assert prediction.answer(*right).passed
+    wrong = prediction.answer(*prediction.choices[:3])
+    assert not wrong.passed
+    assert "The states follow one another: 0 → 1, 1 → 4." in repr(wrong)
+    assert wrong.evidence is not None
+
+
+@pytest.mark.parametrize(
+    ("seeds", "right"),
+    [
+        (("A", "A", "A"), ("A",)),
+        (("C", "C", "C"), ("A", "B", "C")),
+        (("A", "B", "A B"), ("A", "B")),
+    ],
+)
+def test_who_may_found_a_group_is_found_by_a_search(
+    seeds: tuple[str, ...], right: tuple[str, ...]
+) -> None:
+    """Whoever founds one in some run of the messages is right, and nobody else."""
+    prediction = predict(Discovery(DiscoveryParameters(seeds)), founders)
+    assert prediction.right == right
+    assert prediction.answer(*right).passed
+
+
+def test_a_question_about_the_wrong_thing_is_told() -> None:
+    """One line: no log, no discovery, too large a search."""
+    with pytest.raises(KitError, match="no log of group 0"):
+        predict(Timeline(Discovery()), effective)
+    with pytest.raises(KitError, match="about discovery"):
+        predict(Driven().timeline, founders)
+    with pytest.raises(KitError, match="more than 100,000 states"):
+        predict(Discovery(DiscoveryParameters(("A",) * 5)), founders)

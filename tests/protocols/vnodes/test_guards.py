@@ -1,0 +1,73 @@
+"""Planted bugs: each guard is cut out of a copy of the kit, a rule or the table, and missed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.protocols.vnodes.runs import GUARDS, ONE
+from tests.quality.scratching import cut, search
+
+TABLES = "protocols/topology/rules/seed_tables.py"
+PROJECTION, RANGES = "protocols/vnodes/projection.py", "protocols/vnodes/rules/ranges.py"
+BOOTSTRAP_OLD = "    write_both_read_old   | old | both | barrier:rollback stream:rollback\n"
+BOOTSTRAP_NEW = "    write_both_read_new   | new | both | barrier\n"
+LEAVING = "    left_token_ring     | new | new  | barrier shut_down:proceed leave_group0\n"
+ENDS = "    write_both_read_new | * | | happy | version cleanup done becomes:normal\n"
+BACK = "    write_both_read_new | left_token_ring | | rollback | version\n"
+
+# safeguard -> (file, text that is there, text that takes its place), and what is found then
+PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
+    "write-before-read": (
+        (TABLES, BOOTSTRAP_OLD, BOOTSTRAP_OLD.replace("| old | both |", "| new | old  |")),
+        "streamed",
+    ),
+    "old-writer-stays": (
+        (TABLES, BOOTSTRAP_NEW, BOOTSTRAP_NEW.replace("| new | both |", "| new | new  |")),
+        "visible",
+    ),
+    "streams-before-switch": (
+        (PROJECTION, "streamed = awaited and any(", "streamed = False and any("),
+        "streamed",
+    ),
+    "known-before-streams": (
+        (TABLES, BOOTSTRAP_OLD, BOOTSTRAP_OLD.replace("barrier:rollback stream", "stream")),
+        "streamed",
+    ),
+    "stream-from-displaced": (
+        (RANGES, "            if not from_displaced and others:", "            if others:"),
+        "streamed",
+    ),
+    "fencing": ((PROJECTION, 'admission="fence" if', 'admission="all" if'), "fenced"),
+    "barrier-drains": (
+        (PROJECTION, '"global" in barriers and not place.fenced', "False"),
+        "streamed",
+    ),
+    "drain-before-leaving": ((TABLES, LEAVING, LEAVING.replace("barrier ", "")), "available"),
+    "no-rollback-after-switch": ((TABLES, ENDS, ENDS + BACK), "visible"),
+}
+
+
+@pytest.mark.parametrize(
+    "bug",
+    [
+        pytest.param(name, marks=[pytest.mark.deep] if name == "stream-from-displaced" else [])
+        for name in PLANTED
+    ],
+)
+def test_a_missing_guard_is_found(bug: str, scratch: Path) -> None:
+    """With the guard's text cut out, the search finds the harm though no switch is off."""
+    change, expected = PLANTED[bug]
+    cut(scratch, [change])
+    assert search(scratch, "vnodes", dict(GUARDS[bug].smallest)) == (expected, False)
+
+
+def test_the_copy_is_sound(scratch: Path) -> None:
+    """An unspoiled copy finds nothing, so that what is found above is what was planted."""
+    assert search(scratch, "vnodes", ONE) == (None, True)
+
+
+def test_every_safeguard_is_planted() -> None:
+    """Each safeguard's guard is among those that are cut out."""
+    assert set(GUARDS) == set(PLANTED)
