@@ -122,6 +122,12 @@ def test_the_published_counts_of_the_same_model(most: int, states: int) -> None:
     assert check(ping_pong(most, drops=None, duplicates=None)).states == states
 
 
+def test_the_options_of_the_network_are_the_parameters() -> None:
+    """Unless a model has its own, so that its traces say on which network it ran."""
+    assert ping_pong(1, drops=1).parameters == NetworkOptions(drops=1)
+    assert ping_pong(1).parameters == NetworkOptions()
+
+
 def test_without_faults_there_is_one_way() -> None:
     """Ping-pong on a network without faults is a line of states, in either order."""
     for fifo in (False, True):

@@ -211,3 +211,11 @@ def test_places_are_told_through_wrappers() -> None:
     names: dict[str, Any] = {}
     exec(source, names)
     assert place("it", names["f"]) == "it, line 1"
+
+
+@pytest.mark.parametrize("number", [float("nan"), 1 << 20_000], ids=("nan", "huge"))
+def test_a_number_that_cannot_be_told_apart_is_named(number: Any) -> None:
+    """Not a number, or one without end, makes no state: the step that made it is named."""
+    model = model_of(Firm, lambda s, action: Firm((number,)))
+    with pytest.raises(BadInput, match=r"effect of add 1, line .*numbers that equal themselves"):
+        check_purity(model, Firm())
