@@ -206,6 +206,12 @@ def test_a_state_is_read_by_its_nodes_and_its_network() -> None:
     }  # fmt: skip
 
 
+def test_what_the_network_cannot_do_is_not_read() -> None:
+    """Where nothing can be held or cut off, a state says nothing of it."""
+    model = counting(adds=1)
+    assert set(model.readable(model.start())) == {"A", "B", "in flight"}
+
+
 def test_a_message_to_nobody_is_an_error_that_says_so() -> None:
     """An actor that sends to a name that is no node's is told at once."""
     with pytest.raises(BadInput, match=like("A sends to | 'Z'")):

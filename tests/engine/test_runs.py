@@ -11,7 +11,7 @@ from kit.engine.breaches import first_breaches
 from kit.engine.chance import Chance
 from kit.engine.model import Property, always
 from kit.engine.registry import build
-from kit.engine.runs import suggested
+from kit.engine.runs import catch_up, suggested
 from kit.engine.timeline import Timeline
 from tests.engine.toys import LiftModel, LiftParameters, Up
 
@@ -29,6 +29,17 @@ def test_suggestions_are_followed_until_there_are_none() -> None:
     assert timeline.suggest() is None
     held = list(suggested(model, model.start(), lambda action: action == actions[2]))
     assert held == actions[:2]
+
+
+def test_everybody_catches_up() -> None:
+    """Each node applies all that it lacks, one epoch after the other."""
+    model: Any = build("tcm", {"operations": ("bootstrap X --tokens 150",)})
+    state = model.act(model.start(), model.suggest(model.start()))
+    taken = list(catch_up(model, state))
+    assert sorted(map(model.verb, taken)) == ["apply A", "apply B", "apply C", "apply X"]
+    for action in taken:
+        state = model.act(state, action)
+    assert not list(catch_up(model, state))
 
 
 def test_draws_are_those_of_the_seed() -> None:
