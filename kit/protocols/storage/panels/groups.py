@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.facts import solo as facts_solo
@@ -46,14 +45,14 @@ def _pairs(scene: Scene) -> list[tuple[EpochRow, EpochRow]]:
 def draw_views(scene: Scene) -> Frag:
     """Draw a row an epoch; where the event changed the range's row, that is marked."""
     pairs, unit = _pairs(scene), scene.model.history.unit
-    shown = list(zip(_keys(pairs), pairs, strict=True))[-MOST_ROWS:]
+    shown = pairs[-MOST_ROWS:]
     return scroll(
         f"the range at each {unit}",
         h(
             "table",
             h("caption", f"Range {facts.label(scene.model)}; who knows no newer {unit}"),
             heads(unit, "reads", "writes", "known to"),
-            h("tbody", [_row(key, *rows) for key, rows in reversed(shown)]),
+            h("tbody", [_row(row, before) for row, before in reversed(shown)]),
             class_="groups",
         ),
         h("p", f"{len(pairs) - len(shown)} earlier {unit}s are not listed.", class_="soft")
@@ -63,18 +62,8 @@ def draw_views(scene: Scene) -> Frag:
     )
 
 
-def _keys(pairs: Sequence[tuple[EpochRow, EpochRow]]) -> Iterator[str]:
-    """A key for each row; where several have one number, as versions of a topology may, the later
-    ones are counted.
-    """
-    numbers = Counter[int]()
-    for row, _ in pairs:
-        again = numbers[row.epoch]
-        numbers[row.epoch] += 1
-        yield f"view:{row.epoch}:{again}" if again else f"view:{row.epoch}"
-
-
-def _row(key: str, row: EpochRow, before: EpochRow) -> Frag:
+def _row(row: EpochRow, before: EpochRow) -> Frag:
+    key = row.key
     return h(
         "tr",
         h(
