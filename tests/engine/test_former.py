@@ -218,7 +218,7 @@ def _tags(action: Any) -> set[str]:
     """The tags of a union of actions, those within a product's wrappers among them."""
     tags: set[str] = set()
     for given in get_args(action) or (action,):
-        kind = get_origin(given) or given  # a message's struct is of the type that it carries
+        kind = get_origin(given) or given  # of what holds messages of some type
         tags.add(str(kind.__struct_config__.tag))
         if kind.__struct_config__.tag_field == "part":
             tags |= _tags(msgspec.structs.fields(kind)[0].type)
