@@ -12,6 +12,8 @@ import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -49,6 +51,16 @@ class Exported(Struct, frozen=True):
     size: int
     left_out: tuple[str, ...]
     biggest: tuple[tuple[str, int], ...]
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
+        """A link to the page, which a stored notebook keeps, and what the page lacks."""
+        place = Path(os.path.relpath(self.path)).as_posix()
+        lacks = f" It lacks: {', '.join(self.left_out)}." if self.left_out else ""
+        link = f'<a href="{escape(quote(place))}">{escape(place)}</a>'
+        return {
+            "text/plain": f"The run as a page: {place}.{lacks}",
+            "text/html": f"<p>The run as a page: {link}.{escape(lacks)}</p>",
+        }
 
 
 @checked

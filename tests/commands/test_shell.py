@@ -148,7 +148,13 @@ def test_a_large_ring_is_planned_quickly(tmp_path: Path) -> None:
         assert after.ru_utime - before.ru_utime < 6
 
 
-STATUS = {"decommission n3 --while": 1, "survive": 1, "--off S-05": 1, "--off S-01": 1}
+STATUS = {
+    "decommission n3 --while": 1,
+    "survive": 1,
+    "--off S-05": 1,
+    "--off S-01": 1,
+    "--off S-20": 1,
+}
 
 
 @pytest.mark.spec("H-022")

@@ -122,6 +122,12 @@ def test_the_published_counts_of_the_same_model(most: int, states: int) -> None:
     assert check(ping_pong(most, drops=None, duplicates=None)).states == states
 
 
+def test_the_options_of_the_network_are_the_parameters() -> None:
+    """Unless a model has its own, so that its traces say on which network it ran."""
+    assert ping_pong(1, drops=1).parameters == NetworkOptions(drops=1)
+    assert ping_pong(1).parameters == NetworkOptions()
+
+
 def test_without_faults_there_is_one_way() -> None:
     """Ping-pong on a network without faults is a line of states, in either order."""
     for fifo in (False, True):
@@ -198,6 +204,12 @@ def test_a_state_is_read_by_its_nodes_and_its_network() -> None:
         "A": 0, "B": state.nodes[1], "in flight": "A>B add 1", "held": "nothing",
         "split": "A | B", "holds left": 1,
     }  # fmt: skip
+
+
+def test_what_the_network_cannot_do_is_not_read() -> None:
+    """Where nothing can be held or cut off, a state says nothing of it."""
+    model = counting(adds=1)
+    assert set(model.readable(model.start())) == {"A", "B", "in flight"}
 
 
 def test_a_message_to_nobody_is_an_error_that_says_so() -> None:

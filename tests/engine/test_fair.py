@@ -85,6 +85,15 @@ def test_whatever_waits_longest_is_taken() -> None:
     assert lost[0] == ()
 
 
+def test_of_several_goals_the_first_one_missed_is_named() -> None:
+    """What is reached meanwhile is missed no more."""
+    goals = tuple(goal(f"at {n}", "", lambda s, n=n: s.at == n) for n in (1, 7, 9))
+    model = Graph({0: (1,), 1: (2,)}, *goals)
+    lost = led_on(model.rules, model.start(), goals, 0, 50)
+    assert lost is not None
+    assert lost[1] == "at 7"
+
+
 @pytest.mark.parametrize("within", [-1, 10**9, True])
 def test_within_has_limits(within: Any) -> None:
     """A number of steps, or none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 import msgspec
 import pytest
@@ -217,7 +217,8 @@ def test_no_word_of_today_is_an_old_one(name: str) -> None:
 def _tags(action: Any) -> set[str]:
     """The tags of a union of actions, those within a product's wrappers among them."""
     tags: set[str] = set()
-    for kind in get_args(action) or (action,):
+    for given in get_args(action) or (action,):
+        kind = get_origin(given) or given  # of what holds messages of some type
         tags.add(str(kind.__struct_config__.tag))
         if kind.__struct_config__.tag_field == "part":
             tags |= _tags(msgspec.structs.fields(kind)[0].type)

@@ -14,7 +14,7 @@ from kit.engine.check import check
 from kit.engine.model import Model, Monitor, Rule
 from kit.engine.purity import blame, check_purity, place
 from kit.engine.registry import build, entries
-from kit.errors import BadInput, Refusal
+from kit.errors import BadInput, BadType, Refusal
 
 
 class Add(Struct, frozen=True, tag="add"):
@@ -211,3 +211,21 @@ def test_places_are_told_through_wrappers() -> None:
     names: dict[str, Any] = {}
     exec(source, names)
     assert place("it", names["f"]) == "it, line 1"
+
+
+@pytest.mark.parametrize("number", [float("nan"), 1 << 20_000], ids=("nan", "huge"))
+def test_a_number_that_cannot_be_told_apart_is_named(number: Any) -> None:
+    """Not a number, or one without end, makes no state: the step that made it is named."""
+    model = model_of(Firm, lambda s, action: Firm((number,)))
+    with pytest.raises(BadInput, match=r"effect of add 1, line .*numbers that equal themselves"):
+        check_purity(model, Firm())
+
+
+@pytest.mark.parametrize("given", [None, 5, "add"])
+@pytest.mark.parametrize("field", ["rules", "properties", "monitors"])
+def test_what_is_no_tuple_of_parts_is_refused(field: str, given: Any) -> None:
+    """A model's rules, properties and monitors are tuples of them; one line says which is not."""
+    model = model_of(Firm, late)
+    setattr(model, field, given)
+    with pytest.raises(BadType, match=rf"^{field} of mine: got .* allowed: a tuple of "):
+        check(model)

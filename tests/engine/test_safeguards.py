@@ -54,3 +54,12 @@ def test_an_unknown_switch_is_named() -> None:
     for name in ("range-lock", "tcm"):
         with pytest.raises(BadInput, match=f"safeguard: got '{name}'; allowed: one of .*range-loc"):
             switched_off(DataplaneSafeguards, (name,))
+
+
+def test_a_wrong_name_is_told_with_all_others_in_order() -> None:
+    """Whoever mistypes one reads the whole list, as a table of contents."""
+    with pytest.raises(BadInput) as told:
+        switched_off(TcmSafeguards, ("range-lock",))
+    names = str(told.value).partition("one of ")[2].split(", ")
+    assert names == sorted(names)
+    assert len(names) == len(fields(TcmSafeguards))

@@ -368,3 +368,10 @@ def test_a_search_stops_before_memory_ends(monkeypatch: pytest.MonkeyPatch) -> N
     assert not found.complete
     assert found.violation is None
     assert 4096 <= found.states < 296_448
+
+
+def test_an_unknown_mode_is_refused() -> None:
+    """It is named with those that there are."""
+    wrong: Any = "deep"
+    with pytest.raises(BadInput, match=like("mode | 'deep' | one of breadth, depth")):
+        check(Graph({}), mode=wrong)

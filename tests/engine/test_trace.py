@@ -92,6 +92,16 @@ def test_a_timeline_of_a_model_without_parameters_is_saved() -> None:
     assert Timeline.load(saved, endless()).state == timeline.state
 
 
+def test_a_trace_without_a_place_opens_at_the_start() -> None:
+    """Who writes a trace by hand may leave out where one looks: at the start, nothing ahead."""
+    timeline = Timeline(LiftModel(LiftParameters()))
+    timeline.do(Up())
+    data = json.loads(dumps(timeline.save()))
+    del data["at"], data["tip"]
+    again = Timeline.load(loads(json.dumps(data)), timeline.model)
+    assert (again.at, again.tip, len(again.moments)) == (0, 0, 2)
+
+
 def test_booleans_and_structs_in_actions_keep_their_types() -> None:
     """An action's fields come back with the types that the model gives them, not others."""
     timeline = Timeline(LiftModel(LiftParameters()))

@@ -113,3 +113,11 @@ def test_a_page_can_be_written_over(tmp_path: Path) -> None:
     export_html(walk("tcm/bootstrap"), path)
     assert "old" not in path.read_text("utf-8")[:3]
     assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_what_was_written_links_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook keeps a link to the page beside it, and the name of the page is text."""
+    monkeypatch.chdir(tmp_path)
+    told = export_html(walked(2, nodes=10), tmp_path / "a <b> page.html")._repr_mimebundle_()
+    assert told["text/plain"] == "The run as a page: a <b> page.html."
+    assert '<a href="a%20%3Cb%3E%20page.html">a &lt;b&gt; page.html</a>' in told["text/html"]

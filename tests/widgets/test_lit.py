@@ -38,6 +38,9 @@ OVERLAPS = f"""(slot) => {{
 }}"""
 
 
+ARROWS = OVERLAPS.replace("`${slot} svg text`", "`${slot} svg text, .kp-flows svg text`")
+
+
 def smallest(page: Page, slot: str) -> float:
     """The size in pixels of the smallest letters in the drawings of a slot."""
     return min(one["size"] for one in page.evaluate(TEXTS, slot))
@@ -115,11 +118,17 @@ def test_a_broken_promise_lights_what_it_names(desk: MakeDesk) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["bootstrap", "rf3", "two-bootstraps", "two-datacenters", "replace"]
+    "name",
+    [
+        *("tcm/bootstrap", "tcm/rf3", "tcm/two-bootstraps", "tcm/two-datacenters", "tcm/replace"),
+        *("dataplane/write-and-read", "dataplane/no-barrier"),
+    ],
 )
-def test_labels_of_the_ring_are_legible_and_apart(desk: MakeDesk, name: str) -> None:
-    """At every step, in the smallest board, no label covers another, none is below 11 pixels."""
-    player = Player(f"tcm/{name}")
+def test_labels_of_the_picture_are_legible_and_apart(desk: MakeDesk, name: str) -> None:
+    """At every step, in the smallest board, no label covers another, be it of the ring, of lanes or
+    of an arrow that stands for what travels; none is below 11 pixels.
+    """
+    player = Player(name)
     while player.timeline.forward() is not None:
         pass
     table = desk(Player(player.timeline))
@@ -129,7 +138,7 @@ def test_labels_of_the_ring_are_legible_and_apart(desk: MakeDesk, name: str) -> 
     page.keyboard.press("Home")
     page.focus('[data-do="scrub"]')
     for _ in range(min(40, len(player.timeline.moments) - 1)):
-        assert page.evaluate(OVERLAPS, ".kp-picture") == []
+        assert page.evaluate(ARROWS, ".kp-picture") == []
         assert smallest(page, ".kp-picture") >= 11
         page.keyboard.press("j")
 

@@ -49,7 +49,7 @@ from kit.protocols.topology.words import plan_of
 
 NO_MAJORITY = Refusal("group 0 has no majority")
 NO_COORDINATOR = Refusal("there is no coordinator that the others hear")
-UNASKED = ("fault", "elect", "restart", "client", "tablets found")
+UNASKED = ("fault", "late fault", "elect", "restart", "client", "tablets found")
 """Kinds of action that no default schedule takes."""
 IN_HAND = Refusal("a command was decided and is not committed yet")
 
@@ -63,7 +63,7 @@ class Topology(Model[ControlState, Any]):
     Action = act.ControlAction
     safeguards = SAFEGUARDS
     rests_at_goals = True
-    faults = ("fault",)
+    faults = ("fault", "late fault")
 
     def __init__(
         self, parameters: TopologyParameters | None = None, off: tuple[str, ...] = ()
@@ -217,7 +217,9 @@ class Topology(Model[ControlState, Any]):
 
     def _request(self, s: ControlState, action: act.MakeRequest) -> ControlState:
         asks = self.plan.requests[action.number]
-        return replace(with_topology(s, requested(s.topology, asks)), made=s.made + 1)
+        s = replace(with_topology(s, requested(s.topology, asks)), made=s.made + 1)
+        # Who asks to join is up, also a node that has left and was shut down.
+        return replace(s, up=s.up | 1 << asks.node) if asks.kind in ("join", "replace") else s
 
     def _may_lead(self, s: ControlState, action: Any) -> Refusal | None:
         """Whether there is a coordinator that the others hear, and a majority to commit."""

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 from kit.engine.model import Property, always, goal, sometimes, step
 from kit.protocols.topology import actions as act
 from kit.protocols.topology.coordinator import task_of
-from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology, nodes_in
+from kit.protocols.topology.rules.cluster import (
+    NO_ROW,
+    NOBODY,
+    ClusterTopology,
+    mask_of,
+    nodes_in,
+)
 from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.editions import MACHINES, NODE, REPLACED
 from kit.protocols.topology.rules.fence import is_served
@@ -106,6 +112,19 @@ def left_is_silent(s: ControlState) -> str | None:
     for node in taken_out(s.topology):
         if s.topology.nodes[node].state == "left" and s.reachable >> node & 1:
             return "a node that was taken out is up and heard"
+    return None
+
+
+def clean_first(before: ControlState, action: Any, after: ControlState) -> str | None:
+    """Nobody gets ranges back, by another's leaving, while it keeps data that it does not own."""
+    for old, new in zip(before.topology.nodes, after.topology.nodes, strict=True):
+        if old.state != new.state and new.state in ("decommissioning", "removing"):
+            dirty = [
+                i
+                for i in nodes_in(mask_of(before.topology, "normal") & before.reachable)
+                if before.topology.nodes[i].cleanup != "clean"
+            ]
+            return "ranges come back to a node that did not clean up" if dirty else None
     return None
 
 
@@ -234,10 +253,11 @@ def properties_of(model: Topology) -> tuple[Property, ...]:
         step("left-final", "Who has left stays so", left_is_final, "INV-MEMBER"),
         always("members", "Normal nodes are in group 0, newcomers are not", members, "INV-MEMBER"),
         always("left-silent", "Who was taken out serves nobody", left_is_silent, "INV-MEMBER"),
+        step("clean-first", "Who gets ranges back is clean", clean_first, "INV-NORES", COMMITS),
         always("sessions", "Nothing runs after its session", of_its_session, "INV-SESSION"),
         step(
             "guarded",
-            "A command changes the state it was built on",
+            "A command takes effect on the state it was decided on",
             built_on_it,
             "INV-ONCE",
             COMMITS,

@@ -48,11 +48,25 @@ SAFEGUARDS = (
         {"nodes": 2, "operations": ("remove B",), "down": ()},
     ),
     Safeguard(
+        "cleanup-first",
+        "S-41",
+        "Nodes clean up before a change that gives ranges back",
+        ("INV-NORES",),
+        {"nodes": 2, "operations": ("join D", "leave D")},
+    ),
+    Safeguard(
         "continue-from-tables",
         "S-53",
         "A new coordinator goes on from the tables",
         ("INV-RESUME", "INV-PROGRESS"),
         {"nodes": 2, "changes": 1},
+    ),
+    Safeguard(
+        "refuse-left",
+        "S-56",
+        "A host id that has left may not join again",
+        ("INV-MEMBER", "INV-NORES"),
+        {"nodes": 2, "operations": ("leave B", "join B")},
     ),
     Safeguard(
         "start-marker",

@@ -126,7 +126,7 @@ def describe(model: Topology, before: ControlState, action: Any, after: ControlS
             name = "work" if piece is None else piece.name
             return f"{coordinator} cannot finish {name}."
         case act.AnswerBarrier(node):
-            return f"{node} has applied all, nothing older runs there: it answers the barrier."
+            return f"{node} has applied all{_drained(model, before)}: it answers the barrier."
         case act.ApplyTopology(node):
             view = view_of(after, model.number[node])
             return f"{node} now goes by version {view.version}, fence {view.fence_version}."
@@ -167,6 +167,13 @@ def _committed(
         built_on = command.new - 1
         return f"The command was decided on state {built_on}, not on {before.state_id}: no effect."
     return f"State {after.state_id}: {changes(model, command)}."
+
+
+def _drained(model: Topology, s: ControlState) -> str:
+    """What an answer says beside that its node has caught up: a plain barrier asks no more."""
+    drains = work.drains(s, work.task_of(s, model.setting))
+    waits = drains and model.setting.safeguards.barrier_drains
+    return ", nothing older runs there" if waits else ""
 
 
 def _worked(model: Topology, before: ControlState, after: ControlState, coordinator: str) -> str:

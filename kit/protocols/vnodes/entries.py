@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kit.engine.registry import Entry, Fuzzing, Scenario
 from kit.protocols.storage.scenario_output import OUTPUT
+from kit.protocols.vnodes.coverage import rows
 from kit.protocols.vnodes.model import Vnodes
 from kit.protocols.vnodes.parameters import VnodesParameters
 from kit.protocols.vnodes.safeguards import SAFEGUARDS
@@ -31,6 +32,7 @@ def build(parameters: VnodesParameters, off: tuple[str, ...] = ()) -> Vnodes:
     return Vnodes(parameters, off)
 
 
+FUZZED = {"edition": "code", "drain_fails": True, "timeouts": True, "losses": 1}
 ENTRY = Entry(
     name="vnodes",
     title=Vnodes.title,
@@ -39,5 +41,6 @@ ENTRY = Entry(
     safeguards=SAFEGUARDS,
     scenarios=SCENARIOS,
     scenario_output=OUTPUT,
-    fuzzing=Fuzzing(parameters={"timeouts": True, "crashes": 1}),
+    fuzzing=Fuzzing(parameters=FUZZED, weights={"commit": 0.1}),
+    rows=rows,
 )

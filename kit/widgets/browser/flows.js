@@ -13,6 +13,7 @@ const BENDS = 12; // pieces of a way round a centre
 const ENDS = [0.1, 0.9]; // where on its way an arrow begins and ends
 const [ASIDE, BARB] = [6, 9];
 const [BELOW, LINE] = [22, 15]; // of labels
+const LABEL_AT = [0.5, 0.35, 0.65, 0.2, 0.8]; // where on an arrow its label may stand
 const EDGE = 70; // from the edge, within which a label is beside its marker
 // What travelled on the way from one moment to a later one; nothing where that is no way on.
 export function travelled(from, to, moments) {
@@ -79,6 +80,8 @@ export class Flows {
     const seen = new View(this.root);
     const legs = [...new Set(this.shown.map(({ leg }) => leg))].sort();
     this.layer.replaceChildren();
+    const words = calm.matches ? all(this.picture.box, ".kp-picture svg text") : [];
+    this.taken = words.map((text) => text.getBoundingClientRect());
     for (const flow of this.shown) {
       const from = seen.place(this.part(flow.from)) || flow.was;
       const to = seen.place(this.part(flow.to));
@@ -103,7 +106,7 @@ export class Flows {
     text.textContent = this.shown.length > MOST_LABELLED ? "" : label;
     text.setAttribute("text-anchor", this.anchor(along(0.5)));
     this.layer.append(marker);
-    if (calm.matches) arrow(marker, along, rank);
+    if (calm.matches) arrow(marker, along, rank, this.taken);
     else this.move(marker, along, rank, LEGS[Math.min(legs.length, LEGS.length) - 1]);
   }
 
@@ -123,14 +126,29 @@ export class Flows {
   }
 }
 
-// The marker becomes an arrow; labels of later legs stand below those of earlier ones.
-function arrow(marker, along, rank) {
+// The marker becomes an arrow. Its label stands where it covers no other words; where there is no
+// such place it is left to what is said of the step.
+function arrow(marker, along, rank, taken) {
   const line = aside(points(along, ...ENDS));
-  const [x, y] = along(0.5);
   marker.classList.add("arrow");
   marker.firstChild.setAttribute("d", `M${line.join("L")}${head(line)}`);
-  marker.lastChild.setAttribute("x", x);
-  marker.lastChild.setAttribute("y", y + BELOW + LINE * rank);
+  const text = marker.lastChild;
+  for (const below of [BELOW + LINE * rank, -ASIDE])
+    for (const share of LABEL_AT) {
+      const [x, y] = along(share);
+      text.setAttribute("x", x);
+      text.setAttribute("y", y + below);
+      const box = text.getBoundingClientRect();
+      if (taken.some((other) => covers(box, other))) continue;
+      taken.push(box);
+      return;
+    }
+  text.textContent = "";
+}
+
+function covers(one, other) {
+  const aside = one.right < other.left || other.right < one.left;
+  return !aside && one.top < other.bottom && other.top < one.bottom;
 }
 
 // Where parts are within the player, as far as they can be seen.

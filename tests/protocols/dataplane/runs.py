@@ -78,6 +78,20 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
         33,
     ),
 }
+# The same three requests with more replicas: one client after the other, or nobody far behind.
+ONE_BY_ONE = {"requests": THREE, "repair": "blocking"}
+LARGE |= {
+    "three requests, RF 2": ({**ONE_BY_ONE, "rf": 2}, 82452, 35),
+    "three requests, lag 1, RF 3": ({**ONE_BY_ONE, "rf": 3, "lag": 1}, 198418, 38),
+    "three requests together, lag 1, RF 2": ({**REPAIRED, "rf": 2, "lag": 1}, 320370, 36),
+}
+# What a million states are too few for: nothing breaks in runs of so many steps.
+BOUND = 1_000_000
+BOUNDED: dict[str, tuple[dict[str, Any], int]] = {
+    "three requests together, RF 2": ({**REPAIRED, "rf": 2}, 19),
+    "three requests together, RF 3": ({**REPAIRED, "rf": 3}, 14),
+    "three requests together, lag 0, RF 3": ({**REPAIRED, "rf": 3, "lag": 0}, 19),
+}
 BLOCKING = tuple(name for name in (*CLEAN, *LARGE) if name.startswith("blocking repair"))
 
 # safeguard -> what its smallest configuration breaks first, and in how many steps
@@ -100,9 +114,11 @@ def smallest(name: str) -> dict[str, Any]:
     return dict(next(guard for guard in SAFEGUARDS if guard.name == name).smallest)
 
 
-def search(parameters: dict[str, Any], *off: str, lost: bool = False) -> tuple[Result, Any]:
+def search(
+    parameters: dict[str, Any], *off: str, lost: bool = False, most: int | None = None
+) -> tuple[Result, Any]:
     """A search, and its model; ``lost``: only what a client can see is judged."""
     model = build("dataplane", parameters, off)
     if lost:
-        return check(model, (), monitors=model.monitors), model
-    return check(model), model
+        return check(model, (), monitors=model.monitors, max_states=most), model
+    return check(model, max_states=most), model

@@ -13,7 +13,16 @@ from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.dataplane.safeguards import SAFEGUARDS
 from kit.protocols.storage.actions import Start
-from tests.protocols.dataplane.runs import BROKEN, CLEAN, JOIN_LEAVE, LARGE, search, smallest
+from tests.protocols.dataplane.runs import (
+    BOUND,
+    BOUNDED,
+    BROKEN,
+    CLEAN,
+    JOIN_LEAVE,
+    LARGE,
+    search,
+    smallest,
+)
 
 MOST_STATES = 1_000_000
 
@@ -41,6 +50,17 @@ def test_no_large_run_breaks_a_promise(name: str) -> None:
     assert found.violation is None
     assert found.complete
     assert (found.states, found.depth) == (states, depth)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", BOUNDED)
+def test_short_runs_of_what_is_too_large_break_nothing(name: str) -> None:
+    """A million states hold every run of so many steps; the verdict proves no more than that."""
+    parameters, steps = BOUNDED[name]
+    found, _ = search(parameters, most=BOUND)
+    assert found.violation is None
+    assert not found.complete
+    assert found.depth - 1 == steps  # the last level was begun only
 
 
 @pytest.mark.parametrize("name", BROKEN)

@@ -111,6 +111,8 @@ def test_a_cancelled_operation_is_not_what_a_replica_alone_knows() -> None:
         ("replica", {"strategy": "local"}, "strategy | 'local' | everywhere, network, simple"),
         ("replica", {"replica": "Q"}, "replica | 'Q' | A, B, C, X"),
         ("replica", {"messages": 0}, "messages | 0 | 1 to 8"),
+        ("replica", {"messages": 9}, "messages | 9 | 1 to 8"),
+        ("coordinator", {"request": "A write QUORUM"}, "request | 'A' | none of A, B"),
         ("coordinator", {"request": "K1 write SOME"}, "requests | 'SOME'"),
         ("coordinator", {"exchange": "none"}, "exchange"),
     ],
@@ -119,3 +121,15 @@ def test_bad_parameters(model: str, given: dict[str, Any], said: str) -> None:
     """One clear error each."""
     with pytest.raises(BadInput, match=like(said)):
         build(model, given)
+
+
+def test_what_a_replica_did_is_told() -> None:
+    """It says who asked for what, what it caught up with, and which epoch it applied by itself."""
+    timeline = Timeline(build("replica", {"replica": "A", "messages": 8}))
+    play(timeline, "apply A")
+    assert timeline.now.say == "A applies epoch 100."
+    play(timeline, "write at epoch 101")
+    assert timeline.now.say == (
+        "A, at epoch 100, gets a write that was planned at epoch 101, catches up to epoch 101, and "
+        "answers ok at epoch 101."
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.protocols.dataplane.runs import CLEAN, LARGE
-from tests.protocols.dataplane.table import PLACE, parsed
+from tests.protocols.dataplane.table import BEYOND, PLACE, TAIL, parsed
 
 MOST_STATES = 1_000_000
 MOST_SECONDS = 180
@@ -17,6 +17,11 @@ def test_the_table_is_current() -> None:
         for name, (_, states, depth) in runs.items():
             row = rows[name]
             assert (row.states, row.depth, row.target) == (states, depth, target)
+
+
+def test_what_is_not_proved_is_told() -> None:
+    """Below stands what was searched in part only, and how far."""
+    assert PLACE.read_text(encoding="utf-8").endswith(f"{TAIL}{BEYOND}")
 
 
 def test_what_every_landing_searches_is_small() -> None:

@@ -99,3 +99,12 @@ def test_an_answer_lapses_with_its_members_absence() -> None:
     assert invalidates(gone_and_back, range(1, 5), A | B, False) == A
     assert invalidates(gone_and_back, range(1, 2), A | B, False) == 0
     assert invalidates(VIEWS, range(4), A | B, True) == 0  # no member, no answer
+
+
+def test_who_is_at_the_same_epoch_is_not_ahead() -> None:
+    """Without the membership check only who is ahead takes part: who knows the very epoch of a
+    message, and is no member by it, answers an error.
+    """
+    off = ExchangeSwitches(safeguards=RequestSafeguards(membership_check=False))
+    assert receive(VIEWS, 0, 3, 3, True, off) == Answer("not-a-member", 3)
+    assert receive(VIEWS, 0, 3, 2, True, off) == Answer("ok", 3)

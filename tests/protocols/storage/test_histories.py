@@ -88,3 +88,10 @@ def histories(draw: st.DrawFn) -> tuple[RegisterOperation, ...]:
 def test_the_search_is_the_definition(operations: tuple[RegisterOperation, ...]) -> None:
     """It says of every small history what trying all orders says."""
     assert linearizable(operations) is plainly(operations)
+
+
+def test_what_coincides_is_side_by_side() -> None:
+    """A read that begins where a write ends may still come before it, or see it."""
+    for seen in (0, 1):
+        assert linearizable((write(0, 2, 1), read(2, 3, seen)))
+    assert not linearizable((write(0, 2, 1), read(3, 4, 0)))

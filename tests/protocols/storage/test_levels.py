@@ -130,3 +130,19 @@ def test_what_is_promised(
 ) -> None:
     """Two levels promise something when all their sets of answers meet, and both are majorities."""
     assert promised(write, read, same, factors) is kept
+
+
+def test_an_answer_more_for_each_pending_replica() -> None:
+    """In the third reading the level counts the old replicas, and the newcomer comes on top; a
+    local level does so in its own datacenter.
+    """
+    for level, wanted in (("ONE", 2), ("QUORUM", 3), ("LOCAL_QUORUM", 3), ("ALL", 4)):
+        found = write_quotas(level, VIEWS[1], ONE_DC, 0, "quorum-plus-pending")
+        assert found == (AnswerQuota(15, wanted),), level
+    apart = (A | B, C | X)
+    there = write_quotas("LOCAL_QUORUM", VIEWS[1], apart, 1, "quorum-plus-pending")
+    assert there == (AnswerQuota(C | X, 2),)
+    here = write_quotas("LOCAL_QUORUM", VIEWS[1], apart, 0, "quorum-plus-pending")
+    assert here == (AnswerQuota(A | B, 2),)
+    each = write_quotas("EACH_QUORUM", VIEWS[1], (A | B | C, X), 0, "quorum-plus-pending")
+    assert each == (AnswerQuota(A | B | C, 2), AnswerQuota(X, 1))

@@ -7,7 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from kit.engine.check import check
-from kit.protocols.storage.rules.history import RangeHistory
+from kit.protocols.storage.actions import StorageState
+from kit.protocols.storage.rules.cells import NOTHING
+from kit.protocols.storage.rules.history import Edge, RangeHistory
+from kit.protocols.storage.rules.requests import WAITING, Request
 from tests.protocols.storage.toys import drains, epochs, stages, toy, versions
 
 Toy = Callable[..., RangeHistory]
@@ -80,3 +83,21 @@ def test_weaker_repair_loses_in_other_protocols(move: Toy, steps: int, kind: str
     found = check(toy(move(), READS, together=True, repair=kind))
     assert found.violation is not None
     assert (found.violation.property, len(found.violation.actions)) == ("linearizable", steps)
+
+
+def test_an_event_does_what_it_says_and_no_more() -> None:
+    """It waits for nothing, moves no reads and gives no range back unless that is said of it."""
+    event = Edge("go", "Go", 1)
+    assert event == Edge(
+        "go", "Go", 1, conditions=(), streamed=False, switches=False, regains=0, aside=False
+    )
+
+
+def test_nothing_has_happened_at_the_start() -> None:
+    """Everybody is up and knows the first epoch; no crash, no tick is spent; nothing is asked."""
+    model = toy(epochs())
+    waiting = Request(WAITING, 0, 0, 0, 0, NOTHING, 0, 0)
+    assert model.start() == StorageState(
+        at=0, known=(0, 0, 0, 0), cells=(NOTHING, NOTHING), copies=(), requests=(waiting,) * 2,
+        down=0, cleaned=0, crashes=0, waited=0,
+    )  # fmt: skip

@@ -35,6 +35,14 @@ def test_a_history_that_leads_back_needs_a_bounded_lag() -> None:
     assert all(len(way.nodes) <= 5 for way in trails(versions()))
 
 
+def test_without_any_lag_nodes_may_still_be_one_behind() -> None:
+    """An event is committed before anybody has applied it: two epochs are always in use."""
+    ways = trails(replace(epochs(), lag=0))
+    assert [way.nodes for way in ways] == [(0,), (0, 1), (1, 2), (2, 3)]
+    assert replace(epochs(), lag=None).kept is None
+    assert replace(epochs(), lag=3).kept == 3
+
+
 def test_the_oldest_epoch_drops_out() -> None:
     """At a commit all indices go down by one; whoever knows the oldest epoch keeps it waiting."""
     model = toy(replace(epochs(), lag=1))

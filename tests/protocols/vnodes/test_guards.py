@@ -42,7 +42,7 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
     "fencing": ((PROJECTION, 'admission="fence" if', 'admission="all" if'), "fenced"),
     "barrier-drains": (
         (PROJECTION, '"global" in barriers and not place.fenced', "False"),
-        "available",
+        "streamed",
     ),
     "drain-before-leaving": ((TABLES, LEAVING, LEAVING.replace("barrier ", "")), "available"),
     "no-rollback-after-switch": ((TABLES, ENDS, ENDS + BACK), "visible"),

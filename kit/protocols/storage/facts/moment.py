@@ -42,6 +42,7 @@ class EpochRow(Struct, frozen=True):
 
     ``changed`` says that the event changed one of the groups; ``knows`` names replicas, and
     coordinators that have a request under way (the others may know any epoch when they begin).
+    ``again`` counts the rows of the same number above it.
     """
 
     epoch: int
@@ -50,6 +51,12 @@ class EpochRow(Struct, frozen=True):
     writes: tuple[str, ...]
     changed: bool
     knows: tuple[str, ...]
+    again: int = 0
+
+    @property
+    def key(self) -> str:
+        """What tells the row from all others: quiet events share their number."""
+        return f"view:{self.epoch}" + f":{self.again}" * bool(self.again)
 
 
 class CopyRow(Struct, frozen=True):
@@ -187,6 +194,7 @@ def epoch_rows(
                 history.names(view.writes),
                 (before.reads, before.writes) != (view.reads, view.writes),
                 tuple(name for name, newest in knowing if newest == index),
+                trail.numbers[:index].count(trail.numbers[index]),
             )
         )
     return tuple(rows)

@@ -63,7 +63,7 @@ def draw_views(scene: Scene) -> Frag:
 
 
 def _row(row: EpochRow, before: EpochRow) -> Frag:
-    key = f"view:{row.epoch}"
+    key = row.key
     return h(
         "tr",
         h(

@@ -71,7 +71,7 @@ def draw_operations(scene: Scene) -> Frag:
                     h("path", d=f"M{NAMES + unit * step:.1f} {TOP - 4}V{height}", class_="barrier"),
                     h("text", str(epoch), x=round(NAMES + unit * step, 1), y=TOP - 8,
                       text_anchor="middle", class_="tag"),
-                    k=f"op-epoch:{epoch}",
+                    k=f"op-epoch:{step}",
                 )
                 for step, epoch in _epochs(scene)
             ],

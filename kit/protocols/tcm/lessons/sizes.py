@@ -8,36 +8,46 @@ from msgspec import Struct
 
 from kit.edge.arguments import checked
 from kit.engine.registry import build
-from kit.lessons.stills import Still, still
+from kit.engine.timeline import Timeline
 from kit.operators.workload import PLACEMENTS, estimate
+from kit.protocols.tcm.panels.ring import RING
 from kit.protocols.tcm.spark.histories import Sample
 from kit.ring.replication import total
+from kit.views.fragment import Frag, h
+from kit.views.panel import scene_at
 from kit.views.parts import volume
 from kit.views.report import Sheet
-from kit.widgets.player import Player
+from kit.views.static import static_html
 
 
 class RingPicture(Struct, frozen=True):
-    """A ring as a picture; its words say how large it is and list no tokens."""
+    """A ring as a drawing; its words say how large it is and list no tokens."""
 
-    picture: Still
+    drawing: Frag
     words: str
 
     def __repr__(self) -> str:
         return self.words
 
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        return {**self.picture._repr_mimebundle_(**options), "text/plain": self.words}
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
+        body = h("div", h("p", f"{self.words}."), self.drawing)
+        return {"text/plain": self.words, "text/html": static_html(body)}
 
 
 @checked
 def ring_picture(sample: Sample) -> RingPicture:
-    """The ring of a sample as it stands; of a large one how dense its tokens are."""
-    operation = sample.bootstrap().text
-    given = {"members": sample.ring.nodes, "keyspaces": sample.keyspaces, "operations": [operation]}
+    """The ring of a sample as a newcomer gets its first writes; dark are the newcomer's tokens."""
+    begin = sample.bootstrap()
+    given = {"members": sample.ring.nodes, "keyspaces": sample.keyspaces, "barrier": False}
+    timeline = Timeline(build("tcm", {**given, "operations": [begin.text]}))
+    for verb in (begin.text, f"apply {begin.node}", f"commit {begin.node}"):
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None
+        timeline.do(option[0])
+    drawn = RING.draw(scene_at(timeline, timeline.at))
     nodes, tokens = len(sample.ring.nodes), len(sample.ring.tokens)
-    picture = still(Player(build("tcm", given), controls=False), "ring")
-    return RingPicture(picture, f"The ring of {nodes:,} nodes with {tokens:,} tokens")
+    words = f"A ring of {nodes:,} nodes with {tokens:,} tokens, and {begin.title}"
+    return RingPicture(next(part for part in drawn.walk() if part.tag == "svg"), words)
 
 
 @checked

@@ -71,8 +71,6 @@ def _join_refusal(
         return Refusal("its host id has left the cluster")
     if state not in (NO_ROW, "left"):
         return Refusal("the node is already in the cluster")
-    if not alive >> asks.node & 1:
-        return Refusal("the node is down")
     if asks.kind == "join":
         return None
     if topology.nodes[asks.replaced].state != "normal":

@@ -1,0 +1,235 @@
+"""What each operation goes through, what its failures leave behind, and what its columns say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.protocols.topology import actions as act
+from kit.protocols.topology.coordinator import task_of
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.protocols.topology.state import ControlState
+
+Step = tuple[ControlState, Any, ControlState]
+SWITCH = ("write_both_read_old", "write_both_read_new")
+
+
+def run(words: str, edition: Edition = "seed", fails_in: str = "", **given: Any) -> list[Step]:
+    """The steps of one operation; the last work of ``fails_in`` fails once, if that is given."""
+    model: Any = build(
+        "topology", {"edition": edition, "operations": (words,), "failures": 1, **given}
+    )
+    state, steps = model.start(), []
+    while (action := model.suggest(state)) is not None:
+        if _last_work(model, state, fails_in):
+            action = act.FailWork()
+        after = model.act(state, action)
+        steps.append((state, action, after))
+        state = after
+    return steps
+
+
+def _last_work(model: Any, state: ControlState, where: str) -> bool:
+    if not where or state.topology.transition != where or not state.faults.failures:
+        return False
+    task = task_of(state, model.setting)
+    rows = task.decision.work
+    fails = task.work is not None and task.work.on_failure in ("rollback", "rejected")
+    return fails and task.work is rows[-1] and model.refusal(state, act.FailWork()) is None
+
+
+def path(steps: list[Step]) -> list[str]:
+    """The transition states in order, without repetitions; null at the ends is left out."""
+    states = [after.topology.transition for _, _, after in steps]
+    kept = [state for i, state in enumerate(states) if i == 0 or states[i - 1] != state]
+    return [state for state in kept if state]
+
+
+def node_states(steps: list[Step], node: int) -> list[str]:
+    """What a node's state was, in order."""
+    states = [steps[0][0].topology.nodes[node].state]
+    for _, _, after in steps:
+        if after.topology.nodes[node].state != states[-1]:
+            states.append(after.topology.nodes[node].state)
+    return states
+
+
+@pytest.mark.spec("D-026", "D-031", "D-036", "D-027")
+def test_each_operation_has_its_path() -> None:
+    """Only a bootstrap commits a generation; a rebuild has no transition state; a node without
+    tokens is done in ``join_group0``; a new generation passes its one state alone.
+    """
+    assert path(run("join D")) == ["join_group0", "commit_cdc_generation", *SWITCH]
+    assert path(run("replace D C")) == ["join_group0", "tablet_draining", *SWITCH]
+    assert path(run("replace D C", "code")) == ["join_group0", *SWITCH]
+    assert path(run("leave C")) == ["tablet_draining", *SWITCH, "left_token_ring"]
+    assert path(run("leave C", "code")) == [*SWITCH, "left_token_ring"]
+    assert path(run("remove C")) == ["tablet_draining", *SWITCH]
+    assert path(run("remove C", "code")) == [*SWITCH, "left_token_ring"]
+    assert path(run("rebuild C")) == []
+    assert any(after.attempted.streaming for _, _, after in run("rebuild C"))
+    assert path(run("join D --zero-token")) == ["join_group0"]
+    assert path(run("new_cdc_generation")) == ["commit_cdc_generation"]
+
+
+@pytest.mark.spec("D-003", "D-010", "D-011", "D-012", "D-014", "D-022")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_failures_lead_back(edition: Edition) -> None:
+    """A failed join or replace ends in ``left``, by ``left_token_ring`` once it was accepted; a
+    failed leaving or removal ends in ``normal``. Rows stay; the request is done, with its error.
+    """
+    joins = [("join D", s) for s in ("join_group0", "commit_cdc_generation", SWITCH[0])]
+    joins += [("replace D C", s) for s in ("join_group0", SWITCH[0])]
+    for words, where in joins:
+        steps = run(words, edition, where)
+        assert path(steps)[-1] == "left_token_ring", (words, where)
+        assert node_states(steps, 3)[-1] == "left"
+        assert not steps[-1][2].topology.nodes[3].tokens
+        assert ended_with_error(steps)
+    for words in ("leave C", "remove C"):
+        steps = run(words, edition, SWITCH[0])
+        assert path(steps)[-2:] == ["rollback_to_normal", "tablet_migration"]
+        assert node_states(steps, 2)[-1] == "normal"
+        assert steps[-1][2].topology.nodes[2].tokens
+        assert ended_with_error(steps)
+
+
+def ended_with_error(steps: list[Step]) -> bool:
+    """Whether the one request is done and has an error."""
+    [request] = steps[-1][2].topology.requests
+    return request.done and request.error
+
+
+@pytest.mark.spec("D-010", "D-014")
+def test_a_join_that_is_not_accepted_was_never_in_the_ring() -> None:
+    """It goes from ``join_group0`` to ``left`` at once, and out of group 0 after that."""
+    model: Any = build("topology", {"edition": "seed", "failures": 1})
+    state = model.start()
+    while True:
+        task = task_of(state, model.setting)
+        if task.work is not None and task.work.name == "accept":
+            break
+        state = model.act(state, model.suggest(state))
+    state = model.act(state, act.FailWork())
+    while (action := model.suggest(state)) is not None:
+        state = model.act(state, action)
+    assert state.topology.nodes[3].state == "left"
+    assert not state.topology.nodes[3].tokens
+    assert state.topology.members == 0b111
+    assert state.topology.version == 1
+
+
+@pytest.mark.spec("D-017", "D-041")
+def test_tokens_and_requests_in_the_rows() -> None:
+    """A bootstrap gets its tokens on leaving ``join_group0``, before anything is written to it;
+    the id of its request stays in its row.
+    """
+    steps = run("join D")
+    first = next(after for _, _, after in steps if after.topology.nodes[3].tokens)
+    assert first.topology.transition == "commit_cdc_generation"
+    last = steps[-1][2].topology
+    assert (last.nodes[3].request, last.nodes[3].request_id) == ("", 1)
+    replaced = run("replace D C")[-1][2].topology
+    assert (replaced.nodes[2].state, replaced.nodes[2].tokens) == ("left", False)
+    assert (replaced.nodes[3].replaced, replaced.nodes[3].tokens) == (2, True)
+
+
+@pytest.mark.spec("D-042", "D-046")
+def test_ignored_nodes_are_not_asked_and_dead_ones_fail_a_barrier() -> None:
+    """The barriers of a removal pass over the ignored node; with it not ignored they fail, in
+    edition ``code`` no operation even begins.
+    """
+    given: dict[str, Any] = {"nodes": 5, "down": ("D", "E"), "failures": 0}
+    steps = run("remove E", "seed", ignored=("D",), **given)
+    assert node_states(steps, 4)[-1] == "left"
+    answered = {a.node for _, a, _ in steps if isinstance(a, act.AnswerBarrier)}
+    assert answered == {"A", "B", "C"}
+    model: Any = build("topology", {"operations": ("remove E",), **given, "edition": "seed"})
+    state = model.start()
+    while state.topology.transition != SWITCH[0] or state.attempted.command is not None:
+        state = model.act(state, model.suggest(state))
+    assert model.refusal(state, act.FailWork()) is None
+    refused = model.refusal(state, act.AnswerBarrier("D"))
+    assert refused is not None
+    assert refused.missing == ("D",)
+    last = run("remove E", "code", **given)[-1][2].topology
+    assert (last.nodes[4].state, last.requests[0].error) == ("normal", True)
+
+
+@pytest.mark.spec("D-043", "F-003")
+@pytest.mark.parametrize("words", ["join D", "replace D C", "leave C", "remove C", "rebuild C"])
+def test_a_session_spans_the_streaming_and_is_named_by_its_command(words: str) -> None:
+    """The session opens with the command that begins streaming's state and closes with the next
+    edge; it is named after that command, so that no two have one id. Versions grow by one.
+    """
+    steps = run(words)
+    opened = [b for a, _, b in steps if a.topology.session == 0 != b.topology.session]
+    closed = [b for a, _, b in steps if a.topology.session != 0 == b.topology.session]
+    assert len(opened) == len(closed) == 1
+    assert opened[0].topology.session == opened[0].state_id
+    assert all(b.topology.version - a.topology.version in (0, 1) for a, _, b in steps)
+    streaming = [b for _, _, b in steps if b.attempted.streaming]
+    assert streaming
+    assert all(s.topology.session for s in streaming)
+
+
+@pytest.mark.spec("F-011", "D-049")
+def test_a_deposed_coordinator_opens_no_session() -> None:
+    """What it decided before the other began does nothing afterwards, sessions included."""
+    model: Any = build("topology", {"operations": ("leave C",), "changes": 1})
+    state = model.start()
+    for verb in ("leave C", "decide", "elect B", "decide", "commit"):
+        state = model.act(state, model.find(state, verb)[0])
+    assert ("session", 3) in state.deposed.change.static
+    after = model.act(state, act.CommitDeposed())
+    assert (after.topology, after.state_id) == (state.topology, state.state_id)
+
+
+@pytest.mark.spec("F-016", "F-019")
+def test_cleanup_goes_from_needed_to_clean() -> None:
+    """After a join the other owners need cleanup; the request starts it once nobody writes by an
+    older version, each node reports when it is clean.
+    """
+    model: Any = build("topology", {"operations": ("join D", "cleanup")})
+    state, seen = model.start(), []
+    while (action := model.suggest(state)) is not None:
+        state = model.act(state, action)
+        row = tuple(entry.cleanup for entry in state.topology.nodes)
+        if not seen or seen[-1][0] != row:
+            seen.append((row, state.topology.fence_version == state.topology.version))
+    rows = [row for row, _ in seen]
+    assert rows[1] == ("needed", "needed", "needed", "clean")
+    assert seen[2] == (("running", "running", "running", "clean"), True)
+    assert rows[-1] == ("clean",) * 4
+    assert [request.done for request in state.topology.requests] == [True, True]
+
+
+@pytest.mark.spec("D-023")
+def test_nothing_begins_while_the_topology_is_locked() -> None:
+    """The lock stays until it is taken away; requests queue and say so."""
+    model: Any = build("topology", {"operations": ("lock", "join D")})
+    state = model.start()
+    for _ in range(2):
+        state = model.act(state, next(model.actions(state)))
+    assert state.topology.transition == "lock"
+    refused = model.refusal(state, act.TakeDecision())
+    assert refused is not None
+    assert "locked" in refused.reason
+    state = model.act(state, act.UnlockTopology())
+    assert model.refusal(state, act.TakeDecision()) is None
+
+
+@pytest.mark.spec("D-028")
+def test_generations_are_published_beside_the_operation() -> None:
+    """Publishing is offered as soon as a generation is committed, and delays no step."""
+    model: Any = build("topology", {"publishing": True})
+    state = model.start()
+    while not state.topology.unpublished:
+        state = model.act(state, model.suggest(state))
+    published = model.act(state, act.PublishGeneration())
+    kinds: Callable[[ControlState], set[type]] = lambda s: {type(a) for a in model.actions(s)}  # noqa: E731 - a name for what is compared
+    assert kinds(published) == kinds(state) - {act.PublishGeneration}
+    assert published.topology.transition == "write_both_read_old"
