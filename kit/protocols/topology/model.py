@@ -49,7 +49,7 @@ from kit.protocols.topology.words import plan_of
 
 NO_MAJORITY = Refusal("group 0 has no majority")
 NO_COORDINATOR = Refusal("there is no coordinator that the others hear")
-UNASKED = ("fault", "elect", "restart", "client", "tablets found")
+UNASKED = ("fault", "late fault", "elect", "restart", "client", "tablets found")
 """Kinds of action that no default schedule takes."""
 IN_HAND = Refusal("a command was decided and is not committed yet")
 
@@ -63,7 +63,7 @@ class Topology(Model[ControlState, Any]):
     Action = act.ControlAction
     safeguards = SAFEGUARDS
     rests_at_goals = True
-    faults = ("fault",)
+    faults = ("fault", "late fault")
 
     def __init__(
         self, parameters: TopologyParameters | None = None, off: tuple[str, ...] = ()

@@ -100,7 +100,7 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
         model.rule(act.ServeRequest, "client", replicas, hears, over),
         model.rule(
             act.LeaveBehind,
-            "fault",
+            "late fault",
             lambda s: behind if s.faults.late and s.attempted.streaming else (),
             may_leave_behind,
             leave_behind,
