@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from kit.commands.cli import main
 from kit.engine import registry, trace
+from kit.engine.flows import action_types
 from kit.engine.former import Former
 from kit.engine.model import fingerprint
 from kit.engine.registry import Entry, build, convert, entries, entry_of, safeguards_off
@@ -202,7 +203,7 @@ def test_no_word_of_today_is_an_old_one(name: str) -> None:
     sharing = [entry for entry in entries().values() if entry.former == former]
     fields = {field for entry in sharing for field in entry.parameters.__struct_fields__}
     guards = {guard.name for entry in sharing for guard in entry.safeguards}
-    tags = set().union(*(_tags(build(entry.name).Action) for entry in sharing))
+    tags = set().union(*(_tags(build(entry.name)) for entry in sharing))
     shown = {word for entry in sharing for word in entry.scenario_output}
     for words, renamed in (
         (guards, former.safeguards),
@@ -214,12 +215,8 @@ def test_no_word_of_today_is_an_old_one(name: str) -> None:
     assert not fields & set(former.parameters)
 
 
-def _tags(action: Any) -> set[str]:
-    """The tags of a union of actions, those within a product's wrappers among them."""
-    tags: set[str] = set()
-    for given in get_args(action) or (action,):
-        kind = get_origin(given) or given  # of what holds messages of some type
-        tags.add(str(kind.__struct_config__.tag))
-        if kind.__struct_config__.tag_field == "part":
-            tags |= _tags(msgspec.structs.fields(kind)[0].type)
-    return tags
+def _tags(model: Any) -> set[str]:
+    """The tags of a model's actions, those within a product's wrappers among them."""
+    wrappers = (get_origin(given) or given for given in get_args(model.Action) or (model.Action,))
+    kinds = {*wrappers, *action_types(model)}
+    return {str(kind.__struct_config__.tag) for kind in kinds}
