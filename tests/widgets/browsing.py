@@ -40,6 +40,7 @@ window.deliver = deliver;
 window.calls = 0;
 player.render({ el: document.getElementById("player"), model: {
   get: (name) => traits[name], on: (name, hear) => { heard[name] = hear; }, off() {},
+  set: (name, value) => { traits[name] = value; },
   send: async (news) => {
     window.sent.push(news);
     if (window.cut) return;

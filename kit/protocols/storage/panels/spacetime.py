@@ -46,7 +46,6 @@ from kit.views.spacetime import tag as _text
 
 BESIDE = 38
 LEGEND = (
-    "message @ its epoch",
     "answer @ the replica's",
     "✗ error",
     "black dots: copy @ its source's",
@@ -63,6 +62,7 @@ def draw_spacetime(scene: Scene) -> Frag:
     )
     if not drawing.placed:
         return h("p", "Nothing has happened yet.", k="no-spacetime", class_="soft")
+    caption = (f"message @ its {scene.model.history.unit}", *LEGEND)
     return h(
         "div",
         h(
@@ -88,7 +88,7 @@ def draw_spacetime(scene: Scene) -> Frag:
             class_="spacetime-drawing",
             data_newest=f"{(x(drawing.last) - drawing.left) / drawing.width:.2f} 0",
         ),
-        h("p", " · ".join(LEGEND), class_="soft legend"),
+        h("p", " · ".join(caption), class_="soft legend"),
     )
 
 
