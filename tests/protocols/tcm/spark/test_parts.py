@@ -125,7 +125,7 @@ def test_operations_are_judged_before_anything_runs() -> None:
         history(drawn.ring, drawn.keyspaces, ["decommission n1"], off=["range-locks"])
     with pytest.raises(BadInput, match="keyspaces: got"):
         history(drawn.ring, ())
-    assert parse_operation(drawn.join("y").text) == drawn.join("y")
+    assert parse_operation(drawn.bootstrap("y").text) == drawn.bootstrap("y")
 
 
 def test_samples_are_repeatable() -> None:
