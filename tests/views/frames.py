@@ -6,8 +6,10 @@ from typing import Any
 
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
-from kit.views.fragment import Frag
+from kit.views.fragment import Frag, check_keys
+from kit.views.frame import frame, frame_text
 from kit.views.panel import Scene
+from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
 
 
@@ -33,6 +35,24 @@ def scenes(timeline: Timeline) -> list[Scene]:
         pass
     rendered = RenderedTimeline(timeline, panels=())
     return [rendered.scene(m.id) for m in timeline.moments]
+
+
+def check_frame(scene: Scene) -> None:
+    """Keys are unique, every panel has words as well as a picture, every drawing a label.
+
+    Raises:
+        AssertionError: for what is missing.
+    """
+    views = for_model(scene.model)
+    drawn = frame(scene, views.panels, views.macros)
+    check_keys(drawn)
+    text = frame_text(scene, views.panels)
+    for panel in views.panels:
+        assert panel.text(scene).strip(), panel.title
+        assert panel.title in text
+    for one in drawn.walk():
+        if one.tag == "svg":
+            assert one.get("aria-label")
 
 
 def part(frag: Frag, key: str) -> Frag | None:

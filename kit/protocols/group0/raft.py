@@ -27,8 +27,8 @@ from kit.protocols.group0.actions import (
     StepDown,
 )
 from kit.protocols.group0.guards import APPLIED, LOOKING, SUBMITTED
-from kit.protocols.group0.rules.voters import is_majority, majorities_with
-from kit.protocols.group0.setup import Setup, each, members, put
+from kit.protocols.group0.rules.voters import is_majority, majorities_with, nodes_in
+from kit.protocols.group0.setup import Setup, each, put
 from kit.protocols.group0.state import FaultsLeft, Group0State
 
 
@@ -125,7 +125,7 @@ class RaftRules:
     def _candidates(self, s: Group0State) -> list[Elect]:
         if not s.left.elections:
             return []
-        return [self._elect[i] for i in members(s.up & s.voters) if i != s.leader]
+        return [self._elect[i] for i in nodes_in(s.up & s.voters) if i != s.leader]
 
     def _may_lead(self, s: Group0State, action: Elect) -> Refusal | None:
         if not is_majority(s.up, s.voters):
@@ -149,7 +149,7 @@ class RaftRules:
         )
 
     def _deposed(self, s: Group0State) -> list[StepDown]:
-        return [self._step_down[i] for i in members(s.deposed)]
+        return [self._step_down[i] for i in nodes_in(s.deposed)]
 
     def _may_hear(self, s: Group0State, action: StepDown) -> Refusal | None:
         return None if s.up >> s.leader & 1 else Refusal("nobody is up who could tell it", ())
@@ -193,7 +193,7 @@ class RaftRules:
         return replace(s, in_flight=s.in_flight[:at] + s.in_flight[at + 1 :], left=left)
 
     def _running(self, s: Group0State) -> list[CrashNode]:
-        return [self._crash[i] for i in members(s.up)] if self.faults.crashes else []
+        return [self._crash[i] for i in nodes_in(s.up)] if self.faults.crashes else []
 
     def _may_crash(self, s: Group0State, action: CrashNode) -> Refusal | None:
         return None if s.left.crashes else Refusal("the budget of crashes is spent")
@@ -214,7 +214,7 @@ class RaftRules:
         )
 
     def _down(self, s: Group0State) -> list[RestartNode]:
-        return [self._restart[i] for i in members(self.setup.everybody & ~s.up)]
+        return [self._restart[i] for i in nodes_in(self.setup.everybody & ~s.up)]
 
     def _restarts(self, s: Group0State, action: RestartNode) -> Group0State:
         return replace(s, up=s.up | 1 << self.setup.number(action.node))

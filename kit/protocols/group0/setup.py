@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -109,11 +108,6 @@ def earlier_log(setup: Setup, operations: tuple[ClientOperation, ...]) -> Log:
 def put(values: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:
     """The same with another value at one place."""
     return (*values[:at], value, *values[at + 1 :])
-
-
-def members(nodes: int) -> Iterator[int]:
-    """The numbers in a set of nodes."""
-    return (i for i in range(nodes.bit_length()) if nodes >> i & 1)
 
 
 def each(kind: Any, names: tuple[str, ...]) -> dict[int, Any]:

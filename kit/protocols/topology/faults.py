@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from kit.engine.model import Rule
 from kit.errors import Refusal
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import actions as act
 from kit.protocols.topology import coordinator as work
-from kit.protocols.topology.rules.cluster import NOBODY, nodes_in
+from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.queue import queue
 from kit.protocols.topology.rules.tablets import tablets_failed
 from kit.protocols.topology.state import (

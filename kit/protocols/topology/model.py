@@ -17,18 +17,13 @@ from kit.engine.model import Model, Rule
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
 from kit.errors import Refusal
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import actions as act
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import faults, outages, serving, wording
 from kit.protocols.topology.parameters import TopologyParameters
 from kit.protocols.topology.properties import properties_of
-from kit.protocols.topology.rules.cluster import (
-    NOBODY,
-    ClusterTopology,
-    NodeEntry,
-    nodes_in,
-    with_node,
-)
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, NodeEntry, with_node
 from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.fence import LocalView
 from kit.protocols.topology.rules.requests import refusal, requested

@@ -6,15 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kit.engine.model import Property, always, goal, sometimes, step
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import actions as act
 from kit.protocols.topology.coordinator import task_of
-from kit.protocols.topology.rules.cluster import (
-    NO_ROW,
-    NOBODY,
-    ClusterTopology,
-    mask_of,
-    nodes_in,
-)
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology, mask_of
 from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.editions import MACHINES, NODE, REPLACED
 from kit.protocols.topology.rules.fence import is_served

@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.protocols.group0.rules.commands import Command
-from kit.protocols.group0.rules.voters import is_majority
-from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, nodes_in
+from kit.protocols.group0.rules.voters import is_majority, nodes_in
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology
 from kit.protocols.topology.rules.fence import LocalView, local_view
 from kit.protocols.topology.rules.work import voters
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from kit.protocols.group0.rules.commands import Command
-from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, Mutation, nodes_in
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, Mutation
 from kit.protocols.topology.state import ControlState
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kit.protocols.group0.rules.commands import Command
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import actions as act
 from kit.protocols.topology import coordinator as work
-from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, Mutation, nodes_in
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, Mutation
 from kit.protocols.topology.serving import let_in, served
 from kit.protocols.topology.state import ControlState, view_of
 from kit.protocols.topology.words import request_text

@@ -19,12 +19,10 @@ from kit.protocols.storage.panels.request_cards import draw_requests, requests_t
 from kit.protocols.storage.panels.spacetime import draw_spacetime, spacetime_text
 from kit.protocols.storage.panels.status import status_text
 from kit.views.export import LIMIT, export_html
-from kit.views.fragment import Frag, check_keys
-from kit.views.frame import frame, frame_text
+from kit.views.fragment import Frag
 from kit.views.panel import Scene, scene_at
-from kit.views.registry import for_model
 from kit.views.static import static_html
-from tests.views.frames import classed, part
+from tests.views.frames import check_frame, classed, part
 
 REPAIRED = ("K1 write QUORUM", "K2 read QUORUM")
 FILES = [path for name, path in files().items() if name.startswith("dataplane/")]
@@ -65,18 +63,8 @@ def words(drawn: Frag) -> list[str]:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_frame_of_every_scenario_is_sound(path: Path) -> None:
     """Keys are unique, every panel has words as well as a picture, every drawing a label."""
-    timeline = told(path.stem)
-    views = for_model(timeline.model)
-    for scene in scenes(timeline):
-        drawn = frame(scene, views.panels, views.macros)
-        check_keys(drawn)
-        text = frame_text(scene, views.panels)
-        for panel in views.panels:
-            assert panel.text(scene).strip()
-            assert panel.title in text
-        for one in drawn.walk():
-            if one.tag == "svg":
-                assert one.get("aria-label")
+    for scene in scenes(told(path.stem)):
+        check_frame(scene)
 
 
 @pytest.mark.spec("A-015", "B-027", "B-032")

@@ -23,11 +23,10 @@ from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.impossible import impossible
 from kit.protocols.topology.rules.loading import load, store
 from kit.protocols.topology.rules.machines import EDITIONS
-from kit.views.fragment import check_keys
-from kit.views.frame import frame, frame_text
+from kit.views.frame import frame
 from kit.views.panel import Scene, scene_at
 from kit.views.registry import for_model
-from tests.views.frames import classed, part
+from tests.views.frames import check_frame, classed, part
 
 RUNS: tuple[dict[str, Any], ...] = (
     {"operations": ("join D",)},
@@ -69,16 +68,8 @@ def after(timeline: Timeline, kinds: Iterable[type]) -> Timeline:
 @pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)
 def test_every_frame_is_sound(number: int) -> None:
     """Keys are unique, every panel has words as well as a picture, every drawing a label."""
-    timeline = _played(number)
-    views = for_model(timeline.model)
-    for scene in scenes(timeline):
-        drawn = frame(scene, views.panels, views.macros)
-        check_keys(drawn)
-        text = frame_text(scene, views.panels)
-        for panel in views.panels:
-            assert panel.text(scene).strip()
-            assert panel.title in text
-        assert all(one.get("aria-label") for one in drawn.walk() if one.tag == "svg")
+    for scene in scenes(_played(number)):
+        check_frame(scene)
 
 
 @pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)

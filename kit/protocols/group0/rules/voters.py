@@ -6,7 +6,7 @@ Nodes are numbers from 0; sets of them are bit masks. Source: "Quorum requiremen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations
 
@@ -23,13 +23,18 @@ def is_majority(nodes: int, voters: int) -> bool:
     return (nodes & voters).bit_count() >= majority(voters.bit_count())
 
 
+def nodes_in(mask: int) -> Iterator[int]:
+    """The numbers of the nodes in a set, in order."""
+    return (i for i in range(mask.bit_length()) if mask >> i & 1)
+
+
 @cache
 def majorities_with(leader: int, nodes: int, voters: int) -> tuple[int, ...]:
     """The smallest majorities of ``voters`` within ``nodes`` that the leader, a voter, is one of.
 
     They come by the numbers of their nodes. None: ``nodes`` are too few.
     """
-    others = [i for i in range(voters.bit_length()) if (nodes & voters) >> i & 1 and i != leader]
+    others = [i for i in nodes_in(nodes & voters) if i != leader]
     needed = majority(voters.bit_count()) - 1
     sets = combinations(others, needed)
     return tuple(1 << leader | sum(1 << i for i in chosen) for chosen in sets)

@@ -13,13 +13,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kit.edge.arguments import checked
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.dry_run.opening import (
     UNTOLD,
     OpenedTopology,
     PathLike,
     open_topology,
 )
-from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology, nodes_in
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology
 from kit.protocols.topology.rules.columns import SystemTopologyRow
 from kit.protocols.topology.rules.decide import Decision, DecisionKind, decide
 from kit.protocols.topology.rules.impossible import IN_TRANSITION

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from kit.engine.flows import Flow, FlowTable
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import actions as act
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology.model import Topology
-from kit.protocols.topology.rules.cluster import NOBODY, nodes_in
+from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.effects import owners
 from kit.protocols.topology.serving import let_in, served
 from kit.protocols.topology.state import ControlState, view_of

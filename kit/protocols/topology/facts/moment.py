@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from kit.engine.breaches import PassedStep
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology.model import Topology
-from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, nodes_in
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY
 from kit.protocols.topology.rules.machines import BOUNDARY, Machine
 from kit.protocols.topology.rules.queue import QueueEntry, queue
 from kit.protocols.topology.rules.work import TopologyOperation, machine_of, under_way

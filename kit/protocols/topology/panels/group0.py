@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kit.protocols.group0.rules.voters import majority, nodes_in
 from kit.protocols.topology.facts.commands import HistoryLine, history, log_lines
-from kit.protocols.topology.rules.cluster import nodes_in
 from kit.protocols.topology.state import has_majority
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
@@ -66,7 +66,7 @@ def draw_configuration(scene: Scene) -> Frag:
             "p",
             bulb("✓" if fits else "!", "majority" if fits else "no majority"),
             f" {reached.bit_count()} of {members.bit_count()} members reached, ",
-            f"{members.bit_count() // 2 + 1} are a majority",
+            f"{majority(members.bit_count())} are a majority",
             k="majority",
         ),
         h(

@@ -7,7 +7,6 @@ contents of CDC generations are left out: nothing here depends on them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -94,11 +93,6 @@ def with_request(topology: ClusterTopology, number: int, **cells: Any) -> Cluste
 def mask_of(topology: ClusterTopology, *states: str) -> int:
     """The nodes in one of these states."""
     return sum(1 << i for i, entry in enumerate(topology.nodes) if entry.state in states)
-
-
-def nodes_in(mask: int) -> Iterator[int]:
-    """The numbers of the nodes in a mask, in order."""
-    return (i for i in range(mask.bit_length()) if mask >> i & 1)
 
 
 class Mutation(Struct, frozen=True, cache_hash=True):

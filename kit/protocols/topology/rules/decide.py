@@ -13,13 +13,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.protocols.topology.rules.cluster import (
-    NOBODY,
-    ClusterTopology,
-    mask_of,
-    nodes_in,
-    with_node,
-)
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_of, with_node
 from kit.protocols.topology.rules.effects import EFFECTS, finished, taken
 from kit.protocols.topology.rules.machines import EdgeRow, WorkRow
 from kit.protocols.topology.rules.queue import QueueEntry, queue

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
     mask_of,
-    nodes_in,
     with_node,
     with_request,
 )

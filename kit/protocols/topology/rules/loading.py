@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.rules.cluster import (
     NO_ROW,
     NOBODY,
     ClusterTopology,
     NodeEntry,
     RequestEntry,
-    nodes_in,
 )
 from kit.protocols.topology.rules.columns import (
     SystemTopology,

@@ -12,13 +12,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from kit.protocols.topology.rules.cluster import (
-    NOBODY,
-    ClusterTopology,
-    RequestEntry,
-    mask_of,
-    nodes_in,
-)
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, RequestEntry, mask_of
 from kit.protocols.topology.rules.effects import number_of
 from kit.protocols.topology.rules.safeguards import Setting
 from kit.protocols.topology.rules.states import NODE_REQUESTS

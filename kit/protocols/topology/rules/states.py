@@ -7,7 +7,7 @@ and requests that only the published code has are marked.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -21,19 +21,10 @@ NodeState = Literal[
     "normal",
     "left",
 ]
-NODE_STATES: tuple[NodeState, ...] = (
-    "none",
-    "bootstrapping",
-    "decommissioning",
-    "removing",
-    "replacing",
-    "rebuilding",
-    "normal",
-    "left",
-)
+NODE_STATES: tuple[NodeState, ...] = get_args(NodeState)
 
 NodeRequest = Literal["replace", "join", "remove", "leave", "rebuild"]
-NODE_REQUESTS: tuple[NodeRequest, ...] = ("replace", "join", "remove", "leave", "rebuild")
+NODE_REQUESTS: tuple[NodeRequest, ...] = get_args(NodeRequest)
 """The requests of nodes in the order in which edition ``code`` prefers them."""
 NODE_STATE_OF: dict[NodeRequest, NodeState] = {
     "replace": "replacing",
