@@ -1,8 +1,9 @@
-"""A limit on what a student's functions may compute for one step, so that a button gets an answer.
+"""How a student's functions are stopped that never end, so that a button gets an answer.
 
 Whoever waits for a cell can interrupt it; a press of a button has nobody who could, and JupyterLab
-has presses answered on a thread of their own, which no signal reaches. What is counted is processor
-time of the thread that works, not the clock: a busy machine stops nobody.
+has presses answered on a thread of their own, which no signal reaches. For one step there is a
+limit (``patient``): processor time of the thread that works, not the clock, so that a busy machine
+stops nobody. A search may take its time, and ends when it is asked to (``stoppable``).
 """
 
 from __future__ import annotations
@@ -25,20 +26,18 @@ class _TooLong(BaseException):
 
 
 class _Watch(threading.Thread):
-    """Looks at what a thread computes, and raises ``_TooLong`` in it, again and again."""
+    """Raises an error in the thread that made it once that is due, again and again."""
 
-    def __init__(self) -> None:
+    def __init__(self, due: Callable[[], bool], error: type[BaseException]) -> None:
         super().__init__(name="patience", daemon=True)
-        self.worker = threading.get_ident()
-        self.used = _processor_time(self.worker)
-        self.most = self.used() + SECONDS
+        self.worker, self.due, self.error = threading.get_ident(), due, error
         self._ended, self._lock = threading.Event(), threading.Lock()
 
     def run(self) -> None:
         while not self._ended.wait(_LOOK):
             with self._lock:
-                if not self._ended.is_set() and self.used() >= self.most:
-                    worker, error = ctypes.c_ulong(self.worker), ctypes.py_object(_TooLong)
+                if not self._ended.is_set() and self.due():
+                    worker, error = ctypes.c_ulong(self.worker), ctypes.py_object(self.error)
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(worker, error)
 
     def end(self) -> None:
@@ -48,6 +47,20 @@ class _Watch(threading.Thread):
         """
         with self._lock:
             self._ended.set()
+
+
+@contextmanager
+def _watched(due: Callable[[], bool], error: type[BaseException]) -> Iterator[None]:
+    """Look after what happens inside; an error that comes while that ends arrives here, too."""
+    watch = _Watch(due, error)
+    watch.start()
+    try:
+        try:
+            yield
+        finally:
+            watch.end()
+    finally:
+        watch.end()
 
 
 def _processor_time(thread: int) -> Callable[[], float]:
@@ -65,15 +78,31 @@ def patient() -> Iterator[None]:
     Raises:
         BadInput: naming the function and the line that were at work.
     """
-    watch = _Watch()
-    watch.start()
+    used = _processor_time(threading.get_ident())
+    most = used() + SECONDS
     try:
-        try:
+        with _watched(lambda: used() >= most, _TooLong):
             yield
-        finally:
-            watch.end()
     except _TooLong as error:
         after = f"no answer after {SECONDS:g} seconds of computing"
         raise BadInput(raised_at(error), after, "functions that come to an end") from None
-    finally:
-        watch.end()
+
+
+@contextmanager
+def stoppable(asked: threading.Event) -> Iterator[None]:
+    """Interrupt what happens inside, as a keyboard would, once another thread has ``asked``.
+
+    Whoever looks at ``asked`` now and then has a moment to stop by itself, in a place of its own.
+
+    Raises:
+        KeyboardInterrupt: in whatever function is at work then.
+    """
+    looks = 0
+
+    def due() -> bool:
+        nonlocal looks
+        looks += asked.is_set()
+        return looks > 1
+
+    with _watched(due, KeyboardInterrupt):
+        yield

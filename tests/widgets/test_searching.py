@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from kit.engine.check import check
+from kit.engine.model import always
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
@@ -100,6 +101,28 @@ def test_a_search_can_be_stopped_and_keeps_what_it_saw(monkeypatch: pytest.Monke
     assert board.halt.layout.display == "none"
     assert "Stopped after" in board.found.value
     assert "nothing is proven" in board.found.value
+
+
+def test_a_function_without_end_is_stopped_too() -> None:
+    """In a student's model the box names the function and line that were at work."""
+    at_work = threading.Event()
+
+    def spins(s: Any) -> None:
+        if s.floor == 2 and threading.current_thread() is board.thread:
+            at_work.set()
+            while True:
+                pass
+
+    model = LiftModel(LiftParameters())
+    model.properties = (*model.properties, always("ends", "It ends", spins))
+    board = controls_of(Player(Timeline(model))).board
+    board.button.click()
+    assert at_work.wait(60)
+    board.halt.click()
+    finish(board)
+    assert "Stopped after 4 states" in board.found.value
+    assert "At work was spins, line " in board.found.value
+    assert not board.button.disabled
 
 
 def test_a_verdict_goes_with_the_switch_that_makes_it_stale() -> None:
