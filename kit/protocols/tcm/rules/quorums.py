@@ -97,9 +97,10 @@ def disjoint_majorities(
     Each side first takes nodes that the other does not have, then shares out the common ones.
     ``dead`` nodes answer nobody.
     """
-    common = [code for code in reads if code in writes and code not in dead]
-    only_reads = [code for code in reads if code not in writes and code not in dead]
-    only_writes = [code for code in writes if code not in reads and code not in dead]
+    shared = frozenset(reads).intersection(writes)  # groups may be as wide as the cluster
+    common = [code for code in reads if code in shared and code not in dead]
+    only_reads = [code for code in reads if code not in shared and code not in dead]
+    only_writes = [code for code in writes if code not in shared and code not in dead]
     picked_reads = only_reads[: majority(len(reads))]
     picked_writes = only_writes[: majority(len(writes))]
     need_reads = majority(len(reads)) - len(picked_reads)
@@ -184,17 +185,19 @@ def quorums_apart(
             voters = _voters(writer.metadata, group)
             for token, read_codes, write_codes in _aligned(reader, writer, group):
                 for where, voting in voters:
-                    readers = tuple(code for code in read_codes if code in voting)
-                    writers = tuple(code for code in write_codes if code in voting)
+                    readers, writers = read_codes, write_codes
+                    if voting is not None:
+                        readers = tuple(code for code in readers if code in voting)
+                        writers = tuple(code for code in writers if code in voting)
                     missed = disjoint_majorities(readers, writers, dead)
                     if missed is not None:
                         return Apart(group, token, reader, writer, *missed, where)
     return None
 
 
-def _voters(metadata: Metadata, group: int) -> list[tuple[str, frozenset[int]]]:
-    """Among whom majorities are counted: all nodes, and each datacenter that has its factor."""
-    voters = [("", frozenset(range(len(metadata.ring.nodes))))]
+def _voters(metadata: Metadata, group: int) -> list[tuple[str, frozenset[int] | None]]:
+    """Among whom majorities count: all nodes (None), each datacenter that has its factor."""
+    voters: list[tuple[str, frozenset[int] | None]] = [("", None)]
     replication = metadata.groups[group]
     if isinstance(replication, NetworkTopologyStrategy) and len(replication.factors) > 1:
         for dc, _ in replication.factors:
