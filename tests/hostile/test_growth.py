@@ -33,7 +33,7 @@ from tests.operators.printing import (
     select_json,
     status_text,
 )
-from tests.operators.topology_printing import as_csv, as_select, node, table, timeuuid
+from tests.operators.topology_printing import as_csv, node, table, timeuuid
 
 
 def hosts(count: int) -> list[Host]:
