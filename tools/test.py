@@ -18,6 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # A notebook's cells must stay on one worker; the longest files come first (tests/conftest.py).
 PARALLEL = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+# Whose plugin takes two seconds to load, in every process; only notebooks need it.
+QUICK = ("-p", "no:nbval")
 NOTEBOOKS = (
     *("--nbval", "notebooks", "-p", "no:cacheprovider"),
     *("--nbval-cell-timeout=120", "--override-ini=addopts="),
@@ -55,8 +57,8 @@ class Outcome:
 
 
 STAGES = (
-    Stage("tests", (*PARALLEL, "--durations=15")),
-    Stage("browser", ("-m", "browser and not deep", *PARALLEL)),
+    Stage("tests", (*QUICK, *PARALLEL, "--durations=15")),
+    Stage("browser", ("-m", "browser and not deep", *QUICK, *PARALLEL)),
     # What is stored is one run, compared with this one; the deep tests add another.
     Stage("notebooks", (*NOTEBOOKS, *PARALLEL)),
 )
