@@ -73,11 +73,13 @@ DEEP = (
 def environment() -> dict[str, str]:
     """The environment of every stage: the venv's programs first, no window, no update checks.
 
-    Java that lives for a minute need not be optimised: that halves what the Spark notebook takes.
+    What one stage compiles is kept for the next ones and for the processes that tests start. Java
+    that lives for a minute need not be optimised: that halves what the Spark notebook takes.
     """
     here = Path(sys.executable).parent
+    given = {name: v for name, v in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {
-        **os.environ,
+        **given,
         "PATH": f"{here}{os.pathsep}{os.environ.get('PATH', '')}",
         "JUPYTER_PREFER_ENV_PATH": "1",
         "JUPYTER_PLATFORM_DIRS": "1",

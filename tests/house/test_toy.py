@@ -76,10 +76,11 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ran(folder: Path, *command: str, status: int = 0) -> str:
     """What a program says in a copy; its errors, too, when it ends with another status."""
     programs = Path(sys.executable).parent
+    compiled = {"PYTHONPYCACHEPREFIX": f"{folder}-compiled", "PYTHONDONTWRITEBYTECODE": ""}
     done = subprocess.run(
         [programs / command[0], *command[1:]],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONPATH": str(folder), **compiled},
         capture_output=True,
         text=True,
         check=False,
