@@ -167,7 +167,7 @@ def epoch(m: Storage, s: StorageState) -> int:
 
 
 def session(m: Storage, s: StorageState) -> int | None:
-    """The session that is open by the newest epoch, 0 for none; None where there are no sessions."""
+    """The session that is open by the newest epoch, 0 for none; None: there is never one."""
     if not any(epoch.session for epoch in m.history.epochs):
         return None
     return m.newest(s).session

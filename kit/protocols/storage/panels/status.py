@@ -22,7 +22,7 @@ def _session(number: int) -> str:
 
 
 def draw_status(scene: Scene) -> Frag:
-    """Draw three badges, and one more where there are sessions; each a word and a shape as well as a colour."""
+    """Draw three badges, each a word and a shape as well as a colour; sessions have a fourth."""
     rest = facts.stable(scene.model, scene.state)
     times = facts.computed(scene.model, scene.state)
     session = facts.session(scene.model, scene.state)
