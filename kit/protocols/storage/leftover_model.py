@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from kit.errors import Refusal
 from kit.protocols.storage.actions import Commit, LandLate, Leftover, StorageState, is_under_way
 from kit.protocols.storage.range_model import RangeModel, down, goes_on, put
-from kit.protocols.storage.rules.cells import NOTHING, newest
+from kit.protocols.storage.rules.cells import newest
 from kit.protocols.storage.rules.masks import holds
 
 
@@ -31,10 +31,9 @@ class LeftoverModel(RangeModel):
         return replace(after, leftovers=tuple(sorted(left)))
 
     def _left_behind(self, s: StorageState) -> Iterator[Leftover]:
-        """Those on their way; nothing comes of a copy of nothing."""
         session = self.newest(s).session
         for copied, copy in self._copies(s):
-            if is_under_way(copied) and copied != NOTHING:
+            if is_under_way(copied):
                 yield Leftover(copy.source, copy.target, copied, session)
 
     def _late(self, s: StorageState) -> Iterator[LandLate]:

@@ -72,12 +72,12 @@ class Vnodes(PlayedStorage):
 
 def _operations(given: VnodesParameters, safeguards: VnodeSafeguards) -> Iterator[RangeOperation]:
     """The operations on the range, one after the other."""
-    asked = given.operation, given.nodes, given.rf
+    which = given.operation, given.nodes, given.rf
     displaced, tables = safeguards.stream_from_displaced, MACHINES[given.edition]
-    first = moved(*asked, from_displaced=displaced)
+    first = moved(*which, from_displaced=displaced)
     yield RangeOperation(tables[MACHINE_OF[given.operation]], first)
     if given.leaves:
-        verb, second = moved_again(*asked, from_displaced=displaced)
+        verb, second = moved_again(*which, from_displaced=displaced)
         yield RangeOperation(tables[MACHINE_OF[verb]], second)
 
 

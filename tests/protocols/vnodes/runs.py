@@ -81,7 +81,7 @@ CLEAN |= {
     "join and leave again, a deletion": ({**ONE, **DELETING}, 9284, 36),
     "leave twice, a late stream": (
         {**ONE, "operation": "decommission", **DELETING, "late": 1},
-        13228,
+        18797,
         32,
     ),
 }

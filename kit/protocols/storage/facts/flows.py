@@ -182,11 +182,10 @@ def _epochs(had: int, knows: int, unit: str) -> str:
 
 # A commit is told of no sender here; what is lost comes nowhere; time, and what happens on one
 # disk, sends nothing.
-STORAGE = FlowTable(
-    dict.fromkeys(
-        (Start, Serve, WriteBack, Finish, TimeOut, ApplyEpoch, Fetch, Land, LandLate), _of
-    ),
-    (Commit, Tick, Lose, ReplicaCrash, Cleanup, CollectTombstones),
-)
+_TRAVELS = (Start, Serve, WriteBack, Finish, TimeOut, ApplyEpoch, Fetch, Land)
+_STILL = (Commit, Tick, Lose, ReplicaCrash, Cleanup, CollectTombstones)
+STORAGE = FlowTable(dict.fromkeys(_TRAVELS, _of), (*_STILL, LandLate))
+WITH_SESSIONS = FlowTable(dict.fromkeys((*_TRAVELS, LandLate), _of), _STILL)
+"""The same where streams belong to sessions, and may come late."""
 COORDINATOR = FlowTable({Reply: _reply, **dict.fromkeys((Start, Finish, TimeOut), _of_coordinator)})
 REPLICA = FlowTable(dict.fromkeys((Send, ApplyEpoch), _of_replica))
