@@ -44,7 +44,7 @@ class RequestOptions(Struct, frozen=True):
     late: int = 0
 
 
-class Leftover(Struct, frozen=True, order=True):
+class LateCopy(Struct, frozen=True, order=True):
     """A copy that was read at its source and was not told of the end of its operation's step.
 
     ``source`` and ``target`` are replicas, ``cell`` is what it brings, ``session`` the permit that
@@ -64,7 +64,7 @@ class StorageState(Struct, frozen=True, cache_hash=True):
     replica has applied, then each coordinator's; ``cells`` a cell per replica, ``copies``
     how far each copy of the present epoch is. ``down`` and ``cleaned`` are masks of replicas;
     ``waited`` counts the ticks since the last event, ``lost`` the messages lost, where some may be;
-    ``leftovers`` are the copies of earlier steps that are still on their way, where some may be.
+    ``late_copies`` are the copies of earlier steps that are still on their way, where some may be.
     """
 
     at: int
@@ -77,7 +77,7 @@ class StorageState(Struct, frozen=True, cache_hash=True):
     crashes: int = 0
     waited: int = 0
     lost: int | UnsetType = UNSET  # unset, it is no part of a fingerprint
-    leftovers: tuple[Leftover, ...] | UnsetType = UNSET
+    late_copies: tuple[LateCopy, ...] | UnsetType = UNSET
 
 
 class Commit(Struct, frozen=True, tag="commit"):

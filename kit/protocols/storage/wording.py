@@ -138,7 +138,7 @@ def describe(model: Storage, before: StorageState, action: Any, after: StorageSt
 
 
 def _late(model: Storage, before: StorageState, action: LandLate) -> str:
-    late = model.leftover(before, action)
+    late = model.late_copy(before, action)
     brings = (
         f"A copy of session {late.session} arrives late, with {cell_text(model, before, late.cell)}"
     )

@@ -11,7 +11,7 @@ from tests.quality.scratching import cut, search
 
 TABLES = "protocols/topology/rules/seed_tables.py"
 PROJECTION, RANGES = "protocols/vnodes/projection.py", "protocols/vnodes/rules/ranges.py"
-LEFTOVERS = "protocols/storage/leftover_model.py"
+LATE_COPIES = "protocols/storage/late_copy_model.py"
 BOOTSTRAP_OLD = "    write_both_read_old   | old | both | barrier:rollback stream:rollback\n"
 BOOTSTRAP_NEW = "    write_both_read_new   | new | both | barrier\n"
 LEAVING = "    left_token_ring     | new | new  | barrier shut_down:proceed leave_group0\n"
@@ -47,7 +47,7 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
     ),
     "drain-before-leaving": ((TABLES, LEAVING, LEAVING.replace("barrier ", "")), "available"),
     "sessions": (
-        (LEFTOVERS, "if self.lets_in(s, late.target, late.session):", "if True:"),
+        (LATE_COPIES, "if self.lets_in(s, late.target, late.session):", "if True:"),
         "session",
     ),
     "cleanup-first": (

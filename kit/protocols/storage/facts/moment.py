@@ -272,7 +272,7 @@ def copies(m: Storage, s: StorageState) -> tuple[CopyRow, ...]:
         )
         text = cell_text(m, s, done) if status == "on its way" else ""
         rows.append(CopyRow(names[copy.source], names[copy.target], status, text))
-    for late in () if s.leftovers is UNSET else s.leftovers:
+    for late in () if s.late_copies is UNSET else s.late_copies:
         text = f"{cell_text(m, s, late.cell)}, permit of session {late.session}"
         ends = names[late.source], names[late.target]
         rows.append(CopyRow(*ends, "left behind", text, late.session))

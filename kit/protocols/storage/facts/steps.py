@@ -181,7 +181,7 @@ def happened(
             known = _applied_epoch(m, before, source)
             return (Copied(source, target, cell_text(m, before, cell), landed, known),)
         case LandLate(source, target, session):
-            late = m.leftover(before, action)
+            late = m.late_copy(before, action)
             refused = not m.lets_in(before, late.target, session)
             brings = cell_text(m, before, late.cell)
             return (Copied(source, target, brings, True, session=session, refused=refused),)

@@ -14,41 +14,41 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from kit.errors import Refusal
-from kit.protocols.storage.actions import Commit, LandLate, Leftover, StorageState, is_under_way
+from kit.protocols.storage.actions import Commit, LandLate, LateCopy, StorageState, is_under_way
 from kit.protocols.storage.range_model import RangeModel, down, goes_on, put
 from kit.protocols.storage.rules.cells import newest
 from kit.protocols.storage.rules.masks import holds
 
 
-class LeftoverModel(RangeModel):
+class LateCopyModel(RangeModel):
     """A data range on which copies of earlier steps may still arrive."""
 
     def _commit(self, s: StorageState, action: Commit) -> StorageState:
         after = super()._commit(s, action)
-        if s.leftovers is UNSET or goes_on(self.newest(s).copies, self.newest(after).copies):
+        if s.late_copies is UNSET or goes_on(self.newest(s).copies, self.newest(after).copies):
             return after
-        left = (*s.leftovers, *self._left_behind(s))[: self.request_options.late]
-        return replace(after, leftovers=tuple(sorted(left)))
+        left = (*s.late_copies, *self._left_behind(s))[: self.request_options.late]
+        return replace(after, late_copies=tuple(sorted(left)))
 
-    def _left_behind(self, s: StorageState) -> Iterator[Leftover]:
+    def _left_behind(self, s: StorageState) -> Iterator[LateCopy]:
         session = self.newest(s).session
         for copied, copy in self._copies(s):
             if is_under_way(copied):
-                yield Leftover(copy.source, copy.target, copied, session)
+                yield LateCopy(copy.source, copy.target, copied, session)
 
     def _late(self, s: StorageState) -> Iterator[LandLate]:
-        assert s.leftovers is not UNSET
+        assert s.late_copies is not UNSET
         names = self.history.replicas
-        return (LandLate(names[x.source], names[x.target], x.session) for x in s.leftovers)
+        return (LandLate(names[x.source], names[x.target], x.session) for x in s.late_copies)
 
     def _may_land_late(self, s: StorageState, action: LandLate) -> Refusal | None:
         return down(action.target) if holds(s.down, self.code[action.target]) else None
 
-    def leftover(self, s: StorageState, action: LandLate) -> Leftover:
+    def late_copy(self, s: StorageState, action: LandLate) -> LateCopy:
         """The copy that arrives."""
-        assert s.leftovers is not UNSET
+        assert s.late_copies is not UNSET
         ends = self.code[action.source], self.code[action.target], action.session
-        return next(x for x in s.leftovers if (x.source, x.target, x.session) == ends)
+        return next(x for x in s.late_copies if (x.source, x.target, x.session) == ends)
 
     def lets_in(self, s: StorageState, target: int, session: int) -> bool:
         """Whether a replica takes work with the permit of that session."""
@@ -57,9 +57,9 @@ class LeftoverModel(RangeModel):
 
     def _land_late(self, s: StorageState, action: LandLate) -> StorageState:
         """It is written, or it is turned away; either way it is over."""
-        assert s.leftovers is not UNSET
-        late = self.leftover(s, action)
-        rest, cells = tuple(x for x in s.leftovers if x != late), s.cells
+        assert s.late_copies is not UNSET
+        late = self.late_copy(s, action)
+        rest, cells = tuple(x for x in s.late_copies if x != late), s.cells
         if self.lets_in(s, late.target, late.session):
             cells = put(cells, late.target, newest(cells[late.target], late.cell))
-        return replace(s, leftovers=rest, cells=cells)
+        return replace(s, late_copies=rest, cells=cells)
