@@ -19,48 +19,85 @@ from kit.errors import BadInput
 
 SECONDS = 5.0  # of computing for one step: hundreds of times what a step of the lessons takes
 _LOOK = 0.2  # seconds between two looks
+_IDLE = 5  # looks with nothing to look at, after which nobody looks
 
 
 class _TooLong(BaseException):
     """No ``except Exception`` of a student's own keeps it."""
 
 
-class _Watch(threading.Thread):
-    """Raises an error in the thread that made it once that is due, again and again."""
+class _Work:
+    """What a thread does from now on, and when it is to be stopped by which error."""
+
+    __slots__ = ("due", "ended", "error", "lock", "worker")
 
     def __init__(self, due: Callable[[], bool], error: type[BaseException]) -> None:
-        super().__init__(name="patience", daemon=True)
         self.worker, self.due, self.error = threading.get_ident(), due, error
-        self._ended, self._lock = threading.Event(), threading.Lock()
+        self.ended, self.lock = False, threading.Lock()
 
-    def run(self) -> None:
-        while not self._ended.wait(_LOOK):
-            with self._lock:
-                if not self._ended.is_set() and self.due():
-                    worker, error = ctypes.c_ulong(self.worker), ctypes.py_object(self.error)
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(worker, error)
+    def look(self) -> None:
+        """Raise the error in the thread, again and again, once that is due."""
+        with self.lock:
+            if not self.ended and self.due():
+                worker, error = ctypes.c_ulong(self.worker), ctypes.py_object(self.error)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(worker, error)
 
     def end(self) -> None:
-        """Look no more. What was raised until now arrives here at the latest.
+        """Have it looked at no more. What was raised until now arrives here at the latest.
 
         (To take it back would leave the interpreter looking for it at every step from then on.)
         """
+        with self.lock:
+            self.ended = True
+
+
+class _Watch:
+    """One thread that looks at all work, since to start one for every step takes longer than most.
+
+    It ends when there was no work for a while.
+    """
+
+    def __init__(self) -> None:
+        self._works: list[_Work] = []
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def add(self, work: _Work) -> None:
         with self._lock:
-            self._ended.set()
+            self._works.append(work)
+            if self._thread is None or not self._thread.is_alive():  # a fork leaves none alive
+                self._thread = threading.Thread(target=self._run, name="patience", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        idle = 0
+        while True:
+            time.sleep(_LOOK)
+            with self._lock:
+                self._works = works = [work for work in self._works if not work.ended]
+                idle = 0 if works else idle + 1
+                if idle == _IDLE:
+                    self._thread = None
+                    return
+            for work in works:
+                work.look()
+
+
+_WATCH = _Watch()
 
 
 @contextmanager
 def _watched(due: Callable[[], bool], error: type[BaseException]) -> Iterator[None]:
     """Look after what happens inside; an error that comes while that ends arrives here, too."""
-    watch = _Watch(due, error)
-    watch.start()
+    work = _Work(due, error)
+    _WATCH.add(work)
     try:
         try:
             yield
         finally:
-            watch.end()
+            work.end()
     finally:
-        watch.end()
+        work.end()
 
 
 def _processor_time(thread: int) -> Callable[[], float]:

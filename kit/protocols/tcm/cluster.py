@@ -52,12 +52,26 @@ MOST_KEPT = 4096
 
 
 class Unmet(Struct, frozen=True):
-    """Barriers that are not met, with the evidence in words and the nodes that are missing."""
+    """Barriers that are not met: the first, all in words and as counts, the nodes that are missing.
 
-    barriers: tuple[Barrier, ...]
+    ``names`` are these nodes once more, to look them up.
+    """
+
+    first: Barrier | None
     evidence: tuple[str, ...]
     missing: tuple[str, ...]
     awaited: tuple[Awaited, ...]
+    names: frozenset[str]
+
+    def __add__(self, other: Unmet) -> Unmet:
+        more = tuple(name for name in other.missing if name not in self.names)
+        return Unmet(
+            self.first or other.first,
+            self.evidence + other.evidence,
+            self.missing + more,
+            self.awaited + other.awaited,
+            self.names.union(more) if more else self.names,
+        )
 
 
 class TcmCluster(Product):
@@ -209,16 +223,9 @@ class TcmCluster(Product):
             return waiting
         applied = self.applied(s)
         own = self._unmet(ends, applied)
-        if not own.barriers:
+        if own.first is None:
             return waiting
-        missing = tuple(dict.fromkeys(whole.missing + own.missing))
-        unmet = Unmet(
-            whole.barriers + own.barriers,
-            whole.evidence + own.evidence,
-            missing,
-            whole.awaited + own.awaited,
-        )
-        return self._at_the_barrier(sequence, unmet, applied)
+        return self._at_the_barrier(sequence, whole + own, applied)
 
     def _unmet_of(
         self, events: Log, counts: tuple[int, ...], node: str
@@ -233,9 +240,9 @@ class TcmCluster(Product):
     def _at_the_barrier(
         self, sequence: Sequence, unmet: Unmet, applied: Several[int]
     ) -> Refusal | None:
-        if not unmet.barriers:
+        first = unmet.first
+        if first is None:
             return None
-        first = unmet.barriers[0]
         return Refusal(
             f"waiting at the barrier: epoch {sequence.epoch} is applied by "
             f"{len(first.acked(applied))} of {len(first.replicas)} replicas of "
@@ -258,9 +265,13 @@ class TcmCluster(Product):
         missing = dict.fromkeys(
             self.names[code] for b in unmet for code in b.replicas if applied[code] < b.epoch
         )
-        evidence = tuple(self._evidence(b, applied) for b in unmet)
-        awaited = tuple(self._awaited(b, applied) for b in unmet)
-        return Unmet(unmet, evidence, tuple(missing), awaited)
+        return Unmet(
+            unmet[0] if unmet else None,
+            tuple(self._evidence(b, applied) for b in unmet),
+            tuple(missing),
+            tuple(self._awaited(b, applied) for b in unmet),
+            frozenset(missing),
+        )
 
     def _evidence(self, barrier: Barrier, applied: Several[int]) -> str:
         acked = barrier.acked(applied)

@@ -12,18 +12,19 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from kit.protocols.tcm.rules.aligned import AlignedGroups, Group, aligned, columns
 from kit.protocols.tcm.rules.barrier import majority
 from kit.protocols.tcm.rules.metadata import Metadata, Snapshot
 from kit.protocols.tcm.rules.permit import overlapping
 from kit.ring.natural import replicas
 from kit.ring.placements import Placement, padded, same_sets
-from kit.ring.ranges import Range
+from kit.ring.ranges import Range, covering
 from kit.ring.replication import EverywhereStrategy, NetworkTopologyStrategy, total
 from kit.ring.topology import Codes
 
-Group = tuple[int, ...]
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
+NARROW = 32  # slots of a group; each is compared with each
 
 
 class Level(Struct, frozen=True):
@@ -183,21 +184,22 @@ def quorums_apart(
             if reads is writes:
                 continue
             voters = _voters(writer.metadata, group)
-            for token, read_codes, write_codes in _aligned(reader, writer, group):
+            rows = columns(reader, writer, group)
+            if rows is not None and _all_meet(rows, voters, dead):
+                continue
+            for token, read_codes, write_codes in aligned(reader, writer, group):
                 for where, voting in voters:
-                    readers, writers = read_codes, write_codes
-                    if voting is not None:
-                        readers = tuple(code for code in readers if code in voting)
-                        writers = tuple(code for code in writers if code in voting)
+                    readers = tuple(code for code in read_codes if code in voting)
+                    writers = tuple(code for code in write_codes if code in voting)
                     missed = disjoint_majorities(readers, writers, dead)
                     if missed is not None:
                         return Apart(group, token, reader, writer, *missed, where)
     return None
 
 
-def _voters(metadata: Metadata, group: int) -> list[tuple[str, frozenset[int] | None]]:
-    """Among whom majorities count: all nodes (None), each datacenter that has its factor."""
-    voters: list[tuple[str, frozenset[int] | None]] = [("", None)]
+def _voters(metadata: Metadata, group: int) -> list[tuple[str, frozenset[int]]]:
+    """Among whom majorities are counted: all nodes, and each datacenter that has its factor."""
+    voters = [("", frozenset(range(len(metadata.ring.nodes))))]
     replication = metadata.groups[group]
     if isinstance(replication, NetworkTopologyStrategy) and len(replication.factors) > 1:
         for dc, _ in replication.factors:
@@ -206,30 +208,23 @@ def _voters(metadata: Metadata, group: int) -> list[tuple[str, frozenset[int] | 
     return voters
 
 
-def _aligned(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[int, Group, Group]]:
-    """(last token, read group, write group) of each elementary range, where the two differ."""
-    reads, writes = reader.placements[group].reads, writer.placements[group].writes
-    if reads is writes and reads.partitions:
-        return
-    if reads.partitions and writes.partitions:
-        rights = reads.rights
-        if np.array_equal(rights, writes.rights):
-            at_reads = at_writes = np.arange(len(rights))
-        else:
-            # Sorted and short of few, so sorting again is quicker than a set of a million.
-            both = np.sort(np.concatenate((rights, writes.rights)), kind="stable")
-            rights = both[np.append(both[1:] != both[:-1], np.True_)]
-            at_reads = np.searchsorted(reads.rights, rights)
-            at_writes = np.searchsorted(writes.rights, rights)
-        differ = ~same_sets(reads.groups[at_reads], writes.groups[at_writes])
-        for i in np.flatnonzero(differ).tolist():
-            yield int(rights[i]), reads.codes(at_reads[i]), writes.codes(at_writes[i])
-        return
-    for token in sorted({*reads.rights.tolist(), *writes.rights.tolist()}):
-        for read_codes in reads.groups_of(token):
-            for write_codes in writes.groups_of(token):
-                if set(read_codes) != set(write_codes):
-                    yield token, read_codes, write_codes
+def _all_meet(
+    rows: AlignedGroups, voters: list[tuple[str, frozenset[int]]], dead: frozenset[int]
+) -> bool:
+    """Whether majorities meet in every row, among all voters.
+
+    Groups as wide as a cluster are not compared slot by slot: of those it is not said.
+    """
+    if max(rows.reads.shape[1], rows.writes.shape[1]) > NARROW:
+        return False
+    for _, voting in voters:
+        members = np.array(sorted(voting), np.int32)
+        reads, writes = (
+            np.where(np.isin(groups, members), groups, -1) for groups in (rows.reads, rows.writes)
+        )
+        if not majorities_meet(reads, writes, dead).all():
+            return False
+    return True
 
 
 def _missed(apart: Apart) -> str:
@@ -274,7 +269,7 @@ def reads_in_writes(snapshot: Snapshot) -> str | None:
     """Whoever is read from is written to: each read group is contained in the write group."""
     metadata = snapshot.metadata
     for group in range(len(snapshot.placements)):
-        for token, reads, writes in _aligned(snapshot, snapshot, group):
+        for token, reads, writes in aligned(snapshot, snapshot, group):
             extra = [code for code in reads if code not in writes]
             if extra:
                 where = _row_label(metadata, snapshot.placements[group], token)
@@ -308,7 +303,7 @@ def replicated(snapshot: Snapshot, floor: tuple[int, ...]) -> str | None:
         held = _locked_rows(metadata, group)
         for row in odd.tolist():
             right = int(table.rights[row])
-            if any(locked.left < right <= locked.right for locked in held):
+            if any(covering(locked, right) for locked in held):
                 continue
             wanted = _names(metadata, tuple(c for c in natural[row].tolist() if c >= 0))
             has = _names(metadata, table.codes(row))
@@ -325,8 +320,8 @@ def settled(snapshot: Snapshot, forgotten: frozenset[str]) -> str | None:
     metadata = snapshot.metadata
     for group in range(len(snapshot.placements)):
         held = _locked_rows(metadata, group, forgotten)
-        for token, reads, writes in _aligned(snapshot, snapshot, group):
-            if any(locked.left < token <= locked.right for locked in held):
+        for token, reads, writes in aligned(snapshot, snapshot, group):
+            if any(covering(locked, token) for locked in held):
                 continue
             where = _row_label(metadata, snapshot.placements[group], token)
             return (
@@ -348,12 +343,12 @@ def locks_disjoint(snapshot: Snapshot) -> str | None:
 
 def _locked_rows(
     metadata: Metadata, group: int, forgotten: frozenset[str] = frozenset()
-) -> list[Range]:
+) -> list[tuple[Range, ...]]:
+    """The ranges that each operation holds, ascending and disjoint."""
     return [
-        locked
+        sequence.plan.movements[group].locked
         for sequence in metadata.sequences
         if sequence.node not in forgotten
-        for locked in sequence.plan.movements[group].locked
     ]
 
 
