@@ -258,3 +258,17 @@ def test_an_operators_word_is_read_as_the_tables(operators: str, stored: str) ->
         moment = run.forward()
         assert moment is not None
         assert ours.verb(moment.action) == verb
+
+
+def test_a_rebuild_streams_beside_a_request_of_the_version_before() -> None:
+    """A removal has just ended: who still goes by its last state writes to all that count now."""
+    given = {"edition": "seed", "operations": ("removenode C", "rebuild B"), "clients": 1}
+    run = Timeline(build("topology", {**given, "nodes": 3, "ignored": ("C",)}))
+    while run.state.topology.nodes[2].state != "left":
+        assert run.forward() is not None
+    assert run.state.topology.version - run.state.views[0].version == 1
+    run.do(act.BeginRequest("B"))
+    while not run.state.attempted.streaming:
+        assert run.forward() is not None
+    assert run.state.client_version < run.state.topology.version
+    assert all(verdict.ok for verdict in run.verdicts())
