@@ -31,6 +31,18 @@ class HuntGround(Struct, frozen=True):
     budgets: Mapping[str, Any]
 
 
+class TimedSearch(Struct, frozen=True):
+    """A search of a model's configuration that ``make bench`` times, joined by ``symmetry`` or not.
+
+    ``about`` says in a few words what is searched.
+    """
+
+    about: str
+    model: str
+    parameters: Mapping[str, Any]
+    symmetry: bool = False
+
+
 class Family(Struct, frozen=True):
     """What a protocol family declares of itself.
 
@@ -46,8 +58,8 @@ class Family(Struct, frozen=True):
     ``pipeline_tables`` are other tables that Spark makes, ``repeats`` places of functions that do
     the run of such a row again (None for other rows), ``shrinks`` of those that make a row's run
     small which failed in something else than a property of its model (of a row and its history: a
-    shorter one; None for other rows). ``composes`` names the families that this one
-    joins: it alone may import them.
+    shorter one; None for other rows). ``searches`` are what ``make bench`` times.
+    ``composes`` names the families that this one joins: it alone may import them.
     """
 
     name: str
@@ -65,6 +77,7 @@ class Family(Struct, frozen=True):
     pipeline_tables: tuple[str, ...] = ()
     repeats: tuple[str, ...] = ()
     shrinks: tuple[str, ...] = ()
+    searches: tuple[TimedSearch, ...] = ()
     composes: tuple[str, ...] = ()
 
     @property

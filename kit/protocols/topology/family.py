@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family
+from kit.engine.family import Family, TimedSearch
 
 FAMILY = Family(
     "topology",
@@ -25,6 +25,14 @@ FAMILY = Family(
     ),
     images="panels.images",
     composes=("group0",),
+    searches=(
+        TimedSearch(
+            "control, join D, a crash",
+            "topology",
+            {"operations": ("join D",), "crashes": 1},
+            symmetry=True,
+        ),
+    ),
     public={
         "lessons": {
             "after_failure": "lessons.questions:after_failure",
