@@ -113,27 +113,27 @@ def _dead_for_good(model: Topology, s: ControlState) -> int:
 
 def _taken(walker: Walker, walk: Walk, states: list[ControlState]) -> list[str]:
     """The edges that the walk and what led it on took, in the order of the tables."""
-    found: set[str] = set()
+    edges: set[str] = set()
     for before, action, after in zip(states, walk.actions, states[1:], strict=False):
-        found.update(walker.rows.taken(before, action, after))
-    return [name for name in walker.rows.names if name in found]
+        edges.update(walker.rows.taken(before, action, after))
+    return [name for name in walker.rows.names if name in edges]
 
 
 def _operations(model: Topology, states: list[ControlState]) -> Iterator[tuple[str, int | None]]:
     """What came of each request, and the steps from asking to its end."""
     for number in range(len(model.plan.requests)):
-        asked = next((at for at, s in enumerate(states) if s.made > number), None)
-        if asked is None:
+        begin = next((at for at, s in enumerate(states) if s.made > number), None)
+        if begin is None:
             yield "not asked", None
             continue
-        row = len(states[asked].topology.requests) - 1
-        ended = (at for at, s in enumerate(states) if at >= asked and s.topology.requests[row].done)
+        row = len(states[begin].topology.requests) - 1
+        ended = (at for at, s in enumerate(states) if at >= begin and s.topology.requests[row].done)
         end = next(ended, None)
         if end is None:
             yield "queued", None
         else:
             failed = states[end].topology.requests[row].error
-            yield "failed" if failed else "done", end - asked
+            yield "failed" if failed else "done", end - begin
 
 
 def coverage_of(rows: Any) -> pd.DataFrame:
@@ -165,7 +165,7 @@ def steps_of(rows: Any) -> pd.DataFrame:
     Raises:
         BadInput: for what is no table of ``clusters``, and no list of its rows.
     """
-    asked = [
+    requests = [
         (words.split()[0], outcome, took)
         for walk in _selected(rows, "operations", "outcomes", "took")
         for words, outcome, took in zip(
@@ -173,7 +173,7 @@ def steps_of(rows: Any) -> pd.DataFrame:
         )
         if outcome != "not asked"
     ]
-    frame = pd.DataFrame(asked, columns=["operation", "outcome", "took"])
+    frame = pd.DataFrame(requests, columns=["operation", "outcome", "took"])
     frame["done"] = frame["outcome"] == "done"
     frame["failed"] = frame["outcome"] == "failed"
     return frame.groupby("operation", as_index=False).agg(

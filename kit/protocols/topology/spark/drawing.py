@@ -111,7 +111,7 @@ def _requests(chance: Chance, nodes: int, joining: int, count: int) -> Iterator[
 
 def _possible(newcomers: int, members: int, dead: int) -> tuple[str, ...]:
     """What may be asked for, where so many may still come, may be asked for, may be dead."""
-    found = ["join"] if newcomers > 0 else []
-    found += ["leave", "rebuild"] if members > 0 else []
-    found += ["remove"] if members > 0 < dead else []
-    return (*found, *(["replace"] if newcomers > 0 and members > 0 < dead else []))
+    kinds = ["join"] if newcomers > 0 else []
+    kinds += ["leave", "rebuild"] if members > 0 else []
+    kinds += ["remove"] if members > 0 < dead else []
+    return (*kinds, *(["replace"] if newcomers > 0 and members > 0 < dead else []))
