@@ -8,13 +8,16 @@ FAMILY = Family(
     order=60,
     models={
         "topology": "entries:ENTRY",
+        "join": "join_entry:ENTRY",
     },
     views={
         "topology": "panels:VIEWS",
+        "join": "panels.joining:VIEWS",
         "topology/journal": "dry_run.journal:VIEWS",
     },
     flows={
         "topology": "facts.flows:FLOWS",
+        "join": "facts.joining:FLOWS",
     },
     trace_tables={
         "topology": "spark.trace_rows:ROWS",
