@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family, TimedSearch
+from kit.engine.family import Family, FileKind, TimedSearch
 
 FAMILY = Family(
     "topology",
@@ -25,6 +25,23 @@ FAMILY = Family(
     tasks=(
         "lessons.tasks",
         "lessons.tasks_failures",
+    ),
+    importers=(
+        FileKind(
+            "a dump of system.topology",
+            "operators.importers.topology_tables:is_topology",
+            ("topology",),
+        ),
+        FileKind(
+            "a dump of system.topology_requests",
+            "operators.importers.topology_tables:is_requests",
+            ("topology DUMP --requests",),
+        ),
+        FileKind(
+            "a coordinator's journal",
+            "operators.importers.topology_journals:is_journal",
+            ("topology",),
+        ),
     ),
     images="panels.images",
     composes=("group0",),
