@@ -19,12 +19,8 @@ from tests.engine.counting import counting
 from tests.engine.test_log_model import logging_lift
 from tests.quality.breaking import broken, tables, unguarded
 
-MOST = {
-    "dataplane": 1500,
-    "coordinator": 600,
-    "topology": 1800,
-    "group0": 1000,
-}  # states that show it; 300 for others
+# States that show it; 300 for others.
+MOST = {"dataplane": 1500, "coordinator": 600, "group0": 1000, "topology": 1800, "vnodes": 1500}
 Build = Callable[[], Model[Any, Any]]
 
 
