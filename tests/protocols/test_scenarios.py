@@ -34,10 +34,10 @@ REQUESTS = """
     not-owned-worked-example plan-revalidated plan-retried
     read-repair-blocking read-repair-of-answers read-repair-of-mismatches
 """
-VERSIONS = (
-    "cleanup-before-the-range-returns fence-refuses late-stream-turned-away pause-is-no-barrier "
-    "rollback-keeps-writes two-of-four-code two-of-four-seed"
-)
+VERSIONS = """
+    cleanup-before-the-range-returns fence-asked-again fence-refuses late-stream-turned-away
+    pause-is-no-barrier rollback-keeps-writes two-of-four-code two-of-four-seed
+"""
 
 
 @pytest.mark.spec("A-017", "A-028", "A-039")

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kit.engine.flows import Flow, FlowKind, FlowTable
 from kit.protocols.storage.actions import (
+    Admit,
     ApplyEpoch,
     Cleanup,
     CollectTombstones,
@@ -180,10 +181,10 @@ def _epochs(had: int, knows: int, unit: str) -> str:
     return f"{unit} {knows}" if knows == had + 1 else f"{unit}s {had + 1} to {knows}"
 
 
-# A commit is told of no sender here; what is lost comes nowhere; time, and what happens on one
-# disk, sends nothing.
+# A commit is told of no sender here; a message is shown once it is answered; what is lost comes
+# nowhere; time, and what happens on one disk, sends nothing.
 _TRAVELS = (Start, Serve, WriteBack, Finish, TimeOut, ApplyEpoch, Fetch, Land)
-_STILL = (Commit, Tick, Lose, ReplicaCrash, Cleanup, CollectTombstones)
+_STILL = (Admit, Commit, Tick, Lose, ReplicaCrash, Cleanup, CollectTombstones)
 STORAGE = FlowTable(dict.fromkeys(_TRAVELS, _of), (*_STILL, LandLate))
 WITH_SESSIONS = FlowTable(dict.fromkeys((*_TRAVELS, LandLate), _of), _STILL)
 """The same where streams belong to sessions, and may come late."""

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.protocols.storage.actions import (
+    Admit,
     ApplyEpoch,
     Cleanup,
     CollectTombstones,
@@ -141,10 +142,15 @@ class Copied(Struct, frozen=True):
 
 
 class DiskEvent(Struct, frozen=True):
-    """Something happened on a replica's disk: ``what`` is *fails*, *cleans up* or *collects*."""
+    """Something happened on a replica: ``what`` is *fails*, *cleans up*, *collects* or *begins*."""
 
     replica: str
     what: str
+
+    @property
+    def begins(self) -> bool:
+        """Whether it has begun what it will end later."""
+        return self.what.startswith("begins")
 
 
 Happened = Sent | Delivered | Completed | EpochCommitted | Applied | Copied | DiskEvent
@@ -157,7 +163,7 @@ def happened(
     match action:
         case Start(number, _):
             return (_sent(m, after, number),)
-        case Serve() | WriteBack():
+        case Admit() | Serve() | WriteBack():
             return (_met(m, before, action, after),)
         case Finish(number) | TimeOut(number):
             if after.requests[number].phase in AT_WORK:
@@ -219,11 +225,13 @@ def _carried(m: Storage, s: StorageState, number: int) -> int | None:
 
 
 def _met(
-    m: Storage, before: StorageState, action: Serve | WriteBack, after: StorageState
-) -> Delivered:
+    m: Storage, before: StorageState, action: Admit | Serve | WriteBack, after: StorageState
+) -> Delivered | DiskEvent:
     number, i = action.request, m.code[action.replica]
     request, ask = before.requests[number], m.workload[number]
     answer = m.answer(before, action)
+    if isinstance(action, Admit) and answer.verdict == "ok":
+        return DiskEvent(action.replica, f"begins {m.title_of(number)}")
     late = request.phase not in AT_WORK
     now = after.requests[number].coordinator_epoch
     error = {
@@ -248,14 +256,16 @@ def _met(
     )
 
 
-def _brought(m: Storage, before: StorageState, action: Serve | WriteBack) -> str:
+def _brought(m: Storage, before: StorageState, action: Admit | Serve | WriteBack) -> str:
     """What a message is: its request, or the cell that a read writes back."""
     if isinstance(action, WriteBack):
         return f"{cell_text(m, before, m.mutation(before, action.request))} back"
     return m.title_of(action.request)
 
 
-def _did(m: Storage, before: StorageState, after: StorageState, action: Serve | WriteBack) -> str:
+def _did(
+    m: Storage, before: StorageState, after: StorageState, action: Admit | Serve | WriteBack
+) -> str:
     i, number = m.code[action.replica], action.request
     if not m.writing(before, number):
         return f"returns {cell_text(m, before, before.cells[i])}"
