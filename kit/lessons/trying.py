@@ -142,7 +142,9 @@ def _row_of(models: tuple[str, str], id_: str, off: str) -> tuple[str, ...]:
         model = Ground(name, guards[id_].smallest, (guards[id_].name,) if off else ()).model()
         result = shortest_breach(model)
         harm = result.violation
-        words = harm.property if harm else "nothing" if result.complete else "not all states seen"
+        titles = {each.name: each.title for each in (*model.properties, *model.monitors)}
+        whole = "nothing" if result.complete else "not all states seen"
+        words = titles[harm.property] if harm else whole
         cells += [words, str(len(harm.actions)) if harm else "–", f"{result.states:,}"]
     return tuple(cells)
 
