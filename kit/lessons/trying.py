@@ -142,7 +142,8 @@ def _row_of(models: tuple[str, str], id_: str, off: str) -> tuple[str, ...]:
         model = Ground(name, guards[id_].smallest, (guards[id_].name,) if off else ()).model()
         result = shortest_breach(model)
         harm = result.violation
-        titles = {each.name: each.title for each in (*model.properties, *model.monitors)}
+        titles = {each.name: each.title for each in model.properties}
+        titles |= {each.name: each.title for each in model.monitors}
         whole = "nothing" if result.complete else "not all states seen"
         words = titles[harm.property] if harm else whole
         cells += [words, str(len(harm.actions)) if harm else "–", f"{result.states:,}"]

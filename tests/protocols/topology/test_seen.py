@@ -1,4 +1,4 @@
-"""What a student sees of an operation: the diagrams, the table, the queue, barriers and sessions."""
+"""What a student sees of an operation: diagrams, the table, the queue, barriers and sessions."""
 
 from __future__ import annotations
 
@@ -186,8 +186,8 @@ def test_a_generation_is_committed_in_the_table() -> None:
 
 @pytest.mark.spec("D-021", "D-024", "D-025", "D-043", "D-045")
 def test_the_barrier_has_a_meter_per_node() -> None:
-    """Each node has its version, what older still runs there and whether it has answered; streaming,
-    and the order to shut down, are not there before the last one has.
+    """Each node has its version, what older still runs there and whether it has answered; the work
+    behind it, streaming or the order to shut down, comes after the last answer.
     """
     timeline = press(starting("join D", edition="code", clients=1), "begin B")
     until(timeline, lambda s: in_state("write_both_read_old")(s) and s.attempted.answered)

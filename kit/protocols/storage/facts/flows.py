@@ -161,8 +161,8 @@ def _copy(event: Copied, source: str, target: str) -> Flow:
 
     What comes late shows its permit, and may be turned away for it.
     """
-    if event.session:
-        permit = f"permit of session {event.session}"
+    permit = f"permit of session {event.session}"
+    if event.late:
         said = "turned away" if event.refused else f"{event.cell} arrives late"
         text = f"{source} → {target}: {said}, {permit}"
         return Flow(
@@ -170,7 +170,8 @@ def _copy(event: Copied, source: str, target: str) -> Flow:
         )
     end = node(target) if event.landed else copy(source, target)
     what = f"{event.cell} arrives" if event.landed else f"streams {event.cell}"
-    return Flow("data", node(source), end, event.cell, f"{source} → {target}: {what}")
+    text = f"{source} → {target}: {what}" + f", {permit}" * bool(event.session)
+    return Flow("data", node(source), end, event.cell, text)
 
 
 def _at(epoch: int | None, unit: str) -> str:

@@ -129,7 +129,7 @@ class Copied(Struct, frozen=True):
     """A copy is read at its source, or arrives at its target; ``cell`` is what it brings.
 
     ``epoch`` is the one that its source has applied by then; None where messages carry none.
-    ``session`` is the permit of one that comes late; with ``refused`` its target turns it away.
+    ``session`` is its permit, 0 where there are none; one that comes ``late`` may be ``refused``.
     """
 
     source: str
@@ -138,6 +138,7 @@ class Copied(Struct, frozen=True):
     landed: bool
     epoch: int | None = None
     session: int = 0
+    late: bool = False
     refused: bool = False
 
 
@@ -185,12 +186,13 @@ def happened(
             )
             cell = (before if landed else after).copies[way]
             known = _applied_epoch(m, before, source)
-            return (Copied(source, target, cell_text(m, before, cell), landed, known),)
+            text, session = cell_text(m, before, cell), m.newest(before).session
+            return (Copied(source, target, text, landed, known, session),)
         case LandLate(source, target, session):
             late = m.late_copy(before, action)
             refused = not m.lets_in(before, late.target, session)
             brings = cell_text(m, before, late.cell)
-            return (Copied(source, target, brings, True, session=session, refused=refused),)
+            return (Copied(source, target, brings, True, None, session, True, refused),)
         case Lose(number, replica):
             return (DiskEvent(replica, f"never gets {m.title_of(number)}"),)
         case ReplicaCrash(replica):
