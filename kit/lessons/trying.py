@@ -136,10 +136,10 @@ def side_by_side(first: str, second: str, *safeguards: str) -> Sheet:
 def _row_of(models: tuple[str, str], id_: str, off: str) -> tuple[str, ...]:
     cells = [off or "nothing"]
     for name in models:
-        guards = {guard.id: guard for guard in entry_of(name).safeguards}
-        if id_ not in guards:
-            raise BadInput("safeguards", id_, f"ids that {name} has: {', '.join(guards)}")
-        model = Ground(name, guards[id_].smallest, (guards[id_].name,) if off else ()).model()
+        known = {safeguard.id: safeguard for safeguard in entry_of(name).safeguards}
+        if id_ not in known:
+            raise BadInput("safeguards", id_, f"ids that {name} has: {', '.join(known)}")
+        model = Ground(name, known[id_].smallest, (known[id_].name,) if off else ()).model()
         result = shortest_breach(model)
         harm = result.violation
         titles = {each.name: each.title for each in model.properties}
