@@ -25,9 +25,17 @@ os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("JUPYTER_PLATFORM_DIRS", "1")
 
 # Java that lives for a minute need not be optimised: it halves the processor time of these tests.
-SMALL_SPARK = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}
+# Nor is a query over a few rows worth a second plan, or classes of its own; in the notebooks' stage
+# Spark does as usual.
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK_JAVA)
+FEW_ROWS = (
+    "-Dspark.sql.adaptive.enabled=false"
+    " -Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN"
+)
+SMALL_SPARK = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}
+java_options = os.environ.get("SPARK_SUBMIT_OPTS", QUICK_JAVA)
+if FEW_ROWS not in java_options:
+    os.environ["SPARK_SUBMIT_OPTS"] = f"{java_options} {FEW_ROWS}"
 os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", QUICK_JAVA)
 
 pytest_plugins = ("tests.widgets.fixtures",)
