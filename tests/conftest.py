@@ -47,12 +47,14 @@ LONGEST = tuple(
     for place in (
         "spark/test_notebook.py",
         "protocols/dataplane/test_search.py",
-        "commands/test_shell.py",
+        "protocols/topology/test_search.py",
+        "protocols/vnodes/test_search.py",
         "protocols/tcm/simulators/test_placements.py",
-        "spark/test_stored.py",
-        "protocols/tcm/spark/test_equals_engine.py",
-        "protocols/tcm/dry_run/test_player.py",
         "house/test_toy.py",
+        "protocols/tcm/dry_run/test_player.py",
+        "protocols/topology/test_matrix.py",
+        "commands/test_shell.py",
+        "lessons/test_exercises.py",
         "house/test_stages.py",
         "protocols/dataplane/lessons/test_hunting.py",
         "widgets/test_lab.py",
@@ -122,6 +124,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark in item.iter_markers("partly"):
             if len(mark.args) != 2 or mark.args[0] not in known or not mark.args[1]:
                 raise pytest.UsageError(f"{item.nodeid}: partly(id, what is missing): {mark.args}")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give files to workers as xdist does, but all that use Spark to one: each would start it."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from tests.spreading import SparkTogether
+
+    return SparkTogether(config, log)
 
 
 def _forbidden(report: pytest.TestReport | pytest.CollectReport) -> None:
