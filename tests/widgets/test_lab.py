@@ -6,10 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import ElementHandle, Error, Page
 from playwright.sync_api import TimeoutError as Late
 
+from tests.widgets.browsing import serious
 from tests.widgets.laboratory import ROOT, open_notebook, run_opened
 
 pytestmark = pytest.mark.browser
@@ -340,6 +340,4 @@ def test_axe_finds_nothing_serious_in_the_notebook(page: Page) -> None:
     page.click("[data-do=setup]")
     for theme in ("false", "true"):
         page.evaluate("(value) => { document.body.dataset.jpThemeLight = value; }", theme)
-        found = Axe().run(page, context=".kit-player").response["violations"]
-        serious = [one["id"] for one in found if one["impact"] in ("serious", "critical")]
-        assert serious == []
+        assert serious(page, ".kit-player") == []
