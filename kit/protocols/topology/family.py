@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family, TimedSearch
+from kit.engine.family import Family, FileKind, TimedSearch
 
 FAMILY = Family(
     "topology",
@@ -20,6 +20,23 @@ FAMILY = Family(
         "join": "facts.joining:FLOWS",
     },
     tasks=("lessons.tasks",),
+    importers=(
+        FileKind(
+            "a dump of system.topology",
+            "operators.importers.topology_tables:is_topology",
+            ("topology",),
+        ),
+        FileKind(
+            "a dump of system.topology_requests",
+            "operators.importers.topology_tables:is_requests",
+            ("topology DUMP --requests",),
+        ),
+        FileKind(
+            "a coordinator's journal",
+            "operators.importers.topology_journals:is_journal",
+            ("topology",),
+        ),
+    ),
     images="panels.images",
     composes=("group0",),
     searches=(
