@@ -126,10 +126,10 @@ def patient() -> Iterator[None]:
 
 
 @contextmanager
-def stoppable(asked: threading.Event) -> Iterator[None]:
-    """Interrupt what happens inside, as a keyboard would, once another thread has ``asked``.
+def stoppable(stop: threading.Event) -> Iterator[None]:
+    """Interrupt what happens inside, as a keyboard would, once another thread sets ``stop``.
 
-    Whoever looks at ``asked`` now and then has a moment to stop by itself, in a place of its own.
+    Whoever looks at ``stop`` now and then has a moment to stop by itself, in a place of its own.
 
     Raises:
         KeyboardInterrupt: in whatever function is at work then.
@@ -138,7 +138,7 @@ def stoppable(asked: threading.Event) -> Iterator[None]:
 
     def due() -> bool:
         nonlocal looks
-        looks += asked.is_set()
+        looks += stop.is_set()
         return looks > 1
 
     with _watched(due, KeyboardInterrupt):
