@@ -191,7 +191,10 @@ def properties_of(model: Topology) -> tuple[Property, ...]:
         return f"{action.replica} served version {before.client_version} at version {newest}"
 
     def older_over(before: ControlState, action: Any, after: ControlState) -> str | None:
+        # A rebuild streams outside any transition, without a barrier: by the version before, which
+        # the fence still lets pass, requests write to all that they write to by the newest one.
         streams = after.attempted.streaming and not before.attempted.streaming
+        streams = streams and bool(before.topology.transition)
         switched = before.topology.transition == "write_both_read_new" != after.topology.transition
         if not streams and not switched:
             return None
