@@ -42,3 +42,36 @@ def test_an_operation_takes_the_events_of_its_table(operation: str) -> None:
     assert taken
     assert taken <= names
     assert all(": " in name for name in names)
+
+
+EDGES = {
+    "cleanup": {"cleanup: * → null", "cleanup: null → *"},
+    "new_cdc_generation": {
+        "new_cdc_generation: * → commit_cdc_generation",
+        "new_cdc_generation: commit_cdc_generation → *",
+    },
+    "leave B": {
+        "decommissioning: * → write_both_read_old",
+        "decommissioning: write_both_read_old → write_both_read_new",
+        "decommissioning: write_both_read_new → left_token_ring",
+        "decommissioning: left_token_ring → *",
+    },
+}
+
+
+@pytest.mark.parametrize("operation", EDGES)
+def test_an_operation_of_the_topology_takes_its_edges(operation: str) -> None:
+    """Where nothing fails these are the edges of its machine that do not lead back, each once."""
+    names, taken = covered("topology", operations=(operation,), nodes=2)
+    assert taken == EDGES[operation] <= names
+
+
+def test_cleanup_is_taken_when_it_is_done() -> None:
+    """Not at every step while it waits."""
+    model: Any = build("topology", {"operations": ("cleanup",), "nodes": 2})
+    rows, timeline, met = rows_of(model), Timeline(model), []
+    while (action := timeline.suggest()) is not None:
+        before = timeline.state
+        timeline.do(action)
+        met += rows.taken(before, action, timeline.state)
+    assert sorted(met) == sorted(EDGES["cleanup"])

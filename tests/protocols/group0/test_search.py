@@ -120,6 +120,17 @@ def test_the_default_schedule_mends_what_is_broken() -> None:
         assert model.verb(model.suggest(state)) == verb
 
 
+def test_a_guard_that_is_held_comes_before_the_log() -> None:
+    """B's client is answered before the others hear of anything; then all catch up."""
+    model: Any = build("group0", {"operations": ("create table ks.t at B",)})
+    state, verbs = model.start(), []
+    while (action := model.suggest(state)) is not None:
+        verbs.append(model.verb(action))
+        state = model.act(state, action)
+    assert verbs[-5:] == ["apply B", "look-up B", "apply A", "replicate C", "apply C"]
+    assert state.answers == ("success",)
+
+
 def test_the_first_state_id_is_the_smallest() -> None:
     """Who holds nothing and met nothing makes the first id of its own: A 1, B 2, C 3."""
     for node, first in zip("ABC", (1, 2, 3), strict=True):

@@ -16,6 +16,7 @@ from kit.protocols.topology.rules.queue import queue
 from kit.protocols.topology.rules.requests import OperationRequest, refusal, requested
 from kit.protocols.topology.rules.safeguards import Setting
 from kit.protocols.topology.rules.states import TRANSITION_STATES
+from kit.protocols.topology.rules.tablets import tablets_moved
 
 CODE = Setting(edition="code")
 NORMAL = NodeEntry(state="normal", tokens=True)
@@ -96,3 +97,16 @@ def test_a_node_that_is_cut_off_neither_asks_nor_answers(cut: str) -> None:
     assert model.refusal(state, ServeRequest("B")).reason == "one of the two is cut off"
     assert model.refusal(state, ServeRequest("A")) is None
     assert model.refusal(state, ServeRequest("C")) is None or cut == "A"
+
+
+def test_who_is_next_waits_for_nobody() -> None:
+    """Its request may begin: nothing is missing."""
+    [entry] = queue(requested(cluster(NORMAL, NORMAL), OperationRequest("leave", 0)), 0b11, CODE)
+    assert (entry.standing, entry.waits_for) == ("next", 0)
+
+
+def test_tablets_leave_who_is_to_leave_alone() -> None:
+    """Others keep theirs."""
+    leaving = requested(cluster(NORMAL, NORMAL), OperationRequest("leave", 1))
+    moved = tablets_moved(replace(leaving, tablets="moving", tablets_on=0b11))
+    assert (moved.tablets, moved.tablets_on) == ("even", 0b01)
