@@ -110,3 +110,11 @@ def test_tablets_leave_who_is_to_leave_alone() -> None:
     leaving = requested(cluster(NORMAL, NORMAL), OperationRequest("leave", 1))
     moved = tablets_moved(replace(leaving, tablets="moving", tablets_on=0b11))
     assert (moved.tablets, moved.tablets_on) == ("even", 0b01)
+
+
+def test_the_whole_cluster_waits_for_requests_not_for_nodes() -> None:
+    """A request of the whole cluster comes after those of nodes; no node is missing for it."""
+    asked_for = requested(cluster(NORMAL, NORMAL), OperationRequest("leave", 0))
+    _, entry = queue(requested(asked_for, OperationRequest("cleanup")), 0b11, CODE)
+    assert (entry.standing, entry.reason) == ("waits", "requests of nodes come first")
+    assert entry.waits_for == 0
