@@ -13,17 +13,19 @@ from msgspec.structs import replace
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, Mutation
-from kit.protocols.topology.state import ControlState
+from kit.protocols.topology.state import ControlState, voters_limited
 
 if TYPE_CHECKING:
     from kit.protocols.topology.model import Topology
 
-MASKS = ("ignored", "members", "tablets_on")
+MASKS = ("ignored", "members", "nonvoters", "tablets_on")
 """The cells that hold a set of nodes."""
 
 
 def bystanders(model: Topology) -> tuple[int, ...]:
-    """The members that are interchangeable at first."""
+    """The members that are interchangeable at first; none where voters are chosen by number."""
+    if model.limited and voters_limited(model.start()):
+        return ()
     named = {i for request in model.plan.requests for i in (request.node, request.replaced)}
     start = model.start()
     apart = start.topology.ignored | start.topology.tablets_on | model.start_down
@@ -64,6 +66,7 @@ def _place(s: ControlState, node: int) -> tuple[Any, ...]:
         s.topology.members >> node & 1,
         row.cleanup,
         row.state,
+        row.rack,
         tuple(cells for i, cells in _rows(s) if i == node),
     )
 
@@ -95,6 +98,7 @@ def _permuted(s: ControlState, places: tuple[int, ...]) -> ControlState:
         nodes=tuple(s.topology.nodes[node] for node in places),
         ignored=mask(s.topology.ignored),
         members=mask(s.topology.members),
+        nonvoters=mask(s.topology.nonvoters),
         tablets_on=mask(s.topology.tablets_on),
     )
     attempted = replace(
