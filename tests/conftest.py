@@ -86,19 +86,25 @@ def spark() -> Iterator[Any]:
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Path:
-    """A folder with a copy of the kit that may be spoiled."""
+    """A folder with a copy of the kit that may be spoiled; what is compiled already is copied."""
     from tests.quality.scratching import KIT
 
-    shutil.copytree(KIT, tmp_path / "kit", ignore=shutil.ignore_patterns("__pycache__", "widgets"))
+    shutil.copytree(KIT, tmp_path / "kit", ignore=shutil.ignore_patterns("widgets"))
     return tmp_path
+
+
+def needs_browser(item: pytest.Item) -> bool:
+    """Whether a test drives a browser."""
+    return item.get_closest_marker("browser") is not None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse markers with an id that no requirement has, or without what is missing.
 
-    Order the tests: those of the longest files first.
+    Order the tests: those of the longest files first. Those of the browser come last, for where it
+    runs, no other event loop can.
     """
-    items.sort(key=lambda item: item.path not in LONGEST)
+    items.sort(key=lambda item: (needs_browser(item), item.path not in LONGEST))
     known = read_requirements().statements
     for item in items:
         for mark in item.iter_markers("spec"):

@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family, TimedSearch
+from kit.engine.family import Family, FileKind, TimedSearch
 
 FAMILY = Family(
     "topology",
@@ -19,7 +19,30 @@ FAMILY = Family(
         "topology": "facts.flows:FLOWS",
         "join": "facts.joining:FLOWS",
     },
-    tasks=("lessons.tasks",),
+    trace_tables={
+        "topology": "spark.trace_rows:ROWS",
+    },
+    tasks=(
+        "lessons.tasks",
+        "lessons.tasks_failures",
+    ),
+    importers=(
+        FileKind(
+            "a dump of system.topology",
+            "operators.importers.topology_tables:is_topology",
+            ("topology",),
+        ),
+        FileKind(
+            "a dump of system.topology_requests",
+            "operators.importers.topology_tables:is_requests",
+            ("topology DUMP --requests",),
+        ),
+        FileKind(
+            "a coordinator's journal",
+            "operators.importers.topology_journals:is_journal",
+            ("topology",),
+        ),
+    ),
     images="panels.images",
     composes=("group0",),
     searches=(
@@ -37,6 +60,11 @@ FAMILY = Family(
             "machine_table": "lessons.tables:machine_table",
             "next_transition": "lessons.questions:next_transition",
             "of_the_deposed": "lessons.questions:of_the_deposed",
+        },
+        "spark": {
+            "clusters": "spark.clusters:clusters",
+            "coverage_of": "spark.clusters:coverage_of",
+            "steps_of": "spark.clusters:steps_of",
         },
         "": {
             "coordinator": "dry_run.report:coordinator",

@@ -13,6 +13,7 @@ from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import MOST_VOTERS, chosen_voters, is_majority, nodes_in
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology
 from kit.protocols.topology.rules.fence import LocalView, local_view
+from kit.protocols.topology.rules.racks import FIRST_RACK
 from kit.protocols.topology.rules.work import voters
 
 
@@ -105,7 +106,7 @@ def voters_limited(s: ControlState) -> bool:
 
 
 def _datacenter(s: ControlState, node: int) -> str:
-    return s.topology.nodes[node].rack.partition("/")[0]
+    return (s.topology.nodes[node].rack or FIRST_RACK).partition("/")[0]
 
 
 def reconfigured(s: ControlState) -> ControlState:
