@@ -20,8 +20,8 @@ from kit.widgets.player import Player
 from tests.hostile.judging import answered
 
 # What starts a process, a Spark or a server, or needs one, is no matter of a quick call.
-PASSES_ON = ("refusal",)  # errors of what it calls, whatever they are
 HEAVY = {"session", "session_or_none", "with_spark_or_local", "terminal", "watch", "about", "hunt"}
+PASSES_ON = ("refusal",)  # errors of what it calls, whatever they are
 MODULES = (check, fuzz, registry, scenario, trace)
 
 
