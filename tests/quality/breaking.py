@@ -25,13 +25,15 @@ def broken(model: Model[Any, Any], action: type, how: Broken) -> Model[Any, Any]
         changed += sum(rule.action is action for rule in part.rules)
         part.rules = tuple(how(rule) if rule.action is action else rule for rule in part.rules)
     assert changed == 1, f"{changed} rules of {action.__name__}"
-    if isinstance(model, Product):  # its rules remember the candidates of those of its parts
-        lifted = [
-            Rule(wrapper, rule.kind, model._candidates(part, rule), model._refuse, model._step)
-            for part, wrapper in model.wrap.items()
-            for rule in model.parts[part].rules
-        ]
-        model.rules = tuple(lifted)
+    if isinstance(model, Product):  # it keeps the rules of its parts, and those lifted from them
+        for part, own in model.parts.items():
+            model._own.update({(part, rule.action): rule for rule in own.rules})
+        for (part, kind), rule in model._own.items():
+            candidates = model._candidates(part, rule)
+            model._lifted[part, kind] = Rule(
+                model.wrap[part], rule.kind, candidates, model._refuse, model._step
+            )
+        model.rules = tuple(model._lifted.values())
     return model
 
 

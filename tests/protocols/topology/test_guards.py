@@ -58,8 +58,8 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         [
             (
                 COORDINATOR,
-                "if s.heir and not setting.safeguards.continue_from_tables and ",
-                "if s.heir and ",
+                "if heir and not setting.safeguards.continue_from_tables and ",
+                "if heir and ",
             ),
             (COORDINATOR, "heir = not setting.safeguards.continue_from_tables", "heir = True"),
         ],

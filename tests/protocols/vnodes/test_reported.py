@@ -10,7 +10,7 @@ import pytest
 from kit.engine.model import Model
 from kit.engine.registry import build
 from kit.protocols.storage.actions import Commit, Finish
-from kit.protocols.storage.availability import fenced
+from kit.protocols.storage.availability import fenced, under_session
 from tests.protocols.vnodes.runs import GUARDS, ONE
 from tests.quality.breaking import broken, never, unguarded
 from tests.quality.reporting import assert_reported, judges
@@ -37,6 +37,13 @@ def hasty() -> Model[Any, Any]:
     return broken(model, Finish, unguarded)
 
 
+def unpermitted() -> Model[Any, Any]:
+    """Replicas that take what comes late; whether its session is open is judged all the same."""
+    model: Any = without("sessions")()
+    model.properties = (under_session(model),)
+    return model
+
+
 REPORTED: dict[str, Broken] = {
     "consistency-level": hasty,
     "streamed": without("streams-before-switch"),
@@ -44,6 +51,7 @@ REPORTED: dict[str, Broken] = {
     "moved": lambda: broken(build("vnodes", ONE), Commit, never),
     "available": without("drain-before-leaving"),
     "fenced": unfenced,
+    "session": unpermitted,
     "visible": without("write-before-read"),
 }
 
