@@ -9,7 +9,7 @@ from kit.engine.check import Result, check
 from kit.engine.registry import build
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.protocols.vnodes.rules.ranges import Operation
-from kit.protocols.vnodes.safeguards import SAFEGUARDS
+from kit.protocols.vnodes.safeguards import DELETED, SAFEGUARDS
 
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 FENCED = {"edition": "code", "drain_fails": True}
@@ -40,6 +40,8 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     )
     for operation, edition, rf in product(OPERATIONS, EDITIONS, (2, 3))
 }
+# what only `make test-deep` searches: the large ones of the edition whose tables are the shorter
+LARGE = {name: CLEAN.pop(name) for name in ("bootstrap, code, RF 3", "decommission, code, RF 3")}
 THREE = ("K1 write QUORUM", "K2 read QUORUM", "K2 read QUORUM")
 ONE = {"nodes": 3, "rf": 1}
 REPAIRED = {**ONE, "requests": THREE, "together": True, "repair": "blocking"}
@@ -58,8 +60,34 @@ CLEAN |= {
     "time-outs": ({"nodes": 3, "rf": 2, "timeouts": True}, 32946, 23),
     "blocking repair": (REPAIRED, 84353, 23),
 }
-# what only `make test-deep` searches
-LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
+# A second operation after the first; with a deletion, and a copy that outlives its session.
+AGAIN = {"leaves": True}
+DELETING = {**AGAIN, "collecting": True, "requests": DELETED}
+CLEAN |= {
+    "join and leave again, RF 2": ({"nodes": 3, "rf": 2, **AGAIN}, 8793, 41),
+    "replace and leave again, RF 2": (
+        {"nodes": 3, "rf": 2, "operation": "replace", **AGAIN},
+        30677,
+        40,
+    ),
+    "leave twice, code, RF 2": (
+        {"nodes": 3, "rf": 2, "edition": "code", "operation": "decommission", **AGAIN},
+        8793,
+        35,
+    ),
+    "remove twice, code, RF 3": (
+        {"edition": "code", "operation": "removenode", "rf": 3, "nodes": 4, **AGAIN},
+        17815,
+        34,
+    ),
+    "join and leave again, a deletion": ({**ONE, **DELETING}, 9284, 36),
+    "leave twice, a late stream": (
+        {**ONE, "operation": "decommission", **DELETING, "late": 1},
+        18797,
+        32,
+    ),
+}
+LARGE |= {
     "a lost message, RF 3": ({"nodes": 4, "rf": 3, "losses": 1}, 357366, 28),
     "two crashes, decommission, RF 3": ({"operation": "decommission", "crashes": 2}, 1162246, 33),
     "fence without drain, removenode, RF 3": (
@@ -80,6 +108,8 @@ BROKEN = {
     "fencing": ("visible", 17),
     "barrier-drains": ("visible", 13),
     "drain-before-leaving": ("available", 13),
+    "sessions": ("no-resurrection", 25),
+    "cleanup-first": ("no-resurrection", 27),
     "no-rollback-after-switch": ("visible", 13),
 }
 GUARDS = {guard.name: guard for guard in SAFEGUARDS}
