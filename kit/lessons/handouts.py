@@ -68,27 +68,30 @@ def handout_of(notebook: str | Path) -> Handout:
     lesson = read_lesson(path)
     questions: dict[str, Prediction] = {}
     exercises: dict[str, Task] = {}
-    pictures: list[Picture] = []
+    first: tuple[Picture, ...] = ()
+    last: tuple[Picture, ...] = ()
     for value in shown_by(lesson, path.resolve().parent):
         if isinstance(value, Prediction):
             questions.setdefault(value.text, value)
         elif isinstance(value, Exercise):
             exercises.setdefault(value.task.name, value.task)
-        elif not pictures:
-            pictures += _pictures(value)
+        else:
+            last = tuple(_pictures(value)) or last
+            first = first or (() if questions else last)
     if not questions and not exercises:
         raise BadInput("notebook", str(notebook), "a notebook with predictions or exercises")
     return Handout(
         lesson,
         tuple(questions.values()),
         tuple(exercises.values()),
-        max(pictures, key=lambda one: len(one.source), default=None),
+        # One that comes behind a question may be its answer; the last one is of another moment.
+        max(first or last, key=lambda picture: len(picture.source), default=None),
     )
 
 
 def _pictures(value: Any) -> Iterator[Picture]:
     """The drawings that a cell shows, as a stored notebook has them."""
-    bundle = getattr(value, "_repr_mimebundle_", dict)()
+    bundle: Any = getattr(value, "_repr_mimebundle_", dict)()
     data = bundle[0] if isinstance(bundle, tuple) else bundle
     for source, label in _IMAGE.findall((data or {}).get("text/html", "")):
         yield Picture(source, label)
@@ -121,7 +124,7 @@ def page_of(handout: Handout) -> str:
         h("p", lesson.time, class_="soft") if lesson.time else None,
         _section("Words", _words(lesson)),
         h("img", src=picture.source, alt=picture.label) if picture else None,
-        _section("What do you expect?", [_asked(one) for one in handout.questions]),
+        _section("What do you expect?", [_question(each) for each in handout.questions]),
         _section("Exercises", [_task(task) for task in handout.exercises]),
     )
 
@@ -132,7 +135,7 @@ def key_of(handout: Handout) -> str:
         f"{handout.lesson.title}: answers",
         h("h2", f"{handout.lesson.title}: answers"),
         h("p", "Worked out from the models when this page was made."),
-        _section("What do you expect?", [_answered(one) for one in handout.questions]),
+        _section("What do you expect?", [_answered(each) for each in handout.questions]),
         _section("Exercises", [_solved(task) for task in handout.exercises]),
     )
 
@@ -157,15 +160,15 @@ def _words(lesson: LessonText) -> list[Frag]:
     return [h("li", h("b", word.term), f": {word.said}") for word in lesson.words[:MOST_WORDS]]
 
 
-def _asked(one: Prediction) -> Frag:
+def _question(question: Prediction) -> Frag:
     """A question with its choices, and a line to write on."""
-    choices = [h("span", f"☐ {choice}") for choice in one.choices]
-    return h("li", one.text, h("p", choices, class_="choices"), h("div", class_="space"))
+    choices = [h("span", f"☐ {choice}") for choice in question.choices]
+    return h("li", question.text, h("p", choices, class_="choices"), h("div", class_="space"))
 
 
-def _answered(one: Prediction) -> Frag:
-    facts = " ".join((one.posed.question.because, *one.posed.question.reasons))
-    return h("li", one.text, h("p", h("b", ", ".join(one.right)), f" – {facts}"))
+def _answered(question: Prediction) -> Frag:
+    facts = " ".join((question.posed.question.because, *question.posed.question.reasons))
+    return h("li", question.text, h("p", h("b", ", ".join(question.right)), f" – {facts}"))
 
 
 def _task(task: Task) -> Frag:

@@ -27,11 +27,11 @@ EMPHASIS = frozenset(
 """What bold letters stress in the notebooks, where they explain no word."""
 HEADINGS = ("What you will learn", "What you will learn here", "Time", "Before", "You need")
 _BOLD = re.compile(r"\*\*([^*]+?)\*\*")
-_SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`(*])")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`(*])")
 _MARKS = re.compile(r"\*+|`|\[([^\]]*)\]\([^)]*\)")
 
 
-class Cell(Struct, frozen=True):
+class NotebookCell(Struct, frozen=True):
     """A cell of a notebook: ``markdown`` or ``code``, and its source."""
 
     cell_type: str
@@ -44,7 +44,7 @@ class Cell(Struct, frozen=True):
 
 
 class _Notebook(Struct):
-    cells: list[Cell]
+    cells: list[NotebookCell]
 
 
 class Word(Struct, frozen=True):
@@ -61,7 +61,7 @@ class LessonText(Struct, frozen=True):
     goals: str
     time: str
     words: tuple[Word, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[NotebookCell, ...]
 
 
 def read_lesson(path: str | Path) -> LessonText:
