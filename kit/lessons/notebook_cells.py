@@ -20,13 +20,15 @@ from kit.errors import BadInput, KitError
 LARGEST = 1 << 26  # bytes
 EXERCISE_CHECK = ").check("
 MOST_WORDS = 3  # of a term
+LEAST_LISTED = 5  # numbered items that begin with a word: a list of words
 EMPHASIS = frozenset(
     "again all before both every first if new not old one original same two until whole older "
-    "reads writes replicas shortest".split()
+    "reads writes replicas shortest at in still try neighbouring".split()
 )
-"""What bold letters stress in the notebooks, where they explain no word."""
+"""With what bold letters begin in the notebooks where they stress something and explain no word."""
 HEADINGS = ("What you will learn", "What you will learn here", "Time", "Before", "You need")
 _BOLD = re.compile(r"\*\*([^*]+?)\*\*")
+_ITEM = re.compile(r" (?=\d+\. \*\*|- \*\*)")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`(*])")
 _MARKS = re.compile(r"\*+|`|\[([^\]]*)\]\([^)]*\)")
 
@@ -97,7 +99,7 @@ def _behind(heading: str, paragraphs: list[str]) -> str:
 
 
 def _words(paragraphs: list[str]) -> Iterator[Word]:
-    """The words of the paragraph that explains them; without one, those in bold letters."""
+    """The words of the paragraph or the list that explains them; else those in bold letters."""
     own = next((text for text in paragraphs if text.startswith("**Words.**")), None)
     known = set()
     if own is not None:
@@ -105,12 +107,22 @@ def _words(paragraphs: list[str]) -> Iterator[Word]:
             for term in re.findall(r"\*([^*]+)\*", sentence):
                 yield Word(term, plain(sentence))
         return
-    for paragraph in paragraphs:
-        for item in re.split(r" (?=\d+\. \*\*|- \*\*)", paragraph):
-            for word in _explained(item):
-                if word.term.lower() not in known:
-                    known.add(word.term.lower())
-                    yield word
+    items = [item for text in paragraphs for item in _ITEM.split(text)]
+    listed = [item for item in items if re.match(r"\d+\. \*\*", item)]
+    for item in listed if len(listed) >= LEAST_LISTED else items:
+        words = _explained(item) if len(listed) < LEAST_LISTED else [_of_the_list(item)]
+        for word in words:
+            if word.term.lower() not in known:
+                known.add(word.term.lower())
+                yield word
+
+
+def _of_the_list(item: str) -> Word:
+    """The word of an item of a numbered list, and the first sentence behind it."""
+    _, term, rest = item.split("**", 2)
+    bare = term.rstrip(".")
+    behind = rest.strip() if bare != term else term + rest
+    return Word(bare, plain(_SENTENCE.split(behind)[0]))
 
 
 def _explained(item: str) -> Iterator[Word]:
@@ -121,8 +133,8 @@ def _explained(item: str) -> Iterator[Word]:
     for sentence in _SENTENCE.split(item):
         for term in _BOLD.findall(sentence):
             bare = term.rstrip(".:")
-            short = len(bare.split()) <= MOST_WORDS and bare.lower() not in EMPHASIS
-            if short and bare not in HEADINGS and any(letter.isalpha() for letter in bare):
+            short = len(bare.split()) <= MOST_WORDS and any(letter.isalpha() for letter in bare)
+            if short and bare not in HEADINGS and bare.lower().split()[0] not in EMPHASIS:
                 said = sentence if bare == term else sentence.partition(f"**{term}**")[2]
                 yield Word(bare, plain(said.removeprefix("- ").strip()))
 

@@ -49,6 +49,11 @@ def test_a_lesson_is_read_from_its_notebook(tmp_path: Path) -> None:
         ("manager", "A manager says when it is prepared."),
         ("Vote", "A word that is given once."),
     ]
+    items = "\n".join(f"{i}. **Word {i}.** It is {i}. And more." for i in range(1, 6))
+    listed = read_lesson(notebook(tmp_path, *NOTEBOOK, ("markdown", items))).words
+    assert [(word.term, word.said) for word in listed][1:] == [
+        (f"Word {i}", f"It is {i}.") for i in range(1, 6)
+    ]
     own = ("markdown", "# T\n\n**Words.** A *vote* is a word. To *commit* is to do it.")
     words = read_lesson(notebook(tmp_path, own)).words
     assert [word.term for word in words] == ["vote", "commit"]
