@@ -24,9 +24,7 @@ def draw_status(scene: Scene) -> Frag:
     return badges(
         facts.epoch(scene.model, scene.state),
         h("li", f"placements computed: {times}", k="badge:computed", class_="plain"),
-        badge("rest", "= reads equal writes")
-        if rest
-        else badge("rest", "… the range moves", "busy"),
+        badge("rest", "= stable") if rest else badge("rest", "… moving", "busy"),
         counts=scene.model.history.unit,
     )
 

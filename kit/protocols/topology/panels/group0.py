@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kit.protocols.group0.rules.voters import majority, nodes_in
 from kit.protocols.topology.facts.commands import HistoryLine, history, log_lines
+from kit.protocols.topology.rules.work import voters
 from kit.protocols.topology.state import has_majority
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
@@ -55,18 +56,15 @@ def history_text(scene: Scene) -> str:
 
 
 def draw_configuration(scene: Scene) -> Frag:
-    """Draw who is in group 0, who of them is reached, and whether they are a majority."""
+    """Draw who is in group 0, who of them votes and is reached, and whether they are enough."""
     m, s = scene.model, scene.state
-    members = s.topology.members
-    reached = members & s.reachable
     fits = has_majority(s)
     return h(
         "div",
         h(
             "p",
             bulb("✓" if fits else "!", "majority" if fits else "no majority"),
-            f" {reached.bit_count()} of {members.bit_count()} members reached, ",
-            f"{majority(members.bit_count())} are a majority",
+            f" {_quorum(scene)}",
             k="majority",
         ),
         h(
@@ -80,26 +78,32 @@ def draw_configuration(scene: Scene) -> Frag:
                     class_="lamp",
                     data_of=m.names[i],
                 )
-                for i in nodes_in(members)
+                for i in nodes_in(s.topology.members)
             ],
         ),
     )
 
 
+def _quorum(scene: Scene) -> str:
+    """Whom the leader reaches of those who vote, and how many of these a majority is."""
+    vote = voters(scene.state.topology)
+    reached = (vote & scene.state.reachable).bit_count()
+    count = vote.bit_count()
+    return f"{reached} of {count} voters reached, {majority(count)} are a majority"
+
+
 def _role(scene: Scene, node: int) -> str:
     s = scene.state
     leads = " leader, runs the coordinator" if s.coordinator == node else ""
+    silent = "" if voters(s.topology) >> node & 1 else " no vote"
     missing = "" if s.reachable >> node & 1 else " not reached"
-    return f"{leads}{missing}" or " follows"
+    return f"{leads}{silent}{missing}" or " follows"
 
 
 def configuration_text(scene: Scene) -> str:
     """Write the configuration, a line for each member."""
-    m, s = scene.model, scene.state
-    members = s.topology.members
-    reached = (members & s.reachable).bit_count()
-    first = f"  {reached} of {members.bit_count()} members reached"
-    return "\n".join([first, *(f"  {m.names[i]}:{_role(scene, i)}" for i in nodes_in(members))])
+    names, members = scene.model.names, nodes_in(scene.state.topology.members)
+    return "\n".join([f"  {_quorum(scene)}", *(f"  {names[i]}:{_role(scene, i)}" for i in members)])
 
 
 def draw_log(scene: Scene) -> Frag:
