@@ -17,7 +17,8 @@ from benchmarks.figures import HEAD, Figure, unmeasured
 ORDER = ("placements", "player", "flows", "search", "timeline", "imports")
 BEHIND_THE_SCENES = {
     *("__init__", "__main__", "figures"),
-    *("harmony_twophase", "plain_twophase", "spin_twophase", "stateful_twophase"),
+    *("harmony_twophase", "plain_search", "plain_twophase", "spin_twophase"),
+    "stateful_twophase",
 }
 
 

@@ -107,8 +107,9 @@ class Product(Model[Any, Any]):
 
     def options(self, s: Any) -> Iterator[tuple[Any, Refusal | None]]:
         """What a person could think of in ``s``; what may not happen yet with all reasons."""
-        for action, refusal in super().options(s):
-            yield action, None if refusal is None else self._complete(s, action, refusal)
+        for rule in self.rules:
+            for action in rule.candidates(s):
+                yield action, self._reasons(s, action)
 
     def actions(self, s: Any) -> Iterator[Any]:
         """The actions enabled in ``s``; of what is refused no further reasons are looked for."""
@@ -119,8 +120,7 @@ class Product(Model[Any, Any]):
         rule = self.rule_of(action)
         if rule is None or not self._offered(s, action):
             return super().refusal(s, action)
-        refusal = rule.condition(s, action)
-        return None if refusal is None else self._complete(s, action, refusal)
+        return self._reasons(s, action)
 
     def _offered(self, s: Any, action: Any) -> bool:
         """Whether a person could think of it; asked of the part, which needs no wrapping."""
@@ -129,14 +129,15 @@ class Product(Model[Any, Any]):
         assert inner is not None
         return inner.action not in self._passive and own in inner.candidates(getattr(s, part))
 
-    def _complete(self, s: Any, action: Any, first: Refusal) -> Refusal:
-        """All that the conditions say of an action that the first of them refuses."""
+    def _reasons(self, s: Any, action: Any) -> Refusal | None:
+        """All that the conditions and the action's own rule say against it."""
         part, own = self.part_of(action)
         inner = self.parts[part].rule_of(own)
         assert inner is not None
         reasons = [condition(s, part, own) for condition in self._conditions]
         reasons.append(inner.condition(getattr(s, part), own))
-        return together(tuple(why for why in reasons if why is not None) or (first,))
+        refusals = tuple(why for why in reasons if why is not None)
+        return together(refusals) if refusals else self._unlinked(s, part, own)
 
     def _refuse(self, s: Any, action: Any) -> Refusal | None:
         part, own = self.part_of(action)
@@ -149,6 +150,10 @@ class Product(Model[Any, Any]):
             refusal = condition(s, part, own)
             if refusal is not None:
                 return refusal
+        return self._unlinked(s, part, own)
+
+    def _unlinked(self, s: Any, part: str, own: Any) -> Refusal | None:
+        """What the rules of the actions that happen with it say against them."""
         for other, linked in self._link(s, part, own):
             rule = self.parts[other].rule_of(linked)
             assert rule is not None

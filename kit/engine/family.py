@@ -31,6 +31,36 @@ class HuntGround(Struct, frozen=True):
     budgets: Mapping[str, Any]
 
 
+class TimedSearch(Struct, frozen=True):
+    """A search of a model's configuration that ``make bench`` times, joined by ``symmetry`` or not.
+
+    ``about`` says in a few words what is searched.
+    """
+
+    about: str
+    model: str
+    parameters: Mapping[str, Any]
+    symmetry: bool = False
+
+
+class FileKind(Struct, frozen=True):
+    """A kind of file from outside that a family can read.
+
+    ``title`` says what it is, ``recognises`` is the place below ``kit`` of a function that looks at
+    a text, or its beginning, and says whether it is one (parsers stand in ``kit/operators``),
+    ``commands`` are the words of the command line that read it.
+    """
+
+    title: str
+    recognises: str
+    commands: tuple[str, ...]
+
+    def is_one(self, text: str) -> bool:
+        """Whether a text looks like a file of this kind."""
+        module, _, name = self.recognises.partition(":")
+        return bool(getattr(import_module(f"kit.{module}"), name)(text))
+
+
 class Family(Struct, frozen=True):
     """What a protocol family declares of itself.
 
@@ -46,8 +76,8 @@ class Family(Struct, frozen=True):
     ``pipeline_tables`` are other tables that Spark makes, ``repeats`` places of functions that do
     the run of such a row again (None for other rows), ``shrinks`` of those that make a row's run
     small which failed in something else than a property of its model (of a row and its history: a
-    shorter one; None for other rows). ``composes`` names the families that this one
-    joins: it alone may import them.
+    shorter one; None for other rows). ``searches`` are what ``make bench`` times.
+    ``composes`` names the families that this one joins: it alone may import them.
     """
 
     name: str
@@ -60,11 +90,13 @@ class Family(Struct, frozen=True):
     tasks: tuple[str, ...] = ()
     hunts: Mapping[str, HuntGround] = field(default_factory=dict)
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    importers: tuple[FileKind, ...] = ()
     images: str = ""
     trace_tables: Mapping[str, str] = field(default_factory=dict)
     pipeline_tables: tuple[str, ...] = ()
     repeats: tuple[str, ...] = ()
     shrinks: tuple[str, ...] = ()
+    searches: tuple[TimedSearch, ...] = ()
     composes: tuple[str, ...] = ()
 
     @property

@@ -298,10 +298,16 @@ def skipped(s: LogState, i: int) -> int:
     return s.held[i] & ((1 << s.applied[i]) - 1)
 
 
+def gaps(s: LogState) -> Iterator[tuple[int, int]]:
+    """The nodes that skipped entries, each with these (a mask); few hold any back or skip one."""
+    if any(s.held):
+        yield from ((i, gap) for i in range(len(s.held)) if (gap := skipped(s, i)))
+
+
 def _is_prefix(s: LogState) -> str | None:
     """Each node's applied log is a prefix of the one log: no gap, and never ahead of it."""
-    ahead = [i for i, applied in enumerate(s.applied) if applied > len(s.entries)]
-    if ahead:
-        return f"node {ahead[0]} is ahead of the log"
-    gaps = [i for i in range(len(s.applied)) if skipped(s, i)]
-    return f"node {gaps[0]} has applied an entry above a gap" if gaps else None
+    if max(s.applied) > len(s.entries):
+        ahead = next(i for i, applied in enumerate(s.applied) if applied > len(s.entries))
+        return f"node {ahead} is ahead of the log"
+    gap = next((i for i, _ in gaps(s)), None)
+    return None if gap is None else f"node {gap} has applied an entry above a gap"

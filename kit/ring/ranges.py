@@ -6,7 +6,7 @@ Ranges live on a line, so ``left < right`` always holds and none wraps around.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
@@ -36,6 +36,18 @@ class Range(Struct, frozen=True, order=True):
     def label(self, space: TokenSpace) -> str:
         """As shown to people: ``(100, 150]``."""
         return f"({space.label(self.left)}, {space.label(self.right)}]"
+
+
+def first_overlap(ranges: Sequence[Range], wanted: Range) -> Range | None:
+    """The first of some ascending, disjoint ranges that shares a token with ``wanted``, if any."""
+    at = bisect_right(ranges, wanted.left, key=lambda range_: range_.right)
+    return ranges[at] if at < len(ranges) and ranges[at].overlaps(wanted) else None
+
+
+def covering(ranges: Sequence[Range], token: int) -> Range | None:
+    """The one of some ascending, disjoint ranges that holds ``token``, if any."""
+    at = bisect_left(ranges, token, key=lambda range_: range_.right)
+    return ranges[at] if at < len(ranges) and ranges[at].contains(token) else None
 
 
 def cut(ranges: Iterable[Range], tokens: Iterable[int]) -> tuple[Range, ...]:

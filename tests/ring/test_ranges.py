@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput
-from kit.ring.ranges import Range, bounds, cut, disjoint, label, shared
+from kit.ring.ranges import Range, bounds, covering, cut, disjoint, first_overlap, label, shared
 from kit.ring.tokens import MURMUR3, small
 
 SOME = st.tuples(st.integers(0, 20), st.integers(1, 9)).map(lambda p: Range(p[0], p[0] + p[1]))
@@ -73,3 +73,12 @@ def test_disjoint_rows(ranges: list[Range]) -> None:
 def test_shared_area(first: list[Range], second: list[Range]) -> None:
     """The shared area is the intersection, token by token."""
     assert area(shared(first, second)) == area(first) & area(second)
+
+
+@given(st.lists(SOME, max_size=6), SOME)
+def test_the_first_that_overlaps(some: list[Range], wanted: Range) -> None:
+    """Among ascending, disjoint ranges it is found as by looking at each; so is who holds one."""
+    ranges = disjoint(some)
+    assert first_overlap(ranges, wanted) == next((r for r in ranges if r.overlaps(wanted)), None)
+    for token in range(31):
+        assert covering(ranges, token) == next((r for r in ranges if r.contains(token)), None)

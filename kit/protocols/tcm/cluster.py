@@ -59,6 +59,15 @@ class Unmet(Struct, frozen=True):
     missing: tuple[str, ...]
     awaited: tuple[Awaited, ...]
 
+    def __add__(self, other: Unmet) -> Unmet:
+        known = frozenset(self.missing) if other.missing else frozenset[str]()
+        return Unmet(
+            self.barriers + other.barriers,
+            self.evidence + other.evidence,
+            (*self.missing, *(name for name in other.missing if name not in known)),
+            self.awaited + other.awaited,
+        )
+
 
 class TcmCluster(Product):
     """The tcm state machine over the atomic log."""
@@ -211,14 +220,7 @@ class TcmCluster(Product):
         own = self._unmet(ends, applied)
         if not own.barriers:
             return waiting
-        missing = tuple(dict.fromkeys(whole.missing + own.missing))
-        unmet = Unmet(
-            whole.barriers + own.barriers,
-            whole.evidence + own.evidence,
-            missing,
-            whole.awaited + own.awaited,
-        )
-        return self._at_the_barrier(sequence, unmet, applied)
+        return self._at_the_barrier(sequence, whole + own, applied)
 
     def _unmet_of(
         self, events: Log, counts: tuple[int, ...], node: str

@@ -201,13 +201,8 @@ class Tcm(Model[TcmState, Any]):
 
     def stream_of(self, sequence: Sequence, task: StreamTask) -> Stream:
         """The action that does one task of an operation."""
-        target, displaced = self._ends(task)
-        return Stream(sequence.node, displaced, target)
-
-    def _ends(self, task: StreamTask) -> tuple[str, str | None]:
-        """The names of a task's target and of the replica whose place it takes."""
-        name = None if task.displaced is None else self.names[task.displaced]
-        return self.names[task.target], name
+        displaced = None if task.displaced is None else self.names[task.displaced]
+        return Stream(sequence.node, displaced, self.names[task.target])
 
     def _may_stream(self, s: TcmState, action: Stream) -> Refusal | None:
         if action.target in s.down:
@@ -223,9 +218,11 @@ class Tcm(Model[TcmState, Any]):
         """The operation and the task that a streaming action stands for."""
         sequence = self.sequence(s, action.node)
         assert sequence is not None
-        ends = action.target, action.displaced
-        due = next(t for t in tasks(sequence) if self._ends(t) == ends)
-        return sequence, due
+        return sequence, tasks(sequence)[self._place(sequence, action)]
+
+    def _place(self, sequence: Sequence, action: Stream) -> int:
+        displaced = None if action.displaced is None else self.codes[action.displaced]
+        return sequence.plan.places[self.codes[action.target], displaced]
 
     def absent(self, s: TcmState, sequence: Sequence) -> tuple[frozenset[int], frozenset[int]]:
         """The codes of nodes that are down, and of those that will never come back."""
@@ -242,9 +239,9 @@ class Tcm(Model[TcmState, Any]):
         return tuple(self.names[code] for code in dict.fromkeys(codes))
 
     def _stream(self, s: TcmState, action: Stream) -> TcmState:
-        sequence, task = self.task(s, action)
-        bit = 1 << tasks(sequence).index(task)
-        mask = self.streamed(s, action.node) | bit
+        sequence = self.sequence(s, action.node)
+        assert sequence is not None
+        mask = self.streamed(s, action.node) | 1 << self._place(sequence, action)
         rest = [(node, done) for node, done in s.streamed if node != action.node]
         return replace(s, streamed=tuple(sorted([*rest, (action.node, mask)])))
 

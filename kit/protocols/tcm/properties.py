@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from kit.engine.log import AtomicLog, Log, skipped
+from kit.engine.log import AtomicLog, Log, gaps
 from kit.engine.model import Property, always, goal, sometimes, step
 from kit.protocols.tcm.model import Tcm
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Snapshot
@@ -190,12 +190,10 @@ class Judges:
 
     def _same_state(self, s: Any) -> str | None:
         """A node that skipped an epoch does not have the tables of its newest one."""
-        for i, count in enumerate(s.log.applied):
-            gap = skipped(s.log, i)
-            if gap:
-                witness = self._differs(self.tcm.names[i], s.tcm.events, count, gap)
-                if witness is not None:
-                    return witness
+        for i, gap in gaps(s.log):
+            witness = self._differs(self.tcm.names[i], s.tcm.events, s.log.applied[i], gap)
+            if witness is not None:
+                return witness
         return None
 
     def _differs(self, name: str, events: Log, count: int, gap: int) -> str | None:

@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family
+from kit.engine.family import Family, TimedSearch
 
 FAMILY = Family(
     "vnodes",
@@ -10,4 +10,5 @@ FAMILY = Family(
     views={"vnodes": "panels:VNODES"},
     flows={"vnodes": "facts.flows:VNODES"},
     composes=("storage", "topology"),
+    searches=(TimedSearch("data, RF 2, a crash", "vnodes", {"nodes": 3, "rf": 2, "crashes": 1}),),
 )

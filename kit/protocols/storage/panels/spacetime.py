@@ -216,11 +216,12 @@ def _way(drawing: Layout, way: Way, placed: Mapping[str, Box]) -> Frag:
     on_its_way = None
     if way.landed is None:
         y2 = y1 + (y2 - y1) * 0.85
-        on_its_way = _open_end(flows.copy(read.source, read.target), x2, y2, _dot(0, 0))
+        end = flows.copy(read.source, read.target) + f":{way.read.step}" * way.older
+        on_its_way = _open_end(end, x2, y2, _dot(0, 0))
     key = way_key(way)
     return h(
         "g",
-        h("path", d=_arrow(x1, y1, x2, y2), class_="copy"),
+        h("path", d=_arrow(x1, y1, x2, y2), class_="answer error" if _refused(way) else "copy"),
         on_its_way,
         _label(copied(way), placed.get(key)),
         k=key,
@@ -230,6 +231,12 @@ def _way(drawing: Layout, way: Way, placed: Mapping[str, Box]) -> Frag:
 def _label(words: str, seat: Box | None, at: float = 0, y: float = 0) -> Frag | None:
     """Words in the place that was found for them; ``at`` and ``y`` are where their part begins."""
     return None if seat is None else _text(words, seat.x - at, seat.y + BASE - y)
+
+
+def _refused(way: Way) -> bool:
+    """Whether the copy's target turned it away."""
+    end = None if way.landed is None else way.landed.event
+    return isinstance(end, Copied) and end.refused
 
 
 def _message(

@@ -117,6 +117,11 @@ class Plan(Struct, frozen=True, dict=True):
             for (target, displaced), ranges in pairs.items()
         )
 
+    @cached_property
+    def places(self) -> dict[tuple[int, int | None], int]:
+        """The place of each task among them, by its target and whom that displaces."""
+        return {(task.target, task.displaced): at for at, task in enumerate(self.tasks)}
+
 
 class Sequence(Struct, frozen=True):
     """An operation under way: its plan, how many steps are done, the epoch of the last one.

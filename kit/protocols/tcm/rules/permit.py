@@ -6,16 +6,17 @@ Source: CEP-21, "Event Submission Protocol" and "Coordinating Range Movements" (
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
+from collections.abc import Sequence as Several
 
 from msgspec import Struct
 
 from kit.errors import Refusal
 from kit.protocols.tcm.rules.history import advance
-from kit.protocols.tcm.rules.metadata import Metadata, Plan, Sequence, locks
+from kit.protocols.tcm.rules.metadata import Metadata, Plan, Sequence
 from kit.protocols.tcm.rules.operations import Operation, ResolvedOperation
 from kit.protocols.tcm.rules.plan import plan
 from kit.protocols.tcm.rules.steps import ProtocolSwitches
-from kit.ring.ranges import Range
+from kit.ring.ranges import Range, first_overlap
 from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.topology import Ring
 
@@ -165,30 +166,33 @@ def conflicts(
     """Every range of the plan that an operation in flight has locked."""
     clashes = []
     for sequence in metadata.sequences:
-        held = locks(sequence)
         for group, moved in enumerate(planned.movements):
+            held = sequence.plan.movements[group].locked
             for ours in moved.locked:
-                theirs = next(
-                    (r for g, r in held if g == group and _clash(metadata, ours, r, switches)),
-                    None,
-                )
+                theirs = _clash(metadata, ours, held, switches)
                 if theirs is not None:
                     clashes.append(LockConflict(group, ours, theirs, sequence.plan.operation))
     return tuple(clashes)
 
 
-def _clash(metadata: Metadata, ours: Range, theirs: Range, switches: ProtocolSwitches) -> bool:
-    """Ranges clash when they share a token.
+def _clash(
+    metadata: Metadata, ours: Range, held: Several[Range], switches: ProtocolSwitches
+) -> Range | None:
+    """The first of the held ranges (ascending, disjoint) that shares a token with ours.
 
     In variant ``implementation`` two ranges that both touch an end of the line clash too: they are
     neighbours on the wrapped ring of the published code.
     """
-    if ours.overlaps(theirs):
-        return True
-    if switches.variant != "implementation":
-        return False
-    ends = (metadata.ring.space.low, metadata.ring.space.high)
-    return all(r.left == ends[0] or r.right == ends[1] for r in (ours, theirs))
+    shared = first_overlap(held, ours)
+    if switches.variant != "implementation" or not _at_an_end(metadata, ours):
+        return shared
+    ends = [r for r in (*held[:1], *held[-1:]) if _at_an_end(metadata, r)]
+    return min([*ends, *([shared] if shared else [])], default=None)
+
+
+def _at_an_end(metadata: Metadata, range_: Range) -> bool:
+    space = metadata.ring.space
+    return range_.left == space.low or range_.right == space.high
 
 
 def together(
@@ -209,10 +213,10 @@ def overlapping(sequences: tuple[Sequence, ...]) -> tuple[Sequence, Sequence, Ra
     """Two operations in flight that lock a common range, if any."""
     for i, sequence in enumerate(sequences):
         for other in sequences[i + 1 :]:
-            for group, ours in locks(sequence):
-                for theirs_group, theirs in locks(other):
-                    if group == theirs_group and ours.overlaps(theirs):
-                        return sequence, other, ours
+            for ours, theirs in zip(sequence.plan.movements, other.plan.movements, strict=True):
+                for locked in ours.locked:
+                    if first_overlap(theirs.locked, locked):
+                        return sequence, other, locked
     return None
 
 

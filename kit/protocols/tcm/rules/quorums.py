@@ -17,7 +17,7 @@ from kit.protocols.tcm.rules.metadata import Metadata, Snapshot
 from kit.protocols.tcm.rules.permit import overlapping
 from kit.ring.natural import replicas
 from kit.ring.placements import Placement, padded, same_sets
-from kit.ring.ranges import Range
+from kit.ring.ranges import Range, covering
 from kit.ring.replication import EverywhereStrategy, NetworkTopologyStrategy, total
 from kit.ring.topology import Codes
 
@@ -305,7 +305,7 @@ def replicated(snapshot: Snapshot, floor: tuple[int, ...]) -> str | None:
         held = _locked_rows(metadata, group)
         for row in odd.tolist():
             right = int(table.rights[row])
-            if any(locked.left < right <= locked.right for locked in held):
+            if any(covering(locked, right) for locked in held):
                 continue
             wanted = _names(metadata, tuple(c for c in natural[row].tolist() if c >= 0))
             has = _names(metadata, table.codes(row))
@@ -323,7 +323,7 @@ def settled(snapshot: Snapshot, forgotten: frozenset[str]) -> str | None:
     for group in range(len(snapshot.placements)):
         held = _locked_rows(metadata, group, forgotten)
         for token, reads, writes in _aligned(snapshot, snapshot, group):
-            if any(locked.left < token <= locked.right for locked in held):
+            if any(covering(locked, token) for locked in held):
                 continue
             where = _row_label(metadata, snapshot.placements[group], token)
             return (
@@ -345,12 +345,12 @@ def locks_disjoint(snapshot: Snapshot) -> str | None:
 
 def _locked_rows(
     metadata: Metadata, group: int, forgotten: frozenset[str] = frozenset()
-) -> list[Range]:
+) -> list[tuple[Range, ...]]:
+    """The ranges that each operation holds, ascending and disjoint."""
     return [
-        locked
+        sequence.plan.movements[group].locked
         for sequence in metadata.sequences
         if sequence.node not in forgotten
-        for locked in sequence.plan.movements[group].locked
     ]
 
 
