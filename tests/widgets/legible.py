@@ -42,7 +42,7 @@ FLAWS = """() => {
   });
   // A label that is drawn later lies over the line, and has air around it.
   const over = (path, label) => label.closest(".kp-flow") && after(path, label);
-  const drawn = [...document.querySelectorAll(".kp-picture svg text, .kp-flow text")]
+  const drawn = [...document.querySelectorAll(".kp-board svg text")]
     .filter((one) => words(one) && one.checkVisibility({ visibilityProperty: true }));
   for (const path of document.querySelectorAll(".kp-flow.arrow path")) {
     const [length, place] = [path.getTotalLength(), path.getScreenCTM()];
@@ -54,6 +54,10 @@ FLAWS = """() => {
           found.add(`an arrow over ${words(one)}`);
     }
   }
+  for (const label of document.querySelectorAll(".kp-flow text"))
+    for (const one of drawn)
+      if (one !== label && words(label) && meet(ink(one), ink(label)))
+        found.add(`${words(label)}, which travels, over ${words(one)}`);
   for (const row of document.querySelectorAll(".kp-badges, .kp-top"))
     if (row.scrollWidth > row.clientWidth + 1) found.add(`${row.className}: cut`);
   return [...found];

@@ -16,6 +16,7 @@ from kit.views.export import export_html
 from kit.widgets import Player
 from kit.widgets.opening import open_named
 from tests.widgets.browsing import MakeDesk, serious, walked
+from tests.widgets.legible import FLAWS, TABS_WITH_DRAWINGS
 
 pytestmark = pytest.mark.browser
 
@@ -42,6 +43,25 @@ WALK = f"""() => {{
   const found = new Set([slots()]);
   for (let i = 0; i < Number(range.max); i += 1) {{ press("j"); found.add(slots()); }}
   return {{ at: Number(range.value), last: Number(range.max), found: [...found] }};
+}}"""
+
+# In every step, with the panels shown one after the other that have a drawing.
+READ = f"""(withTabs) => {{
+  const flaws = {FLAWS};
+  const drawn = {TABS_WITH_DRAWINGS};
+  const root = document.querySelector(".kp");
+  const range = document.querySelector("[data-do=scrub]");
+  const press = (key) => root.dispatchEvent(new KeyboardEvent("keydown", {{ key, bubbles: true }}));
+  const found = new Set();
+  for (const tab of withTabs && drawn().length ? drawn() : [null]) {{
+    if (tab) document.querySelector(`.kp-stage [data-tab="${{tab}}"]`).click();
+    press("Home");
+    for (let i = 0; i <= Number(range.max); i += 1) {{
+      for (const flaw of flaws()) found.add(`step ${{i}}: ${{flaw}}`);
+      press("j");
+    }}
+  }}
+  return [...found];
 }}"""
 
 # Parts that cut what does not fit, beside the region that only readers who listen get.
@@ -134,6 +154,17 @@ def test_no_step_moves_a_slot(reader: Page, pages: Pages, name: str) -> None:
         assert walk["at"] == walk["last"] > 0
         assert len(walk["found"]) == 1, walk["found"]
         assert reader.evaluate("document.documentElement.scrollHeight - innerHeight") <= 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_words_of_drawings_lie_apart(reader: Page, pages: Pages, name: str) -> None:
+    """In every step no word of a drawing is over another, cut off, small, or under an arrow."""
+    reader.emulate_media(reduced_motion="reduce")
+    opened(reader, pages(name))
+    for width, height in ((840, 560), (1280, 720)):
+        reader.set_viewport_size({"width": width, "height": height})
+        assert reader.evaluate(READ, width == 840) == [], width
+    reader.emulate_media(reduced_motion="no-preference")
 
 
 @pytest.mark.parametrize(

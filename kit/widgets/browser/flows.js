@@ -11,9 +11,9 @@ const MOST_LABELLED = 12;
 const MOST_SPOKEN = 6;
 const BENDS = 12; // pieces of a way round a centre
 const ENDS = [0.1, 0.9]; // where on its way an arrow begins and ends that is within its parts
-const SHARES = Array.from({ length: 24 }, (_, i) => (i + 1) / 25);
+const SHARES = Array.from({ length: 39 }, (_, i) => (i + 1) / 40);
 const ASIDES = [6, 12]; // how far to its right an arrow keeps, so that there and back differ
-const [BARB, FEWEST] = [9, 8]; // of an arrow: its head, the fewest of its points
+const [BARB, AIR, ROOM] = [9, 2, 0.18]; // an arrow's head and air, a line's share without ink
 const [BELOW, LINE] = [22, 15]; // of labels
 const LABEL_AT = [0.5, 0.35, 0.65, 0.2, 0.8]; // where on an arrow its label may stand
 const EDGE = 70; // from the edge, within which a label is beside its marker
@@ -83,7 +83,7 @@ export class Flows {
     this.origin = seen.origin;
     const legs = [...new Set(this.shown.map(({ leg }) => leg))].sort();
     this.layer.replaceChildren();
-    const parts = calm.matches ? all(this.picture.box, ".kp-picture *") : [];
+    const parts = calm.matches ? all(this.picture.box, ".kp-scroll *") : [];
     this.taken = parts.filter((part) => !part.children.length && part.textContent).map(inside);
     for (const flow of this.shown) {
       const from = seen.place(this.part(flow.from)) || flow.was;
@@ -130,23 +130,25 @@ export class Flows {
     return lines[words.indexOf(Math.min(...words))];
   }
 
-  // Whether a point lies over one of the boxes, which are those of words.
+  // Whether a point lies over one of the boxes, which are those of words, or very near.
   over([x, y], boxes = this.taken) {
-    const [left, top] = [x + this.origin.left, y + this.origin.top];
-    return boxes.some((box) => covers({ left, right: left, top, bottom: top }, box));
+    const [left, top] = [x + this.origin.left - AIR, y + this.origin.top - AIR];
+    const near = { left, right: left + 2 * AIR, top, bottom: top + 2 * AIR };
+    return boxes.some((box) => covers(near, box));
   }
 
-  // A line with its head, which stands before words; where it would lie over words it is left out.
+  // A line, left out where it would lie over words, with its head at the last place that is free.
   path(line) {
     const places = inner(line);
-    while (places.length > FEWEST && head(places).some((at) => this.over(at))) places.pop();
+    const heads = places.slice(1).map((at, i) => head([places[i], at]));
+    const tip = heads.findLast((points) => !points.some((at) => this.over(at)));
     let pen = "M";
     const pieces = places.map((at) => {
       const piece = this.over(at) ? "" : pen + at;
       pen = piece ? "L" : "M";
       return piece;
     });
-    return `${pieces.join("")}M${head(places).join("L")}`;
+    return pieces.join("") + (tip ? `M${tip.join("L")}` : "");
   }
 
   anchor([x]) {
@@ -181,11 +183,12 @@ function seat(text, along, rank, taken) {
   text.textContent = "";
 }
 
-// The box of what is in a part: its words.
+// The box of a part's words, without the room over and under their letters.
 function inside(part) {
   const words = document.createRange();
   words.selectNodeContents(part);
-  return words.getBoundingClientRect();
+  const { left, right, top, bottom, height } = words.getBoundingClientRect();
+  return { left, right, top: top + height * ROOM, bottom: bottom - height * ROOM };
 }
 
 function covers(one, other) {

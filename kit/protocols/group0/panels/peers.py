@@ -41,6 +41,7 @@ def draw_peers(scene: Scene) -> Frag:
         viewBox=f"0 0 {SIZE} {SIZE}",
         role="img",
         aria_label=peers_text(scene),
+        class_="whole",
     )
 
 

@@ -21,7 +21,7 @@ from kit.views.circle import (
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 
-LEGEND = "Inside: who is read from; outside: who is only written to. Dashed: comes or goes."
+LEGEND = "inside: read; outside: only written; dashed: comes or goes"
 STEP = 16
 
 
@@ -39,6 +39,7 @@ def draw_ring(scene: Scene) -> Frag:
             viewBox=f"0 0 {WIDTH} {HEIGHT}",
             role="img",
             aria_label=f"ring of tokens: {'; '.join(_lines(scene))}",
+            class_="whole",
         ),
         h("p", h("small", LEGEND)),
     )
