@@ -86,10 +86,10 @@ def spark() -> Iterator[Any]:
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Path:
-    """A folder with a copy of the kit that may be spoiled."""
+    """A folder with a copy of the kit that may be spoiled; what is compiled already is copied."""
     from tests.quality.scratching import KIT
 
-    shutil.copytree(KIT, tmp_path / "kit", ignore=shutil.ignore_patterns("__pycache__", "widgets"))
+    shutil.copytree(KIT, tmp_path / "kit", ignore=shutil.ignore_patterns("widgets"))
     return tmp_path
 
 

@@ -69,11 +69,16 @@ class Product(Model[Any, Any]):
         }
         self._part = {wrapper: part for part, wrapper in self.wrap.items()}
         self.Action = reduce(or_, self.wrap.values())
-        self.rules = tuple(
-            Rule(self.wrap[part], rule.kind, self._candidates(part, rule), self._refuse, self._step)
-            for part, model in self.parts.items()
-            for rule in model.rules
-        )
+        self._own = {
+            (part, rule.action): rule for part, model in self.parts.items() for rule in model.rules
+        }
+        self._lifted = {
+            (part, kind): Rule(
+                self.wrap[part], rule.kind, self._candidates(part, rule), self._refuse, self._step
+            )
+            for (part, kind), rule in self._own.items()
+        }
+        self.rules = tuple(self._lifted.values())
 
     def start(self) -> Any:
         """Every part at its start."""
@@ -88,12 +93,7 @@ class Product(Model[Any, Any]):
         if type(action) not in self._part:
             return None
         part, own = self.part_of(action)
-        inner = self.parts[part].rule_of(own)
-        if inner is None:
-            return None
-        return Rule(
-            type(action), inner.kind, self._candidates(part, inner), self._refuse, self._step
-        )
+        return self._lifted.get((part, type(own)))
 
     def _candidates(self, part: str, rule: Rule[Any, Any]) -> Callable[[Any], Iterator[Any]]:
         wrapper = self.wrap[part]
@@ -125,15 +125,13 @@ class Product(Model[Any, Any]):
     def _offered(self, s: Any, action: Any) -> bool:
         """Whether a person could think of it; asked of the part, which needs no wrapping."""
         part, own = self.part_of(action)
-        inner = self.parts[part].rule_of(own)
-        assert inner is not None
+        inner = self._own[part, type(own)]
         return inner.action not in self._passive and own in inner.candidates(getattr(s, part))
 
     def _reasons(self, s: Any, action: Any) -> Refusal | None:
         """All that the conditions and the action's own rule say against it."""
         part, own = self.part_of(action)
-        inner = self.parts[part].rule_of(own)
-        assert inner is not None
+        inner = self._own[part, type(own)]
         reasons = [condition(s, part, own) for condition in self._conditions]
         reasons.append(inner.condition(getattr(s, part), own))
         refusals = tuple(why for why in reasons if why is not None)
@@ -141,8 +139,7 @@ class Product(Model[Any, Any]):
 
     def _refuse(self, s: Any, action: Any) -> Refusal | None:
         part, own = self.part_of(action)
-        inner = self.parts[part].rule_of(own)
-        assert inner is not None
+        inner = self._own[part, type(own)]
         refusal = inner.condition(getattr(s, part), own)
         if refusal is not None:
             return refusal
@@ -155,8 +152,7 @@ class Product(Model[Any, Any]):
     def _unlinked(self, s: Any, part: str, own: Any) -> Refusal | None:
         """What the rules of the actions that happen with it say against them."""
         for other, linked in self._link(s, part, own):
-            rule = self.parts[other].rule_of(linked)
-            assert rule is not None
+            rule = self._own[other, type(linked)]
             refusal = rule.condition(getattr(s, other), linked)
             if refusal is not None:
                 return refusal

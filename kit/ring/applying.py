@@ -263,8 +263,10 @@ def _in_walk_order(table: Table, ring: Ring, replication: Replication) -> Table:
         rank[(table.groups == natural[:, [slot]]) & (table.groups >= 0)] = slot
     if size:
         starts = ring.starts(table.rights)
+        others = np.unique(table.groups[rank == last]).tolist()
+        owned = {code: np.flatnonzero(ring.owners == code) for code in others}
         for row, slot in zip(*np.nonzero(rank == last), strict=True):
-            places = np.flatnonzero(ring.owners == table.groups[row, slot])
+            places = owned[int(table.groups[row, slot])]
             if len(places):
                 rank[row, slot] = width + int(((places - starts[row]) % size).min())
     order = np.argsort(rank, axis=1, kind="stable")

@@ -64,6 +64,14 @@ class Scene(Struct, frozen=True):
         """Every action that somebody could try here, with why it may not happen now."""
         return self.once("options", lambda: tuple(self.model.options(self.state)))
 
+    def refusal(self, action: Any) -> Refusal | None:
+        """Why an action may not happen here; None when it may."""
+        known = self.once("refusals", lambda: dict(self.options()))
+        refusal: Refusal | None = (
+            known[action] if action in known else self.model.refusal(self.state, action)
+        )
+        return refusal
+
     def way(self) -> Sequence[PassedStep]:
         """The steps from the start to here; at least the last one, where nobody kept the others."""
         steps = self.past()

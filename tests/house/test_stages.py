@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import LONGEST
 from tests.house.source import ROOT
-from tools.test import DEEP, NOTEBOOKS, STAGES, Outcome, Stage, closing, run
+from tools.test import DEEP, NOTEBOOKS, QUICK, STAGES, Outcome, Stage, closing, run
 
 
 def notebook_stages(stages: tuple[Stage, ...]) -> list[Stage]:
@@ -61,7 +61,8 @@ def test_the_closing_line_is_pytests_own_form() -> None:
 def test_counts_are_read(tmp_path: Path, text: str, expected: tuple[int, ...]) -> None:
     """Passed, failed, broken and skipped tests are counted; a run without tests is an error."""
     (tmp_path / "test_it.py").write_text(text)
-    outcome = run(Stage("scratch", (str(tmp_path), "-p", "no:cacheprovider")), forbid_skips=False)
+    options = (*QUICK, "-p", "no:hypothesispytest", "-p", "no:cacheprovider")
+    outcome = run(Stage("scratch", (str(tmp_path), *options)), forbid_skips=False)
     assert (outcome.passed, outcome.failed, outcome.errors, outcome.skipped) == expected
 
 
@@ -75,7 +76,7 @@ STEPPING_ASIDE = {
 def pytest_with_house_rules(folder: Path, *options: str, **environment: str) -> str:
     """What pytest prints over ``folder`` under the rules of this checkout."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", str(folder)]
-    command += ["-p", "no:cacheprovider", "--continue-on-collection-errors", *options]
+    command += [*QUICK, "-p", "no:cacheprovider", "--continue-on-collection-errors", *options]
     command += ["-c", str(ROOT / "pyproject.toml")]
     result = subprocess.run(
         command,

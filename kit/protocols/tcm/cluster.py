@@ -52,20 +52,25 @@ MOST_KEPT = 4096
 
 
 class Unmet(Struct, frozen=True):
-    """Barriers that are not met, with the evidence in words and the nodes that are missing."""
+    """Barriers that are not met: the first, all in words and as counts, the nodes that are missing.
 
-    barriers: tuple[Barrier, ...]
+    ``names`` are these nodes once more, to look them up.
+    """
+
+    first: Barrier | None
     evidence: tuple[str, ...]
     missing: tuple[str, ...]
     awaited: tuple[Awaited, ...]
+    names: frozenset[str]
 
     def __add__(self, other: Unmet) -> Unmet:
-        known = frozenset(self.missing) if other.missing else frozenset[str]()
+        more = tuple(name for name in other.missing if name not in self.names)
         return Unmet(
-            self.barriers + other.barriers,
+            self.first or other.first,
             self.evidence + other.evidence,
-            (*self.missing, *(name for name in other.missing if name not in known)),
+            self.missing + more,
             self.awaited + other.awaited,
+            self.names.union(more) if more else self.names,
         )
 
 
@@ -218,7 +223,7 @@ class TcmCluster(Product):
             return waiting
         applied = self.applied(s)
         own = self._unmet(ends, applied)
-        if not own.barriers:
+        if own.first is None:
             return waiting
         return self._at_the_barrier(sequence, whole + own, applied)
 
@@ -235,9 +240,9 @@ class TcmCluster(Product):
     def _at_the_barrier(
         self, sequence: Sequence, unmet: Unmet, applied: Several[int]
     ) -> Refusal | None:
-        if not unmet.barriers:
+        first = unmet.first
+        if first is None:
             return None
-        first = unmet.barriers[0]
         return Refusal(
             f"waiting at the barrier: epoch {sequence.epoch} is applied by "
             f"{len(first.acked(applied))} of {len(first.replicas)} replicas of "
@@ -260,9 +265,13 @@ class TcmCluster(Product):
         missing = dict.fromkeys(
             self.names[code] for b in unmet for code in b.replicas if applied[code] < b.epoch
         )
-        evidence = tuple(self._evidence(b, applied) for b in unmet)
-        awaited = tuple(self._awaited(b, applied) for b in unmet)
-        return Unmet(unmet, evidence, tuple(missing), awaited)
+        return Unmet(
+            unmet[0] if unmet else None,
+            tuple(self._evidence(b, applied) for b in unmet),
+            tuple(missing),
+            tuple(self._awaited(b, applied) for b in unmet),
+            frozenset(missing),
+        )
 
     def _evidence(self, barrier: Barrier, applied: Several[int]) -> str:
         acked = barrier.acked(applied)

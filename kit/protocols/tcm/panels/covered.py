@@ -25,16 +25,18 @@ def locked(scene: Scene, keyspace: str | None = None) -> list[LockRow]:
     return [rows[bounds] for bounds in sorted(rows)]
 
 
+def covered_parts(scene: Scene, keyspace: str | None = None) -> list[tuple[float, float]]:
+    """The parts of the line that operations hold, of a keyspace or of all; see ``covered``."""
+    model, state = scene.model, scene.state
+    key = ("covered", state.tcm.events, state.tcm.forgotten, keyspace)
+    return memo(model, key, lambda: covered(facts.space(model), locked(scene, keyspace)))
+
+
 def draw_covered(scene: Scene, keyspace: str) -> Frag | None:
     """Draw the locked part of the ring."""
-    model, events = scene.model, scene.state.tcm.events
-    path = memo(model, ("covered", events, keyspace), lambda: _path(scene, keyspace))
+    parts = covered_parts(scene, keyspace)
+    path = "".join(arc_path(left, right, LOCKS_AT) for left, right in parts)
     return h("path", d=path, k=f"lock:{keyspace}", class_="lock") if path else None
-
-
-def _path(scene: Scene, keyspace: str) -> str:
-    parts = covered(facts.space(scene.model), locked(scene, keyspace))
-    return "".join(arc_path(left, right, LOCKS_AT) for left, right in parts)
 
 
 def covered(space: TokenSpace, locks: Iterable[LockRow]) -> list[tuple[float, float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY, spread
-from kit.protocols.tcm.panels.covered import covered, locked
+from kit.protocols.tcm.panels.covered import covered_parts, locked
 from kit.protocols.tcm.panels.ring import ring_words, token_count
 from kit.protocols.tcm.panels.spots import FINEST, MOST_LABELS, TokenPlace, places
 from kit.views.circle import share
@@ -41,7 +41,7 @@ def draw_line(scene: Scene) -> Frag:
             "path",
             d="".join(
                 f"M{10 + 280 * left:.1f} 30H{10 + 280 * right:.1f}"
-                for left, right in covered(space, held)
+                for left, right in covered_parts(scene)
             ),
             k="bar:all",
             class_="lock",

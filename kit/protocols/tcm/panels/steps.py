@@ -60,7 +60,7 @@ def _held_back(scene: Scene, operation: OperationRow, i: int, action: object) ->
         return "This event is committed already."
     if operation.steps[i].status == "pending":
         return f"Event {i} comes first: {operation.steps[i - 1].text}."
-    refusal = scene.model.refusal(scene.state, action)
+    refusal = scene.refusal(action)
     return refusal_text(refusal) if refusal else scene.closed
 
 

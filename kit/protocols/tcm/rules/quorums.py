@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from kit.protocols.tcm.rules.aligned import AlignedGroups, Group, aligned, columns
 from kit.protocols.tcm.rules.barrier import majority
 from kit.protocols.tcm.rules.metadata import Metadata, Snapshot
 from kit.protocols.tcm.rules.permit import overlapping
@@ -21,7 +22,6 @@ from kit.ring.ranges import Range, covering
 from kit.ring.replication import EverywhereStrategy, NetworkTopologyStrategy, total
 from kit.ring.topology import Codes
 
-Group = tuple[int, ...]
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 
@@ -182,7 +182,10 @@ def quorums_apart(
             if reads is writes:
                 continue
             voters = _voters(writer.metadata, group)
-            for token, read_codes, write_codes in _aligned(reader, writer, group):
+            rows = columns(reader, writer, group)
+            if rows is not None and _all_meet(rows, voters, dead):
+                continue
+            for token, read_codes, write_codes in aligned(reader, writer, group):
                 for where, voting in voters:
                     readers = tuple(code for code in read_codes if code in voting)
                     writers = tuple(code for code in write_codes if code in voting)
@@ -203,30 +206,18 @@ def _voters(metadata: Metadata, group: int) -> list[tuple[str, frozenset[int]]]:
     return voters
 
 
-def _aligned(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[int, Group, Group]]:
-    """(last token, read group, write group) of each elementary range, where the two differ."""
-    reads, writes = reader.placements[group].reads, writer.placements[group].writes
-    if reads is writes and reads.partitions:
-        return
-    if reads.partitions and writes.partitions:
-        rights = reads.rights
-        if np.array_equal(rights, writes.rights):
-            at_reads = at_writes = np.arange(len(rights))
-        else:
-            # Sorted and short of few, so sorting again is quicker than a set of a million.
-            both = np.sort(np.concatenate((rights, writes.rights)), kind="stable")
-            rights = both[np.append(both[1:] != both[:-1], np.True_)]
-            at_reads = np.searchsorted(reads.rights, rights)
-            at_writes = np.searchsorted(writes.rights, rights)
-        differ = ~same_sets(reads.groups[at_reads], writes.groups[at_writes])
-        for i in np.flatnonzero(differ).tolist():
-            yield int(rights[i]), reads.codes(at_reads[i]), writes.codes(at_writes[i])
-        return
-    for token in sorted({*reads.rights.tolist(), *writes.rights.tolist()}):
-        for read_codes in reads.groups_of(token):
-            for write_codes in writes.groups_of(token):
-                if set(read_codes) != set(write_codes):
-                    yield token, read_codes, write_codes
+def _all_meet(
+    rows: AlignedGroups, voters: list[tuple[str, frozenset[int]]], dead: frozenset[int]
+) -> bool:
+    """Whether majorities meet in every row, among all voters."""
+    for _, voting in voters:
+        members = np.array(sorted(voting), np.int32)
+        reads, writes = (
+            np.where(np.isin(groups, members), groups, -1) for groups in (rows.reads, rows.writes)
+        )
+        if not majorities_meet(reads, writes, dead).all():
+            return False
+    return True
 
 
 def _missed(apart: Apart) -> str:
@@ -271,7 +262,7 @@ def reads_in_writes(snapshot: Snapshot) -> str | None:
     """Whoever is read from is written to: each read group is contained in the write group."""
     metadata = snapshot.metadata
     for group in range(len(snapshot.placements)):
-        for token, reads, writes in _aligned(snapshot, snapshot, group):
+        for token, reads, writes in aligned(snapshot, snapshot, group):
             extra = [code for code in reads if code not in writes]
             if extra:
                 where = _row_label(metadata, snapshot.placements[group], token)
@@ -322,7 +313,7 @@ def settled(snapshot: Snapshot, forgotten: frozenset[str]) -> str | None:
     metadata = snapshot.metadata
     for group in range(len(snapshot.placements)):
         held = _locked_rows(metadata, group, forgotten)
-        for token, reads, writes in _aligned(snapshot, snapshot, group):
+        for token, reads, writes in aligned(snapshot, snapshot, group):
             if any(covering(locked, token) for locked in held):
                 continue
             where = _row_label(metadata, snapshot.placements[group], token)

@@ -1,0 +1,60 @@
+"""Read and write groups side by side: every elementary range in which two tables differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from msgspec import Struct
+
+from kit.protocols.tcm.rules.metadata import Snapshot
+from kit.ring.placements import same_sets
+from kit.ring.topology import Codes, Tokens
+
+Group = tuple[int, ...]
+
+
+class AlignedGroups(Struct, frozen=True):
+    """Elementary ranges by their last tokens, (n,), with read and write groups, (n, k) each."""
+
+    rights: Tokens
+    reads: Codes
+    writes: Codes
+
+
+def columns(reader: Snapshot, writer: Snapshot, group: int) -> AlignedGroups | None:
+    """The ranges where the two differ; None where a table does not cut the line into pieces."""
+    reads, writes = reader.placements[group].reads, writer.placements[group].writes
+    if not (reads.partitions and writes.partitions):
+        return None
+    rights = reads.rights
+    if np.array_equal(rights, writes.rights):
+        at_reads = at_writes = np.arange(len(rights))
+    else:
+        # Sorted and short of few, so sorting again is quicker than a set of a million.
+        both = np.sort(np.concatenate((rights, writes.rights)), kind="stable")
+        rights = both[np.append(both[1:] != both[:-1], np.True_)]
+        at_reads = np.searchsorted(reads.rights, rights)
+        at_writes = np.searchsorted(writes.rights, rights)
+    ours, theirs = reads.groups[at_reads], writes.groups[at_writes]
+    differ = np.flatnonzero(~same_sets(ours, theirs))
+    return AlignedGroups(rights[differ], ours[differ], theirs[differ])
+
+
+def aligned(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[int, Group, Group]]:
+    """(last token, read group, write group) of each elementary range, where the two differ."""
+    reads, writes = reader.placements[group].reads, writer.placements[group].writes
+    if reads is writes and reads.partitions:
+        return
+    rows = columns(reader, writer, group)
+    if rows is not None:
+        both = zip(rows.reads.tolist(), rows.writes.tolist(), strict=True)
+        for token, sides in zip(rows.rights.tolist(), both, strict=True):
+            ours, theirs = (tuple(code for code in side if code >= 0) for side in sides)
+            yield token, ours, theirs
+        return
+    for token in sorted({*reads.rights.tolist(), *writes.rights.tolist()}):
+        for read_codes in reads.groups_of(token):
+            for write_codes in writes.groups_of(token):
+                if set(read_codes) != set(write_codes):
+                    yield token, read_codes, write_codes
