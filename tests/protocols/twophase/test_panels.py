@@ -88,7 +88,7 @@ def test_boxes_lie_apart_and_within_the_picture(count: int) -> None:
     assert wide("committed" if count <= FEW else "RM15 ✓", 12) < size(count)[0]
 
 
-def test_of_many_managers_a_sign_says_the_state() -> None:
+def test_of_many_a_sign_says_the_state() -> None:
     """Above eight there is no room for the word; the title has it."""
     for scene in scenes(walk("twophase/one-gives-up", rms=FEW + 1)):
         for rm in range(FEW + 1):

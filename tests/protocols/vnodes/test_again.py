@@ -73,9 +73,9 @@ def test_a_session_is_open_while_something_streams(operation: str) -> None:
     assert {epoch.session for epoch in history.epochs} == {0, 1, 2}
     timeline = opened("late-stream-turned-away")
     said = [seen(timeline, moment.id) for moment in timeline.moments if is_commit(moment)]
-    assert ["session 1" in text for text in said] == [True, False, False, False]
-    assert ["session 2" in text for text in said] == [False, False, True, False]
-    assert ["no session" in text for text in said] == [False, True, False, True]
+    assert ["session 1 is open" in text for text in said] == [True, False, False, False]
+    assert ["session 2 is open" in text for text in said] == [False, False, True, False]
+    assert ["no session is open" in text for text in said] == [False, True, False, True]
 
 
 def is_commit(moment: Any) -> bool:

@@ -20,7 +20,7 @@ def _computed(scene: Scene) -> str:
 
 
 def _session(number: int) -> str:
-    return f"session {number}" if number else "no session"
+    return f"session {number} is open" if number else "no session is open"
 
 
 def draw_status(scene: Scene) -> Frag:
@@ -32,7 +32,9 @@ def draw_status(scene: Scene) -> Frag:
         facts.epoch(scene.model, scene.state),
         h("li", f"placements: {times}", k="badge:computed", class_="plain", title=COMPUTED),
         badge("rest", "= stable") if rest else badge("rest", "… moving", "busy"),
-        None if session is None else h("li", _session(session), k="badge:session", class_="plain"),
+        None
+        if session is None
+        else h("li", f"session {session or '–'}", k="badge:session", class_="plain"),
         counts=scene.model.history.unit,
     )
 
