@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cache
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Browser, Page
 
-from kit.engine.registry import entries
-from kit.engine.timeline import Timeline
-from kit.errors import Refused
-from kit.views.export import export_html
 from kit.widgets import Player
 from kit.widgets.opening import open_named
 from tests.widgets.browsing import MakeDesk, serious, walked
-from tests.widgets.legible import FLAWS, TABS_WITH_DRAWINGS
+from tests.widgets.exporting import NAMES, Pages, opened
 
 pytestmark = pytest.mark.browser
 
@@ -26,11 +18,6 @@ MISSED = (
     "apply X", "copy A to X", "write 1 reaches A", "answer write 1", "land A to X", "commit X",
     "read 2 at epoch 102", "read 2 reaches C", "read 2 reaches X", "answer read 2",
 )  # fmt: skip
-
-Pages = Callable[[str], Path]
-
-MOST_STEPS = 60
-NAMES = [f"{e.name}/{one.name}" for e in entries().values() for one in e.scenarios]
 
 SLOTS = """() => {
   const names = ["time", "stepper", "badges", "picture", "pane", "said", "acts", "modes"];
@@ -50,25 +37,6 @@ WALK = f"""() => {{
   const found = new Set([slots()]);
   for (let i = 0; i < Number(range.max); i += 1) {{ press("j"); found.add(slots()); }}
   return {{ at: Number(range.value), last: Number(range.max), found: [...found] }};
-}}"""
-
-# In every step, with the panels shown one after the other that have a drawing.
-READ = f"""(withTabs) => {{
-  const flaws = {FLAWS};
-  const drawn = {TABS_WITH_DRAWINGS};
-  const root = document.querySelector(".kp");
-  const range = document.querySelector("[data-do=scrub]");
-  const press = (key) => root.dispatchEvent(new KeyboardEvent("keydown", {{ key, bubbles: true }}));
-  const found = new Set();
-  for (const tab of withTabs && drawn().length ? drawn() : [null]) {{
-    if (tab) document.querySelector(`.kp-stage [data-tab="${{tab}}"]`).click();
-    press("Home");
-    for (let i = 0; i <= Number(range.max); i += 1) {{
-      for (const flaw of flaws()) found.add(`step ${{i}}: ${{flaw}}`);
-      press("j");
-    }}
-  }}
-  return [...found];
 }}"""
 
 # Parts that cut what does not fit, beside the region that only readers who listen get.
@@ -112,45 +80,6 @@ SPACED = """* { line-height: 1.5 !important; letter-spacing: .12em !important;
   word-spacing: .16em !important } p { margin-bottom: 2em !important }"""
 
 
-def performed(name: str) -> Timeline:
-    """A scenario that was gone through."""
-    timeline = open_named(name).timeline
-    while len(timeline.moments) <= MOST_STEPS:
-        try:
-            if timeline.forward() is None:
-                break
-        except Refused:
-            break
-    return timeline
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
-    """The exported page of a scenario that was gone through, made when it is first asked for."""
-    folder = tmp_path_factory.mktemp("pages")
-
-    @cache
-    def made(name: str) -> Path:
-        return export_html(performed(name), folder / f"{name.replace('/', '-')}.html").path
-
-    return made
-
-
-@pytest.fixture(scope="module")
-def reader(browser: Browser) -> Iterator[Page]:
-    """One page without a network, on which exported pages are opened one after the other."""
-    context = browser.new_context(offline=True)
-    context.set_default_timeout(180_000)
-    yield context.new_page()
-    context.close()
-
-
-def opened(page: Page, path: Path) -> None:
-    """Open an exported page."""
-    page.goto(path.as_uri())
-    page.wait_for_selector(".kp[data-my-on] .kp-frame")
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_no_step_moves_a_slot(reader: Page, pages: Pages, name: str) -> None:
     """From the first step of a scenario to the last every slot keeps its place and its size."""
@@ -161,17 +90,6 @@ def test_no_step_moves_a_slot(reader: Page, pages: Pages, name: str) -> None:
         assert walk["at"] == walk["last"] > 0
         assert len(walk["found"]) == 1, walk["found"]
         assert reader.evaluate("document.documentElement.scrollHeight - innerHeight") <= 0
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_words_of_drawings_lie_apart(reader: Page, pages: Pages, name: str) -> None:
-    """In every step no word of a drawing is over another, cut off, small, or under an arrow."""
-    reader.emulate_media(reduced_motion="reduce")
-    opened(reader, pages(name))
-    for width, height in ((840, 560), (1280, 720)):
-        reader.set_viewport_size({"width": width, "height": height})
-        assert reader.evaluate(READ, width == 840) == [], width
-    reader.emulate_media(reduced_motion="no-preference")
 
 
 @pytest.mark.parametrize(
