@@ -13,6 +13,7 @@ import pytest
 
 from tests.conftest import LONGEST
 from tests.house.source import ROOT
+from tests.spreading import SparkTogether
 from tools.test import DEEP, NOTEBOOKS, QUICK, STAGES, Outcome, Stage, closing, run
 
 
@@ -38,6 +39,18 @@ def test_the_stages_run_engine_browser_and_notebooks() -> None:
 def test_the_longest_files_are_there() -> None:
     """A file that is begun first has not been renamed or taken away."""
     assert [path for path in LONGEST if not path.is_file()] == []
+
+
+def test_files_that_use_spark_share_a_worker() -> None:
+    """They share a session; any other file goes to whichever worker is free."""
+    together = SparkTogether.__new__(SparkTogether)
+    names = ("tests/spark/test_a.py::test_b", "tests/protocols/tcm/spark/test_c.py::test_d[1]")
+    assert {together._split_scope(name) for name in names} == {"spark"}
+    assert together._split_scope("tests/ring/test_a.py::test_b[x]") == "tests/ring/test_a.py"
+    users = {
+        path for path in (ROOT / "tests").rglob("test_*.py") if "spark: Any" in path.read_text()
+    }
+    assert {path.parent.name for path in users} == {"spark", "house"}  # this file says it, too
 
 
 def test_the_closing_line_is_pytests_own_form() -> None:
