@@ -141,7 +141,7 @@ export class Flows {
   path(line) {
     const places = inner(line);
     const heads = places.slice(1).map((at, i) => head([places[i], at]));
-    const tip = heads.findLast((points) => !points.some((at) => this.over(at)));
+    const tip = heads.findLast((points) => !inner(points).some((at) => this.over(at)));
     let pen = "M";
     const pieces = places.map((at) => {
       const piece = this.over(at) ? "" : pen + at;

@@ -214,7 +214,8 @@ def _legend(scene: Scene, count: int) -> str:
             parts += [f"{shape}: rack {rack}" for rack, shape in by_rack.items()]
         if dcs:
             parts.append(", ".join(f"{letter}: {dc}" for dc, letter in dcs.items()))
-        parts.append("inside: read; outside: only written; small: applied epoch")
+        if not (parts and has_arrows(scene)):  # the arrows' own words take a line, too
+            parts.append("inside: read; outside: only written; small: applied epoch")
     else:
         parts.append("yellow: changed in this step; dashed: coming or going")
     return "; ".join(parts) + "."
