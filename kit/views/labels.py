@@ -43,11 +43,11 @@ def boxes(drawing: Frag, size: int) -> Iterator[Box]:
     in letters of so many pixels.
     """
     high = HIGH * size / SIZE
-    for one in drawing.walk():
-        x, y = one.get("x"), one.get("y")
-        if one.tag == "text" and x is not None and y is not None:
-            width = wide(one.text(), size)
-            aside = {"start": width / 2, "end": -width / 2}.get(one.get("text-anchor") or "", 0)
+    for part in drawing.walk():
+        x, y = part.get("x"), part.get("y")
+        if part.tag == "text" and x is not None and y is not None:
+            width = wide(part.text(), size)
+            aside = {"start": width / 2, "end": -width / 2}.get(part.get("text-anchor") or "", 0)
             yield Box(float(x) + aside, float(y) - high / 4, width, high)
 
 

@@ -154,7 +154,7 @@ def _shape(arrow: Arrow) -> Shape:
 
 def drawn(run: Spacetime) -> tuple[DrawnArrow, ...]:
     """The arrows of the window."""
-    return tuple(one for one in arrows(run) if one.end >= run.first)
+    return tuple(each for each in arrows(run) if each.end >= run.first)
 
 
 def y(step: float) -> float:
@@ -162,9 +162,9 @@ def y(step: float) -> float:
     return TOP + ROW * (step + 0.5)
 
 
-def leg(run: Spacetime, one: DrawnArrow) -> Leg:
+def leg(run: Spacetime, each: DrawnArrow) -> Leg:
     """The line of an arrow: from its sender, or where it was copied, to as far as it came."""
-    arrow = one.arrow
+    arrow = each.arrow
     came, copied = arrow.fate == "received", arrow.copied_at is not None
     source, target = run.x(arrow.source), run.x(arrow.target)
     aside = source + LANE * 0.3 if source == target else source
@@ -173,7 +173,7 @@ def leg(run: Spacetime, one: DrawnArrow) -> Leg:
         aside + (target - aside) * (REACH if copied else 0),
         y(begun),
         target if came else aside + (target - aside) * REACH,
-        y(one.end),
+        y(each.end),
     )
 
 
@@ -192,8 +192,8 @@ def seats(run: Spacetime) -> Mapping[str, Box]:
         for i, mark in enumerate(run.marks)
         if not mark.alarm
     ]
-    by_end = sorted(arrows(run), key=lambda one: (one.arrow.ended_at is None, one.end))
-    places += [(one.key, _places_of_arrow(run, one)) for one in by_end]
+    by_end = sorted(arrows(run), key=lambda each: (each.arrow.ended_at is None, each.end))
+    places += [(each.key, _places_of_arrow(run, each)) for each in by_end]
     return seated(places)
 
 
@@ -211,12 +211,12 @@ def _places_of_mark(run: Spacetime, mark: Mark) -> list[Box]:
     return [Box(x + side * (8 + width / 2), y(mark.at), width, LINE) for side in (1, -1)]
 
 
-def _places_of_arrow(run: Spacetime, one: DrawnArrow) -> list[Box]:
+def _places_of_arrow(run: Spacetime, each: DrawnArrow) -> list[Box]:
     """Words over or under an arrow, within the drawing."""
-    width, line = wide(one.label, LETTERS), leg(run, one)
+    width, line = wide(each.label, LETTERS), leg(run, each)
     places = []
     for aside in (OVER, UNDER):
-        for share in ALONG[one.arrow.fate == "received"]:
+        for share in ALONG[each.arrow.fate == "received"]:
             x, middle = line.at(share)
             within = min(max(x, GUTTER + width / 2), run.width - width / 2)
             places.append(Box(within, middle + aside, width, LINE))

@@ -57,12 +57,12 @@ def _line(row: ManagerRow, place: complex) -> Frag:
 
 def _messages(row: ManagerRow, place: complex) -> list[Frag]:
     """The envelopes on a manager's line."""
-    found = []
+    envelopes = []
     if row.vote == "unread":
-        found.append(_envelope(f"{row.name}: prepared", place, VOTE_AT, "vote"))
+        envelopes.append(_envelope(f"{row.name}: prepared", place, VOTE_AT, "vote"))
     if row.unread:
-        found.append(_envelope(f"{row.unread} for {row.name}", place, DECISION_AT, row.unread))
-    return found
+        envelopes.append(_envelope(f"{row.unread} for {row.name}", place, DECISION_AT, row.unread))
+    return envelopes
 
 
 def _envelope(words: str, place: complex, share: float, kind: str) -> Frag:
