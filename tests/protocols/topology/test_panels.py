@@ -25,8 +25,7 @@ from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.impossible import impossible
 from kit.protocols.topology.rules.loading import load, store
 from kit.protocols.topology.rules.machines import EDITIONS
-from kit.protocols.topology.rules.work import voters
-from kit.protocols.topology.state import has_majority
+from kit.protocols.topology.state import has_majority, voting
 from kit.views.frame import frame
 from kit.views.panel import Scene, scene_at
 from kit.views.registry import for_model
@@ -229,12 +228,12 @@ def test_a_majority_is_one_of_those_who_vote() -> None:
         assert timeline.forward() is not None
     for name in ("C", "D", "B"):
         scene = scene_at(timeline, timeline.tip)
-        reached = (voters(timeline.state.topology) & timeline.state.reachable).bit_count()
+        reached = (voting(timeline.state) & timeline.state.reachable).bit_count()
         words = f"{reached} of 3 voters reached, 2 are a majority"
         assert words in draw_configuration(scene).text()
         assert words in configuration_text(scene)
         assert has_majority(timeline.state) == (reached >= 2)
-        assert "D no vote" in draw_configuration(scene).text()
+        assert "does not vote" in draw_configuration(scene).text()
         [cut] = [a for a in timeline.model.actions(timeline.state)
                  if isinstance(a, act.CutOff) and a.node == name]  # fmt: skip
         timeline.do(cut)

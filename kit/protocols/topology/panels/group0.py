@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from kit.protocols.group0.rules.voters import majority, nodes_in
 from kit.protocols.topology.facts.commands import HistoryLine, history, log_lines
-from kit.protocols.topology.rules.work import voters
-from kit.protocols.topology.state import has_majority
+from kit.protocols.topology.state import has_majority, voting
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb, heads, moved, scroll
@@ -86,7 +85,7 @@ def draw_configuration(scene: Scene) -> Frag:
 
 def _quorum(scene: Scene) -> str:
     """Whom the leader reaches of those who vote, and how many of these a majority is."""
-    vote = voters(scene.state.topology)
+    vote = voting(scene.state)
     reached = (vote & scene.state.reachable).bit_count()
     count = vote.bit_count()
     return f"{reached} of {count} voters reached, {majority(count)} are a majority"
@@ -95,9 +94,9 @@ def _quorum(scene: Scene) -> str:
 def _role(scene: Scene, node: int) -> str:
     s = scene.state
     leads = " leader, runs the coordinator" if s.coordinator == node else ""
-    silent = "" if voters(s.topology) >> node & 1 else " no vote"
+    silent = "" if voting(s) >> node & 1 else " does not vote"
     missing = "" if s.reachable >> node & 1 else " not reached"
-    return f"{leads}{silent}{missing}" or " follows"
+    return f"{leads}{missing}{silent}" or " follows"
 
 
 def configuration_text(scene: Scene) -> str:
