@@ -55,18 +55,15 @@ def history_text(scene: Scene) -> str:
 
 
 def draw_configuration(scene: Scene) -> Frag:
-    """Draw who is in group 0, who of them is reached, and whether they are a majority."""
+    """Draw who is in group 0, who of them votes and is reached, and whether they are enough."""
     m, s = scene.model, scene.state
-    members, voters = s.topology.members, voting(s)
-    reached = voters & s.reachable
     fits = has_majority(s)
     return h(
         "div",
         h(
             "p",
             bulb("✓" if fits else "!", "majority" if fits else "no majority"),
-            f" {reached.bit_count()} of {voters.bit_count()} voters reached, ",
-            f"{majority(voters.bit_count())} are a majority",
+            f" {_quorum(scene)}",
             k="majority",
         ),
         h(
@@ -80,27 +77,32 @@ def draw_configuration(scene: Scene) -> Frag:
                     class_="lamp",
                     data_of=m.names[i],
                 )
-                for i in nodes_in(members)
+                for i in nodes_in(s.topology.members)
             ],
         ),
     )
 
 
+def _quorum(scene: Scene) -> str:
+    """Whom the leader reaches of those who vote, and how many of these a majority is."""
+    vote = voting(scene.state)
+    reached = (vote & scene.state.reachable).bit_count()
+    count = vote.bit_count()
+    return f"{reached} of {count} voters reached, {majority(count)} are a majority"
+
+
 def _role(scene: Scene, node: int) -> str:
     s = scene.state
     leads = " leader, runs the coordinator" if s.coordinator == node else ""
-    missing = "" if s.reachable >> node & 1 else " not reached"
     silent = "" if voting(s) >> node & 1 else " does not vote"
+    missing = "" if s.reachable >> node & 1 else " not reached"
     return f"{leads}{missing}{silent}" or " follows"
 
 
 def configuration_text(scene: Scene) -> str:
     """Write the configuration, a line for each member."""
-    m, s = scene.model, scene.state
-    members, voters = s.topology.members, voting(s)
-    reached = (voters & s.reachable).bit_count()
-    first = f"  {reached} of {voters.bit_count()} voters reached"
-    return "\n".join([first, *(f"  {m.names[i]}:{_role(scene, i)}" for i in nodes_in(members))])
+    names, members = scene.model.names, nodes_in(scene.state.topology.members)
+    return "\n".join([f"  {_quorum(scene)}", *(f"  {names[i]}:{_role(scene, i)}" for i in members)])
 
 
 def draw_log(scene: Scene) -> Frag:
