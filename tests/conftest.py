@@ -93,12 +93,18 @@ def scratch(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def needs_browser(item: pytest.Item) -> bool:
+    """Whether a test drives a browser."""
+    return item.get_closest_marker("browser") is not None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse markers with an id that no requirement has, or without what is missing.
 
-    Order the tests: those of the longest files first.
+    Order the tests: those of the longest files first. Those of the browser come last, for where it
+    runs, no other event loop can.
     """
-    items.sort(key=lambda item: item.path not in LONGEST)
+    items.sort(key=lambda item: (needs_browser(item), item.path not in LONGEST))
     known = read_requirements().statements
     for item in items:
         for mark in item.iter_markers("spec"):

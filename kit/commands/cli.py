@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 
+from kit.commands.kinds import elsewhere
 from kit.commands.parsing import Parser, add_ring
 from kit.edge.limits import shortage
 from kit.engine.family import families
@@ -41,7 +42,7 @@ def main(argv: list[str] | None = None) -> int:
     except SystemExit as stop:  # argparse, once it has printed its help
         return stop.code if isinstance(stop.code, int) else FINE
     except KitError as error:
-        return _complain(str(error), BAD_INPUT)
+        return _complain(f"{error}{elsewhere(words)}", BAD_INPUT)
     except BrokenPipeError:
         # The reader went away (| head): nothing is wrong, but stdout may not be flushed again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -43,6 +43,24 @@ class TimedSearch(Struct, frozen=True):
     symmetry: bool = False
 
 
+class FileKind(Struct, frozen=True):
+    """A kind of file from outside that a family can read.
+
+    ``title`` says what it is, ``recognises`` is the place below ``kit`` of a function that looks at
+    a text, or its beginning, and says whether it is one (parsers stand in ``kit/operators``),
+    ``commands`` are the words of the command line that read it.
+    """
+
+    title: str
+    recognises: str
+    commands: tuple[str, ...]
+
+    def is_one(self, text: str) -> bool:
+        """Whether a text looks like a file of this kind."""
+        module, _, name = self.recognises.partition(":")
+        return bool(getattr(import_module(f"kit.{module}"), name)(text))
+
+
 class Family(Struct, frozen=True):
     """What a protocol family declares of itself.
 
@@ -72,6 +90,7 @@ class Family(Struct, frozen=True):
     tasks: tuple[str, ...] = ()
     hunts: Mapping[str, HuntGround] = field(default_factory=dict)
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    importers: tuple[FileKind, ...] = ()
     images: str = ""
     trace_tables: Mapping[str, str] = field(default_factory=dict)
     pipeline_tables: tuple[str, ...] = ()

@@ -23,6 +23,7 @@ HTML_TAGS = frozenset(
 SVG_TAGS = frozenset(
     "svg g circle rect line path polyline polygon ellipse text tspan title desc".split()
 )
+TAGS = HTML_TAGS | SVG_TAGS
 VOID_TAGS = frozenset("img input br hr".split())
 BLOCKS = frozenset(
     "div section header footer nav h2 h3 h4 p ul ol li table caption tr details summary dl dt dd "
@@ -44,10 +45,11 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 Attr: TypeAlias = str | int | float | bool | None
 
 
-class Frag(Struct, frozen=True):
+class Frag(Struct, frozen=True, gc=False):
     """One element: its tag, attributes in the given order, children and key.
 
-    ``key`` is None for a part that keeps its place and shape inside its parent.
+    ``key`` is None for a part that keeps its place and shape inside its parent. A part holds only
+    what was made before it, so there is no ring of references to look for.
     """
 
     tag: str
@@ -95,13 +97,13 @@ def h(tag: str, *kids: Kid, k: str | None = None, **attrs: Attr) -> Frag:
     attribute out, True writes it empty. Raises ValueError for a tag or an attribute that is not in
     the closed lists: a view that asks for one is wrong, whatever the data.
     """
-    if tag not in HTML_TAGS and tag not in SVG_TAGS:
+    if tag not in TAGS:
         raise ValueError(f"tag {tag!r} is not allowed in a fragment")
-    written = tuple(_attributes(tag, attrs))
-    children = tuple(_flatten(kids))
-    if tag in VOID_TAGS and children:
+    children: list[Frag | str] = []
+    _gather(kids, children)
+    if children and tag in VOID_TAGS:
         raise ValueError(f"<{tag}> cannot have children")
-    return Frag(tag, written, children, k)
+    return Frag(tag, _attributes(tag, attrs) if attrs else (), tuple(children), k)
 
 
 def escape(text: str) -> str:
@@ -134,12 +136,9 @@ def check_keys(frag: Frag) -> None:
 
 def opening(frag: Frag) -> str:
     """Return the start tag of ``frag``, with its key."""
-    parts = [frag.tag]
-    if frag.key is not None:
-        parts.append(f'data-k="{escape(frag.key)}"')
-    for name, value in frag.attrs:
-        parts.append(f'{name}="{escape(value)}"')
-    return f"<{' '.join(parts)}>"
+    key = "" if frag.key is None else f' data-k="{escape(frag.key)}"'
+    attributes = "".join([f' {name}="{escape(value)}"' for name, value in frag.attrs])
+    return f"<{frag.tag}{key}{attributes}>"
 
 
 def closing(frag: Frag) -> str:
@@ -186,31 +185,19 @@ def _tidy(words: str) -> str:
     return re.sub(r"\s+", " ", words).strip()
 
 
-def _flatten(kids: Iterable[Kid]) -> Iterator[Frag | str]:
-    """Yield fragments and strings; neighbouring strings are joined, as a parser would join them."""
-    pending = ""
-    for kid in _leaves(kids):
-        if isinstance(kid, str):
-            pending += kid
-            continue
-        if pending:
-            yield pending
-            pending = ""
-        yield kid
-    if pending:
-        yield pending
-
-
-def _leaves(kids: Iterable[Kid]) -> Iterator[Frag | str]:
+def _gather(kids: Iterable[Kid], children: list[Frag | str]) -> None:
+    """Add fragments and strings; neighbouring strings are joined, as a parser would join them."""
     for kid in kids:
-        if kid is None:
-            continue
-        if isinstance(kid, (Frag, str)):
-            yield kid
-        elif isinstance(kid, (int, float)):
-            yield number(kid)
-        else:
-            yield from _leaves(kid)
+        if isinstance(kid, Frag):
+            children.append(kid)
+        elif isinstance(kid, (str, int, float)):
+            text = kid if isinstance(kid, str) else number(kid)
+            if text and children and isinstance(children[-1], str):
+                children[-1] += text
+            elif text:
+                children.append(text)
+        elif kid is not None:
+            _gather(kid, children)
 
 
 def number(value: float) -> str:
@@ -228,7 +215,8 @@ def _attribute(raw: str) -> str:
     return name if name in ATTRIBUTES or _NAME.fullmatch(name) else ""
 
 
-def _attributes(tag: str, attrs: dict[str, Attr]) -> Iterator[tuple[str, str]]:
+def _attributes(tag: str, attrs: dict[str, Attr]) -> tuple[tuple[str, str], ...]:
+    written = []
     for raw, value in attrs.items():
         name = _attribute(raw)
         if not name:
@@ -240,4 +228,5 @@ def _attributes(tag: str, attrs: dict[str, Attr]) -> Iterator[tuple[str, str]]:
         text = "" if value is True else value if isinstance(value, str) else number(value)
         if name == "src" and not (tag == "img" and _IMAGE.fullmatch(text)):
             raise ValueError("src is allowed on <img> for data:image/ only")
-        yield name, text
+        written.append((name, text))
+    return tuple(written)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from collections.abc import Collection
 
 from kit.views.fragment import Frag, closing, escape, keys, opening
 
@@ -30,20 +31,25 @@ class FragmentStore:
 
     def add(self, frag: Frag) -> int:
         """Store a frame and return its id. Raises ValueError when a key is used twice in it."""
-        self._check(frag, set())
+        self._check(frag)
         return self._put(frag)
 
-    def _check(self, frag: Frag, seen: set[str]) -> None:
+    def _check(self, frag: Frag) -> None:
         """Raise ValueError for a key used twice; a part that was stored before has its keys."""
-        stored = self._seen.get(id(frag))
-        own = (frag.key,) if stored is None else stored[2]
-        for key in own:
-            if key is not None and key in seen:
-                raise ValueError(f"key {key!r} is used twice in one frame")
-        seen.update(key for key in own if key is not None)
-        for kid in frag.kids if stored is None else ():
-            if isinstance(kid, Frag):
-                self._check(kid, seen)
+        seen: set[str] = set()
+        waiting = [frag]
+        while waiting:
+            part = waiting.pop()
+            stored = self._seen.get(id(part))
+            if stored is None:
+                own: Collection[str] = () if part.key is None else (part.key,)
+                waiting.extend(kid for kid in part.kids if isinstance(kid, Frag))
+            else:
+                own = stored[2]
+            for key in own:
+                if key in seen:
+                    raise ValueError(f"key {key!r} is used twice in one frame")
+            seen.update(own)
 
     def flat(self, root: int) -> str:
         """Return the whole HTML of a stored part: every placeholder filled."""
@@ -88,15 +94,20 @@ class FragmentStore:
         self._seen[id(frag)] = (frag, known, frozenset(keys(frag)))
 
     def _text(self, frag: Frag) -> str:
-        parts = [opening(frag)]
+        parts: list[str] = []
+        self._write(frag, parts)
+        return "".join(parts)
+
+    def _write(self, frag: Frag, parts: list[str]) -> None:
+        parts.append(opening(frag))
         for kid in frag.kids:
             if isinstance(kid, str):
                 parts.append(escape(kid))
             elif kid.key is not None:
                 parts.append(f"<!--{self._put(kid)}-->")
             else:
-                parts.append(self._text(kid))
-        return "".join(parts) + closing(frag)
+                self._write(kid, parts)
+        parts.append(closing(frag))
 
 
 _KEY = re.compile(r'^<\w+ data-k="([^"]*)"')

@@ -38,6 +38,13 @@ def test_every_place_of_every_family_loads() -> None:
     assert not [line for family in families() for line in missing(family)]
 
 
+def test_every_recogniser_loads() -> None:
+    """Each kind of file that a family declares says of a text whether it is one."""
+    kinds = [kind for family in families() for kind in family.importers]
+    assert kinds
+    assert not any(kind.is_one("") for kind in kinds)
+
+
 def test_a_place_that_is_not_there_is_told() -> None:
     """A wrong module and a wrong name each give a line with the family and the place."""
     [family] = [family for family in families() if family.name == "twophase"]

@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.widgets.laboratory import PATIENCE, ROOT, run_all
+from tests.widgets.laboratory import ROOT, open_notebook, run_opened
 
 START = "00-start-here.ipynb"
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """An empty page."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1100})
-    context.set_default_timeout(PATIENCE)
-    yield context.new_page()
-    context.close()
-
-
 @pytest.mark.spec("H-011", "H-014")
-def test_the_start_notebook_shows_asks_and_answers(page: Page, lab: tuple[Path, str]) -> None:
+def test_the_start_notebook_shows_asks_and_answers(lab_page: Page, lab: tuple[Path, str]) -> None:
     """Untrusted, it shows its stored pictures; run, its first question can be answered."""
-    folder, address = lab
+    (folder, address), page = lab, lab_page
     shutil.copy(ROOT / "notebooks" / START, folder / "untrusted.ipynb")
-    page.goto(f"{address}/lab/tree/untrusted.ipynb?token=t&reset")
+    open_notebook(page, address, "untrusted.ipynb")
     picture = page.locator('.jp-RenderedHTMLCommon img[alt^="token ring"]').first
     picture.wait_for(state="attached")
-    run_all(page, address, "untrusted.ipynb")
+    run_opened(page, "untrusted.ipynb")
     asked = page.locator(".jp-OutputArea-output", has_text="A key has token 130").first
     button = asked.get_by_role("button", name="Answer")
     button.wait_for()

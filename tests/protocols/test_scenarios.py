@@ -35,7 +35,8 @@ REQUESTS = """
     read-repair-blocking read-repair-of-answers read-repair-of-mismatches
 """
 VERSIONS = (
-    "fence-refuses pause-is-no-barrier rollback-keeps-writes two-of-four-code two-of-four-seed"
+    "cleanup-before-the-range-returns fence-refuses late-stream-turned-away pause-is-no-barrier "
+    "rollback-keeps-writes two-of-four-code two-of-four-seed"
 )
 
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:  # a browser's modules are loaded by the tests that use one
-    from playwright.sync_api import Browser, BrowserContext
+    from playwright.sync_api import Browser, BrowserContext, Page
 
     from kit.widgets import Player
     from tests.widgets.browsing import Desk
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser(chromium_path: Path) -> Iterator[Browser]:
-    """A headless Chromium."""
+    """A headless Chromium; tests/conftest.py puts those that use it after all others."""
     from playwright.sync_api import sync_playwright
 
     from tests.widgets.browsing import launch
@@ -36,6 +36,17 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
     folder = tmp_path_factory.mktemp("lab")
     with server(folder) as address:
         yield folder, address
+
+
+@pytest.fixture(scope="session")
+def lab_page(browser: Browser) -> Iterator[Page]:
+    """The page on which notebooks are opened in that JupyterLab, one after the other."""
+    from tests.widgets.laboratory import PATIENCE
+
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    context.set_default_timeout(PATIENCE)
+    yield context.new_page()
+    context.close()
 
 
 @pytest.fixture

@@ -31,21 +31,27 @@ NOTEBOOK = """(path) => {
   const panel = window.jupyterapp?.shell.currentWidget;
   return panel?.context?.path === path ? panel : null;
 }"""
-READY = f"""async (path) => {{
-  const panel = ({NOTEBOOK})(path);
-  for (const promise of [window.jupyterapp.restored, window.jupyterapp.allPluginsActivated,
-    panel.revealed, panel.sessionContext.ready]) await promise;
-}}"""
+# Nothing else is open then, and no kernel of another notebook runs.
+OPEN_ALONE = """async (path) => {
+  const { allPluginsActivated, commands, restored, serviceManager, shell } = window.jupyterapp;
+  for (const promise of [restored, allPluginsActivated]) await promise;
+  for (const widget of [...shell.widgets("main")]) widget.dispose();
+  await serviceManager.sessions.shutdownAll();
+  const panel = await commands.execute("docmanager:open", { path });
+  for (const promise of [panel.revealed, panel.sessionContext.ready]) await promise;
+}"""
 CONNECTED = f"""(path) => {{
-  const kernel = ({NOTEBOOK})(path).sessionContext.session?.kernel;
+  const kernel = ({NOTEBOOK})(path)?.sessionContext.session?.kernel;
   return kernel?.connectionStatus === "connected" && kernel.status === "idle";
 }}"""
 RUN_ALL = """() => { window.jupyterapp.commands.execute("notebook:run-all-cells"); }"""
 RUN_CELL = f"""([path, text]) => {{
   const book = ({NOTEBOOK})(path).content;
+  const {{ commands }} = window.jupyterapp;
   book.activeCellIndex = book.widgets.findIndex(
     (cell) => cell.model.type === "code" && cell.model.sharedModel.getSource().includes(text));
-  window.jupyterapp.commands.execute("notebook:run-cell");
+  commands.execute("notebook:clear-cell-output");
+  commands.execute("notebook:run-cell");
 }}"""
 ENDED = f"""(path) => {{
   const panel = ({NOTEBOOK})(path);
@@ -116,25 +122,32 @@ def write_notebook(path: Path, *cells: str) -> None:
 def run_all(page: Page, address: str, path: str, ready: str = PLAYER) -> None:
     """Open a notebook and run its cells until they have ended and ``ready`` can be seen."""
     open_notebook(page, address, path)
-    page.evaluate(RUN_ALL)
-    _ended(page, path, ready)
+    run_opened(page, path, ready=ready)
 
 
 def run_cell(page: Page, address: str, path: str, text: str, ready: str = PLAYER) -> None:
     """Open a notebook and run its first code cell that has ``text``; wait as for all cells."""
     open_notebook(page, address, path)
-    page.evaluate(RUN_CELL, [path, text])
-    _ended(page, path, ready)
+    run_opened(page, path, text, ready)
+
+
+def run_opened(page: Page, path: str, text: str | None = None, ready: str = PLAYER) -> None:
+    """Run the cells of a notebook that is open, or the first one that has ``text``; wait for it."""
+    if text is None:
+        page.evaluate(RUN_ALL)
+    else:
+        page.evaluate(RUN_CELL, [path, text])
+    page.wait_for_selector(ready, timeout=PATIENCE)
+    page.wait_for_function(ENDED, arg=path, timeout=PATIENCE, polling=50)
 
 
 def open_notebook(page: Page, address: str, path: str) -> None:
-    """Open a notebook and wait until its kernel is connected and has nothing to do."""
-    page.goto(f"{address}/lab/tree/{path}?token=t&reset", timeout=PATIENCE)
-    page.wait_for_function(NOTEBOOK, arg=path, timeout=PATIENCE, polling=50)
-    page.evaluate(READY, path)
+    """Open a notebook alone and wait until its kernel is connected and has nothing to do.
+
+    Where the page shows JupyterLab already, that goes on: loading it takes longer than the rest.
+    """
+    if not page.url.startswith(address):
+        page.goto(f"{address}/lab?token=t&reset", timeout=PATIENCE)
+    page.wait_for_function("window.jupyterapp !== undefined", timeout=PATIENCE, polling=50)
+    page.evaluate(OPEN_ALONE, path)
     page.wait_for_function(CONNECTED, arg=path, timeout=PATIENCE, polling=50)
-
-
-def _ended(page: Page, path: str, ready: str) -> None:
-    page.wait_for_selector(ready, timeout=PATIENCE)
-    page.wait_for_function(ENDED, arg=path, timeout=PATIENCE, polling=50)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import Browser, Page
 
 from kit.engine.registry import entries
+from kit.engine.timeline import Timeline
 from kit.errors import Refused
+from kit.views.export import export_html
 from kit.widgets import Player
 from kit.widgets.opening import open_named
 from tests.widgets.browsing import MakeDesk, serious, walked
 
 pytestmark = pytest.mark.browser
+
+Pages = Callable[[str], Path]
 
 MOST_STEPS = 60
 NAMES = [f"{e.name}/{one.name}" for e in entries().values() for one in e.scenarios]
@@ -71,81 +76,102 @@ OUT = """() => {
 WIDER = """(width) =>
   document.querySelector(".kp-picture svg").getBoundingClientRect().width > width + 1"""
 
+TOO_WIDE = "document.documentElement.scrollWidth - innerWidth"
+
+STYLED = """(text) => { const sheet = new CSSStyleSheet(); sheet.replaceSync(text);
+  document.adoptedStyleSheets = [sheet]; }"""
+
 SPACED = """* { line-height: 1.5 !important; letter-spacing: .12em !important;
   word-spacing: .16em !important } p { margin-bottom: 2em !important }"""
 
 
-def performed(name: str) -> Player:
-    """A player that has gone through its scenario."""
-    player = Player(open_named(name).timeline, controls=False)
-    for _ in range(MOST_STEPS):
+def performed(name: str) -> Timeline:
+    """A scenario that was gone through."""
+    timeline = open_named(name).timeline
+    while len(timeline.moments) <= MOST_STEPS:
         try:
-            player.step()
+            if timeline.forward() is None:
+                break
         except Refused:
             break
-    return player
+    return timeline
 
 
-def exported(page: Page, name: str, folder: Path) -> None:
-    """Open the page of a scenario that was gone through."""
-    path = performed(name).export(folder / "page.html").path
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    """The exported page of a scenario that was gone through, made when it is first asked for."""
+    folder = tmp_path_factory.mktemp("pages")
+
+    @cache
+    def made(name: str) -> Path:
+        return export_html(performed(name), folder / f"{name.replace('/', '-')}.html").path
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def reader(browser: Browser) -> Iterator[Page]:
+    """One page without a network, on which exported pages are opened one after the other."""
+    context = browser.new_context(offline=True)
+    context.set_default_timeout(180_000)
+    yield context.new_page()
+    context.close()
+
+
+def opened(page: Page, path: Path) -> None:
+    """Open an exported page."""
     page.goto(path.as_uri())
     page.wait_for_selector(".kp[data-my-on] .kp-frame")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_step_moves_a_slot(context: BrowserContext, tmp_path: Path, name: str) -> None:
+def test_no_step_moves_a_slot(reader: Page, pages: Pages, name: str) -> None:
     """From the first step of a scenario to the last every slot keeps its place and its size."""
-    page = context.new_page()
-    exported(page, name, tmp_path)
+    opened(reader, pages(name))
     for width, height in ((840, 560), (1280, 720)):
-        page.set_viewport_size({"width": width, "height": height})
-        walk = page.evaluate(WALK)
+        reader.set_viewport_size({"width": width, "height": height})
+        walk = reader.evaluate(WALK)
         assert walk["at"] == walk["last"] > 0
         assert len(walk["found"]) == 1, walk["found"]
-        assert page.evaluate("document.documentElement.scrollHeight - innerHeight") <= 0
+        assert reader.evaluate("document.documentElement.scrollHeight - innerHeight") <= 0
 
 
 @pytest.mark.parametrize(
     "name", ["tcm/two-datacenters", "dataplane/write-and-read", "twophase/commit"]
 )
-@pytest.mark.parametrize("width", [400, 639, 700, 840, 1280, 1920])
-def test_nothing_is_cut_off(context: BrowserContext, tmp_path: Path, name: str, width: int) -> None:
+def test_nothing_is_cut_off(reader: Page, pages: Pages, name: str) -> None:
     """At every width what does not fit scrolls, also with the spacing that a reader may set."""
-    page = context.new_page()
-    page.set_viewport_size({"width": width, "height": 720})
-    exported(page, name, tmp_path)
-    for style in ("", SPACED):
-        page.evaluate("(text) => { document.adoptedStyleSheets = [new CSSStyleSheet()];"
-                      " document.adoptedStyleSheets[0].replaceSync(text); }", style)  # fmt: skip
-        for _ in range(3):
-            page.keyboard.press("j")
-        assert page.evaluate(CUT) == []
-        assert page.evaluate(OUT) == []
-        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    for width in (400, 639, 700, 840, 1280, 1920):
+        reader.set_viewport_size({"width": width, "height": 720})
+        opened(reader, pages(name))
+        for style in ("", SPACED):
+            reader.evaluate(STYLED, style)
+            for _ in range(3):
+                reader.keyboard.press("j")
+            assert reader.evaluate(CUT) == [], (width, style)
+            assert reader.evaluate(OUT) == [], (width, style)
+            assert reader.evaluate(TOO_WIDE) <= 0, (width, style)
 
 
-def test_a_narrow_board_is_one_column(context: BrowserContext, tmp_path: Path) -> None:
+def test_a_narrow_board_is_one_column(reader: Page, pages: Pages) -> None:
     """Below 640 pixels the slots stand below one another; from there on beside."""
-    page = context.new_page()
-    exported(page, "tcm/bootstrap", tmp_path)
+    opened(reader, pages("tcm/bootstrap"))
     for width, beside in ((420, False), (660, False), (664, True), (840, True)):
-        page.set_viewport_size({"width": width, "height": 720})
-        picture, pane = (page.locator(f".kp-{name}").bounding_box() for name in ("picture", "pane"))
+        reader.set_viewport_size({"width": width, "height": 720})
+        picture, pane = (reader.locator(f".kp-{n}").bounding_box() for n in ("picture", "pane"))
         assert picture is not None
         assert pane is not None
         assert (picture["y"] == pane["y"]) is beside, width
         assert (picture["y"] + picture["height"] <= pane["y"]) is not beside, width
 
 
-def test_the_picture_grows_with_the_window(context: BrowserContext, tmp_path: Path) -> None:
+def test_the_picture_grows_with_the_window(reader: Page, pages: Pages) -> None:
     """On a large screen the picture takes the room; the rows around it stay as they were."""
-    page = context.new_page()
-    exported(page, "tcm/bootstrap", tmp_path)
+    opened(reader, pages("tcm/bootstrap"))
     areas, around = [], []
     for width, height in ((840, 560), (1280, 720), (1920, 1080)):
-        page.set_viewport_size({"width": width, "height": height})
-        box = page.locator(".kp-picture").bounding_box()
+        reader.set_viewport_size({"width": width, "height": height})
+        box = reader.locator(".kp-picture").bounding_box()
         assert box is not None
         areas.append(box["width"] * box["height"] / (width * height))
         around.append(height - box["height"])
@@ -302,13 +328,13 @@ def test_parts_without_buttons_are_walked_too(desk: MakeDesk) -> None:
     assert table.page.locator("[data-my-walked]").count() == 1
 
 
-def test_a_finger_is_enough(browser: Any, tmp_path: Path) -> None:
+def test_a_finger_is_enough(browser: Browser, pages: Pages) -> None:
     """On a touch screen steps, tabs, sheets and nodes are tapped, and controls are large enough."""
     context = browser.new_context(
         viewport={"width": 1280, "height": 720}, has_touch=True, offline=True
     )
     page = context.new_page()
-    exported(page, "tcm/bootstrap", tmp_path)
+    opened(page, pages("tcm/bootstrap"))
     page.tap("[data-do=first]")
     page.tap("[data-do=step]")
     assert page.text_content(".kp-where") == "1 / 22"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.widgets.laboratory import CONNECTED, PATIENCE, run_cell, write_notebook
 
@@ -38,24 +37,14 @@ player = Player(Timeline(Lift()))
 player"""
 
 
-@pytest.fixture
-def page(browser: Browser, lab: tuple[Path, str]) -> Iterator[Page]:
-    """A notebook with a Player of a model that is written in its cell."""
+def test_a_press_that_would_never_end_is_answered(lab_page: Page, lab: tuple[Path, str]) -> None:
+    """The page names the function and its line; the step is not taken; the kernel is free again."""
     folder, address = lab
     write_notebook(folder / "endless.ipynb", CELL)
-    context = browser.new_context(viewport={"width": 1280, "height": 720})
-    context.set_default_timeout(PATIENCE)
-    made = context.new_page()
-    run_cell(made, address, "endless.ipynb", "class Lift")
-    yield made
-    context.close()
-
-
-def test_a_press_that_would_never_end_is_answered(page: Page) -> None:
-    """The page names the function and its line; the step is not taken; the kernel is free again."""
-    page.click("[data-do=step]")
-    note = page.locator(".kp-note")
+    run_cell(lab_page, address, "endless.ipynb", "class Lift")
+    lab_page.click("[data-do=step]")
+    note = lab_page.locator(".kp-note")
     expect(note).to_contain_text("calls, line 12 (while s.number == 1:)", timeout=PATIENCE)
     expect(note).to_contain_text("no answer after 5 seconds")
-    expect(page.locator(".kp-where")).to_have_text("0 / 0")
-    page.wait_for_function(CONNECTED, arg="endless.ipynb")
+    expect(lab_page.locator(".kp-where")).to_have_text("0 / 0")
+    lab_page.wait_for_function(CONNECTED, arg="endless.ipynb")

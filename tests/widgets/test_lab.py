@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ElementHandle, Error, Page
+from playwright.sync_api import ElementHandle, Error, Page
 from playwright.sync_api import TimeoutError as Late
 
-from tests.widgets.laboratory import PATIENCE, ROOT, run_cell
+from tests.widgets.laboratory import ROOT, open_notebook, run_opened
 
 pytestmark = pytest.mark.browser
 
@@ -30,12 +28,14 @@ WAY = (
 )
 SHEETS = ("promises", "waiting", "more", "kp-tree", "compared")
 
-CONTROLS = """(root) => [...root.querySelectorAll(
+# Everything on the stage, or around it, that can take the focus now.
+CONTROLS = """(root, around) => [...root.querySelectorAll(
   "button,input,select,textarea,summary,a[href],[tabindex]:not([tabindex='-1']),[data-roving]"
 )].filter((one) => one.offsetParent !== null || one.ownerSVGElement)
   .filter((one) => one.checkVisibility({ visibilityProperty: true }))
   .filter((one) => !one.matches("[data-tab][aria-pressed=true]"))
-  .filter((one) => (root.querySelector("details.kp-pop[open]") ?? root).contains(one))"""
+  .filter((one) => (root.querySelector("details.kp-pop[open]") ?? root).contains(one))
+  .filter((one) => !around || !one.closest(".kp"))"""
 
 NAME = """(one) => {
   const near = one.closest("[data-k]")?.dataset.k ?? "";
@@ -44,8 +44,16 @@ NAME = """(one) => {
     ?? one.textContent.slice(0, 40) ?? "", label.slice(0, 40)].join("|");
 }"""
 
+NAMES = f"""(root, around) => [...new Set(({CONTROLS})(root, around).map({NAME}))]"""
+NAMED = f"""(root, [around, name]) =>
+  ({CONTROLS})(root, around).findLast((one) => ({NAME})(one) === name) ?? null"""
+
+FOUND = f"""([root, name]) => ({NAMED})(root, [true, name])"""
+
 LOOKS = """(root) => root.outerHTML + JSON.stringify(
   [...root.querySelectorAll("input,select")].map((one) => [one.value, one.checked]))"""
+LOOK = f"""(root) => {{ window.looked = ({LOOKS})(root); }}"""
+CHANGED = f"""(root) => ({LOOKS})(root) !== window.looked"""
 
 AT_FIRST = """() => document.querySelector('.kp-where').textContent === '1 / 1'"""
 
@@ -81,25 +89,27 @@ SETTLED = """([root, state]) => {
 }"""
 
 
-@pytest.fixture
-def page(browser: Browser, lab: tuple[Path, str]) -> Iterator[Page]:
-    """The start notebook as it is shipped, its first Player run and brought some steps on."""
+@pytest.fixture(scope="module")
+def notebook(lab_page: Page, lab: tuple[Path, str]) -> Page:
+    """The start notebook as it is shipped, but that the Player waits to be stepped here."""
     folder, address = lab
-    # Copied each time, for JupyterLab may have saved it. The Player waits to be stepped here.
     shipped = (ROOT / "notebooks" / START).read_text(encoding="utf-8")
     (folder / START).write_text(shipped.replace(", play=True", ""), encoding="utf-8")
-    context = browser.new_context(viewport={"width": 1280, "height": 720})
-    context.set_default_timeout(PATIENCE)
-    made = context.new_page()
-    run_cell(made, address, START, CELL)
-    where(made, "0 / 0")
+    open_notebook(lab_page, address, START)
+    return lab_page
+
+
+@pytest.fixture
+def page(notebook: Page) -> Page:
+    """Its first Player run, anew for each test, and brought some steps on."""
+    run_opened(notebook, START, CELL)
+    where(notebook, "0 / 0")
     for control, place in WAY:
         if control.startswith(".actions"):
-            made.click(".kit-player .more > summary")
-        made.click(f".kit-player {control}")
-        where(made, place)
-    yield made
-    context.close()
+            notebook.click(".kit-player .more > summary")
+        notebook.click(f".kit-player {control}")
+        where(notebook, place)
+    return notebook
 
 
 def where(page: Page, text: str) -> None:
@@ -109,18 +119,20 @@ def where(page: Page, text: str) -> None:
     )
 
 
-def controls(page: Page, root: ElementHandle, which: str = "") -> dict[str, ElementHandle]:
-    """Everything that can take the focus now, by name."""
-    found = root.evaluate_handle(CONTROLS + which)
-    handles = [one.as_element() for one in found.get_properties().values()]
-    return {str(one.evaluate(NAME)): one for one in handles if one is not None}
+def names(root: ElementHandle, around: bool = False) -> list[str]:
+    """The names of all controls that can take the focus now, on the stage or around it."""
+    return [str(name) for name in root.evaluate(NAMES, around)]
 
 
-def changed(page: Page, root: ElementHandle, before: str) -> bool:
-    """Whether the Player looks different from before, within a while."""
-    check = f"([root, before]) => ({LOOKS})(root) !== before"
+def named(root: ElementHandle, name: str, around: bool = False) -> ElementHandle | None:
+    """A control by its name; None when there is none now."""
+    return root.evaluate_handle(NAMED, [around, name]).as_element()
+
+
+def changed(page: Page, root: ElementHandle) -> bool:
+    """Whether the Player looks different from when it was last looked at, within a while."""
     try:
-        page.wait_for_function(check, arg=[root, before], timeout=30_000, polling=30)
+        page.wait_for_function(CHANGED, arg=root, timeout=30_000, polling=30)
     except Late:
         return False
     return True
@@ -201,14 +213,14 @@ def exercise(page: Page, root: ElementHandle, control: ElementHandle, way: str) 
 
     A busy JupyterLab may lose a key or a click; it is tried once more, as people do.
     """
-    before = root.evaluate(LOOKS)
+    root.evaluate(LOOK)
     for _ in range(2):
         control.scroll_into_view_if_needed()
         if way == "mouse":
             by_mouse(control)
         else:
             by_key(page, control)
-        if kind(control) == "region" or changed(page, root, before):
+        if kind(control) == "region" or changed(page, root):
             return True
     return False
 
@@ -225,9 +237,11 @@ def test_every_control_of_the_stage_does_something(page: Page, way: str) -> None
     idle = []
     for state in (*tabs, *SHEETS):
         restore(page, root, state)
-        while left := [name for name in controls(page, root) if name not in seen]:
+        while left := [name for name in names(root) if name not in seen]:
             seen.add(left[0])
-            if not exercise(page, root, controls(page, root)[left[0]], way):
+            control = named(root, left[0])
+            assert control is not None
+            if not exercise(page, root, control, way):
                 idle.append(left[0])
             restore(page, root, state)
     assert idle == []
@@ -253,7 +267,7 @@ def test_every_control_around_the_stage_does_something(page: Page, way: str) -> 
             opener.click()
         inner = ".kit-drawer > .widget-vbox"
         page.wait_for_selector(f"{inner} :text('{word}')")
-        for name in outer(page, root):
+        for name in names(root, around=True):
             late = title != "Files" and ("Scenario" in name or "Reset" in name)
             if name in seen or late or any(f"|{other}|" in name for other in PAGES):
                 continue
@@ -280,11 +294,6 @@ def stepped(page: Page) -> None:
     raise AssertionError("the player does not do its first step")
 
 
-def outer(page: Page, root: ElementHandle) -> dict[str, ElementHandle]:
-    """The controls that are not on the stage."""
-    return controls(page, root, ".filter((one) => !one.closest('.kp'))")
-
-
 def patiently(page: Page, root: ElementHandle, name: str, way: str) -> bool:
     """Use a control by name; begin again when it was replaced by its like meanwhile."""
     for _ in range(20):
@@ -298,13 +307,9 @@ def patiently(page: Page, root: ElementHandle, name: str, way: str) -> bool:
 
 def settled(page: Page, root: ElementHandle, name: str) -> ElementHandle:
     """A control by name, as soon as it is there: some rebuild the others."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        found = outer(page, root)
-        if name in found:
-            return found[name]
-        page.wait_for_function("() => true")
-    raise AssertionError(f"{name} is gone")
+    found = page.wait_for_function(FOUND, arg=[root, name], polling=30).as_element()
+    assert found is not None
+    return found
 
 
 def cells(page: Page) -> list[str]:
@@ -333,7 +338,7 @@ def test_letters_stay_in_the_player(page: Page) -> None:
 def test_axe_finds_nothing_serious_in_the_notebook(page: Page) -> None:
     """The player within JupyterLab has no serious finding, in the light and in the dark theme."""
     page.click("[data-do=setup]")
-    for theme in ("true", "false"):
+    for theme in ("false", "true"):
         page.evaluate("(value) => { document.body.dataset.jpThemeLight = value; }", theme)
         found = Axe().run(page, context=".kit-player").response["violations"]
         serious = [one["id"] for one in found if one["impact"] in ("serious", "critical")]

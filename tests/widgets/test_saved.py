@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from tests.waiting import until
-from tests.widgets.laboratory import NOTEBOOK, PATIENCE, run_all, server, write_notebook
+from tests.widgets.laboratory import NOTEBOOK, run_all, write_notebook
 
 pytestmark = pytest.mark.browser
 NAME = "saved.ipynb"
@@ -53,30 +53,26 @@ def is_saved(page: Page, path: Path) -> bool:
 
 
 def test_a_player_plays_and_once_saved_is_walked_through_without_its_kernel(
-    browser: Browser, tmp_path: Path
+    lab_page: Page, lab: tuple[Path, str]
 ) -> None:
     """It begins by itself, as it was told to. What was played is saved with the notebook; there
     nothing plays, and acting says that the kernel is another one.
     """
-    path = tmp_path / NAME
+    (folder, address), page = lab, lab_page
+    path = folder / NAME
     write_notebook(path, CELL)
-    with server(tmp_path) as address:
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
-        run_all(page, address, NAME)
-        page.wait_for_function(UNDER_WAY, timeout=PATIENCE)
-        page.click("[data-do=play]")  # pause
-        until(lambda: is_saved(page, path), "the Player is saved as it stands")
-        at = place(page)
-        page.evaluate(SHUT_DOWN)
-        page.close()
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
-        page.goto(f"{address}/lab/tree/{NAME}?token=t&reset", timeout=PATIENCE)
-        page.wait_for_function(NOTEBOOK, arg=NAME, timeout=PATIENCE)
-        page.wait_for_function(AT, arg=f"{at} / {at}", timeout=PATIENCE)
-        page.click("[data-do=back]")
-        page.wait_for_function(AT, arg=f"{at - 1} / {at}", timeout=PATIENCE)
-        page.keyboard.press("End")
-        page.wait_for_function(AT, arg=f"{at} / {at}", timeout=PATIENCE)
-        page.click(".kp-acts [data-key='1']")
-        page.wait_for_function(CUT, timeout=PATIENCE)
-        page.close()
+    run_all(page, address, NAME)
+    page.wait_for_function(UNDER_WAY)
+    page.click("[data-do=play]")  # pause
+    until(lambda: is_saved(page, path), "the Player is saved as it stands")
+    at = place(page)
+    page.evaluate(SHUT_DOWN)
+    page.goto(f"{address}/lab/tree/{NAME}?token=t&reset")
+    page.wait_for_function(NOTEBOOK, arg=NAME)
+    page.wait_for_function(AT, arg=f"{at} / {at}")
+    page.click("[data-do=back]")
+    page.wait_for_function(AT, arg=f"{at - 1} / {at}")
+    page.keyboard.press("End")
+    page.wait_for_function(AT, arg=f"{at} / {at}")
+    page.click(".kp-acts [data-key='1']")
+    page.wait_for_function(CUT)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
-from tests.widgets.laboratory import PATIENCE, run_cell, write_notebook
+from tests.widgets.laboratory import run_cell, write_notebook
 
 pytestmark = pytest.mark.browser
 
@@ -20,18 +19,14 @@ WHERE = "document.querySelector('.kp-where').textContent"
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser, lab: tuple[Path, str]) -> Iterator[Page]:
+def page(lab_page: Page, lab: tuple[Path, str]) -> Page:
     """A notebook with one Player of the data plane, its switch board open."""
     folder, address = lab
     write_notebook(folder / "search.ipynb", CELL)
-    context = browser.new_context(viewport={"width": 1280, "height": 720})
-    context.set_default_timeout(PATIENCE)
-    made = context.new_page()
-    run_cell(made, address, "search.ipynb", "dataplane")
-    made.click("[data-do=setup]")
-    made.click(".kit-player button:has-text('Safeguards')")
-    yield made
-    context.close()
+    run_cell(lab_page, address, "search.ipynb", "dataplane")
+    lab_page.click("[data-do=setup]")
+    lab_page.click(".kit-player button:has-text('Safeguards')")
+    return lab_page
 
 
 @pytest.mark.spec("H-009")
@@ -73,7 +68,7 @@ def test_the_kernel_answers_while_it_searches(page: Page) -> None:
 
 def test_axe_finds_nothing_serious_in_the_panels(page: Page) -> None:
     """The panels of the data plane have no serious finding, in the light and in the dark theme."""
-    for theme in ("true", "false"):
+    for theme in ("false", "true"):
         page.evaluate("(value) => { document.body.dataset.jpThemeLight = value; }", theme)
         found = Axe().run(page, context=".kit-player").response["violations"]
         serious = [one["id"] for one in found if one["impact"] in ("serious", "critical")]

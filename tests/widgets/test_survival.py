@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.widgets.laboratory import NOTEBOOK, PATIENCE, run_all, write_notebook
+from tests.widgets.laboratory import NOTEBOOK, run_all, write_notebook
 
 pytestmark = pytest.mark.browser
 
@@ -19,20 +18,11 @@ RESTART = f"""async (path) => {{
 CUT = ".jupyter-widgets-disconnected .kp"
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """An empty page."""
-    context = browser.new_context(viewport={"width": 1280, "height": 720})
-    context.set_default_timeout(PATIENCE)
-    yield context.new_page()
-    context.close()
-
-
 def test_after_a_restart_an_action_says_so_and_looking_goes_on(
-    page: Page, lab: tuple[Path, str]
+    lab_page: Page, lab: tuple[Path, str]
 ) -> None:
     """What was shown can still be walked; what needs the kernel says at the control what to do."""
-    folder, address = lab
+    (folder, address), page = lab, lab_page
     write_notebook(folder / "restart.ipynb", CELL)
     run_all(page, address, "restart.ipynb")
     where = page.locator(".kp-where")

@@ -8,7 +8,7 @@ replication of keyspaces, comes with the call.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -42,6 +42,8 @@ FIRST_LINES = 40  # a file shows its form in these
 MOST_LINES = 5_000_000
 KNOWN_COLUMNS = {"peer", "broadcast_address", "data_center", "keyspace_name"}
 COLUMN = re.compile(rf'"(?:{"|".join(sorted(KNOWN_COLUMNS))})"\s*:')
+
+OWN = re.compile(rf'"(?:nodes|{"|".join(sorted(KNOWN_COLUMNS))})"\s*:')  # of JSON that is a ring
 
 
 class InFlight(Struct, frozen=True):
@@ -142,22 +144,47 @@ def listing_of(text: str, source: str) -> Listing:
     """
     if text.count("\n") > MOST_LINES:
         raise BadInput(source, "more lines", f"at most {MOST_LINES} lines")
-    lines = [line.strip() for line in text.split("\n", FIRST_LINES)[:FIRST_LINES]]
-    number, first = next(((at, line) for at, line in enumerate(lines, 1) if line), (1, ""))
+    parse = _parser_of(text)
+    if parse is None:
+        number, first = _first_line(_head(text))
+        raise bad_line(source, number, first, FORMS)
+    return parse(text, source)
+
+
+def is_ring(text: str) -> bool:
+    """Whether a text, or its beginning, looks like one of the forms that tell of a ring."""
+    if text.lstrip().startswith(("[", "{")):
+        return OWN.search(text) is not None
+    return _parser_of(text) is not None
+
+
+def _head(text: str) -> list[str]:
+    return [line.strip() for line in text.split("\n", FIRST_LINES)[:FIRST_LINES]]
+
+
+def _first_line(lines: Sequence[str]) -> tuple[int, str]:
+    """The first line that is not empty, and its number from 1 on."""
+    return next(((at, line) for at, line in enumerate(lines, 1) if line), (1, ""))
+
+
+def _parser_of(text: str) -> Callable[[str, str], Listing] | None:
+    """What reads a text of this form; None where its first lines show no form."""
+    lines = _head(text)
+    _, first = _first_line(lines)
     if first.startswith("[") or (first.startswith("{") and COLUMN.search(first)):
-        return rows_listing(parse_json_rows(text, source), source)
+        return lambda text, source: rows_listing(parse_json_rows(text, source), source)
     if first.startswith("{"):
-        return _ring_file(text, source)
+        return _ring_file
     for at, line in enumerate(lines):
         if line.startswith(nodetool_describering.SIGNS):
-            return nodetool_describering.parse_describering_text(text, source)
+            return nodetool_describering.parse_describering_text
         if line.startswith(nodetool_ring.HEADING):
             if any(nodetool_status.LEGEND.fullmatch(below) for below in lines[at + 1 : at + 3]):
-                return nodetool_status.parse_status_text(text, source)
-            return nodetool_ring.parse_ring_text(text, source)
+                return nodetool_status.parse_status_text
+            return nodetool_ring.parse_ring_text
     if KNOWN_COLUMNS & {name.strip() for name in first.split(",")}:
-        return rows_listing(parse_csv_rows(text, source), source)
-    raise bad_line(source, number, first, FORMS)
+        return lambda text, source: rows_listing(parse_csv_rows(text, source), source)
+    return None
 
 
 def _ring_file(text: str, source: str) -> Listing:

@@ -107,6 +107,16 @@ class RequestsTable(Struct, frozen=True):
     unknown: tuple[str, ...] = ()
 
 
+def is_topology(text: str) -> bool:
+    """Whether a text, or its beginning, looks like a dump of ``system.topology``."""
+    return "node_state" in text and "fence_version" in text
+
+
+def is_requests(text: str) -> bool:
+    """Whether a text, or its beginning, looks like a dump of ``system.topology_requests``."""
+    return "initiating_host" in text or "request_type" in text
+
+
 def read_topology(path: str | Path) -> TopologyTable:
     """Read a dump of ``system.topology`` from a file.
 

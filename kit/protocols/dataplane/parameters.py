@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from kit.protocols.storage.parameter_types import (
     USUAL_REQUESTS,
+    Collecting,
     Repair,
     ReplicaCrashes,
     RequestLines,
@@ -86,6 +87,4 @@ class DataplaneParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_on
     cleaning: Annotated[
         bool, Meta(title="clean-up", description="replicas may clean up after a move")
     ] = False
-    collecting: Annotated[
-        bool, Meta(title="collect tombstones", description="replicas may forget deletions")
-    ] = False
+    collecting: Collecting = False

@@ -27,7 +27,8 @@ class RequestOptions(Struct, frozen=True):
     what a read writes back before it is answered. ``retry``: a request whose plan went stale
     is sent again. ``ring_delay``: how many ticks an event waits after the one before it, where
     nothing but that wait guards it (0: no clock). ``crashes`` and ``losses`` (of messages) are
-    budgets; ``cleaning`` and ``collecting`` add those actions.
+    budgets, and ``late`` is one of copies that outlive their session; ``cleaning`` and
+    ``collecting`` add those actions.
     """
 
     switches: ExchangeSwitches = ExchangeSwitches()
@@ -40,6 +41,20 @@ class RequestOptions(Struct, frozen=True):
     cleaning: bool = False
     collecting: bool = False
     losses: int = 0
+    late: int = 0
+
+
+class LateCopy(Struct, frozen=True, order=True):
+    """A copy that was read at its source and was not told of the end of its operation's step.
+
+    ``source`` and ``target`` are replicas, ``cell`` is what it brings, ``session`` the permit that
+    it was sent with.
+    """
+
+    source: int
+    target: int
+    cell: int
+    session: int
 
 
 class StorageState(Struct, frozen=True, cache_hash=True):
@@ -48,7 +63,8 @@ class StorageState(Struct, frozen=True, cache_hash=True):
     ``at`` is the number of the trail that is committed; ``known`` the index of the epoch that each
     replica has applied, then each coordinator's; ``cells`` a cell per replica, ``copies``
     how far each copy of the present epoch is. ``down`` and ``cleaned`` are masks of replicas;
-    ``waited`` counts the ticks since the last event, ``lost`` the messages lost, where some may be.
+    ``waited`` counts the ticks since the last event, ``lost`` the messages lost, where some may be;
+    ``late_copies`` are the copies of earlier steps that are still on their way, where some may be.
     """
 
     at: int
@@ -61,6 +77,7 @@ class StorageState(Struct, frozen=True, cache_hash=True):
     crashes: int = 0
     waited: int = 0
     lost: int | UnsetType = UNSET  # unset, it is no part of a fingerprint
+    late_copies: tuple[LateCopy, ...] | UnsetType = UNSET
 
 
 class Commit(Struct, frozen=True, tag="commit"):
@@ -87,6 +104,14 @@ class Land(Struct, frozen=True, tag="land"):
 
     source: str
     target: str
+
+
+class LandLate(Struct, frozen=True, tag="land-late"):
+    """A copy that outlived its session arrives, with the permit of that session."""
+
+    source: str
+    target: str
+    session: int
 
 
 class Start(Struct, frozen=True, tag="start"):

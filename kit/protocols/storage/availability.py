@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from kit.engine.model import Property, step
-from kit.protocols.storage.actions import Serve, StorageState, TimeOut, WriteBack
+from kit.protocols.storage.actions import LandLate, Serve, StorageState, TimeOut, WriteBack
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.levels import enough, quotas
 from kit.protocols.storage.rules.masks import holds
@@ -39,6 +39,31 @@ def fenced(model: Storage) -> Property:
         partial(_kept_out, model),
         "INV-FENCE",
         on=(Serve, WriteBack),
+    )
+
+
+def under_session(model: Storage) -> Property:
+    """What comes late changes nothing where its session is not the one that is known as open."""
+    return step(
+        "session",
+        "What streams works under an open session only",
+        partial(_permitted, model),
+        "INV-SESSION",
+        on=(LandLate,),
+    )
+
+
+def _permitted(
+    model: Storage, before: StorageState, action: Any, after: StorageState
+) -> str | None:
+    if not isinstance(action, LandLate) or before.cells == after.cells:
+        return None
+    trail, i = model.trails[before.at], model.code[action.target]
+    if model.history.epochs[trail.nodes[before.known[i]]].session == action.session:
+        return None
+    return (
+        f"{action.target}, at {model.called(before, before.known[i])}, takes a copy with the "
+        f"permit of session {action.session}, which is not open there"
     )
 
 

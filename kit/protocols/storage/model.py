@@ -26,6 +26,7 @@ from kit.protocols.storage.actions import (
     Fetch,
     Finish,
     Land,
+    LandLate,
     Lose,
     ReplicaCrash,
     RequestOptions,
@@ -70,6 +71,7 @@ class Storage(PlanModel):
         | ApplyEpoch
         | Fetch
         | Land
+        | LandLate
         | Start
         | Serve
         | WriteBack
@@ -109,12 +111,14 @@ class Storage(PlanModel):
         options = self.request_options
         back = Rule(WriteBack, "message", self._written_back, self._may_serve, self._serve)
         crash = Rule(ReplicaCrash, "crash", self._upright, self._may_crash, self._crash)
+        late = Rule(LandLate, "stream", self._late, self._may_land_late, self._land_late)
         clean = Rule(Cleanup, "clean", self._left_over, self._may_clean, self._clean)
         marks = Rule(CollectTombstones, "clean", self._marks, self._may_collect, self._collect)
         yield back, self._repairs
         yield Rule(Lose, "lose", self._losable, self._may_lose, self._lose), options.losses > 0
         yield Rule(Tick, "time", self._ticks, self._may_tick, self._tick), options.ring_delay > 0
         yield crash, options.crashes > 0
+        yield late, options.late > 0
         yield clean, options.cleaning
         yield marks, options.collecting
 
@@ -130,6 +134,7 @@ class Storage(PlanModel):
             first.dead,
             ~first.view.writes & ((1 << self.replicas) - 1) if self.request_options.cleaning else 0,
             lost=0 if self.request_options.losses else UNSET,
+            late_copies=() if self.request_options.late else UNSET,
         )
 
     # -- requests ---------------------------------------------------------------------------------

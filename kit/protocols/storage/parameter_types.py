@@ -10,6 +10,7 @@ from kit.protocols.storage.rules.read_repair import ReadRepair
 
 MOST_CRASHES = 8
 MOST_LOSSES = 8
+MOST_LATE = 4
 
 RequestLines = Annotated[
     tuple[str, ...],
@@ -42,6 +43,18 @@ Repair = Annotated[
 LostMessages = Annotated[
     int,
     Meta(title="lost messages", description="how many messages may be lost", ge=0, le=MOST_LOSSES),
+]
+LateCopies = Annotated[
+    int,
+    Meta(
+        title="streams left behind",
+        description="how many copies may arrive after the step that they were begun in",
+        ge=0,
+        le=MOST_LATE,
+    ),
+]
+Collecting = Annotated[
+    bool, Meta(title="collect tombstones", description="replicas may forget deletions")
 ]
 ReplicaCrashes = Annotated[
     int, Meta(description="how many replicas may crash", ge=0, le=MOST_CRASHES)

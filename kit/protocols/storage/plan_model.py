@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from kit.errors import Refusal
 from kit.protocols.storage.actions import RequestOptions, StorageState
-from kit.protocols.storage.range_model import RangeModel
+from kit.protocols.storage.late_copy_model import LateCopyModel
 from kit.protocols.storage.rules.cells import NOTHING, tombstone, written
 from kit.protocols.storage.rules.exchange import counted
 from kit.protocols.storage.rules.history import RangeHistory
@@ -23,7 +23,7 @@ from kit.protocols.storage.rules.requests import REPAIRING, ClientRequest, Reque
 from kit.protocols.storage.rules.view import View
 
 
-class PlanModel(RangeModel):
+class PlanModel(LateCopyModel):
     """A data range, and the plans of the requests on it."""
 
     def __init__(

@@ -170,7 +170,7 @@ class RangeModel(Model[StorageState, Any]):
         trail = self.trails[s.at]
         edge, to = trail.edge(action.verb)
         before, after = trail.newest.copies, self.trails[to].newest
-        copies = s.copies if _ends(after.copies) == _ends(before) else ()
+        copies = s.copies if goes_on(before, after.copies) else ()
         s = replace(
             s,
             at=to,
@@ -304,12 +304,13 @@ class RangeModel(Model[StorageState, Any]):
                 yield Cleanup(name)
 
     def _may_clean(self, s: StorageState, action: Cleanup) -> Refusal | None:
-        """At any time: who is about to get the range has cleaned up before (``_may_commit``)."""
-        return None
+        """Before it may get the range back (``_may_commit``), and no write may come afterwards."""
+        return self._unmet(s, self.newest(s).cleans_after)
 
     def _clean(self, s: StorageState, action: Cleanup) -> StorageState:
-        i = self.code[action.replica]
-        return replace(s, cells=put(s.cells, i, NOTHING), cleaned=s.cleaned | 1 << i)
+        i, known = self.code[action.replica], self._informed(s, self.newest(s).cleans_after)
+        cells = put(s.cells, i, NOTHING)
+        return replace(s, known=known, cells=cells, cleaned=s.cleaned | 1 << i)
 
     def _marks(self, s: StorageState) -> Iterator[CollectTombstones]:
         return (
@@ -339,6 +340,11 @@ class RangeModel(Model[StorageState, Any]):
 def down(name: str) -> Refusal:
     """The refusal of whatever a node that is down would have to do."""
     return Refusal(f"{name} is down", missing=(name,))
+
+
+def goes_on(before: tuple[CopyTask, ...], after: tuple[CopyTask, ...]) -> bool:
+    """Whether the copies of one epoch are those of the next, so that they go on."""
+    return _ends(before) == _ends(after)
 
 
 def _ends(copies: tuple[CopyTask, ...]) -> list[tuple[int, int]]:

@@ -19,11 +19,16 @@ def replicas(m: Storage, s: StorageState, name: str) -> str:
     lines = []
     for row in facts.replicas(m, s):
         notes = [row.role, f"holds {row.cell}"]
-        notes += ["data not owned: nothing cleans it up by itself"] * row.not_owned
+        notes += [_not_owned(m)] * row.not_owned
         notes += ["down"] * (not row.up)
         if name in ("", row.name):
             lines.append(f"{row.name} at {m.history.unit} {row.epoch}: {', '.join(notes)}")
     return "\n".join(lines)
+
+
+def _not_owned(m: Storage) -> str:
+    what = "not cleaned up yet" if m.request_options.cleaning else "nothing cleans it up by itself"
+    return f"data not owned: {what}"
 
 
 def requests(m: Storage, s: StorageState, _: str) -> str:

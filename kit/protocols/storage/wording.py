@@ -12,6 +12,7 @@ from kit.protocols.storage.actions import (
     Fetch,
     Finish,
     Land,
+    LandLate,
     Lose,
     ReplicaCrash,
     Serve,
@@ -45,15 +46,19 @@ def verb(model: Storage, action: Any) -> str:
             return str(text)
         case ApplyEpoch(node):
             return f"apply {node}"
-        case Fetch(source, target):
-            return f"copy {source} to {target}"
-        case Land(source, target):
-            return f"land {source} to {target}"
+        case Fetch() | Land() | LandLate():
+            return f"{_streams(action)} {action.source} to {action.target}"
         case Tick():
             return "tick"
         case ReplicaCrash(replica) | Cleanup(replica) | CollectTombstones(replica):
             return f"{type(action).__struct_config__.tag} {replica}"
     raise AssertionError(action)
+
+
+def _streams(action: Fetch | Land | LandLate) -> str:
+    if isinstance(action, LandLate):
+        return f"late copy of session {action.session},"
+    return "copy" if isinstance(action, Fetch) else "land"
 
 
 def label(model: Storage, s: StorageState, action: Any) -> str:
@@ -122,12 +127,24 @@ def describe(model: Storage, before: StorageState, action: Any, after: StorageSt
         case Land(_, target):
             held = cell_text(model, after, after.cells[model.code[target]])
             return f"The copy arrives: {target} holds {held}."
+        case LandLate():
+            return _late(model, before, action)
         case Tick():
             delay = model.request_options.ring_delay
             return f"Time passes: {after.waited} of {delay} ticks of RING_DELAY."
         case ReplicaCrash() | Cleanup() | CollectTombstones():
             return _on_disk(action)
     return verb(model, action)
+
+
+def _late(model: Storage, before: StorageState, action: LandLate) -> str:
+    late = model.late_copy(before, action)
+    brings = (
+        f"A copy of session {late.session} arrives late, with {cell_text(model, before, late.cell)}"
+    )
+    if model.lets_in(before, late.target, late.session):
+        return f"{brings}: {action.target} takes it."
+    return f"{brings}: for {action.target} that session is not open, so it turns the copy away."
 
 
 def _on_disk(action: ReplicaCrash | Cleanup | CollectTombstones) -> str:

@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family, HuntGround
+from kit.engine.family import Family, FileKind, HuntGround
 
 FAMILY = Family(
     "tcm",
@@ -67,6 +67,13 @@ FAMILY = Family(
         "plan": ("rehearse an operation on a ring (plan --help tells more)", "commands.plan:plan"),
         "survive": ("say which nodes of a ring must stay up", "commands.survive:survive"),
     },
+    importers=(
+        FileKind(
+            "a description of a ring",
+            "operators.importers.opening:is_ring",
+            ("ring", "plan", "survive"),
+        ),
+    ),
     tasks=(
         "lessons.tasks_runs",
         "lessons.tasks_rings",

@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family, TimedSearch
+from kit.engine.family import Family, FileKind, TimedSearch
 
 FAMILY = Family(
     "topology",
@@ -8,15 +8,35 @@ FAMILY = Family(
     order=60,
     models={
         "topology": "entries:ENTRY",
+        "join": "join_entry:ENTRY",
     },
     views={
         "topology": "panels:VIEWS",
+        "join": "panels.joining:VIEWS",
         "topology/journal": "dry_run.journal:VIEWS",
     },
     flows={
         "topology": "facts.flows:FLOWS",
+        "join": "facts.joining:FLOWS",
     },
     tasks=("lessons.tasks",),
+    importers=(
+        FileKind(
+            "a dump of system.topology",
+            "operators.importers.topology_tables:is_topology",
+            ("topology",),
+        ),
+        FileKind(
+            "a dump of system.topology_requests",
+            "operators.importers.topology_tables:is_requests",
+            ("topology DUMP --requests",),
+        ),
+        FileKind(
+            "a coordinator's journal",
+            "operators.importers.topology_journals:is_journal",
+            ("topology",),
+        ),
+    ),
     images="panels.images",
     composes=("group0",),
     searches=(

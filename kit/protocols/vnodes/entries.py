@@ -32,7 +32,7 @@ def build(parameters: VnodesParameters, off: tuple[str, ...] = ()) -> Vnodes:
     return Vnodes(parameters, off)
 
 
-FUZZED = {"edition": "code", "drain_fails": True, "timeouts": True, "losses": 1}
+FUZZED = {"edition": "code", "drain_fails": True, "timeouts": True, "losses": 1, "late": 1}
 ENTRY = Entry(
     name="vnodes",
     title=Vnodes.title,

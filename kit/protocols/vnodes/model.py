@@ -9,14 +9,14 @@ from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
 from kit.protocols.storage.actions import RequestOptions
-from kit.protocols.storage.availability import available, fenced
+from kit.protocols.storage.availability import available, fenced, under_session
 from kit.protocols.storage.played import PlayedStorage, check_coordinators
 from kit.protocols.storage.properties import monitors, properties
 from kit.protocols.storage.rules.requests import parse_workload
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.vnodes.parameters import VnodesParameters
-from kit.protocols.vnodes.projection import ProjectionOptions, project
-from kit.protocols.vnodes.rules.ranges import MACHINE_OF, moved
+from kit.protocols.vnodes.projection import ProjectionOptions, RangeOperation, project
+from kit.protocols.vnodes.rules.ranges import MACHINE_OF, moved, moved_again
 from kit.protocols.vnodes.rules.safeguards import VnodeSafeguards
 from kit.protocols.vnodes.safeguards import DRAIN_BEFORE_LEAVING, SAFEGUARDS
 
@@ -46,14 +46,10 @@ class Vnodes(PlayedStorage):
             if getattr(given, name) and given.edition != "code":
                 raise BadInput(name, True, "true with edition code only: seed tries again")
         safeguards = switched_off(VnodeSafeguards, off)
-        moving = moved(
-            given.operation, given.nodes, given.rf, from_displaced=safeguards.stream_from_displaced
-        )
         history = project(
-            MACHINES[given.edition][MACHINE_OF[given.operation]],
             given.edition,
-            moving,
             ProjectionOptions(given.version, given.drain_fails, given.barrier_fails, safeguards),
+            *_operations(given, safeguards),
         )
         workload = parse_workload(given.requests)
         check_coordinators(workload, history)
@@ -71,6 +67,18 @@ class Vnodes(PlayedStorage):
             yield available(self)
         if not self.off:
             yield fenced(self)
+            yield under_session(self)
+
+
+def _operations(given: VnodesParameters, safeguards: VnodeSafeguards) -> Iterator[RangeOperation]:
+    """The operations on the range, one after the other."""
+    which = given.operation, given.nodes, given.rf
+    displaced, tables = safeguards.stream_from_displaced, MACHINES[given.edition]
+    first = moved(*which, from_displaced=displaced)
+    yield RangeOperation(tables[MACHINE_OF[given.operation]], first)
+    if given.leaves:
+        verb, second = moved_again(*which, from_displaced=displaced)
+        yield RangeOperation(tables[MACHINE_OF[verb]], second)
 
 
 def _streams(safeguards: VnodeSafeguards) -> bool:
@@ -88,5 +96,8 @@ def _request_options(given: VnodesParameters) -> RequestOptions:
         timeouts=given.timeouts,
         repair=given.repair,
         crashes=given.crashes,
+        cleaning=given.leaves,
+        collecting=given.collecting,
         losses=given.losses,
+        late=given.late,
     )

@@ -8,6 +8,8 @@ from msgspec import Meta, Struct
 
 from kit.protocols.storage.parameter_types import (
     USUAL_REQUESTS,
+    Collecting,
+    LateCopies,
     LostMessages,
     Repair,
     ReplicaCrashes,
@@ -25,6 +27,9 @@ class VnodesParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     ``edition`` chooses the transition tables and what acknowledges a write while replicas are
     pending: ``seed``, the documents, the level in the old and in the new set; ``code``, the
     published server, the level and one more for each pending replica, of both sets together.
+
+    With ``leaves`` a second operation follows the first: nodes clean up before one that gives them
+    back a range.
     """
 
     operation: Annotated[
@@ -50,6 +55,13 @@ class VnodesParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             extra_json_schema={"hidden": True},
         ),
     ] = 10
+    leaves: Annotated[
+        bool,
+        Meta(
+            title="a second operation",
+            description="then X leaves that has joined; or B, whose leaving failed, tries again",
+        ),
+    ] = False
     drain_fails: Annotated[
         bool,
         Meta(
@@ -70,3 +82,5 @@ class VnodesParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     repair: Repair = "none"
     crashes: ReplicaCrashes = 0
     losses: LostMessages = 0
+    late: LateCopies = 0
+    collecting: Collecting = False

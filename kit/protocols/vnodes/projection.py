@@ -12,6 +12,11 @@ version are one, and ways on which the range never changes are left out.
 - A node that is shut down is dead from then on: an event without a version of its own.
 - Where a barrier may fail and the table says *proceed*, the next edge may be taken without it: the
   pause that the published server makes there is no promise.
+- An edge that *opens* a session gives it a number of its own, one that *closes* it leaves none; a
+  copy belongs to the session of its epoch.
+- A cleanup begins with a global barrier, so that no write comes after it.
+- A second operation begins where the first one's node is a member of the ring, after the barriers
+  that are left of the first.
 - ``fence_version`` follows a barrier that was met. Where the drain may fail (edition ``code``)
   setting it is an event of its own, and what comes next waits until every node knows the fence.
 
@@ -39,6 +44,8 @@ from kit.protocols.vnodes.rules.tables import SHUT_DOWN, guarded
 ACKNOWLEDGEMENT: dict[Edition, Acknowledgement] = {"seed": "joint", "code": "quorum-plus-pending"}
 """What acknowledges a write while replicas are pending, by edition (Q-48)."""
 STREAM = "stream"
+OVER = ""
+"""The name of no state: what stands behind an operation's end."""
 _AT_REST = StateRow(BOUNDARY, ())
 
 
@@ -54,11 +61,19 @@ class ProjectionOptions(Struct, frozen=True):
     safeguards: VnodeSafeguards = VnodeSafeguards()
 
 
+class RangeOperation(Struct, frozen=True):
+    """One operation on a range: its transition table, and what it moves."""
+
+    machine: Machine
+    moving: MovedRange
+
+
 class _Standing(Struct, frozen=True):
     """Where the operation stands: states that requests cannot tell apart, and how it came here.
 
     ``at`` counts the events so far; ``since`` and ``fence`` are those of the events that gave it
     its version and the version that is the fence. ``fenced``: that was set here, without a drain.
+    ``session`` is the open one's number, 0 for none, and ``opened`` how many there were.
     """
 
     states: tuple[StateRow, ...]
@@ -70,39 +85,53 @@ class _Standing(Struct, frozen=True):
     dead: int = 0
     quiet: bool = False
     fenced: bool = False
+    session: int = 0
+    opened: int = 0
 
 
 def project(
-    machine: Machine, edition: Edition, moving: MovedRange, options: ProjectionOptions
+    edition: Edition, options: ProjectionOptions, *operations: RangeOperation
 ) -> RangeHistory:
-    """The history of a range while the operation of this table moves it."""
-    return _RangeProjection(guarded(machine, options.safeguards), moving, options).history(edition)
+    """The history of a range while the operations of these tables move it, one after the other."""
+    first = operations[0].moving
+    replicas = tuple(sorted({name for each in operations for name in each.moving.replicas}))
+    epochs: list[RangeEpoch] = []
+    _RangeProjection(operations, options, replicas, epochs).begin()
+    return RangeHistory(
+        first.label,
+        first.left,
+        first.right,
+        replicas,
+        ("dc1",) * len(replicas),
+        tuple(epochs),
+        unit="version",
+        sessions=options.safeguards.sessions,
+        admission="fence" if options.safeguards.fencing else "all",
+        acknowledgement=ACKNOWLEDGEMENT[edition],
+    )
 
 
 class _RangeProjection:
     """The epochs found so far; a tree, for the past of an epoch decides what its fence bars."""
 
-    def __init__(self, machine: Machine, moving: MovedRange, options: ProjectionOptions) -> None:
-        self.machine, self.moving, self.options = machine, moving, options
-        self.code = {name: i for i, name in enumerate(moving.replicas)}
-        self.old, self.new = self._mask(moving.old), self._mask(moving.new)
-        self.epochs: list[RangeEpoch] = []
+    def __init__(
+        self,
+        operations: tuple[RangeOperation, ...],
+        options: ProjectionOptions,
+        replicas: tuple[str, ...],
+        epochs: list[RangeEpoch],
+    ) -> None:
+        self.machine = guarded(operations[0].machine, options.safeguards)
+        self.moving, self.options, self.epochs = operations[0].moving, options, epochs
+        self.code = {name: i for i, name in enumerate(replicas)}
+        self.old, self.new = self._mask(self.moving.old), self._mask(self.moving.new)
+        rest = operations[1:]
+        self.next = _RangeProjection(rest, options, replicas, epochs) if rest else None
 
-    def history(self, edition: Edition) -> RangeHistory:
-        """All epochs, from the stable one."""
+    def begin(self) -> None:
+        """Add all epochs, from the stable one."""
         dead = self._mask(self.moving.dead)
         self._add(_Standing(self._joined(_AT_REST), "stable", self.options.version, dead=dead))
-        return RangeHistory(
-            self.moving.label,
-            self.moving.left,
-            self.moving.right,
-            self.moving.replicas,
-            ("dc1",) * len(self.code),
-            tuple(self.epochs),
-            unit="version",
-            admission="fence" if self.options.safeguards.fencing else "all",
-            acknowledgement=ACKNOWLEDGEMENT[edition],
-        )
 
     def _mask(self, names: tuple[str, ...]) -> int:
         return mask_of(self.code[name] for name in names if name in self.code)
@@ -127,7 +156,7 @@ class _RangeProjection:
         for row in self.machine.states:
             if row.name == edge.target:
                 return row
-        return StateRow("", (), source.reads, source.reads)
+        return StateRow(OVER, (), source.reads, source.reads)
 
     def _moves(self, row: StateRow, met: frozenset[str] = frozenset()) -> bool:
         """Whether the range changes here or on some way from here."""
@@ -149,6 +178,8 @@ class _RangeProjection:
             copies=tuple(self._copies(place)),
             dead=place.dead,
             quiet=place.quiet,
+            session=place.session,
+            cleans_after=self._drain(place),
         )
         self.epochs.append(epoch)
         edges = tuple(self._behind(place, view))
@@ -163,18 +194,41 @@ class _RangeProjection:
         return View(reads, writes, *owners, fence=place.at - place.fence)
 
     def _behind(self, place: _Standing, now: View) -> Iterator[Edge]:
-        """What may come next: a node that goes, a fence, the edges of the table."""
+        """What may come next: a node goes, a fence is set, an edge of this table or the next."""
         for row in place.states:
             if self._drained(row) and self.options.drain_fails and not place.fenced:
                 yield self._event(place, now, (), _fence(place), "commit fence_version")
             if any(work.name == SHUT_DOWN for work in row.work):
                 yield self._shut_down(place, row, now)
-        first = not place.at
+        yield from self._leads(place, now, first=not place.at)
+        if self.next is not None and self._is_member(place):
+            yield from self.next.follow(place, now)
+
+    def _is_member(self, place: _Standing) -> bool:
+        """Whether the operation is over and its node is in the ring: it joined, or has stayed."""
+        over = any(row.name == OVER for row in place.states)
+        return over and (place.states[0].reads == "new") is self.moving.joins
+
+    def follow(self, place: _Standing, now: View) -> Iterator[Edge]:
+        """How this operation begins, where the one before has come to its end."""
+        waits = tuple(wait for row in place.states for wait in self._barrier(place, row))
+        drained = any(self._drained(row) for row in place.states)
+        stable = replace(
+            place,
+            states=self._joined(_AT_REST),
+            fence=place.since if drained else place.fence,
+        )
+        yield from self._leads(stable, now, first=True, waits=tuple(dict.fromkeys(waits)))
+
+    def _leads(
+        self, place: _Standing, now: View, *, first: bool, waits: tuple[Condition, ...] = ()
+    ) -> Iterator[Edge]:
+        """The edges of the table that requests can see; ways on which nothing moves begin none."""
         for row in place.states:
             for edge in self._edges(row):
                 target = self._target(edge, row)
                 if _is_seen(edge, row, target) and not (first and not self._moves(target)):
-                    yield self._edge(place, row, edge, target, now)
+                    yield self._edge(place, row, edge, target, now, waits)
                     if self.options.barrier_fails and edge.kind == "happy" and _goes_on(row):
                         yield self._edge(place, row, edge, target, now, failed=True)
 
@@ -185,6 +239,7 @@ class _RangeProjection:
         edge: EdgeRow,
         target: StateRow,
         now: View,
+        waits: tuple[Condition, ...] = (),
         *,
         failed: bool = False,
     ) -> Edge:
@@ -192,17 +247,21 @@ class _RangeProjection:
         subject, becomes = self.moving.subject, edge.becomes
         word = target.name or becomes
         title = target.name or f"{subject} is {becomes}"
-        states = self._joined(target)
-        after = _Standing(
-            states,
-            f"{title} ({self.moving.title})",
-            place.version + 1,
-            place.at + 1,
-            place.at + 1,
-            place.since if happy and self._drained(row) else place.fence,
-            place.dead,
+        opens = edge.session == "opens"
+        after = replace(
+            place,
+            states=self._joined(target),
+            title=f"{title} ({self.moving.title})",
+            version=place.version + 1,
+            at=place.at + 1,
+            since=place.at + 1,
+            fence=place.since if happy and self._drained(row) else place.fence,
+            quiet=False,
+            fenced=False,
+            session=place.opened + 1 if opens else 0 if edge.session else place.session,
+            opened=place.opened + opens,
         )
-        waits = self._barrier(place, row) if happy and not failed else ()
+        waits += self._barrier(place, row) if happy and not failed else ()
         verb = f"{'go on to' if failed else 'commit'} {word}" if happy else f"roll back to {word}"
         awaited = happy and self.options.safeguards.streams_before_switch
         streamed = awaited and any(work.name == STREAM for work in row.work)
@@ -215,7 +274,7 @@ class _RangeProjection:
         subject = self.moving.subject
         gone = replace(
             place,
-            states=(StateRow("", (), row.reads, row.writes),),
+            states=(StateRow(OVER, (), row.reads, row.writes),),
             title=f"{subject} is shut down ({self.moving.title})",
             at=place.at + 1,
             dead=place.dead | self._mask((subject,)),
@@ -243,7 +302,7 @@ class _RangeProjection:
             waits,
             streamed,
             switches=then.reads != now.reads and not aside,
-            regains=then.writes & ~now.writes,
+            regains=then.writes & ~now.writes if self.options.safeguards.cleanup_first else 0,
             aside=aside,
         )
 
@@ -259,10 +318,13 @@ class _RangeProjection:
         barriers = {work.barrier for work in before} - {""}
         if not barriers:
             return ()
+        drain = self._drain(place)
+        return drain if "global" in barriers else drain[:1]
+
+    def _drain(self, place: _Standing) -> tuple[Condition, ...]:
+        """The global barrier: all who live know the version, and older requests are over."""
         everyone = AllKnow(((1 << len(self.code)) - 1) & ~place.dead)
-        drains = (
-            "global" in barriers and not place.fenced and self.options.safeguards.barrier_drains
-        )
+        drains = not place.fenced and self.options.safeguards.barrier_drains
         return (everyone, NothingBelow()) if drains else (everyone,)
 
     def _copies(self, place: _Standing) -> Iterator[CopyTask]:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from kit.engine.safeguards import Safeguard
 
+DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
 _LOST = ("INV-STREAM", "INV-VISIBLE")
 _ONE = {"nodes": 3, "rf": 1}
+# A second operation, and a deletion whose tombstones are forgotten meanwhile.
+_AGAIN = {"leaves": True, "collecting": True, "requests": DELETED}
 
 DRAIN_BEFORE_LEAVING = Safeguard(
     "drain-before-leaving",
@@ -69,6 +72,20 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         _ONE,
     ),
     DRAIN_BEFORE_LEAVING,
+    Safeguard(
+        "sessions",
+        "S-24",
+        "What streams works under its session only",
+        ("INV-SESSION", "INV-NORES"),
+        {**_ONE, "operation": "decommission", **_AGAIN, "late": 1},
+    ),
+    Safeguard(
+        "cleanup-first",
+        "S-41",
+        "Nodes clean up before a change that gives ranges back",
+        ("INV-NORES",),
+        {**_ONE, **_AGAIN},
+    ),
     Safeguard(
         "no-rollback-after-switch",
         "S-60",

@@ -9,7 +9,7 @@ from kit.engine.check import Result, check
 from kit.engine.registry import build
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.protocols.vnodes.rules.ranges import Operation
-from kit.protocols.vnodes.safeguards import SAFEGUARDS
+from kit.protocols.vnodes.safeguards import DELETED, SAFEGUARDS
 
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 FENCED = {"edition": "code", "drain_fails": True}
@@ -58,6 +58,33 @@ CLEAN |= {
     "time-outs": ({"nodes": 3, "rf": 2, "timeouts": True}, 32946, 23),
     "blocking repair": (REPAIRED, 84353, 23),
 }
+# A second operation after the first; with a deletion, and a copy that outlives its session.
+AGAIN = {"leaves": True}
+DELETING = {**AGAIN, "collecting": True, "requests": DELETED}
+CLEAN |= {
+    "join and leave again, RF 2": ({"nodes": 3, "rf": 2, **AGAIN}, 8793, 41),
+    "replace and leave again, RF 2": (
+        {"nodes": 3, "rf": 2, "operation": "replace", **AGAIN},
+        30677,
+        40,
+    ),
+    "leave twice, code, RF 2": (
+        {"nodes": 3, "rf": 2, "edition": "code", "operation": "decommission", **AGAIN},
+        8793,
+        35,
+    ),
+    "remove twice, code, RF 3": (
+        {"edition": "code", "operation": "removenode", "rf": 3, "nodes": 4, **AGAIN},
+        17815,
+        34,
+    ),
+    "join and leave again, a deletion": ({**ONE, **DELETING}, 9284, 36),
+    "leave twice, a late stream": (
+        {**ONE, "operation": "decommission", **DELETING, "late": 1},
+        18797,
+        32,
+    ),
+}
 # what only `make test-deep` searches
 LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "a lost message, RF 3": ({"nodes": 4, "rf": 3, "losses": 1}, 357366, 28),
@@ -80,6 +107,8 @@ BROKEN = {
     "fencing": ("visible", 17),
     "barrier-drains": ("visible", 13),
     "drain-before-leaving": ("available", 13),
+    "sessions": ("no-resurrection", 25),
+    "cleanup-first": ("no-resurrection", 27),
     "no-rollback-after-switch": ("visible", 13),
 }
 GUARDS = {guard.name: guard for guard in SAFEGUARDS}

@@ -11,6 +11,7 @@ from tests.quality.scratching import cut, search
 
 TABLES = "protocols/topology/rules/seed_tables.py"
 PROJECTION, RANGES = "protocols/vnodes/projection.py", "protocols/vnodes/rules/ranges.py"
+LATE_COPIES = "protocols/storage/late_copy_model.py"
 BOOTSTRAP_OLD = "    write_both_read_old   | old | both | barrier:rollback stream:rollback\n"
 BOOTSTRAP_NEW = "    write_both_read_new   | new | both | barrier\n"
 LEAVING = "    left_token_ring     | new | new  | barrier shut_down:proceed leave_group0\n"
@@ -41,10 +42,18 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
     ),
     "fencing": ((PROJECTION, 'admission="fence" if', 'admission="all" if'), "fenced"),
     "barrier-drains": (
-        (PROJECTION, '"global" in barriers and not place.fenced', "False"),
+        (PROJECTION, "drains = not place.fenced and", "drains = False and"),
         "streamed",
     ),
     "drain-before-leaving": ((TABLES, LEAVING, LEAVING.replace("barrier ", "")), "available"),
+    "sessions": (
+        (LATE_COPIES, "if self.lets_in(s, late.target, late.session):", "if True:"),
+        "session",
+    ),
+    "cleanup-first": (
+        (PROJECTION, "if self.options.safeguards.cleanup_first else 0", "if False else 0"),
+        "streamed",
+    ),
     "no-rollback-after-switch": ((TABLES, ENDS, ENDS + BACK), "visible"),
 }
 
@@ -61,6 +70,15 @@ def test_a_missing_guard_is_found(bug: str, scratch: Path) -> None:
     change, expected = PLANTED[bug]
     cut(scratch, [change])
     assert search(scratch, "vnodes", dict(GUARDS[bug].smallest)) == (expected, False)
+
+
+def test_a_cleanup_begins_with_a_barrier(scratch: Path) -> None:
+    """Without one a write of an older version comes after the cleanup, and with it what was
+    deleted since.
+    """
+    cut(scratch, [(PROJECTION, "cleans_after=self._drain(place),", "")])
+    given = dict(GUARDS["sessions"].smallest)
+    assert search(scratch, "vnodes", given) == ("streamed", False)
 
 
 def test_the_copy_is_sound(scratch: Path) -> None:

@@ -13,7 +13,7 @@ from kit.errors import BadInput
 from kit.protocols.storage.rules.conditions import AllKnow, NothingBelow
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
-from kit.protocols.vnodes.projection import ProjectionOptions, project
+from kit.protocols.vnodes.projection import ProjectionOptions, RangeOperation, project
 from kit.protocols.vnodes.rules.ranges import MACHINE_OF, Operation, moved
 from tests.protocols.storage.toys import toy
 from tests.protocols.vnodes.runs import FENCED, ONE, OPERATIONS
@@ -137,7 +137,8 @@ def test_a_spoiled_table_loses_a_write(edition: Edition, operation: Operation) -
     """
     machine, moving = MACHINES[edition][MACHINE_OF[operation]], moved(operation, 4, 3)
     for table in (without_the_first(machine), exchanged(machine)):
-        assert harm(project(table, edition, moving, ProjectionOptions())) == "visible"
+        history = project(edition, ProjectionOptions(), RangeOperation(table, moving))
+        assert harm(history) == "visible"
 
 
 def harm(history: Any) -> str | None:

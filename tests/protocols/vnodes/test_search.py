@@ -73,20 +73,22 @@ def test_every_safeguard_has_a_test() -> None:
     """The list of runs names all safeguards that the model has, with their ids."""
     assert sorted(BROKEN) == sorted(GUARDS)
     assert sorted(guard.id for guard in GUARDS.values()) == [
-        "S-05", "S-06", "S-07", "S-08", "S-20", "S-21", "S-28", "S-57", "S-60",
+        "S-05", "S-06", "S-07", "S-08", "S-20", "S-21", "S-24", "S-28", "S-41", "S-57", "S-60",
     ]  # fmt: skip
 
 
-LOST = [name for name in BROKEN if name not in ("drain-before-leaving", "stream-from-displaced")]
+# Without these, answers are lost, or deleted data comes back.
+ELSE = ("drain-before-leaving", "sessions", "cleanup-first")
+LOST = [name for name in BROKEN if name not in (*ELSE, "stream-from-displaced")]
 
 
 @pytest.mark.parametrize(
     "name", [*LOST, pytest.param("stream-from-displaced", marks=pytest.mark.deep)]
 )
 def test_a_client_loses_a_write(name: str) -> None:
-    """Judged by what clients alone can see, each safeguard but one keeps a write.
+    """Judged by what clients alone can see, each safeguard but three keeps a write.
 
-    (Who shuts a node down too early loses answers, not data.)
+    (Who shuts a node down too early loses answers, not data; two keep deletions.)
     """
     found, _ = search(dict(GUARDS[name].smallest), name, lost=True)
     assert found.violation is not None

@@ -20,6 +20,7 @@ from kit.protocols.storage.actions import (
     Fetch,
     Finish,
     Land,
+    LandLate,
     Lose,
     ReplicaCrash,
     Serve,
@@ -155,7 +156,17 @@ def _exchange(event: Delivered, unit: str) -> Iterator[Flow]:
 
 
 def _copy(event: Copied, source: str, target: str) -> Flow:
-    """The range is read at its source and is then on its way; later it arrives."""
+    """The range is read at its source and is then on its way; later it arrives.
+
+    What comes late shows its permit, and may be turned away for it.
+    """
+    if event.session:
+        permit = f"permit of session {event.session}"
+        said = "turned away" if event.refused else f"{event.cell} arrives late"
+        text = f"{source} → {target}: {said}, {permit}"
+        return Flow(
+            "refusal" if event.refused else "data", node(source), node(target), permit, text
+        )
     end = node(target) if event.landed else copy(source, target)
     what = f"{event.cell} arrives" if event.landed else f"streams {event.cell}"
     return Flow("data", node(source), end, event.cell, f"{source} → {target}: {what}")
@@ -171,9 +182,10 @@ def _epochs(had: int, knows: int, unit: str) -> str:
 
 # A commit is told of no sender here; what is lost comes nowhere; time, and what happens on one
 # disk, sends nothing.
-STORAGE = FlowTable(
-    dict.fromkeys((Start, Serve, WriteBack, Finish, TimeOut, ApplyEpoch, Fetch, Land), _of),
-    (Commit, Tick, Lose, ReplicaCrash, Cleanup, CollectTombstones),
-)
+_TRAVELS = (Start, Serve, WriteBack, Finish, TimeOut, ApplyEpoch, Fetch, Land)
+_STILL = (Commit, Tick, Lose, ReplicaCrash, Cleanup, CollectTombstones)
+STORAGE = FlowTable(dict.fromkeys(_TRAVELS, _of), (*_STILL, LandLate))
+WITH_SESSIONS = FlowTable(dict.fromkeys((*_TRAVELS, LandLate), _of), _STILL)
+"""The same where streams belong to sessions, and may come late."""
 COORDINATOR = FlowTable({Reply: _reply, **dict.fromkeys((Start, Finish, TimeOut), _of_coordinator)})
 REPLICA = FlowTable(dict.fromkeys((Send, ApplyEpoch), _of_replica))

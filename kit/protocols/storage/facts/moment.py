@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from kit.protocols.storage.actions import COPIED, NOT_COPIED, StorageState
 from kit.protocols.storage.model import Storage
@@ -33,7 +33,7 @@ from kit.protocols.storage.wording import cell_text
 
 Role = Literal["reads and writes", "writes only", "reads only", "no replica"]
 Phase = Literal["waiting", "open", "done", "failed"]
-CopyStatus = Literal["not begun", "on its way", "arrived"]
+CopyStatus = Literal["not begun", "on its way", "arrived", "left behind"]
 Held = Literal["nothing", "value", "tombstone"]
 
 
@@ -60,12 +60,16 @@ class EpochRow(Struct, frozen=True):
 
 
 class CopyRow(Struct, frozen=True):
-    """One copy of the range that the operation under way needs; ``text`` is the cell on its way."""
+    """One copy of the range that the operation under way needs; ``text`` is the cell on its way.
+
+    One that is left behind belongs to a ``session`` of before.
+    """
 
     source: str
     target: str
     status: CopyStatus
     text: str
+    session: int = 0
 
 
 class ReplicaRow(Struct, frozen=True):
@@ -162,6 +166,13 @@ def epoch(m: Storage, s: StorageState) -> int:
     return m.newest(s).epoch
 
 
+def session(m: Storage, s: StorageState) -> int | None:
+    """The session that is open by the newest epoch, 0 for none; None: there is never one."""
+    if not any(epoch.session for epoch in m.history.epochs):
+        return None
+    return m.newest(s).session
+
+
 def computed(m: Storage, s: StorageState) -> int:
     """How often placements are computed on the way to a state: at the start and once an epoch."""
     return 1 + epoch(m, s) - first_epoch(m)
@@ -253,7 +264,7 @@ def role(view: View, i: int) -> Role:
 
 
 def copies(m: Storage, s: StorageState) -> tuple[CopyRow, ...]:
-    """The copies of the present epoch, as far as they have got."""
+    """The copies of the present epoch, as far as they have got, and those left behind before."""
     names, rows = m.history.replicas, []
     for copy, done in zip(m.newest(s).copies, s.copies, strict=True):
         status: CopyStatus = (
@@ -261,6 +272,10 @@ def copies(m: Storage, s: StorageState) -> tuple[CopyRow, ...]:
         )
         text = cell_text(m, s, done) if status == "on its way" else ""
         rows.append(CopyRow(names[copy.source], names[copy.target], status, text))
+    for late in () if s.late_copies is UNSET else s.late_copies:
+        text = f"{cell_text(m, s, late.cell)}, permit of session {late.session}"
+        ends = names[late.source], names[late.target]
+        rows.append(CopyRow(*ends, "left behind", text, late.session))
     return tuple(rows)
 
 

@@ -18,6 +18,7 @@ from kit.protocols.storage.actions import (
     Fetch,
     Finish,
     Land,
+    LandLate,
     Lose,
     ReplicaCrash,
     Serve,
@@ -127,6 +128,7 @@ class Copied(Struct, frozen=True):
     """A copy is read at its source, or arrives at its target; ``cell`` is what it brings.
 
     ``epoch`` is the one that its source has applied by then; None where messages carry none.
+    ``session`` is the permit of one that comes late; with ``refused`` its target turns it away.
     """
 
     source: str
@@ -134,6 +136,8 @@ class Copied(Struct, frozen=True):
     cell: str
     landed: bool
     epoch: int | None = None
+    session: int = 0
+    refused: bool = False
 
 
 class DiskEvent(Struct, frozen=True):
@@ -176,6 +180,11 @@ def happened(
             cell = (before if landed else after).copies[way]
             known = _applied_epoch(m, before, source)
             return (Copied(source, target, cell_text(m, before, cell), landed, known),)
+        case LandLate(source, target, session):
+            late = m.late_copy(before, action)
+            refused = not m.lets_in(before, late.target, session)
+            brings = cell_text(m, before, late.cell)
+            return (Copied(source, target, brings, True, session=session, refused=refused),)
         case Lose(number, replica):
             return (DiskEvent(replica, f"never gets {m.title_of(number)}"),)
         case ReplicaCrash(replica):

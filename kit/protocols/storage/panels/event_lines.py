@@ -66,6 +66,9 @@ def line(event: Happened) -> str:
             return f"{event.unit} {event.epoch} is committed: {event.title}"
         case Applied():
             return f"{event.node} applies {event.epoch}"
+        case Copied() if event.session:
+            does = "turns away" if event.refused else "takes"
+            return f"{event.target} {does} {event.cell} of {event.source}, session {event.session}"
         case Copied():
             word = "arrives from" if event.landed else "is read at"
             where = f"{word} {event.source}" + ("" if event.landed else f" {at(event.epoch)}")

@@ -46,10 +46,14 @@ class Span(Struct, frozen=True):
 
 
 class Way(Struct, frozen=True):
-    """A copy from its source to its target; ``landed`` None: it is on its way."""
+    """A copy from its source to its target; ``landed`` None: it is on its way.
+
+    ``older``: another one of the same pair has been read since.
+    """
 
     read: Placed
     landed: Placed | None
+    older: bool = False
 
 
 class Layout(Struct, frozen=True):
@@ -178,12 +182,16 @@ def _spans(placed: tuple[Placed, ...]) -> tuple[Span, ...]:
 
 def _ways(placed: tuple[Placed, ...]) -> tuple[Way, ...]:
     ways: list[Way] = []
-    away: dict[tuple[str, str], Placed] = {}
+    away: dict[tuple[str, str], list[Placed]] = {}
     for dot in placed:
         event = dot.event
-        if isinstance(event, Copied) and event.landed:
-            read = away.pop((event.source, event.target), dot)
-            ways.append(Way(read, dot))
-        elif isinstance(event, Copied):
-            away[(event.source, event.target)] = dot
-    return (*ways, *(Way(read, None) for read in away.values()))
+        if not isinstance(event, Copied):
+            continue
+        begun = away.setdefault((event.source, event.target), [])
+        if event.landed:  # what comes late is the oldest of its pair
+            ways.append(Way(begun.pop(0 if event.session else -1) if begun else dot, dot))
+        else:
+            begun.append(dot)
+    for begun in away.values():
+        ways += [Way(read, None, older=read is not begun[-1]) for read in begun]
+    return tuple(ways)

@@ -61,8 +61,7 @@ def _card(scene: Scene, row: ReplicaRow, then: ReplicaRow | None) -> Frag:
         [h("div", words, class_="leftover" if words.startswith("data not owned") else None)
          for words in _notes(scene, row)],
         [
-            h("div", words, k=f"card:{row.name}:copy:{way.source}:{way.target}")
-            for way, words in _ways(row)
+            h("div", words, k=f"card:{row.name}:copy:{_key(way)}") for way, words in _ways(row)
         ],
         k=f"card:{row.name}",
         class_="card" if row.up else "card down",
@@ -77,6 +76,10 @@ def _notes(scene: Scene, row: ReplicaRow) -> Iterator[str]:
         yield f"by its own {scene.model.history.unit}: {row.own_role}"
     if row.not_owned:
         yield TO_CLEAN if scene.model.request_options.cleaning else NOT_OWNED
+
+
+def _key(way: CopyRow) -> str:
+    return f"{way.source}:{way.target}" + f":{way.session}" * bool(way.session)
 
 
 def _ways(row: ReplicaRow) -> Iterator[tuple[CopyRow, str]]:

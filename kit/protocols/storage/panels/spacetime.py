@@ -199,14 +199,21 @@ def _way(drawing: Layout, way: Way) -> Frag:
     on_its_way = None
     if way.landed is None:
         y2 = y1 + (y2 - y1) * 0.85
-        on_its_way = _open_end(flows.copy(read.source, read.target), x2, y2, _dot(0, 0))
+        key = flows.copy(read.source, read.target) + f":{way.read.step}" * way.older
+        on_its_way = _open_end(key, x2, y2, _dot(0, 0))
     return h(
         "g",
-        h("path", d=_arrow(x1, y1, x2, y2), class_="copy"),
+        h("path", d=_arrow(x1, y1, x2, y2), class_="answer error" if _refused(way) else "copy"),
         on_its_way,
         _text(f"copy {short(read.cell)} {_at(read.epoch)}", x1 + 4, y1 + (17 if y2 > y1 else -9)),
         k=f"way:{read.source}:{read.target}:{way.read.step}",
     )
+
+
+def _refused(way: Way) -> bool:
+    """Whether the copy's target turned it away."""
+    end = None if way.landed is None else way.landed.event
+    return isinstance(end, Copied) and end.refused
 
 
 def _message(drawing: Layout, message: Message, named: AbstractSet[str]) -> Frag:

@@ -17,16 +17,22 @@ def _computed(scene: Scene) -> str:
     return f"placement computations: {facts.computed(scene.model, scene.state)}"
 
 
+def _session(number: int) -> str:
+    return f"session {number} is open" if number else "no session is open"
+
+
 def draw_status(scene: Scene) -> Frag:
-    """Draw three badges, each a word and a shape as well as a colour."""
+    """Draw three badges, each a word and a shape as well as a colour; sessions have a fourth."""
     rest = facts.stable(scene.model, scene.state)
     times = facts.computed(scene.model, scene.state)
+    session = facts.session(scene.model, scene.state)
     return badges(
         facts.epoch(scene.model, scene.state),
         h("li", f"placements computed: {times}", k="badge:computed", class_="plain"),
         badge("rest", "= reads equal writes")
         if rest
         else badge("rest", "… the range moves", "busy"),
+        None if session is None else h("li", _session(session), k="badge:session", class_="plain"),
         counts=scene.model.history.unit,
     )
 
@@ -37,7 +43,9 @@ def status_text(scene: Scene) -> str:
     wrong = _verdict(scene)
     verdict = f"BROKEN: {wrong}" if wrong else "all promises kept so far"
     epoch = facts.epoch(scene.model, scene.state)
-    return f"{scene.model.history.unit} {epoch}, {_computed(scene)}, {rest}, {verdict}"
+    session = facts.session(scene.model, scene.state)
+    permits = "" if session is None else f"{_session(session)}, "
+    return f"{scene.model.history.unit} {epoch}, {_computed(scene)}, {rest}, {permits}{verdict}"
 
 
 STATUS = Panel("status", "Status", draw_status, status_text, still=True)

@@ -61,6 +61,8 @@ class RangeEpoch(Struct, frozen=True):
     ``epoch`` is the number by which people know it (where ways lead back: that of the first
     visit); ``dead`` are replicas that are gone for good by now. ``quiet``: the event before it gave
     it no number of its own (a fence, a node that is shut down), so that plans are as before.
+    ``session`` is the one that is open: its number, 0 for none. ``cleans_after`` is what a cleanup
+    waits for.
     """
 
     epoch: int
@@ -70,6 +72,8 @@ class RangeEpoch(Struct, frozen=True):
     copies: tuple[CopyTask, ...] = ()
     dead: int = 0
     quiet: bool = False
+    session: int = 0
+    cleans_after: tuple[Condition, ...] = ()
 
 
 class RangeHistory(Struct, frozen=True):
@@ -80,7 +84,8 @@ class RangeHistory(Struct, frozen=True):
     how many epochs a node, a message or a new request may be behind the newest one (None: any
     number, so that the whole past counts); only with it a history that leads back has finitely many
     states. A commit is news to everybody: where ``lag`` is 0 nodes and messages may be one behind.
-    ``unit`` is what people call an epoch.
+    ``unit`` is what people call an epoch. ``sessions``: a replica does what a copy asks only while
+    the session of the copy is the one that it knows to be open.
     """
 
     label: str
@@ -93,6 +98,7 @@ class RangeHistory(Struct, frozen=True):
     acknowledgement: AnyAcknowledgement = "union"
     lag: int | None = None
     unit: str = "epoch"
+    sessions: bool = False
 
     @property
     def kept(self) -> int | None:

@@ -5,6 +5,7 @@ Source: CEP-21, "Data Range" (reads and writes of a range have intersecting quor
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import combinations, product
 from typing import Any
 
@@ -42,11 +43,16 @@ def majorities(m: TcmCluster, s: Any, keyspace: str | None = None) -> tuple[Majo
 
 def _of(row: RangeRow) -> Majorities:
     reads, writes = (_smallest(group) for group in (row.reads, row.writes))
-    shared = tuple(
+    return Majorities(row, reads, writes, _shared(reads, writes))
+
+
+@lru_cache(1024)
+def _shared(reads: tuple[Group, ...], writes: tuple[Group, ...]) -> tuple[tuple[Group, ...], ...]:
+    """Who is in both of each pair; ranges whose groups stay have the same pairs at each step."""
+    return tuple(
         tuple(tuple(name for name in reading if name in writing) for writing in writes)
         for reading in reads
     )
-    return Majorities(row, reads, writes, shared)
 
 
 def _smallest(group: Group) -> tuple[Group, ...]:

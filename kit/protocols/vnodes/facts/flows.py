@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from kit.protocols.storage.facts.flows import STORAGE as VNODES
+from kit.protocols.storage.facts.flows import WITH_SESSIONS as VNODES
 
 __all__ = ["VNODES"]

@@ -39,14 +39,16 @@ _SUBJECT = 1  # the code of B
 class MovedRange(Struct, frozen=True):
     """A range with its replicas before and after an operation, by name.
 
-    ``subject`` is the node that joins or leaves, ``title`` the operation in words; ``dead`` are the
-    replicas that are gone when it begins. ``copies`` are pairs of source and target.
+    ``subject`` is the node that joins or leaves, ``joins`` which of the two; ``title`` is the
+    operation in words; ``dead`` are the replicas that are gone when it begins. ``copies`` are pairs
+    of source and target.
     """
 
     label: str
     left: int
     right: int
     subject: str
+    joins: bool
     title: str
     old: tuple[str, ...]
     new: tuple[str, ...]
@@ -57,6 +59,17 @@ class MovedRange(Struct, frozen=True):
     def replicas(self) -> tuple[str, ...]:
         """Every node that ever replicates the range, by name."""
         return tuple(sorted({*self.old, *self.new}))
+
+
+class _Change(Struct, frozen=True):
+    """A ring before and after an operation of the node ``subject`` (its code), and it in words."""
+
+    before: Ring
+    after: Ring
+    subject: int
+    joins: bool
+    title: str
+    dead: tuple[int, ...] = ()
 
 
 def moved(
@@ -70,59 +83,90 @@ def moved(
     Raises:
         BadInput: when the ring has too few nodes for the operation.
     """
-    before = Ring.of(
-        (Node(name, (STEP * (i + 1),)) for i, name in enumerate(_NAMES[:nodes])),
-        small(STEP * (nodes + 1)),
-    )
+    change = _changed(_ring(nodes), operation)
+    moves = movement(change.before, change.after, SimpleStrategy(factor))
+    return _of_range(change, moves, _widest(change, moves), from_displaced)
+
+
+def moved_again(
+    operation: Operation, nodes: int, factor: int, *, from_displaced: bool = True
+) -> tuple[Operation, MovedRange]:
+    """The same range in the operation that comes next, and that operation's verb.
+
+    Who has joined leaves; who was to leave, and stayed, is to leave again.
+
+    Raises:
+        BadInput: when the ring has too few nodes for the first operation.
+    """
+    first = moved(operation, nodes, factor, from_displaced=from_displaced)
+    if not first.joins:
+        return operation, first
+    joined = _changed(_ring(nodes), operation)
+    change = _leaving(joined.after, joined.subject, "decommission")
+    moves = movement(change.before, change.after, SimpleStrategy(factor))
+    place = Range(first.left, first.right)
+    return "decommission", _of_range(change, moves, place, from_displaced)
+
+
+def _ring(nodes: int) -> Ring:
     if nodes < 2:
         raise BadInput("nodes", nodes, f"2 to {MOST_NODES}, so that one may go")
-    after, subject, title = _changed(before, operation)
-    change = movement(before, after, SimpleStrategy(factor))
-    place, old, new = _widest(change, {*_tokens(before, subject), *_tokens(after, subject)})
-    names = after.names
-    gone = (names[_SUBJECT],) if operation in ("replace", "removenode") else ()
-    old_replicas, new_replicas = (tuple(names[code] for code in group) for group in (old, new))
-    dead = tuple(name for name in gone if name in old_replicas)
-    return MovedRange(
-        place.label(before.space),
-        place.left,
-        place.right,
-        names[subject],
-        title,
-        old_replicas,
-        new_replicas,
-        dead,
-        tuple(_copies(change, place, old_replicas, dead, from_displaced)),
-    )
+    named = (Node(name, (STEP * (i + 1),)) for i, name in enumerate(_NAMES[:nodes]))
+    return Ring.of(named, small(STEP * (nodes + 1)))
 
 
-def _changed(ring: Ring, operation: Operation) -> tuple[Ring, int, str]:
-    """The ring after the operation, the node that joins or leaves (its code), and it in words."""
+def _changed(ring: Ring, operation: Operation) -> _Change:
     newcomer, name = len(ring.nodes), ring.names[_SUBJECT]
     if operation == "bootstrap":
-        joined = ring.join(Node(_NEWCOMER, (STEP * 3 // 2,)))
-        return joined, newcomer, f"bootstrap {_NEWCOMER}"
+        after = ring.join(Node(_NEWCOMER, (STEP * 3 // 2,)))
+        return _Change(ring, after, newcomer, True, f"bootstrap {_NEWCOMER}")
     if operation == "replace":
         after = ring.join(Node(_NEWCOMER, ())).replace(_SUBJECT, newcomer)
-        return after, newcomer, f"replace {name} by {_NEWCOMER}"
-    return ring.leave(_SUBJECT), _SUBJECT, f"{operation} {name}"
+        title = f"replace {name} by {_NEWCOMER}"
+        return _Change(ring, after, newcomer, True, title, (_SUBJECT,))
+    dead = (_SUBJECT,) if operation == "removenode" else ()
+    return _leaving(ring, _SUBJECT, operation, dead)
+
+
+def _leaving(ring: Ring, code: int, verb: Operation, dead: tuple[int, ...] = ()) -> _Change:
+    return _Change(ring, ring.leave(code), code, False, f"{verb} {ring.names[code]}", dead)
 
 
 def _tokens(ring: Ring, code: int) -> tuple[int, ...]:
     return ring.nodes[code].tokens if code < len(ring.nodes) else ()
 
 
-def _widest(change: Movement, own: set[int]) -> tuple[Range, tuple[int, ...], tuple[int, ...]]:
-    """The range with the most replicas, with those before and those after (codes)."""
+def _widest(change: _Change, moves: Movement) -> Range:
+    """The range with the most replicas."""
+    own = {*_tokens(change.before, change.subject), *_tokens(change.after, change.subject)}
     ranked = sorted(
         (-len(both), place.right not in own, place)
-        for place, both in zip(change.locked, change.affected, strict=True)
+        for place, both in zip(moves.locked, moves.affected, strict=True)
     )
-    place = ranked[0][-1]
+    return ranked[0][-1]
+
+
+def _of_range(change: _Change, moves: Movement, place: Range, from_displaced: bool) -> MovedRange:
+    """What the operation does to one range."""
     at = np.array([place.right], dtype=np.int64)
-    groups = (replicas(ring, change.replication, at)[0] for ring in (change.before, change.after))
-    old, new = (tuple(int(code) for code in group if code >= 0) for group in groups)
-    return place, old, new
+    rings, names = (change.before, change.after), change.after.names
+    old, new = (
+        tuple(names[code] for code in replicas(ring, moves.replication, at)[0] if code >= 0)
+        for ring in rings
+    )
+    dead = tuple(names[code] for code in change.dead if names[code] in old)
+    return MovedRange(
+        place.label(change.before.space),
+        place.left,
+        place.right,
+        names[change.subject],
+        change.joins,
+        change.title,
+        old,
+        new,
+        dead,
+        tuple(_copies(moves, place, old, dead, from_displaced)),
+    )
 
 
 def _copies(

@@ -24,5 +24,9 @@ class VnodeSafeguards(Struct, frozen=True, kw_only=True):
     """Off, a barrier does not wait for requests of older versions."""
     drain_before_leaving: bool = True
     """Off, a node that leaves is shut down without a barrier."""
+    sessions: bool = True
+    """Off, a replica takes what streaming brings, whichever step it was begun in."""
+    cleanup_first: bool = True
+    """Off, a node may get a range back before it cleaned up."""
     no_rollback_after_switch: bool = True
     """Off, an operation may be rolled back also once reads have moved."""

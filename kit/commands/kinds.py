@@ -1,0 +1,47 @@
+"""Files given to a command that cannot read them: which kind of file each is, what reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from kit.engine.family import FileKind, families
+from kit.errors import one_line
+
+FIRST_BYTES = 100_000  # a file shows its kind in these
+
+
+def kinds_of(text: str) -> Iterator[FileKind]:
+    """Every kind of file that a text is, as the families' own recognisers say."""
+    for family in families():
+        for kind in family.importers:
+            if kind.is_one(text):
+                yield kind
+
+
+def elsewhere(words: Sequence[str]) -> str:
+    """What to say after an error of a command: the first file among its words that others read.
+
+    The file of an option is left out: what reads it is the command that has the option. Empty where
+    no word is a file of a known kind, or the command reads that kind itself.
+    """
+    for before, word in pairwise(("", *words)):
+        kinds = [] if before.startswith("-") else list(kinds_of(_beginning(word)))
+        if kinds and not any(words[0] in kind.commands for kind in kinds):
+            kind = kinds[0]
+            commands = " or ".join(f"`python -m kit {command}`" for command in kind.commands)
+            return f"; {one_line(word)} looks like {kind.title}, which is for {commands}"
+    return ""
+
+
+def _beginning(word: str) -> str:
+    """The first text of a regular file; nothing where there is none that can be read."""
+    try:
+        path = Path(word)
+        if not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            return file.read(FIRST_BYTES).decode("utf-8", "ignore")
+    except (OSError, ValueError):
+        return ""

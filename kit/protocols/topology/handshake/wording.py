@@ -1,0 +1,116 @@
+"""What the steps of a join are called, and what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kit.engine.actors import ActorState
+from kit.engine.links import posted
+from kit.protocols.topology.handshake import actions as act
+from kit.protocols.topology.handshake.messages import ACCEPTED, REMOVED
+from kit.protocols.topology.handshake.state import joiner, tables
+from kit.protocols.topology.handshake.steps import verdict_due
+from kit.protocols.topology.rules.joining import FEATURE, REASONS
+
+
+def verb(action: Any) -> str | None:
+    """``place B``, ``take``, ``start-again``; None for what messages do."""
+    tag = str(type(action).__struct_config__.tag)
+    match action:
+        case act.PlaceRequest(name) | act.MemberRestarts(name) | act.TakeTheLead(name):
+            return f"{tag} {name}"
+        case act.StartAgain(True):
+            return f"{tag} without {FEATURE}"
+    return tag if isinstance(action, act.OWN) else None
+
+
+def sentence(before: ActorState, action: Any, after: ActorState) -> str | None:
+    """What a step did, and why; None for what messages do."""
+    say = _TOLD.get(type(action))
+    return None if say is None else say(before, action, after)
+
+
+def stop(before: ActorState, after: ActorState) -> str:
+    """Why the joiner stopped in this step; empty: it did not."""
+    stops = joiner(before).status != "stopped" == joiner(after).status
+    return f" It stops: {REASONS[joiner(after).reason]}." if stops else ""
+
+
+def _joining(s: ActorState) -> str:
+    joining = tables(s).joining
+    return joining.host if joining else "the joiner"
+
+
+def _placed(before: ActorState, action: act.PlaceRequest, after: ActorState) -> str:
+    name = action.node
+    new = [row for row in tables(after).rows if row not in tables(before).rows]
+    if new:
+        return f"{name} puts the request of {new[0].host} into the queue and tells it to wait."
+    [answer] = posted(before.network, action, after.network)
+    return f"{name} turns the request away: {REASONS[answer.message.reason]}."
+
+
+def _ended(before: ActorState, action: Any, after: ActorState) -> str:
+    state, host = joiner(after), joiner(after).host
+    if state.status == "normal":
+        return f"{host} sees that it is normal: it has joined."
+    return f"{host} stops: {REASONS[state.reason]}."
+
+
+def _taken(before: ActorState, action: Any, after: ActorState) -> str:
+    lead = tables(before).coordinator
+    changed = next(row for row in tables(after).rows if row not in tables(before).rows)
+    if changed.state == "left":
+        return f"{lead} turns {changed.host} away: {REASONS[changed.reason]}."
+    return f"{lead} finds the request of {changed.host} and accepts it: join_group0."
+
+
+def _responded(before: ActorState, action: Any, after: ActorState) -> str:
+    to, verdict = verdict_due(before)
+    what = ACCEPTED if verdict == ACCEPTED else f"rejected: {REASONS[verdict]}"
+    return f"{tables(before).coordinator} sends its verdict on {to}: {what}."
+
+
+def _failed(before: ActorState, action: Any, after: ActorState) -> str:
+    then = "moves it to left" if tables(after).joining is None else "will try again"
+    lead, host = tables(before).coordinator, _joining(before)
+    return f"{lead} has no answer of {host}: the call failed; it {then}."
+
+
+def _started(before: ActorState, action: act.StartAgain, after: ActorState) -> str:
+    less = f" without feature {FEATURE}" if action.drop else ""
+    stored = ", from what it has stored" if joiner(after).attempt else ""
+    return f"{joiner(after).host} starts again{less}{stored}: start {joiner(after).boot}."
+
+
+_TOLD: dict[type, Callable[[ActorState, Any, ActorState], str]] = {
+    act.PlaceRequest: _placed,
+    act.TakeRequest: _taken,
+    act.AddMember: lambda s, a, after: (
+        f"{tables(s).coordinator} adds {_joining(s)} to the configuration of group 0."
+    ),
+    act.Respond: _responded,
+    act.CallFails: _failed,
+    act.Conclude: lambda s, a, after: (
+        f"{tables(s).coordinator} knows that {_joining(s)} is there; its bootstrap ends well."
+    ),
+    act.LearnOutcome: _ended,
+    act.StopWaiting: _ended,
+    act.StartAgain: _started,
+    act.WipeAndStart: lambda s, a, after: (
+        f"The data directory is cleared: the joiner has a new host id, {joiner(after).host}."
+    ),
+    act.EnableFeature: lambda s, a, after: (
+        f"Every normal node supports feature {FEATURE}: {tables(s).coordinator} enables it."
+    ),
+    act.MemberRestarts: lambda s, a, after: (
+        f"{a.node} crashes and starts again; what it was at is forgotten."
+    ),
+    act.TakeTheLead: lambda s, a, after: (
+        f"{a.node} leads group 0 and coordinates, by what the tables say."
+    ),
+    act.WakeUp: lambda s, a, after: (
+        f"{REMOVED}, which was removed, hears A again and sends an old write."
+    ),
+}

@@ -1,0 +1,68 @@
+"""A file that a command cannot read, but another can: the error says which."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kit.commands.kinds import kinds_of
+from kit.engine.family import families
+from tests.commands.calling import bad, call, ring_of, written
+from tests.operators.samples import FOLDER
+
+TABLE = "host_id,node_state,tokens,transition_state,version,fence_version\n"
+REQUESTS = "id,initiating_host,request_type,done\n"
+LOG = "INFO  2026-01-01 00:00:00,000 [shard 0] raft_topology - entered `lock` transition state\n"
+RING = "a description of a ring"
+
+
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        (TABLE, ["a dump of system.topology"]),
+        (REQUESTS, ["a dump of system.topology_requests"]),
+        (LOG, ["a coordinator's journal"]),
+        ('{"nodes": []}', [RING]),
+        ('[{"peer": "::1"}]', [RING]),
+        ("", []),
+        ("[1, 2]", []),
+        ('{"a": 1}', []),
+        ("a,b\n1,2\n", []),
+    ],
+)
+def test_a_text_is_of_the_kinds_that_recognise_it(text: str, titles: list[str]) -> None:
+    """What no family can read is of no kind."""
+    assert [kind.title for kind in kinds_of(text)] == titles
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.*")), ids=lambda path: path.name)
+def test_each_sample_of_the_tools_is_of_one_kind(path: Path) -> None:
+    """Whatever nodetool prints, and each dump of the tables of a ring."""
+    assert [kind.title for kind in kinds_of(path.read_text(encoding="utf-8"))] == [RING]
+
+
+def test_the_error_of_another_command_says_who_reads_the_file(tmp_path: Path) -> None:
+    """A dump given to ``plan``, a ring given to ``topology``, a file in place of a command."""
+    dump = tmp_path / "dump.csv"
+    dump.write_text(TABLE, encoding="utf-8")
+    ring = written(tmp_path, ring_of())
+    assert "which is for `python -m kit topology`" in bad("plan", str(dump), "decommission", "n1")
+    assert f"{RING}, which is for `python -m kit ring` or" in bad("topology", ring)
+    assert "looks like a dump of system.topology" in bad(str(dump))
+
+
+def test_a_command_that_reads_the_file_says_nothing_of_others(tmp_path: Path) -> None:
+    """Nor is the file of an option looked at, nor one that is none."""
+    ring = written(tmp_path, ring_of())
+    assert "looks like" not in bad("plan", ring)
+    assert "looks like" not in bad("topology", str(tmp_path), "--status", ring)
+    assert "looks like" not in bad("plan", str(tmp_path / "none"))
+
+
+def test_every_command_named_is_one() -> None:
+    """The words that a kind names begin with a command of the kit."""
+    known = call("--help").out
+    for kind in (kind for family in families() for kind in family.importers):
+        for command in kind.commands:
+            assert f"    {command.split()[0]}" in known
