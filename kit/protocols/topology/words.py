@@ -44,11 +44,16 @@ def plan_of(parameters: TopologyParameters) -> RequestPlan:
     Raises:
         BadInput: for words that are no request, an unknown node, or too many nodes.
     """
-    names = list(ascii_uppercase[: parameters.nodes])
+    names = [_name(number) for number in range(parameters.nodes)]
     requests = [_request(text, names) for text in parameters.operations]
     if len(names) > MOST_NODES:
         raise BadInput("operations", len(names), f"at most {MOST_NODES} nodes in all")
     return RequestPlan(tuple(names), (1 << parameters.nodes) - 1, tuple(requests))
+
+
+def _name(number: int) -> str:
+    """The name of a member by its number from 0: A to Z, then N27 and so on."""
+    return ascii_uppercase[number] if number < len(ascii_uppercase) else f"N{number + 1}"
 
 
 def _request(text: str, names: list[str]) -> OperationRequest:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kit.protocols.group0.rules.voters import majority, nodes_in
 from kit.protocols.topology.facts.commands import HistoryLine, history, log_lines
 from kit.protocols.topology.state import has_majority
+from kit.views.alike import ToldApart, draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb, heads, moved, scroll
@@ -60,6 +61,7 @@ def draw_configuration(scene: Scene) -> Frag:
     members = s.topology.members
     reached = members & s.reachable
     fits = has_majority(s)
+    rows = _told_apart(scene)
     return h(
         "div",
         h(
@@ -80,10 +82,17 @@ def draw_configuration(scene: Scene) -> Frag:
                     class_="lamp",
                     data_of=m.names[i],
                 )
-                for i in nodes_in(members)
+                for i in rows.listed
             ],
         ),
+        draw_others(rows.others),
     )
+
+
+def _told_apart(scene: Scene) -> ToldApart[int, tuple[str, ...]]:
+    """The members with their roles; of very many those that do not just follow."""
+    members = list(nodes_in(scene.state.topology.members))
+    return told_apart(members, lambda i: (_role(scene, i).strip(),), lambda i: False)
 
 
 def _role(scene: Scene, node: int) -> str:
@@ -99,7 +108,9 @@ def configuration_text(scene: Scene) -> str:
     members = s.topology.members
     reached = (members & s.reachable).bit_count()
     first = f"  {reached} of {members.bit_count()} members reached"
-    return "\n".join([first, *(f"  {m.names[i]}:{_role(scene, i)}" for i in nodes_in(members))])
+    rows = _told_apart(scene)
+    lines = [f"  {m.names[i]}:{_role(scene, i)}" for i in rows.listed]
+    return "\n".join([first, *lines, *(f"  {line}" for line in others_lines(rows.others))])
 
 
 def draw_log(scene: Scene) -> Frag:
