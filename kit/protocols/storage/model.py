@@ -182,12 +182,12 @@ class Storage(PlanModel):
 
     def _messages(self, s: StorageState) -> Iterator[Serve]:
         for number, name in self._undelivered(s):
-            if self.workload[number].writes or s.requests[number].phase == OPEN:
+            if self.mutations[number] or s.requests[number].phase == OPEN:
                 yield Serve(number, name)
 
     def _written_back(self, s: StorageState) -> Iterator[WriteBack]:
         for number, name in self._undelivered(s):
-            if not self.workload[number].writes and s.requests[number].phase != OPEN:
+            if not self.mutations[number] and s.requests[number].phase != OPEN:
                 yield WriteBack(number, name)
 
     def _undelivered(self, s: StorageState) -> Iterator[tuple[int, str]]:
@@ -312,7 +312,7 @@ class Storage(PlanModel):
         if request.phase == REPAIRING:
             group = targets(self.wanted(s, number, request.coordinator_epoch))
         else:
-            group = self._views[s.at][request.coordinator_epoch].group(self.workload[number].writes)
+            group = self._views[s.at][request.coordinator_epoch].group(self.mutations[number])
         kept = self.valid(s, number) & group
         again = replace(
             request,
