@@ -25,9 +25,17 @@ os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("JUPYTER_PLATFORM_DIRS", "1")
 
 # Java that lives for a minute need not be optimised: it halves the processor time of these tests.
-SMALL_SPARK = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}
+# Nor is a query over a few rows worth a second plan, or classes of its own; in the notebooks' stage
+# Spark does as usual.
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK_JAVA)
+FEW_ROWS = (
+    "-Dspark.sql.adaptive.enabled=false"
+    " -Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN"
+)
+SMALL_SPARK = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}
+java_options = os.environ.get("SPARK_SUBMIT_OPTS", QUICK_JAVA)
+if FEW_ROWS not in java_options:
+    os.environ["SPARK_SUBMIT_OPTS"] = f"{java_options} {FEW_ROWS}"
 os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", QUICK_JAVA)
 
 pytest_plugins = ("tests.widgets.fixtures",)
@@ -39,12 +47,14 @@ LONGEST = tuple(
     for place in (
         "spark/test_notebook.py",
         "protocols/dataplane/test_search.py",
-        "commands/test_shell.py",
+        "protocols/topology/test_search.py",
+        "protocols/vnodes/test_search.py",
         "protocols/tcm/simulators/test_placements.py",
-        "spark/test_stored.py",
-        "protocols/tcm/spark/test_equals_engine.py",
-        "protocols/tcm/dry_run/test_player.py",
         "house/test_toy.py",
+        "protocols/tcm/dry_run/test_player.py",
+        "protocols/topology/test_matrix.py",
+        "commands/test_shell.py",
+        "lessons/test_exercises.py",
         "house/test_stages.py",
         "protocols/dataplane/lessons/test_hunting.py",
         "widgets/test_lab.py",
@@ -86,10 +96,10 @@ def spark() -> Iterator[Any]:
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Path:
-    """A folder with a copy of the kit that may be spoiled."""
+    """A folder with a copy of the kit that may be spoiled; what is compiled already is copied."""
     from tests.quality.scratching import KIT
 
-    shutil.copytree(KIT, tmp_path / "kit", ignore=shutil.ignore_patterns("__pycache__", "widgets"))
+    shutil.copytree(KIT, tmp_path / "kit", ignore=shutil.ignore_patterns("widgets"))
     return tmp_path
 
 
@@ -114,6 +124,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark in item.iter_markers("partly"):
             if len(mark.args) != 2 or mark.args[0] not in known or not mark.args[1]:
                 raise pytest.UsageError(f"{item.nodeid}: partly(id, what is missing): {mark.args}")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give files to workers as xdist does, but all that use Spark to one: each would start it."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from tests.spreading import SparkTogether
+
+    return SparkTogether(config, log)
 
 
 def _forbidden(report: pytest.TestReport | pytest.CollectReport) -> None:

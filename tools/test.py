@@ -18,6 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # A notebook's cells must stay on one worker; the longest files come first (tests/conftest.py).
 PARALLEL = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+# Whose plugin takes two seconds to load, in every process; only notebooks need it.
+QUICK = ("-p", "no:nbval")
 NOTEBOOKS = (
     *("--nbval", "notebooks", "-p", "no:cacheprovider"),
     *("--nbval-cell-timeout=120", "--override-ini=addopts="),
@@ -55,8 +57,8 @@ class Outcome:
 
 
 STAGES = (
-    Stage("tests", (*PARALLEL, "--durations=15")),
-    Stage("browser", ("-m", "browser and not deep", *PARALLEL)),
+    Stage("tests", (*QUICK, *PARALLEL, "--durations=15")),
+    Stage("browser", ("-m", "browser and not deep", *QUICK, *PARALLEL)),
     # What is stored is one run, compared with this one; the deep tests add another.
     Stage("notebooks", (*NOTEBOOKS, *PARALLEL)),
 )
@@ -71,11 +73,13 @@ DEEP = (
 def environment() -> dict[str, str]:
     """The environment of every stage: the venv's programs first, no window, no update checks.
 
-    Java that lives for a minute need not be optimised: that halves what the Spark notebook takes.
+    What one stage compiles is kept for the next ones and for the processes that tests start. Java
+    that lives for a minute need not be optimised: that halves what the Spark notebook takes.
     """
     here = Path(sys.executable).parent
+    given = {name: v for name, v in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {
-        **os.environ,
+        **given,
         "PATH": f"{here}{os.pathsep}{os.environ.get('PATH', '')}",
         "JUPYTER_PREFER_ENV_PATH": "1",
         "JUPYTER_PLATFORM_DIRS": "1",

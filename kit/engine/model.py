@@ -162,6 +162,10 @@ class Model(Generic[S, A]):
         """The option of ``s`` that goes by a verb; None when there is no such thing."""
         return next((option for option in self.options(s) if self.verb(option[0]) == verb), None)
 
+    def goes_by(self, s: S, action: A, verb: str) -> bool:
+        """Whether a verb means this action of ``s``: its own, or another word that is read."""
+        return self.verb(action) == verb or (self.find(s, verb) or (None,))[0] == action
+
     def refusal(self, s: S, action: A) -> Refusal | None:
         """Why ``action`` may not happen in ``s``; None when it may."""
         rule = self.rule_of(action)

@@ -18,36 +18,73 @@ from kit.errors import BadInput
 
 SECONDS = 5.0  # of computing for one step: hundreds of times what a step of the lessons takes
 _LOOK = 0.2  # seconds between two looks
+_IDLE = 5  # looks with nothing to look at, after which nobody looks
 
 
 class _TooLong(BaseException):
     """No ``except Exception`` of a student's own keeps it."""
 
 
-class _Watch(threading.Thread):
-    """Looks at what a thread computes, and raises ``_TooLong`` in it, again and again."""
+class _Work:
+    """What a thread computes from now on, and how much it may."""
+
+    __slots__ = ("ended", "lock", "most", "used", "worker")
 
     def __init__(self) -> None:
-        super().__init__(name="patience", daemon=True)
         self.worker = threading.get_ident()
         self.used = _processor_time(self.worker)
         self.most = self.used() + SECONDS
-        self._ended, self._lock = threading.Event(), threading.Lock()
+        self.ended, self.lock = False, threading.Lock()
 
-    def run(self) -> None:
-        while not self._ended.wait(_LOOK):
-            with self._lock:
-                if not self._ended.is_set() and self.used() >= self.most:
-                    worker, error = ctypes.c_ulong(self.worker), ctypes.py_object(_TooLong)
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(worker, error)
+    def look(self) -> None:
+        """Raise ``_TooLong`` in the thread, again and again, once it has computed too much."""
+        with self.lock:
+            if not self.ended and self.used() >= self.most:
+                worker, error = ctypes.c_ulong(self.worker), ctypes.py_object(_TooLong)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(worker, error)
 
     def end(self) -> None:
-        """Look no more. What was raised until now arrives here at the latest.
+        """Have it looked at no more. What was raised until now arrives here at the latest.
 
         (To take it back would leave the interpreter looking for it at every step from then on.)
         """
+        with self.lock:
+            self.ended = True
+
+
+class _Watch:
+    """One thread that looks at all work, since to start one for every step takes longer than most.
+
+    It ends when there was no work for a while.
+    """
+
+    def __init__(self) -> None:
+        self._works: list[_Work] = []
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def add(self, work: _Work) -> None:
         with self._lock:
-            self._ended.set()
+            self._works.append(work)
+            if self._thread is None or not self._thread.is_alive():  # a fork leaves none alive
+                self._thread = threading.Thread(target=self._run, name="patience", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        idle = 0
+        while True:
+            time.sleep(_LOOK)
+            with self._lock:
+                self._works = works = [work for work in self._works if not work.ended]
+                idle = 0 if works else idle + 1
+                if idle == _IDLE:
+                    self._thread = None
+                    return
+            for work in works:
+                work.look()
+
+
+_WATCH = _Watch()
 
 
 def _processor_time(thread: int) -> Callable[[], float]:
@@ -65,15 +102,15 @@ def patient() -> Iterator[None]:
     Raises:
         BadInput: naming the function and the line that were at work.
     """
-    watch = _Watch()
-    watch.start()
+    work = _Work()
+    _WATCH.add(work)
     try:
         try:
             yield
         finally:
-            watch.end()
+            work.end()
     except _TooLong as error:
         after = f"no answer after {SECONDS:g} seconds of computing"
         raise BadInput(raised_at(error), after, "functions that come to an end") from None
     finally:
-        watch.end()
+        work.end()

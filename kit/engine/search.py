@@ -81,7 +81,8 @@ class Search:
         self.awaited = tuple(p for p in judged if p.kind == "sometimes")
         self.goals = tuple(p for p in judged if p.kind == "goal")
         # Where the model may rest does not depend on what is judged.
-        self.resting = tuple(p for p in (*judged, *model.properties) if p.kind == "goal")
+        goals = (prop for prop in (*judged, *model.properties) if prop.kind == "goal")
+        self.resting = tuple(dict.fromkeys(goals))
         self.parents: dict[Any, Any] = {}
         self.sources: dict[Any, list[Any]] = {}
         self.frontier: list[Any] = []

@@ -173,7 +173,8 @@ class Timeline:
         begun = moment.id if self.children[moment.parent] else parent.begun
         followed = parent.followed
         if followed < len(self._script):
-            followed += self.model.verb(moment.action) == self._script[followed]
+            before = self.moments[moment.parent].state
+            followed += self.model.goes_by(before, moment.action, self._script[followed])
         return _Place(parent.depth + 1, begun, followed)
 
     def suggest(self) -> Any | None:

@@ -101,11 +101,23 @@ def test_what_ends_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Afterwards nobody watches any more, whatever is computed."""
     monkeypatch.setattr(patience, "SECONDS", 0.1)
     with patient():
-        [watch] = [thread for thread in threading.enumerate() if thread.name == "patience"]
-    watch.join()
+        watching = [thread for thread in threading.enumerate() if thread.name == "patience"]
+    assert watching
+    for thread in watching:  # one that is about to end may be among them
+        thread.join()
     begun = time.thread_time()
     while time.thread_time() < begun + 0.5:
         pass
+
+
+def test_one_thread_looks_at_all_work() -> None:
+    """To start a thread for every step took longer than most steps do."""
+    with patient(), patient():
+        first = patience._WATCH._thread
+    with patient():
+        assert patience._WATCH._thread is first
+        assert first is not None
+        assert first.is_alive()
 
 
 def test_work_of_other_threads_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,7 +49,8 @@ def test_the_readme_tells_a_teacher_what_to_do() -> None:
     """
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert all(word in readme for word in ("make lab", "make test", "pip install", "conda", "WSL"))
-    rows = re.findall(r"^\| \w+ \| \[([\w-]+\.ipynb)\]\(notebooks/\1\) \| (.+) \|$", readme, re.M)
+    row = r"^\| [\w ]+ \| \[([\w-]+\.ipynb)\]\(notebooks/\1\) \| (.+) \|$"
+    rows = re.findall(row, readme, re.M)
     assert tuple(name for name, _ in rows) == NOTEBOOKS
     assert {path.name for path in (ROOT / "notebooks").glob("*.ipynb")} == set(NOTEBOOKS)
     assert not [

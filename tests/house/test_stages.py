@@ -13,7 +13,8 @@ import pytest
 
 from tests.conftest import LONGEST
 from tests.house.source import ROOT
-from tools.test import DEEP, NOTEBOOKS, STAGES, Outcome, Stage, closing, run
+from tests.spreading import SparkTogether
+from tools.test import DEEP, NOTEBOOKS, QUICK, STAGES, Outcome, Stage, closing, run
 
 
 def notebook_stages(stages: tuple[Stage, ...]) -> list[Stage]:
@@ -40,6 +41,18 @@ def test_the_longest_files_are_there() -> None:
     assert [path for path in LONGEST if not path.is_file()] == []
 
 
+def test_files_that_use_spark_share_a_worker() -> None:
+    """They share a session; any other file goes to whichever worker is free."""
+    together = SparkTogether.__new__(SparkTogether)
+    names = ("tests/spark/test_a.py::test_b", "tests/protocols/tcm/spark/test_c.py::test_d[1]")
+    assert {together._split_scope(name) for name in names} == {"spark"}
+    assert together._split_scope("tests/ring/test_a.py::test_b[x]") == "tests/ring/test_a.py"
+    users = {
+        path for path in (ROOT / "tests").rglob("test_*.py") if "spark: Any" in path.read_text()
+    }
+    assert {path.parent.name for path in users} == {"spark", "house"}  # this file says it, too
+
+
 def test_the_closing_line_is_pytests_own_form() -> None:
     """The last line sums all stages in the form in which pytest closes a run."""
     outcomes = [Outcome("tests", 40, 1, 0, 0, 3.0), Outcome("browser", 2, 0, 0, 0, 9.0)]
@@ -61,7 +74,8 @@ def test_the_closing_line_is_pytests_own_form() -> None:
 def test_counts_are_read(tmp_path: Path, text: str, expected: tuple[int, ...]) -> None:
     """Passed, failed, broken and skipped tests are counted; a run without tests is an error."""
     (tmp_path / "test_it.py").write_text(text)
-    outcome = run(Stage("scratch", (str(tmp_path), "-p", "no:cacheprovider")), forbid_skips=False)
+    options = (*QUICK, "-p", "no:hypothesispytest", "-p", "no:cacheprovider")
+    outcome = run(Stage("scratch", (str(tmp_path), *options)), forbid_skips=False)
     assert (outcome.passed, outcome.failed, outcome.errors, outcome.skipped) == expected
 
 
@@ -75,7 +89,7 @@ STEPPING_ASIDE = {
 def pytest_with_house_rules(folder: Path, *options: str, **environment: str) -> str:
     """What pytest prints over ``folder`` under the rules of this checkout."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", str(folder)]
-    command += ["-p", "no:cacheprovider", "--continue-on-collection-errors", *options]
+    command += [*QUICK, "-p", "no:cacheprovider", "--continue-on-collection-errors", *options]
     command += ["-c", str(ROOT / "pyproject.toml")]
     result = subprocess.run(
         command,

@@ -18,8 +18,10 @@ from pathlib import Path
 import pytest
 
 from tests.house.source import ROOT, project_files
+from tools.test import QUICK
 
 TOY = ROOT / "tests" / "toy"
+PYTEST = ("pytest", "-q", *QUICK)
 NEEDLESS = {"notebooks", "images", "benchmarks"}
 # The rules of the house look at what git lists: in the copy the family alone, so that they are not
 # asked about all the rest twice.
@@ -74,10 +76,11 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ran(folder: Path, *command: str, status: int = 0) -> str:
     """What a program says in a copy; its errors, too, when it ends with another status."""
     programs = Path(sys.executable).parent
+    compiled = {"PYTHONPYCACHEPREFIX": f"{folder}-compiled", "PYTHONDONTWRITEBYTECODE": ""}
     done = subprocess.run(
         [programs / command[0], *command[1:]],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONPATH": str(folder), **compiled},
         capture_output=True,
         text=True,
         check=False,
@@ -146,7 +149,7 @@ def test_the_rules_of_the_house_hold_it(copy: Path) -> None:
     ran(copy, "lint-imports", "--no-cache")
     files = ("house/test_tidy.py", "house/test_families.py", "protocols/test_scenarios.py")
     tests = [f"tests/{name}" for name in (*files, "protocols/toy")]
-    ran(copy, "pytest", "-q", *tests, "-k", "tidy or families or toy or slept-past-its-lease")
+    ran(copy, *PYTEST, *tests, "-k", "tidy or families or toy or slept-past-its-lease")
 
 
 def test_a_rule_that_knows_the_engine_is_refused(copy: Path) -> None:
@@ -160,12 +163,12 @@ def test_a_model_that_knows_another_family_is_refused(copy: Path) -> None:
     """A family that imports one which it does not compose is an offender by name."""
     line = "from kit.protocols.twophase.model import TwoPhase"
     with with_line(copy / "kit/protocols/toy/model.py", line):
-        said = ran(copy, "pytest", "-q", "tests/house/test_tidy.py", "-k", "family", status=1)
+        said = ran(copy, *PYTEST, "tests/house/test_tidy.py", "-k", "family", status=1)
     assert "kit/protocols/toy/model.py: kit.protocols.twophase.model" in said
 
 
 @pytest.mark.browser
 def test_it_is_played_in_the_browser(copy: Path, chromium_path: Path) -> None:
     """Its own browser test, in the copy: a Player is opened on it, and a press does a step."""
-    said = ran(copy, "pytest", "-q", "-m", "browser", "tests/protocols/toy")
+    said = ran(copy, *PYTEST, "-m", "browser", "tests/protocols/toy")
     assert "1 passed" in said

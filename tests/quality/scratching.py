@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +22,25 @@ import kit
 from kit.engine.check import check
 from kit.engine.registry import build
 assert Path(kit.__file__).is_relative_to(Path.cwd()), kit.__file__
-found = check(build(sys.argv[1], json.loads(sys.argv[2])))
-print(json.dumps([found.violation.property if found.violation else None, found.complete]))
+for model, parameters in json.loads(sys.argv[1]):
+    found = check(build(model, parameters))
+    print(json.dumps([found.violation.property if found.violation else None, found.complete]))
 """
 
 
 def search(folder: Path, model: str, parameters: dict[str, Any]) -> tuple[str | None, bool]:
     """What a search with the kit in ``folder`` finds broken, and whether it is complete."""
-    given = json.dumps(msgspec.to_builtins(parameters))
+    [(broken, complete)] = searches(folder, model, [parameters])
+    return broken, complete
+
+
+def searches(
+    folder: Path, model: str, given: Sequence[dict[str, Any]]
+) -> list[tuple[str | None, bool]]:
+    """What several searches find, one after the other in one process."""
+    asked = json.dumps([(model, msgspec.to_builtins(parameters)) for parameters in given])
     ran = subprocess.run(
-        [sys.executable, "-c", SEARCH, model, given],
+        [sys.executable, "-c", SEARCH, asked],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
@@ -39,8 +49,7 @@ def search(folder: Path, model: str, parameters: dict[str, Any]) -> tuple[str | 
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    broken, complete = json.loads(ran.stdout)
-    return broken, complete
+    return [(broken, complete) for broken, complete in map(json.loads, ran.stdout.splitlines())]
 
 
 def cut(folder: Path, cuts: list[tuple[str, str, str]]) -> None:

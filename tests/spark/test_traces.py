@@ -15,6 +15,7 @@ from kit.engine.trace import write
 from kit.errors import BadInput
 from kit.protocols.storage.facts import moment as data_facts
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.spark.trace_rows import ROWS
 from kit.spark.streaming import Watch
 from kit.spark.streaming import watch as watch_folder
 from kit.spark.trace_reports import PlainTraces, Traces, drawn_on, read_traces, replayed
@@ -55,9 +56,10 @@ def test_a_run_is_told_by_its_own_facts() -> None:
     model: Any = timeline.model
     states = [timeline.moments[moment].state for moment in timeline.path()]
     assert set(tables) == set(schemas())
+    own = {"runs", *(schema.name for schema in ROWS)}
     for name, table in tables.items():
         assert table.schema.equals(schemas()[name].arrow)
-        assert set(table.column("run").to_pylist()) == ({"one"} if name != "requests" else set())
+        assert set(table.column("run").to_pylist()) == ({"one"} if name in own else set())
     events = tables["events"].to_pylist()
     assert [row["epoch"] for row in events] == [facts.epoch(model, s) for s in states]
     assert [row["verb"] for row in events[1:]] == [step.verb for step in timeline.save().steps]

@@ -84,12 +84,17 @@ NORMAL = """(html) => {
 }"""
 
 SETTLED = """(at) => {
-  for (const marker of document.querySelectorAll(".kp-flow"))
-    marker.getAnimations().forEach((one) => one.finish());
+  document.getAnimations().forEach((one) => one.finish());
   return window.calls === 0 && document.querySelector(".kp-where").textContent === at
     && document.getAnimations().every((one) => one.playState !== "running");
 }"""
 
+
+SERIOUS = """async (within) => {
+  const { violations } = await axe.run(within ?? document, { resultTypes: ["violations"] });
+  return violations.filter(({ impact }) => ["serious", "critical"].includes(impact))
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120))}`);
+}"""
 
 OPEN = """(which) => {
   const sheet = document.querySelector(which);
@@ -160,7 +165,7 @@ class Desk:
     def settle(self) -> None:
         """Wait until the page has told the kernel where it is and nothing is under way.
 
-        What travels in a step is let arrive at once, as by a reader who presses on.
+        What moves or travels in a step is let arrive at once, as by a reader who presses on.
         """
         self.page.wait_for_function(SETTLED, arg=self.where(), polling=20)
 
@@ -226,11 +231,10 @@ def walked(name: str, steps: int) -> Player:
     return player
 
 
-def serious(page: Page) -> list[str]:
-    """What axe finds serious or critical on a page."""
-    found = Axe().run(page).response["violations"]
-    return [
-        f"{one['id']}: {[node['html'][:120] for node in one['nodes']]}"
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
+def serious(page: Page, within: str | None = None) -> list[str]:
+    """What axe finds serious or critical on a page, or within a part of it."""
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(Axe().axe_script)
+    found = page.evaluate(SERIOUS, within)
+    assert isinstance(found, list)
+    return found

@@ -53,6 +53,11 @@ RUN_CELL = f"""([path, text]) => {{
   commands.execute("notebook:clear-cell-output");
   commands.execute("notebook:run-cell");
 }}"""
+# A kernel answers in turn: when it has answered this, it has answered all that was asked before.
+ANSWERED = f"""async (path) => {{
+  const {{ kernel }} = ({NOTEBOOK})(path).sessionContext.session;
+  await kernel.requestExecute({{ code: "", silent: true }}).done;
+}}"""
 ENDED = f"""(path) => {{
   const panel = ({NOTEBOOK})(path);
   return panel.sessionContext.session.kernel.status === "idle"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import ElementHandle, Error, Page
 from playwright.sync_api import TimeoutError as Late
 
-from tests.widgets.laboratory import ROOT, open_notebook, run_opened
+from tests.widgets.browsing import serious
+from tests.widgets.laboratory import ANSWERED, ROOT, open_notebook, run_opened
 
 pytestmark = pytest.mark.browser
 
@@ -54,8 +53,6 @@ LOOKS = """(root) => root.outerHTML + JSON.stringify(
   [...root.querySelectorAll("input,select")].map((one) => [one.value, one.checked]))"""
 LOOK = f"""(root) => {{ window.looked = ({LOOKS})(root); }}"""
 CHANGED = f"""(root) => ({LOOKS})(root) !== window.looked"""
-
-AT_FIRST = """() => document.querySelector('.kp-where').textContent === '1 / 1'"""
 
 # A state is a tab or a sheet over it: what the others hold cannot be seen meanwhile.
 RESTORE = """([root, state]) => {
@@ -199,13 +196,10 @@ def by_key(page: Page, control: ElementHandle) -> None:
 
 
 def restore(page: Page, root: ElementHandle, state: str) -> None:
-    """Bring the stage back to where each control is tried; an answer may still be on its way."""
-    for _ in range(10):
-        page.evaluate(RESTORE, [root, state])
-        with suppress(Late):
-            page.wait_for_function(SETTLED, arg=[root, state], polling=20, timeout=3_000)
-            return
-    raise AssertionError(f"the player does not come back to its fourth step with {state}")
+    """Bring the stage back to where each control is tried, once all answers are there."""
+    page.evaluate(ANSWERED, START)
+    page.evaluate(RESTORE, [root, state])
+    page.wait_for_function(SETTLED, arg=[root, state], polling=20)
 
 
 def exercise(page: Page, root: ElementHandle, control: ElementHandle, way: str) -> bool:
@@ -282,21 +276,17 @@ def test_every_control_around_the_stage_does_something(page: Page, way: str) -> 
 
 
 def stepped(page: Page) -> None:
-    """Do the first step of a Player that an earlier control may be rebuilding still: a step that it
-    did before the new model came is gone with the old one, and is done again.
-    """
-    for _ in range(10):
-        if page.text_content(".kp-where") != "1 / 1":
-            page.click("[data-do=step]")
-        with suppress(Late):
-            page.wait_for_function(AT_FIRST, polling=20, timeout=6_000)
-            return
-    raise AssertionError("the player does not do its first step")
+    """Do the first step of a Player that an earlier control was perhaps building anew."""
+    page.evaluate(ANSWERED, START)
+    if page.text_content(".kp-where") != "1 / 1":
+        page.click("[data-do=step]")
+    where(page, "1 / 1")
 
 
 def patiently(page: Page, root: ElementHandle, name: str, way: str) -> bool:
     """Use a control by name; begin again when it was replaced by its like meanwhile."""
     for _ in range(20):
+        page.evaluate(ANSWERED, START)
         try:
             return exercise(page, root, settled(page, root, name), way)
         except Error as error:
@@ -340,6 +330,4 @@ def test_axe_finds_nothing_serious_in_the_notebook(page: Page) -> None:
     page.click("[data-do=setup]")
     for theme in ("false", "true"):
         page.evaluate("(value) => { document.body.dataset.jpThemeLight = value; }", theme)
-        found = Axe().run(page, context=".kit-player").response["violations"]
-        serious = [one["id"] for one in found if one["impact"] in ("serious", "critical")]
-        assert serious == []
+        assert serious(page, ".kit-player") == []

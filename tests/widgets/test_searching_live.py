@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
+from tests.widgets.browsing import serious
 from tests.widgets.laboratory import run_cell, write_notebook
 
 pytestmark = pytest.mark.browser
@@ -70,6 +70,4 @@ def test_axe_finds_nothing_serious_in_the_panels(page: Page) -> None:
     """The panels of the data plane have no serious finding, in the light and in the dark theme."""
     for theme in ("false", "true"):
         page.evaluate("(value) => { document.body.dataset.jpThemeLight = value; }", theme)
-        found = Axe().run(page, context=".kit-player").response["violations"]
-        serious = [one["id"] for one in found if one["impact"] in ("serious", "critical")]
-        assert serious == []
+        assert serious(page, ".kit-player") == []

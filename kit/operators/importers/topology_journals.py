@@ -4,13 +4,16 @@ A journal holds whatever a server says; only three kinds of line are read, in th
 ``entered `…` transition state``, ``updating topology state: …`` and ``executing global topology
 command …, excluded nodes: …``. Times are those of journalctl (short, with or without fractions, or
 ISO) or of the server's own log. Only the coordinator writes such lines: their host is where it ran.
+
+Times of journalctl's short form have no year. Within one journal January comes behind December; of
+several journals the years are those by which all of them together last the shortest time.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -29,6 +32,9 @@ LONGEST_REASON = 2000  # characters
 Kind = Literal["entered", "updated", "command"]
 Clock = Literal["without a year", "without a zone", "with a zone"]
 
+LEAP = 2000
+"""The year of times that have none: each day of any year is one of it."""
+YEAR, HALF_A_YEAR = timedelta(days=366), timedelta(days=183)
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _ENTERED = re.compile(r"entered `(?P<words>[a-z0-9_ ]{1,60})` transition state")
 _UPDATED = re.compile(r"updating topology state: (?P<words>.*\S)")
@@ -75,9 +81,12 @@ class JournalEntry(Struct, frozen=True):
 
 
 class _Timed(Struct, frozen=True):
+    """An entry with its clock and time; without a year that is one of ``LEAP`` and ``turns``."""
+
     clock: Clock
     at: datetime
     entry: JournalEntry
+    turns: int = 0
 
 
 def read_journals(paths: Iterable[str | Path]) -> tuple[JournalEntry, ...]:
@@ -108,6 +117,8 @@ def parse_journals(texts: Iterable[tuple[str, str]]) -> tuple[JournalEntry, ...]
     if len(clocks) > 1:
         (clock, first), (other, second) = sorted(clocks.items())[:2]
         raise BadInput(second, f"times {other}", f"times {clock}, as in {first}, to compare them")
+    if "without a year" in clocks:
+        lines = _with_years(_closest_together(lines))
     lines.sort(key=lambda timed: timed.at)  # those of one time keep their order
     return tuple(
         replace(timed.entry, seconds=(timed.at - lines[0].at).total_seconds()) for timed in lines
@@ -120,7 +131,7 @@ def is_journal(text: str) -> bool:
 
 
 def _entries(text: str, source: str) -> Iterator[_Timed]:
-    year = 2000  # of times that have none; a leap year, so that each day of a year is one of it
+    turns = 0
     before: datetime | None = None
     for number, line in enumerate(text.split("\n"), 1):
         head, logger, said = line.partition(LOGGER)
@@ -129,10 +140,8 @@ def _entries(text: str, source: str) -> Iterator[_Timed]:
         kind, words = _said(said.strip())
         if kind is None or words is None:
             continue
-        clock, at, stamp, host = _time(head, year, source, number, line)
-        if clock == "without a year" and before is not None and (before - at).days > 180:
-            year += 4  # the turn of a year; leap years only
-            clock, at, stamp, host = _time(head, year, source, number, line)
+        clock, at, stamp, host = _time(head, source, number, line)
+        turns += clock == "without a year" and before is not None and before - at > HALF_A_YEAR
         before = at
         excluded = _hosts(words, source, number, line) if kind == "command" else ()
         name = words["words"]
@@ -141,7 +150,54 @@ def _entries(text: str, source: str) -> Iterator[_Timed]:
         elif len(name) > LONGEST_REASON:
             name = name[: LONGEST_REASON - 1] + "…"
         entry = JournalEntry(source, number, stamp, host or source, kind, name, excluded)
-        yield _Timed(clock, at, entry)
+        yield _Timed(clock, at, entry, turns)
+
+
+def _closest_together(lines: list[_Timed]) -> list[_Timed]:
+    """The lines, where journals that begin early in a year come behind those that begin late.
+
+    Which ones do so makes them last the shortest time together; as they stand, if that is as short.
+    """
+
+    def moment(timed: _Timed) -> datetime:
+        return timed.at + timed.turns * YEAR
+
+    begins: dict[str, datetime] = {}
+    for timed in lines:
+        begins[timed.entry.source] = min(
+            moment(timed), begins.get(timed.entry.source, datetime.max)
+        )
+
+    def later(cut: datetime) -> list[_Timed]:
+        return [
+            replace(timed, turns=timed.turns + (begins[timed.entry.source] < cut))
+            for timed in lines
+        ]
+
+    def lasts(arranged: list[_Timed]) -> timedelta:
+        moments = [moment(timed) for timed in arranged]
+        return max(moments) - min(moments)
+
+    return min((later(cut) for cut in sorted(set(begins.values()))), key=lasts)
+
+
+def _with_years(lines: list[_Timed]) -> list[_Timed]:
+    """The lines with years that follow one another; a leap year where a line is of February 29.
+
+    Raises:
+        BadInput: for a February 29 in two years that follow one another.
+    """
+    leaps = [timed.turns for timed in lines if (timed.at.month, timed.at.day) == (2, 29)]
+    first = LEAP - leaps[0] if leaps else LEAP + 1
+    dated = []
+    for timed in lines:
+        try:
+            at = timed.at.replace(year=first + timed.turns)
+        except ValueError:
+            said = f"{timed.entry.source} line {timed.entry.line}"
+            raise BadInput(said, timed.entry.time, "a February 29 in one year of four") from None
+        dated.append(replace(timed, at=at))
+    return dated
 
 
 def _said(text: str) -> tuple[Kind | None, re.Match[str] | None]:
@@ -162,15 +218,13 @@ def _hosts(words: re.Match[str], source: str, number: int, line: str) -> tuple[s
     return tuple(hosts)
 
 
-def _time(
-    head: str, year: int, source: str, number: int, line: str
-) -> tuple[Clock, datetime, str, str]:
+def _time(head: str, source: str, number: int, line: str) -> tuple[Clock, datetime, str, str]:
     """The clock of a line, its time, the same as text, and its host ("" where none is told)."""
     short = _SHORT.match(head)
     try:
         if short:
             month = _MONTHS.index(short["month"]) + 1
-            text = f"{year:04}-{month:02}-{int(short['day']):02}T{short['time']}"
+            text = f"{LEAP}-{month:02}-{int(short['day']):02}T{short['time']}"
             stamp = f"{short['month']} {int(short['day']):02} {short['time']}"
             return "without a year", datetime.fromisoformat(text), stamp, short["host"]
         own = _LEVEL.match(head)

@@ -6,6 +6,7 @@ Source: "Establishing group 0 in a fresh cluster".
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct, structs
@@ -213,14 +214,12 @@ class Discovery(ActorModel):
         return peers
 
     def _may_found(self, s: ActorState, action: FoundGroup) -> Refusal | None:
-        peers = self.peers(s, action.node)
-        why = obstacle(peers, closure=self.closure)
-        return None if why is None else Refusal(why, missing=peers.unanswered)
+        return _no_founder(self.peers(s, action.node), self.closure)
 
     def _may_ask(self, s: ActorState, action: AskAgain) -> Refusal | None:
         peers = self.peers(s, action.node)
         targets = peers.unanswered or peers.known[:1]
-        if self._may_found(s, FoundGroup(action.node)) is None:
+        if _no_founder(peers, self.closure) is None:
             return Refusal(f"{action.node} has everybody's answer and the lowest Raft id")
         if all(_on_the_way(s, action.node, target) for target in targets):
             return Refusal(f"requests of {action.node} or their answers are on their way")
@@ -304,6 +303,13 @@ def properties() -> tuple[Property, ...]:
         sometimes("everybody", "Everybody is in a group", _everybody),
         goal("member", "Everybody can still get into a group", _everybody),
     )
+
+
+@lru_cache(maxsize=1 << 12)
+def _no_founder(peers: Peers, closure: bool) -> Refusal | None:
+    """Why a node may not found the group; a search asks in each state of few that a node has."""
+    why = obstacle(peers, closure=closure)
+    return None if why is None else Refusal(why, missing=peers.unanswered)
 
 
 def _on_the_way(s: ActorState, name: str, target: str) -> bool:

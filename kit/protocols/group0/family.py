@@ -21,6 +21,9 @@ FAMILY = Family(
             "schema_costs": "lessons.charts:schema_costs",
         },
     },
+    trace_tables={
+        "group0": "trace_rows:ROWS",
+    },
     tasks=("lessons.tasks",),
     flows={
         "group0": "facts.flows:FLOWS",

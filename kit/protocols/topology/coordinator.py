@@ -7,6 +7,8 @@ changes"; seed 000, "Topology guards"; published coordinator, the global token m
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -62,30 +64,38 @@ class CoordinatorTask(Struct, frozen=True, cache_hash=True):
 
 
 def decision_of(s: ControlState, setting: Setting) -> Decision:
-    """What the coordinator decides, by the tables and by who is reachable.
+    """What the coordinator decides, by the tables and by who is reachable."""
+    return _decision(s.topology, s.reachable, s.heir, setting)
 
-    S-53: with the safeguard off it goes on only with what it began itself.
-    """
-    if s.heir and not setting.safeguards.continue_from_tables and under_way(s.topology):
+
+def _decision(topology: ClusterTopology, alive: int, heir: bool, setting: Setting) -> Decision:
+    """S-53: with the safeguard off it goes on only with what it began itself."""
+    if heir and not setting.safeguards.continue_from_tables and under_way(topology):
         return Decision("wait", "nothing tells this coordinator what is under way")
-    return decide(s.topology, s.reachable, setting)
+    return decide(topology, alive, setting)
 
 
 def task_of(s: ControlState, setting: Setting) -> CoordinatorTask:
     """What the coordinator is at in this state."""
-    decision = decision_of(s, setting)
+    return _task(s.topology, s.reachable, s.heir, s.attempted.step, setting)
+
+
+# A search asks several times in each state, and many states have the same task.
+@lru_cache(maxsize=1 << 16)
+def _task(
+    topology: ClusterTopology, alive: int, heir: bool, done: int, setting: Setting
+) -> CoordinatorTask:
+    decision = _decision(topology, alive, heir, setting)
     if decision.kind != "work":
         return CoordinatorTask(decision)
     operation = decision.operation
     if operation is None:
         return CoordinatorTask(decision, DROP_LEFT)
-    step = still_to_do(s.topology, operation, setting, s.attempted.step)
+    step = still_to_do(topology, operation, setting, done)
     work = state_of(operation, setting).work
     if step == len(work):
         return CoordinatorTask(decision, None, step)
-    return CoordinatorTask(
-        decision, work[step], step, addressees(s.topology, operation, work[step])
-    )
+    return CoordinatorTask(decision, work[step], step, addressees(topology, operation, work[step]))
 
 
 def barrier_left(s: ControlState, task: CoordinatorTask) -> int:

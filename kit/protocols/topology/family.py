@@ -19,7 +19,13 @@ FAMILY = Family(
         "topology": "facts.flows:FLOWS",
         "join": "facts.joining:FLOWS",
     },
-    tasks=("lessons.tasks",),
+    trace_tables={
+        "topology": "spark.trace_rows:ROWS",
+    },
+    tasks=(
+        "lessons.tasks",
+        "lessons.tasks_failures",
+    ),
     importers=(
         FileKind(
             "a dump of system.topology",
@@ -54,6 +60,11 @@ FAMILY = Family(
             "machine_table": "lessons.tables:machine_table",
             "next_transition": "lessons.questions:next_transition",
             "of_the_deposed": "lessons.questions:of_the_deposed",
+        },
+        "spark": {
+            "clusters": "spark.clusters:clusters",
+            "coverage_of": "spark.clusters:coverage_of",
+            "steps_of": "spark.clusters:steps_of",
         },
         "": {
             "coordinator": "dry_run.report:coordinator",

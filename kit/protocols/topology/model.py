@@ -40,7 +40,7 @@ from kit.protocols.topology.state import (
     with_topology,
 )
 from kit.protocols.topology.symmetry import ControlSymmetry
-from kit.protocols.topology.words import plan_of
+from kit.protocols.topology.words import plan_of, stored_words
 
 NO_MAJORITY = Refusal("group 0 has no majority")
 NO_COORDINATOR = Refusal("there is no coordinator that the others hear")
@@ -331,6 +331,10 @@ class Topology(Model[ControlState, Any]):
         # Nothing else helps where work is left: somebody has to lead, or to come back.
         rests = decide(s.topology, s.reachable, self.setting).kind == "rest"
         return None if rests else helps
+
+    def find(self, s: ControlState, verb: str) -> tuple[Any, Refusal | None] | None:
+        """The option that goes by a verb, in the tables' words or in an operator's."""
+        return super().find(s, stored_words(verb))
 
     def verb(self, action: Any) -> str:
         """``join D``, ``decide``, ``answer B`` and so on."""

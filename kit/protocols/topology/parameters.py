@@ -30,8 +30,9 @@ class TopologyParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     operations: Annotated[
         tuple[str, ...],
         Meta(
-            description="what is asked for, in this order: join D, replace D C, leave C, remove C, "
-            "rebuild C, cleanup, new_cdc_generation, lock",
+            description="what is asked for, in this order: join D (or bootstrap), replace D C, "
+            "leave C (or decommission), remove C (or removenode), rebuild C, cleanup, "
+            "new_cdc_generation, lock",
             extra_json_schema={"written": True},
         ),
     ] = ("join D",)

@@ -6,17 +6,23 @@ goes, two of them are alike. A state id matters only as equal, next or older tha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, Mutation
-from kit.protocols.topology.state import ControlState
+from kit.protocols.topology.state import Attempted, ControlState
 
 if TYPE_CHECKING:
     from kit.protocols.topology.model import Topology
+
+Places = tuple[int, ...]
+Ids = tuple[int, ...]
+# A search meets each part of a state many times: what it is renamed to is worked out once.
+_MOST = 1 << 16
 
 MASKS = ("ignored", "members", "tablets_on")
 """The cells that hold a set of nodes."""
@@ -38,119 +44,135 @@ class ControlSymmetry:
         """The symmetry of a model's cluster."""
         self.alike = bystanders(model)
 
-    def __call__(self, s: ControlState) -> tuple[ControlState, tuple[int, ...]]:
+    def __call__(self, s: ControlState) -> tuple[ControlState, Places]:
         """That state, and the number in ``s`` of the node at each place in it."""
-        s = _renumbered(s)
-        order = sorted(self.alike, key=lambda i: _place(s, i))
         places = list(range(len(s.applied)))
-        for target, node in zip(self.alike, order, strict=True):
+        for target, node in zip(self.alike, _in_order(s, self.alike), strict=True):
             places[target] = node
-        if order == list(self.alike):
-            return s, tuple(places)
-        return _permuted(s, tuple(places)), tuple(places)
+        return _renamed(s, tuple(places)), tuple(places)
 
 
-def _place(s: ControlState, node: int) -> tuple[Any, ...]:
-    """What sets a bystander apart from the others."""
-    row = s.topology.nodes[node]
-    return (
-        s.coordinator != node,
-        s.client != node,
-        s.leftover_at != node,
-        s.applied[node],
-        s.up >> node & 1,
-        s.cut >> node & 1,
-        s.attempted.answered >> node & 1,
-        s.topology.members >> node & 1,
-        row.cleanup,
-        row.state,
-        tuple(cells for i, cells in _rows(s) if i == node),
-    )
-
-
-def _rows(s: ControlState) -> tuple[tuple[int, Any], ...]:
-    """The rows that commands on their way would set."""
+def _in_order(s: ControlState, alike: tuple[int, ...]) -> list[int]:
+    """The bystanders by what sets each apart from the others, equal ones by their numbers."""
     commands = (s.attempted.command, s.deposed)
-    return tuple(row for command in commands if command for row in command.change.nodes)
+    cells = [row for command in commands if command is not None for row in command.change.nodes]
+    keys = []
+    for node in alike:
+        row = s.topology.nodes[node]
+        key = (
+            s.coordinator != node,
+            s.client != node,
+            s.leftover_at != node,
+            s.applied[node],
+            s.up >> node & 1,
+            s.cut >> node & 1,
+            s.attempted.answered >> node & 1,
+            s.topology.members >> node & 1,
+            row.cleanup,
+            row.state,
+            [values for i, values in cells if i == node] if cells else cells,
+            node,
+        )
+        keys.append(key)
+    return [key[-1] for key in sorted(keys)]
 
 
-def _permuted(s: ControlState, places: tuple[int, ...]) -> ControlState:
-    number = {node: place for place, node in enumerate(places)}
-    number[NOBODY] = NOBODY
+def _renamed(s: ControlState, places: Places) -> ControlState:
+    """The state with its nodes in these places, and the smallest state ids in the same order.
 
-    def mask(nodes: int) -> int:
-        return sum(1 << number[i] for i in nodes_in(nodes))
-
-    def command(given: Command | None) -> Command | None:
-        if given is None:
-            return None
-        change: Mutation = given.change
-        static = tuple((k, mask(v) if k in MASKS else v) for k, v in change.static)
-        rows = tuple(sorted((number[i], cells) for i, cells in change.nodes))
-        mutation = replace(change, static=static, nodes=rows)
-        return replace(given, change=mutation)
-
-    topology: ClusterTopology = replace(
-        s.topology,
-        nodes=tuple(s.topology.nodes[node] for node in places),
-        ignored=mask(s.topology.ignored),
-        members=mask(s.topology.members),
-        tablets_on=mask(s.topology.tablets_on),
-    )
-    attempted = replace(
-        s.attempted,
-        answered=mask(s.attempted.answered),
-        command=command(s.attempted.command),
-    )
+    Neighbours among the ids stay so.
+    """
+    ids = _ids(s)
+    fresh = _fresh(ids)
     return replace(
         s,
-        topology=topology,
+        topology=_topology(s.topology, places, fresh[s.topology.session]),
+        state_id=fresh[s.state_id],
+        views=tuple(
+            replace(view, session=fresh[view.session]) if view.session else view for view in s.views
+        ),
         applied=tuple(s.applied[node] for node in places),
-        up=mask(s.up),
-        cut=mask(s.cut),
-        coordinator=number[s.coordinator],
-        client=number[s.client],
-        leftover_at=number[s.leftover_at],
-        attempted=attempted,
-        deposed=command(s.deposed),
+        up=_mask(s.up, places),
+        cut=_mask(s.cut, places),
+        coordinator=_number(s.coordinator, places),
+        attempted=_attempted(s.attempted, places, ids),
+        deposed=_command(s.deposed, places, ids),
+        client=_number(s.client, places),
+        leftover=fresh[s.leftover],
+        leftover_at=_number(s.leftover_at, places),
     )
 
 
-def _renumbered(s: ControlState) -> ControlState:
-    """The same state with the smallest state ids that are in the same order, neighbours alike.
-
-    Who made a command is forgotten, too: nothing depends on it.
-    """
-    commands = [command for command in (s.attempted.command, s.deposed) if command]
+def _ids(s: ControlState) -> Ids:
+    """All state ids that the state holds, in order."""
     ids = {s.state_id, s.topology.session, s.leftover, *(view.session for view in s.views)}
-    ids |= {command.new - 1 for command in commands}
-    ids |= {value for c in commands for name, value in c.change.static if name == "session"}
+    for command in (s.attempted.command, s.deposed):
+        if command is not None:
+            ids.add(command.new - 1)
+            ids.update(value for name, value in command.change.static if name == "session")
     ids.discard(0)
-    # A session that a command would open is that command's own id: one above what it was built on.
+    return tuple(sorted(ids))
+
+
+@lru_cache(_MOST)
+def _fresh(ids: Ids) -> dict[int, int]:
+    """The new id in the place of each.
+
+    A session that a command would open is that command's own id: one above what it was built on.
+    """
     fresh: dict[int, int] = {0: 0}
     last = newest = 0
-    for number in sorted(ids):
+    for number in ids:
         newest += 1 if number == last + 1 else 2
         fresh[number], last = newest, number
+    return fresh
 
-    def command(given: Command | None) -> Command | None:
-        if given is None:
-            return None
-        static = tuple(
-            (name, fresh[value] if name == "session" else value)
-            for name, value in given.change.static
-        )
-        built_on = fresh[given.new - 1]
-        previous = None if given.previous is None else built_on
-        change = replace(given.change, static=static)
-        return Command(change, previous, built_on + 1, "")
 
+def _number(node: int, places: Places) -> int:
+    """The place of a node."""
+    return NOBODY if node == NOBODY else places.index(node)
+
+
+@lru_cache(_MOST)
+def _mask(nodes: int, places: Places) -> int:
+    """The places of the nodes in a set."""
+    return sum(1 << place for place, node in enumerate(places) if nodes >> node & 1)
+
+
+@lru_cache(_MOST)
+def _topology(given: ClusterTopology, places: Places, session: int) -> ClusterTopology:
     return replace(
-        s,
-        state_id=fresh[s.state_id],
-        topology=replace(s.topology, session=fresh[s.topology.session]),
-        leftover=fresh[s.leftover],
-        views=tuple(replace(view, session=fresh[view.session]) for view in s.views),
-        attempted=replace(s.attempted, command=command(s.attempted.command)),
-        deposed=command(s.deposed),
+        given,
+        nodes=tuple(given.nodes[node] for node in places),
+        session=session,
+        **{name: _mask(getattr(given, name), places) for name in MASKS},
     )
+
+
+@lru_cache(_MOST)
+def _attempted(given: Attempted, places: Places, ids: Ids) -> Attempted:
+    return replace(
+        given,
+        answered=_mask(given.answered, places),
+        command=_command(given.command, places, ids),
+    )
+
+
+@lru_cache(_MOST)
+def _command(given: Command | None, places: Places, ids: Ids) -> Command | None:
+    """A command with new names and ids. Who made it is forgotten: nothing depends on it."""
+    if given is None:
+        return None
+    fresh = _fresh(ids)
+    change: Mutation = given.change
+    static = tuple(
+        (
+            name,
+            _mask(value, places) if name in MASKS else fresh[value] if name == "session" else value,
+        )
+        for name, value in change.static
+    )
+    rows = tuple(sorted((_number(i, places), cells) for i, cells in change.nodes))
+    built_on = fresh[given.new - 1]
+    previous = None if given.previous is None else built_on
+    return Command(replace(change, static=static, nodes=rows), previous, built_on + 1, "")

@@ -11,7 +11,7 @@ from kit.protocols.topology import coordinator as work
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, Mutation
 from kit.protocols.topology.serving import let_in, served
 from kit.protocols.topology.state import ControlState, view_of
-from kit.protocols.topology.words import request_text
+from kit.protocols.topology.words import COMMANDS, request_text
 
 if TYPE_CHECKING:
     from kit.protocols.topology.model import Topology
@@ -45,16 +45,25 @@ def verb(model: Topology, action: Any) -> str:
 
 
 def label(model: Topology, s: ControlState, action: Any) -> str:
-    """The text of a button: what is decided, committed or worked on."""
+    """The text of a button: the command asked with; what is decided, committed or worked on."""
     words = verb(model, action)
     match action:
+        case act.MakeRequest(number) if model.plan.requests[number].kind in COMMANDS:
+            return f"{words}: {COMMANDS[model.plan.requests[number].kind]}"
         case act.CommitDecision() if s.attempted.command is not None:
             return f"{words}: {changes(model, s.attempted.command)}"
         case act.CommitDeposed() if s.deposed is not None:
             return f"{words}: {changes(model, s.deposed)}"
         case act.DoWork() | act.FailWork():
+            words = "fail this step" if isinstance(action, act.FailWork) else words
             piece = work.task_of(s, model.setting).work if s.started else None
             return words if piece is None else f"{words}: {piece.name}"
+        case act.CrashMember(node) if model.number[node] == s.coordinator:
+            return f"kill the coordinator: {words}"
+        case act.CutOff(node):
+            return f"cut off {node}"
+        case act.LeaveBehind():
+            return "this RPC is late: it stays behind"
     return words
 
 

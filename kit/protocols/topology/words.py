@@ -1,4 +1,8 @@
-"""The requests of a control model in the words of its parameters: ``join D``, ``remove C``."""
+"""The requests of a control model in the words of its parameters: ``join D``, ``remove C``.
+
+The tables call a request ``leave``; the command that an operator gives is ``decommission``. Both
+words are read, wherever a request is named.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,19 @@ from kit.protocols.topology.rules.states import GLOBAL_REQUEST, NODE_REQUESTS
 
 ALLOWED = (
     "join N, join N --zero-token, replace N OLD, leave N, remove N, rebuild N, cleanup, "
-    "new_cdc_generation or lock"
+    "new_cdc_generation or lock; or as operators say: bootstrap N, decommission N, removenode N"
 )
+REQUEST_OF = {"bootstrap": "join", "decommission": "leave", "removenode": "remove"}
+"""What operators call a request, where the tables have another word."""
+COMMANDS = {
+    "join": "the new node is started, to bootstrap",
+    "replace": "the new node is started with replace_node_first_boot",
+    "leave": "nodetool decommission",
+    "remove": "nodetool removenode",
+    "rebuild": "nodetool rebuild",
+    "cleanup": "nodetool cluster cleanup",
+}
+"""What an operator does to make a request; the others come from a client or from the server."""
 _CLUSTER = (LOCK, *(name for name, each in GLOBAL_REQUEST.items() if each.played))
 
 
@@ -59,7 +74,8 @@ def _name(number: int) -> str:
 def _request(text: str, names: list[str]) -> OperationRequest:
     words = text.split()
     flags = {word for word in words if word.startswith("--")}
-    kind, *nodes = [word for word in words if word not in flags] or [""]
+    said, *nodes = [word for word in words if word not in flags] or [""]
+    kind = REQUEST_OF.get(said, said)
     if kind in _CLUSTER and not nodes and not flags:
         return OperationRequest(kind)
     counts = {"replace": 2}
@@ -76,6 +92,12 @@ def _request(text: str, names: list[str]) -> OperationRequest:
     node = names.index(nodes[0])
     replaced = names.index(nodes[1]) if kind == "replace" else NOBODY
     return OperationRequest(kind, node, replaced, bool(flags))
+
+
+def stored_words(line: str) -> str:
+    """A line with the tables' word for a request in the place of an operator's."""
+    first, space, rest = line.partition(" ")
+    return REQUEST_OF.get(first, first) + space + rest
 
 
 def request_text(request: OperationRequest, names: tuple[str, ...]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kit.protocols.tcm.safeguards import SAFEGUARDS
-from tests.quality.scratching import cut, search
+from tests.quality.scratching import cut, search, searches
 
 STEPS, PERMIT, PLAN, MODEL, HISTORY, CLUSTER = (
     f"protocols/tcm/{name}.py"
@@ -124,10 +124,8 @@ def test_a_missing_guard_is_found(bug: str, scratch: Path) -> None:
 
 def test_the_copy_is_sound(scratch: Path) -> None:
     """An unspoiled copy finds nothing, so that what is found above is what was planted."""
-    for parameters, _ in PLANTED.values():
-        if not parameters.get("barrier", True):
-            continue
-        assert search(scratch, "tcm", parameters) == (None, True)
+    given = [parameters for parameters, _ in PLANTED.values() if parameters.get("barrier", True)]
+    assert searches(scratch, "tcm", given) == [(None, True)] * len(given)
 
 
 def test_every_safeguard_is_planted() -> None:

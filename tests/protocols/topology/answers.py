@@ -7,7 +7,7 @@ from typing import Any
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.topology import actions as act
-from tests.protocols.topology.test_lessons import after, at, finish, right
+from tests.protocols.topology.test_lessons import after, at, finish, right, verbs_of
 
 
 def rolled_back() -> list[str]:
@@ -27,8 +27,53 @@ def too_late() -> list[str]:
     return finish(timeline)
 
 
+def done(timeline: Timeline, *verbs: str) -> None:
+    """Do what the verbs say, each as soon as it is said."""
+    for verb in verbs:
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None
+        timeline.do(option[0])
+
+
+def streaming(**parameters: Any) -> Timeline:
+    """A bootstrap whose newcomer is streaming."""
+    timeline = at("write_both_read_old", **parameters)
+    while not timeline.state.attempted.streaming:
+        timeline.forward()
+    return timeline
+
+
+def take_over() -> list[str]:
+    """The coordinator dies in the middle and comes back as a member."""
+    timeline = streaming(crashes=1)
+    done(timeline, "crash A", "elect B", "restart A")
+    return finish(timeline)
+
+
+def below_the_fence() -> list[str]:
+    """Who is cut off goes by an old version; the fence is set without its answer."""
+    cluster = {"nodes": 4, "operations": ("decommission B",), "cuts": 1, "clients": 1}
+    timeline = Timeline(build("topology", cluster))
+    while timeline.state.topology.version == 1:
+        timeline.forward()
+    done(timeline, "cut C", "begin C", "fail", "decide", "commit", "answer A")
+    done(timeline, "reconnect C", "serve A")
+    return finish(timeline)
+
+
+def two_late_parts() -> list[str]:
+    """One part comes while its session is open, the other one once a node knows it is closed."""
+    timeline = streaming(late=2, failures=1)
+    done(timeline, "leave behind", "late A", "end leftover", "leave behind")
+    done(timeline, "fail", "decide", "commit", "apply B", "apply B", "late B")
+    return verbs_of(timeline)
+
+
 RIGHT: dict[str, Any] = {
     "roll-it-back": rolled_back,
     "too-late": too_late,
     "may-begin": lambda: right,
+    "take-over": take_over,
+    "below-the-fence": below_the_fence,
+    "two-late-parts": two_late_parts,
 }

@@ -95,10 +95,25 @@ def injected(model: Any, point: Point, fault: str) -> tuple[ControlState | None,
     """The state after the fault at that point and no other one to come; or why it cannot be."""
     armed = replace(point.state, faults=ONE_OF_EACH)
     action = fault_action(model, armed, fault)
+    if all(action != candidate for candidate, _ in model.options(armed)):
+        return None, not_offered(model, armed, fault)
     refusal = model.refusal(armed, action)
     if refusal is not None:
         return None, refusal.reason
     return replace(model.apply(armed, action), faults=FaultBudget()), ""
+
+
+def not_offered(model: Any, state: ControlState, fault: str) -> str:
+    """Why there is no such fault here: what the state says of the node, or of its streams."""
+    node = model.number[subject(model)]
+    if fault == "a stream is left behind":
+        assert not state.attempted.streaming, "what streams can be left behind"
+        return "nothing streams"
+    if not state.reachable >> node & 1:
+        return "the node is not up"
+    standing = state.topology.nodes[node].state
+    assert not state.topology.members >> node & 1, f"{fault}: {standing}, a member that is up"
+    return f"the node is no member of group 0: its state is {standing or 'no row'}"
 
 
 def broken(model: Any, before: ControlState, action: Any, after: ControlState) -> list[str]:

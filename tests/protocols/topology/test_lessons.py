@@ -20,6 +20,7 @@ from kit.protocols.topology.lessons.questions import (
     of_the_deposed,
 )
 from kit.protocols.topology.lessons.tasks import may_begin
+from kit.protocols.topology.lessons.tasks_failures import GROUNDS
 from tests.protocols.topology.test_panels import after
 
 
@@ -144,3 +145,20 @@ def test_who_must_be_up(kind: str) -> None:
             case = (kind, "A", "B", down, ignored)
             assert may_begin(*case) == right(*case), case
     assert task_named("may-begin").seeded
+
+
+@pytest.mark.parametrize(
+    ("name", "lacks"),
+    [
+        ("take-over", "no coordinator dies while a stream runs"),
+        ("below-the-fence", "no replica refuses a request"),
+        ("two-late-parts", "no late part of a stream was let in"),
+    ],
+)
+def test_a_run_without_a_fault_is_not_what_was_asked_for(name: str, lacks: str) -> None:
+    """Each exercise on faults says what a calm run lacks."""
+    task: Any = task_named(name)
+    timeline = Timeline(GROUNDS[name].model())
+    marks = task.judge(finish(timeline))
+    assert not marks.passed
+    assert any(lacks in case.note for case in marks.public)

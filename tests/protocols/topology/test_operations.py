@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
+from kit.engine.timeline import Timeline
 from kit.protocols.topology import actions as act
 from kit.protocols.topology.coordinator import task_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
@@ -233,3 +234,41 @@ def test_generations_are_published_beside_the_operation() -> None:
     kinds: Callable[[ControlState], set[type]] = lambda s: {type(a) for a in model.actions(s)}  # noqa: E731 - a name for what is compared
     assert kinds(published) == kinds(state) - {act.PublishGeneration}
     assert published.topology.transition == "write_both_read_old"
+
+
+@pytest.mark.parametrize(
+    ("operators", "stored"),
+    [
+        ("bootstrap D", "join D"),
+        ("bootstrap D --zero-token", "join D --zero-token"),
+        ("decommission C", "leave C"),
+        ("removenode C", "remove C"),
+    ],
+)
+def test_an_operators_word_is_read_as_the_tables(operators: str, stored: str) -> None:
+    """As a parameter and as a line of a script; the button names the real command."""
+    ours = build("topology", {"operations": (operators,), "changes": 1})
+    theirs = build("topology", {"operations": (stored,), "changes": 1})
+    state = ours.start()
+    assert state == theirs.start()
+    assert ours.find(state, operators) == theirs.find(state, stored) == (act.MakeRequest(0), None)
+    assert ours.label(state, act.MakeRequest(0)).startswith(f"{stored}: ")
+    run = Timeline(ours, (operators, "decide", "elect B"))  # nobody else would elect B here
+    for verb in (stored, "decide", "elect B"):
+        moment = run.forward()
+        assert moment is not None
+        assert ours.verb(moment.action) == verb
+
+
+def test_a_rebuild_streams_beside_a_request_of_the_version_before() -> None:
+    """A removal has just ended: who still goes by its last state writes to all that count now."""
+    given = {"edition": "seed", "operations": ("removenode C", "rebuild B"), "clients": 1}
+    run = Timeline(build("topology", {**given, "nodes": 3, "ignored": ("C",)}))
+    while run.state.topology.nodes[2].state != "left":
+        assert run.forward() is not None
+    assert run.state.topology.version - run.state.views[0].version == 1
+    run.do(act.BeginRequest("B"))
+    while not run.state.attempted.streaming:
+        assert run.forward() is not None
+    assert run.state.client_version < run.state.topology.version
+    assert all(verdict.ok for verdict in run.verdicts())

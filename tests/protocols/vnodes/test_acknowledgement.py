@@ -19,6 +19,7 @@ from kit.protocols.storage.rules.view import View
 from tests.protocols.vnodes.runs import OPERATIONS
 
 WRITE = {"rf": 3, "crashes": 2, "requests": ("K1 write QUORUM",)}
+LONG = (("bootstrap", "seed"), ("decommission", "seed"))
 JUDGED = {"seed": (True, None), "code": (False, "available")}
 
 
@@ -35,7 +36,7 @@ def test_each_edition_counts_its_way() -> None:
 @pytest.mark.parametrize(
     ("operation", "edition"),
     [
-        pytest.param(*pair, marks=[pytest.mark.deep] if pair == ("decommission", "seed") else [])
+        pytest.param(*pair, marks=[pytest.mark.deep] if pair in LONG else [])
         for pair in product(OPERATIONS, JUDGED)
     ],
 )

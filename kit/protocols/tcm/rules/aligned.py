@@ -14,7 +14,7 @@ from kit.ring.topology import Codes, Tokens
 Group = tuple[int, ...]
 
 
-class Columns(Struct, frozen=True):
+class AlignedGroups(Struct, frozen=True):
     """Elementary ranges by their last tokens, (n,), with read and write groups, (n, k) each."""
 
     rights: Tokens
@@ -22,7 +22,7 @@ class Columns(Struct, frozen=True):
     writes: Codes
 
 
-def columns(reader: Snapshot, writer: Snapshot, group: int) -> Columns | None:
+def columns(reader: Snapshot, writer: Snapshot, group: int) -> AlignedGroups | None:
     """The ranges where the two differ; None where a table does not cut the line into pieces."""
     reads, writes = reader.placements[group].reads, writer.placements[group].writes
     if not (reads.partitions and writes.partitions):
@@ -38,7 +38,7 @@ def columns(reader: Snapshot, writer: Snapshot, group: int) -> Columns | None:
         at_writes = np.searchsorted(writes.rights, rights)
     ours, theirs = reads.groups[at_reads], writes.groups[at_writes]
     differ = np.flatnonzero(~same_sets(ours, theirs))
-    return Columns(rights[differ], ours[differ], theirs[differ])
+    return AlignedGroups(rights[differ], ours[differ], theirs[differ])
 
 
 def aligned(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[int, Group, Group]]:

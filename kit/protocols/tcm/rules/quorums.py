@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from kit.protocols.tcm.rules.aligned import Columns, Group, aligned, columns
+from kit.protocols.tcm.rules.aligned import AlignedGroups, Group, aligned, columns
 from kit.protocols.tcm.rules.barrier import majority
 from kit.protocols.tcm.rules.metadata import Metadata, Snapshot
 from kit.protocols.tcm.rules.permit import overlapping
@@ -207,7 +207,7 @@ def _voters(metadata: Metadata, group: int) -> list[tuple[str, frozenset[int]]]:
 
 
 def _all_meet(
-    rows: Columns, voters: list[tuple[str, frozenset[int]]], dead: frozenset[int]
+    rows: AlignedGroups, voters: list[tuple[str, frozenset[int]]], dead: frozenset[int]
 ) -> bool:
     """Whether majorities meet in every row, among all voters."""
     for _, voting in voters:

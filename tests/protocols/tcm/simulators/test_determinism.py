@@ -19,7 +19,8 @@ from kit.protocols.dataplane.quorums import quorums
 one = simulate(3, nodes=9, rf=2, strategy="network", dcs=2, racks=2)
 bad = simulate(3, nodes=9, rf=2, off=("S-09",))
 print(one.table(0, 500).text(), bad, [a for a in one.actions[:200]])
-print([bad.timeline(small=True).model.verb(m.action) for m in bad.timeline(small=True).moments[1:]])
+small = bad.timeline(small=True)
+print([small.model.verb(m.action) for m in small.moments[1:]])
 print(quorums(build("tcm", {"rf": 3}, ("S-01",))).table(500).text())
 print(hunt(4), hunt(4).search(2), hunt(4).accuse(2, "S-05"))
 """

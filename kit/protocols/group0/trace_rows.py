@@ -1,0 +1,92 @@
+"""The rows of a run of group 0: who has gone how far through the log, commands, answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from kit.protocols.group0.facts import moment as facts
+from kit.protocols.group0.model import Group0
+from kit.spark.schemas import table
+from kit.spark.trace_tables import (
+    EPOCHS,
+    EVENTS,
+    RUN,
+    STEP,
+    Makers,
+    Row,
+    epochs_with,
+    events_with,
+)
+
+Moments = list[Any]
+
+COMMANDS = table(
+    "commands",
+    "a command that group 0 committed",
+    RUN,
+    STEP,
+    "state_id bigint: the state id that it made, null where it had no effect",
+    "creator string: who made it, empty where that is no node",
+    "description string: what it says",
+)
+MEMBERS = table(
+    "members",
+    "a member of group 0 after a step",
+    RUN,
+    STEP,
+    "node string: the node",
+    "stored bigint: the last entry of the log that it stores",
+    "committed bigint: the last entry that it knows to be committed",
+    "applied bigint: the last entry that it has applied",
+    "votes boolean: whether it is a voter",
+    "leads boolean: whether it takes itself for the leader",
+)
+ANSWERS = table(
+    "answers",
+    "what a client was told by the end of a step",
+    RUN,
+    STEP,
+    "operation int: its number, from 1",
+    "text string: what is asked for, and of whom",
+    "answer string: waiting, running, success, error, unknown or no answer",
+)
+
+
+def _length(m: Group0, s: Any) -> int:
+    """The index of the newest entry: what the tables of all families call the epoch."""
+    return len(s.log)
+
+
+def _nodes(m: Group0, s: Any) -> Iterator[tuple[str, int, bool]]:
+    return ((row.name, row.applied, row.up) for row in facts.nodes(m, s))
+
+
+def _commands(run: str, m: Group0, moments: Moments) -> Iterator[Row]:
+    rows = facts.entries(m, moments[-1].state)
+    for step, (before, now) in enumerate(pairwise(moments), start=1):
+        for row in rows[len(before.state.log) : len(now.state.log)]:
+            yield run, step, row.new if row.effective else None, row.creator, row.text
+
+
+def _members(run: str, m: Group0, moments: Moments) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        for row in facts.nodes(m, moment.state):
+            at = row.stored, row.commit, row.applied
+            yield run, step, row.name, *at, row.votes, row.leads
+
+
+def _answers(run: str, m: Group0, moments: Moments) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        for row in facts.operations(m, moment.state):
+            yield run, step, row.number + 1, row.text, row.answer
+
+
+ROWS: Makers = {
+    EVENTS: events_with(_length),
+    EPOCHS: epochs_with(_length, _nodes),
+    COMMANDS: _commands,
+    MEMBERS: _members,
+    ANSWERS: _answers,
+}

@@ -1,0 +1,1 @@
+"""Runs of the topology as tables, and walks over whole clusters on Spark."""

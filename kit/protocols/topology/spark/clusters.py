@@ -1,0 +1,198 @@
+"""Walks over whole clusters as one table: violations, edges that were taken, steps per operation.
+
+A row is one cluster, drawn from its seed: its nodes, what is asked of it and which faults it may
+meet. One walk goes through it, and a fair schedule leads on from its end. The same seeds give the
+same rows on every engine; a row holds its run, which opens in the Player without Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+import pandas as pd
+import pyarrow as pa
+
+from kit.engine.registry import build, entry_of, safeguards_off
+from kit.engine.timeline import Timeline
+from kit.engine.walking import Walk, Walker
+from kit.errors import BadInput
+from kit.protocols.topology.coverage import row_name
+from kit.protocols.topology.model import Topology
+from kit.protocols.topology.rules.editions import MACHINES
+from kit.protocols.topology.spark.drawing import ClusterSize, drawn_cluster, size_of
+from kit.protocols.topology.state import ControlState
+from kit.spark.rows import dicts
+from kit.spark.schemas import table
+from kit.spark.seeding import seeded
+
+STEPS = 600
+"""The most steps of a walk: enough for five requests in twenty nodes."""
+CLUSTERS = table(
+    "clusters",
+    "a walk over a whole cluster",
+    "seed bigint: the seed that the cluster and the walk were drawn from",
+    "edition string: whose transition tables it goes by",
+    "nodes int: the nodes, those who join included",
+    "operations array<string>: what is asked for, in order",
+    "outcomes array<string>: what came of each: done, failed, queued or not asked",
+    "took array<int>: the steps from asking to the end, null where it has none",
+    "faults array<string>: the faults that it met, in order, as verbs",
+    "steps int: how many steps it took",
+    "verdict string: clean, or the name of what its last step breaks",
+    "witness string: what is wrong there",
+    "coverage array<string>: the edges of the transition tables that it took",
+    "trace string: the run as a trace, in JSON",
+)
+
+
+def clusters(
+    spark: Any,
+    seeds: Sequence[int],
+    *,
+    off: Iterable[str] = (),
+    tasks: int | None = None,
+    **sizes: Any,
+) -> Any:
+    """A Spark frame with a row for each seed, made when it is used, in so many tasks.
+
+    ``sizes`` are the fields of ``kit.protocols.topology.spark.drawing.ClusterSize``. Without Spark
+    (None) it is an Arrow table, made here and now.
+
+    Raises:
+        BadInput: for a size out of its limits, an unknown safeguard, seeds that are no range from
+            0 on; before any task begins.
+    """
+    missing = safeguards_off(entry_of("topology"), tuple(off))
+    return seeded(spark, seeds, partial(_batches, size_of(sizes), missing), CLUSTERS, tasks)
+
+
+def _batches(
+    size: ClusterSize, off: tuple[str, ...], seeds: Iterable[int]
+) -> Iterator[pa.RecordBatch]:
+    for seed in seeds:
+        row = dict(zip(CLUSTERS.arrow.names, _row(seed, size, off), strict=True))
+        yield pa.RecordBatch.from_pylist([row], CLUSTERS.arrow)
+
+
+def _row(seed: int, size: ClusterSize, off: tuple[str, ...]) -> tuple[Any, ...]:
+    model: Any = build("topology", msgspec.to_builtins(drawn_cluster(seed, size)), off)
+    walker = Walker(model, steps=STEPS)
+    walk = walker.walk(seed)
+    run = Timeline.along(model, walk.actions)
+    if not _dead_for_good(model, run.state):
+        walk = walker.led_on(walk)
+        run = Timeline.along(model, walk.actions)
+    states = [moment.state for moment in run.moments]
+    outcomes, took = zip(*_operations(model, states), strict=True)
+    return (
+        seed,
+        size.edition,
+        len(model.names),
+        list(model.parameters.operations),
+        list(outcomes),
+        list(took),
+        [model.verb(action) for action in walk.actions if model.kind(action) in model.faults],
+        walk.steps,
+        walk.verdict,
+        walk.witness or "",
+        _taken(walker, walk, states),
+        msgspec.json.encode(run.save()).decode(),
+    )
+
+
+def _dead_for_good(model: Topology, s: ControlState) -> int:
+    """The members that are down and will not come back (a mask).
+
+    A barrier may wait for them for ever: nobody promises that every operation comes to its end.
+    """
+    return model.start_down & s.topology.members
+
+
+def _taken(walker: Walker, walk: Walk, states: list[ControlState]) -> list[str]:
+    """The edges that the walk and what led it on took, in the order of the tables."""
+    edges: set[str] = set()
+    for before, action, after in zip(states, walk.actions, states[1:], strict=False):
+        edges.update(walker.rows.taken(before, action, after))
+    return [name for name in walker.rows.names if name in edges]
+
+
+def _operations(model: Topology, states: list[ControlState]) -> Iterator[tuple[str, int | None]]:
+    """What came of each request, and the steps from asking to its end."""
+    for number in range(len(model.plan.requests)):
+        begin = next((at for at, s in enumerate(states) if s.made > number), None)
+        if begin is None:
+            yield "not asked", None
+            continue
+        row = len(states[begin].topology.requests) - 1
+        ended = (at for at, s in enumerate(states) if at >= begin and s.topology.requests[row].done)
+        end = next(ended, None)
+        if end is None:
+            yield "queued", None
+        else:
+            failed = states[end].topology.requests[row].error
+            yield "failed" if failed else "done", end - begin
+
+
+def coverage_of(rows: Any) -> pd.DataFrame:
+    """How many walks of a table of ``clusters`` took each edge: transition, walks, also none.
+
+    Raises:
+        BadInput: for what is no table of ``clusters``, and no list of its rows.
+    """
+    walks = _selected(rows, "edition", "coverage")
+    editions = sorted({walk["edition"] for walk in walks})
+    names = dict.fromkeys(name for edition in editions for name in _edges(edition))
+    counts = dict.fromkeys(names, 0)
+    for walk in walks:
+        for name in walk["coverage"]:
+            counts[name] += 1
+    return pd.DataFrame({"transition": list(counts), "walks": list(counts.values())})
+
+
+def _edges(edition: Any) -> Iterator[str]:
+    """Every edge of every machine that a walk of these clusters may meet."""
+    for name, machine in MACHINES[edition].items():
+        if name not in ("node", "lock") and not name.endswith("_zero_token"):
+            yield from (row_name(name, edge) for edge in machine.edges)
+
+
+def steps_of(rows: Any) -> pd.DataFrame:
+    """Steps per operation: of each kind how many were asked for, ended, failed; mean and most.
+
+    Raises:
+        BadInput: for what is no table of ``clusters``, and no list of its rows.
+    """
+    requests = [
+        (words.split()[0], outcome, took)
+        for walk in _selected(rows, "operations", "outcomes", "took")
+        for words, outcome, took in zip(
+            walk["operations"], walk["outcomes"], walk["took"], strict=True
+        )
+        if outcome != "not asked"
+    ]
+    frame = pd.DataFrame(requests, columns=["operation", "outcome", "took"])
+    frame["done"] = frame["outcome"] == "done"
+    frame["failed"] = frame["outcome"] == "failed"
+    return frame.groupby("operation", as_index=False).agg(
+        asked=("outcome", "size"),
+        done=("done", "sum"),
+        failed=("failed", "sum"),
+        mean=("took", "mean"),
+        most=("took", "max"),
+    )
+
+
+def _selected(rows: Any, *columns: str) -> list[dict[str, Any]]:
+    """Some columns of a table of clusters, or of its rows, in the order of seeds."""
+    names = ["seed", *columns]
+    known = rows.column_names if isinstance(rows, pa.Table) else list(getattr(rows, "columns", ()))
+    if isinstance(rows, list):
+        known = list(rows[0]) if rows and isinstance(rows[0], dict) else []
+    if not set(names) <= set(known):
+        raise BadInput("rows", ", ".join(map(str, known)), "a table of clusters, or its rows")
+    if not isinstance(rows, list):
+        rows = dicts(rows[names] if isinstance(rows, pd.DataFrame) else rows.select(names))
+    return sorted(rows, key=lambda row: int(row["seed"]))

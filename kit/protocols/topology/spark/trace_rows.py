@@ -1,0 +1,129 @@
+"""The rows of a run of the topology: versions, operations, the coordinator's tables and barriers.
+
+What the tables of all families call the epoch is here the topology version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from kit.engine.breaches import PassedStep
+from kit.protocols.group0.trace_rows import COMMANDS
+from kit.protocols.topology.facts import moment as facts
+from kit.protocols.topology.facts.commands import history
+from kit.protocols.topology.model import Topology
+from kit.protocols.topology.rules.cluster import NOBODY
+from kit.protocols.topology.rules.work import under_way
+from kit.spark.schemas import table
+from kit.spark.trace_tables import (
+    EPOCHS,
+    EVENTS,
+    OPERATIONS,
+    RUN,
+    STEP,
+    Makers,
+    Row,
+    epochs_with,
+    events_with,
+)
+
+Moments = list[Any]
+
+TRANSITIONS = table(
+    "transitions",
+    "the cells of system.topology that belong to all nodes, after a step",
+    RUN,
+    STEP,
+    "transition_state string: the transition state, null while there is none",
+    "version bigint: the topology version",
+    "fence_version bigint: the version below which requests are refused",
+    "session bigint: the open session, null while there is none",
+    "state_id bigint: the newest state id of group 0",
+    "coordinator string: the node that coordinates, null while nobody does",
+)
+QUEUE = table(
+    "request_queue",
+    "a request that is not done, after a step",
+    RUN,
+    STEP,
+    "request int: its number, from 1",
+    "title string: what is asked for",
+    "standing string: running, next, waits, paused or cancelled",
+    "reason string: why it stands there",
+    "waits_for array<string>: the nodes that it waits for",
+)
+GLOBAL_BARRIERS = table(
+    "global_barriers",
+    "a barrier that the coordinator waits for, after a step",
+    RUN,
+    STEP,
+    "operation string: the operation that waits, null where none is under way",
+    "command string: what was sent, barrier or barrier_and_drain",
+    "version bigint: the version that must be applied",
+    "needed array<string>: whose answers it needs",
+    "answered array<string>: who has answered",
+)
+
+
+def _version(m: Topology, s: Any) -> int:
+    return int(s.topology.version)
+
+
+def _nodes(m: Topology, s: Any) -> Iterator[tuple[str, int, bool]]:
+    return (
+        (row.name, row.version, row.health != "down") for row in facts.nodes(m, s) if row.is_member
+    )
+
+
+def _operations(run: str, m: Topology, moments: Moments) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        operation = under_way(moment.state.topology)
+        if operation is not None:
+            title = facts.operation_title(m, operation)
+            yield run, step, title, operation.state, _version(m, moment.state)
+
+
+def _transitions(run: str, m: Topology, moments: Moments) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        s, cells = moment.state, moment.state.topology
+        leader = None if s.coordinator == NOBODY else m.names[s.coordinator]
+        versions = cells.version, cells.fence_version, cells.session or None
+        yield run, step, cells.transition or None, *versions, s.state_id, leader
+
+
+def _queue(run: str, m: Topology, moments: Moments) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        for entry in facts.entries(m, moment.state):
+            waits_for = list(m.named(entry.waits_for))
+            title = facts.title(m, entry)
+            yield run, step, entry.number, title, entry.standing, entry.reason, waits_for
+
+
+def _barriers(run: str, m: Topology, moments: Moments) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        barrier = facts.barrier(m, moment.state)
+        if barrier is not None:
+            operation = under_way(moment.state.topology)
+            title = None if operation is None else facts.operation_title(m, operation)
+            sent = title, barrier.command, _version(m, moment.state)
+            yield run, step, *sent, list(barrier.needs), list(barrier.answered)
+
+
+def _commands(run: str, m: Topology, moments: Moments) -> Iterator[Row]:
+    steps = [PassedStep(a.state, b.action, b.state) for a, b in pairwise(moments)]
+    for line in history(m, steps):
+        made = None if line.is_no_op else line.state_id
+        yield run, line.step + 1, made, line.creator, line.description
+
+
+ROWS: Makers = {
+    EVENTS: events_with(_version),
+    EPOCHS: epochs_with(_version, _nodes),
+    OPERATIONS: _operations,
+    TRANSITIONS: _transitions,
+    QUEUE: _queue,
+    GLOBAL_BARRIERS: _barriers,
+    COMMANDS: _commands,
+}

@@ -1,0 +1,152 @@
+"""Walks over whole clusters: drawn from seeds, the same on Spark and without, open to anybody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.errors import BadInput
+from kit.protocols.tcm.spark.simulating import violations
+from kit.protocols.topology.parameters import TopologyParameters
+from kit.protocols.topology.spark.clusters import CLUSTERS, clusters, coverage_of, steps_of
+from kit.protocols.topology.spark.drawing import ClusterSize, drawn_cluster
+from kit.spark.rows import timeline as timeline_of
+from tests.saying import like
+
+SEEDS = range(4)
+
+
+def rows_of(frame: Any) -> list[dict[str, Any]]:
+    """The rows in the order of their seeds, as plain data."""
+    rows = [row.asDict() for row in frame.collect()] if hasattr(frame, "collect") else None
+    return sorted(rows if rows is not None else frame.to_pylist(), key=lambda row: row["seed"])
+
+
+def test_clusters_are_drawn_within_their_bounds() -> None:
+    """Between least and most nodes; every request is one that a cluster could be asked for."""
+    size = ClusterSize(least=5, most=9, requests=6, faults=1)
+    drawn = [drawn_cluster(seed, size) for seed in range(60)]
+    assert drawn == [drawn_cluster(seed, size) for seed in range(60)]
+    counts = {len(build("topology", as_given(one)).names) for one in drawn}
+    assert counts == {5, 6, 7, 8, 9}
+    kinds = {words.split()[0] for one in drawn for words in one.operations}
+    assert kinds == {
+        *("join", "replace", "leave", "remove", "rebuild"),
+        "cleanup",
+        "new_cdc_generation",
+    }
+    assert {one.crashes for one in drawn} == {0, 1}
+
+
+def as_given(parameters: TopologyParameters) -> dict[str, Any]:
+    """The parameters by name."""
+    return {name: getattr(parameters, name) for name in parameters.__struct_fields__}
+
+
+@pytest.mark.spec("H-017", "H-018")
+def test_spark_walks_what_one_process_walks(spark: Any) -> None:
+    """Cut into two tasks, and without Spark, the same seeds give the same rows and reports."""
+    plain = clusters(None, SEEDS)
+    assert plain.schema.equals(CLUSTERS.arrow)
+    rows = rows_of(plain)
+    assert [row["seed"] for row in rows] == list(SEEDS)
+    frame = clusters(spark, SEEDS, tasks=2)
+    assert rows_of(frame) == rows
+    assert coverage_of(frame).equals(coverage_of(plain))
+    assert steps_of(frame).equals(steps_of(plain))
+
+
+def test_a_row_tells_its_run() -> None:
+    """What came of each request, the faults and the edges are those of the run that a row holds."""
+    for row in rows_of(clusters(None, SEEDS)):
+        run = timeline_of(row)
+        model, path = run.model, run.path()
+        verbs = [model.verb(run.moments[at].action) for at in path[1:]]
+        assert row["steps"] == len(verbs)
+        assert row["verdict"] == "clean"
+        assert set(row["faults"]) == {v for v in verbs if v.startswith(FAULTS)}
+        for number, (words, outcome, took) in enumerate(
+            zip(row["operations"], row["outcomes"], row["took"], strict=True)
+        ):
+            requests = run.state.topology.requests
+            assert (outcome == "not asked") == (number >= run.state.made) == (words not in verbs)
+            if outcome == "not asked":
+                continue
+            asked = verbs.index(words)
+            entry = requests[number]
+            assert entry.done == (outcome in ("done", "failed"))
+            assert (entry.done and entry.error) == (outcome == "failed")
+            if took is not None:
+                done = run.moments[path[asked + 1 + took]].state.topology.requests[number].done
+                before = run.moments[path[asked + took]].state.topology.requests[
+                    number : number + 1
+                ]
+                assert done
+                assert not any(one.done for one in before)
+
+
+FAULTS = ("fail", "crash ", "cut ", "leave behind")
+
+
+def test_reports_add_up() -> None:
+    """Edges that no walk took are told, too; each kind of operation has its steps."""
+    table = clusters(None, SEEDS)
+    rows = rows_of(table)
+    assert coverage_of(rows).equals(coverage_of(table.to_pandas()))
+    covered = coverage_of(table).set_index("transition")["walks"]
+    for name, count in covered.items():
+        assert count == sum(name in row["coverage"] for row in rows)
+    assert 0 in set(covered)
+    kinds = steps_of(table).set_index("operation")
+    for kind, report in kinds.iterrows():
+        asked = [
+            (outcome, took)
+            for row in rows
+            for words, outcome, took in zip(
+                row["operations"], row["outcomes"], row["took"], strict=True
+            )
+            if words.split()[0] == kind and outcome != "not asked"
+        ]
+        assert report["asked"] == len(asked)
+        ended = [took for _, took in asked if took is not None]
+        assert not ended or report["most"] == max(ended)
+
+
+def test_a_safeguard_that_is_off_is_found() -> None:
+    """Without the state id a walk breaks a promise: its row is a violation, and is made small."""
+    table = clusters(None, range(4), off=("S-59",))
+    broken = [row for row in rows_of(table) if row["verdict"] != "clean"]
+    assert [row["verdict"] for row in violations(table).to_pylist()] == [
+        row["verdict"] for row in broken
+    ]
+    assert broken[0]["verdict"] == "guarded"
+    small = timeline_of(broken[0], small=True)
+    assert len(small.path()) <= broken[0]["steps"]
+    assert [v.name for v in small.verdicts() if not v.ok] == ["guarded"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"seeds": [1, 2]}, "seeds | '[1, 2]' | range"),
+        ({"off": ("S-99",)}, "safeguard | 'S-99'"),
+        ({"most": 99}, "size.most | 99"),
+        ({"least": 9, "most": 8}, "least | 9 | 8"),
+        ({"node": 2}, "size | 'node'"),
+    ],
+    ids=str,
+)
+def test_bad_input_is_told_before_any_task(given: dict[str, Any], said: str) -> None:
+    """What cannot be drawn is refused at once."""
+    words: dict[str, Any] = {"seeds": range(3), **given}
+    with pytest.raises(BadInput, match=like(said)):
+        clusters(object(), words.pop("seeds"), **words)
+
+
+def test_reports_are_of_clusters_only() -> None:
+    """Another table is refused."""
+    for report in (coverage_of, steps_of):
+        with pytest.raises(BadInput, match=like("rows | | a table of clusters")):
+            report(object())
