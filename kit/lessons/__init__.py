@@ -19,6 +19,7 @@ _PLACES = {
     "how_many": "kit.lessons.questions",
     "finished": "kit.lessons.trying",
     "harms": "kit.lessons.trying",
+    "side_by_side": "kit.lessons.trying",
     "hunt": "kit.lessons.hunting",
     "predict": "kit.lessons.predictions",
     "refusal": "kit.lessons.refusals",

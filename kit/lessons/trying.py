@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.edge.arguments import checked
+from kit.engine.registry import entry_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal
 from kit.lessons.breaches import shortest_breach
@@ -113,6 +114,40 @@ def harms(source: str, *safeguards: str, **parameters: Any) -> Sheet:
     rows = [_harm(Ground(source, parameters, off)) for off in (*((s,) for s in safeguards), ())]
     heads = ("off", "rule", "states seen", "steps to the harm", "what is broken")
     return Sheet(f"What breaks first: {source}", heads, tuple(rows))
+
+
+@checked
+def side_by_side(first: str, second: str, *safeguards: str) -> Sheet:
+    """Two models that have the same safeguards, each off by itself: what breaks first in either.
+
+    ``safeguards`` are ids, such as ``S-05``. Each search is on the smallest configuration that the
+    model itself names for it; the last row has that of the first safeguard, with every one on.
+
+    Raises:
+        BadInput: for a model or a safeguard that there is not.
+    """
+    models = first, second
+    rows = [_row_of(models, id_, id_) for id_ in safeguards]
+    rows += [_row_of(models, id_, "") for id_ in safeguards[:1]]
+    heads = ("off", *(word for name in models for word in (name, "steps", "states seen")))
+    return Sheet(f"What breaks first: {first}, {second}", heads, tuple(rows))
+
+
+def _row_of(models: tuple[str, str], id_: str, off: str) -> tuple[str, ...]:
+    cells = [off or "nothing"]
+    for name in models:
+        known = {safeguard.id: safeguard for safeguard in entry_of(name).safeguards}
+        if id_ not in known:
+            raise BadInput("safeguards", id_, f"ids that {name} has: {', '.join(known)}")
+        model = Ground(name, known[id_].smallest, (known[id_].name,) if off else ()).model()
+        result = shortest_breach(model)
+        harm = result.violation
+        titles = {each.name: each.title for each in model.properties}
+        titles |= {each.name: each.title for each in model.monitors}
+        whole = "nothing" if result.complete else "not all states seen"
+        words = titles[harm.property] if harm else whole
+        cells += [words, str(len(harm.actions)) if harm else "–", f"{result.states:,}"]
+    return tuple(cells)
 
 
 def _harm(ground: Ground) -> tuple[str, ...]:

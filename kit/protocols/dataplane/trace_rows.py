@@ -7,6 +7,7 @@ from typing import Any
 
 from kit.protocols.dataplane.model import Dataplane
 from kit.protocols.storage.facts import moment as facts
+from kit.protocols.storage.facts.trace_rows import request_rows
 from kit.spark.trace_tables import (
     EPOCHS,
     EVENTS,
@@ -32,17 +33,9 @@ def _groups(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
         yield run, row.epoch, *place, row.reads, row.writes
 
 
-def _requests(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        for row in facts.requests(m, moment.state):
-            judged = (row.enough, row.valid) if row.phase == "open" else (None, None)
-            request = row.title, row.coordinator, row.level, row.phase, row.planned, row.knows
-            yield run, step, row.number + 1, *request, row.answered, *judged, row.result
-
-
 ROWS: Makers = {
     EVENTS: events_with(facts.epoch),
     EPOCHS: epochs_with(facts.epoch, _nodes),
     PLACEMENTS: _groups,
-    REQUESTS: _requests,
+    REQUESTS: request_rows,
 }

@@ -28,7 +28,8 @@ class RequestOptions(Struct, frozen=True):
     is sent again. ``ring_delay``: how many ticks an event waits after the one before it, where
     nothing but that wait guards it (0: no clock). ``crashes`` and ``losses`` (of messages) are
     budgets, and ``late`` is one of copies that outlive their session; ``cleaning`` and
-    ``collecting`` add those actions.
+    ``collecting`` add those actions. ``slow``: a replica begins what a message asks in one step and
+    ends it in another, and is asked both times whether it admits it.
     """
 
     switches: ExchangeSwitches = ExchangeSwitches()
@@ -42,6 +43,7 @@ class RequestOptions(Struct, frozen=True):
     collecting: bool = False
     losses: int = 0
     late: int = 0
+    slow: bool = False
 
 
 class LateCopy(Struct, frozen=True, order=True):
@@ -119,6 +121,13 @@ class Start(Struct, frozen=True, tag="start"):
 
     request: int
     epoch: int
+
+
+class Admit(Struct, frozen=True, tag="admit"):
+    """A replica gets a message and begins what it asks, or refuses it at once."""
+
+    request: int
+    replica: str
 
 
 class Serve(Struct, frozen=True, tag="serve"):

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from kit.engine.model import Property, step
-from kit.protocols.storage.actions import LandLate, Serve, StorageState, TimeOut, WriteBack
+from kit.protocols.storage.actions import Admit, LandLate, Serve, StorageState, TimeOut, WriteBack
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.levels import enough, quotas
 from kit.protocols.storage.rules.masks import holds
@@ -38,7 +38,7 @@ def fenced(model: Storage) -> Property:
         "A request below the fence has no effect",
         partial(_kept_out, model),
         "INV-FENCE",
-        on=(Serve, WriteBack),
+        on=(Admit, Serve, WriteBack),
     )
 
 
@@ -68,8 +68,11 @@ def _permitted(
 
 
 def _kept_out(model: Storage, before: StorageState, action: Any, after: StorageState) -> str | None:
-    """A replica's fence bars requests of so many epochs before the one that it knows."""
-    if not isinstance(action, Serve | WriteBack):
+    """A replica's fence bars requests of so many epochs before the one that it knows.
+
+    What began before the replica knew the fence may be stored, but is not counted (Q-46).
+    """
+    if not isinstance(action, Admit | Serve | WriteBack):
         return None
     i, request = model.code[action.replica], before.requests[action.request]
     known = before.known[i]
@@ -77,7 +80,10 @@ def _kept_out(model: Storage, before: StorageState, action: Any, after: StorageS
     answered = after.requests[action.request].acked & ~request.acked
     if fence is None or request.epoch >= known - fence:
         return None
-    if before.cells == after.cells and not holds(answered, i):
+    begins = isinstance(action, Admit) and model.begun(after, action.request, action.replica)
+    began = model.begun(before, action.request, action.replica)
+    stored = before.cells != after.cells and not began
+    if not (begins or stored or holds(answered, i)):
         return None
     return (
         f"{action.replica} admits {model.title_of(action.request)}, planned by "

@@ -19,6 +19,7 @@ from kit.engine.model import Rule
 from kit.errors import Refusal
 from kit.protocols.storage.actions import (
     NOT_COPIED,
+    Admit,
     ApplyEpoch,
     Cleanup,
     CollectTombstones,
@@ -43,6 +44,7 @@ from kit.protocols.storage.rules.admission import admits
 from kit.protocols.storage.rules.cells import NOTHING, newest
 from kit.protocols.storage.rules.exchange import Answer, heard, invalidates, receive, sent
 from kit.protocols.storage.rules.history import RangeHistory
+from kit.protocols.storage.rules.masks import holds
 from kit.protocols.storage.rules.read_repair import WAITING_KINDS, holding, targets
 from kit.protocols.storage.rules.requests import (
     AT_WORK,
@@ -73,6 +75,7 @@ class Storage(PlanModel):
         | Land
         | LandLate
         | Start
+        | Admit
         | Serve
         | WriteBack
         | Lose
@@ -93,7 +96,7 @@ class Storage(PlanModel):
             BadInput: when the history has too many ways.
         """
         super().__init__(history, workload, options)
-        self._repairs = options.repair in WAITING_KINDS
+        self._repairs, self._slow = options.repair in WAITING_KINDS, options.slow
         self.rules = (
             Rule(Start, "request", self._startable, self._may_start, self._start),
             Rule(Serve, "message", self._messages, self._may_serve, self._serve),
@@ -114,6 +117,10 @@ class Storage(PlanModel):
         late = Rule(LandLate, "stream", self._late, self._may_land_late, self._land_late)
         clean = Rule(Cleanup, "clean", self._left_over, self._may_clean, self._clean)
         marks = Rule(CollectTombstones, "clean", self._marks, self._may_collect, self._collect)
+        yield (
+            Rule(Admit, "message", self._admissible, self._may_serve, self._admit),
+            options.slow,
+        )
         yield back, self._repairs
         yield Rule(Lose, "lose", self._losable, self._may_lose, self._lose), options.losses > 0
         yield Rule(Tick, "time", self._ticks, self._may_tick, self._tick), options.ring_delay > 0
@@ -178,16 +185,29 @@ class Storage(PlanModel):
         request = Request(OPEN, index, index, group, timestamp=mark)
         if self._repairs and not write:
             request = replace(request, holders=0)
+        if self.request_options.slow:
+            request = replace(request, begun=0)
         return self._with(s, action.request, request)
+
+    def _admissible(self, s: StorageState) -> Iterator[Admit]:
+        return (Admit(*at) for at in self._undelivered(s) if not self.begun(s, *at))
+
+    def begun(self, s: StorageState, number: int, replica: str) -> bool:
+        """Whether a replica is at work on a message, where that takes time."""
+        begun = s.requests[number].begun
+        return begun is not UNSET and holds(begun, self.code[replica])
 
     def _messages(self, s: StorageState) -> Iterator[Serve]:
         for number, name in self._undelivered(s):
+            if self._slow and not self.begun(s, number, name):
+                continue
             if self.mutations[number] or s.requests[number].phase == OPEN:
                 yield Serve(number, name)
 
     def _written_back(self, s: StorageState) -> Iterator[WriteBack]:
         for number, name in self._undelivered(s):
-            if not self.mutations[number] and s.requests[number].phase != OPEN:
+            repairs = not self.mutations[number] and s.requests[number].phase != OPEN
+            if repairs and (self.begun(s, number, name) or not self._slow):
                 yield WriteBack(number, name)
 
     def _undelivered(self, s: StorageState) -> Iterator[tuple[int, str]]:
@@ -199,7 +219,7 @@ class Storage(PlanModel):
                         yield number, names[i]
 
     def _losable(self, s: StorageState) -> Iterator[Lose]:
-        return (Lose(number, name) for number, name in self._undelivered(s))
+        return (Lose(*at) for at in self._undelivered(s) if not self.begun(s, *at))
 
     def _may_lose(self, s: StorageState, action: Lose) -> Refusal | None:
         if s.lost is not UNSET and s.lost < self.request_options.losses:
@@ -213,12 +233,20 @@ class Storage(PlanModel):
         s = replace(s, lost=s.lost + 1)
         return self._with(s, action.request, replace(request, in_flight=left))
 
-    def _may_serve(self, s: StorageState, action: Serve | WriteBack) -> Refusal | None:
+    def _may_serve(self, s: StorageState, action: Admit | Serve | WriteBack) -> Refusal | None:
         if s.down >> self.code[action.replica] & 1:
             return down(action.replica)
         return None
 
-    def answer(self, s: StorageState, action: Serve | WriteBack) -> Answer:
+    def _admit(self, s: StorageState, action: Admit) -> StorageState:
+        i, number, answer = self.code[action.replica], action.request, self.answer(s, action)
+        request = s.requests[number]
+        if answer.verdict != "ok":
+            return self._with(s, number, self.answered(s, number, i, answer, NOTHING))
+        assert request.begun is not UNSET
+        return self._with(s, number, replace(request, begun=request.begun | 1 << i))
+
+    def answer(self, s: StorageState, action: Admit | Serve | WriteBack) -> Answer:
         """What the replica makes of the message."""
         i, number = self.code[action.replica], action.request
         views, request = self._views[s.at], s.requests[number]
@@ -234,7 +262,8 @@ class Storage(PlanModel):
         answer = self.answer(s, action)
         cells, writing = s.cells, self.writing(s, number)
         ok = answer.verdict == "ok"
-        if ok and writing:
+        # What became stale while it ran is on the disk, but its answer is an error.
+        if writing and (ok or s.requests[number].begun is not UNSET):
             cells = put(cells, i, newest(cells[i], self.mutation(s, number)))
         seen = cells[i] if ok and not writing else NOTHING
         request = self.answered(s, number, i, answer, seen)
@@ -248,6 +277,8 @@ class Storage(PlanModel):
         """
         request = s.requests[number]
         in_flight = request.in_flight & ~(1 << i)
+        if request.begun is not UNSET:
+            request = replace(request, begun=request.begun & ~(1 << i))
         if request.phase not in AT_WORK:
             return replace(request, in_flight=in_flight)
         now = heard(request.coordinator_epoch, answer, self.request_options.switches)
@@ -344,6 +375,8 @@ class Storage(PlanModel):
         # Whatever nobody will ask for again is forgotten, so that a search need not tell it apart.
         epoch = request.epoch if left else 0
         closed = Request(phase, epoch, 0, left, 0, seen, request.timestamp)
+        if left and request.begun is not UNSET:
+            closed = replace(closed, begun=request.begun)
         later = any(other.coordinator == ask.coordinator for other in self.workload[number + 1 :])
         if later:
             code = self.code[ask.coordinator]

@@ -53,6 +53,13 @@ LateCopies = Annotated[
         le=MOST_LATE,
     ),
 ]
+Slow = Annotated[
+    bool,
+    Meta(
+        title="slow replicas",
+        description="a replica begins and ends a request in two steps; its fence is asked twice",
+    ),
+]
 Collecting = Annotated[
     bool, Meta(title="collect tombstones", description="replicas may forget deletions")
 ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from kit.errors import Refusal
 from kit.protocols.storage.actions import RequestOptions, StorageState
@@ -112,7 +113,8 @@ class PlanModel(LateCopyModel):
         kind = self.request_options.repair
         if not waits(kind, wanted, holders, kept, request.acked):
             return None
-        return Request(REPAIRING, now, now, group & ~kept, kept, request.newest_seen)
+        back = Request(REPAIRING, now, now, group & ~kept, kept, request.newest_seen)
+        return back if request.begun is UNSET else replace(back, begun=0)
 
     def _too_few(
         self, number: int, wanted: tuple[AnswerQuota, ...], acked: int, in_flight: int

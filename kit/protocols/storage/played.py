@@ -7,6 +7,7 @@ from typing import Any
 from kit.errors import BadInput
 from kit.protocols.storage import wording
 from kit.protocols.storage.actions import (
+    Admit,
     ApplyEpoch,
     Commit,
     Fetch,
@@ -22,7 +23,7 @@ from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.requests import AT_WORK, ClientRequest
 
-_ORDER = (Serve, WriteBack, Finish, Start, ApplyEpoch, Land, Fetch, Commit, Tick)
+_ORDER = (Admit, Serve, WriteBack, Finish, Start, ApplyEpoch, Land, Fetch, Commit, Tick)
 
 
 class PlayedStorage(Storage):

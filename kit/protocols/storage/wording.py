@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kit.protocols.storage.actions import (
+    Admit,
     ApplyEpoch,
     Cleanup,
     CollectTombstones,
@@ -32,6 +33,8 @@ def verb(model: Storage, action: Any) -> str:
     match action:
         case Start(number, epoch):
             return f"{model.title_of(number)} at {model.history.unit} {epoch}"
+        case Admit(number, replica):
+            return f"{model.title_of(number)} begins at {replica}"
         case Serve(number, replica):
             return f"{model.title_of(number)} reaches {replica}"
         case WriteBack(number, replica):
@@ -106,7 +109,7 @@ def describe(model: Storage, before: StorageState, action: Any, after: StorageSt
     match action:
         case Start(number, epoch):
             return _started(model, after, number, epoch)
-        case Serve() | WriteBack():
+        case Admit() | Serve() | WriteBack():
             return _served(model, before, action, after)
         case Lose(number, replica):
             return f"The message of {model.title_of(number)} to {replica} is lost."
@@ -172,7 +175,7 @@ def _started(model: Storage, after: StorageState, number: int, epoch: int) -> st
 
 
 def _served(
-    model: Storage, before: StorageState, action: Serve | WriteBack, after: StorageState
+    model: Storage, before: StorageState, action: Admit | Serve | WriteBack, after: StorageState
 ) -> str:
     number, replica = action.request, action.replica
     ask, request = model.workload[number], before.requests[number]
@@ -180,12 +183,16 @@ def _served(
     answer = model.answer(before, action)
     message = model.called(before, request.epoch)
     at = f"{replica}, at {model.called(before, before.known[i])},"
+    if isinstance(action, Admit) and answer.verdict == "ok":
+        return f"{at} begins {model.title_of(number)}."
     if answer.known > before.known[i]:
         at += f" meets a message of {message}, catches up and"
     if answer.verdict == "not-a-member":
         did = f"is no {'write' if writing else 'read'} replica of the range: it answers an error"
     elif answer.verdict == "stale":
         did = f"does not admit a request planned at {message}: it answers an error"
+        if before.cells != after.cells:
+            did = f"has stored {model.title_of(number)}, but {did.replace('does', 'now does', 1)}"
     elif answer.verdict == "coordinator-behind":
         did = f"knows newer replicas of the range than {message} has: it answers an error"
     elif writing:

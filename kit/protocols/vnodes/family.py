@@ -9,6 +9,14 @@ FAMILY = Family(
     models={"vnodes": "entries:ENTRY"},
     views={"vnodes": "panels:VNODES"},
     flows={"vnodes": "facts.flows:VNODES"},
+    trace_tables={"vnodes": "trace_rows:ROWS"},
+    public={
+        "lessons": {
+            "late_copy": "lessons.questions:late_copy",
+            "refusers": "lessons.questions:refusers",
+        },
+    },
+    tasks=("lessons.tasks",),
     composes=("storage", "topology"),
     searches=(TimedSearch("data, RF 2, a crash", "vnodes", {"nodes": 3, "rf": 2, "crashes": 1}),),
 )

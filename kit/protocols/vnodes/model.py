@@ -100,4 +100,5 @@ def _request_options(given: VnodesParameters) -> RequestOptions:
         collecting=given.collecting,
         losses=given.losses,
         late=given.late,
+        slow=given.slow,
     )

@@ -14,6 +14,7 @@ from kit.protocols.storage.parameter_types import (
     Repair,
     ReplicaCrashes,
     RequestLines,
+    Slow,
     Timeouts,
     Together,
 )
@@ -83,4 +84,5 @@ class VnodesParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     crashes: ReplicaCrashes = 0
     losses: LostMessages = 0
     late: LateCopies = 0
+    slow: Slow = False
     collecting: Collecting = False

@@ -57,6 +57,8 @@ CLEAN |= {
     "a crash, RF 2": ({"nodes": 3, "rf": 2, "crashes": 1}, 22806, 23),
     "a lost message, RF 2": ({"nodes": 3, "rf": 2, "losses": 1}, 15441, 23),
     "a lost message, replace, RF 3": ({"operation": "replace", "losses": 1}, 47287, 26),
+    "slow replicas": ({**ONE, "slow": True}, 1526, 19),
+    "slow replicas, fence without drain, RF 1": ({**ONE, **FENCED, "slow": True}, 30829, 28),
     "time-outs": ({"nodes": 3, "rf": 2, "timeouts": True}, 32946, 23),
     "blocking repair": (REPAIRED, 84353, 23),
 }

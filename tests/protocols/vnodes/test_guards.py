@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.protocols.vnodes.runs import GUARDS, ONE
+from tests.protocols.vnodes.runs import FENCED, GUARDS, ONE
 from tests.quality.scratching import cut, search
 
 TABLES = "protocols/topology/rules/seed_tables.py"
@@ -70,6 +70,21 @@ def test_a_missing_guard_is_found(bug: str, scratch: Path) -> None:
     change, expected = PLANTED[bug]
     cut(scratch, [change])
     assert search(scratch, "vnodes", dict(GUARDS[bug].smallest)) == (expected, False)
+
+
+AFTER = (
+    "            ok = admits(",
+    "            ok = self.begun(s, number, action.replica) or admits(",
+)
+BEFORE = '        if answer.verdict != "ok":\n', "        if False:\n"
+
+
+@pytest.mark.parametrize("check", [BEFORE, AFTER], ids=["before", "after"])
+def test_the_fence_is_asked_before_and_after(check: tuple[str, str], scratch: Path) -> None:
+    """Where it is asked only once, a slow write of an older version is begun, or is counted."""
+    cut(scratch, [("protocols/storage/model.py", *check)])
+    given = {**ONE, **FENCED, "slow": True}
+    assert search(scratch, "vnodes", given) == ("fenced", False)
 
 
 def test_a_cleanup_begins_with_a_barrier(scratch: Path) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from kit.engine.beginning import begun
 from kit.engine.check import check
+from kit.engine.model import always
 from kit.engine.registry import build
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.protocols.storage.actions import Finish, Serve, Start, StorageState
 from kit.protocols.storage.rules.conditions import AllKnow, NothingBelow
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
@@ -19,6 +24,7 @@ from tests.protocols.storage.toys import toy
 from tests.protocols.vnodes.runs import FENCED, ONE, OPERATIONS
 from tests.quality.scratching import cut, search
 
+Spoils = Callable[[Machine], Machine]
 TABLES = "protocols/topology/rules/seed_tables.py"
 BOTH_ROW = "    write_both_read_old   | old | both | barrier:rollback stream:rollback\n"
 INTO = "commit_cdc_generation | write_both_read_old | | happy | version opens"
@@ -128,17 +134,58 @@ def without_the_first(machine: Machine) -> Machine:
     )
 
 
+def read_too_early(machine: Machine) -> Machine:
+    """The table in which the first row reads what the last one reads."""
+    rows = tuple(
+        replace(row, reads="new", writes="old") if row.name == "write_both_read_old" else row
+        for row in machine.states
+    )
+    return replace(machine, states=rows)
+
+
+SPOILED = (without_the_first, exchanged, read_too_early)
+
+
+@pytest.mark.parametrize("spoiled", SPOILED, ids=lambda spoiled: spoiled.__name__)
 @pytest.mark.parametrize("operation", ["bootstrap", "decommission"])
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_spoiled_table_loses_a_write(edition: Edition, operation: Operation) -> None:
-    """Without the state, or with other selectors in it, a client misses what was acknowledged.
+def test_a_spoiled_table_loses_a_write(
+    edition: Edition, operation: Operation, spoiled: Spoils
+) -> None:
+    """Without the state, or with other selectors in it, a client misses what was acknowledged."""
+    moving = moved(operation, 4, 3)
+    table = spoiled(MACHINES[edition][MACHINE_OF[operation]])
+    history = project(edition, ProjectionOptions(), RangeOperation(table, moving))
+    assert harm(history) == "visible"
 
-    (Where the displaced replica is dead, a quorum of the old ones is all that live, and they stay.)
+
+@pytest.mark.parametrize("spoiled", [None, *SPOILED], ids=lambda s: s and s.__name__)
+@pytest.mark.parametrize("operation", ["replace", "removenode"])
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_spoiled_table_reads_a_replica_without_the_data(
+    edition: Edition, operation: Operation, spoiled: Spoils | None
+) -> None:
+    """Where the displaced replica is dead, a quorum of the old ones is all that live, and they
+    stay: no client misses a write. But the rebuilt replica is read and has nothing of what was
+    acknowledged before the operation began; by the table as it is that cannot be.
     """
     machine, moving = MACHINES[edition][MACHINE_OF[operation]], moved(operation, 4, 3)
-    for table in (without_the_first(machine), exchanged(machine)):
-        history = project(edition, ProjectionOptions(), RangeOperation(table, moving))
-        assert harm(history) == "visible"
+    table = spoiled(machine) if spoiled else machine
+    history = project(edition, ProjectionOptions(), RangeOperation(table, moving))
+    (gained,) = set(moving.new) - set(moving.old)
+    run = Timeline(toy(history))
+    live = [name for name in moving.old if name not in moving.dead]
+    for action in (Start(0, 1), *(Serve(0, name) for name in live), Finish(0)):
+        run.do(action)
+
+    def bare(s: StorageState) -> str | None:
+        reads = history.names(run.model.views(s)[-1].reads)
+        holds = s.cells[history.replicas.index(gained)]
+        return f"{gained} is read" if gained in reads and not holds else None
+
+    found = check(begun(run).model, (always("rebuilt", "Who is read has what is older", bare),))
+    broken = found.violation.property if found.violation else None
+    assert (broken, found.complete) == (("rebuilt", False) if spoiled else (None, True))
 
 
 def harm(history: Any) -> str | None:

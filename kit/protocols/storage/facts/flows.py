@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kit.engine.flows import Flow, FlowKind, FlowTable
 from kit.protocols.storage.actions import (
+    Admit,
     ApplyEpoch,
     Cleanup,
     CollectTombstones,
@@ -160,8 +161,8 @@ def _copy(event: Copied, source: str, target: str) -> Flow:
 
     What comes late shows its permit, and may be turned away for it.
     """
-    if event.session:
-        permit = f"permit of session {event.session}"
+    permit = f"permit of session {event.session}"
+    if event.late:
         said = "turned away" if event.refused else f"{event.cell} arrives late"
         text = f"{source} → {target}: {said}, {permit}"
         return Flow(
@@ -169,7 +170,8 @@ def _copy(event: Copied, source: str, target: str) -> Flow:
         )
     end = node(target) if event.landed else copy(source, target)
     what = f"{event.cell} arrives" if event.landed else f"streams {event.cell}"
-    return Flow("data", node(source), end, event.cell, f"{source} → {target}: {what}")
+    text = f"{source} → {target}: {what}" + f", {permit}" * bool(event.session)
+    return Flow("data", node(source), end, event.cell, text)
 
 
 def _at(epoch: int | None, unit: str) -> str:
@@ -180,10 +182,10 @@ def _epochs(had: int, knows: int, unit: str) -> str:
     return f"{unit} {knows}" if knows == had + 1 else f"{unit}s {had + 1} to {knows}"
 
 
-# A commit is told of no sender here; what is lost comes nowhere; time, and what happens on one
-# disk, sends nothing.
+# A commit is told of no sender here; a message is shown once it is answered; what is lost comes
+# nowhere; time, and what happens on one disk, sends nothing.
 _TRAVELS = (Start, Serve, WriteBack, Finish, TimeOut, ApplyEpoch, Fetch, Land)
-_STILL = (Commit, Tick, Lose, ReplicaCrash, Cleanup, CollectTombstones)
+_STILL = (Admit, Commit, Tick, Lose, ReplicaCrash, Cleanup, CollectTombstones)
 STORAGE = FlowTable(dict.fromkeys(_TRAVELS, _of), (*_STILL, LandLate))
 WITH_SESSIONS = FlowTable(dict.fromkeys((*_TRAVELS, LandLate), _of), _STILL)
 """The same where streams belong to sessions, and may come late."""

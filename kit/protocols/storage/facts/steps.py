@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.protocols.storage.actions import (
+    Admit,
     ApplyEpoch,
     Cleanup,
     CollectTombstones,
@@ -128,7 +129,7 @@ class Copied(Struct, frozen=True):
     """A copy is read at its source, or arrives at its target; ``cell`` is what it brings.
 
     ``epoch`` is the one that its source has applied by then; None where messages carry none.
-    ``session`` is the permit of one that comes late; with ``refused`` its target turns it away.
+    ``session`` is its permit, 0 where there are none; one that comes ``late`` may be ``refused``.
     """
 
     source: str
@@ -137,14 +138,20 @@ class Copied(Struct, frozen=True):
     landed: bool
     epoch: int | None = None
     session: int = 0
+    late: bool = False
     refused: bool = False
 
 
 class DiskEvent(Struct, frozen=True):
-    """Something happened on a replica's disk: ``what`` is *fails*, *cleans up* or *collects*."""
+    """Something happened on a replica: ``what`` is *fails*, *cleans up*, *collects* or *begins*."""
 
     replica: str
     what: str
+
+    @property
+    def begins(self) -> bool:
+        """Whether it has begun what it will end later."""
+        return self.what.startswith("begins")
 
 
 Happened = Sent | Delivered | Completed | EpochCommitted | Applied | Copied | DiskEvent
@@ -157,7 +164,7 @@ def happened(
     match action:
         case Start(number, _):
             return (_sent(m, after, number),)
-        case Serve() | WriteBack():
+        case Admit() | Serve() | WriteBack():
             return (_met(m, before, action, after),)
         case Finish(number) | TimeOut(number):
             if after.requests[number].phase in AT_WORK:
@@ -179,12 +186,13 @@ def happened(
             )
             cell = (before if landed else after).copies[way]
             known = _applied_epoch(m, before, source)
-            return (Copied(source, target, cell_text(m, before, cell), landed, known),)
+            text, session = cell_text(m, before, cell), m.newest(before).session
+            return (Copied(source, target, text, landed, known, session),)
         case LandLate(source, target, session):
             late = m.late_copy(before, action)
             refused = not m.lets_in(before, late.target, session)
             brings = cell_text(m, before, late.cell)
-            return (Copied(source, target, brings, True, session=session, refused=refused),)
+            return (Copied(source, target, brings, True, None, session, True, refused),)
         case Lose(number, replica):
             return (DiskEvent(replica, f"never gets {m.title_of(number)}"),)
         case ReplicaCrash(replica):
@@ -219,11 +227,13 @@ def _carried(m: Storage, s: StorageState, number: int) -> int | None:
 
 
 def _met(
-    m: Storage, before: StorageState, action: Serve | WriteBack, after: StorageState
-) -> Delivered:
+    m: Storage, before: StorageState, action: Admit | Serve | WriteBack, after: StorageState
+) -> Delivered | DiskEvent:
     number, i = action.request, m.code[action.replica]
     request, ask = before.requests[number], m.workload[number]
     answer = m.answer(before, action)
+    if isinstance(action, Admit) and answer.verdict == "ok":
+        return DiskEvent(action.replica, f"begins {m.title_of(number)}")
     late = request.phase not in AT_WORK
     now = after.requests[number].coordinator_epoch
     error = {
@@ -248,14 +258,16 @@ def _met(
     )
 
 
-def _brought(m: Storage, before: StorageState, action: Serve | WriteBack) -> str:
+def _brought(m: Storage, before: StorageState, action: Admit | Serve | WriteBack) -> str:
     """What a message is: its request, or the cell that a read writes back."""
     if isinstance(action, WriteBack):
         return f"{cell_text(m, before, m.mutation(before, action.request))} back"
     return m.title_of(action.request)
 
 
-def _did(m: Storage, before: StorageState, after: StorageState, action: Serve | WriteBack) -> str:
+def _did(
+    m: Storage, before: StorageState, after: StorageState, action: Admit | Serve | WriteBack
+) -> str:
     i, number = m.code[action.replica], action.request
     if not m.writing(before, number):
         return f"returns {cell_text(m, before, before.cells[i])}"

@@ -66,7 +66,7 @@ def line(event: Happened) -> str:
             return f"{event.unit} {event.epoch} is committed: {event.title}"
         case Applied():
             return f"{event.node} applies {event.epoch}"
-        case Copied() if event.session:
+        case Copied() if event.late:
             does = "turns away" if event.refused else "takes"
             return f"{event.target} {does} {event.cell} of {event.source}, session {event.session}"
         case Copied():

@@ -189,7 +189,7 @@ def _ways(placed: tuple[Placed, ...]) -> tuple[Way, ...]:
             continue
         begun = away.setdefault((event.source, event.target), [])
         if event.landed:  # what comes late is the oldest of its pair
-            ways.append(Way(begun.pop(0 if event.session else -1) if begun else dot, dot))
+            ways.append(Way(begun.pop(0 if event.late else -1) if begun else dot, dot))
         else:
             begun.append(dot)
     for begun in away.values():

@@ -45,6 +45,7 @@ class Request(Struct, frozen=True):
     ``acked`` those that did it, ``newest_seen`` the newest cell that a read has seen (masks and a
     cell). ``timestamp`` is that of a mutation: the how many-th it was to start. ``invalidated``
     are answers of members that were none for a while since they answered: those count no more.
+    ``begun`` are those in flight that a replica is at work on, where that takes time (a mask).
     ``holders`` are the replicas that returned ``newest_seen`` (a mask), where reads are repaired.
 
     A read in phase ``REPAIRING`` has its answers and writes ``newest_seen`` back: ``epoch``,
@@ -60,6 +61,7 @@ class Request(Struct, frozen=True):
     timestamp: int = field(default=0, name="stamp")
     invalidated: int = field(default=0, name="lapsed")
     holders: int | UnsetType = UNSET  # unset, it is no part of a fingerprint
+    begun: int | UnsetType = UNSET
 
 
 def parse_request(text: str) -> ClientRequest:

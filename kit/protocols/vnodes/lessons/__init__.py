@@ -1,0 +1,1 @@
+"""What the lessons on requests under the coordinator ask and check."""

@@ -1,0 +1,154 @@
+"""Exercises on requests under the coordinator: a range that comes back, a permit, a refusal."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from kit.engine.timeline import Timeline
+from kit.lessons.functions import Arguments, judged
+from kit.lessons.replays import Ground
+from kit.lessons.replays import judged as replayed
+from kit.lessons.tasks import Task
+from kit.protocols.storage.actions import LandLate
+from kit.protocols.storage.rules.levels import enough, write_quotas
+from kit.protocols.storage.rules.masks import mask_of
+from kit.protocols.storage.rules.view import View
+from kit.protocols.vnodes.projection import ACKNOWLEDGEMENT
+from kit.protocols.vnodes.safeguards import DELETED
+
+NAMES = "ABCDE"
+_AGAIN: dict[str, Any] = {
+    "nodes": 3,
+    "rf": 1,
+    "leaves": True,
+    "collecting": True,
+    "requests": DELETED,
+}
+_LATE: dict[str, Any] = {**_AGAIN, "operation": "decommission", "late": 1}
+_TWO_DOWN: dict[str, Any] = {
+    "edition": "code",
+    "rf": 3,
+    "crashes": 2,
+    "requests": ("K1 write QUORUM",),
+}
+
+
+def broken(timeline: Timeline) -> set[str]:
+    """The promises that the run has broken."""
+    return {verdict.name for verdict in timeline.verdicts() if not verdict.ok}
+
+
+def brings_back(timeline: Timeline) -> str | None:
+    """The goal that a read of the run finds what had been deleted."""
+    if "no-resurrection" in broken(timeline):
+        return None
+    return f"After your {len(timeline.path()) - 1} steps no read has found what was deleted."
+
+
+def turned_away(timeline: Timeline) -> str | None:
+    """The goal that a late copy was turned away by a node that would have stored it."""
+    model: Any = timeline.model
+    for moment in timeline.path()[1:]:
+        step = timeline.moments[moment]
+        if isinstance(step.action, LandLate):
+            before = timeline.moments[step.parent].state
+            late = model.late_copy(before, step.action)
+            if not model.lets_in(before, late.target, late.session):
+                return None
+    return "No copy of your run was turned away for its session."
+
+
+def stays_deleted(timeline: Timeline) -> str | None:
+    """The goal that the second attempt has come as far as reads, and nothing is broken."""
+    model: Any = timeline.model
+    if broken(timeline):
+        return "Your run breaks a promise."
+    if model.newest(timeline.state).epoch < model.history.epochs[0].epoch + 4:
+        return "Your second attempt has not come to write_both_read_new."
+    return None
+
+
+def refused_though_alive(timeline: Timeline) -> str | None:
+    """The goal that a write fails while a quorum of the old and of the new replicas lives."""
+    if "available" in broken(timeline):
+        return None
+    return "No write of your run failed while a quorum of either set was up."
+
+
+def acknowledged(edition: str, old: list[str], new: list[str], answered: list[str]) -> bool:
+    """Whether a write at QUORUM may be acknowledged while a range moves."""
+    codes = {name: i for i, name in enumerate(NAMES)}
+    before, after, has = (mask_of(codes[name] for name in group) for group in (old, new, answered))
+    view = View(before, before | after, before, after)
+    rule = ACKNOWLEDGEMENT["seed" if edition == "seed" else "code"]
+    everyone = (1 << len(NAMES)) - 1
+    return enough(write_quotas("QUORUM", view, (everyone,), 0, rule), has)
+
+
+def _answers(chance: random.Random) -> Arguments:
+    old = sorted(chance.sample(NAMES[:4], 3))
+    [gone] = chance.sample(old, 1)
+    [comes] = chance.sample(sorted(set(NAMES) - set(old)), 1)
+    new = sorted({*old, comes} - {gone})
+    both = sorted({*old, *new})
+    answered = sorted(chance.sample(both, chance.randint(1, len(both))))
+    return [chance.choice(["seed", "code"]), old, new, answered]
+
+
+TASKS = (
+    Task(
+        "bring-it-back",
+        "the range comes back, and what was deleted with it",
+        "X joins, then X leaves again. Cleanup before the next change (S-41) is off. Give a run, "
+        "as verbs or as a Player, in which a deletion succeeds and a later read finds the write.",
+        "verbs",
+        "write first, so that B holds it; let X join to the end; delete, and collect the tombstone "
+        "at X; then let X leave, and read at B.",
+        replayed(Ground("vnodes", _AGAIN, ("cleanup-first",)), (brings_back,)),
+    ),
+    Task(
+        "wrong-permit",
+        "the permit of a session that is closed",
+        "B is to leave, fails, and tries again; one copy may come late. Give a run, as verbs or as "
+        "a Player, in which a late copy is turned away, and the second attempt comes to "
+        "write_both_read_new with every promise kept.",
+        "verbs",
+        "read the copy before the rollback. C must apply the rollback, or the second session, "
+        "before the late copy arrives; and C has to clean up before it may get the range again.",
+        replayed(Ground("vnodes", _LATE), (turned_away, stays_deleted)),
+    ),
+    Task(
+        "refused-though-alive",
+        "refused, though enough are up",
+        "Edition code, RF 3, and two replicas may crash. Give a run, as verbs or as a Player, in "
+        "which a write fails although a quorum of the old and one of the new replicas is up.",
+        "verbs",
+        "there are four write replicas in write_both_read_old, and one of them is pending: how "
+        "many answers are needed, and which two may be missing?",
+        replayed(Ground("vnodes", _TWO_DOWN), (refused_though_alive,)),
+    ),
+    Task(
+        "acknowledged",
+        "two ways to count",
+        "Write acknowledged(edition, old, new, answered): the replicas of a range before and after "
+        "the operation, and who has answered a write at QUORUM. Edition 'seed' wants a majority of "
+        "old and one of new; edition 'code' a majority of old and one more for each replica that "
+        "is in new alone, of old and new together.",
+        "function",
+        "count the answers in each set for 'seed'; for 'code' count them once, in both sets "
+        "together.",
+        judged(
+            "acknowledged",
+            acknowledged,
+            (
+                ["seed", ["A", "B", "C"], ["B", "C", "D"], ["B", "C"]],
+                ["code", ["A", "B", "C"], ["B", "C", "D"], ["B", "C"]],
+                ["code", ["A", "B", "C"], ["B", "C", "D"], ["A", "B", "D"]],
+                ["seed", ["A", "B", "C"], ["B", "C", "D"], ["A", "B"]],
+            ),
+            _answers,
+        ),
+        seeded=True,
+    ),
+)

@@ -1,0 +1,361 @@
+"""What a student sees of an operation: diagrams, the table, the queue, barriers and sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kit.engine.flows import flows
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.protocols.topology import actions as act
+from kit.protocols.topology.rules.states import NODE_STATES
+from kit.views.frame import frame_text
+from kit.views.registry import for_model
+from kit.views.rendered import RenderedTimeline
+
+SWITCH = ("write_both_read_old", "write_both_read_new")
+
+
+def starting(*words: str, edition: str = "seed", **given: Any) -> Timeline:
+    """A cluster before these requests."""
+    return Timeline(build("topology", {"operations": words, "edition": edition, **given}))
+
+
+def seen(timeline: Timeline) -> dict[str, list[str]]:
+    """The lines of each panel at the moment that is shown, by the panel's title."""
+    panels = for_model(timeline.model).panels
+    text = frame_text(RenderedTimeline(timeline, panels=()).scene(timeline.at), panels)
+    titles = {panel.title for panel in panels}
+    parts: dict[str, list[str]] = {}
+    title = ""
+    for line in text.splitlines():
+        if line in titles:
+            title = line
+        parts.setdefault(title, []).append(line)
+    return parts
+
+
+def until(timeline: Timeline, there: Callable[[Any], bool]) -> Timeline:
+    """The default schedule, as far as a state."""
+    while not there(timeline.state):
+        assert timeline.forward() is not None
+    return timeline
+
+
+def in_state(name: str) -> Callable[[Any], bool]:
+    """The condition that the cluster is in a transition state."""
+    return lambda state: state.topology.transition == name
+
+
+def press(timeline: Timeline, verb: str) -> Timeline:
+    """Do an action by its verb."""
+    option = timeline.model.find(timeline.state, verb)
+    assert option is not None, verb
+    timeline.do(option[0])
+    return timeline
+
+
+def ended(timeline: Timeline) -> Timeline:
+    """The default schedule to its end."""
+    while timeline.forward() is not None:
+        pass
+    return timeline
+
+
+def way(timeline: Timeline) -> list[str]:
+    """The states that the picture lights as taken so far, the last one as that of now."""
+    return seen(timeline)["Transition"][1].split(" → ")[1:]
+
+
+PATHS = {
+    "join D": ("join_group0", "commit_cdc_generation", *SWITCH, "normal"),
+    "replace D C": ("join_group0", "tablet_draining", *SWITCH, "normal"),
+    "leave C": ("tablet_draining", *SWITCH, "left_token_ring", "left"),
+    "remove C": ("tablet_draining", *SWITCH, "left"),
+    "join D --zero-token": ("join_group0", "normal"),
+}
+
+
+@pytest.mark.spec("D-006", "D-007", "D-008", "D-009", "D-026", "D-036")
+@pytest.mark.parametrize("words", PATHS)
+def test_the_picture_lights_the_state_of_now(words: str) -> None:
+    """At each step the diagram of the operation ends at the state that the table has, and in the
+    end the whole path stands there; only a bootstrap's has the CDC generation.
+    """
+    timeline = starting(words)
+    while timeline.forward() is not None:
+        transition = timeline.state.topology.transition
+        if transition:
+            assert way(timeline)[-1] == transition
+    assert tuple(way(timeline)) == PATHS[words]
+
+
+@pytest.mark.spec("D-001", "D-002", "D-005")
+def test_the_diagram_of_nodes_names_all_states() -> None:
+    """Each state is in it; a newcomer is in none, without tokens in its row; what no edge leads to
+    is refused with its reason.
+    """
+    timeline = starting("join D", "leave D")
+    timeline.forward()
+    shown = seen(timeline)
+    assert all(any(state in line for line in shown["States of the node"]) for state in NODE_STATES)
+    assert "  D: none, asks for join" in shown["Nodes"]
+    row = [line for line in shown["system.topology"] if "D." in line]
+    assert any("D.node_state = none" in line for line in row)
+    assert not any("D.tokens" in line for line in row)
+    until(timeline, in_state("join_group0"))
+    refusal = timeline.model.refusal(timeline.state, act.MakeRequest(1))
+    assert refusal is not None
+    assert refusal.reason == "the node is not normal"
+
+
+BACK = {
+    "join D": (("join_group0", "commit_cdc_generation", SWITCH[0]), "left_token_ring", "left"),
+    "replace D C": (("join_group0", SWITCH[0]), "left_token_ring", "left"),
+    "leave C": (("tablet_draining", SWITCH[0]), "tablet_migration", "normal"),
+    "remove C": (("tablet_draining", SWITCH[0]), "tablet_migration", "normal"),
+}
+
+
+def path_of(timeline: Timeline) -> tuple[Any, ...]:
+    """The actions so far."""
+    return tuple(timeline.moments[moment].action for moment in timeline.path()[1:])
+
+
+def failed_in(words: str, state: str) -> Timeline:
+    """The operation's run in which that state's work fails, once to some effect, to its end."""
+    tablets = {"on_tablets": ("C",)} if state == "tablet_draining" else {}
+    timeline = until(starting(words, failures=1, **tablets), in_state(state))
+    while True:
+        tried = Timeline.along(timeline.model, path_of(timeline))
+        if tried.model.refusal(tried.state, act.FailWork()) is None:
+            ended(press(tried, "fail"))
+            if tried.state.topology.requests[0].error:
+                return tried
+        assert timeline.forward() is not None
+        assert timeline.state.topology.transition == state
+
+
+@pytest.mark.spec("D-003", "D-010", "D-012", "D-013", "D-014", "D-022")
+@pytest.mark.partly("D-011", "no schedule lets tablet_draining of a replace fail")
+@pytest.mark.parametrize("words", BACK)
+def test_a_press_that_fails_the_step_lights_the_way_back(words: str) -> None:
+    """In each state before the read switch the press is there, and the way back is drawn to the
+    node's last state, whose row stays; after the switch it is not there, and the table says why.
+    """
+    states, through, becomes = BACK[words]
+    node = words.split()[1]
+    for state in states:
+        timeline = failed_in(words, state)
+        assert way(timeline)[-1] == becomes
+        assert way(timeline)[-2] in (through, state)
+        shown = seen(timeline)
+        assert any(line.startswith(f"  {node}: {becomes}") for line in shown["Nodes"])
+        assert any(f"{node}.node_state = {becomes}" in x for x in shown["system.topology"])
+    switched = until(starting(words, failures=1), in_state("write_both_read_new"))
+    refusal = switched.model.refusal(switched.state, act.FailWork())
+    assert refusal is not None
+    assert refusal.reason == "there is no work that could fail to any effect"
+
+
+@pytest.mark.spec("D-015", "D-017")
+def test_the_row_says_who_is_replaced_and_which_tokens() -> None:
+    """The replacing node's card names the other one; tokens come to a bootstrap in join_group0."""
+    replaces = until(starting("replace D C"), in_state("write_both_read_old"))
+    assert any("D: replacing" in x and "replaces C" in x for x in seen(replaces)["Nodes"])
+    assert any("D.replaced_id = C" in line for line in seen(replaces)["system.topology"])
+    joins = until(starting("join D"), in_state("join_group0"))
+    later = until(starting("join D"), in_state("commit_cdc_generation"))
+    assert not any("D.tokens" in line for line in seen(joins)["system.topology"])
+    assert any("D.tokens" in line for line in seen(later)["system.topology"])
+    drains = until(starting("replace D C"), in_state("tablet_draining"))
+    assert not any("D.tokens = {t:D}" in line for line in seen(drains)["system.topology"])
+
+
+@pytest.mark.partly("D-018", "a generation has a number, and no timestamp")
+def test_a_generation_is_committed_in_the_table() -> None:
+    """With the step into write_both_read_old the row of committed generations has one more."""
+    timeline = until(starting("join D"), in_state("commit_cdc_generation"))
+    assert any("committed_cdc_generations = {1}" in x for x in seen(timeline)["system.topology"])
+    until(timeline, in_state("write_both_read_old"))
+    assert any("committed_cdc_generations = {1, 2}" in x for x in seen(timeline)["system.topology"])
+
+
+@pytest.mark.spec("D-021", "D-024", "D-025", "D-043", "D-045")
+def test_the_barrier_has_a_meter_per_node() -> None:
+    """Each node has its version, what older still runs there and whether it has answered; the work
+    behind it, streaming or the order to shut down, comes after the last answer.
+    """
+    timeline = press(starting("join D", edition="code", clients=1), "begin B")
+    until(timeline, lambda s: in_state("write_both_read_old")(s) and s.attempted.answered)
+    lines = seen(timeline)["Barrier by node"]
+    assert "  barrier_and_drain: 1 of 4 have answered" in lines
+    assert any("B: version 1, 1 by version 1; a request by an older" in line for line in lines)
+    assert "version 2" in seen(timeline)["Status"][1]
+    refusal = timeline.model.refusal(timeline.state, act.DoWork())
+    assert refusal is not None
+    assert refusal.reason == "no such work comes next"
+    leaves = until(starting("leave C"), in_state("left_token_ring"))
+    told: list[str] = []
+    while (moment := leaves.forward()) is not None:
+        before = leaves.moments[moment.parent].state
+        told += [flow.text for flow in flows(leaves.model, before, moment.action, moment.state)]
+    drained = max(i for i, text in enumerate(told) if "drained" in text)
+    assert told.index("coordinator → C: shut_down") > drained
+
+
+@pytest.mark.spec("D-042", "D-046")
+def test_a_barrier_passes_over_the_ignored_and_fails_for_the_dead() -> None:
+    """Who is ignored is not asked, and says so; who is dead does not hear it."""
+    timeline = starting("remove C", nodes=5, ignored=("B",), down=("B", "C"))
+    until(timeline, lambda s: in_state("write_both_read_old")(s) and s.attempted.answered)
+    assert "  B: version 1; not asked" in seen(timeline)["Barrier by node"]
+    assert any("B: normal" in line and "ignored" in line for line in seen(timeline)["Nodes"])
+    dies = until(starting("join D", crashes=1, failures=1), in_state("write_both_read_old"))
+    press(dies, "crash C")
+    assert "  C: version 1; it does not hear the barrier" in seen(dies)["Barrier by node"]
+
+
+@pytest.mark.spec("D-023", "D-027", "D-028", "D-031", "D-033", "D-034")
+def test_the_queue_says_why_each_request_waits() -> None:
+    """Five requests stand in it with reasons, one at a time runs; a lock holds all of them; a
+    rebuild streams without a transition state, a new generation has one state.
+    """
+    words = ("rebuild A", "leave C", "join D", "cleanup", "new_cdc_generation")
+    timeline = starting(*words, edition="code")
+    for number in range(5):
+        timeline.do(act.MakeRequest(number))
+    assert seen(timeline)["Request queue"][1:6] == [
+        "  join D: next",
+        "  leave C: waits (another request comes first)",
+        "  rebuild A: waits (another request comes first)",
+        "  cleanup: waits (requests of nodes come first)",
+        "  new_cdc_generation: waits (requests of nodes come first)",
+    ]
+    unpublished = set()
+    while timeline.forward() is not None:
+        shown = seen(timeline)
+        assert sum(": running" in line for line in shown["Request queue"]) <= 1
+        unpublished |= {x for x in shown["system.topology"] if "unpublished" in x}
+    assert len(unpublished) > 1
+    locked = starting("lock", "join D")
+    locked.forward()
+    locked.do(act.MakeRequest(1))
+    until(locked, in_state("lock"))
+    assert "  join D: waits (the topology is locked)" in seen(locked)["Request queue"]
+    rebuilds = until(starting("rebuild C"), lambda s: s.attempted.streaming)
+    assert seen(rebuilds)["Transition"][1] == "  ● → null"
+    assert any(line.startswith("  C: rebuilding") for line in seen(rebuilds)["Nodes"])
+    assert way(ended(starting("new_cdc_generation"))) == ["commit_cdc_generation", "◎"]
+
+
+@pytest.mark.partly("D-035", "tablets are one opaque work item: no replica of theirs has a place")
+def test_a_node_without_tokens_has_none_in_the_table() -> None:
+    """It is normal, its card says so, and its row has no tokens."""
+    timeline = ended(starting("join D --zero-token"))
+    assert any("D: normal" in x and "no tokens" in x for x in seen(timeline)["Nodes"])
+    assert not any("D.tokens" in line for line in seen(timeline)["system.topology"])
+
+
+@pytest.mark.partly("D-029", "the queue has no column of parameters; the node's card has them")
+def test_a_request_is_in_its_nodes_row() -> None:
+    """What each node asks for stands in its row, and the parameter of a replace on its card."""
+    timeline = starting("rebuild A", "replace D C")
+    timeline.do(act.MakeRequest(0))
+    timeline.do(act.MakeRequest(1))
+    rows = seen(timeline)["system.topology"]
+    assert any("A.topology_request = rebuild" in line for line in rows)
+    assert any("D.topology_request = replace" in line for line in rows)
+    assert any("D.replaced_id = C" in line for line in rows)
+
+
+@pytest.mark.spec("D-039", "D-047", "D-048", "F-001")
+def test_another_coordinator_goes_on_from_the_same_table() -> None:
+    """The crown moves with the lead; the table is the one before, the session in it as well."""
+    timeline = until(starting("join D", edition="code", crashes=1), lambda s: s.attempted.streaming)
+    shown = seen(timeline)
+    assert "  A: leader, runs the coordinator" in shown["Group 0 configuration"]
+    press(press(timeline, "crash A"), "elect B")
+    now = seen(timeline)
+    assert "  B: leader, runs the coordinator" in now["Group 0 configuration"]
+    tables = [[x.lstrip(" *") for x in each["system.topology"]] for each in (shown, now)]
+    assert tables[0] == tables[1]
+    assert any("static.session = " in line for line in tables[1])
+
+
+@pytest.mark.spec("D-049", "F-011")
+def test_the_command_of_the_deposed_is_a_no_op() -> None:
+    """Another coordinator has begun: the old command stands in the history as a no-op, and opens no
+    session.
+    """
+    timeline = starting("leave C", edition="code", changes=1)
+    while "session = " not in timeline.moments[timeline.at].say:
+        assert timeline.forward() is not None
+    press(timeline, "elect B")
+    press(press(timeline, "decide"), "commit")
+    before = seen(timeline)["system.topology"]
+    press(timeline, "commit deposed")
+    assert "  - A: no-op: another command came first" in seen(timeline)["Group 0 history"]
+    assert [x.lstrip(" *") for x in seen(timeline)["system.topology"]] == [
+        x.lstrip(" *") for x in before
+    ]
+    assert not any("static.session" in line for line in before)
+
+
+@pytest.mark.spec("F-007")
+@pytest.mark.partly("F-006", "a guard is one step of the model: it is held by nobody")
+def test_a_barrier_empties_the_list_of_sessions() -> None:
+    """Once the state is left, each node still has the session until it answers the barrier."""
+    timeline = until(starting("join D", edition="code"), in_state("write_both_read_new"))
+    open_at = [line for line in seen(timeline)["Barrier by node"] if "open" in line]
+    assert len(open_at) == 3
+    until(timeline, lambda s: s.topology.transition != "write_both_read_new")
+    assert not any("open" in line for line in seen(timeline)["Barrier by node"])
+
+
+@pytest.mark.spec("F-016", "F-017", "F-019")
+def test_cleanup_goes_through_its_words() -> None:
+    """clean, needed, running, clean: before D leaves again its ranges are cleaned up."""
+    timeline = starting("join D", "leave D", edition="code")
+    words: list[str] = []
+    queue: set[str] = set()
+    while timeline.forward() is not None:
+        shown = seen(timeline)
+        [status] = [x for x in shown["system.topology"] if "A.cleanup_status" in x]
+        word = status.rpartition(" ")[2]
+        words += [word] if words[-1:] != [word] else []
+        queue |= {line for line in shown["Request queue"] if "leave D" in line}
+    assert words[:4] == ["clean", "needed", "running", "clean"]
+    assert any("clean" in line for line in queue), queue
+    everybody = starting("join D", "cleanup")
+    until(everybody, lambda s: s.topology.nodes[0].cleanup == "running")
+    rows = seen(everybody)["system.topology"]
+    assert sum("cleanup_status = running" in line for line in rows) == 3
+
+
+@pytest.mark.spec("D-016", "D-037", "D-041")
+def test_the_table_keeps_what_was_asked_for() -> None:
+    """One partition with a row per host; the id of a request stays when it is done."""
+    timeline = ended(starting("join D"))
+    rows = seen(timeline)["system.topology"]
+    assert any("D.request_id = 1" in line for line in rows)
+    assert not any("D.topology_request" in line for line in rows)
+    assert [line for line in rows if ".host_id" in line] == [
+        f"  {name}.host_id = {name}" for name in "ABCD"
+    ]
+    passed = {state for words in PATHS for state in way(ended(starting(words)))}
+    passed |= {state for words in BACK for state in way(failed_in(words, SWITCH[0]))}
+    assert {"join_group0", "commit_cdc_generation", *SWITCH, "left_token_ring",
+            "rollback_to_normal", "tablet_draining", "tablet_migration"} <= passed  # fmt: skip
+
+
+@pytest.mark.partly("F-004", "a tablet's own session comes with tablets")
+def test_vnode_operations_have_one_session_for_all() -> None:
+    """It is a static column: one value, whatever the node."""
+    timeline = until(starting("join D", edition="code"), lambda s: s.attempted.streaming)
+    sessions = [x for x in seen(timeline)["system.topology"] if "session" in x]
+    assert len(sessions) == 1
+    assert sessions[0].strip(" *").startswith("static.session = ")

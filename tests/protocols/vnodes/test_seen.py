@@ -1,0 +1,64 @@
+"""What a student sees of a range under the coordinator: versions, barriers, fences, permits."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.engine.flows import flows
+from kit.protocols.storage.actions import Fetch, Land, LandLate, Serve
+from tests.protocols.vnodes.test_again import after, opened, seen
+
+
+@pytest.mark.spec("D-019", "D-020")
+def test_the_groups_stand_version_by_version() -> None:
+    """Writes go by both rings in two versions; reads change between them."""
+    timeline = opened("off-stream-from-displaced")
+    text = seen(timeline, timeline.tip)
+    for line in (
+        "10  stable: reads B, C, D; writes B, C, D;",
+        "11  write_both_read_old (bootstrap X): reads B, C, D; writes B, C, D, +X;",
+        "12  write_both_read_new (bootstrap X): reads B, C, +X, −D; writes B, C, D, X;",
+    ):
+        assert line in text
+
+
+@pytest.mark.spec("D-044")
+def test_a_refused_request_names_both_versions() -> None:
+    """The replica's version, which is the fence, and that of the request; the client is told."""
+    timeline = opened("fence-refuses")
+    made, before = after(timeline, Serve)
+    assert made.say == (
+        "B, at version 11, does not admit a request planned at version 10: it answers an error."
+    )
+    kinds = [flow.kind for flow in flows(timeline.model, before.state, made.action, made.state)]
+    assert kinds == ["request", "refusal"]
+    again, _ = after(opened("fence-asked-again"), Serve)
+    assert again.say.startswith("B, at version 11, has stored write 1, but now does not admit")
+
+
+@pytest.mark.spec("D-024", "D-025", "D-045")
+def test_what_waits_for_the_barrier_says_for_whom() -> None:
+    """The step out of write_both_read_old, and streaming before it, name the nodes that lag."""
+    timeline = opened("rollback-keeps-writes")
+    moment = next(m for m in timeline.moments if m.say.startswith("Version 11"))
+    waits = {
+        timeline.model.verb(action): refusal
+        for action, refusal in timeline.model.waiting(moment.state)
+    }
+    for verb in ("copy D to X", "commit write_both_read_new"):
+        assert waits[verb].reason.startswith("waiting at the barrier: version 11 is applied by 0")
+        assert waits[verb].missing == ("B", "C", "D", "X")
+
+
+@pytest.mark.spec("F-001", "F-005")
+def test_every_copy_carries_its_permit() -> None:
+    """Whatever streams says which session it belongs to; the badge says which one is open."""
+    timeline = opened("late-stream-turned-away")
+    permits = []
+    for moment in timeline.moments:
+        if isinstance(moment.action, Fetch | Land | LandLate):
+            before = timeline.moments[moment.parent].state
+            [flow] = flows(timeline.model, before, moment.action, moment.state)
+            permits.append(flow.text.rpartition(", ")[2])
+            assert "session" in seen(timeline, moment.id).split("What clients saw")[0]
+    assert permits == [f"permit of session {number}" for number in (1, 2, 2, 1)]

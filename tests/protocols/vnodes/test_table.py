@@ -1,0 +1,25 @@
+"""The table of searches tells what the searches count."""
+
+from __future__ import annotations
+
+from tests.protocols.dataplane.table import parsed
+from tests.protocols.vnodes.runs import CLEAN, LARGE
+from tests.protocols.vnodes.table import PLACE
+
+MOST_STATES = 3_000_000
+
+
+def test_the_table_is_current() -> None:
+    """It holds every configuration with its states and steps, and which target runs it."""
+    rows = {row.name: row for row in parsed(PLACE.read_text(encoding="utf-8"))}
+    assert set(rows) == {*CLEAN, *LARGE}
+    for target, runs in (("make test", CLEAN), ("make test-deep", LARGE)):
+        for name, (_, states, depth) in runs.items():
+            row = rows[name]
+            assert (row.states, row.depth, row.target) == (states, depth, target)
+
+
+def test_what_every_landing_searches_fits() -> None:
+    """All runs of ``make test`` together have at most three million states."""
+    rows = [row for row in parsed(PLACE.read_text(encoding="utf-8")) if row.target == "make test"]
+    assert sum(row.states for row in rows) <= MOST_STATES
