@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from tests.spec.report import read_requirements
+from tests.waiting import PATIENCE
 from tools.programs import chromium
 
 # The same examples on every machine and every run; no time limit, since CI machines are shared.
@@ -89,7 +90,7 @@ def spark() -> Iterator[Any]:
     from kit.spark.sessions import session, stop
 
     java = {name: os.environ[name] for name in ("JAVA_HOME", "PATH") if name in os.environ}
-    running = session("local[2]", config=SMALL_SPARK, environment=java)
+    running = session("local[2]", config=SMALL_SPARK, environment=java, patience=PATIENCE)
     yield running
     stop(running)
 

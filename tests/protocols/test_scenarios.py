@@ -77,7 +77,7 @@ def test_lamps_go_out_only_without_a_safeguard(path: Path) -> None:
     """With the log and all safeguards no moment of a scenario puts a lamp out; by gossip, with a
     safeguard off, with a read repair that does not wait for a write quorum, with contact points
     that part the nodes, with the published count of pending replicas where two of four are down,
-    or where a pause stands for a barrier, one does. Where nothing goes on, no moment shows it.
+    or where a pause stands for a barrier, one does; where nothing goes on no moment shows it.
     """
     timeline = open_file(path)
     dark = False

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kit.errors import BadInput
+from kit.protocols.tcm.spark.tables import PLACEMENT_TABLES
 from kit.spark import cluster
 from kit.spark.machine import LOOPBACK, Address, answers
+from tests.house.source import ROOT
 from tests.spark import notebook
 from tests.spark.notebook import Words
 
@@ -47,6 +54,31 @@ def test_a_master_with_two_workers_runs_the_notebook(place: Path) -> None:
     assert answers(Address("spark", LOOPBACK, port), 1.0) is not None
 
 
+@pytest.mark.spec("H-016", "H-018", "H-020")
+def test_over_connect_spark_says_the_same(place: Path) -> None:
+    """Placements and runs on a Connect server, named by Spark's own variable, are those of the
+    plain engine; the server ends when it is told to.
+    """
+    started = cluster.start(place, connect=cluster.free_port(), only_connect=True)
+    assert started.remote is not None
+    asked = subprocess.run(
+        [sys.executable, "-m", "tests.spark.over_connect"],
+        cwd=ROOT,
+        env={**os.environ, "SPARK_REMOTE": started.remote},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert asked.returncode == 0, asked.stderr
+    seen = json.loads(asked.stdout)
+    assert seen["about"] == f"Spark on {started.remote}"
+    assert re.fullmatch(r"same as the plain engine: [\d,]+ rows, 6 reports", seen["same"])
+    assert seen["written"] == sorted(schema.name for schema in PLACEMENT_TABLES)
+    assert all(seen[report] for report in ("from what was written", "waits", "followed"))
+    assert cluster.stop(place) == 1
+
+
+@pytest.mark.deep
 @pytest.mark.spec("H-016", "H-018", "H-020")
 def test_a_connect_server_runs_the_notebook(place: Path) -> None:
     """The same over Spark Connect, named by Spark's own variable."""

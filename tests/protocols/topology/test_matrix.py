@@ -19,7 +19,9 @@ from tests.protocols.topology.matrix import (
     walked,
 )
 
-SCHEDULES = 20
+FEW, MANY = range(8), range(20)
+"""The seeds of schedules that each landing walks, and those of the deep tests."""
+DEEP = pytest.mark.deep
 # Why a fault cannot be at a step; every cell that is not walked gives one of these.
 IMPOSSIBLE = {
     "work fails": "nothing is worked on there, or it is tried again for ever",
@@ -29,18 +31,22 @@ IMPOSSIBLE = {
 }
 
 
-def ended(model: Any, state: ControlState, where: str) -> Iterator[ControlState]:
+def ended(model: Any, state: ControlState, seeds: range, where: str) -> Iterator[ControlState]:
     """The ends of the schedules from a state; each has come to rest and broken nothing."""
-    for seed in range(SCHEDULES):
+    for seed in seeds:
         end, wrong = walked(model, state, seed)
         assert not wrong, f"{where}, seed {seed}: {wrong}"
         assert is_over(model, end), f"{where}, seed {seed}: {end}"
         yield end
 
 
-@pytest.mark.parametrize("edition", ["code", pytest.param("seed", marks=pytest.mark.deep)])
+@pytest.mark.parametrize(
+    ("edition", "seeds"),
+    [("code", FEW), *(pytest.param(edition, MANY, marks=DEEP) for edition in EDITIONS)],
+    ids=str,
+)
 @pytest.mark.parametrize("words", OPERATIONS.values(), ids=OPERATIONS)
-def test_one_fault_at_each_step(edition: Edition, words: str) -> None:
+def test_one_fault_at_each_step(edition: Edition, seeds: range, words: str) -> None:
     """After one fault at any step each schedule comes to rest with the operation done or rolled
     back, and breaks no property on its way. Each fault meets some step and the others say why not.
     """
@@ -53,7 +59,7 @@ def test_one_fault_at_each_step(edition: Edition, words: str) -> None:
                 assert fault in IMPOSSIBLE, f"{fault} at {point.name}: {reason}"
                 continue
             walked_cells += 1
-            for end in ended(model, state, f"{edition} {words}, {fault} at {point.name}"):
+            for end in ended(model, state, seeds, f"{edition} {words}, {fault} at {point.name}"):
                 assert all(request.done for request in end.topology.requests)
         assert walked_cells or (words, fault) in NOWHERE
 
@@ -66,9 +72,12 @@ NOWHERE = {
 
 
 @pytest.mark.spec("D-047", "D-048")
+@pytest.mark.parametrize("seeds", [FEW, pytest.param(MANY, marks=DEEP)], ids=str)
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", OPERATIONS.values(), ids=OPERATIONS)
-def test_a_change_of_coordinator_leaves_the_same_tables(edition: Edition, words: str) -> None:
+def test_a_change_of_coordinator_leaves_the_same_tables(
+    edition: Edition, seeds: range, words: str
+) -> None:
     """Whoever takes over, and wherever, the tables in the end are those without a change."""
     model = built(edition, words)
     state = model.start()
@@ -77,5 +86,5 @@ def test_a_change_of_coordinator_leaves_the_same_tables(edition: Edition, words:
     for point in points(model):
         after, reason = injected(model, point, "coordinator changes")
         assert after is not None, f"{point.name}: {reason}"
-        for end in ended(model, after, f"{edition} {words}, a change at {point.name}"):
+        for end in ended(model, after, seeds, f"{edition} {words}, a change at {point.name}"):
             assert end.topology == state.topology

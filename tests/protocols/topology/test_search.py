@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -36,12 +37,27 @@ def test_each_operation_with_a_failure_and_a_new_coordinator(edition: Edition, w
     searched(edition, words, failures=1, changes=1)
 
 
+LONGEST = ("join D", "code")
+
+
 @pytest.mark.spec("D-048", "D-049")
-@pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("words", OPERATIONS)
-def test_each_operation_with_a_crash_and_a_new_coordinator(edition: Edition, words: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "edition"),
+    [
+        pytest.param(*pair, marks=[pytest.mark.deep] if pair == LONGEST else [])
+        for pair in product(OPERATIONS, EDITIONS)
+    ],
+)
+def test_each_operation_with_a_crash_and_a_new_coordinator(words: str, edition: Edition) -> None:
     """Any node dies, and the coordinator changes, anywhere: the operation can always end."""
     searched(edition, words, crashes=1, changes=1)
+
+
+@pytest.mark.spec("D-048", "D-049")
+def test_the_longest_operation_with_a_crash() -> None:
+    """Any node dies anywhere in it; another coordinator only follows one that died."""
+    words, edition = LONGEST
+    searched(edition, words, crashes=1)
 
 
 @pytest.mark.deep

@@ -80,12 +80,12 @@ def test_a_ring_file_is_opened() -> None:
     )
 
 
-def test_operations_are_lines() -> None:
+def test_operations_are_lines(friday: DryRun) -> None:
     """One text with several lines, several texts and operations mean the same."""
     lines = [line for line in FRIDAY.splitlines() if line]
     several = kit.rehearse(cluster(), lines)
     parsed = kit.rehearse(cluster(), map(parse_operation, lines))
-    assert several.steps == parsed.steps == kit.rehearse(cluster(), FRIDAY).steps
+    assert several.steps == parsed.steps == friday.steps
 
 
 def test_figures_as_data(friday: DryRun) -> None:

@@ -1,0 +1,58 @@
+"""What the lesson does on Spark, over Spark Connect, run as a program: who runs Spark embedded in
+the same process cannot. The variable ``SPARK_REMOTE`` names the server.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from kit import spark as ks
+from kit.spark.trace_reports import PlainTraces
+from tests.waiting import PATIENCE
+
+
+def placements(spark: Any, folder: Path) -> dict[str, Any]:
+    """A pipeline next to the plain engine, before and after it is written."""
+    town = ks.sample(nodes=12, tokens=8)
+    plan = ks.history(town.ring, town.keyspaces, [town.bootstrap()])
+    job, alone = ks.pipeline(spark, plan, parts=2), ks.pipeline(None, plan)
+    same = ks.same_as_engine(job)
+    job.write(folder / "cluster")
+    written = sorted(path.name for path in (folder / "cluster").iterdir())
+    return {
+        "same": same,
+        "written": written,
+        "from what was written": job.ownership().equals(alone.ownership()),
+    }
+
+
+def traces(spark: Any, folder: Path) -> dict[str, Any]:
+    """Reports over runs, and a table that follows their folder, next to the plain ones."""
+    runs = [ks.as_tables(ks.drawn(seed, nodes=5), f"seed-{seed}") for seed in range(2)]
+    stored = ks.store(folder / "traces", *runs)
+    reports, plain = ks.read_traces(spark, stored), PlainTraces(*runs)
+    watch = ks.watch(spark, stored)
+    followed = watch.follow(len(runs), seconds=PATIENCE)
+    watch.stop()
+    return {
+        "waits": reports.barrier_waits().equals(plain.barrier_waits()),
+        "followed": followed.equals(plain.lag()),
+    }
+
+
+def main() -> int:
+    """Print a line of JSON."""
+    spark = ks.session(patience=PATIENCE)
+    with tempfile.TemporaryDirectory() as folder:
+        seen = {**placements(spark, Path(folder)), **traces(spark, Path(folder))}
+    print(json.dumps({"about": ks.about(spark).lasting, **seen}))
+    ks.stop(spark)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
