@@ -22,7 +22,7 @@ from kit.edge.writing import check_place, write_whole
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.views.assets import page_module
-from kit.views.fragment import escape
+from kit.views.fragment import Frag, escape
 from kit.views.frame import readable_frame
 from kit.views.panel import Panel
 from kit.views.registry import for_model
@@ -90,11 +90,18 @@ def page(rendered: RenderedTimeline, left_out: Sequence[str] = ()) -> bytes:
     """Return the page that shows a timeline rendered for reading only."""
     note = f"Left out to keep this page small: {', '.join(left_out)}." if left_out else ""
     scene = rendered.scene(rendered.timeline.path()[0])
-    place = shell(readable_frame(scene, rendered.panels, rendered.views.slots), note).html()
-    script = page_module()
-    style = page_style(rendered.model.name) + PAGE
-    title = escape(rendered.model.title)
-    pack = base64.b64encode(rendered.pack().ordered().compressed()).decode()
+    stage = readable_frame(scene, rendered.panels, rendered.views.slots)
+    pack = rendered.pack().ordered().compressed()
+    return _page(rendered.model.title, page_style(rendered.model.name), shell(stage, note), pack)
+
+
+def stored_page(pack: bytes, title: str) -> bytes:
+    """Return the page of a compressed pack that a notebook has kept; it needs scripts."""
+    return _page(title, page_style(), shell(), pack)
+
+
+def _page(title: str, rules: str, place: Frag, pack: bytes) -> bytes:
+    script, style = page_module(), rules + PAGE
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -105,9 +112,9 @@ def page(rendered: RenderedTimeline, left_out: Sequence[str] = ()) -> bytes:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         '<link rel="icon" href="data:,">'
-        f"<title>{title}</title><style>{style}</style></head>\n"
-        f'<body><main id="player" data-closed="{escape(CLOSED)}">{place}</main>\n'
-        f'<script type="text/plain" id="pack">{pack}</script>\n'
+        f"<title>{escape(title)}</title><style>{style}</style></head>\n"
+        f'<body><main id="player" data-closed="{escape(CLOSED)}">{place.html()}</main>\n'
+        f'<script type="text/plain" id="pack">{base64.b64encode(pack).decode()}</script>\n'
         f'<script type="module">{script}</script></body></html>\n'
     ).encode()
 

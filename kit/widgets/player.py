@@ -213,6 +213,8 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return f"Player({self.model.name}: step {here} of {len(path) - 1}; {self.timeline.now.say})"
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        if self._packed != (self.rendered.session, self.rendered.sequence):
+            self._repack()  # what is saved without a page that hears is what was done until now
         bundle = super()._repr_mimebundle_(**options) or {}
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         return {**data, "text/plain": repr(self), "text/html": self.static()}
@@ -301,6 +303,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     def _repack(self) -> None:
         self.stage.pack = self.rendered.pack().compressed()
+        self._packed = self.rendered.session, self.rendered.sequence
 
     def _tell(self, update: Update) -> None:
         self.stage.send(msgspec.to_builtins(update))

@@ -43,5 +43,6 @@ def test_the_wheel_holds_the_kit_and_its_lessons(packages: Path) -> None:
     with zipfile.ZipFile(archive) as opened:
         held = set(opened.namelist())
     assert not {name for name in FILES if name.startswith("kit/")} - held
+    assert [name for name in held if name.endswith("/etc/jupyter/jupyter_config.json")]
     shipped = {name for name in FILES if name.startswith(("notebooks/", "images/"))}
     assert not {f"kit/shipped/{name}" for name in shipped} - held

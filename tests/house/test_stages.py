@@ -44,13 +44,13 @@ def test_the_longest_files_are_there() -> None:
 def test_files_that_use_spark_share_a_worker() -> None:
     """They share a session; any other file goes to whichever worker is free."""
     together = SparkTogether.__new__(SparkTogether)
-    names = ("tests/spark/test_a.py::test_b", "tests/protocols/tcm/spark/test_c.py::test_d[1]")
+    names = (
+        "tests/spark/test_sweep.py::test_b",
+        "tests/protocols/tcm/spark/test_charts.py::test_d[1]",
+        "tests/protocols/topology/test_clusters.py::test_e",
+    )
     assert {together._split_scope(name) for name in names} == {"spark"}
     assert together._split_scope("tests/ring/test_a.py::test_b[x]") == "tests/ring/test_a.py"
-    users = {
-        path for path in (ROOT / "tests").rglob("test_*.py") if "spark: Any" in path.read_text()
-    }
-    assert {path.parent.name for path in users} == {"spark", "house"}  # this file says it, too
 
 
 def test_the_closing_line_is_pytests_own_form() -> None:

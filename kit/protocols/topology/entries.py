@@ -41,6 +41,22 @@ SCENARIOS = (
         script=("rebuild A", "leave C", "join D"),
     ),
     Scenario(
+        "rack-would-be-empty",
+        "C is the only node of its rack: it may not leave, and is told why",
+        {"operations": ("leave C",), "racks": ("dc1/r1", "dc1/r2", "dc1/r3"), "rf": 3},
+    ),
+    Scenario(
+        "five-of-seven-vote",
+        "Of seven members in two datacenters five vote; when one of them dies another one does",
+        {
+            "nodes": 7,
+            "operations": ("rebuild A",),
+            "racks": ("dc1/r1", "dc1/r2", "dc1/r3", "dc1/r1", "dc2/r1", "dc2/r2", "dc2/r3"),
+            "crashes": 1,
+        },
+        script=("rebuild A", "crash B"),
+    ),
+    Scenario(
         "coordinator-dies",
         "The coordinator dies between decision and commit; another goes on from the tables",
         {"operations": ("join D",), "crashes": 1},

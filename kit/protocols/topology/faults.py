@@ -13,6 +13,7 @@ from kit.protocols.topology import actions as act
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.queue import queue
+from kit.protocols.topology.rules.racks import invalid_racks
 from kit.protocols.topology.rules.tablets import tablets_failed
 from kit.protocols.topology.state import (
     ControlState,
@@ -32,12 +33,26 @@ def unreached(s: ControlState, task: work.CoordinatorTask) -> int:
     return needs & ~s.reachable
 
 
-def fails_by_itself(s: ControlState, task: work.CoordinatorTask) -> bool:
+def fails_by_itself(s: ControlState, task: work.CoordinatorTask, model: Topology) -> bool:
     """Whether the work cannot succeed as things are: nobody needs to make it fail."""
     if task.work is not None and task.work.name == "check_drained":
         operation = task.decision.operation
         return operation is not None and bool(s.topology.tablets_on >> operation.node & 1)
-    return bool(unreached(s, task))
+    return bool(unreached(s, task) or gaining_racks(s, task, model))
+
+
+def gaining_racks(s: ControlState, task: work.CoordinatorTask, model: Topology) -> str:
+    """Why a joining node gets no tokens: its rack is one too many; empty: it gets them."""
+    operation = task.decision.operation
+    assigns = task.work is not None and task.work.name == "assign_tokens"
+    if model.setting.edition == "seed" or operation is None or not assigns:
+        return ""
+    return invalid_racks(s.topology, joins=1 << operation.node)
+
+
+def racks_fail(s: ControlState, model: Topology) -> bool:
+    """Whether the coordinator is at work that cannot but fail, for racks."""
+    return model.busy(s) is None and bool(gaining_racks(s, work.task_of(s, model.setting), model))
 
 
 def leads_somewhere(s: ControlState, task: work.CoordinatorTask, model: Topology) -> bool:
@@ -80,13 +95,13 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
         task = work.task_of(s, model.setting)
         if task.work is None or not leads_somewhere(s, task, model):
             return Refusal("there is no work that could fail to any effect")
-        if s.faults.failures or fails_by_itself(s, task):
+        if s.faults.failures or fails_by_itself(s, task, model):
             return None
         return Refusal("no work may fail by itself any more")
 
     def fail_work(s: ControlState, action: act.FailWork) -> ControlState:
         task = work.task_of(s, model.setting)
-        if not fails_by_itself(s, task):
+        if not fails_by_itself(s, task, model):
             s = replace(s, faults=replace(s.faults, failures=s.faults.failures - 1))
         return work.advanced(failed(s, task, model), model.setting)
 

@@ -26,7 +26,7 @@ from kit.protocols.topology.properties import properties_of
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, NodeEntry, with_node
 from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.fence import LocalView
-from kit.protocols.topology.rules.requests import refusal, requested
+from kit.protocols.topology.rules.requests import going_away, refusal, requested
 from kit.protocols.topology.rules.safeguards import Setting, TopologySafeguards
 from kit.protocols.topology.rules.tablets import tablets_moved
 from kit.protocols.topology.rules.work import MARKS_DONE
@@ -36,6 +36,7 @@ from kit.protocols.topology.state import (
     FaultBudget,
     caught_up,
     has_majority,
+    reconfigured,
     settled,
     with_topology,
 )
@@ -78,6 +79,7 @@ class Topology(Model[ControlState, Any]):
         self.names = self.plan.names
         self.number = {name: i for i, name in enumerate(self.names)}
         self.start_down = self._start_down()
+        self.limited = self.parameters.edition == "code"
         others = (module.rules(self) for module in (serving, faults, outages))
         self.rules = (*self._protocol(), *(rule for rules in others for rule in rules))
         self.properties = properties_of(self)
@@ -90,9 +92,10 @@ class Topology(Model[ControlState, Any]):
             members=self.plan.members,
             ignored=self.plan.mask(self.parameters.ignored, "ignored"),
             tablets_on=self.plan.mask(self.parameters.on_tablets, "on_tablets"),
+            rf=self.parameters.rf,
         )
         up = (1 << len(self.names)) - 1 & ~self.start_down
-        return ControlState(
+        start = ControlState(
             topology=topology,
             state_id=1,
             views=(LocalView(),),
@@ -109,6 +112,7 @@ class Topology(Model[ControlState, Any]):
                 tablets=self.parameters.tablets,
             ),
         )
+        return reconfigured(start) if self.limited else start
 
     def _start_down(self) -> int:
         """Who is down at first: as given, else who is to be removed or replaced (a mask)."""
@@ -123,9 +127,10 @@ class Topology(Model[ControlState, Any]):
         )
 
     def _first_row(self, node: int) -> NodeEntry:
+        rack = self.plan.racks[node]
         if self.plan.members >> node & 1:
-            return NodeEntry(state="normal", tokens=True)
-        return NodeEntry()
+            return NodeEntry(state="normal", tokens=True, rack=rack)
+        return NodeEntry(rack=rack)
 
     def rule(
         self,
@@ -139,6 +144,7 @@ class Topology(Model[ControlState, Any]):
 
         def clean(s: ControlState, action: Any) -> ControlState:
             s = effect(s, action)
+            s = reconfigured(s) if self.limited else s
             return settled(s if self.parameters.lag else caught_up(s, s.reachable))
 
         return Rule(action, kind, candidates, condition, clean)
@@ -212,7 +218,10 @@ class Topology(Model[ControlState, Any]):
 
     def _request(self, s: ControlState, action: act.MakeRequest) -> ControlState:
         asks = self.plan.requests[action.number]
-        s = replace(with_topology(s, requested(s.topology, asks)), made=s.made + 1)
+        topology = requested(s.topology, asks)
+        if self.limited:
+            topology = replace(topology, nonvoters=topology.nonvoters | going_away(topology, asks))
+        s = replace(with_topology(s, topology), made=s.made + 1)
         # Who asks to join is up, also a node that has left and was shut down.
         return replace(s, up=s.up | 1 << asks.node) if asks.kind in ("join", "replace") else s
 
@@ -248,7 +257,8 @@ class Topology(Model[ControlState, Any]):
             return Refusal(f"{piece.name} cannot reach a node", missing=self.named(missing))
         if piece.name == "check_drained" and self._has_tablets(s, task):
             return Refusal("the node still has tablets")
-        return None
+        racks = faults.gaining_racks(s, task, self)
+        return Refusal(racks) if racks else None
 
     def _has_tablets(self, s: ControlState, task: work.CoordinatorTask) -> bool:
         operation = task.decision.operation
@@ -328,9 +338,10 @@ class Topology(Model[ControlState, Any]):
                 return action
             if kind in ("elect", "restart"):
                 helps = helps or action
-        # Nothing else helps where work is left: somebody has to lead, or to come back.
-        rests = decide(s.topology, s.reachable, self.setting).kind == "rest"
-        return None if rests else helps
+        if decide(s.topology, s.reachable, self.setting).kind == "rest":
+            return None
+        # Nothing else helps: work has to fail, or somebody has to lead, or to come back.
+        return act.FailWork() if faults.racks_fail(s, self) else helps
 
     def find(self, s: ControlState, verb: str) -> tuple[Any, Refusal | None] | None:
         """The option that goes by a verb, in the tables' words or in an operator's."""

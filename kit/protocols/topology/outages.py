@@ -12,8 +12,8 @@ from kit.errors import Refusal
 from kit.protocols.topology import actions as act
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, mask_of
-from kit.protocols.topology.rules.work import under_way, voters
-from kit.protocols.topology.state import ControlState, caught_up, has_majority
+from kit.protocols.topology.rules.work import under_way
+from kit.protocols.topology.state import ControlState, caught_up, has_majority, voting
 
 if TYPE_CHECKING:
     from kit.protocols.topology.model import Topology
@@ -38,7 +38,7 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
     def candidates(s: ControlState) -> Iterable[Any]:
         if leads(s) and not s.faults.changes:
             return ()
-        others = voters(s.topology) & s.reachable
+        others = voting(s) & s.reachable
         if s.coordinator != NOBODY:
             others &= ~(1 << s.coordinator)
         return model.each(act.ElectCoordinator, others)
@@ -71,6 +71,9 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
     def restart(s: ControlState, action: act.RestartMember) -> ControlState:
         bit = 1 << number[action.node]
         s = replace(s, up=s.up | bit)
+        if s.topology.nonvoters & bit:
+            voters = replace(s.topology, nonvoters=s.topology.nonvoters & ~bit)
+            s = replace(s, topology=voters)
         return caught_up(s, bit) if has_majority(s) and not s.cut & bit else s
 
     def cut(s: ControlState, action: act.CutOff) -> ControlState:

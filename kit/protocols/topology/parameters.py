@@ -47,6 +47,23 @@ class TopologyParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         tuple[str, ...],
         Meta(description="the nodes to ignore", extra_json_schema={"written": True}),
     ] = ()
+    racks: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="the rack of each node, members first: dc1/r1 dc1/r2 dc2/r1; else dc1/r1",
+            extra_json_schema={"written": True},
+        ),
+    ] = ()
+    rf: Annotated[
+        int,
+        Meta(
+            title="replicas",
+            description="replicas in each datacenter of a keyspace that has to stay RF-rack-valid "
+            "(0: there is none)",
+            ge=0,
+            le=MOST_NODES,
+        ),
+    ] = 0
     crashes: Annotated[int, _faults("crashes", "how often a node may crash")] = 0
     changes: Annotated[
         int, _faults("coordinator changes", "how often a coordinator that is up may be deposed")

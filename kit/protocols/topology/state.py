@@ -10,9 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.protocols.group0.rules.commands import Command
-from kit.protocols.group0.rules.voters import is_majority, nodes_in
+from kit.protocols.group0.rules.voters import MOST_VOTERS, chosen_voters, is_majority, nodes_in
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology
 from kit.protocols.topology.rules.fence import LocalView, local_view
+from kit.protocols.topology.rules.racks import FIRST_RACK
 from kit.protocols.topology.rules.work import voters
 
 
@@ -50,15 +51,16 @@ class FaultBudget(Struct, frozen=True, cache_hash=True):
 class ControlState(Struct, frozen=True, cache_hash=True, kw_only=True):
     """A cluster while its coordinator works.
 
-    ``state_id`` is that of the newest command that took effect. ``views`` are what of the topology
-    some node still goes by, the newest last; ``applied[i]`` is the place of node ``i``'s among
-    them. ``up`` and ``cut`` (cut off) are masks. ``coordinator`` is ``NOBODY`` while there is none;
-    ``started``: it has committed its start marker; ``heir``: it did not begin what is under way.
-    ``attempted`` is volatile. ``deposed`` is a command that an earlier coordinator decided on and
-    that is still on its way. ``made`` counts the requests that were made. A client's request runs
-    at ``client`` by ``client_version``. ``leftover`` is the session of a stream that was left
-    behind (0: none), at ``leftover_at`` (``NOBODY``: on its way); ``sealed``: a barrier has passed
-    since its session was closed.
+    ``state_id`` is that of the newest command that took effect. ``views`` are what of the
+    topology some node still goes by, the newest last; ``applied[i]`` is the place of node
+    ``i``'s among them. ``up`` and ``cut`` (cut off) are masks, and so is ``chosen``: who votes,
+    where fewer do than could (0: all). ``coordinator`` is ``NOBODY`` while there is none;
+    ``started``: it has committed its start marker; ``heir``: it did not begin what is under
+    way. ``attempted`` is volatile. ``deposed`` is a command that an earlier coordinator decided
+    on and that is still on its way. ``made`` counts the requests that were made. A client's
+    request runs at ``client`` by ``client_version``. ``leftover`` is the session of a stream
+    that was left behind (0: none), at ``leftover_at`` (``NOBODY``: on its way); ``sealed``: a
+    barrier has passed since its session was closed.
     """
 
     topology: ClusterTopology
@@ -67,6 +69,7 @@ class ControlState(Struct, frozen=True, cache_hash=True, kw_only=True):
     applied: tuple[int, ...]
     up: int
     cut: int = 0
+    chosen: int = 0
     coordinator: int = 0
     started: bool = True
     heir: bool = False
@@ -86,9 +89,47 @@ class ControlState(Struct, frozen=True, cache_hash=True, kw_only=True):
         return self.up & ~self.cut
 
 
+def voting(s: ControlState) -> int:
+    """Who votes in group 0 (a mask)."""
+    return s.chosen & voters(s.topology) or voters(s.topology)
+
+
 def has_majority(s: ControlState) -> bool:
     """Whether a majority of group 0 is up and connected, so that commands can be committed."""
-    return is_majority(s.reachable, voters(s.topology))
+    return is_majority(s.reachable, voting(s))
+
+
+def voters_limited(s: ControlState) -> bool:
+    """Whether the published server lets fewer vote than could: at most five, of all datacenters."""
+    able = list(nodes_in(voters(s.topology)))
+    return len(able) > MOST_VOTERS or len({_datacenter(s, i) for i in able}) > 1
+
+
+def _datacenter(s: ControlState, node: int) -> str:
+    return (s.topology.nodes[node].rack or FIRST_RACK).partition("/")[0]
+
+
+def reconfigured(s: ControlState) -> ControlState:
+    """The state with the voters that the published server chooses, if a majority can commit it.
+
+    It looks at them whenever a node comes, goes, dies or is back.
+    """
+    if not voters_limited(s):
+        return replace(s, chosen=0) if s.chosen else s
+    if s.chosen and (s.coordinator == NOBODY or not has_majority(s)):
+        return s
+    able = list(nodes_in(voters(s.topology)))
+
+    def within(mask: int) -> int:
+        return sum(1 << place for place, node in enumerate(able) if mask >> node & 1)
+
+    leader = able.index(s.coordinator) if s.coordinator in able else NOBODY
+    dcs = [_datacenter(s, node) for node in able]
+    numbers = {name: i for i, name in enumerate(sorted(set(dcs)))}
+    picked = chosen_voters(
+        [numbers[dc] for dc in dcs], within(s.reachable), leader, within(s.chosen)
+    )
+    return replace(s, chosen=sum(1 << able[place] for place in nodes_in(picked)))
 
 
 def view_of(s: ControlState, node: int) -> LocalView:
@@ -128,7 +169,7 @@ def settled(s: ControlState) -> ControlState:
     Who is no member goes by nothing; such nodes count as having applied all. A coordinator that
     became a non-voter steps down.
     """
-    if s.coordinator != NOBODY and not voters(s.topology) >> s.coordinator & 1:
+    if s.coordinator != NOBODY and not voting(s) >> s.coordinator & 1:
         s = without_coordinator(s)
     outside = (1 << len(s.applied)) - 1 & ~s.topology.members
     s = caught_up(s, outside)

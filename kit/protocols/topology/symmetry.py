@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kit.protocols.group0.rules.commands import Command
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.group0.rules.voters import MOST_VOTERS, nodes_in
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, Mutation
+from kit.protocols.topology.rules.racks import FIRST_RACK
 from kit.protocols.topology.state import Attempted, ControlState
 
 if TYPE_CHECKING:
@@ -24,12 +25,15 @@ Ids = tuple[int, ...]
 # A search meets each part of a state many times: what it is renamed to is worked out once.
 _MOST = 1 << 16
 
-MASKS = ("ignored", "members", "tablets_on")
+MASKS = ("ignored", "members", "nonvoters", "tablets_on")
 """The cells that hold a set of nodes."""
 
 
 def bystanders(model: Topology) -> tuple[int, ...]:
-    """The members that are interchangeable at first."""
+    """The members that are interchangeable at first; none where voters are chosen by number."""
+    datacenters = {(rack or FIRST_RACK).partition("/")[0] for rack in model.plan.racks}
+    if model.limited and (len(model.names) > MOST_VOTERS or len(datacenters) > 1):
+        return ()
     named = {i for request in model.plan.requests for i in (request.node, request.replaced)}
     start = model.start()
     apart = start.topology.ignored | start.topology.tablets_on | model.start_down
@@ -70,6 +74,7 @@ def _in_order(s: ControlState, alike: tuple[int, ...]) -> list[int]:
             s.topology.members >> node & 1,
             row.cleanup,
             row.state,
+            row.rack,
             [values for i, values in cells if i == node] if cells else cells,
             node,
         )

@@ -8,6 +8,7 @@ from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import actions as act
 from kit.protocols.topology import coordinator as work
+from kit.protocols.topology.faults import gaining_racks
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, Mutation
 from kit.protocols.topology.serving import let_in, served
 from kit.protocols.topology.state import ControlState, view_of
@@ -123,7 +124,9 @@ def describe(model: Topology, before: ControlState, action: Any, after: ControlS
         case act.TakeDecision():
             command = after.attempted.command
             said = "" if command is None else changes(model, command)
-            return f"{coordinator} decides on state {before.state_id}: {said}."
+            decision = work.decision_of(before, model.setting)
+            why = f" ({decision.reason})" if decision.kind == "refuse" else ""
+            return f"{coordinator} decides on state {before.state_id}{why}: {said}."
         case act.CommitDecision():
             return _committed(model, before.attempted.command, before, after)
         case act.CommitDeposed():
@@ -132,9 +135,10 @@ def describe(model: Topology, before: ControlState, action: Any, after: ControlS
         case act.DoWork():
             return _worked(model, before, after, coordinator)
         case act.FailWork():
-            piece = work.task_of(before, model.setting).work
-            name = "work" if piece is None else piece.name
-            return f"{coordinator} cannot finish {name}."
+            task = work.task_of(before, model.setting)
+            name = "work" if task.work is None else task.work.name
+            racks = gaining_racks(before, task, model)
+            return f"{coordinator} cannot finish {name}{f': {racks}' if racks else ''}."
         case act.AnswerBarrier(node):
             return f"{node} has applied all{_drained(model, before)}: it answers the barrier."
         case act.ApplyTopology(node):

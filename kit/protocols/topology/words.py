@@ -35,10 +35,11 @@ _CLUSTER = (LOCK, *(name for name, each in GLOBAL_REQUEST.items() if each.played
 
 
 class RequestPlan(Struct, frozen=True):
-    """Who there is, and what is asked for, with nodes as their numbers."""
+    """Who there is and in which racks, and what is asked for, with nodes as their numbers."""
 
     names: tuple[str, ...]
     members: int
+    racks: tuple[str, ...]
     requests: tuple[OperationRequest, ...]
 
     def mask(self, names: tuple[str, ...], field: str) -> int:
@@ -57,13 +58,24 @@ def plan_of(parameters: TopologyParameters) -> RequestPlan:
     """Read the requests.
 
     Raises:
-        BadInput: for words that are no request, an unknown node, or too many nodes.
+        BadInput: for words that are no request or no rack, an unknown node, or too many nodes.
     """
     names = [_name(number) for number in range(parameters.nodes)]
     requests = [_request(text, names) for text in parameters.operations]
     if len(names) > MOST_NODES:
         raise BadInput("operations", len(names), f"at most {MOST_NODES} nodes in all")
-    return RequestPlan(tuple(names), (1 << parameters.nodes) - 1, tuple(requests))
+    racks = _racks(parameters.racks, len(names))
+    return RequestPlan(tuple(names), (1 << parameters.nodes) - 1, racks, tuple(requests))
+
+
+def _racks(given: tuple[str, ...], count: int) -> tuple[str, ...]:
+    for text in given:
+        datacenter, _, rack = text.partition("/")
+        if not datacenter or not rack or "/" in rack:
+            raise BadInput("racks", text, "a datacenter and a rack, as in dc1/r1")
+    if len(given) > count:
+        raise BadInput("racks", len(given), f"at most one for each of {count} nodes")
+    return (*given, *("",) * (count - len(given)))
 
 
 def _name(number: int) -> str:

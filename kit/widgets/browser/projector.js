@@ -21,8 +21,8 @@ export class Projector {
     this.player.press("projector", this.isOn);
     root.toggleAttribute("data-my-large", this.isOn);
     try {
-      if (this.isOn) await root.requestFullscreen();
-      else if (document.fullscreenElement) await document.exitFullscreen();
+      if (this.isOn) await root.requestFullscreen(); // perhaps switched off meanwhile
+      if (!this.isOn && document.fullscreenElement) await document.exitFullscreen();
       this.isFull = this.isOn;
     } catch {
       this.isFull = false;

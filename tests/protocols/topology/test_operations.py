@@ -7,12 +7,17 @@ from typing import Any
 
 import pytest
 
+from kit.engine.check import check
+from kit.engine.model import sometimes, step
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
+from kit.errors import Refused
 from kit.protocols.topology import actions as act
 from kit.protocols.topology.coordinator import task_of
+from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from kit.protocols.topology.state import ControlState
+from kit.protocols.topology.state import ControlState, has_majority, view_of
+from kit.views.panel import scene_at
 
 Step = tuple[ControlState, Any, ControlState]
 SWITCH = ("write_both_read_old", "write_both_read_new")
@@ -234,6 +239,50 @@ def test_generations_are_published_beside_the_operation() -> None:
     kinds: Callable[[ControlState], set[type]] = lambda s: {type(a) for a in model.actions(s)}  # noqa: E731 - a name for what is compared
     assert kinds(published) == kinds(state) - {act.PublishGeneration}
     assert published.topology.transition == "write_both_read_old"
+
+
+@pytest.mark.spec("G-038")
+def test_a_live_node_is_not_removed() -> None:
+    """The button says why, and acting is refused with the same words; decommission is offered."""
+    given = {"operations": ("remove C",), "down": ()}
+    model: Any = build("topology", given)
+    asks = act.MakeRequest(0)
+    assert dict(model.waiting(model.start()))[asks].reason == "the node is up: decommission it"
+    with pytest.raises(Refused, match="decommission it"):
+        model.act(model.start(), asks)
+    leaves: Any = build("topology", {"operations": ("leave C",)})
+    assert asks in set(leaves.actions(leaves.start()))
+
+
+def _from_its_disk(before: ControlState, action: act.RestartMember, after: Any) -> str | None:
+    node = "ABC".index(action.node)
+    had, has = view_of(before, node), view_of(after, node)
+    if has.version < had.version:
+        return "it forgot what it had stored"
+    return None if has_majority(after) or had == has else "it learned something from nobody"
+
+
+@pytest.mark.spec("D-070")
+def test_a_node_restarts_from_what_it_stored_without_a_majority() -> None:
+    """Whoever is down may restart whenever it likes. Without a majority its row shows the version
+    that it had applied; with one it catches up. Every state of a rebuild with two crashes is seen.
+    """
+    model: Any = build("topology", {"operations": ("rebuild B",), "crashes": 2, "nodes": 2})
+    extra = step("disk", "From its disk", _from_its_disk, on=(act.RestartMember,))
+    reached = sometimes(
+        "alone", "One of two is up", lambda s: s.up.bit_count() == 1 and not has_majority(s)
+    )
+    model.properties = (*model.properties, extra, reached)
+    result = check(model, max_states=300_000)
+    assert (result.violation, result.complete, result.unreached) == (None, True, ())
+    down = ("leave C", "decide", "commit", "answer B", "crash B", "crash A", "crash C")
+    timeline = Timeline(build("topology", {"operations": ("leave C",), "crashes": 3}))
+    for verb in (*down, "restart B"):
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None, verb
+        timeline.do(option[0])
+    assert not has_majority(timeline.state)
+    assert "B: normal, version 2" in NODES.text(scene_at(timeline, timeline.at))
 
 
 @pytest.mark.parametrize(

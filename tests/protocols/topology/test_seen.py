@@ -10,8 +10,9 @@ import pytest
 from kit.engine.flows import flows
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
+from kit.errors import BadInput
 from kit.protocols.topology import actions as act
-from kit.protocols.topology.rules.states import NODE_STATES
+from kit.protocols.topology.rules.states import GLOBAL_REQUESTS, NODE_STATES
 from kit.views.frame import frame_text
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
@@ -336,7 +337,18 @@ def test_cleanup_goes_through_its_words() -> None:
     assert sum("cleanup_status = running" in line for line in rows) == 3
 
 
-@pytest.mark.spec("D-016", "D-037", "D-041")
+@pytest.mark.partly("D-032", "keyspace_rf_change and truncate_table are known, and not played")
+def test_the_requests_of_the_whole_cluster_are_known() -> None:
+    """All four of the documents; what is not played yet is refused by name."""
+    known = {request.name: request.played for request in GLOBAL_REQUESTS}
+    documents = ("new_cdc_generation", "cleanup", "keyspace_rf_change", "truncate_table")
+    assert [known[name] for name in documents] == [True, True, False, False]
+    with pytest.raises(BadInput, match="truncate_table"):
+        starting("truncate_table")
+
+
+@pytest.mark.spec("D-016", "D-037")
+@pytest.mark.partly("D-041", "global_topology_request_id is the request's number, no state id")
 def test_the_table_keeps_what_was_asked_for() -> None:
     """One partition with a row per host; the id of a request stays when it is done."""
     timeline = ended(starting("join D"))

@@ -39,7 +39,7 @@ from kit.protocols.topology.rules.work import (
 NotModelled = Literal["not modelled"]
 NOT_MODELLED: NotModelled = "not modelled"
 GOES_ON = "goes on all the same"
-STUCK: tuple[str, ...] = ("cancel", "reject", "wait")
+STUCK: tuple[str, ...] = ("cancel", "reject", "refuse", "wait")
 """Decisions after which no operation goes on by itself."""
 
 

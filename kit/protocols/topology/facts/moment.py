@@ -15,7 +15,7 @@ from kit.protocols.topology.rules.machines import BOUNDARY, Machine
 from kit.protocols.topology.rules.queue import QueueEntry, queue
 from kit.protocols.topology.rules.work import TopologyOperation, machine_of, under_way
 from kit.protocols.topology.serving import drain_refusal
-from kit.protocols.topology.state import ControlState, view_of
+from kit.protocols.topology.state import ControlState, view_of, voting
 
 COMMAND_OF = {"global": "barrier_and_drain", "command": "barrier"}
 """What the coordinator sends for each kind of barrier."""
@@ -42,6 +42,8 @@ class NodeFacts(Struct, frozen=True):
     is_member: bool
     is_ignored: bool
     is_behind: bool
+    rack: str
+    votes: bool
 
 
 def nodes(m: Topology, s: ControlState) -> tuple[NodeFacts, ...]:
@@ -69,6 +71,8 @@ def _node(m: Topology, s: ControlState, i: int) -> NodeFacts:
         goes_by,
         bool(s.topology.ignored & bit),
         goes_by and s.applied[i] < len(s.views) - 1,
+        entry.rack,
+        bool(voting(s) & bit),
     )
 
 

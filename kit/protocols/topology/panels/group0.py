@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kit.protocols.group0.rules.voters import majority, nodes_in
 from kit.protocols.topology.facts.commands import HistoryLine, history, log_lines
-from kit.protocols.topology.state import has_majority
+from kit.protocols.topology.state import has_majority, voting
 from kit.views.alike import ToldApart, draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
@@ -58,8 +58,8 @@ def history_text(scene: Scene) -> str:
 def draw_configuration(scene: Scene) -> Frag:
     """Draw who is in group 0, who of them is reached, and whether they are a majority."""
     m, s = scene.model, scene.state
-    members = s.topology.members
-    reached = members & s.reachable
+    members, voters = s.topology.members, voting(s)
+    reached = voters & s.reachable
     fits = has_majority(s)
     rows = _told_apart(scene)
     return h(
@@ -67,8 +67,8 @@ def draw_configuration(scene: Scene) -> Frag:
         h(
             "p",
             bulb("✓" if fits else "!", "majority" if fits else "no majority"),
-            f" {reached.bit_count()} of {members.bit_count()} members reached, ",
-            f"{majority(members.bit_count())} are a majority",
+            f" {reached.bit_count()} of {voters.bit_count()} voters reached, ",
+            f"{majority(voters.bit_count())} are a majority",
             k="majority",
         ),
         h(
@@ -99,15 +99,16 @@ def _role(scene: Scene, node: int) -> str:
     s = scene.state
     leads = " leader, runs the coordinator" if s.coordinator == node else ""
     missing = "" if s.reachable >> node & 1 else " not reached"
-    return f"{leads}{missing}" or " follows"
+    silent = "" if voting(s) >> node & 1 else " does not vote"
+    return f"{leads}{missing}{silent}" or " follows"
 
 
 def configuration_text(scene: Scene) -> str:
     """Write the configuration, a line for each member."""
     m, s = scene.model, scene.state
-    members = s.topology.members
-    reached = (members & s.reachable).bit_count()
-    first = f"  {reached} of {members.bit_count()} members reached"
+    voters = voting(s)
+    reached = (voters & s.reachable).bit_count()
+    first = f"  {reached} of {voters.bit_count()} voters reached"
     rows = _told_apart(scene)
     lines = [f"  {m.names[i]}:{_role(scene, i)}" for i in rows.listed]
     return "\n".join([first, *lines, *(f"  {line}" for line in others_lines(rows.others))])

@@ -34,6 +34,7 @@ def cells(node: NodeFacts) -> tuple[str, ...]:
         f"cleanup {node.cleanup}" if node.cleanup != "clean" else "",
         "no tokens" if node.state == "normal" and not node.tokens else "",
         "lags" if node.is_behind else "",
+        node.rack,
     ]
     goes_by = (str(node.version), str(node.fence), str(node.session or NONE))
     versions = goes_by if node.is_member else (NONE,) * 3

@@ -25,7 +25,8 @@ class NodeEntry(Struct, frozen=True, cache_hash=True, kw_only=True):
 
     ``request`` is the column ``topology_request``; ``request_id`` the number of its current or last
     request (0: none), counted from 1 in the order of ids. ``tokens`` says whether it owns any,
-    ``zero_token`` whether it never will. ``supported`` is a mask of features.
+    ``zero_token`` whether it never will. ``supported`` is a mask of features. ``rack`` is the
+    columns ``datacenter`` and ``rack``, as in ``dc1/r1`` (empty: nothing is said of them).
     """
 
     state: str = NO_ROW
@@ -36,6 +37,7 @@ class NodeEntry(Struct, frozen=True, cache_hash=True, kw_only=True):
     zero_token: bool = False
     cleanup: str = "clean"
     supported: int = 0
+    rack: str = ""
 
 
 class RequestEntry(Struct, frozen=True, cache_hash=True):
@@ -53,9 +55,11 @@ class ClusterTopology(Struct, frozen=True, cache_hash=True, kw_only=True):
     ``transition`` is empty for null. ``session`` is the id of the open session, 0 for none.
     ``ignored``: the column ``ignore_nodes``. ``queue`` holds the numbers of pending global
     requests, ``running`` that of the one under way. ``members`` is group 0's configuration;
-    ``tablets`` and ``tablets_on`` (who has any) stand for the tables of tablets. ``generations``
-    counts committed CDC generations, ``unpublished`` those of them not yet published. ``enabled``
-    is a mask of features.
+    ``nonvoters`` of it have lost their vote, as they are to go. ``tablets`` and ``tablets_on``
+    (who has any) stand for the tables of tablets. ``generations`` counts committed CDC
+    generations, ``unpublished`` those of them not yet published. ``enabled`` is a mask of
+    features. ``rf``: the replicas in each datacenter of a keyspace that has to stay
+    RF-rack-valid (0: there is none).
     """
 
     nodes: tuple[NodeEntry, ...]
@@ -68,11 +72,13 @@ class ClusterTopology(Struct, frozen=True, cache_hash=True, kw_only=True):
     queue: tuple[int, ...] = ()
     running: int = 0
     members: int = 0
+    nonvoters: int = 0
     tablets: str = "even"
     tablets_on: int = 0
     generations: int = 1
     unpublished: int = 0
     enabled: int = 0
+    rf: int = 0
 
 
 def with_node(topology: ClusterTopology, node: int, **cells: Any) -> ClusterTopology:

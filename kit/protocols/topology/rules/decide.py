@@ -18,6 +18,7 @@ from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_o
 from kit.protocols.topology.rules.effects import EFFECTS, finished, taken
 from kit.protocols.topology.rules.machines import EdgeRow, WorkRow
 from kit.protocols.topology.rules.queue import QueueEntry, queue
+from kit.protocols.topology.rules.racks import invalid_racks
 from kit.protocols.topology.rules.safeguards import Setting
 from kit.protocols.topology.rules.states import NODE_STATE_OF
 from kit.protocols.topology.rules.work import (
@@ -31,15 +32,18 @@ from kit.protocols.topology.rules.work import (
     under_way,
 )
 
-DecisionKind = Literal["begin", "reject", "cancel", "enable", "work", "commit", "wait", "rest"]
+DecisionKind = Literal[
+    "begin", "reject", "refuse", "cancel", "enable", "work", "commit", "wait", "rest"
+]
 
 
 class Decision(Struct, frozen=True, cache_hash=True):
     """What the coordinator does next.
 
     *begin* takes the first edge of ``operation`` for request ``number``, *reject* turns a joining
-    node away, *cancel* ends every request that cannot begin, *enable* enables ``features``,
-    *work* does the first of ``work`` (and then the others), *commit* takes ``edge``, since nothing
+    node away, *refuse* ends a request that may not be carried out and leaves its node as it is,
+    *cancel* ends every request that cannot begin, *enable* enables ``features``, *work* does the
+    first of ``work`` (and then the others), *commit* takes ``edge``, since nothing
     is left to do; *wait* and *rest* do nothing: for the nodes ``missing``, or since there is
     nothing to do. ``addressees`` are the nodes that the work needs, ``missing`` those that are
     down (masks). ``reason`` is for people.
@@ -107,9 +111,20 @@ def _begin(topology: ClusterTopology, entry: QueueEntry, alive: int, setting: Se
         if rejected:
             operation = TopologyOperation("node", entry.node, "")
             return Decision("reject", rejected, operation, entry.number)
+        racks = _losing_racks(topology, entry, setting)
+        if racks:
+            operation = TopologyOperation("node", entry.node, "")
+            return Decision("refuse", racks, operation, entry.number)
         operation = TopologyOperation(_machine(topology, entry), entry.node, "")
     edge = begins(operation.machine, setting)
     return Decision("begin", "it is the first in the queue", operation, entry.number, edge)
+
+
+def _losing_racks(topology: ClusterTopology, entry: QueueEntry, setting: Setting) -> str:
+    """Why a node may not go away; empty: it may. Who joins is checked in ``join_group0``."""
+    if setting.edition == "seed" or entry.kind not in ("leave", "remove"):
+        return ""
+    return invalid_racks(topology, leaves=1 << entry.node)
 
 
 def _machine(topology: ClusterTopology, entry: QueueEntry) -> str:
@@ -191,6 +206,9 @@ def outcome(
             assert operation is not None
             turned_away = EdgeRow("none", "*", becomes="left", effects=("error", "done"))
             return taken(topology, turned_away, operation.node, state_id)
+        case "refuse":
+            assert operation is not None
+            return _turned_down(topology, operation.node)
         case "cancel":
             return _cancelled(topology, state_id)
         case "enable":
@@ -217,6 +235,10 @@ def _cancelled(topology: ClusterTopology, state_id: int) -> ClusterTopology:
             edge = EdgeRow("none", "*", becomes="left", effects=("error", "done"))
             topology = taken(topology, edge, node, state_id)
         elif entry.request:
-            topology = EFFECTS["error"](topology, node)
-            topology = with_node(finished(topology, node), node, request="")
+            topology = _turned_down(topology, node)
     return topology
+
+
+def _turned_down(topology: ClusterTopology, node: int) -> ClusterTopology:
+    """The request of a node is done with an error; the node stays as it is."""
+    return with_node(finished(EFFECTS["error"](topology, node), node), node, request="")

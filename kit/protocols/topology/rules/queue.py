@@ -2,7 +2,8 @@
 
 Edition ``seed`` takes requests in the order of their ids (Q-19). Edition ``code`` prefers kinds of
 node requests in a fixed order, takes global requests after all of them, pauses who still has
-tablets, and cancels the whole queue when no request may begin because nodes are down.
+tablets, and cancels the whole queue when nothing is under way and no request may begin because
+nodes are down.
 Sources: seed 000, "Load balancing"; published coordinator, its choice of the next task.
 """
 
@@ -51,7 +52,8 @@ def queue(topology: ClusterTopology, alive: int, setting: Setting) -> tuple[Queu
     entries = []
     if running:
         entries.append(_entry(topology, running, "running", "it is under way"))
-    by_itself = _standings(topology, waiting, alive, setting)
+    idle = operation is None and not held[0]
+    by_itself = _standings(topology, waiting, alive, setting, idle)
     chosen = False
     for number, standing in zip(waiting, by_itself, strict=True):
         if standing[0] == "next":
@@ -136,15 +138,20 @@ def _ordered(topology: ClusterTopology, setting: Setting) -> tuple[int, ...]:
 
 
 def _standings(
-    topology: ClusterTopology, waiting: tuple[int, ...], alive: int, setting: Setting
+    topology: ClusterTopology, waiting: tuple[int, ...], alive: int, setting: Setting, idle: bool
 ) -> list[tuple[Standing, str, int]]:
-    """Of each request by itself: whether it could begin, is paused, waits for nodes, or is off."""
+    """Of each request by itself: whether it could begin, is paused, waits for nodes, or is off.
+
+    Only an ``idle`` coordinator, which looks for its next task, cancels.
+    """
     if setting.edition == "seed":
         return [("next", "", 0)] * len(waiting)
     missing = [_missing(topology, topology.requests[n - 1], alive) for n in waiting]
     of_nodes = [topology.requests[n - 1].node != NOBODY for n in waiting]
     # Paused requests count among those that could go on, though none of them is taken.
-    stuck = any(of_nodes) and all(m for m, own in zip(missing, of_nodes, strict=True) if own)
+    stuck = (
+        idle and any(of_nodes) and all(m for m, own in zip(missing, of_nodes, strict=True) if own)
+    )
     paused = [_is_paused(topology, n) for n in waiting]
     ready = any(
         own and not m and not p for m, own, p in zip(missing, of_nodes, paused, strict=True)

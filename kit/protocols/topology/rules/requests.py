@@ -80,6 +80,19 @@ def _join_refusal(
     return None
 
 
+def going_away(topology: ClusterTopology, asks: OperationRequest) -> int:
+    """The members that lose their vote with a request (a mask): who is removed, replaced, ignored.
+
+    So a majority is not counted with nodes that are dead. Source: published code,
+    ``make_nonvoters`` as the request is made.
+    """
+    if asks.kind == "remove":
+        return (1 << asks.node | topology.ignored) & topology.members
+    if asks.kind == "replace":
+        return (1 << asks.replaced | topology.ignored) & topology.members
+    return 0
+
+
 def requested(topology: ClusterTopology, asks: OperationRequest) -> ClusterTopology:
     """The topology with the request in its queue: a row of its own, and the node's cells."""
     if asks.kind == LOCK:

@@ -159,12 +159,13 @@ def voters(topology: ClusterTopology) -> int:
     """The members that vote: a node does once it is normal, and no more on its way out.
 
     Published coordinator: who joins is a non-voter at first, who leaves becomes one in
-    ``left_token_ring``. The documents say nothing of it.
+    ``left_token_ring``, who is to be removed or replaced as soon as that is asked for; it stays one
+    when that is rolled back, until it starts again. The documents say nothing of it.
     """
     coming = mask_of(topology, "bootstrapping", "replacing", "left")
     going = mask_of(topology, "decommissioning", "removing")
     gone = going if topology.transition == "left_token_ring" else 0
-    return topology.members & ~(coming | gone)
+    return topology.members & ~(coming | gone | topology.nonvoters)
 
 
 def rolls_back(topology: ClusterTopology, setting: Setting) -> bool:

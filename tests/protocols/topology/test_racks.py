@@ -1,0 +1,176 @@
+"""Racks that a keyspace needs, and who votes in group 0: what the published server looks at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.topology.panels.group0 import CONFIGURATION
+from kit.protocols.topology.panels.nodes import NODES
+from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry
+from kit.protocols.topology.rules.racks import invalid_racks
+from kit.protocols.topology.state import ControlState, has_majority, voting
+from kit.views.panel import scene_at
+
+THREE = ("dc1/r1", "dc1/r2", "dc1/r3")
+
+
+def played(*verbs: str, **given: Any) -> Timeline:
+    """A run of these verbs, then of the default schedule to its end."""
+    timeline = Timeline(build("topology", given))
+    for verb in verbs:
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None, verb
+        timeline.do(option[0])
+    while timeline.forward() is not None:
+        pass
+    return timeline
+
+
+def told(timeline: Timeline) -> str:
+    """All that was said."""
+    return " ".join(moment.say for moment in timeline.moments)
+
+
+def ended(timeline: Timeline) -> tuple[list[tuple[bool, bool]], list[str]]:
+    """Of each request whether it is done, and with an error; the state of each node."""
+    topology = timeline.state.topology
+    return [(row.done, row.error) for row in topology.requests], [n.state for n in topology.nodes]
+
+
+@pytest.mark.parametrize(
+    ("racks", "rf", "joins", "leaves", "words"),
+    [
+        (THREE, 3, 0, 0, ""),
+        (THREE, 3, 0, 0b100, "dc1 would have 2 racks for 3 replicas"),
+        (THREE, 1, 0, 0b100, ""),
+        (THREE, 0, 0, 0b100, ""),
+        ((*THREE, "dc1/r4"), 3, 0b1000, 0, "dc1 would have 4 racks for 3 replicas"),
+        ((*THREE, "dc1/r1"), 3, 0b1000, 0, ""),
+        (("dc1/r1", "dc1/r1", "dc1/r2"), 2, 0, 0b010, ""),
+        (("dc1/r1", "dc1/r2", "dc2/r1"), 2, 0, 0, "dc2 would have 1 racks for 2 replicas"),
+        (("dc1/r1", "dc1/r2", "dc2/r1"), 2, 0, 0b100, ""),
+        (("", "", ""), 2, 0, 0, "dc1 would have 1 racks for 2 replicas"),
+    ],
+)
+def test_each_datacenter_has_a_rack_for_each_replica(
+    racks: tuple[str, ...], rf: int, joins: int, leaves: int, words: str
+) -> None:
+    """As many racks as replicas, of two replicas or more; a datacenter without owners has none."""
+    nodes = [NodeEntry(state="normal", tokens=i < 3, rack=rack) for i, rack in enumerate(racks)]
+    topology = ClusterTopology(nodes=tuple(nodes), rf=rf)
+    assert invalid_racks(topology, joins=joins, leaves=leaves) == words
+    idle = replace(topology, nodes=(*nodes, NodeEntry(state="normal", rack="dc3/r9")))
+    assert invalid_racks(idle, joins=joins, leaves=leaves) == words
+
+
+@pytest.mark.parametrize("words", ["leave C", "remove C"])
+def test_the_last_node_of_a_rack_may_not_go(words: str) -> None:
+    """The request is done with an error and says why; the node stays as it is. The documents know
+    no such check.
+    """
+    given = {"operations": (words,), "racks": THREE, "rf": 3, "lag": False}
+    timeline = played(**given)
+    assert ended(timeline) == ([(True, True)], ["normal"] * 3)
+    assert "(dc1 would have 2 racks for 3 replicas)" in told(timeline)
+    assert "dc1/r3" in NODES.text(scene_at(timeline, timeline.at))
+    assert ended(played(**given, edition="seed"))[1][2] == "left"
+
+
+def test_a_rack_too_many_rolls_a_join_back() -> None:
+    """In ``join_group0``, where tokens are assigned; with one of the racks there, D joins."""
+    given = {"operations": ("join D",), "rf": 3, "lag": False}
+    timeline = played(**given, racks=(*THREE, "dc1/r4"))
+    assert ended(timeline) == ([(True, True)], ["normal"] * 3 + ["left"])
+    assert "cannot finish assign_tokens: dc1 would have 4 racks for 3 replicas" in told(timeline)
+    assert ended(played(**given, racks=(*THREE, "dc1/r2")))[1][3] == "normal"
+    zero = played(**{**given, "operations": ("join D --zero-token",)}, racks=(*THREE, "dc1/r4"))
+    assert ended(zero)[1][3] == "normal"
+
+
+@pytest.mark.parametrize(
+    ("words", "racks"), [("leave C", THREE), ("join D", (*THREE, "dc1/r4"))], ids=str
+)
+def test_refused_requests_break_nothing(words: str, racks: tuple[str, ...]) -> None:
+    """Whatever fails and whoever coordinates: the request ends with its error."""
+    given = {"operations": (words,), "racks": racks, "rf": 3, "failures": 1, "changes": 1}
+    model: Any = build("topology", given)
+    model.properties = tuple(p for p in model.properties if p.name != "success")
+    result = check(model, symmetry=True, max_states=6_000)
+    assert (result.violation, result.complete, result.unreached) == (None, True, ())
+
+
+@pytest.mark.parametrize(
+    ("racks", "allowed"),
+    [(("r1",), "as in dc1/r1"), (("a/b/c",), "as in dc1/r1"), (THREE * 2, "one for each of 4")],
+)
+def test_bad_racks_are_told_in_one_line(racks: tuple[str, ...], allowed: str) -> None:
+    """No datacenter, a word too many, more racks than nodes."""
+    with pytest.raises(BadInput, match="racks: got") as error:
+        build("topology", {"racks": racks})
+    assert allowed in error.value.allowed
+
+
+# -- who votes -------------------------------------------------------------------------------------
+
+
+def voters_of(timeline: Timeline) -> str:
+    """Who votes, by name."""
+    state: ControlState = timeline.state
+    return "".join(timeline.model.names[i] for i in nodes_in(voting(state)))
+
+
+def test_five_vote_in_edition_code() -> None:
+    """Of seven members five vote; the others are shown to follow. In edition seed all vote."""
+    given = {"nodes": 7, "operations": ("rebuild A",)}
+    timeline = Timeline(build("topology", given))
+    assert voters_of(timeline) == "ABCDE"
+    words = CONFIGURATION.text(scene_at(timeline, 0))
+    assert "5 of 5 voters reached" in words
+    assert "G: does not vote" in words
+    assert voters_of(Timeline(build("topology", {**given, "edition": "seed"}))) == "ABCDEFG"
+
+
+def test_a_dead_voter_is_replaced() -> None:
+    """B dies and F votes in its place, then C and G; when nobody is left, D keeps its vote."""
+    timeline = Timeline(build("topology", {"nodes": 7, "operations": ("rebuild A",), "crashes": 3}))
+    for verb, voters in (("crash B", "ACDEF"), ("crash C", "ADEFG"), ("crash D", "ADEFG")):
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None
+        timeline.do(option[0])
+        assert voters_of(timeline) == voters
+    assert has_majority(timeline.state)
+
+
+def test_voters_are_spread_over_datacenters() -> None:
+    """Of two and two nodes three vote: an odd number, so that no even split stops the cluster."""
+    racks = ("dc1/r1", "dc1/r2", "dc2/r1", "dc2/r2")
+    timeline = Timeline(build("topology", {"nodes": 4, "racks": racks, "crashes": 1}))
+    assert voting(timeline.state).bit_count() == 3
+    one_each = {rack[:3] for i, rack in enumerate(racks) if voting(timeline.state) >> i & 1}
+    assert one_each == {"dc1", "dc2"}
+
+
+def test_who_is_to_be_removed_has_no_vote_and_gets_it_back_by_a_restart() -> None:
+    """The removal of C fails and rolls back: C is normal again, and a member that does not vote."""
+    given = {"operations": ("remove C",), "failures": 1, "nodes": 4, "lag": False}
+    timeline = Timeline(build("topology", given))
+    while "stream" not in timeline.now.say:
+        timeline.forward()
+    option = timeline.model.find(timeline.state, "fail")
+    assert option is not None
+    timeline.do(option[0])
+    while timeline.forward() is not None:
+        pass
+    state: ControlState = timeline.state
+    assert state.topology.nodes[2].state == "normal"
+    assert state.topology.members >> 2 & 1
+    assert voters_of(timeline) == "ABD"
+    assert "C: not reached does not vote" in CONFIGURATION.text(scene_at(timeline, timeline.at))
