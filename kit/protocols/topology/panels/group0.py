@@ -58,7 +58,7 @@ def history_text(scene: Scene) -> str:
 def draw_configuration(scene: Scene) -> Frag:
     """Draw who is in group 0, who of them is reached, and whether they are a majority."""
     m, s = scene.model, scene.state
-    members, voters = s.topology.members, voting(s)
+    voters = voting(s)
     reached = voters & s.reachable
     fits = has_majority(s)
     rows = _told_apart(scene)
