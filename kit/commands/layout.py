@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 WIDTH = 100
 MOST_LINES = 40
@@ -55,18 +55,45 @@ def wrap(text: str, first: str = "", rest: str | None = None) -> list[str]:
 
 def columns(rows: Sequence[Sequence[str]], indent: str = GAP) -> list[str]:
     """Rows of cells as aligned columns; the last column is wrapped where it is too wide."""
+    return [line for lines in _aligned(rows, indent) for line in lines]
+
+
+def _aligned(rows: Sequence[Sequence[str]], indent: str) -> Iterator[list[str]]:
+    """The lines of each row."""
     widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)][:-1]
-    lines: list[str] = []
     for *cells, last in rows:
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
-        lines += wrap(last, indent + "".join(cell + GAP for cell in padded))
-    return [line.rstrip() for line in lines]
+        lines = wrap(last, indent + "".join(cell + GAP for cell in padded))
+        yield [line.rstrip() for line in lines]
 
 
-def width_of(rows: Sequence[Sequence[str]]) -> int:
-    """How wide the rows are as columns that are not wrapped."""
-    widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
-    return sum(widths) + len(GAP) * len(widths)
+def limited_columns(rows: Sequence[Sequence[str]], what: str, indent: str = GAP) -> list[str]:
+    """As ``columns``, or the first lines of it and how many rows more there are of ``what``.
+
+    What is not shown is not even wrapped: a cell may hold the names of a thousand nodes.
+    """
+    lines: list[str] = []
+    whole = 0
+    for row in _aligned(rows, indent):
+        lines += row
+        if len(lines) > MOST_LINES:
+            more = f"{indent}… and {len(rows) - whole:,} more {what}; --json has all"
+            return [*lines[: MOST_LINES - 1], more]
+        whole += len(lines) < MOST_LINES
+    return lines
+
+
+def fits(rows: Iterable[Sequence[str]], width: int = WIDTH) -> bool:
+    """Whether rows fit into a width as columns that are not wrapped; looks no further than where
+    they do not.
+    """
+    widest: list[int] = []
+    for row in rows:
+        lengths = list(map(len, row))
+        widest = list(map(max, widest or lengths, lengths))
+        if sum(widest) + len(GAP) * len(widest) > width:
+            return False
+    return True
 
 
 def limited(lines: Sequence[str], what: str, indent: str = GAP) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from html import escape
 from time import perf_counter
-from typing import Any, get_args
+from typing import Any
 
 from msgspec import Struct
 
@@ -19,6 +19,7 @@ from kit.engine.contract import check_contract
 from kit.engine.exploring import exploring
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress, shown
+from kit.engine.purity import raised_at
 from kit.engine.scope import Scope, scope_of
 from kit.engine.search import NO_LIMIT, Mode, Search, Violation
 from kit.engine.search_memory import kept
@@ -39,7 +40,8 @@ class Result(Struct, frozen=True):
     nothing reachable was left out, and ``unreached`` names the *sometimes* properties that no
     state showed. ``unjudged`` names the *goal* properties when the search was not complete.
     ``seconds`` is the time of the search alone, ``memory`` about how many bytes it kept at its
-    end; ``interrupted`` says that somebody stopped it. ``compared`` counts the states of which a
+    end; ``interrupted`` says that somebody stopped it, and ``at_work`` the function and line of a
+    model of one's own that were at work then. ``compared`` counts the states of which a
     search with ``symmetry`` saw that they go on as what stands for them does. ``scope`` tells the
     configuration, what was judged and what was not: ``complete`` is said of states only, and what
     a search says in all is its ``sentence``.
@@ -60,6 +62,7 @@ class Result(Struct, frozen=True):
     symmetry: bool = False
     mode: Mode = "breadth"
     scope: Scope = Scope()
+    at_work: str = ""
 
     @property
     def verdict(self) -> str:
@@ -85,7 +88,8 @@ class Result(Struct, frozen=True):
                 assert self.violation is not None
                 return f"violated: {self.violation.property}: {self.violation.witness}"
             case "interrupted":
-                return "interrupted: none found so far, nothing is proved"
+                at_work = f"; at work was {self.at_work}" if self.at_work else ""
+                return f"interrupted: none found so far, nothing is proved{at_work}"
             case "bounded":
                 return "bounded: none found so far, nothing is proved"
             case "judged in part":
@@ -147,8 +151,6 @@ def check(
     for field, bound in (("max_states", max_states), ("max_depth", max_depth)):
         if bound is not None and bound < 1:
             raise BadInput(field, bound, "a number from 1 up, or None for no bound")
-    if mode not in get_args(Mode):
-        raise BadInput("mode", mode, "one of " + ", ".join(get_args(Mode)))
     check_contract(model, properties, monitors)
     watching = monitors
     if watching is None:
@@ -182,14 +184,14 @@ def _within_memory(search: Search, progress: Progress | None) -> Progress:
 
 def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:
     model = search.model
-    violation, interrupted = None, False
+    violation, interrupted, at_work = None, False, ""
     began = perf_counter()
     with exploring(model, search.monitors, search.under_way):
         try:
             violation = search.run(mode, progress)
             search.check_symmetry()
-        except KeyboardInterrupt:
-            interrupted = True
+        except KeyboardInterrupt as error:
+            interrupted, at_work = True, "" if search.is_own else raised_at(error)
         except MemoryError:  # a table that doubled went past the limit at once
             search.complete = False
     seconds = perf_counter() - began
@@ -214,6 +216,7 @@ def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:
         search.alike is not None,
         mode,
         scope_of(model, search.judged, search.monitors),
+        at_work,
     )
 
 

@@ -1,8 +1,9 @@
-"""A limit on what a student's functions may compute for one step, so that a button gets an answer.
+"""How a student's functions are stopped that never end, so that a button gets an answer.
 
 Whoever waits for a cell can interrupt it; a press of a button has nobody who could, and JupyterLab
-has presses answered on a thread of their own, which no signal reaches. What is counted is processor
-time of the thread that works, not the clock: a busy machine stops nobody.
+has presses answered on a thread of their own, which no signal reaches. For one step there is a
+limit (``patient``): processor time of the thread that works, not the clock, so that a busy machine
+stops nobody. A search may take its time, and ends when it is asked to (``stoppable``).
 """
 
 from __future__ import annotations
@@ -26,21 +27,19 @@ class _TooLong(BaseException):
 
 
 class _Work:
-    """What a thread computes from now on, and how much it may."""
+    """What a thread does from now on, and when it is to be stopped by which error."""
 
-    __slots__ = ("ended", "lock", "most", "used", "worker")
+    __slots__ = ("due", "ended", "error", "lock", "worker")
 
-    def __init__(self) -> None:
-        self.worker = threading.get_ident()
-        self.used = _processor_time(self.worker)
-        self.most = self.used() + SECONDS
+    def __init__(self, due: Callable[[], bool], error: type[BaseException]) -> None:
+        self.worker, self.due, self.error = threading.get_ident(), due, error
         self.ended, self.lock = False, threading.Lock()
 
     def look(self) -> None:
-        """Raise ``_TooLong`` in the thread, again and again, once it has computed too much."""
+        """Raise the error in the thread, again and again, once that is due."""
         with self.lock:
-            if not self.ended and self.used() >= self.most:
-                worker, error = ctypes.c_ulong(self.worker), ctypes.py_object(_TooLong)
+            if not self.ended and self.due():
+                worker, error = ctypes.c_ulong(self.worker), ctypes.py_object(self.error)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(worker, error)
 
     def end(self) -> None:
@@ -87,6 +86,20 @@ class _Watch:
 _WATCH = _Watch()
 
 
+@contextmanager
+def _watched(due: Callable[[], bool], error: type[BaseException]) -> Iterator[None]:
+    """Look after what happens inside; an error that comes while that ends arrives here, too."""
+    work = _Work(due, error)
+    _WATCH.add(work)
+    try:
+        try:
+            yield
+        finally:
+            work.end()
+    finally:
+        work.end()
+
+
 def _processor_time(thread: int) -> Callable[[], float]:
     """What a thread has computed so far, in seconds; the clock where the system cannot tell."""
     if not hasattr(time, "pthread_getcpuclockid"):
@@ -102,15 +115,31 @@ def patient() -> Iterator[None]:
     Raises:
         BadInput: naming the function and the line that were at work.
     """
-    work = _Work()
-    _WATCH.add(work)
+    used = _processor_time(threading.get_ident())
+    most = used() + SECONDS
     try:
-        try:
+        with _watched(lambda: used() >= most, _TooLong):
             yield
-        finally:
-            work.end()
     except _TooLong as error:
         after = f"no answer after {SECONDS:g} seconds of computing"
         raise BadInput(raised_at(error), after, "functions that come to an end") from None
-    finally:
-        work.end()
+
+
+@contextmanager
+def stoppable(stop: threading.Event) -> Iterator[None]:
+    """Interrupt what happens inside, as a keyboard would, once another thread sets ``stop``.
+
+    Whoever looks at ``stop`` now and then has a moment to stop by itself, in a place of its own.
+
+    Raises:
+        KeyboardInterrupt: in whatever function is at work then.
+    """
+    looks = 0
+
+    def due() -> bool:
+        nonlocal looks
+        looks += stop.is_set()
+        return looks > 1
+
+    with _watched(due, KeyboardInterrupt):
+        yield

@@ -30,8 +30,8 @@ class Cost(Struct, frozen=True):
 
 # Measured on rings of 100 to 5,000 nodes with up to 64 keyspaces, on one slow core.
 PLACEMENTS = Cost(80, 2e-6, 10, 4e-7)
-DRY_RUN_IN_WORDS = Cost(155, 1e-5, 0, 0.0, 26)
-DRY_RUN_AS_JSON = Cost(155, 3.5e-6, 0, 3e-8, 26)
+DRY_RUN_IN_WORDS = Cost(240, 3.5e-6, 0, 0.0, 26)
+DRY_RUN_AS_JSON = Cost(240, 3.5e-6, 0, 3e-8, 26)
 PLAYER = Cost(500, 4e-6, 100, 1e-6)
 
 

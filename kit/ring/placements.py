@@ -6,7 +6,7 @@ equal when nothing is in progress.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -76,13 +76,13 @@ class Table:
 
     def codes(self, at: int) -> tuple[int, ...]:
         """The group of row ``at`` as node codes, in order."""
-        return tuple(code for code in self.groups[at].tolist() if code >= 0)
+        return members(self.groups[at].tolist())
 
     def rows(self, names: tuple[str, ...]) -> tuple[Row, ...]:
         """All rows with node names; ``names`` is indexed by code, for instance ``ring.names``."""
         bounds = zip(self.lefts.tolist(), self.rights.tolist(), strict=True)
         return tuple(
-            Row(left, right, tuple(names[code] for code in group if code >= 0))
+            Row(left, right, tuple(map(names.__getitem__, members(group))))
             for (left, right), group in zip(bounds, self.groups.tolist(), strict=True)
         )
 
@@ -119,6 +119,11 @@ def stable_placement(ring: Ring, replication: Replication, rows: slice | None = 
         rights = ring.rights[rows]
         table = Table(lefts[rows], rights, replicas(ring, replication, rights))
     return Placement(table, table)
+
+
+def members(group: Sequence[int]) -> tuple[int, ...]:
+    """The node codes of a group that may be padded with -1, and as wide as the ring."""
+    return tuple(group) if -1 not in group else tuple(code for code in group if code >= 0)
 
 
 def padded(groups: Codes, width: int) -> Codes:

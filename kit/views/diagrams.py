@@ -156,6 +156,7 @@ def state_panel(
     title: str,
     standing: Callable[[Scene], Standing | None],
     nothing: str = "No operation is under way.",
+    tab: str = "",
 ) -> Panel:
     """Make the panel of a state diagram, as a family's picture or as a tab.
 
@@ -176,7 +177,7 @@ def state_panel(
                 "p",
                 h("b", place.state),
                 f": {ways or 'nothing follows'} ",
-                h("small", "(dashed: leads back)") if place.diagram.rollbacks else None,
+                h("small", "(dashed: back)") if place.diagram.rollbacks else None,
                 k=f"{name}:ways",
             ),
         )
@@ -185,7 +186,7 @@ def state_panel(
         place = standing(scene)
         return f"  {nothing}" if place is None else diagram_text(place)
 
-    return Panel(name, title, draw, text, still=True)
+    return Panel(name, title, draw, text, still=True, tab=tab)
 
 
 def diagram_text(standing: Standing) -> str:

@@ -21,7 +21,8 @@ from kit.engine.network import (
     words,
 )
 from kit.views.panel import Panel, Scene
-from kit.views.spacetime import Arrow, Fate, Mark, Spacetime, draw_spacetime, spacetime_text
+from kit.views.spacetime import draw_spacetime, spacetime_text
+from kit.views.spacetime_layout import Arrow, Fate, Mark, Spacetime
 
 
 class MessageArrow(Struct):

@@ -67,10 +67,15 @@ def badge(key: str, words: str, kind: Literal["", "busy", "broken"] = "") -> Fra
     return h("li", words, k=f"badge:{key}", class_=f"badge {kind}".rstrip())
 
 
-def badges(counter: int, *items: Frag | None, counts: str = "epoch") -> Frag:
+def badges(counter: int | str, *items: Frag | None, counts: str = "epoch") -> Frag:
     """Draw the status line: the epoch, or what a family counts in its place, then the badges."""
     first = h("li", f"{counts} {counter}", k=f"badge:{counts}", class_="plain")
-    return h("ul", first, *items, class_="badges", aria_label="status")
+    return badge_row(first, *items)
+
+
+def badge_row(*items: Frag | None) -> Frag:
+    """Draw a status line that counts nothing."""
+    return h("ul", *items, class_="badges", aria_label="status")
 
 
 def scroll(label: str, *kids: Kid, kind: str = "", searched: bool = False) -> Frag:

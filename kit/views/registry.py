@@ -59,7 +59,7 @@ class Views(Struct, frozen=True):
 
 
 DEFAULT = Views((STATE, LAMPS), table="state")
-ON_A_NETWORK = Views((MESSAGES, STATE, LAMPS), picture="messages", table="state")
+ON_A_NETWORK = Views((MESSAGES, STATE, LAMPS), picture="messages", table="state", wide=True)
 """What a model of actors has by default."""
 _VIEWS: dict[str, Views] = {}
 

@@ -17,6 +17,7 @@ import msgspec
 
 from kit.engine.check import Result, check
 from kit.engine.model import Model
+from kit.engine.patience import stoppable
 from kit.errors import KitError
 from kit.views.fragment import Frag, h
 
@@ -37,7 +38,8 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
         run = "the shortest run; " if result.mode == "breadth" else ""
         return f"Broken after {steps} steps ({run}{seen} searched)."
     if result.interrupted:
-        return f"Stopped after {seen}: none found so far, and nothing is proven."
+        at_work = f" At work was {result.at_work}." if result.at_work else ""
+        return f"Stopped after {seen}: none found so far, and nothing is proven.{at_work}"
     if not result.complete:
         return (
             f"Not complete: the bound of {seen} was reached. None was found, and nothing is "
@@ -174,16 +176,21 @@ class SearchBoard:
                 raise KeyboardInterrupt  # the search keeps what it has found
             self.count.value = f"{states:,} states, {now:,} being looked at"
 
-        outcome: Result | KitError
+        outcome: Result | KitError | None = None
         try:
-            outcome = check(model, max_states=most, progress=progress)
+            with stoppable(halt):  # a function of a student's own may never end
+                outcome = check(model, max_states=most, progress=progress)
         except KitError as error:
             outcome = error
+        except KeyboardInterrupt:  # it had ended already, or had not begun
+            pass
         later(self._ended, model, outcome)
 
-    def _ended(self, model: Model[Any, Any], outcome: Result | KitError) -> None:
+    def _ended(self, model: Model[Any, Any], outcome: Result | KitError | None) -> None:
         self.thread = None
         self._show_running(False)
+        if outcome is None:
+            return
         if isinstance(outcome, KitError):
             self.found.value = h("p", str(outcome), class_="kit-wrong", role="alert").html()
             return

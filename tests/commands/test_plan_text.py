@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kit.commands.layout import MOST_LINES, WIDTH, columns, limited
+from kit.commands.layout import MOST_LINES, WIDTH, columns, fits, limited, limited_columns
 from tests.commands.calling import TEN, call, ring_of, written
 from tests.commands.drawing import clusters, keyspaces, operations
 
@@ -134,6 +134,30 @@ def test_long_lists_are_counted() -> None:
     assert limited(lines, "ranges")[-1] == "  … and 2 more ranges; --json has all"
     assert len(limited(lines, "ranges")) == MOST_LINES
     assert limited(lines[:-1], "ranges") == lines[:-1]
+
+
+def test_long_columns_are_counted_by_rows() -> None:
+    """Wrapped rows that do not fit are counted as rows; one that is cut counts as not shown."""
+    few = [(f"{at}", "x") for at in range(MOST_LINES)]
+    assert limited_columns(few, "ranges") == columns(few)
+    more = limited_columns([*few, ("last", "x")], "ranges")
+    assert more == [*columns([*few, ("last", "x")])[:-2], "  … and 2 more ranges; --json has all"]
+    wide = [(f"{at}", "word " * 60) for at in range(20)]
+    each = len(columns(wide[:1]))
+    found = limited_columns(wide, "copies", "")
+    assert found[:-1] == columns(wide, "")[: MOST_LINES - 1]
+    assert found[-1] == f"… and {20 - (MOST_LINES - 1) // each} more copies; --json has all"
+
+
+def test_whether_columns_fit() -> None:
+    """The widest cell of each column counts, and where it is too wide nothing more is looked at."""
+    rows = [("abc", "d"), ("e", "fghi")]
+    assert fits(rows, 11)
+    assert not fits(rows, 10)
+    given = iter([("x" * 101,), ("not", "looked at")])
+    assert not fits(given, 100)
+    assert next(given) == ("not", "looked at")
+    assert fits([], 0)
 
 
 def test_columns() -> None:

@@ -67,6 +67,18 @@ def test_a_later_case_needs_its_safeguard(name: str, case: LaterCase) -> None:
     assert found.complete
 
 
+def test_a_case_begins_before_its_line() -> None:
+    """The lines before it have happened, with every safeguard, or without the one that is off."""
+    name, case = CASES[0]
+    for off in ((), (name,)):
+        later = begun_by(case, off)
+        assert later.run.model.off == off
+        verbs = [later.run.model.verb(action) for action in later.actions]
+        assert verbs[0] == "write 1 at epoch 99"
+        assert case.before not in verbs
+        assert later.model.start() == later.run.state
+
+
 def _judged(model: Any, invariant: str) -> Any:
     properties = tuple(each for each in model.properties if each.invariant == invariant)
     monitors = tuple(each for each in model.monitors if each.invariant == invariant)

@@ -175,6 +175,19 @@ def test_an_old_scenario_file_is_read_with_notes() -> None:
     assert shown[0][-1] == "floor 2"
 
 
+def test_a_note_leaves_out_what_both_lines_end_in() -> None:
+    """However many words follow the one that changed, they are not repeated."""
+    script = parse("# A lift.\nmodel former-lift\n\nplace here and now\n----\n")
+    assert script.notes == ("line 4: place is where today",)
+
+
+def test_each_item_of_a_list_is_told_in_todays_words() -> None:
+    """A parameter that takes several values: those with an old word change, the others stay."""
+    assert FORMER.value_today("music", ("muzak", "loud")) == ("quiet", "loud")
+    assert FORMER.value_today("music", ["muzak"]) == ["quiet"]
+    assert FORMER.value_today("floors", [1, 2]) == [1, 2]
+
+
 def test_play_shows_the_notes_and_rewriting_says_it_in_todays_words(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,8 +11,9 @@ import pytest
 from msgspec import Struct
 
 from kit.engine import patience
+from kit.engine.check import check
 from kit.engine.model import Model, Monitor, Rule, always
-from kit.engine.patience import patient
+from kit.engine.patience import patient, stoppable
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 
@@ -147,3 +148,51 @@ def test_a_press_on_a_thread_of_its_own_is_stopped_too(monkeypatch: pytest.Monke
     thread.join()
     assert "spins, line" in told[0]
     assert timeline.state == Count(1)
+
+
+Given = Callable[..., Any]
+# what never ends -> a model of it; the function that never ends goes through ``asking`` first
+ENDLESS: dict[str, Callable[[Callable[[Given], Given]], dict[str, Any]]] = {
+    "candidates": lambda asking: {"candidates": asking(offered)},
+    "condition": lambda asking: {"condition": asking(lambda s, a: spins(s))},
+    "effect": lambda asking: {"effect": asking(lambda s, a: spins(s) or Count(s.count + 1))},
+    "property": lambda asking: {"properties": (always("p", "P", asking(spins)),)},
+    "monitor": lambda asking: {
+        "monitors": (
+            Monitor("m", "M", int, asking(lambda m, b, a, after: spins(after)), lambda m: None),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+def test_a_search_that_never_ends_is_stopped_when_asked(what: str) -> None:
+    """It tells what it has seen, and the function and line that were at work."""
+    asked = threading.Event()
+
+    def asking(function: Given) -> Given:
+        def first(*given: Any) -> Any:
+            if Count(2) in given:
+                asked.set()
+            return function(*given)
+
+        return first
+
+    with stoppable(asked):
+        found = check(counting(**ENDLESS[what](asking)))
+    assert found.verdict == "interrupted"
+    assert found.states in (2, 3)
+    assert found.at_work.startswith("spins, line ")
+    assert found.sentence.endswith(f"; at work was {found.at_work}")
+
+
+def test_a_search_that_nobody_stops_is_left_alone() -> None:
+    """Nothing is raised in it, nor after it when somebody asks too late."""
+    asked = threading.Event()
+    with stoppable(asked):
+        found = check(counting(), max_states=3)
+    asked.set()
+    begun = time.thread_time()
+    while time.thread_time() < begun + 0.5:
+        pass
+    assert (found.verdict, found.at_work) == ("bounded", "")

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin
 import msgspec
 
 from kit import Timeline, build
+from kit.engine.purity import is_own
 from kit.engine.registry import entries
 from kit.engine.trace import action_from, dumps, loads
 from tests.hostile.judging import answered
@@ -21,11 +22,11 @@ TEXTS = ("A", "B", "X", "n1", "K1", "", "W1", "R1", "\x1b", "ks")
 @cache
 def models() -> tuple[Any, ...]:
     """Every model, each in its smallest and its fuzzing configuration."""
-    found = []
-    for entry in entries().values():
-        if entry.name in ("twophase", "tcm", "dataplane", "coordinator", "replica"):
-            found += [build(entry.name), build(entry.name, dict(entry.fuzzing.parameters))]
-    return tuple(found)
+    pairs = [
+        (build(entry.name), build(entry.name, dict(entry.fuzzing.parameters)))
+        for entry in entries().values()
+    ]
+    return tuple(model for pair in pairs if is_own(pair[0]) for model in pair)
 
 
 def random_action(chance: Random, folder: Path) -> None:

@@ -34,6 +34,7 @@ COMMANDS = (
 )
 NAMES = (
     *("twophase", "tcm", "dataplane", "storage", "bootstrap", "TCM", "tmc", "off-range-locks"),
+    *("group0", "discovery", "topology", "vnodes", "edition=code", "operations=leave C", "S-20"),
     *("twophase/plain", "S-05", "S-99", "rms=2", "rms=1e9", "rms=[", "nodes=3", "rf=nan", "=", "-"),
 )
 OPTIONS = (

@@ -18,6 +18,8 @@ from kit.errors import BadInput
 from kit.operators.importers.dumps import parse_csv_rows, parse_json_rows, rows_listing
 from kit.operators.importers.opening import import_texts
 from kit.operators.importers.ringfile import MOST_KEYSPACES, parse_ring
+from kit.operators.importers.topology_journals import parse_journals
+from kit.operators.importers.topology_tables import parse_requests, parse_topology
 from kit.protocols.tcm.words import parse_operation
 from kit.ring.replication import SimpleStrategy
 from tests.commands.calling import ring_of
@@ -31,6 +33,7 @@ from tests.operators.printing import (
     select_json,
     status_text,
 )
+from tests.operators.topology_printing import as_csv, node, table, timeuuid
 
 
 def hosts(count: int) -> list[Host]:
@@ -39,6 +42,15 @@ def hosts(count: int) -> list[Host]:
         Host(f"10.{at >> 16}.{at >> 8 & 255}.{at & 255}", (at,), f"dc{at}", host_id=host_id(at))
         for at in range(count)
     ]
+
+
+def journal(host: str, count: int) -> str:
+    """A journal in which a host says that often what it is at."""
+    said = "[shard 0: gms] raft_topology - entered `join group0` transition state"
+    return "\n".join(
+        f"Feb 01 {at // 3600 % 24:02}:{at // 60 % 60:02}:{at % 60:02}.1 {host} scylla[1]:  {said}"
+        for at in range(count)
+    )
 
 
 def tokens_row(count: int) -> str:
@@ -76,6 +88,20 @@ FORMS: dict[str, tuple[Callable[[int], Any], Callable[[Any], Any]]] = {
     "JSON text": (
         lambda n: [(at, at + 1, 1) for at in range(n)],
         lambda rows: parse_json(json.dumps({"ranges": {"ks": rows}}), "sizes file"),
+    ),
+    "topology": (
+        lambda n: as_csv(table([node(at) for at in range(1, n)])),
+        lambda text: parse_topology(text, "t"),
+    ),
+    "requests of the topology": (
+        lambda n: as_csv(
+            [{"id": timeuuid(at), "request_type": "join", "done": True} for at in range(n)]
+        ),
+        lambda text: parse_requests(text, "r"),
+    ),
+    "journals": (
+        lambda n: [(f"{host}.log", journal(host, n)) for host in ("node-a", "node-b")],
+        parse_journals,
     ),
     "operation": (
         lambda n: "bootstrap x --tokens " + ",".join(map(str, range(n))),

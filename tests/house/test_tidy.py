@@ -25,7 +25,7 @@ KIT = python_files("kit")
 TEXT = {".py", ".js", ".css", ".md", ".toml", ".yml", ".yaml", ".sh", ".txt", ".ipynb", ".svg", ""}
 VAGUE = {"util", "utils", "helper", "helpers", "manager", "managers", "common", "misc"}
 # Two-phase commit has resource managers; there the word says something.
-OWN_TERMS = {"kit.protocols.twophase.model": {"manager", "managers"}}
+OWN_TERMS = {"kit.protocols.twophase": {"manager", "managers"}}
 
 # What a rule or a model may not touch: clocks, chance, files, processes, pictures, front ends.
 IMPURE = {
@@ -147,7 +147,8 @@ def _vague(path: Path) -> Iterable[str]:
         for name in names
         for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name.replace("_", " "))
     }
-    return words & VAGUE - OWN_TERMS.get(module_name(path), set())
+    family = ".".join(module_name(path).split(".")[:3])
+    return words & VAGUE - OWN_TERMS.get(family, set())
 
 
 def test_names_say_something() -> None:

@@ -19,7 +19,8 @@ from tests.engine.counting import counting
 from tests.engine.test_log_model import logging_lift
 from tests.quality.breaking import broken, tables, unguarded
 
-MOST = {"dataplane": 1500, "coordinator": 600}  # states that show it; 300 for others
+# States that show it; 300 for others.
+MOST = {"dataplane": 1500, "coordinator": 600, "group0": 1000, "topology": 1800, "vnodes": 1500}
 Build = Callable[[], Model[Any, Any]]
 
 
@@ -33,6 +34,22 @@ def dataplane(**parameters: Any) -> Build:
     return lambda: build("dataplane", {"rf": 1, **parameters})
 
 
+def group0(**parameters: Any) -> Build:
+    """Members of group 0 with these parameters."""
+    return lambda: build("group0", parameters)
+
+
+def topology(**parameters: Any) -> Build:
+    """A coordinator of the topology with these parameters."""
+    return lambda: build("topology", parameters)
+
+
+SERVED = {
+    "operations": ("alter table ks.t add c at A",),
+    "earlier": ("create keyspace ks at A", "create table ks.t at A"),
+    "requests": ("write ks.t at A to B",),
+    "crashes": 1,
+}
 # One table each, with the configurations in which its guards have something to refuse.
 MODELS: dict[str, tuple[Build, ...]] = {
     "twophase": (lambda: build("twophase", {"rms": 2}),),
@@ -60,10 +77,37 @@ MODELS: dict[str, tuple[Build, ...]] = {
         lambda: counting(adds=1, partitions=1),
     ),
     "log": (lambda: logging_lift(2),),
+    "group0": (
+        group0(elections=1, crashes=1, losses=1),
+        group0(nodes=2, edition="code", hours=1),
+        group0(nodes=7, dcs=2, edition="code", crashes=1),
+        group0(**SERVED),
+        group0(nodes=2, operations=("create table ks.t at A",), losses=1),
+    ),
+    "discovery": (
+        lambda: build("discovery", {"seeds": ("A", "A"), "restarts": 1, "losses": 1}),
+        lambda: build("discovery", {"seeds": ("A", "B", "A")}),
+    ),
+    "topology": (
+        topology(nodes=1, operations=(), tablets=2),
+        topology(nodes=1, late=2),
+        topology(nodes=1, failures=2),
+        topology(nodes=2, operations=("lock",), changes=1, crashes=1),
+        topology(nodes=2, operations=("new_cdc_generation",), publishing=True, crashes=1),
+        topology(nodes=2, operations=("leave B",), tablets=1, crashes=1),
+        topology(nodes=2, clients=1, cuts=1, lag=False),
+        topology(nodes=1, operations=("join D", "cleanup"), crashes=1, lag=False),
+    ),
+    "vnodes": (
+        lambda: build("vnodes", {"nodes": 3, "rf": 1, "timeouts": True, "losses": 1}),
+        lambda: build("vnodes", {"nodes": 3, "rf": 1, "crashes": 1}),
+    ),
 }
 # What nothing forbids: whoever works may prepare, whoever fell may come back, a decision is taken
 # elsewhere (the log only writes it down), what is held may be released, tests hold what they like,
-# clients ask when they like, time passes.
+# clients ask when they like, time passes. What a node does by itself once it has reached a step
+# needs no guard beside that: who reads, makes an id, validates; who applies what it was told. The
+# network of discovery is never cut.
 FREE = {
     "twophase": {"Prepare"},
     "tcm": {"Restart", "Append", "Hold", "Release"},
@@ -72,6 +116,13 @@ FREE = {
     "replica": set(),
     "network": {"ReleaseMessage"},
     "log": {"Append", "Door"},
+    "group0": {"MakeStateId", "ReadStateId", "RestartNode", "Validate"},
+    "discovery": {"DeliverMessage"},
+    "topology": {
+        *("ApplyTopology", "BeginRequest", "LateArrival", "EndLeftover"),
+        *("CrashMember", "CutOff", "Reconnect", "RestartMember"),
+    },
+    "vnodes": {"Start"},
 }
 
 

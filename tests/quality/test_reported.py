@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kit.engine.check import check
 from kit.engine.links import link_monitors, link_properties
 from kit.engine.log import Apply
-from kit.engine.model import Model, Monitor, Property
+from kit.engine.model import Model
 from kit.engine.network import DeliverMessage, DropMessage, Heal
 from kit.engine.registry import build
 from kit.protocols.tcm.model import Stream
@@ -26,6 +26,7 @@ from tests.engine.test_log_model import logging_lift
 from tests.engine.toys import LiftModel, LiftParameters, Up
 from tests.protocols.tcm.test_search import BROKEN, HARM
 from tests.quality.breaking import broken, doing, never, unguarded
+from tests.quality.reporting import assert_reported, judges
 
 Broken = Callable[[], Model[Any, Any]]
 SMALLEST = {guard.name: guard.smallest for guard in SAFEGUARDS}
@@ -133,28 +134,12 @@ SOUND: dict[str, tuple[Broken, ...]] = {
 }
 
 
-def judges(model: Model[Any, Any]) -> dict[str, Property | Monitor]:
-    """The properties and monitors of a model, by name."""
-    return {one.name: one for one in (*model.properties, *model.monitors)}
-
-
 @pytest.mark.parametrize(
     ("name", "judge"), [(name, judge) for name, rows in REPORTED.items() for judge in rows]
 )
 def test_a_search_reports_it(name: str, judge: str) -> None:
     """A search of a broken model, judging this alone, names it, or says that it is out of reach."""
-    model = REPORTED[name][judge]()
-    one = judges(model)[judge]
-    if isinstance(one, Monitor):
-        found = check(model, (), monitors=(one,), max_states=20_000)
-    else:
-        found = check(model, (one,), monitors=(), max_states=20_000)
-    if isinstance(one, Property) and one.kind == "sometimes":
-        assert found.unreached == (judge,)
-        return
-    assert found.violation is not None
-    assert found.violation.property == judge
-    assert found.violation.witness
+    assert_reported(REPORTED[name][judge](), judge)
 
 
 @pytest.mark.parametrize("name", SOUND)

@@ -13,7 +13,8 @@ from kit.views.messages import MESSAGES, run_of
 from kit.views.panel import Scene, scene_at
 from kit.views.promises import draw_lamps
 from kit.views.registry import for_model
-from kit.views.spacetime import SHOWN, Arrow, Mark, Spacetime, draw_spacetime, drawn, spacetime_text
+from kit.views.spacetime import draw_spacetime, spacetime_text
+from kit.views.spacetime_layout import SHOWN, Arrow, Mark, Spacetime, drawn
 from kit.views.static import static_html
 from tests.engine.counting import counting
 from tests.views.frames import classed, part
@@ -137,7 +138,7 @@ def test_a_long_run_shows_its_end_and_counts_the_rest() -> None:
 def test_an_alarm_and_a_mark_stand_at_their_step() -> None:
     """A broken promise has its sign and words, a node's mark stands on its lifeline."""
     frag = draw_spacetime(RUN)
-    alarm, mark = part(frag, "mark:5:2"), part(frag, "mark:2:0")
+    alarm, mark = part(frag, "alarm:5"), part(frag, "mark:2:0")
     assert alarm is not None
     assert mark is not None
     assert (alarm.text(), mark.text()) == ("! it woke", "clock 1")

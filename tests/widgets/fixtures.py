@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:  # a browser's modules are loaded by the tests that use one
 
     from kit.widgets import Player
     from tests.widgets.browsing import Desk
+    from tests.widgets.exporting import Pages
 
 
 @pytest.fixture(scope="session")
@@ -69,3 +71,27 @@ def desk(context: BrowserContext, tmp_path: Path) -> Callable[..., Desk]:
         return Desk(context.new_page(), chosen, tmp_path)
 
     return make
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    """The exported page of a scenario that was gone through, made when it is first asked for."""
+    from kit.views.export import export_html
+    from tests.widgets.exporting import performed
+
+    folder = tmp_path_factory.mktemp("pages")
+
+    @cache
+    def made(name: str) -> Path:
+        return export_html(performed(name), folder / f"{name.replace('/', '-')}.html").path
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def reader(browser: Browser) -> Iterator[Page]:
+    """One page without a network, on which exported pages are opened one after the other."""
+    context = browser.new_context(offline=True)
+    context.set_default_timeout(180_000)
+    yield context.new_page()
+    context.close()

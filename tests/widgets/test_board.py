@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cache
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Browser, Page
 
-from kit.engine.registry import entries
-from kit.engine.timeline import Timeline
-from kit.errors import Refused
-from kit.views.export import export_html
 from kit.widgets import Player
 from kit.widgets.opening import open_named
 from tests.widgets.browsing import MakeDesk, serious, walked
+from tests.widgets.exporting import NAMES, Pages, opened
 
 pytestmark = pytest.mark.browser
 
@@ -25,11 +18,6 @@ MISSED = (
     "apply X", "copy A to X", "write 1 reaches A", "answer write 1", "land A to X", "commit X",
     "read 2 at epoch 102", "read 2 reaches C", "read 2 reaches X", "answer read 2",
 )  # fmt: skip
-
-Pages = Callable[[str], Path]
-
-MOST_STEPS = 60
-NAMES = [f"{e.name}/{one.name}" for e in entries().values() for one in e.scenarios]
 
 SLOTS = """() => {
   const names = ["time", "stepper", "badges", "picture", "pane", "said", "acts", "modes"];
@@ -90,45 +78,6 @@ STYLED = """(text) => { const sheet = new CSSStyleSheet(); sheet.replaceSync(tex
 
 SPACED = """* { line-height: 1.5 !important; letter-spacing: .12em !important;
   word-spacing: .16em !important } p { margin-bottom: 2em !important }"""
-
-
-def performed(name: str) -> Timeline:
-    """A scenario that was gone through."""
-    timeline = open_named(name).timeline
-    while len(timeline.moments) <= MOST_STEPS:
-        try:
-            if timeline.forward() is None:
-                break
-        except Refused:
-            break
-    return timeline
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
-    """The exported page of a scenario that was gone through, made when it is first asked for."""
-    folder = tmp_path_factory.mktemp("pages")
-
-    @cache
-    def made(name: str) -> Path:
-        return export_html(performed(name), folder / f"{name.replace('/', '-')}.html").path
-
-    return made
-
-
-@pytest.fixture(scope="module")
-def reader(browser: Browser) -> Iterator[Page]:
-    """One page without a network, on which exported pages are opened one after the other."""
-    context = browser.new_context(offline=True)
-    context.set_default_timeout(180_000)
-    yield context.new_page()
-    context.close()
-
-
-def opened(page: Page, path: Path) -> None:
-    """Open an exported page."""
-    page.goto(path.as_uri())
-    page.wait_for_selector(".kp[data-my-on] .kp-frame")
 
 
 @pytest.mark.parametrize("name", NAMES)

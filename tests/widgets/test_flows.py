@@ -169,17 +169,40 @@ def test_a_milestone_shows_all_that_travelled_on_the_way(desk: MakeDesk) -> None
 
 def test_who_wants_no_motion_gets_arrows(context: BrowserContext, desk: MakeDesk) -> None:
     """Arrows with their labels stand there until the next step, and nothing is animated."""
-    table = waiting(desk, "dataplane/write-and-read", 2)
+    table = waiting(desk, "twophase/commit", 4)
     table.page.emulate_media(reduced_motion="reduce")
-    at(table, "j", "2 / 2")
-    assert shown(table) == [["request", "write 1", "none"], ["answer", "takes write 1", "none"]]
-    assert table.page.locator(".kp-flow.arrow").count() == 2
+    at(table, "j", "4 / 4")
+    assert shown(table) == [["message", "prepared", "none"]]
+    assert table.page.locator(".kp-flow.arrow").count() == 1
     assert table.page.evaluate("document.getAnimations().length") == 0
     assert serious(table.page) == []
     table.page.keyboard.press("Shift")
-    assert len(shown(table)) == 2
-    at(table, "k", "1 / 2")
+    assert len(shown(table)) == 1
+    at(table, "k", "3 / 4")
     assert shown(table) == []
+
+
+def test_a_run_in_space_and_time_has_arrows_of_its_own(desk: MakeDesk) -> None:
+    """There none is drawn over the picture for who wants no motion."""
+    table = waiting(desk, "dataplane/write-and-read", 2)
+    table.page.emulate_media(reduced_motion="reduce")
+    at(table, "j", "2 / 2")
+    assert shown(table) == []
+    table.page.wait_for_function(
+        "document.querySelector('.kp-live').textContent.includes('→ A: write 1')"
+    )
+
+
+def test_arrows_are_drawn_again_on_another_tab(desk: MakeDesk) -> None:
+    """What they lead to is on one tab: on another one there are none."""
+    table = waiting(desk, "topology/join-with-coordinator", 12)
+    table.page.emulate_media(reduced_motion="reduce")
+    at(table, "j", "12 / 12")
+    assert [one[:2] for one in shown(table)] == [["request", "barrier"], ["answer", "drained"]]
+    table.turn_to("queue")
+    assert shown(table) == []
+    table.turn_to("nodes")
+    assert len(shown(table)) == 2
 
 
 def test_an_arrow_stays_with_its_parts(desk: MakeDesk) -> None:

@@ -9,6 +9,9 @@ FAMILY = Family(
     models={
         "twophase": "entries:ENTRY",
     },
+    views={
+        "twophase": "panels:VIEWS",
+    },
     flows={
         "twophase": "facts.flows:FLOWS",
     },

@@ -258,11 +258,12 @@ class TwoPhase(Model[TwoPhaseState, Any]):
         """Where each manager is, and what the transaction manager has heard and decided."""
         heard = ", ".join(f"RM{i}" for i in range(self.count) if s.heard >> i & 1) or "nobody"
         decided = ("undecided", "committed", "aborted")[s.tm]
-        managers = {f"RM{i}": self._where(s, 1 << i) for i in range(self.count)}
+        managers = {f"RM{i}": self.where(s, i) for i in range(self.count)}
         return {"transaction manager": decided, "heard to be prepared": heard, **managers}
 
-    def _where(self, s: TwoPhaseState, bit: int) -> str:
-        """One manager's state."""
+    def where(self, s: TwoPhaseState, rm: int) -> str:
+        """One manager's state: working, prepared, committed or aborted."""
+        bit = 1 << rm
         for mask, word in ((s.committed, "committed"), (s.aborted, "aborted")):
             if mask & bit:
                 return word

@@ -72,7 +72,10 @@ function click(player, target) {
   if (refused !== undefined) player.voice.tell(refused, button);
   else if (act) player.act(act === "pick" ? picked.value : act, button);
   else if (spot) player.choices.light(spot);
-  else if (tab) player.choices.turnTo(tab);
+  else if (tab) {
+    player.choices.turnTo(tab);
+    player.flows.replace();
+  }
   else if (button.getAttribute("aria-disabled") === "true")
     player.voice.tell(player.step ? player.model.get("closed") : "This is the first step.", button);
   else BUTTONS[button.dataset.do](player, button);

@@ -10,8 +10,10 @@ const MOST_DRAWN = 64;
 const MOST_LABELLED = 12;
 const MOST_SPOKEN = 6;
 const BENDS = 12; // pieces of a way round a centre
-const ENDS = [0.1, 0.9]; // where on its way an arrow begins and ends
-const [ASIDE, BARB] = [6, 9];
+const ENDS = [0.1, 0.9]; // where on its way an arrow begins and ends that is within its parts
+const SHARES = Array.from({ length: 39 }, (_, i) => (i + 1) / 40);
+const ASIDES = [6, 12]; // how far to its right an arrow keeps, so that there and back differ
+const [BARB, AIR, ROOM] = [9, 2, 0.18]; // an arrow's head and air, a line's share without ink
 const [BELOW, LINE] = [22, 15]; // of labels
 const LABEL_AT = [0.5, 0.35, 0.65, 0.2, 0.8]; // where on an arrow its label may stand
 const EDGE = 70; // from the edge, within which a label is beside its marker
@@ -78,13 +80,16 @@ export class Flows {
   // Once the new frame is there: show it.
   show() {
     const seen = new View(this.root);
+    this.origin = seen.origin;
     const legs = [...new Set(this.shown.map(({ leg }) => leg))].sort();
     this.layer.replaceChildren();
-    const words = calm.matches ? all(this.picture.box, ".kp-picture svg text") : [];
-    this.taken = words.map((text) => text.getBoundingClientRect());
+    const parts = calm.matches ? all(this.picture.box, ".kp-scroll *") : [];
+    this.taken = parts.filter((part) => !part.children.length && part.textContent).map(inside);
     for (const flow of this.shown) {
       const from = seen.place(this.part(flow.from)) || flow.was;
       const to = seen.place(this.part(flow.to));
+      // A picture of a run in space and time has an arrow of its own for each message.
+      if (calm.matches && this.part(flow.to)?.closest("[data-arrows]")) continue;
       if (from && to && flow.from !== flow.to)
         this.draw(flow, way(from, to, seen.place(this.part(flow.around))), legs);
     }
@@ -99,15 +104,51 @@ export class Flows {
     if (this.shown.length && !this.animations.length) this.show();
   }
 
-  draw({ kind, label, leg }, along, legs) {
+  draw({ kind, label, leg, from, to }, along, legs) {
     const rank = legs.indexOf(leg);
     const marker = this.markers.get(kind).cloneNode(true);
     const text = marker.lastChild;
     text.textContent = this.shown.length > MOST_LABELLED ? "" : label;
     text.setAttribute("text-anchor", this.anchor(along(0.5)));
     this.layer.append(marker);
-    if (calm.matches) arrow(marker, along, rank, this.taken);
-    else this.move(marker, along, rank, LEGS[Math.min(legs.length, LEGS.length) - 1]);
+    if (calm.matches) {
+      marker.classList.add("arrow");
+      marker.firstChild.setAttribute("d", this.path(this.line(along, [from, to])));
+      seat(text, along, rank, this.taken);
+    } else this.move(marker, along, rank, LEGS[Math.min(legs.length, LEGS.length) - 1]);
+  }
+
+  // The line of an arrow, from the edge of one part to that of the other: of those to the right of
+  // the way the first that lies over the fewest words.
+  line(along, keys) {
+    const parts = keys.map((key) => this.part(key)).filter((part) => part);
+    const boxes = parts.map((part) => part.getBoundingClientRect());
+    const free = SHARES.filter((share) => !this.over(along(share), boxes));
+    const ends = free.length > 4 ? [free[0], free.at(-1)] : ENDS;
+    const lines = ASIDES.map((far) => aside(points(along, ...ends), far));
+    const words = lines.map((line) => inner(line).filter((at) => this.over(at)).length);
+    return lines[words.indexOf(Math.min(...words))];
+  }
+
+  // Whether a point lies over one of the boxes, which are those of words, or very near.
+  over([x, y], boxes = this.taken) {
+    const [left, top] = [x + this.origin.left - AIR, y + this.origin.top - AIR];
+    const near = { left, right: left + 2 * AIR, top, bottom: top + 2 * AIR };
+    return boxes.some((box) => covers(near, box));
+  }
+
+  // A line, left out where it would lie over words, with its head at the last place that is free.
+  path(line) {
+    const places = inner(line);
+    const heads = places.slice(1).map((at, i) => head([places[i], at]));
+    const tip = heads.findLast((points) => !inner(points).some((at) => this.over(at)));
+    let pen = "M";
+    const pieces = places.map((at) => {
+      const piece = this.over(at) ? "" : pen + at;
+      pen = piece ? "L" : "M";
+      return piece;
+    });
+    return pieces.join("") + (tip ? `M${tip.join("L")}` : "");
   }
 
   anchor([x]) {
@@ -126,14 +167,10 @@ export class Flows {
   }
 }
 
-// The marker becomes an arrow. Its label stands where it covers no other words; where there is no
-// such place it is left to what is said of the step.
-function arrow(marker, along, rank, taken) {
-  const line = aside(points(along, ...ENDS));
-  marker.classList.add("arrow");
-  marker.firstChild.setAttribute("d", `M${line.join("L")}${head(line)}`);
-  const text = marker.lastChild;
-  for (const below of [BELOW + LINE * rank, -ASIDE])
+// The label of an arrow stands where it covers no other words; where there is no such place it is
+// left to what is said of the step.
+function seat(text, along, rank, taken) {
+  for (const below of [BELOW + LINE * rank, -ASIDES[0]])
     for (const share of LABEL_AT) {
       const [x, y] = along(share);
       text.setAttribute("x", x);
@@ -144,6 +181,14 @@ function arrow(marker, along, rank, taken) {
       return;
     }
   text.textContent = "";
+}
+
+// The box of a part's words, without the room over and under their letters.
+function inside(part) {
+  const words = document.createRange();
+  words.selectNodeContents(part);
+  const { left, right, top, bottom, height } = words.getBoundingClientRect();
+  return { left, right, top: top + height * ROOM, bottom: bottom - height * ROOM };
 }
 
 function covers(one, other) {
@@ -218,10 +263,19 @@ function points(along, from, to) {
   return Array.from({ length: bends + 1 }, (_, i) => along(from + ((to - from) * i) / bends));
 }
 
-// An arrow keeps to its right, so that there and back stay apart.
-function aside(line) {
+// A line moved to its right.
+function aside(line, far) {
   const [ux, uy] = direction(line[0], line.at(-1));
-  return line.map(([x, y]) => [x - uy * ASIDE, y + ux * ASIDE]);
+  return line.map(([x, y]) => [x - uy * far, y + ux * far]);
+}
+
+// Points all along a line.
+function inner(line) {
+  return line
+    .slice(1)
+    .flatMap(([x, y], i) =>
+      SHARES.map((t) => [line[i][0] * (1 - t) + x * t, line[i][1] * (1 - t) + y * t]),
+    );
 }
 
 // The head of an arrow at the end of a line.
@@ -232,7 +286,7 @@ function head(line) {
     x - (ux + uy * side) * BARB,
     y - (uy - ux * side) * BARB,
   ]);
-  return `M${left}L${x},${y}L${right}`;
+  return [left, [x, y], right];
 }
 
 function direction([x1, y1], [x2, y2]) {

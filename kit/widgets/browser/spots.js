@@ -78,12 +78,13 @@ export class Spots {
   }
 }
 
-// What is pinned stays at the left edge of a drawing that is scrolled.
+// What is pinned stays at the left edge of a drawing that is scrolled, or at its top.
 function pin(slot) {
   for (const part of all(slot, "svg [data-pinned]")) {
     const { ownerSVGElement: drawing } = part;
     const scale = drawing.getBoundingClientRect().width / drawing.viewBox.baseVal.width;
-    part.style.transform = `translateX(${slot.scrollLeft / scale}px)`;
+    const [left, top] = part.dataset.pinned ? [0, slot.scrollTop] : [slot.scrollLeft, 0];
+    part.style.transform = `translate(${left / scale}px,${top / scale}px)`;
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { marksOf } from "./branches.js";
 
-const LETTER = 6; // pixels that a letter takes, so that nothing need be measured in each step
+const LETTER = 6.8; // pixels that a letter takes, so that nothing need be measured in each step
 const GAP = 8; // pixels between two names, and by which one may stand out
 
 export class TimeBar {
@@ -53,7 +53,7 @@ export class TimeBar {
       const name = put("b", step, milestones[step], "");
       const size = LETTER * milestones[step].length;
       const left = Math.max(-GAP, Math.min(step * width - size / 2, free - size));
-      const fits = Math.abs(left + size / 2 - step * width) <= size / 2;
+      const fits = Math.abs(left + size / 2 - step * width) <= size / 2 && left + size <= free;
       if (!fits) name.remove();
       else {
         name.style.left = `${left}px`;

@@ -63,7 +63,7 @@ def test_requests_compute_no_placement(path: Path, monkeypatch: pytest.MonkeyPat
         times = 1 + epochs
         badge = part(draw_status(scene), "badge:computed")
         assert badge is not None
-        assert badge.text() == f"placements computed: {times}"
+        assert badge.text() == f"placements: {times}"
         assert f"placement computations: {times}" in status_text(scene).split(", ")
 
 

@@ -9,10 +9,10 @@ import pytest
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.parts import about, missed, range_key
 from kit.protocols.tcm.panels.arcs import MOST_SINGLE, MOST_WHOLE, Arc, arcs, letters
-from kit.protocols.tcm.panels.labels import Box, fitting
 from kit.protocols.tcm.panels.placement import lines
 from kit.protocols.tcm.panels.ring import draw_ring, ring_text
 from kit.views.fragment import Frag
+from kit.views.labels import Box, fitting
 from kit.views.panel import Scene
 from tests.views.frames import classed, milestones, part, scenes, walk
 

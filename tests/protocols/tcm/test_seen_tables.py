@@ -11,7 +11,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.logical import logical
-from kit.protocols.tcm.panels.circle import point, share
+from kit.views.circle import point, share
 from kit.views.fragment import Frag
 from kit.widgets import Player
 from tests.protocols.tcm.driving import Drive

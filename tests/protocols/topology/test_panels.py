@@ -16,6 +16,8 @@ from kit.protocols.topology import actions as act
 from kit.protocols.topology.dry_run.history import passages
 from kit.protocols.topology.facts.commands import history, log_lines
 from kit.protocols.topology.facts.moment import way_of
+from kit.protocols.topology.facts.ring import ring
+from kit.protocols.topology.panels.group0 import configuration_text, draw_configuration
 from kit.protocols.topology.panels.states import diagrams, standing
 from kit.protocols.topology.panels.system_topology import draw_table, texts
 from kit.protocols.topology.rules.columns import COLUMNS
@@ -23,6 +25,7 @@ from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.impossible import impossible
 from kit.protocols.topology.rules.loading import load, store
 from kit.protocols.topology.rules.machines import EDITIONS
+from kit.protocols.topology.state import has_majority, voting
 from kit.views.frame import frame
 from kit.views.panel import Scene, scene_at
 from kit.views.registry import for_model
@@ -215,3 +218,78 @@ def test_the_last_operation_stays_in_the_picture() -> None:
         if way is not None and way.ended:
             ended.append((way.machine.name, way.states[-1]))
     assert {("bootstrapping", "normal"), ("decommissioning", "left")} <= set(ended)
+
+
+def test_a_majority_is_one_of_those_who_vote() -> None:
+    """A node that joins is a member before it votes: it counts neither as reached nor as needed."""
+    timeline = Timeline(build("topology", {"operations": ("join D",), "cuts": 3}))
+    after(timeline, (act.MakeRequest,))
+    while timeline.state.topology.members.bit_count() < 4:
+        assert timeline.forward() is not None
+    for name in ("C", "D", "B"):
+        scene = scene_at(timeline, timeline.tip)
+        reached = (voting(timeline.state) & timeline.state.reachable).bit_count()
+        words = f"{reached} of 3 voters reached, 2 are a majority"
+        assert words in draw_configuration(scene).text()
+        assert words in configuration_text(scene)
+        assert has_majority(timeline.state) == (reached >= 2)
+        assert "does not vote" in draw_configuration(scene).text()
+        [cut] = [a for a in timeline.model.actions(timeline.state)
+                 if isinstance(a, act.CutOff) and a.node == name]  # fmt: skip
+        timeline.do(cut)
+    assert not has_majority(timeline.state)
+
+
+@pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)
+def test_the_ring_follows_the_selectors(number: int) -> None:
+    """Each range is read from one node; where writes go to both rings, it may be written to two."""
+    for scene in scenes(_played(number)):
+        now = ring(scene.model, scene.state)
+        names = {node.name for node in now.nodes}
+        rights = [arc.right for arc in now.arcs]
+        assert sorted(set(rights)) == rights
+        for arc in now.arcs:
+            assert len(arc.reads) == 1
+            assert set(arc.reads) <= set(arc.writes) <= names
+            assert len(arc.writes) == 1 or now.writes == "both"
+        if not scene.state.topology.transition:
+            assert not any(node.comes or node.goes for node in now.nodes)
+            assert all(arc.reads == arc.writes for arc in now.arcs)
+
+
+@pytest.mark.parametrize(
+    ("number", "before", "meanwhile", "later"),
+    [(0, "A", ["A", "D"], "D"), (3, "C", ["C", "D"], "D"), (6, "C", ["C", "D"], "D")],
+    ids=["join", "replace", "leave"],
+)
+def test_a_range_changes_hands(number: int, before: str, meanwhile: list[str], later: str) -> None:
+    """Its writes go to both nodes before its reads go to the new one, and after."""
+    seen = []
+    timeline = _played(number)
+    for scene in scenes(timeline):
+        now = ring(scene.model, scene.state)
+        place = next(
+            (n.place for n in now.nodes if n.name == (later if number == 0 else before)), None
+        )
+        arc = next((arc for arc in now.arcs if arc.right == place), None)
+        if arc is not None and (not seen or seen[-1] != (arc.reads, arc.writes)):
+            seen.append((arc.reads, arc.writes))
+    assert seen[0] == ((before,), (before,))
+    assert seen[1] == ((before,), tuple(meanwhile))
+    assert seen[2] == ((later,), tuple(meanwhile))
+
+
+def test_the_ring_says_what_it_draws() -> None:
+    """Every range is a line of the text and a label at its arc; a range that changed is marked."""
+    panel = next(one for one in for_model(_played(0).model).panels if one.name == "token-ring")
+    marked = 0
+    for scene in scenes(_played(0)):
+        now, drawn, text = ring(scene.model, scene.state), panel.draw(scene), panel.text(scene)
+        assert len(text.splitlines()) == len(now.arcs) + 1
+        for arc in now.arcs:
+            one = part(drawn, f"token-arc:{arc.right}")
+            assert one is not None
+            letters = [kid.text() for kid in classed(one, "letter")]
+            assert letters == [*arc.reads, *(n for n in arc.writes if n not in arc.reads)]
+        marked += bool(classed(drawn, "moved"))
+    assert marked == 4

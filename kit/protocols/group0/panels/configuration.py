@@ -6,7 +6,7 @@ from kit.protocols.group0.facts import moment as facts
 from kit.protocols.group0.panels.matrix import role
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, heads, scroll
+from kit.views.parts import badge, badges, heads, scroll
 from kit.views.promises import scene_verdicts
 
 
@@ -54,16 +54,14 @@ def draw_status(scene: Scene) -> Frag:
     up, _, needed = facts.quorum(state)
     wrong = [row.name for row in facts.nodes(scene.model, state) if row.deposed]
     leads = bool(state.up >> state.leader & 1)
-    return h(
-        "ul",
-        h("li", f"index {len(state.log)}", k="badge:index", class_="plain"),
+    return badges(
+        len(state.log),
         badge("leader", f"term {state.term}: {names[state.leader]} leads")
         if leads
         else badge("leader", f"! {names[state.leader]} led, and is down", "broken"),
         badge("quorum", "✓ quorum") if up >= needed else badge("quorum", "! no quorum", "broken"),
-        badge("deposed", f"… {', '.join(wrong)} was deposed", "busy") if wrong else None,
-        class_="badges",
-        aria_label="status",
+        badge("deposed", f"… {', '.join(wrong)} deposed", "busy") if wrong else None,
+        counts="index",
     )
 
 

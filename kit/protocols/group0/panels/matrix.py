@@ -25,7 +25,7 @@ def draw_matrix(scene: Scene) -> Frag:
             h("caption", f"The log: {LEGEND}"),
             h("thead", h("tr", h("th", "node", scope="col"), [_head(row) for row in columns])),
             h("tbody", [_lane(row, columns) for row in facts.nodes(model, state)]),
-            class_="matrix",
+            class_="log-matrix",
         ),
         _earlier(len(state.log) - len(columns)),
         _on_the_way(scene),

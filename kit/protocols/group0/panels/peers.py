@@ -10,7 +10,7 @@ from kit.protocols.group0.facts.discovery import PeersRow
 from kit.views.fragment import Frag, h
 from kit.views.messages import MESSAGES
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, counted, heads, moved, scroll
+from kit.views.parts import badge, badge_row, counted, heads, moved, scroll
 from kit.views.promises import LAMPS, scene_verdicts
 from kit.views.registry import Views
 
@@ -39,9 +39,9 @@ def draw_peers(scene: Scene) -> Frag:
         arrows,
         discs,
         viewBox=f"0 0 {SIZE} {SIZE}",
-        class_="peer-graph",
         role="img",
         aria_label=peers_text(scene),
+        class_="whole",
     )
 
 
@@ -162,14 +162,11 @@ def tables_text(scene: Scene) -> str:
 def draw_status(scene: Scene) -> Frag:
     """Draw how many groups there are, and whether the contact points can make two."""
     count = len(facts.founded(scene.state))
-    return h(
-        "ul",
+    return badge_row(
         badge("groups", counted(count, "group"), "broken" if count > 1 else ""),
         badge("seeds", "! these seeds may make two groups", "busy")
         if facts.warning(scene.model)
         else None,
-        class_="badges",
-        aria_label="status",
     )
 
 
@@ -190,4 +187,5 @@ VIEWS = Views(
     picture="messages",
     table="peers",
     badges="status",
+    wide=True,
 )

@@ -14,7 +14,7 @@ from kit.protocols.storage.solo import Replica
 from kit.views.panel import Scene
 
 STEP, ROW = 40, 46
-TOP, NAMES = 40, 34
+TOP, NAMES, MARGIN = 40, 34, 56
 SHOWN = 16
 """Columns in the window."""
 AFTER = 0.62
@@ -84,7 +84,7 @@ class Layout(Struct, frozen=True):
     @property
     def width(self) -> int:
         """How wide the window is."""
-        return SHOWN * STEP + NAMES + STEP
+        return SHOWN * STEP + NAMES + MARGIN
 
     def there(self, placed: Placed | None) -> bool:
         """Whether something that ends here can be seen."""

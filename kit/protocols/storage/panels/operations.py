@@ -8,9 +8,13 @@ from kit.engine.breaches import Breach
 from kit.protocols.storage.facts.steps import Completed, EpochCommitted, Sent
 from kit.protocols.storage.panels.event_lines import events, wrong_answers
 from kit.views.fragment import Frag, h
+from kit.views.labels import Box, fitting, wide
 from kit.views.panel import Panel, Scene
+from kit.views.spacetime import tag
 
-WIDTH, ROW, NAMES, TOP = 560, 26, 220, 22
+WIDTH, ROW, TOP = 330, 40, 22
+EDGE = 6
+LETTERS = 11
 
 
 class RequestSpan(Struct, frozen=True):
@@ -59,22 +63,13 @@ def draw_operations(scene: Scene) -> Frag:
     spans, steps = operations(scene), len(scene.way())
     if not spans:
         return h("p", "Nobody has asked for anything yet.", k="no-operations", class_="soft")
-    unit = (WIDTH - NAMES - 12) / max(steps, 1)
+    unit = (WIDTH - 2 * EDGE) / max(steps, 1)
     height = TOP + ROW * len(spans) + 4
     return h(
         "div",
         h(
             "svg",
-            [
-                h(
-                    "g",
-                    h("path", d=f"M{NAMES + unit * step:.1f} {TOP - 4}V{height}", class_="barrier"),
-                    h("text", str(epoch), x=round(NAMES + unit * step, 1), y=TOP - 8,
-                      text_anchor="middle", class_="tag"),
-                    k=f"op-epoch:{step}",
-                )
-                for step, epoch in _epochs(scene)
-            ],
+            _epoch_lines(scene, unit, height),
             [_bar(span, i, unit, steps) for i, span in enumerate(spans)],
             viewBox=f"0 0 {WIDTH} {height}",
             role="img",
@@ -86,10 +81,29 @@ def draw_operations(scene: Scene) -> Frag:
     )  # fmt: skip
 
 
+def _epoch_lines(scene: Scene, unit: float, height: float) -> list[Frag]:
+    """A line where an epoch is committed, with its number where there is room; the latest first."""
+    places = {step: EDGE + unit * step for step, _ in _epochs(scene)}
+    labels = [
+        (str(step), (Box(places[step], TOP - 12, wide(str(epoch), LETTERS)),))
+        for step, epoch in reversed(_epochs(scene))
+    ]
+    shown = fitting(labels)
+    return [
+        h(
+            "g",
+            h("path", d=f"M{places[step]:.1f} {TOP - 4}V{height}", class_="barrier"),
+            tag(str(epoch), min(places[step], WIDTH - 12), TOP - 8) if str(step) in shown else None,
+            k=f"op-epoch:{step}",
+        )
+        for step, epoch in _epochs(scene)
+    ]
+
+
 def _bar(span: RequestSpan, i: int, unit: float, steps: int) -> Frag:
     y = TOP + ROW * i + 4
-    left = NAMES + unit * (span.begin - 0.5)
-    right = NAMES + unit * ((steps if span.end is None else span.end) + 0.3)
+    left = EDGE + unit * (span.begin - 0.5)
+    right = EDGE + unit * ((steps if span.end is None else span.end) + 0.3)
     kind = (
         "open" if span.end is None else "wrong" if span.wrong else "good" if span.ok else "failed"
     )
@@ -97,13 +111,13 @@ def _bar(span: RequestSpan, i: int, unit: float, steps: int) -> Frag:
     words = f"{sign} {span.title}, {span.coordinator}: {span.result or 'no answer yet'}"
     return h(
         "g",
-        h("text", words, x=0, y=y + 14, class_="tag strong"),
+        tag(words, 0, y + 10, "tag strong", "start"),
         h(
             "rect",
             x=round(left, 1),
-            y=y,
+            y=y + 15,
             width=round(max(right - left, 10), 1),
-            height=18,
+            height=14,
             rx=3,
             class_=f"request {kind}",
         ),

@@ -7,7 +7,7 @@ dotted ones are copies. An upward arrow beside a number is a node that catches u
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
 from kit.protocols.storage.facts import flows
@@ -22,6 +22,16 @@ from kit.protocols.storage.facts.steps import (
     Sent,
 )
 from kit.protocols.storage.panels.event_lines import line, wrong_answers
+from kit.protocols.storage.panels.labels import (
+    BASE,
+    at_epoch,
+    carried,
+    copied,
+    message_at,
+    open_end,
+    seats,
+    way_key,
+)
 from kit.protocols.storage.panels.layout import (
     AFTER,
     NAMES,
@@ -37,6 +47,7 @@ from kit.protocols.storage.panels.layout import (
 )
 from kit.protocols.storage.panels.replicas import short
 from kit.views.fragment import Frag, h
+from kit.views.labels import Box
 from kit.views.panel import Panel, Scene
 from kit.views.promises import step_key
 from kit.views.spacetime import arrow_path as _arrow
@@ -63,20 +74,25 @@ def draw_spacetime(scene: Scene) -> Frag:
     if not drawing.placed:
         return h("p", "Nothing has happened yet.", k="no-spacetime", class_="soft")
     caption = (f"message @ its {scene.model.history.unit}", *LEGEND)
+    lines = [
+        *_epochs(drawing),
+        *(_life(drawing, node) for node in drawing.nodes),
+        *(_span(drawing, span, wrong) for span in drawing.spans if drawing.there(span.end)),
+    ]
+    points = list(_points(drawing))
+    placed = seats(drawing, [*lines, *points])
     return h(
         "div",
         h(
             "svg",
-            _epochs(drawing),
-            [_life(drawing, node) for node in drawing.nodes],
-            [_span(drawing, span, wrong) for span in drawing.spans if drawing.there(span.end)],
-            [_way(drawing, way) for way in drawing.ways if drawing.there(way.landed)],
+            lines,
+            [_way(drawing, way, placed) for way in drawing.ways if drawing.there(way.landed)],
             [
-                _message(drawing, sent, named)
+                _message(drawing, sent, named, placed)
                 for sent in drawing.messages
                 if drawing.there(sent.met)
             ],
-            list(_points(drawing)),
+            points,
             _alarms(scene, drawing),
             [_now(drawing, node) for node in drawing.nodes],
             _names(drawing),
@@ -86,6 +102,7 @@ def draw_spacetime(scene: Scene) -> Frag:
             width=drawing.width,
             height=drawing.height,
             class_="spacetime-drawing",
+            data_arrows=True,
             data_newest=f"{(x(drawing.last) - drawing.left) / drawing.width:.2f} 0",
         ),
         h("p", " · ".join(caption), class_="soft legend"),
@@ -189,7 +206,7 @@ def _result(result: str) -> str:
     return f"got {short(cell)}" if cell else word
 
 
-def _way(drawing: Layout, way: Way) -> Frag:
+def _way(drawing: Layout, way: Way, placed: Mapping[str, Box]) -> Frag:
     """A copy, from the moment at which it is read to the moment at which it arrives."""
     read = way.read.event
     assert isinstance(read, Copied)
@@ -199,15 +216,21 @@ def _way(drawing: Layout, way: Way) -> Frag:
     on_its_way = None
     if way.landed is None:
         y2 = y1 + (y2 - y1) * 0.85
-        key = flows.copy(read.source, read.target) + f":{way.read.step}" * way.older
-        on_its_way = _open_end(key, x2, y2, _dot(0, 0))
+        end = flows.copy(read.source, read.target) + f":{way.read.step}" * way.older
+        on_its_way = _open_end(end, x2, y2, _dot(0, 0))
+    key = way_key(way)
     return h(
         "g",
         h("path", d=_arrow(x1, y1, x2, y2), class_="answer error" if _refused(way) else "copy"),
         on_its_way,
-        _text(f"copy {short(read.cell)} {_at(read.epoch)}", x1 + 4, y1 + (17 if y2 > y1 else -9)),
-        k=f"way:{read.source}:{read.target}:{way.read.step}",
+        _label(copied(way), placed.get(key)),
+        k=key,
     )
+
+
+def _label(words: str, seat: Box | None, at: float = 0, y: float = 0) -> Frag | None:
+    """Words in the place that was found for them; ``at`` and ``y`` are where their part begins."""
+    return None if seat is None else _text(words, seat.x - at, seat.y + BASE - y)
 
 
 def _refused(way: Way) -> bool:
@@ -216,19 +239,20 @@ def _refused(way: Way) -> bool:
     return isinstance(end, Copied) and end.refused
 
 
-def _message(drawing: Layout, message: Message, named: AbstractSet[str]) -> Frag:
+def _message(
+    drawing: Layout, message: Message, named: AbstractSet[str], placed: Mapping[str, Box]
+) -> Frag:
     """A message and its answer; one that is on its way ends in the open, a guilty one is red."""
     sent = message.sent.event
     assert isinstance(sent, Sent | Delivered)
     x1, y1, y2 = x(message.sent.column), drawing.y(sent.coordinator), drawing.y(message.replica)
-    key = f"msg:{message.number}:{message.replica}:{message.sent.step}"
+    key = message_at(message)
     thing = message_key(message.number, message.replica)
     kind = "transit guilty" if thing in named else "transit"
     if message.met is None:
-        right = x(drawing.last) + STEP * 0.45
-        high = y1 + (y2 - y1) * 0.8 if right - x1 > STEP else y1 + (y2 - y1) * 0.5
+        right, high = open_end(drawing, message)
         parts = [h("path", d=f"M{x1:.1f} {y1}L{right:.1f} {high:.1f}", class_="message away")]
-        words = _text(_at(_carried(sent)), 3, 4, anchor="start")
+        words = _label(carried(message), placed.get(key), right, high)
         parts.append(_open_end(flows.away(message.number, message.replica), right, high, words))
         return h("g", parts, k=key, class_=kind, data_of=thing)
     met = message.met.event
@@ -244,14 +268,9 @@ def _message(drawing: Layout, message: Message, named: AbstractSet[str]) -> Frag
     return h("g", parts, k=key, class_=kind, data_of=thing)
 
 
-def _open_end(key: str, at: float, y: float, mark: Frag) -> Frag:
+def _open_end(key: str, at: float, y: float, mark: Frag | None) -> Frag:
     """Where something is that has not arrived."""
     return h("g", mark, k=key, transform=f"translate({at:.1f} {y:.1f})")
-
-
-def _carried(event: Sent | Delivered) -> int | None:
-    """The epoch in a message."""
-    return event.carries if isinstance(event, Sent) else event.epoch
 
 
 # -- points ---------------------------------------------------------------------------------------
@@ -271,7 +290,7 @@ def _points(drawing: Layout) -> Iterator[Frag]:
         elif isinstance(event, Sent):
             at, y = x(dot.column), drawing.y(event.coordinator)
             words = [_text(_named(event), at, y - 24, "tag strong"),
-                     _text(_at(event.carries), at, y - 12)]  # fmt: skip
+                     _text(at_epoch(event.carries), at, y - 12)]  # fmt: skip
             yield h("g", words, k=f"{key}:sent")
         elif isinstance(event, Completed):
             for name in event.repaired:
@@ -294,7 +313,7 @@ def _met(drawing: Layout, dot: Placed, event: Delivered) -> list[Frag]:
     """The message's epoch left of the point, the answer's to the right; below, what it did."""
     at, y = x(dot.column), drawing.y(event.replica)
     parts = [_cross(at, y) if event.error else _dot(at, y)]
-    parts.append(_text(_at(event.epoch), at - 5, y - 8, anchor="end"))
+    parts.append(_text(at_epoch(event.epoch), at - 5, y - 8, anchor="end"))
     if event.caught_up:
         parts.append(_text(f"↑{event.knows}", at - 3, y + 15, "tag strong", "end"))
     if event.error:
@@ -302,7 +321,7 @@ def _met(drawing: Layout, dot: Placed, event: Delivered) -> list[Frag]:
         parts.append(_text(f"✗ {event.error}", at, low, "tag strong"))
     else:
         parts.append(_text(_done(event), at + 4, y + 15, anchor="start"))
-    answered = "late" if event.late else _at(event.answers)
+    answered = "late" if event.late else at_epoch(event.answers)
     parts.append(_text(answered, at + 7, y - 8, anchor="start"))
     if event.adopted is not None:
         back, low = at + STEP * AFTER, drawing.y(event.coordinator) + 20
@@ -314,10 +333,6 @@ def _done(event: Delivered) -> str:
     """What the replica holds of it: the write that it took, the cell that it returned."""
     word, _, rest = event.did.partition(" ")
     return "older" if word == "keeps" else short(rest)
-
-
-def _at(epoch: int | None) -> str:
-    return "–" if epoch is None else f"@{epoch}"
 
 
 def _alarms(scene: Scene, drawing: Layout) -> list[Frag]:

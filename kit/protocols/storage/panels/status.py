@@ -7,6 +7,8 @@ from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badges
 
+COMPUTED = "how often placements were computed"
+
 
 def _verdict(scene: Scene) -> str:
     """What was broken on the way here, with the step (as the counter of steps has it)."""
@@ -28,11 +30,11 @@ def draw_status(scene: Scene) -> Frag:
     session = facts.session(scene.model, scene.state)
     return badges(
         facts.epoch(scene.model, scene.state),
-        h("li", f"placements computed: {times}", k="badge:computed", class_="plain"),
-        badge("rest", "= reads equal writes")
-        if rest
-        else badge("rest", "… the range moves", "busy"),
-        None if session is None else h("li", _session(session), k="badge:session", class_="plain"),
+        h("li", f"placements: {times}", k="badge:computed", class_="plain", title=COMPUTED),
+        badge("rest", "= stable") if rest else badge("rest", "… moving", "busy"),
+        None
+        if session is None
+        else h("li", f"session {session or '–'}", k="badge:session", class_="plain"),
         counts=scene.model.history.unit,
     )
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
-from operator import itemgetter
+from itertools import chain, groupby
 
 from kit.commands.layout import (
     GAP,
@@ -13,9 +12,9 @@ from kit.commands.layout import (
     WIDTH,
     columns,
     counted,
-    limited,
+    fits,
+    limited_columns,
     listed,
-    width_of,
     wrap,
 )
 from kit.protocols.tcm.dry_run.plan import Copy, PlanReport, PlanStep, Tables, Wait
@@ -26,6 +25,8 @@ MOST_STACKED = 12
 
 Pair = tuple[tuple[str, ...], tuple[str, ...]]
 Groups = dict[Bounds, Pair]
+Change = tuple[Bounds, Pair | None, Pair | None]
+"""A range with its groups before and after; None where it was, or is, not there."""
 Cells = tuple[str, str, str]
 
 
@@ -37,7 +38,7 @@ def as_text(report: PlanReport) -> str:
     lines += [line for text in report.warnings for line in wrap(text, f"{GAP}warning: ")]
     if not report.accepted:
         rows = [(c.keyspace, label(c.range), f"held by {c.operation}") for c in report.conflicts]
-        return "\n".join([*lines, *limited(columns(_once(rows)), "ranges")])
+        return "\n".join([*lines, *limited_columns(_once(rows), "ranges")])
     lines += _locks(report)
     tables = report.before
     waits: tuple[Wait, ...] = ()
@@ -99,7 +100,7 @@ def _waits(step: PlanStep, before: tuple[Wait, ...]) -> list[str]:
         )
         for wait in step.barriers
     ]
-    return [heading, *limited(columns(_once(rows), GAP * 2), "barriers", GAP * 2)]
+    return [heading, *limited_columns(_once(rows), "barriers", GAP * 2)]
 
 
 def _copies(step: PlanStep) -> list[str]:
@@ -115,7 +116,7 @@ def _copies(step: PlanStep) -> list[str]:
         )
         for copy in step.streams
     ]
-    return [f"{GAP}copy", *limited(columns(_once(rows), GAP * 2), "copies", GAP * 2)]
+    return [f"{GAP}copy", *limited_columns(_once(rows), "copies", GAP * 2)]
 
 
 def _changes(before: dict[str, Tables], after: dict[str, Tables]) -> Iterator[str]:
@@ -132,7 +133,7 @@ def _changes(before: dict[str, Tables], after: dict[str, Tables]) -> Iterator[st
         rows = _rows(was, now)
         if rows:
             yield from _table(listed(names), rows)
-        rest = len(now) - sum(range_ in now for range_, _ in rows)
+        rest = len(now) - sum(after is not None for _, _, after in rows)
         other = "other " if rows else ""
         whose = "" if rows else f"{listed(names)}: "
         yield f"{GAP}{whose}{counted(rest, other + 'range')} unchanged"
@@ -143,34 +144,44 @@ def _groups(tables: Tables) -> Groups:
     return {(left, right): (reads, writes) for (left, right, reads), (_, _, writes) in pairs}
 
 
-def _rows(was: Groups, now: Groups) -> list[tuple[Bounds, Cells]]:
+def _rows(was: Groups, now: Groups) -> list[Change]:
     """Rows that went (−), that came (+), and those whose groups changed, from left to right.
 
     Where some went and others came in their place, those that went are listed first.
     """
-    rows: list[tuple[bool, tuple[Bounds, Cells]]] = []
+    rows: list[Change] = []
     reach = float("-inf")
     begin = 0
     for range_ in sorted({*was, *now}, key=_place):
         left, right = _place(range_)
         if left >= reach:
-            rows[begin:] = sorted(rows[begin:], key=itemgetter(0))
+            rows[begin:] = sorted(rows[begin:], key=_stays)
             begin = len(rows)
         reach = max(reach, right)
-        cells = _cells(range_, was.get(range_), now.get(range_))
-        if cells is not None:
-            rows.append((range_ in now, (range_, cells)))
-    rows[begin:] = sorted(rows[begin:], key=itemgetter(0))
-    return [row for _, row in rows]
+        change = range_, was.get(range_), now.get(range_)
+        if not _equal(*change[1:]):
+            rows.append(change)
+    rows[begin:] = sorted(rows[begin:], key=_stays)
+    return rows
 
 
-def _cells(range_: Bounds, was: Pair | None, now: Pair | None) -> Cells | None:
-    """A changed row as it is shown; None when nothing changed."""
+def _stays(change: Change) -> bool:
+    return change[2] is not None
+
+
+def _equal(was: Pair | None, now: Pair | None) -> bool:
+    """Whether both have the same replicas, in whatever order."""
+    if was == now or was is None or now is None:
+        return was == now
+    return all(set(a) == set(b) for a, b in zip(was, now, strict=True))
+
+
+def _cells(change: Change) -> Cells:
+    """A changed row as it is shown."""
+    range_, was, now = change
     if was is None or now is None:
         reads, writes = map(listed, now or was or ((), ()))
         return f"{'−' if now is None else '+'} {label(range_)}", reads, writes
-    if all(set(a) == set(b) for a, b in zip(was, now, strict=True)):
-        return None
     reads, writes = map(_marked, was, now)
     return f"{GAP}{label(range_)}", reads, writes
 
@@ -187,13 +198,13 @@ def _marked(was: tuple[str, ...], now: tuple[str, ...]) -> str:
     return listed([*came, *(f"−{name}" for name in was if name not in after)])
 
 
-def _table(names: str, rows: Sequence[tuple[Bounds, Cells]]) -> list[str]:
+def _table(names: str, rows: Sequence[Change]) -> list[str]:
     """The changed rows; replicas below their range where they do not fit beside it."""
-    cells = [(f"{GAP}{names}", "reads", "writes"), *(row for _, row in rows)]
-    if width_of(cells) + len(GAP) <= WIDTH:
-        return limited(columns(cells), "ranges")
+    heads = (f"{GAP}{names}", "reads", "writes")
+    if fits(chain([heads], map(_cells, rows)), WIDTH - len(GAP)):
+        return limited_columns([heads, *map(_cells, rows)], "ranges")
     lines = [f"{GAP * 2}{names}"]
-    for range_, reads, writes in cells[1 : MOST_STACKED + 1]:
+    for range_, reads, writes in map(_cells, rows[:MOST_STACKED]):
         lines += [f"{GAP}{range_}", *wrap(reads, f"{GAP * 4}reads   ")]
         lines += wrap(writes, f"{GAP * 4}writes  ")
     rest = len(rows) - MOST_STACKED
@@ -205,9 +216,11 @@ def _sum(copies: Sequence[Copy]) -> list[str]:
     if not copies:
         return ["in all: nothing is copied"]
     known = any(copy.bytes is not None for copy in copies)
+    received: dict[str, list[Copy]] = {}
+    for copy in copies:
+        received.setdefault(copy.target, []).append(copy)
     rows = []
-    for target in dict.fromkeys(copy.target for copy in copies):
-        mine = [copy for copy in copies if copy.target == target]
+    for target, mine in received.items():
         counts = Counter(name for copy in mine for name in copy.sources)
         shown = [f"{name} ({count:,})" for name, count in counts.most_common(12)]
         more = f" and {len(counts) - 12:,} more" if len(counts) > 12 else ""
@@ -216,7 +229,7 @@ def _sum(copies: Sequence[Copy]) -> list[str]:
     size = f", {_bytes(copies)}" if known else " (--sizes FILE tells how many bytes)"
     return [
         f"in all: {counted(len(copies), 'range')} to copy{size}",
-        *limited(columns(rows), "nodes"),
+        *limited_columns(rows, "nodes"),
     ]
 
 

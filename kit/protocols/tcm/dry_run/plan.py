@@ -232,7 +232,7 @@ def _waits(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Wait, ...]:
             keyspace,
             bounds(space, left, right),
             b.dc,
-            tuple(m.names[code] for code in b.replicas),
+            tuple(map(m.names.__getitem__, b.replicas)),
             b.needed,
         )
         for _, left, right, _, keyspace, b in sorted(rows, key=lambda row: row[:4])
@@ -249,7 +249,7 @@ def _copies(m: TcmCluster, s: Any, sequence: Sequence, sizes: Sizes | None) -> t
     copies = []
     for t in sequence.plan.transfers:
         left, right = t.range.left, t.range.right
-        names = tuple(m.names[code] for code in sources(t, down))
+        names = tuple(map(m.names.__getitem__, sources(t, down)))
         for keyspace in metadata.keyspaces_of(t.group):
             size = sizes.of(keyspace, left, right, names) if sizes else None
             copy = Copy(keyspace, bounds(space, left, right), names, m.names[t.target], size)

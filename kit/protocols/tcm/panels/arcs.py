@@ -13,30 +13,34 @@ from msgspec import Struct
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY
 from kit.protocols.tcm.facts.parts import range_key
-from kit.protocols.tcm.panels.circle import (
+from kit.protocols.tcm.panels.placement import Lines, changed_of_many, large, lines
+from kit.ring.tokens import TokenSpace
+from kit.views.circle import (
     CENTRE,
-    DISC,
+    INSIDE,
     LOCKS_AT,
+    OUTSIDE,
     RADIUS,
+    THICK,
+    Letter,
     arc_path,
     band,
+    draw_band,
+    draw_letter,
     length,
     point,
     share,
 )
-from kit.protocols.tcm.panels.labels import HIGH, Box, wide
-from kit.protocols.tcm.panels.placement import Lines, changed_of_many, large, lines
-from kit.ring.tokens import TokenSpace
 from kit.views.fragment import Frag, h
+from kit.views.labels import HIGH, wide
 from kit.views.panel import Scene
 from kit.views.parts import counted
 
 MOST_WHOLE = 96
 """Ranges that are all drawn singly; of more only those that changed, or that a promise names."""
 MOST_SINGLE = 64
-LEAST_ARC, LEAST_LOCK, THICK = 14, 44, 8
+LEAST_ARC, LEAST_LOCK = 14, 44
 PADLOCK = "M-4 -1h8v6h-8zM-2.5 -1v-2a2.5 2.5 0 0 1 5 0v2"
-INSIDE, OUTSIDE = RADIUS - DISC - 7, RADIUS + DISC + 7
 
 
 class Arc(Struct, frozen=True):
@@ -56,21 +60,6 @@ class Arc(Struct, frozen=True):
     def middle(self) -> float:
         """The share of the turn in its middle."""
         return (self.left + self.right) / 2
-
-
-class Letter(Struct, frozen=True):
-    """A replica's letters at an arc, where they stand, and what the step did with it."""
-
-    name: str
-    text: str
-    x: float
-    y: float
-    kind: str
-
-    @property
-    def box(self) -> Box:
-        """What it covers."""
-        return Box(self.x, self.y, max(wide(self.text), HIGH))
 
 
 def arcs(scene: Scene, keyspace: str, named: frozenset[str]) -> tuple[Arc, ...]:
@@ -164,9 +153,9 @@ def draw_arc(keyspace: str, arc: Arc, drawn: Sequence[Letter], *, guilty: bool) 
         "g",
         h("title", words),
         h("path", d=arc_path(arc.left, arc.right, RADIUS), class_="reach"),
-        h("path", d=band(arc.left, arc.right, THICK), class_="band"),
+        draw_band(arc.left, arc.right),
         _lock(arc) if arc.held else None,
-        [_letter(f"{keyspace}:{arc.key}", letter) for letter in drawn],
+        [draw_letter(f"{keyspace}:{arc.key}", letter) for letter in drawn],
         k=f"arc:{keyspace}:{arc.key}",
         class_=" ".join(filter(None, kinds)),
         role="button",
@@ -190,21 +179,6 @@ def _lock(arc: Arc) -> Frag:
         line,
         h("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=8, class_="plate"),
         h("path", d=PADLOCK, transform=f"translate({x:.1f} {y:.1f})", class_="lock-glyph"),
-    )
-
-
-def _letter(key: str, letter: Letter) -> Frag:
-    width = letter.box.width
-    seat = h("rect", x=-width / 2, y=-HIGH / 2, width=width, height=HIGH, rx=HIGH / 2,
-             class_="seat")  # fmt: skip
-    return h(
-        "g",
-        seat if letter.kind else None,
-        h("text", letter.text, text_anchor="middle", dy=4.5),
-        k=f"at:{key}:{letter.name}",
-        class_=f"letter {letter.kind}".rstrip(),
-        transform=f"translate({letter.x:.1f} {letter.y:.1f})",
-        data_of=letter.name,
     )
 
 

@@ -6,7 +6,7 @@ from math import hypot
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import RangeRow
-from kit.protocols.tcm.panels.circle import RADIUS, point, share
+from kit.views.circle import RADIUS, point, share
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 

@@ -8,8 +8,8 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY
 from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.facts.moment import LockRow
-from kit.protocols.tcm.panels.circle import LOCKS_AT, arc_path, share
 from kit.ring.tokens import TokenSpace
+from kit.views.circle import LOCKS_AT, arc_path, share
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY, spread
-from kit.protocols.tcm.panels.circle import share
 from kit.protocols.tcm.panels.covered import covered_parts, locked
 from kit.protocols.tcm.panels.ring import ring_words, token_count
-from kit.protocols.tcm.panels.spots import FINEST, MOST_LABELS, places
+from kit.protocols.tcm.panels.spots import FINEST, MOST_LABELS, TokenPlace, places
+from kit.views.circle import share
 from kit.views.fragment import Frag, h
 from kit.views.names import tags
 from kit.views.panel import Panel, Scene
@@ -65,24 +65,28 @@ def _marks(scene: Scene) -> list[Frag]:
         return [h("path", d=ticks, k="at:all", class_="tick")]
     short = tags(node.name for node in facts.nodes(scene.model, scene.state))
     spots = sorted(places(scene), key=lambda spot: spot.token)
-    named: set[int] = set()
+    named: set[str] = set()
     reach = -1.0
     for spot in spots:  # a name that would cover the one before it is left out
         if spot.share >= reach:
-            named.add(spot.token)
+            named.add(_key(spot))
             reach = spot.share + ROOM * len(short[spot.node.name])
     return [
         h(
             "g",
             h("path", d="M0 -6V6", class_="tick"),
             h("text", short[spot.node.name], y=-10, text_anchor="middle")
-            if spot.token in named
+            if _key(spot) in named
             else None,
-            k=f"at:{spot.node.name}:{spot.token}",
+            k=_key(spot),
             transform=f"translate({10 + 280 * spot.share:.1f} 30)",
         )
         for spot in spots
     ]
+
+
+def _key(spot: TokenPlace) -> str:
+    return f"at:{spot.node.name}:{spot.token}"
 
 
 def line_text(scene: Scene) -> str:

@@ -12,12 +12,10 @@ from collections.abc import Mapping, Sequence
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.flows import LOG
 from kit.protocols.tcm.facts.flows import RING as RING_KEY
-from kit.protocols.tcm.panels.arcs import Arc, Letter, arcs, dense, draw_arc, letters
+from kit.protocols.tcm.panels.arcs import Arc, arcs, dense, draw_arc, letters
 from kit.protocols.tcm.panels.arrows import arrows, arrows_words
-from kit.protocols.tcm.panels.circle import CENTRE, HEIGHT, RADIUS, WIDTH
 from kit.protocols.tcm.panels.covered import draw_covered
 from kit.protocols.tcm.panels.guilty import guilty_parts
-from kit.protocols.tcm.panels.labels import Box, fitting, wide
 from kit.protocols.tcm.panels.missed import draw_missed, missed_words
 from kit.protocols.tcm.panels.names import draw_names
 from kit.protocols.tcm.panels.placement import large
@@ -35,7 +33,9 @@ from kit.protocols.tcm.panels.spots import (
     token_boxes,
 )
 from kit.protocols.tcm.panels.status import resting
+from kit.views.circle import CENTRE, HEIGHT, RADIUS, WIDTH, Letter
 from kit.views.fragment import Frag, h
+from kit.views.labels import Box, fitting, wide
 from kit.views.names import tags
 from kit.views.panel import Panel, Scene
 
@@ -214,7 +214,8 @@ def _legend(scene: Scene, count: int) -> str:
             parts += [f"{shape}: rack {rack}" for rack, shape in by_rack.items()]
         if dcs:
             parts.append(", ".join(f"{letter}: {dc}" for dc, letter in dcs.items()))
-        parts.append("inside: read; outside: only written; small: applied epoch")
+        if not (parts and has_arrows(scene)):  # the arrows' own words take a line, too
+            parts.append("inside: read; outside: only written; small: applied epoch")
     else:
         parts.append("yellow: changed in this step; dashed: coming or going")
     return "; ".join(parts) + "."

@@ -15,9 +15,9 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.flows import ends, spot
 from kit.protocols.tcm.facts.large import DENSITY, spread
 from kit.protocols.tcm.facts.moment import NodeRow
-from kit.protocols.tcm.panels.circle import CENTRE, DISC, RADIUS, SMALL_DISC, point, share
-from kit.protocols.tcm.panels.labels import HIGH, Box, wide
+from kit.views.circle import CENTRE, DISC, RADIUS, SMALL_DISC, point, share
 from kit.views.fragment import Frag, h
+from kit.views.labels import HIGH, Box, wide
 from kit.views.names import tags
 from kit.views.panel import Scene
 

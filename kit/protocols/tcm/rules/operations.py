@@ -143,7 +143,7 @@ def no_member(ring: Ring, name: str) -> BadInput:
     """That a name is no member's, with the members, those first that differ in case only."""
     members = [node.name for node in ring.nodes if node.tokens]
     near = [member for member in members if member.casefold() == name.casefold()]
-    return BadInput("node", name, "one of " + _names([*near, *members]))
+    return BadInput("node", name, "one of " + _names(list(dict.fromkeys([*near, *members]))))
 
 
 def _known_datacenter(ring: Ring, keyspaces: tuple[Keyspace, ...], dc: str) -> None:

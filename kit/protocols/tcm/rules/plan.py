@@ -23,6 +23,7 @@ from kit.protocols.tcm.rules.steps import (
 from kit.ring.deltas import Delta, invert, merge
 from kit.ring.movement import Movement, movement
 from kit.ring.natural import replicas
+from kit.ring.placements import members
 from kit.ring.topology import Ring
 
 
@@ -83,10 +84,10 @@ def _transfers(
     transfers = []
     for group, (replication, moved) in enumerate(zip(metadata.groups, movements, strict=True)):
         rights = np.array([s.range.right for s in moved.streams], dtype=np.int64)
-        groups = replicas(before, replication, rights) if len(rights) else ()
+        groups = replicas(before, replication, rights).tolist() if len(rights) else ()
         for stream, row in zip(moved.streams, groups, strict=True):
-            old = tuple(int(code) for code in row if code >= 0)
-            transfers.append(Transfer(group, stream.range, stream.gains, stream.loses, old))
+            place = stream.range, stream.gains, stream.loses
+            transfers.append(Transfer(group, *place, members(row)))
     return tuple(transfers)
 
 

@@ -24,6 +24,7 @@ from kit.ring.topology import Codes
 
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
+NARROW = 32  # slots of a group; each is compared with each
 
 
 class Level(Struct, frozen=True):
@@ -97,9 +98,10 @@ def disjoint_majorities(
     Each side first takes nodes that the other does not have, then shares out the common ones.
     ``dead`` nodes answer nobody.
     """
-    common = [code for code in reads if code in writes and code not in dead]
-    only_reads = [code for code in reads if code not in writes and code not in dead]
-    only_writes = [code for code in writes if code not in reads and code not in dead]
+    shared = frozenset(reads).intersection(writes)  # groups may be as wide as the cluster
+    common = [code for code in reads if code in shared and code not in dead]
+    only_reads = [code for code in reads if code not in shared and code not in dead]
+    only_writes = [code for code in writes if code not in shared and code not in dead]
     picked_reads = only_reads[: majority(len(reads))]
     picked_writes = only_writes[: majority(len(writes))]
     need_reads = majority(len(reads)) - len(picked_reads)
@@ -209,7 +211,12 @@ def _voters(metadata: Metadata, group: int) -> list[tuple[str, frozenset[int]]]:
 def _all_meet(
     rows: AlignedGroups, voters: list[tuple[str, frozenset[int]]], dead: frozenset[int]
 ) -> bool:
-    """Whether majorities meet in every row, among all voters."""
+    """Whether majorities meet in every row, among all voters.
+
+    Groups as wide as a cluster are not compared slot by slot: of those it is not said.
+    """
+    if max(rows.reads.shape[1], rows.writes.shape[1]) > NARROW:
+        return False
     for _, voting in voters:
         members = np.array(sorted(voting), np.int32)
         reads, writes = (

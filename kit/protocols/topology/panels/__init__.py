@@ -1,10 +1,11 @@
-"""The panels of the topology: the transition's diagram, nodes, tables, queue, barrier, group 0."""
+"""The panels of the topology: the transition's diagram, nodes, ring, queue, barrier, group 0."""
 
 from __future__ import annotations
 
 from kit.protocols.topology.panels.coordinating import BADGES, BARRIER, QUEUE
 from kit.protocols.topology.panels.group0 import CONFIGURATION, HISTORY, LOG
 from kit.protocols.topology.panels.nodes import NODES
+from kit.protocols.topology.panels.ring import RING
 from kit.protocols.topology.panels.states import NODE_STATES, STATES
 from kit.protocols.topology.panels.system_topology import TABLE
 from kit.views.promises import LAMPS
@@ -12,7 +13,7 @@ from kit.views.registry import Views
 
 VIEWS = Views(
     (
-        *(BADGES, STATES, NODES, QUEUE, BARRIER, TABLE, HISTORY, CONFIGURATION, LOG),
+        *(BADGES, STATES, NODES, RING, QUEUE, BARRIER, TABLE, HISTORY, CONFIGURATION, LOG),
         *(NODE_STATES, LAMPS),
     ),
     evidence=("nodes", "barrier"),

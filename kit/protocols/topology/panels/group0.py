@@ -56,10 +56,8 @@ def history_text(scene: Scene) -> str:
 
 
 def draw_configuration(scene: Scene) -> Frag:
-    """Draw who is in group 0, who of them is reached, and whether they are a majority."""
+    """Draw who is in group 0, who of them votes and is reached, and whether they are enough."""
     m, s = scene.model, scene.state
-    voters = voting(s)
-    reached = voters & s.reachable
     fits = has_majority(s)
     rows = _told_apart(scene)
     return h(
@@ -67,8 +65,7 @@ def draw_configuration(scene: Scene) -> Frag:
         h(
             "p",
             bulb("✓" if fits else "!", "majority" if fits else "no majority"),
-            f" {reached.bit_count()} of {voters.bit_count()} voters reached, ",
-            f"{majority(voters.bit_count())} are a majority",
+            f" {_quorum(scene)}",
             k="majority",
         ),
         h(
@@ -95,23 +92,28 @@ def _told_apart(scene: Scene) -> ToldApart[int, tuple[str, ...]]:
     return told_apart(members, lambda i: (_role(scene, i).strip(),), lambda i: False)
 
 
+def _quorum(scene: Scene) -> str:
+    """Whom the leader reaches of those who vote, and how many of these a majority is."""
+    vote = voting(scene.state)
+    reached = (vote & scene.state.reachable).bit_count()
+    count = vote.bit_count()
+    return f"{reached} of {count} voters reached, {majority(count)} are a majority"
+
+
 def _role(scene: Scene, node: int) -> str:
     s = scene.state
     leads = " leader, runs the coordinator" if s.coordinator == node else ""
-    missing = "" if s.reachable >> node & 1 else " not reached"
     silent = "" if voting(s) >> node & 1 else " does not vote"
+    missing = "" if s.reachable >> node & 1 else " not reached"
     return f"{leads}{missing}{silent}" or " follows"
 
 
 def configuration_text(scene: Scene) -> str:
     """Write the configuration, a line for each member."""
-    m, s = scene.model, scene.state
-    voters = voting(s)
-    reached = (voters & s.reachable).bit_count()
-    first = f"  {reached} of {voters.bit_count()} voters reached"
     rows = _told_apart(scene)
-    lines = [f"  {m.names[i]}:{_role(scene, i)}" for i in rows.listed]
-    return "\n".join([first, *lines, *(f"  {line}" for line in others_lines(rows.others))])
+    lines = [f"  {scene.model.names[i]}:{_role(scene, i)}" for i in rows.listed]
+    others = (f"  {line}" for line in others_lines(rows.others))
+    return "\n".join([f"  {_quorum(scene)}", *lines, *others])
 
 
 def draw_log(scene: Scene) -> Frag:

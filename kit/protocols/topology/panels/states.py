@@ -108,4 +108,6 @@ def node_standing(scene: Scene) -> Standing | None:
 
 
 STATES = state_panel("states", "Transition", standing, "No operation was asked for.")
-NODE_STATES = state_panel("node", "States of the node", node_standing, "No node is asked about.")
+NODE_STATES = state_panel(
+    "node", "States of the node", node_standing, "No node is asked about.", tab="Node"
+)

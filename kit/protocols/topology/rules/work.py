@@ -14,7 +14,6 @@ from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_o
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.effects import number_of, owners
 from kit.protocols.topology.rules.machines import (
-    BOUNDARY,
     EdgeRow,
     Machine,
     StateRow,
@@ -179,8 +178,3 @@ def rolls_back(topology: ClusterTopology, setting: Setting) -> bool:
 def begins(machine: str, setting: Setting) -> EdgeRow:
     """The edge with which an operation of this machine begins."""
     return MACHINES[setting.edition][machine].begins
-
-
-def is_over(edge: EdgeRow) -> bool:
-    """Whether the operation ends with this edge."""
-    return edge.target == BOUNDARY or (edge.source != BOUNDARY and edge.becomes != "")

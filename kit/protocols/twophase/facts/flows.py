@@ -7,8 +7,8 @@ decides or gives up moves nothing yet.
 from __future__ import annotations
 
 from kit.engine.flows import Flow, FlowTable
+from kit.protocols.twophase.facts.moment import decision
 from kit.protocols.twophase.model import (
-    COMMITTED,
     Decide,
     GiveUp,
     Prepare,
@@ -18,7 +18,12 @@ from kit.protocols.twophase.model import (
     TwoPhaseState,
 )
 
-DECIDER = "field:transaction manager"
+DECIDER = "n:TM"
+
+
+def spot(name: str) -> str:
+    """The key of a resource manager in the picture."""
+    return f"n:{name}"
 
 
 def _prepared(
@@ -26,15 +31,15 @@ def _prepared(
 ) -> tuple[Flow, ...]:
     name = f"RM{action.rm}"
     text = f"{name} → transaction manager: prepared"
-    return (Flow("message", f"field:{name}", DECIDER, "prepared", text),)
+    return (Flow("message", spot(name), DECIDER, "prepared", text),)
 
 
 def _decision(
     m: TwoPhase, before: TwoPhaseState, action: ReceiveDecision, after: TwoPhaseState
 ) -> tuple[Flow, ...]:
-    name, label = f"RM{action.rm}", "commit" if after.tm == COMMITTED else "abort"
+    name, label = f"RM{action.rm}", decision(after)
     text = f"transaction manager → {name}: {label}"
-    return (Flow("message", DECIDER, f"field:{name}", label, text),)
+    return (Flow("message", DECIDER, spot(name), label, text),)
 
 
 FLOWS = FlowTable(

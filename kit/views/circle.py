@@ -1,4 +1,4 @@
-"""Where things lie on the drawn ring: clockwise from the top, one unit a pixel on the board.
+"""Where things lie on a drawn ring: clockwise from the top, one unit a pixel on the board.
 
 From the middle outwards: the log, who is read from, applied epochs, the arcs with the nodes' discs
 on them, tokens, who is written to but not read from.
@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import math
 
+from msgspec import Struct
+
 from kit.ring.tokens import TokenSpace
+from kit.views.fragment import Frag, h
+from kit.views.labels import HIGH, Box, wide
 
 WIDTH = 396
 HEIGHT = 322
@@ -17,6 +21,27 @@ RADIUS = 116
 DISC = 13
 SMALL_DISC = 5
 LOCKS_AT = RADIUS - 8
+INSIDE, OUTSIDE = RADIUS - DISC - 7, RADIUS + DISC + 7
+"""Where the first letters stand inside of an arc, and outside."""
+THICK = 8
+
+
+class Letter(Struct, frozen=True):
+    """A replica's letters at an arc, where they stand, and what the step did with it.
+
+    ``kind``: *pending* where it is only written to, *added*, *removed*; empty otherwise.
+    """
+
+    name: str
+    text: str
+    x: float
+    y: float
+    kind: str
+
+    @property
+    def box(self) -> Box:
+        """What it covers."""
+        return Box(self.x, self.y, max(wide(self.text), HIGH))
 
 
 def share(space: TokenSpace, token: int) -> float:
@@ -51,3 +76,24 @@ def band(left: float, right: float, thick: float) -> str:
     large = 1 if right - left > 0.5 else 0
     back = f"L{x1:.1f} {y1:.1f}A{inner} {inner} 0 {large} 0 {x2:.1f} {y2:.1f}Z"
     return arc_path(left, right, outer) + back
+
+
+def draw_band(left: float, right: float) -> Frag:
+    """Draw an arc of the ring, from one share of the turn to another."""
+    return h("path", d=band(left, right, THICK), class_="band")
+
+
+def draw_letter(key: str, letter: Letter) -> Frag:
+    """Draw a replica's letters; where something is said of it, on a seat."""
+    width = letter.box.width
+    seat = h("rect", x=-width / 2, y=-HIGH / 2, width=width, height=HIGH, rx=HIGH / 2,
+             class_="seat")  # fmt: skip
+    return h(
+        "g",
+        seat if letter.kind else None,
+        h("text", letter.text, text_anchor="middle", dy=4.5),
+        k=f"at:{key}:{letter.name}",
+        class_=f"letter {letter.kind}".rstrip(),
+        transform=f"translate({letter.x:.1f} {letter.y:.1f})",
+        data_of=letter.name,
+    )

@@ -1,0 +1,127 @@
+"""The ring of tokens while an operation changes it: who reads and who writes each range.
+
+Every node has one token here, in the order of names; who replaces a node has its token. A range is
+the first replica's, by the ring without the operation (*old*) or the changed one (*new*): which of
+them counts is the selector of the transition state.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from msgspec import Struct
+
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.topology.model import Topology
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_of
+from kit.protocols.topology.rules.effects import owners
+from kit.protocols.topology.rules.machines import Selector
+from kit.protocols.topology.rules.work import state_of, under_way
+from kit.protocols.topology.state import ControlState
+
+
+class RingArc(Struct, frozen=True):
+    """A range between two tokens (by their places), and who reads and writes it."""
+
+    left: int
+    right: int
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
+class RingNode(Struct, frozen=True):
+    """A node on the ring: its token's place, and whether the operation brings or takes it."""
+
+    name: str
+    place: int
+    comes: bool
+    goes: bool
+
+
+class TokenRing(Struct, frozen=True):
+    """The ring at one version: ``places`` is how many there are for tokens, ``reads`` and
+    ``writes`` are the selectors.
+    """
+
+    places: int
+    reads: Selector
+    writes: Selector
+    nodes: tuple[RingNode, ...]
+    arcs: tuple[RingArc, ...]
+
+
+def ring(m: Topology, s: ControlState) -> TokenRing:
+    """The ring of a state."""
+    old, new = _rings(s.topology)
+    operation = under_way(s.topology)
+    row = None if operation is None else state_of(operation, m.setting)
+    reads: Selector = "old" if row is None else row.reads
+    writes: Selector = "old" if row is None else row.writes
+    place = _places(m)
+    return TokenRing(
+        max(place) + 1,
+        reads,
+        writes,
+        tuple(
+            RingNode(m.names[i], place[i], not old >> i & 1, not new >> i & 1)
+            for i in nodes_in(old | new)
+        ),
+        tuple(_arcs(m, place, {"old": old, "new": new}, reads, writes)),
+    )
+
+
+def _rings(t: ClusterTopology) -> tuple[int, int]:
+    """Who owns tokens by the ring without the operation, and by the changed one (masks)."""
+    rebuilt = sum(1 << i for i in nodes_in(mask_of(t, "rebuilding")) if t.nodes[i].tokens)
+    stay = owners(t) | rebuilt
+    operation = under_way(t)
+    if operation is None or operation.node == NOBODY:
+        return stay, stay
+    entry, bit = t.nodes[operation.node], 1 << operation.node
+    if entry.state in ("decommissioning", "removing"):
+        return stay | bit, stay
+    if entry.state in ("bootstrapping", "replacing") and entry.tokens:
+        gone = 1 << entry.replaced if entry.state == "replacing" else 0
+        return stay, stay & ~gone | bit
+    return stay, stay
+
+
+def _places(m: Topology) -> tuple[int, ...]:
+    """The place of each node's token on the ring."""
+    has_token_of = list(range(len(m.names)))
+    for asks in m.plan.requests:
+        if asks.replaced != NOBODY:
+            has_token_of[asks.node] = has_token_of[asks.replaced]
+    tokens = sorted(set(has_token_of))
+    return tuple(map(tokens.index, has_token_of))
+
+
+def _arcs(
+    m: Topology, place: tuple[int, ...], rings: dict[str, int], reads: Selector, writes: Selector
+) -> list[RingArc]:
+    tokens = sorted({place[i] for i in nodes_in(rings["old"] | rings["new"])})
+    if not tokens:
+        return []
+    return [
+        RingArc(
+            left,
+            right,
+            tuple(_named(m, place, rings, reads, right)),
+            tuple(_named(m, place, rings, writes, right)),
+        )
+        for left, right in pairwise((tokens[-1], *tokens))
+    ]
+
+
+def _named(
+    m: Topology, place: tuple[int, ...], rings: dict[str, int], selector: Selector, token: int
+) -> dict[str, None]:
+    """The first replicas of the range that ends at a token, by the rings that a selector names."""
+    chosen = ("old", "new") if selector == "both" else (selector,)
+    return {m.names[_first(place, rings[name], token)]: None for name in chosen if rings[name]}
+
+
+def _first(place: tuple[int, ...], owning: int, token: int) -> int:
+    """The owner whose token is the next one clockwise."""
+    count = max(place) + 1
+    return min(nodes_in(owning), key=lambda node: (place[node] - token) % count)

@@ -1,0 +1,126 @@
+"""The ring of tokens: who reads and writes each range in the transition state of now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kit.protocols.topology.facts.ring import RingArc, RingNode, TokenRing, ring
+from kit.views.circle import (
+    CENTRE,
+    DISC,
+    HEIGHT,
+    INSIDE,
+    OUTSIDE,
+    RADIUS,
+    WIDTH,
+    Letter,
+    draw_band,
+    draw_letter,
+    point,
+)
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+
+LEGEND = "inside: read; outside: only written; dashed: comes or goes"
+STEP = 16
+
+
+def draw_ring(scene: Scene) -> Frag:
+    """Draw an arc per range with its letters, a disc per owner, the selectors in the middle."""
+    now = ring(scene.model, scene.state)
+    before = now if scene.before is None else ring(scene.model, scene.before)
+    return h(
+        "div",
+        h(
+            "svg",
+            [_arc(now, arc, arc not in before.arcs) for arc in now.arcs],
+            _selectors(now),
+            [_node(now, node) for node in now.nodes],
+            viewBox=f"0 0 {WIDTH} {HEIGHT}",
+            role="img",
+            aria_label=f"ring of tokens: {'; '.join(_lines(scene))}",
+            class_="whole",
+        ),
+        h("p", h("small", LEGEND)),
+    )
+
+
+def _share(now: TokenRing, place: float) -> float:
+    return place / now.places
+
+
+def _arc(now: TokenRing, arc: RingArc, is_new: bool) -> Frag:
+    left = arc.left if arc.left < arc.right else arc.left - now.places
+    ends = _share(now, left), _share(now, arc.right)
+    middle = sum(ends) / 2
+    return h(
+        "g",
+        h("title", _sentence(now, arc)),
+        draw_band(*ends),
+        [draw_letter(f"token:{arc.right}", letter) for letter in _letters(arc, middle)],
+        k=f"token-arc:{arc.right}",
+        class_="arc moved" if is_new else "arc",
+    )
+
+
+def _letters(arc: RingArc, middle: float) -> Iterator[Letter]:
+    """Who reads, from the arc inwards; who only writes, outwards."""
+    for i, name in enumerate(arc.reads):
+        yield Letter(name, name, *point(middle, INSIDE - STEP * i), "")
+    pending = [name for name in arc.writes if name not in arc.reads]
+    for i, name in enumerate(pending):
+        yield Letter(name, name, *point(middle, OUTSIDE + STEP * i), "pending")
+
+
+def _node(now: TokenRing, node: RingNode) -> Frag:
+    """A disc at the node's token; one that takes another's place stands within the ring."""
+    takes_over = node.comes and any(
+        other.place == node.place for other in now.nodes if other != node
+    )
+    x, y = point(_share(now, node.place), RADIUS - takes_over * 2 * (DISC + 2))
+    return h(
+        "g",
+        h("title", f"{node.name}{' comes' * node.comes}{' goes' * node.goes}"),
+        h("circle", r=DISC, class_="box dashed" if node.comes or node.goes else "box"),
+        h("text", node.name, dy=5, text_anchor="middle", class_="on"),
+        k=f"token:{node.name}",
+        transform=f"translate({x:.1f} {y:.1f})",
+        data_of=node.name,
+    )
+
+
+def _selectors(now: TokenRing) -> Frag:
+    x, y = CENTRE
+    words = (f"reads: {now.reads} ring", f"writes: {_rings(now)}")
+    return h(
+        "g",
+        [
+            h("text", line, x=x, y=y - 4 + 18 * i, text_anchor="middle")
+            for i, line in enumerate(words)
+        ],
+        k="selectors",
+    )
+
+
+def _rings(now: TokenRing) -> str:
+    return "both rings" if now.writes == "both" else f"{now.writes} ring"
+
+
+def _sentence(now: TokenRing, arc: RingArc) -> str:
+    names = {node.place: node.name for node in reversed(now.nodes)}
+    label = f"({names[arc.left]}, {names[arc.right]}]"
+    return f"{label} is read from {', '.join(arc.reads)}, written to {', '.join(arc.writes)}"
+
+
+def _lines(scene: Scene) -> list[str]:
+    now = ring(scene.model, scene.state)
+    arcs = [_sentence(now, arc) for arc in now.arcs]
+    return [f"reads use the {now.reads} ring, writes {_rings(now)}", *arcs]
+
+
+def ring_text(scene: Scene) -> str:
+    """Write the selectors, and a line for each range."""
+    return "\n".join(f"  {line}" for line in _lines(scene))
+
+
+RING = Panel("token-ring", "Ring of tokens", draw_ring, ring_text, tab="Ring")

@@ -1,0 +1,129 @@
+"""The picture: resource managers around the transaction manager, and the messages between them.
+
+A manager's box says its state. An envelope on a line is a message that nobody has read yet; the
+line is solid once the transaction manager has heard that the one at its end is prepared.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from kit.protocols.twophase.facts import moment as facts
+from kit.protocols.twophase.facts.flows import DECIDER, spot
+from kit.protocols.twophase.facts.moment import ManagerRow
+from kit.protocols.twophase.panels.layout import FEW, HEIGHT, MIDDLE, WIDTH, places, size
+from kit.views.flows import SHAPES
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+
+DECIDER_SIZE, LINE = (100, 56), 16
+VOTE_AT, DECISION_AT = 0.38, 0.62
+"""How far from the manager to the one who decides an unread message is drawn."""
+SIGNS = {"working": "", "prepared": "○", "committed": "✓", "aborted": "✗"}
+"""What stands for a state where there is no room for its word."""
+Lines: TypeAlias = tuple[tuple[str, str], ...]
+LEGEND = "envelope: not read yet; solid line: heard to be prepared"
+DECIDED = {"": "undecided", "commit": "commit", "abort": "abort"}
+
+
+def draw_managers(scene: Scene) -> Frag:
+    """Draw a box per manager on an ellipse, a line to the middle, and unread messages on it."""
+    rows = facts.managers(scene.model, scene.state)
+    placed = tuple(zip(rows, places(len(rows)), strict=True))
+    return h(
+        "div",
+        h(
+            "svg",
+            [_line(row, place) for row, place in placed],
+            [_messages(row, place) for row, place in placed],
+            _decider(scene),
+            [_manager(row, place, len(rows)) for row, place in placed],
+            viewBox=f"0 0 {WIDTH} {HEIGHT}",
+            role="img",
+            aria_label=managers_text(scene),
+        ),
+        h("p", LEGEND, class_="soft"),
+    )
+
+
+def _line(row: ManagerRow, place: complex) -> Frag:
+    return h(
+        "path",
+        d=f"M{place.real:.0f} {place.imag:.0f}L{MIDDLE.real:.0f} {MIDDLE.imag:.0f}",
+        k=f"line:{row.name}",
+        class_="wire" if row.vote == "read" else "wire dashed",
+    )
+
+
+def _messages(row: ManagerRow, place: complex) -> list[Frag]:
+    """The envelopes on a manager's line."""
+    envelopes = []
+    if row.vote == "unread":
+        envelopes.append(_envelope(f"{row.name}: prepared", place, VOTE_AT, "vote"))
+    if row.unread:
+        envelopes.append(_envelope(f"{row.unread} for {row.name}", place, DECISION_AT, row.unread))
+    return envelopes
+
+
+def _envelope(words: str, place: complex, share: float, kind: str) -> Frag:
+    at = place + share * (MIDDLE - place)
+    return h(
+        "g",
+        h("title", f"not read yet: {words}"),
+        h("rect", x=-9, y=-6, width=18, height=12, class_="box"),
+        h("path", d=SHAPES["message"], class_="flap"),
+        k=f"unread:{words}",
+        class_=f"unread {kind}",
+        transform=f"translate({at.real:.0f} {at.imag:.0f})",
+    )
+
+
+def _decider(scene: Scene) -> Frag:
+    decision = facts.decision(scene.state)
+    lines = (("transaction", "on"), ("manager", "on"), (DECIDED[decision], "word"))
+    kind = f"decider {decision}".rstrip()
+    return _box("transaction manager", lines, MIDDLE, DECIDER_SIZE, DECIDER, kind)
+
+
+def _manager(row: ManagerRow, place: complex, count: int) -> Frag:
+    """A manager's box with its state as a word, of many as a sign."""
+    lines: Lines = ((row.name, "on"), (row.state, "word"))
+    if count > FEW:
+        lines = ((f"{row.name} {SIGNS[row.state]}".rstrip(), "on"),)
+    name = f"{row.name}: {row.state}"
+    return _box(name, lines, place, size(count), spot(row.name), f"manager {row.state}")
+
+
+def _box(
+    name: str, lines: Lines, place: complex, extent: tuple[int, int], key: str, kind: str
+) -> Frag:
+    """A box with lines of text, each in its class."""
+    wide, high = extent
+    top = 5 - LINE * (len(lines) - 1) / 2
+    return h(
+        "g",
+        h("title", name),
+        h("rect", x=-wide / 2, y=-high / 2, width=wide, height=high, rx=6, class_="box"),
+        [
+            h("text", words, y=top + LINE * i, text_anchor="middle", class_=look)
+            for i, (words, look) in enumerate(lines)
+        ],
+        k=key,
+        class_=kind.rstrip(),
+        transform=f"translate({place.real:.0f} {place.imag:.0f})",
+        data_of=name.partition(":")[0],
+    )
+
+
+def managers_text(scene: Scene) -> str:
+    """Write the decision, and a line for each manager with what is unread of it and for it."""
+    decision = facts.decision(scene.state)
+    lines = [f"  transaction manager: {DECIDED[decision]}"]
+    for row in facts.managers(scene.model, scene.state):
+        notes = {"none": "", "unread": ", its message is not read", "read": ", heard"}[row.vote]
+        waits = f", has yet to read: {row.unread}" if row.unread else ""
+        lines.append(f"  {row.name}: {row.state}{notes}{waits}")
+    return "\n".join(lines)
+
+
+MANAGERS = Panel("managers", "Managers and messages", draw_managers, managers_text, still=True)

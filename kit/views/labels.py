@@ -1,0 +1,102 @@
+"""Which labels of a drawing there is room for, and where: the more important first, none over
+another.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from kit.views.fragment import Frag
+
+LETTER, HIGH = 8.4, 15.0
+"""How wide a letter is at most, and how high a line, at 13 pixels."""
+SIZE = 13
+CELL = 32
+
+
+class Box(Struct, frozen=True):
+    """What a label covers: its middle, its width and its height."""
+
+    x: float
+    y: float
+    width: float
+    height: float = HIGH
+
+    def meets(self, other: Box) -> bool:
+        """Whether the two cover a common point."""
+        return (
+            abs(self.x - other.x) * 2 < self.width + other.width
+            and abs(self.y - other.y) * 2 < self.height + other.height
+        )
+
+
+def wide(text: str, size: int = SIZE) -> float:
+    """How wide a text is in letters of so many pixels, with a little air."""
+    return LETTER * len(text) * size / SIZE + 2
+
+
+def boxes(drawing: Frag, size: int) -> Iterator[Box]:
+    """What the words of a drawing cover that has no transformed parts: its texts that have a place,
+    in letters of so many pixels.
+    """
+    high = HIGH * size / SIZE
+    for part in drawing.walk():
+        x, y = part.get("x"), part.get("y")
+        if part.tag == "text" and x is not None and y is not None:
+            width = wide(part.text(), size)
+            aside = {"start": width / 2, "end": -width / 2}.get(part.get("text-anchor") or "", 0)
+            yield Box(float(x) + aside, float(y) - high / 4, width, high)
+
+
+class _Sheet:
+    """The boxes that are covered, found by the cells of a grid."""
+
+    def __init__(self) -> None:
+        self.cells: dict[tuple[int, int], list[Box]] = defaultdict(list)
+
+    def is_free(self, box: Box) -> bool:
+        return not any(box.meets(other) for at in _cells(box) for other in self.cells[at])
+
+    def cover(self, box: Box) -> None:
+        for at in _cells(box):
+            self.cells[at].append(box)
+
+
+def fitting(labels: Iterable[tuple[str, tuple[Box, ...]]]) -> frozenset[str]:
+    """The keys of the labels that are drawn; each is there as a whole or not at all."""
+    sheet = _Sheet()
+    kept = set()
+    for key, boxes in labels:
+        if all(map(sheet.is_free, boxes)):
+            kept.add(key)
+            for box in boxes:
+                sheet.cover(box)
+    return frozenset(kept)
+
+
+def seated(
+    labels: Iterable[tuple[str, Sequence[Box]]], taken: Iterable[Box] = ()
+) -> Mapping[str, Box]:
+    """The place of each label: the first of its places that is free; none where none is.
+
+    A label's place depends on those before it only. ``taken`` is covered from the beginning.
+    """
+    sheet = _Sheet()
+    for box in taken:
+        sheet.cover(box)
+    seats = {}
+    for key, places in labels:
+        seat = next(filter(sheet.is_free, places), None)
+        if seat is not None:
+            seats[key] = seat
+            sheet.cover(seat)
+    return seats
+
+
+def _cells(box: Box) -> list[tuple[int, int]]:
+    left, right = (int((box.x + side * box.width / 2) // CELL) for side in (-1, 1))
+    top, bottom = (int((box.y + side * box.height / 2) // CELL) for side in (-1, 1))
+    return [(x, y) for x in range(left, right + 1) for y in range(top, bottom + 1)]

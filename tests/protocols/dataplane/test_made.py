@@ -1,0 +1,45 @@
+"""What a model of the data plane is made of: its rules, its factors, its words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.engine.registry import build
+from kit.protocols.dataplane.model import Dataplane
+from kit.protocols.dataplane.parameters import DataplaneParameters
+from kit.protocols.storage.actions import Cleanup, CollectTombstones
+
+
+def test_without_parameters_it_is_the_usual_one() -> None:
+    """Nothing need be said."""
+    assert Dataplane().parameters == DataplaneParameters()
+
+
+def test_what_is_rare_happens_where_it_is_asked_for() -> None:
+    """Cleaning and collecting are rules of models that have them, and of no others."""
+    for given, types in (
+        ({}, set()),
+        ({"cleaning": True}, {Cleanup}),
+        ({"cleaning": True, "collecting": True}, {Cleanup, CollectTombstones}),
+    ):
+        actions = {rule.action for rule in build("dataplane", {"rf": 1, **given}).rules}
+        assert actions & {Cleanup, CollectTombstones} == types
+
+
+def test_factors_are_those_of_datacenters_with_replicas() -> None:
+    """How many replicas the range has in each, by which levels are promised to meet."""
+    two = {"nodes": 4, "dcs": 2, "rf": 1, "strategy": "network"}
+    model: Any = build("dataplane", two)
+    assert model.factors == (1, 1)
+    one: Any = build("dataplane", {"nodes": 4, "dcs": 2, "rf": 1})
+    assert len(one.datacenters) == 2
+    assert one.factors == (1,)
+
+
+def test_an_epoch_says_what_its_event_did() -> None:
+    """Each step of an operation by its name; nothing is said to be done all at once."""
+    model: Any = build("dataplane", {"rf": 1})
+    titles = [epoch.title for epoch in model.history.epochs]
+    assert titles[0] == "stable"
+    assert all(title.endswith("(bootstrap X at 150)") for title in titles[1:]), titles
+    assert not [title for title in titles if "all at once" in title]

@@ -1,0 +1,69 @@
+"""Planted bugs: each guard of group 0 is cut out of a copy of the kit, and is missed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kit.engine.registry import entry_of
+from tests.quality.scratching import cut, search
+
+MODELS = {
+    guard.name: name for name in ("group0", "discovery") for guard in entry_of(name).safeguards
+}
+SMALLEST = {
+    guard.name: guard.smallest for name in MODELS.values() for guard in entry_of(name).safeguards
+}
+GUARD, HISTORY, DISCOVERY = (
+    f"protocols/group0/rules/{name}.py" for name in ("guard", "history", "discovery")
+)
+GUARDS, SERVING = "protocols/group0/guards.py", "protocols/group0/serving.py"
+
+# safeguard -> (file, text that is there, text that takes its place) …, and what is found then
+PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
+    "read-barrier": (
+        [(GUARDS, "        if applied == len(s.log):\n", "        if True:\n")],
+        "linearizable",
+    ),
+    "state-id-check": ([(HISTORY, "return command.previous == newest", "return True")], "built-on"),
+    "same-id-on-retry": (
+        [(GUARD, "return command if safeguards.same_id_on_retry else ", "return ")],
+        "once",
+    ),
+    "commit-with-guard": (
+        [(GUARD, "guard.observed if safeguards.commit_with_guard else None", "None")],
+        "built-on",
+    ),
+    "schema-version-check": (
+        [(SERVING, "if not self.setup.safeguards.schema_version_check or ", "if True or ")],
+        "new-enough",
+    ),
+    "transitive-closure": (
+        [
+            (DISCOVERY, "if closure and peers.unanswered:", "if False:"),
+            (DISCOVERY, "min(peers.known if closure else peers.answered)", "min(peers.answered)"),
+        ],
+        "one-group",
+    ),
+}
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_missing_guard_is_found(bug: str, scratch: Path) -> None:
+    """With the guard's text cut out, the search finds the harm though no switch is off."""
+    cuts, expected = PLANTED[bug]
+    cut(scratch, cuts)
+    assert search(scratch, MODELS[bug], dict(SMALLEST[bug])) == (expected, False)
+
+
+@pytest.mark.parametrize("name", set(MODELS.values()))
+def test_the_copy_is_sound(name: str, scratch: Path) -> None:
+    """An unspoiled copy finds nothing, so that what is found above is what was planted."""
+    given = next(dict(SMALLEST[bug]) for bug in MODELS if MODELS[bug] == name)
+    assert search(scratch, name, given) == (None, True)
+
+
+def test_every_safeguard_is_planted() -> None:
+    """Each safeguard's guard is among those that are cut out."""
+    assert set(SMALLEST) == set(PLANTED)

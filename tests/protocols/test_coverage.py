@@ -1,0 +1,77 @@
+"""The rows that runs are to cover: which a run takes, and that they can all be taken."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build, rows_of
+from kit.engine.timeline import Timeline
+
+
+def covered(name: str, **parameters: Any) -> tuple[set[str], set[str]]:
+    """The rows of a model, and those that its own schedule takes."""
+    model = build(name, parameters)
+    rows, timeline = rows_of(model), Timeline(model)
+    while timeline.forward() is not None:
+        pass
+    path = [timeline.moments[number] for number in timeline.path()]
+    taken = {
+        row
+        for before, after in pairwise(path)
+        for row in rows.taken(before.state, after.action, after.state)
+    }
+    return set(rows.names), taken
+
+
+def test_a_bootstrap_takes_every_edge_of_its_diagram() -> None:
+    """Each commit takes the edge that leads where it led; steps of other kinds take none."""
+    names, taken = covered("tcm", operations=("bootstrap X --tokens 150",))
+    edges = {name for name in names if name.startswith("bootstrap: ")}
+    assert taken <= names
+    assert len(edges & taken) >= 4
+    assert all(" - cancel" in edge for edge in edges - taken)
+
+
+@pytest.mark.parametrize("operation", ["bootstrap", "decommission"])
+def test_an_operation_takes_the_events_of_its_table(operation: str) -> None:
+    """What begins at a state is a row of that state; only ways back are left out."""
+    names, taken = covered("vnodes", operation=operation, nodes=3, rf=1)
+    assert taken
+    assert taken <= names
+    assert all(": " in name for name in names)
+
+
+EDGES = {
+    "cleanup": {"cleanup: * → null", "cleanup: null → *"},
+    "new_cdc_generation": {
+        "new_cdc_generation: * → commit_cdc_generation",
+        "new_cdc_generation: commit_cdc_generation → *",
+    },
+    "leave B": {
+        "decommissioning: * → write_both_read_old",
+        "decommissioning: write_both_read_old → write_both_read_new",
+        "decommissioning: write_both_read_new → left_token_ring",
+        "decommissioning: left_token_ring → *",
+    },
+}
+
+
+@pytest.mark.parametrize("operation", EDGES)
+def test_an_operation_of_the_topology_takes_its_edges(operation: str) -> None:
+    """Where nothing fails these are the edges of its machine that do not lead back, each once."""
+    names, taken = covered("topology", operations=(operation,), nodes=2)
+    assert taken == EDGES[operation] <= names
+
+
+def test_cleanup_is_taken_when_it_is_done() -> None:
+    """Not at every step while it waits."""
+    model: Any = build("topology", {"operations": ("cleanup",), "nodes": 2})
+    rows, timeline, met = rows_of(model), Timeline(model), []
+    while (action := timeline.suggest()) is not None:
+        before = timeline.state
+        timeline.do(action)
+        met += rows.taken(before, action, timeline.state)
+    assert sorted(met) == sorted(EDGES["cleanup"])

@@ -1,0 +1,120 @@
+"""Rules of the topology one by one: who is refused, who must clean up first, what is played."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.engine.registry import build
+from kit.protocols.topology.actions import ServeRequest
+from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry
+from kit.protocols.topology.rules.editions import MACHINES
+from kit.protocols.topology.rules.loading import feature_bits
+from kit.protocols.topology.rules.queue import queue
+from kit.protocols.topology.rules.requests import OperationRequest, refusal, requested
+from kit.protocols.topology.rules.safeguards import Setting
+from kit.protocols.topology.rules.states import TRANSITION_STATES
+from kit.protocols.topology.rules.tablets import tablets_moved
+
+CODE = Setting(edition="code")
+NORMAL = NodeEntry(state="normal", tokens=True)
+DIRTY = replace(NORMAL, cleanup="needed")
+
+
+def cluster(*nodes: NodeEntry) -> ClusterTopology:
+    """These nodes, all in group 0, and room for one more."""
+    return ClusterTopology(nodes=(*nodes, NodeEntry()), members=(1 << len(nodes)) - 1)
+
+
+def refused(topology: ClusterTopology, asks: OperationRequest, alive: int) -> str:
+    """Why somebody may not ask for it; empty: one may."""
+    found = refusal(topology, asks, alive, CODE)
+    return "" if found is None else found.reason
+
+
+def test_who_is_replaced_is_normal_and_down() -> None:
+    """A replacing node stands in for a member that is down, and for nobody else."""
+    replaces = OperationRequest("replace", 2, replaced=1)
+    assert refused(cluster(NORMAL, NORMAL), replaces, 0b101) == ""
+    assert refused(cluster(NORMAL, NORMAL), replaces, 0b111) == (
+        "the node that it would replace is up"
+    )
+    left = replace(NORMAL, state="left")
+    assert refused(cluster(NORMAL, left), replaces, 0b101) == (
+        "the node that it would replace is not normal"
+    )
+
+
+@pytest.mark.parametrize(("second", "alive"), [(DIRTY, 0b101), (replace(DIRTY, state="left"), 7)])
+def test_who_is_down_or_gone_holds_up_no_leaving(second: NodeEntry, alive: int) -> None:
+    """Cleanup comes before a change that gives ranges back: on nodes that get them, and live."""
+    leave = OperationRequest("leave", 0)
+    [waits] = queue(requested(cluster(NORMAL, DIRTY), leave), 0b111, CODE)
+    assert (waits.reason, waits.waits_for) == ("cleanup comes first", 0b10)
+    [entry] = queue(requested(cluster(NORMAL, second), leave), alive, CODE)
+    assert entry.reason != "cleanup comes first"
+
+
+def test_a_state_is_played_if_a_table_has_it() -> None:
+    """Each state that a machine of some edition passes is played, and no other one but the lock."""
+    passed = {
+        place
+        for machines in MACHINES.values()
+        for machine in machines.values()
+        for edge in machine.edges
+        for place in (edge.source, edge.target)
+    }
+    played = {state.name for state in TRANSITION_STATES if state.played}
+    assert played - {"lock"} == {state.name for state in TRANSITION_STATES} & passed - {"lock"}
+    assert "lock" in played
+
+
+def test_each_feature_has_a_bit_of_its_own() -> None:
+    """So that a node that lacks one that is enabled is told from one that lacks none."""
+
+    class Row:
+        supported_features = ("B", "C")
+
+    class Table:
+        rows = (Row,)
+        enabled_features = ("A", "B")
+
+    table: Any = Table
+    assert feature_bits(table) == {"A": 1, "B": 2, "C": 4}
+
+
+@pytest.mark.parametrize("cut", ["A", "B"])
+def test_a_node_that_is_cut_off_neither_asks_nor_answers(cut: str) -> None:
+    """Of A's request B hears nothing when one of the two is cut off; A itself serves it."""
+    model: Any = build("topology", {"nodes": 3, "clients": 1, "cuts": 1})
+    state = model.start()
+    for verb in ("begin A", f"cut {cut}"):
+        option = model.find(state, verb)
+        assert option is not None
+        state = model.act(state, option[0])
+    assert model.refusal(state, ServeRequest("B")).reason == "one of the two is cut off"
+    assert model.refusal(state, ServeRequest("A")) is None
+    assert model.refusal(state, ServeRequest("C")) is None or cut == "A"
+
+
+def test_who_is_next_waits_for_nobody() -> None:
+    """Its request may begin: nothing is missing."""
+    [entry] = queue(requested(cluster(NORMAL, NORMAL), OperationRequest("leave", 0)), 0b11, CODE)
+    assert (entry.standing, entry.waits_for) == ("next", 0)
+
+
+def test_tablets_leave_who_is_to_leave_alone() -> None:
+    """Others keep theirs."""
+    leaving = requested(cluster(NORMAL, NORMAL), OperationRequest("leave", 1))
+    moved = tablets_moved(replace(leaving, tablets="moving", tablets_on=0b11))
+    assert (moved.tablets, moved.tablets_on) == ("even", 0b01)
+
+
+def test_the_whole_cluster_waits_for_requests_not_for_nodes() -> None:
+    """A request of the whole cluster comes after those of nodes; no node is missing for it."""
+    asked_for = requested(cluster(NORMAL, NORMAL), OperationRequest("leave", 0))
+    _, entry = queue(requested(asked_for, OperationRequest("cleanup")), 0b11, CODE)
+    assert (entry.standing, entry.reason) == ("waits", "requests of nodes come first")
+    assert entry.waits_for == 0

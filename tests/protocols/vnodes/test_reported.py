@@ -1,0 +1,59 @@
+"""Each judge of the model is reported by a search: a broken variant for every one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kit.engine.model import Model
+from kit.engine.registry import build
+from kit.protocols.storage.actions import Commit, Finish
+from kit.protocols.storage.availability import fenced
+from tests.protocols.vnodes.runs import GUARDS, ONE
+from tests.quality.breaking import broken, never, unguarded
+from tests.quality.reporting import assert_reported, judges
+
+Broken = Callable[[], Model[Any, Any]]
+
+
+def without(off: str) -> Broken:
+    """The model without one safeguard, in the smallest configuration that needs it."""
+    return lambda: build("vnodes", dict(GUARDS[off].smallest), (off,))
+
+
+def unfenced() -> Model[Any, Any]:
+    """Replicas that let in what is below the fence; whether they do is judged all the same."""
+    model: Any = without("fencing")()
+    model.properties = (fenced(model),)
+    return model
+
+
+def hasty() -> Model[Any, Any]:
+    """A coordinator that tells its client of success whenever it likes."""
+    model: Any = build("vnodes", ONE)
+    model.success = lambda s, number: True
+    return broken(model, Finish, unguarded)
+
+
+REPORTED: dict[str, Broken] = {
+    "consistency-level": hasty,
+    "streamed": without("streams-before-switch"),
+    "answered": lambda: build("vnodes", {**ONE, "requests": ("K1 write THREE",)}),
+    "moved": lambda: broken(build("vnodes", ONE), Commit, never),
+    "available": without("drain-before-leaving"),
+    "fenced": unfenced,
+    "visible": without("write-before-read"),
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_search_reports_it(name: str) -> None:
+    """Judged alone, each promise is broken by what was broken for it."""
+    assert_reported(REPORTED[name](), name)
+
+
+def test_every_judge_has_a_broken_variant() -> None:
+    """The table names all properties and monitors."""
+    assert set(REPORTED) == set(judges(build("vnodes")))

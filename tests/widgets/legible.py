@@ -1,0 +1,68 @@
+"""What is wrong with the words of the drawings that a page shows: one over another, cut, small."""
+
+from __future__ import annotations
+
+# A letter's box is larger than its ink: what is looked at is so much smaller than the box.
+FLAWS = """() => {
+  const [LEAST, AIR] = [10.9, 0.18];
+  const words = (text) => text.textContent.trim();
+  const box = (one) => one.getBoundingClientRect();
+  const ink = (one) => {
+    const { left, right, top, bottom, height } = box(one);
+    const [over, under] = [top + AIR * height, bottom - AIR * height];
+    return { left: left + 1, right: right - 1, top: over, bottom: under };
+  };
+  const meet = (a, b) => a.left < b.right && b.left < a.right
+    && a.top < b.bottom && b.top < a.bottom;
+  const within = (a, b) => a.left >= b.left && a.right <= b.right
+    && a.top >= b.top && a.bottom <= b.bottom;
+  const after = (a, b) => a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING;
+  const size = (text) => parseFloat(getComputedStyle(text).fontSize)
+    * Math.hypot(text.getScreenCTM().a, text.getScreenCTM().b);
+  const found = new Set();
+  for (const svg of document.querySelectorAll(".kp-board svg:not(.kp-flow)")) {
+    if (!svg.checkVisibility()) continue;
+    const around = box(svg);
+    const papers = [...svg.querySelectorAll(".paper")];
+    const hidden = (text) => papers.some((paper) => after(text, paper)
+      && meet(ink(text), box(paper)));
+    const texts = [...svg.querySelectorAll("text")].filter((one) =>
+      words(one) && one.checkVisibility({ visibilityProperty: true }) && !hidden(one));
+    texts.forEach((one, i) => {
+      if (!within(ink(one), around)) found.add(`cut: ${words(one)}`);
+      if (size(one) < LEAST) found.add(`${size(one).toFixed(1)} px: ${words(one)}`);
+      for (const other of texts.slice(i + 1))
+        if (meet(ink(one), ink(other))) found.add(`${words(one)} over ${words(other)}`);
+    });
+  }
+  const names = [...document.querySelectorAll(".kp-ticks b")];
+  names.forEach((one, i) => {
+    for (const other of names.slice(i + 1))
+      if (meet(ink(one), ink(other))) found.add(`time bar: ${words(one)} over ${words(other)}`);
+  });
+  // A label that is drawn later lies over the line, and has air around it.
+  const over = (path, label) => label.closest(".kp-flow") && after(path, label);
+  const drawn = [...document.querySelectorAll(".kp-board svg text")]
+    .filter((one) => words(one) && one.checkVisibility({ visibilityProperty: true }));
+  for (const path of document.querySelectorAll(".kp-flow.arrow path")) {
+    const [length, place] = [path.getTotalLength(), path.getScreenCTM()];
+    for (let far = 0; far < length; far += 3) {
+      const { x, y } = path.getPointAtLength(far).matrixTransform(place);
+      const at = { left: x, right: x, top: y, bottom: y };
+      for (const one of drawn)
+        if (!path.parentNode.contains(one) && !over(path, one) && meet(at, ink(one)))
+          found.add(`an arrow over ${words(one)}`);
+    }
+  }
+  for (const label of document.querySelectorAll(".kp-flow text"))
+    for (const one of drawn)
+      if (one !== label && words(label) && meet(ink(one), ink(label)))
+        found.add(`${words(label)}, which travels, over ${words(one)}`);
+  for (const row of document.querySelectorAll(".kp-badges, .kp-top"))
+    if (row.scrollWidth > row.clientWidth + 1) found.add(`${row.className}: cut`);
+  return [...found];
+}"""
+
+TABS_WITH_DRAWINGS = """() => [...document.querySelectorAll(".kp-stage [data-tab]")]
+  .map((one) => one.dataset.tab)
+  .filter((name) => document.querySelector(`.kp-page.${CSS.escape(name)} svg text`))"""
