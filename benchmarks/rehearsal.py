@@ -14,14 +14,18 @@ from typing import Any
 
 from benchmarks.figures import HEAD, Figure, seconds, spoken
 from benchmarks.importing import KEYSPACE, ring_text
+from benchmarks.painting import painted
 from kit.engine.timeline import Timeline
 from kit.operators.importers.opening import Imported, import_texts
 from kit.protocols.tcm.dry_run.history import dry_run_of
+from kit.protocols.tcm.dry_run.player import DryRun, rehearse
 from kit.protocols.tcm.rules.operations import Operation
 from kit.views.rendered import RenderedTimeline
 
 SIZES = ((1000, 16), (1000, 256))
 AIM = 0.150  # seconds a frame, 95 of 100
+AIM_OPEN = 3.0  # seconds
+STEPS = 12
 
 
 def dry_run(nodes: int, tokens: int) -> Timeline:
@@ -67,6 +71,26 @@ def figures() -> Iterator[Figure]:
             f"< {AIM * 1000:.0f} ms at p95",
             most < AIM,
         )
+    yield from opened(*SIZES[-1])
+
+
+def opened(nodes: int, tokens: int) -> Iterator[Figure]:
+    """A rehearsal from the text of ``nodetool ring`` to the Player, and its steps, painted."""
+    text, runs = ring_text(nodes, tokens), list[DryRun]()
+    given = import_texts([("ring.txt", text)], [KEYSPACE])
+    lines = [Operation("decommission", given.ring.names[3]), newcomer(given, tokens)]
+    whole = seconds(lambda: runs.append(rehearse(text, lines, keyspaces=KEYSPACE)))
+    bare = seconds(lambda: import_texts([("ring.txt", text)], [KEYSPACE]))
+    yield Figure(
+        f"dry run, opened, {nodes} × {tokens}, two operations",
+        spoken(whole),
+        f"import alone {spoken(bare)}",
+        whole / bare,
+        f"< {AIM_OPEN:.0f} s",
+        whole < AIM_OPEN,
+    )
+    player = runs[0].player
+    yield painted(f"dry run, step to painted, {nodes} × {tokens}", player, STEPS)
 
 
 if __name__ == "__main__":

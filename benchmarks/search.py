@@ -9,12 +9,16 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from functools import partial
+from io import StringIO
 
 from benchmarks import harmony_twophase, spin_twophase
 from benchmarks.figures import Figure, alternating, seconds, show, spoken, unmeasured
 from benchmarks.plain_twophase import explore
 from benchmarks.stateful_twophase import RMS as WALKED_RMS
 from benchmarks.stateful_twophase import walked
+from kit.commands.cli import main
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
 from kit.engine.registry import entries
@@ -26,6 +30,7 @@ AIM = 0.7
 WALKS, LONGEST = 200, 50
 TIMES_FASTER = 10
 PATIENCE = 3  # seconds
+SLOW = 4
 
 
 def figures() -> Iterator[Figure]:
@@ -123,23 +128,35 @@ def _walks() -> Figure:
 
 
 def _safeguards() -> Figure:
-    """From the shell, start-up included: the slowest of all safeguards that are switched off."""
-    took = {}
-    for name, entry in entries().items():
-        for guard in entry.safeguards:
-            command = [sys.executable, "-m", "kit", "check", name, "--off", guard.id]
-            took[f"{name} {guard.id}"] = seconds(
-                lambda command=command: subprocess.run(command, capture_output=True, check=False)
-            )
-    slowest = max(took, key=lambda one: took[one])
+    """From the shell, start-up included: the slowest of all safeguards that are switched off.
+
+    Only those that take longest in one process, where nothing has to start, are asked there.
+    """
+    every = [(name, guard.id) for name, entry in entries().items() for guard in entry.safeguards]
+    alone = {guard: seconds(partial(_checked, *guard)) for guard in every}
+    slow = sorted(alone, key=lambda guard: -alone[guard])[:SLOW]
+    took = {
+        guard: seconds(partial(subprocess.run, _command(*guard), capture_output=True, check=False))
+        for guard in slow
+    }
+    slowest = max(took, key=lambda guard: took[guard])
     return Figure(
-        f"check --off, slowest of {len(took)} safeguards, start-up included",
+        f"check --off, slowest of {len(every)} safeguards, start-up included",
         spoken(took[slowest]),
-        slowest,
+        " ".join(slowest),
         None,
         f"at most {PATIENCE} s",
         took[slowest] <= PATIENCE,
     )
+
+
+def _command(model: str, guard: str) -> list[str]:
+    return [sys.executable, "-m", "kit", "check", model, "--off", guard]
+
+
+def _checked(model: str, guard: str) -> None:
+    with redirect_stdout(StringIO()):
+        main(["check", model, "--off", guard])
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from types import UnionType
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kit.engine.actors import ActorModel, ActorState
 from kit.engine.compose import Product
@@ -48,6 +49,9 @@ class Flow(Struct, frozen=True):
     around: str = ""
 
 
+MOST_FLOWS = 64
+"""Things that travel in one step, as many as an eye can still follow."""
+
 Travels: TypeAlias = Callable[[Any, Any, Any, Any], tuple[Flow, ...]]
 """What moves in a step, from the model, the state before, the action and the state after."""
 
@@ -60,10 +64,18 @@ class FlowTable(Struct, frozen=True):
 
 
 def flows(model: Model[Any, Any], before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
-    """What travels in a step; of a product, in the step of the part that acts."""
+    """What travels in a step; of a product, in the step of the part that acts.
+
+    Of more than ``MOST_FLOWS`` things the first are told, and how many more there are.
+    """
     own = model.part_of(action)[1] if isinstance(model, Product) else action
     travels = flow_table(model).moving.get(type(own))
-    return () if travels is None else travels(model, before, own, after)
+    moved = () if travels is None else travels(model, before, own, after)
+    rest = len(moved) - MOST_FLOWS
+    if rest <= 0:
+        return moved
+    last = moved[MOST_FLOWS - 1]
+    return (*moved[: MOST_FLOWS - 1], replace(last, text=f"{last.text}; and {rest} more like it"))
 
 
 def flow_table(model: Model[Any, Any]) -> FlowTable:

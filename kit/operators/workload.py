@@ -32,7 +32,7 @@ class Cost(Struct, frozen=True):
 PLACEMENTS = Cost(80, 2e-6, 10, 4e-7)
 DRY_RUN_IN_WORDS = Cost(240, 3.5e-6, 0, 0.0, 26)
 DRY_RUN_AS_JSON = Cost(240, 3.5e-6, 0, 3e-8, 26)
-PLAYER = Cost(500, 1.5e-5, 100, 2e-6)
+PLAYER = Cost(500, 4e-6, 100, 1e-6)
 
 
 def check_work(given: RingFile, cost: Cost) -> None:

@@ -201,12 +201,12 @@ class Storage(PlanModel):
         for number, name in self._undelivered(s):
             if self._slow and not self.begun(s, number, name):
                 continue
-            if self.workload[number].writes or s.requests[number].phase == OPEN:
+            if self.mutations[number] or s.requests[number].phase == OPEN:
                 yield Serve(number, name)
 
     def _written_back(self, s: StorageState) -> Iterator[WriteBack]:
         for number, name in self._undelivered(s):
-            repairs = not self.workload[number].writes and s.requests[number].phase != OPEN
+            repairs = not self.mutations[number] and s.requests[number].phase != OPEN
             if repairs and (self.begun(s, number, name) or not self._slow):
                 yield WriteBack(number, name)
 
@@ -343,7 +343,7 @@ class Storage(PlanModel):
         if request.phase == REPAIRING:
             group = targets(self.wanted(s, number, request.coordinator_epoch))
         else:
-            group = self._views[s.at][request.coordinator_epoch].group(self.workload[number].writes)
+            group = self._views[s.at][request.coordinator_epoch].group(self.mutations[number])
         kept = self.valid(s, number) & group
         again = replace(
             request,

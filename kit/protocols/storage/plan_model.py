@@ -70,7 +70,7 @@ class PlanModel(LateCopyModel):
 
     def mutation(self, s: StorageState, number: int) -> int:
         """The cell that a request brings: that of its write or deletion, or what a read found."""
-        if not self.workload[number].writes:
+        if not self.mutations[number]:
             return s.requests[number].newest_seen
         mark = s.requests[number].timestamp
         return tombstone(mark) if self.workload[number].kind == "delete" else written(mark)

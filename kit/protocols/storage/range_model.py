@@ -54,6 +54,7 @@ class RangeModel(Model[StorageState, Any]):
             BadInput: when the history has too many ways.
         """
         self.history, self.workload, self.request_options = history, workload, options
+        self.mutations = tuple(client.writes for client in workload)
         self.coordinators = tuple(dict.fromkeys(client.coordinator for client in workload))
         self.nodes = (*history.replicas, *self.coordinators)
         self.code = {name: i for i, name in enumerate(self.nodes)}
@@ -85,7 +86,7 @@ class RangeModel(Model[StorageState, Any]):
 
     def applied(self, s: StorageState, i: int, index: int) -> StorageState:
         """Replica ``i`` has applied the epoch ``index``; a member again has cleaning to do."""
-        again = holds(s.cleaned, i) and holds(self._views[s.at][index].writes, i)
+        again = s.cleaned & self._views[s.at][index].writes & 1 << i
         cleaned = s.cleaned & ~(1 << i) if again else s.cleaned
         return replace(s, known=put(s.known, i, index), cleaned=cleaned)
 
@@ -227,7 +228,7 @@ class RangeModel(Model[StorageState, Any]):
 
     def writing(self, s: StorageState, number: int) -> bool:
         """Whether a request's messages bring a cell: a mutation's do, and those of a repair."""
-        return self.workload[number].writes or s.requests[number].phase > OPEN
+        return self.mutations[number] or s.requests[number].phase > OPEN
 
     def serving(self, s: StorageState, coordinator: str) -> int:
         """The number of the request that a coordinator has open."""

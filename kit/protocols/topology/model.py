@@ -8,7 +8,7 @@ Sources: seed 000; seed 004, "Driving Topology Changes from a Centralized Topolo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -149,9 +149,9 @@ class Topology(Model[ControlState, Any]):
 
         return Rule(action, kind, candidates, condition, clean)
 
-    def each(self, action: type, mask: int) -> tuple[Any, ...]:
+    def each(self, action: type, mask: int) -> Iterator[Any]:
         """The action for each node of a mask."""
-        return tuple(action(self.names[i]) for i in nodes_in(mask))
+        return (action(self.names[i]) for i in nodes_in(mask))
 
     def named(self, mask: int) -> tuple[str, ...]:
         """The names of the nodes in a mask."""
@@ -276,7 +276,7 @@ class Topology(Model[ControlState, Any]):
     def _work(self, s: ControlState, action: act.DoWork) -> ControlState:
         return work.advanced(work.worked(s, self.setting), self.setting)
 
-    def _asked_nodes(self, s: ControlState) -> tuple[act.AnswerBarrier, ...]:
+    def _asked_nodes(self, s: ControlState) -> Iterable[act.AnswerBarrier]:
         if self.busy(s) is not None:
             return ()
         task = work.task_of(s, self.setting)
@@ -306,10 +306,10 @@ class Topology(Model[ControlState, Any]):
         track = track or not self.setting.safeguards.tablet_track_excludes
         return None if track else Refusal("a node operation holds the state machine")
 
-    def _lagging(self, s: ControlState) -> tuple[act.ApplyTopology, ...]:
+    def _lagging(self, s: ControlState) -> Iterator[act.ApplyTopology]:
         newest = len(s.views) - 1
         behind = (i for i in nodes_in(s.reachable) if s.applied[i] < newest)
-        return tuple(act.ApplyTopology(self.names[i]) for i in behind)
+        return (act.ApplyTopology(self.names[i]) for i in behind)
 
     def _apply(self, s: ControlState, action: act.ApplyTopology) -> ControlState:
         node = self.number[action.node]
@@ -331,16 +331,17 @@ class Topology(Model[ControlState, Any]):
 
     def suggest(self, s: ControlState) -> Any | None:
         """The next step when nothing goes wrong: the coordinator's work, then what nodes do."""
-        enabled = list(self.actions(s))
-        wanted = (action for action in enabled if self.kind(action) not in UNASKED)
+        helps = None
+        for action in self.actions(s):
+            kind = self.kind(action)
+            if kind not in UNASKED:
+                return action
+            if kind in ("elect", "restart"):
+                helps = helps or action
         if decide(s.topology, s.reachable, self.setting).kind == "rest":
-            return next(wanted, None)
-        first = next(wanted, None)
-        if first is None and faults.racks_fail(s, self):
-            return act.FailWork()
-        # Nothing else helps: somebody has to lead, or to come back.
-        helps = (action for action in enabled if self.kind(action) in ("elect", "restart"))
-        return first or next(helps, None)
+            return None
+        # Nothing else helps: work has to fail, or somebody has to lead, or to come back.
+        return act.FailWork() if faults.racks_fail(s, self) else helps
 
     def find(self, s: ControlState, verb: str) -> tuple[Any, Refusal | None] | None:
         """The option that goes by a verb, in the tables' words or in an operator's."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -34,7 +35,7 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
     def leads(s: ControlState) -> bool:
         return s.coordinator != NOBODY and bool(s.reachable >> s.coordinator & 1)
 
-    def candidates(s: ControlState) -> tuple[Any, ...]:
+    def candidates(s: ControlState) -> Iterable[Any]:
         if leads(s) and not s.faults.changes:
             return ()
         others = voting(s) & s.reachable
@@ -47,7 +48,7 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
             s = replace(s, faults=replace(s.faults, changes=s.faults.changes - 1))
         return work.elected(s, number[action.node], model.setting)
 
-    def mortal(s: ControlState) -> tuple[Any, ...]:
+    def mortal(s: ControlState) -> Iterable[Any]:
         rows = s.up & ~mask_of(s.topology, NO_ROW, "left")
         return model.each(act.CrashMember, rows if s.faults.crashes else 0)
 
@@ -59,7 +60,7 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
             s = replace(s, attempted=replace(s.attempted, streaming=False))
         return work.shut_down(s, node)
 
-    def dead(s: ControlState) -> tuple[Any, ...]:
+    def dead(s: ControlState) -> Iterable[Any]:
         gone = mask_of(s.topology, NO_ROW, "left", "removing") | first_down | s.up
         gone |= sum(1 << e.replaced for e in s.topology.nodes if e.state == "replacing")
         operation = under_way(s.topology)

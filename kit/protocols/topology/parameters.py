@@ -8,7 +8,8 @@ from msgspec import Meta, Struct
 
 from kit.protocols.topology.rules.machines import Edition
 
-MOST_NODES = 20
+MOST_NODES = 2000
+"""Beyond some 20 nodes models are stepped and walked, not searched."""
 MOST_FAULTS = 9
 _Nodes = Annotated[int, Meta(ge=1, le=MOST_NODES)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -45,7 +46,7 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
     """Requests of clients, and streams that were left behind."""
     setting, number = model.setting, model.number
 
-    def takes_clients(s: ControlState) -> tuple[Any, ...]:
+    def takes_clients(s: ControlState) -> Iterable[Any]:
         if s.client != NOBODY or not s.faults.clients:
             return ()
         serving = mask_of(s.topology, *SERVING_STATES) & s.up
@@ -57,7 +58,7 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
         version = view_of(s, node).version
         return replace(s, client=node, client_version=version, faults=left)
 
-    def replicas(s: ControlState) -> tuple[Any, ...]:
+    def replicas(s: ControlState) -> Iterable[Any]:
         if s.client == NOBODY:
             return ()
         return model.each(act.ServeRequest, s.topology.members & s.up)
@@ -77,7 +78,7 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
         left = replace(s.faults, late=s.faults.late - 1)
         return replace(s, leftover=s.topology.session, leftover_at=NOBODY, faults=left)
 
-    def arrivals(s: ControlState) -> tuple[Any, ...]:
+    def arrivals(s: ControlState) -> Iterable[Any]:
         if not s.leftover or s.leftover_at != NOBODY:
             return ()
         return model.each(act.LateArrival, s.topology.members & s.reachable)

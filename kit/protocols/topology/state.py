@@ -140,10 +140,13 @@ def view_of(s: ControlState, node: int) -> LocalView:
 def caught_up(s: ControlState, nodes: int) -> ControlState:
     """The state once these nodes (a mask) have applied all there is."""
     newest = len(s.views) - 1
-    if all(s.applied[i] == newest for i in nodes_in(nodes)):
+    behind = [i for i in nodes_in(nodes) if s.applied[i] != newest]
+    if not behind:
         return s
-    applied = tuple(newest if nodes >> i & 1 else had for i, had in enumerate(s.applied))
-    return replace(s, applied=applied)
+    applied = list(s.applied)
+    for i in behind:
+        applied[i] = newest
+    return replace(s, applied=tuple(applied))
 
 
 def with_topology(s: ControlState, topology: ClusterTopology) -> ControlState:

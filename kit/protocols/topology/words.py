@@ -60,7 +60,7 @@ def plan_of(parameters: TopologyParameters) -> RequestPlan:
     Raises:
         BadInput: for words that are no request or no rack, an unknown node, or too many nodes.
     """
-    names = list(ascii_uppercase[: parameters.nodes])
+    names = [_name(number) for number in range(parameters.nodes)]
     requests = [_request(text, names) for text in parameters.operations]
     if len(names) > MOST_NODES:
         raise BadInput("operations", len(names), f"at most {MOST_NODES} nodes in all")
@@ -76,6 +76,11 @@ def _racks(given: tuple[str, ...], count: int) -> tuple[str, ...]:
     if len(given) > count:
         raise BadInput("racks", len(given), f"at most one for each of {count} nodes")
     return (*given, *("",) * (count - len(given)))
+
+
+def _name(number: int) -> str:
+    """The name of a member by its number from 0: A to Z, then N27 and so on."""
+    return ascii_uppercase[number] if number < len(ascii_uppercase) else f"N{number + 1}"
 
 
 def _request(text: str, names: list[str]) -> OperationRequest:

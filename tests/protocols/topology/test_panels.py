@@ -19,7 +19,7 @@ from kit.protocols.topology.facts.moment import way_of
 from kit.protocols.topology.facts.ring import ring
 from kit.protocols.topology.panels.group0 import configuration_text, draw_configuration
 from kit.protocols.topology.panels.states import diagrams, standing
-from kit.protocols.topology.panels.system_topology import cells, draw_table
+from kit.protocols.topology.panels.system_topology import draw_table, texts
 from kit.protocols.topology.rules.columns import COLUMNS
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.impossible import impossible
@@ -135,7 +135,7 @@ def test_the_table_is_the_table() -> None:
     """All 33 columns but the key are there; a cell is marked when the step changed it."""
     timeline = _played(0)
     for scene in scenes(timeline)[1:]:
-        now, was = cells(scene, scene.state), cells(scene, scene.before)
+        now, was = (texts(s.topology, scene.model.names).cells for s in (scene.state, scene.before))
         assert {name for _, name in now} == {one.name for one in COLUMNS if one.name != "key"}
         drawn = draw_table(scene)
         changed = [place for place, text in now.items() if was.get(place, "null") != text]

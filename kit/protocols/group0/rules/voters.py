@@ -24,8 +24,11 @@ def is_majority(nodes: int, voters: int) -> bool:
 
 
 def nodes_in(mask: int) -> Iterator[int]:
-    """The numbers of the nodes in a set, in order."""
-    return (i for i in range(mask.bit_length()) if mask >> i & 1)
+    """The numbers of the nodes in a set, in order; the first is there at once, however large."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
 
 
 @cache

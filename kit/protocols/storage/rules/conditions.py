@@ -13,7 +13,6 @@ from typing import Protocol
 from msgspec import Struct
 
 from kit.protocols.storage.rules.cells import NOTHING
-from kit.protocols.storage.rules.masks import holds
 from kit.protocols.storage.rules.requests import AT_WORK, Request
 
 
@@ -48,14 +47,14 @@ class MajorityKnows(Struct, frozen=True):
         """Whether enough of them know it."""
         least = newest - self.age
         return self.needed <= sum(
-            1 for i, index in enumerate(facts.known) if holds(self.replicas, i) and index >= least
+            1 for i, index in enumerate(facts.known) if index >= least and self.replicas >> i & 1
         )
 
     def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
         """The replicas that do not know it yet."""
         least = newest - self.age
         return tuple(
-            i for i, index in enumerate(facts.known) if holds(self.replicas, i) and index < least
+            i for i, index in enumerate(facts.known) if index < least and self.replicas >> i & 1
         )
 
 

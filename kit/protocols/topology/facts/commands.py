@@ -31,6 +31,10 @@ COMMITS = (
 """The types of action that commit a command."""
 
 
+NODES_OWN = (act.ApplyTopology, act.AnswerBarrier)
+"""The types of action of one node alone."""
+
+
 class HistoryLine(Struct, frozen=True):
     """A command in the log: the state id that it made (0: none, a no-op), by whom, what it says."""
 
@@ -104,6 +108,8 @@ def journal(m: Topology, before: ControlState, action: Any, after: ControlState)
     again = handles and not (before.started and before.coordinator == after.coordinator)
     if entered and (entered != before.topology.transition or again):
         yield f"entered `{TRANSITION_STATE[entered].stored}` transition state"
+    if isinstance(action, NODES_OWN) and before.attempted.step == after.attempted.step:
+        return  # what one node applies or answers changes nothing of what is sent
     command = _sent(m, after)
     if command and command != _sent(m, before):
         yield command

@@ -157,8 +157,9 @@ def way_of(m: Topology, start: ControlState, steps: Sequence[PassedStep]) -> Mac
 
 
 def _states(start: ControlState, steps: Sequence[PassedStep]) -> Iterable[ControlState]:
+    """The states whose tables are others than those of the step before."""
     yield start
-    yield from (step.after for step in steps)
+    yield from (step.after for step in steps if step.after.topology is not step.before.topology)
 
 
 def _same(operation: TopologyOperation, other: TopologyOperation) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kit.protocols.topology.facts import moment as facts
 from kit.protocols.topology.facts.moment import BarrierFacts, NodeFacts
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.queue import QueueEntry
+from kit.views.alike import ToldApart, draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badges, bulb, heads, scroll
@@ -66,16 +67,42 @@ def draw_barrier(scene: Scene) -> Frag:
     """Draw what each node has applied, what still runs there, and whether it has answered."""
     m, s = scene.model, scene.state
     runs = facts.barrier(m, s)
-    rows = [node for node in facts.nodes(m, s) if node.is_member]
+    answers = _answers(runs)
+    rows = _told_apart(scene, answers)
     return scroll(
         "barrier",
         h(
             "table",
             h("caption", _caption(runs)),
             heads("node", "applied", "requests in flight", "sessions", "answer"),
-            h("tbody", [_node(scene, node, runs) for node in rows]),
+            h("tbody", [_node(scene, node, answers) for node in rows.listed]),
         ),
+        draw_others(rows.others),
     )
+
+
+Answers = Mapping[str, tuple[str, str]]
+"""A node's answer as a sign and in words; of who is not asked there is none."""
+
+
+def _answers(runs: BarrierFacts | None) -> Answers:
+    if runs is None:
+        return {}
+    waits = {name: ("…", why or "not yet") for name, why in runs.refused}
+    return waits | dict.fromkeys(runs.answered, ("✓", "answered"))
+
+
+def _told_apart(scene: Scene, answers: Answers) -> ToldApart[NodeFacts, tuple[str, ...]]:
+    """The members, each with what it has applied, what runs there, and its answer."""
+    members = [node for node in facts.nodes(scene.model, scene.state) if node.is_member]
+    return told_apart(
+        members, lambda node: _words(scene, node, answers), lambda node: node.is_coordinator
+    )
+
+
+def _words(scene: Scene, node: NodeFacts, answers: Answers) -> tuple[str, ...]:
+    parts = [f"version {node.version}", *_in_flight(scene, node), *_sessions(scene, node)]
+    return (*parts, _answer(node, answers)[1])
 
 
 def _caption(runs: BarrierFacts | None) -> str:
@@ -84,14 +111,16 @@ def _caption(runs: BarrierFacts | None) -> str:
     return f"{runs.command}: {len(runs.answered)} of {len(runs.needs)} have answered"
 
 
-def _node(scene: Scene, node: NodeFacts, runs: BarrierFacts | None) -> Frag:
+def _node(scene: Scene, node: NodeFacts, answers: Answers) -> Frag:
+    sign, words = _answer(node, answers)
+    lit = bulb(sign, words) if sign else None
     return h(
         "tr",
         h("th", node.name, scope="row", data_of=node.name),
         h("td", f"version {node.version}"),
         h("td", ", ".join(_in_flight(scene, node)) or "–"),
         h("td", ", ".join(_sessions(scene, node)) or "–"),
-        h("td", _answer(node, runs)),
+        h("td", h("span", lit, f" {words}", class_=None if sign else "soft")),
         k=f"barrier:{node.name}",
     )
 
@@ -111,20 +140,8 @@ def _sessions(scene: Scene, node: NodeFacts) -> Iterator[str]:
         yield f"late work of {s.leftover}"
 
 
-def _answer(node: NodeFacts, runs: BarrierFacts | None) -> Frag:
-    sign, words = _answered(node, runs)
-    return h(
-        "span", bulb(sign, words) if sign else None, f" {words}", class_=None if sign else "soft"
-    )
-
-
-def _answered(node: NodeFacts, runs: BarrierFacts | None) -> tuple[str, str]:
-    """A node's answer as a sign and in words."""
-    if runs is None or node.name not in runs.needs:
-        return "", "not asked"
-    if node.name in runs.answered:
-        return "✓", "answered"
-    return "…", dict(runs.refused).get(node.name) or "not yet"
+def _answer(node: NodeFacts, answers: Answers) -> tuple[str, str]:
+    return answers.get(node.name, ("", "not asked"))
 
 
 def barrier_text(scene: Scene) -> str:
@@ -132,11 +149,12 @@ def barrier_text(scene: Scene) -> str:
     m, s = scene.model, scene.state
     runs = facts.barrier(m, s)
     lines = [f"  {_caption(runs)}"]
-    for node in facts.nodes(m, s):
-        if node.is_member:
-            parts = [f"version {node.version}", *_in_flight(scene, node), *_sessions(scene, node)]
-            lines.append(f"  {node.name}: {', '.join(parts)}; {_answered(node, runs)[1]}")
-    return "\n".join(lines)
+    answers = _answers(runs)
+    rows = _told_apart(scene, answers)
+    for node in rows.listed:
+        *parts, answer = _words(scene, node, answers)
+        lines.append(f"  {node.name}: {', '.join(parts)}; {answer}")
+    return "\n".join([*lines, *(f"  {line}" for line in others_lines(rows.others))])
 
 
 def draw_badges(scene: Scene) -> Frag:

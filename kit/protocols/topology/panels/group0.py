@@ -5,6 +5,7 @@ from __future__ import annotations
 from kit.protocols.group0.rules.voters import majority, nodes_in
 from kit.protocols.topology.facts.commands import HistoryLine, history, log_lines
 from kit.protocols.topology.state import has_majority, voting
+from kit.views.alike import ToldApart, draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb, heads, moved, scroll
@@ -58,6 +59,7 @@ def draw_configuration(scene: Scene) -> Frag:
     """Draw who is in group 0, who of them votes and is reached, and whether they are enough."""
     m, s = scene.model, scene.state
     fits = has_majority(s)
+    rows = _told_apart(scene)
     return h(
         "div",
         h(
@@ -77,10 +79,17 @@ def draw_configuration(scene: Scene) -> Frag:
                     class_="lamp",
                     data_of=m.names[i],
                 )
-                for i in nodes_in(s.topology.members)
+                for i in rows.listed
             ],
         ),
+        draw_others(rows.others),
     )
+
+
+def _told_apart(scene: Scene) -> ToldApart[int, tuple[str, ...]]:
+    """The members with their roles; of very many those that do not just follow."""
+    members = list(nodes_in(scene.state.topology.members))
+    return told_apart(members, lambda i: (_role(scene, i).strip(),), lambda i: False)
 
 
 def _quorum(scene: Scene) -> str:
@@ -101,8 +110,10 @@ def _role(scene: Scene, node: int) -> str:
 
 def configuration_text(scene: Scene) -> str:
     """Write the configuration, a line for each member."""
-    names, members = scene.model.names, nodes_in(scene.state.topology.members)
-    return "\n".join([f"  {_quorum(scene)}", *(f"  {names[i]}:{_role(scene, i)}" for i in members)])
+    rows = _told_apart(scene)
+    lines = [f"  {scene.model.names[i]}:{_role(scene, i)}" for i in rows.listed]
+    others = (f"  {line}" for line in others_lines(rows.others))
+    return "\n".join([f"  {_quorum(scene)}", *lines, *others])
 
 
 def draw_log(scene: Scene) -> Frag:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import cos, pi, sin
 from typing import Any
 
 from kit.protocols.topology.facts import moment as facts
 from kit.protocols.topology.facts.flows import LOG, NETWORK, spot
 from kit.protocols.topology.facts.moment import NodeFacts
+from kit.views.alike import ToldApart, draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import heads, moved, scroll
@@ -44,6 +46,7 @@ def draw_nodes(scene: Scene) -> Frag:
     nodes = facts.nodes(scene.model, scene.state)
     is_drawn = len(scene.model.names) <= MOST_DRAWN
     before = _by_name(scene, scene.before)
+    rows = _told_apart(scene, nodes, before)
     return scroll(
         "nodes",
         _circle(scene, nodes) if is_drawn else None,
@@ -51,9 +54,30 @@ def draw_nodes(scene: Scene) -> Frag:
             "table",
             h("caption", f"By what each node goes ({LEADS} coordinator)"),
             heads(*HEADS),
-            h("tbody", [_row(node, before, is_drawn) for node in nodes]),
+            h("tbody", [_row(node, before, is_drawn) for node in rows.listed]),
         ),
+        draw_others(rows.others),
     )
+
+
+def _told_apart(
+    scene: Scene, nodes: tuple[NodeFacts, ...], before: Mapping[str, tuple[str, ...]] | None
+) -> ToldApart[NodeFacts, tuple[str, ...]]:
+    """Of very many nodes those that the step is about, the coordinator, and what is unlike most."""
+    named = {key for flow in scene.flows() for key in (flow.from_key, flow.to_key)}
+
+    def keep(node: NodeFacts) -> bool:
+        changed = before is not None and before.get(node.name) != cells(node)
+        return changed or node.is_coordinator or spot(node.name) in named
+
+    return told_apart(nodes, _words, keep)
+
+
+def _words(node: NodeFacts) -> tuple[str, ...]:
+    """The row behind the node's name, as words."""
+    state, version, fence, session, notes = cells(node)
+    goes_by = (f"version {version}", f"fence {fence}") if node.is_member else ()
+    return (state, *goes_by, *([f"session {session}"] if node.session else []), notes)
 
 
 def _circle(scene: Scene, nodes: tuple[NodeFacts, ...]) -> Frag:
@@ -131,15 +155,13 @@ def _row(node: NodeFacts, before: dict[str, tuple[str, ...]] | None, is_drawn: b
 
 def nodes_text(scene: Scene) -> str:
     """Write a line for each node."""
-    lines = []
-    for node in facts.nodes(scene.model, scene.state):
-        state, version, fence, session, notes = cells(node)
-        leads = ", coordinator" if node.is_coordinator else ""
-        goes_by = f", version {version}, fence {fence}" if node.is_member else ""
-        within = f", session {session}" if node.session else ""
-        said = f", {notes}" if notes else ""
-        lines.append(f"  {node.name}: {state}{leads}{goes_by}{within}{said}")
-    return "\n".join(lines)
+    nodes, lines = facts.nodes(scene.model, scene.state), []
+    rows = _told_apart(scene, nodes, _by_name(scene, scene.before))
+    for node in rows.listed:
+        state, *others = filter(None, _words(node))
+        leads = ["coordinator"] if node.is_coordinator else []
+        lines.append(f"  {node.name}: {', '.join([state, *leads, *others])}")
+    return "\n".join([*lines, *(f"  {line}" for line in others_lines(rows.others))])
 
 
 NODES = Panel("nodes", "Nodes", draw_nodes, nodes_text, still=True)

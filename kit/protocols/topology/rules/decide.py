@@ -60,7 +60,7 @@ class Decision(Struct, frozen=True, cache_hash=True):
     features: int = 0
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 11)
 def decide(topology: ClusterTopology, alive: int, setting: Setting) -> Decision:
     """The coordinator's next decision. ``alive``: the nodes that it sees up (a mask)."""
     gone = mask_of(topology, "left") & topology.members

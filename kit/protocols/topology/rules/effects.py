@@ -68,9 +68,7 @@ def _replaced_left(topology: ClusterTopology, node: int) -> ClusterTopology:
 
 def _cleanup(topology: ClusterTopology, node: int) -> ClusterTopology:
     """The other owners of tokens may hold data of ranges that they lost, or did not gain."""
-    for other in nodes_in(owners(topology) & ~(1 << node)):
-        topology = with_node(topology, other, cleanup="needed")
-    return topology
+    return _with_cleanup(topology, owners(topology) & ~(1 << node), "needed")
 
 
 def _generation(topology: ClusterTopology, node: int) -> ClusterTopology:
@@ -81,10 +79,17 @@ def _generation(topology: ClusterTopology, node: int) -> ClusterTopology:
 
 def _starts_cleanup(topology: ClusterTopology, node: int) -> ClusterTopology:
     """Whoever needs cleanup is told to begin."""
-    for i, entry in enumerate(topology.nodes):
-        if entry.cleanup == "needed" and entry.state == "normal":
-            topology = with_node(topology, i, cleanup="running")
-    return topology
+    normal = mask_of(topology, "normal")
+    needed = sum(1 << i for i in nodes_in(normal) if topology.nodes[i].cleanup == "needed")
+    return _with_cleanup(topology, needed, "running")
+
+
+def _with_cleanup(topology: ClusterTopology, which: int, status: str) -> ClusterTopology:
+    """The topology in which these nodes (a mask) have this cleanup status."""
+    nodes = list(topology.nodes)
+    for i in nodes_in(which):
+        nodes[i] = replace(nodes[i], cleanup=status)
+    return replace(topology, nodes=tuple(nodes))
 
 
 def _plans_tablets(topology: ClusterTopology, node: int) -> ClusterTopology:

@@ -37,7 +37,7 @@ class TopologyOperation(Struct, frozen=True, cache_hash=True):
     state: str
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 11)
 def under_way(topology: ClusterTopology) -> TopologyOperation | None:
     """The operation that the tables show, by the node in transition, else by the state alone."""
     for i, entry in enumerate(topology.nodes):
@@ -135,7 +135,7 @@ def excluded(topology: ClusterTopology, node: int) -> int:
     return topology.ignored | 1 << entry.replaced if entry.state == "replacing" else 0
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 11)
 def addressees(topology: ClusterTopology, operation: TopologyOperation, work: WorkRow) -> int:
     """The nodes that a piece of work needs an answer of.
 
@@ -153,7 +153,7 @@ def addressees(topology: ClusterTopology, operation: TopologyOperation, work: Wo
     return own if work.name in ("stream", "accept", "shut_down") else 0
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 11)
 def voters(topology: ClusterTopology) -> int:
     """The members that vote: a node does once it is normal, and no more on its way out.
 

@@ -1,0 +1,84 @@
+"""A topology of many nodes: stepped in time that grows with the nodes, drawn in few rows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from kit.engine.flows import MOST_FLOWS, flows
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from kit.protocols.topology.actions import AnswerBarrier, DoWork
+from kit.protocols.topology.parameters import MOST_NODES
+from kit.views.panel import scene_at
+from kit.views.rendered import RenderedTimeline
+
+NODES = 200
+LISTED = 60  # rows of a panel at most, its static ones included
+
+
+def cluster(nodes: int, *operations: str) -> Any:
+    """A cluster that is asked for these operations."""
+    return build("topology", {"nodes": nodes, "operations": list(operations)})
+
+
+def test_members_beyond_the_alphabet_have_numbers() -> None:
+    """The first 26 members have letters; the others are called by their number."""
+    assert cluster(28, "leave N28").names == (*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "N27", "N28")
+    with pytest.raises(BadInput, match=f"nodes: got {MOST_NODES + 1}"):
+        cluster(MOST_NODES + 1, "cleanup")
+
+
+def test_a_join_takes_as_many_steps_a_node_in_any_cluster() -> None:
+    """Each node answers three barriers: so many steps a node more, and the join is done."""
+    steps = []
+    for nodes in (20, 40, 80):
+        timeline = Timeline(cluster(nodes, "join X1"))
+        while timeline.forward() is not None:
+            pass
+        assert timeline.state.topology.requests[0].done
+        steps.append(sum(type(moment.action) is AnswerBarrier for moment in timeline.moments))
+    assert [after - before for before, after in pairwise(steps)] == [60, 120]
+
+
+def middle() -> Timeline:
+    """A join of a large cluster within a barrier: some have answered."""
+    timeline = Timeline(cluster(NODES, "join X1"))
+    while len(timeline.moments) < NODES + NODES // 2:
+        timeline.do(timeline.suggest(), fold=1)
+    return timeline
+
+
+@pytest.mark.parametrize("name", ["nodes", "barrier", "table", "configuration"])
+def test_a_panel_lists_few_rows_and_counts_the_others(name: str) -> None:
+    """All nodes are there: singly, or among those counted; the picture and its words agree."""
+    timeline = middle()
+    [panel] = [panel for panel in RenderedTimeline(timeline).panels if panel.name == name]
+    scene = scene_at(timeline, timeline.at)
+    words = panel.text(scene).splitlines()
+    told = [int(line.split()[0].replace(",", "")) for line in words if " more: " in line]
+    named = {word.rstrip(":").split(".")[0] for line in words for word in line.split()}
+    named &= set(scene.model.names)
+    assert len(named) < LISTED
+    # X1 has a row in the tables already, but is no member yet.
+    assert sum(told) + len(named) >= NODES
+    drawn = panel.draw(scene)
+    assert sum(part.tag in ("tr", "li") for part in drawn.walk()) < LISTED
+    assert [line for line in drawn.lines() if " more: " in line] == [
+        line.strip() for line in words if " more: " in line
+    ]
+
+
+def test_of_many_streams_some_are_shown() -> None:
+    """When all nodes stream at once, as many as an eye can follow are told, the rest is counted."""
+    model = cluster(NODES, "join X1")
+    s = model.start()
+    while not (s.attempted.streaming and isinstance(model.suggest(s), DoWork)):
+        s = model.apply(s, model.suggest(s))
+    action = model.suggest(s)
+    moved = flows(model, s, action, model.apply(s, action))
+    assert len(moved) == MOST_FLOWS
+    assert moved[-1].text.endswith(f"; and {NODES - MOST_FLOWS} more like it")
