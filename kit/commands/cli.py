@@ -1,4 +1,4 @@
-"""``python -m kit``: models, show, check, fuzz, play, ring, plan, survive, lab.
+"""``python -m kit``: models, show, check, fuzz, play, ring, plan, survive, handout, lab.
 
 Status 0: fine. 1: refused by the protocol, or a violation was found. 2: bad input (one line on
 stderr, nothing on stdout) or a bounded search.
@@ -92,6 +92,10 @@ def _run(words: list[str]) -> int:
             from kit.commands import runs
 
             return runs.play(options.what, options.html)
+        case "handout":
+            from kit.commands.handout import handout
+
+            return handout(options.notebook, options.out)
     from kit.commands import searches
 
     configuration = searches.Configuration(options.model, options.parameter, options.off)
@@ -169,6 +173,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_outcome(fuzzing)
     ring = commands.add_parser("ring", help="the placements of a stable ring")
     add_ring(ring)
+    paper = commands.add_parser("handout", help="a page to hand out for a notebook, and its key")
+    paper.add_argument(
+        "notebook", metavar="NOTEBOOK", help="a notebook (.ipynb); its cells are run"
+    )
+    paper.add_argument("--out", default=".", metavar="FOLDER", help="where to write both pages")
     for family in families():
         for word, (help_text, _) in family.commands.items():
             commands.add_parser(word, help=help_text)

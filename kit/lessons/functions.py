@@ -7,6 +7,8 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import Struct
+
 from kit.errors import shorten
 from kit.lessons.judge import CallOutcome, results_of
 from kit.lessons.tasks import SEED, Case, Marks
@@ -16,30 +18,50 @@ LONGEST = 160  # characters of a case in a message
 Arguments = list[Any]
 
 
+class FunctionJudge(Struct, frozen=True):
+    """Compares a learner's function with the engine's own, case by case.
+
+    ``public`` are the cases that are told, ``draw`` makes those that are only counted.
+    """
+
+    name: str
+    truth: Callable[..., Any]
+    public: tuple[Arguments, ...]
+    draw: Callable[[random.Random], Arguments]
+
+    def __call__(self, answer: dict[str, str]) -> Marks:
+        """Judge a function, given as its own text and name."""
+        chance = random.Random(SEED)
+        hidden = [self.draw(chance) for _ in range(HIDDEN)]
+        results = results_of(answer, [*self.public, *hidden])
+        shown, unseen = results[: len(self.public)], results[len(self.public) :]
+        return Marks(
+            tuple(
+                _case(self.name, case, self.truth, outcome)
+                for case, outcome in zip(self.public, shown, strict=True)
+            ),
+            tuple(
+                _same(self.truth(*case), outcome)
+                for case, outcome in zip(hidden, unseen, strict=True)
+            ),
+        )
+
+    def answers(self) -> tuple[str, ...]:
+        """What the engine's own function gives for the public cases, a line for each."""
+        return tuple(
+            f"{shorten_call(self.name, case)} = {shorten(self.truth(*case), LONGEST)}"
+            for case in self.public
+        )
+
+
 def judged(
     name: str,
     truth: Callable[..., Any],
     public: tuple[Arguments, ...],
     draw: Callable[[random.Random], Arguments],
-) -> Callable[[dict[str, str]], Marks]:
+) -> FunctionJudge:
     """A judge that compares a learner's function with the engine's own, case by case."""
-
-    def judge(answer: dict[str, str]) -> Marks:
-        chance = random.Random(SEED)
-        hidden = [draw(chance) for _ in range(HIDDEN)]
-        results = results_of(answer, [*public, *hidden])
-        shown, unseen = results[: len(public)], results[len(public) :]
-        return Marks(
-            tuple(
-                _case(name, case, truth, outcome)
-                for case, outcome in zip(public, shown, strict=True)
-            ),
-            tuple(
-                _same(truth(*case), outcome) for case, outcome in zip(hidden, unseen, strict=True)
-            ),
-        )
-
-    return judge
+    return FunctionJudge(name, truth, public, draw)
 
 
 def _same(expected: Any, outcome: CallOutcome) -> bool:

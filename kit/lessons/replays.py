@@ -11,6 +11,7 @@ from kit.engine.model import Model
 from kit.engine.registry import build, entries, scenario_of
 from kit.engine.timeline import Timeline
 from kit.errors import Refused
+from kit.lessons.answer_runs import run_to
 from kit.lessons.tasks import Case, Marks
 
 
@@ -48,16 +49,26 @@ def replay(ground: Ground, verbs: list[str]) -> tuple[Timeline, str | None]:
     return timeline, None
 
 
-def judged(
-    ground: Ground, goals: tuple[Callable[[Timeline], str | None], ...]
-) -> Callable[[list[str]], Marks]:
-    """A judge that replays a run and then asks for every goal; a goal says what is missing."""
+class ReplayJudge(Struct, frozen=True):
+    """Replays a run on its ground and then asks for every goal; a goal says what is missing."""
 
-    def judge(verbs: list[str]) -> Marks:
-        timeline, stopped = replay(ground, verbs)
+    ground: Ground
+    goals: tuple[Callable[[Timeline], str | None], ...]
+
+    def __call__(self, verbs: list[str]) -> Marks:
+        """Judge a run, given as verbs."""
+        timeline, stopped = replay(self.ground, verbs)
         if stopped is not None:
-            return Marks((Case(False, stopped), *(Case(False, "") for _ in goals[1:])))
-        missing = [goal(timeline) for goal in goals]
+            return Marks((Case(False, stopped), *(Case(False, "") for _ in self.goals[1:])))
+        missing = [goal(timeline) for goal in self.goals]
         return Marks(tuple(Case(text is None, text or "") for text in missing))
 
-    return judge
+    def answers(self) -> tuple[str, ...]:
+        """A run that meets the goals, in a line; nothing where walks found none."""
+        verbs = run_to(self.ground.model(), self.goals)
+        return () if verbs is None else (", ".join(verbs),)
+
+
+def judged(ground: Ground, goals: tuple[Callable[[Timeline], str | None], ...]) -> ReplayJudge:
+    """A judge that replays a run and then asks for every goal; a goal says what is missing."""
+    return ReplayJudge(ground, goals)

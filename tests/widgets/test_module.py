@@ -113,6 +113,7 @@ def test_a_refused_action_says_why_where_one_looks(desk: MakeDesk) -> None:
     page = table.page
     page.click("[data-do=step]")
     table.wait_where("1 / 1")
+    table.settle()
     # The same action also stands at its step in the panel of operations.
     table.open("more")
     waiting = ".actions button.act[aria-disabled=true]"

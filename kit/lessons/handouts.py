@@ -1,0 +1,183 @@
+"""A hand-out of a notebook, and its answer key: one page of paper (A4) each.
+
+The hand-out has what is learned, the words, one picture, the questions with space for an answer and
+the exercises. The key has the answers, which the models give while the notebook's cells run again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from kit.edge.writing import write_whole
+from kit.errors import BadInput
+from kit.lessons.exercises import Exercise
+from kit.lessons.notebook_cells import LessonText, plain, read_lesson, shown_by
+from kit.lessons.predictions import Prediction
+from kit.lessons.tasks import Task
+from kit.views.fragment import Frag, escape, h
+
+MOST_WORDS = 12
+PAGE, IMAGE, ITEM = 4_400, 1_400, 20
+"""Letters that fill a page in the largest type; for how many a picture counts, and an item."""
+TYPE = (5.6, 9.6)
+"""The smallest and the largest type, in points."""
+STYLE = """
+@page{size:A4;margin:11mm}
+*{box-sizing:border-box}
+body{margin:0 auto;max-width:188mm;font-family:sans-serif;line-height:1.28;color:#111}
+h2{font-size:1.5em;margin:0}h3{font-size:1.1em;margin:.6em 0 .15em;border-bottom:1px solid #999}
+p,ul,ol{margin:.15em 0}ul,ol{padding-left:1.5em}
+.name{float:right}.columns{columns:2;column-gap:7mm}
+li{break-inside:avoid;margin-bottom:.25em}
+img{display:block;max-width:100%;max-height:58mm;margin:.3em auto}
+.space{border-bottom:1px dotted #777;height:1.35em}
+.choices span{display:inline-block;margin-right:1em}
+"""
+_IMAGE = re.compile(r'<img src="(data:image/(?:svg\+xml|png);base64,[A-Za-z0-9+/=]+)" alt="([^"]*)')
+
+
+class Picture(Struct, frozen=True):
+    """A drawing as data, and its words."""
+
+    source: str
+    label: str
+
+
+class Handout(Struct, frozen=True):
+    """What goes on the two pages: a notebook's words, questions, exercises and one picture."""
+
+    lesson: LessonText
+    questions: tuple[Prediction, ...]
+    exercises: tuple[Task, ...]
+    picture: Picture | None
+
+
+def handout_of(notebook: str | Path) -> Handout:
+    """Read a notebook and run its cells for the questions, the answers and the picture.
+
+    Raises:
+        BadInput: for what is no notebook, or one that asks nothing.
+        KitError: naming the first cell that fails.
+    """
+    path = Path(notebook)
+    lesson = read_lesson(path)
+    questions: dict[str, Prediction] = {}
+    exercises: dict[str, Task] = {}
+    first: tuple[Picture, ...] = ()
+    last: tuple[Picture, ...] = ()
+    for value in shown_by(lesson, path.resolve().parent):
+        if isinstance(value, Prediction):
+            questions.setdefault(value.text, value)
+        elif isinstance(value, Exercise):
+            exercises.setdefault(value.task.name, value.task)
+        else:
+            last = tuple(_pictures(value)) or last
+            first = first or (() if questions else last)
+    if not questions and not exercises:
+        raise BadInput("notebook", str(notebook), "a notebook with predictions or exercises")
+    return Handout(
+        lesson,
+        tuple(questions.values()),
+        tuple(exercises.values()),
+        # One that comes behind a question may be its answer; the last one is of another moment.
+        max(first or last, key=lambda picture: len(picture.source), default=None),
+    )
+
+
+def _pictures(value: Any) -> Iterator[Picture]:
+    """The drawings that a cell shows, as a stored notebook has them."""
+    bundle: Any = getattr(value, "_repr_mimebundle_", dict)()
+    data = bundle[0] if isinstance(bundle, tuple) else bundle
+    for source, label in _IMAGE.findall((data or {}).get("text/html", "")):
+        yield Picture(source, label)
+
+
+def write_handout(notebook: str | Path, folder: str | Path) -> tuple[Path, Path]:
+    """Write both pages: ``NAME-handout.html`` and ``NAME-key.html``.
+
+    Raises:
+        BadInput: as ``handout_of``, or when the folder cannot be written to.
+    """
+    handout, stem = handout_of(notebook), Path(notebook).stem
+    pages = {"handout": page_of(handout), "key": key_of(handout)}
+    first, second = (
+        write_whole(Path(folder) / f"{stem}-{name}.html", text, "--out")
+        for name, text in pages.items()
+    )
+    return first, second
+
+
+def page_of(handout: Handout) -> str:
+    """The page for learners."""
+    picture = handout.picture
+    lesson = handout.lesson
+    return _page(
+        lesson.title,
+        h("p", "name: ____________________", class_="name"),
+        h("h2", lesson.title),
+        h("p", lesson.goals),
+        h("p", lesson.time, class_="soft") if lesson.time else None,
+        _section("Words", _words(lesson)),
+        h("img", src=picture.source, alt=picture.label) if picture else None,
+        _section("What do you expect?", [_question(each) for each in handout.questions]),
+        _section("Exercises", [_task(task) for task in handout.exercises]),
+    )
+
+
+def key_of(handout: Handout) -> str:
+    """The page for teachers."""
+    return _page(
+        f"{handout.lesson.title}: answers",
+        h("h2", f"{handout.lesson.title}: answers"),
+        h("p", "Worked out from the models when this page was made."),
+        _section("What do you expect?", [_answered(each) for each in handout.questions]),
+        _section("Exercises", [_solved(task) for task in handout.exercises]),
+    )
+
+
+def _page(title: str, *parts: Frag | list[Frag] | None) -> str:
+    """A whole HTML page; the more it holds, the smaller its type."""
+    body = h("div", *parts).html()
+    letters = len(re.sub(r"<[^>]*>", "", body))
+    letters += IMAGE * body.count("<img") + ITEM * body.count("<li") + ITEM * body.count("☐")
+    points = max(TYPE[0], min(TYPE[1], TYPE[1] * (PAGE / max(letters, 1)) ** 0.5))
+    style = f"{STYLE}body{{font-size:{points:.2f}pt}}"
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{style}</style>'
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
+
+
+def _section(title: str, items: list[Frag]) -> list[Frag]:
+    """A heading and a numbered list in two columns; nothing where the list is empty."""
+    return [h("h3", title), h("ol", items, class_="columns")] if items else []
+
+
+def _words(lesson: LessonText) -> list[Frag]:
+    return [h("li", h("b", word.term), f": {word.said}") for word in lesson.words[:MOST_WORDS]]
+
+
+def _question(question: Prediction) -> Frag:
+    """A question with its choices, and a line to write on."""
+    choices = [h("span", f"☐ {choice}") for choice in question.choices]
+    return h("li", question.text, h("p", choices, class_="choices"), h("div", class_="space"))
+
+
+def _answered(question: Prediction) -> Frag:
+    facts = " ".join((question.posed.question.because, *question.posed.question.reasons))
+    return h("li", question.text, h("p", h("b", ", ".join(question.right)), f" – {facts}"))
+
+
+def _task(task: Task) -> Frag:
+    return h("li", h("b", task.title), f": {plain(task.text)}")
+
+
+def _solved(task: Task) -> Frag:
+    """A right answer: a run that was found, or what the engine gives for the cases that are told;
+    where there is neither, the hint.
+    """
+    lines: Iterable[str] = getattr(task.judge, "answers", tuple)() or (f"Hint: {task.hint}",)
+    return h("li", h("b", task.title), [h("p", line) for line in lines])

@@ -1,0 +1,134 @@
+"""Hand-outs and answer keys: what a notebook says and asks, on one page; the models' answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.commands.cli import main
+from kit.errors import BadInput, KitError
+from kit.lessons.handouts import handout_of, write_handout
+from kit.lessons.notebook_cells import read_lesson
+from kit.lessons.tasks import task_named
+from tests.house.source import ROOT
+from tests.saying import like
+
+GOALS = """# A <small> lesson
+
+**What you will learn.** How *two* managers agree. **Time.** Five minutes.
+
+A **manager** says when it is prepared. It is **not** alone.
+
+1. **Vote.** A word that is given once. And more.
+"""
+ASKS = """from kit.lessons import allowed, exercise, predict
+question = predict("twophase", allowed)
+question"""
+NOTEBOOK = ("markdown", GOALS), ("code", ASKS), ("code", 'exercise("an-invariant")')
+
+
+def notebook(folder: Path, *cells: tuple[str, str]) -> Path:
+    """A notebook file of these cells."""
+    path = folder / "lesson.ipynb"
+    rows = [{"cell_type": kind, "source": text.splitlines(True)} for kind, text in cells]
+    path.write_text(json.dumps({"cells": rows}), encoding="utf-8")
+    return path
+
+
+def test_a_lesson_is_read_from_its_notebook(tmp_path: Path) -> None:
+    """Title, goals, time, and the words in bold letters with what is said of them."""
+    lesson = read_lesson(notebook(tmp_path, *NOTEBOOK))
+    assert lesson.title == "A <small> lesson"
+    assert lesson.goals == "How two managers agree."
+    assert lesson.time == "Five minutes."
+    assert [(word.term, word.said) for word in lesson.words] == [
+        ("manager", "A manager says when it is prepared."),
+        ("Vote", "A word that is given once."),
+    ]
+    items = "\n".join(f"{i}. **Word {i}.** It is {i}. And more." for i in range(1, 6))
+    listed = read_lesson(notebook(tmp_path, *NOTEBOOK, ("markdown", items))).words
+    assert [(word.term, word.said) for word in listed][1:] == [
+        (f"Word {i}", f"It is {i}.") for i in range(1, 6)
+    ]
+    own = ("markdown", "# T\n\n**Words.** A *vote* is a word. To *commit* is to do it.")
+    words = read_lesson(notebook(tmp_path, own)).words
+    assert [word.term for word in words] == ["vote", "commit"]
+
+
+def test_questions_on_the_page_and_answers_on_the_key(tmp_path: Path) -> None:
+    """The page has questions and choices and no answer; the key what the model answers."""
+    path = notebook(tmp_path, *NOTEBOOK, ("code", 'exercise("an-invariant").check(len)'))
+    (question,) = handout_of(path).questions
+    page, key = (file.read_text("utf-8") for file in write_handout(path, tmp_path))
+    for text in (page, key):
+        assert "A &lt;small&gt; lesson" in text
+        assert question.text in text
+    assert all(choice in page for choice in question.choices)
+    because = question.posed.question.because
+    assert because in key
+    assert because not in page
+    assert task_named("an-invariant").text in page
+    assert "disagree([&#39;committed&#39;" in key.replace("&#x27;", "&#39;")
+
+
+def test_the_command_writes_both_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It names them; a folder that is not there is one line."""
+    path = str(notebook(tmp_path, *NOTEBOOK))
+    assert main(["handout", path, "--out", str(tmp_path)]) == 0
+    names = capsys.readouterr().out.split()
+    assert [Path(name).name for name in names] == ["lesson-handout.html", "lesson-key.html"]
+    assert main(["handout", path, "--out", str(tmp_path / "nowhere")]) == 2
+    assert capsys.readouterr().err.startswith("kit: --out: ")
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ((("markdown", "# T"),), "notebook | predictions or exercises"),
+        ((("code", "1 / 0"),), "code cell 1 fails | division by zero"),
+        ((("code", "x ="),), "code cell 1 fails | invalid syntax"),
+    ],
+)
+def test_what_is_no_lesson_is_told(
+    cells: tuple[tuple[str, str], ...], said: str, tmp_path: Path
+) -> None:
+    """A notebook that asks nothing, or whose cells fail."""
+    with pytest.raises(KitError, match=like(said)):
+        handout_of(notebook(tmp_path, *cells))
+
+
+def test_what_is_no_notebook_is_told(tmp_path: Path) -> None:
+    """A file of another kind."""
+    path = tmp_path / "ring.json"
+    path.write_text('{"nodes": []}', encoding="utf-8")
+    with pytest.raises(BadInput, match=like("notebook | a notebook file")):
+        read_lesson(path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("light-a-lamp", "crash-and-resume", "way-back", "stale-plan"),
+        *("lost-race", "roll-it-back", "take-over", "below-the-fence"),
+    ],
+)
+def test_a_run_of_the_key_passes(name: str) -> None:
+    """What was found on the model is judged as a learner's answer would be."""
+    judge: Any = task_named(name).judge
+    (line,) = judge.answers()
+    assert judge(line.split(", ")).passed
+
+
+@pytest.mark.browser
+def test_each_page_is_one_sheet_of_paper(tmp_path: Path, browser: Any) -> None:
+    """Printed by a browser, page and key of a lesson have one page each, and nothing is cut."""
+    for path in write_handout(ROOT / "notebooks" / "10-the-coordinator.ipynb", tmp_path):
+        page = browser.new_page(viewport={"width": 794, "height": 1123})
+        page.goto(path.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 794
+        assert len(re.findall(rb"/Type\s*/Page[^s]", page.pdf(prefer_css_page_size=True))) == 1
+        page.close()
