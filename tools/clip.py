@@ -30,7 +30,7 @@ SCENARIO = "tcm/bootstrap"
 WIDTH, HEIGHT = 840, 560
 LENGTH = 20_000  # milliseconds in all
 BETWEEN = 90  # milliseconds between frames while something moves
-QUALITY = 32
+QUALITY = 24
 
 HOLD = """
 const { animate } = Element.prototype;
