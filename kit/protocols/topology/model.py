@@ -37,6 +37,7 @@ from kit.protocols.topology.state import (
     caught_up,
     has_majority,
     reconfigured,
+    same_nodes,
     settled,
     with_topology,
 )
@@ -142,9 +143,10 @@ class Topology(Model[ControlState, Any]):
     ) -> Rule[ControlState, Any]:
         """A rule whose effect leaves no ghosts in the state."""
 
-        def clean(s: ControlState, action: Any) -> ControlState:
-            s = effect(s, action)
-            s = reconfigured(s) if self.limited else s
+        def clean(before: ControlState, action: Any) -> ControlState:
+            s = effect(before, action)
+            if self.limited and not same_nodes(before, s):
+                s = reconfigured(s)
             return settled(s if self.parameters.lag else caught_up(s, s.reachable))
 
         return Rule(action, kind, candidates, condition, clean)

@@ -109,6 +109,16 @@ def _datacenter(s: ControlState, node: int) -> str:
     return (s.topology.nodes[node].rack or FIRST_RACK).partition("/")[0]
 
 
+def same_nodes(before: ControlState, after: ControlState) -> bool:
+    """Whether the same nodes are there, up and heard as before, below the same coordinator."""
+    return (
+        before.topology is after.topology
+        and before.up == after.up
+        and before.cut == after.cut
+        and before.coordinator == after.coordinator
+    )
+
+
 def reconfigured(s: ControlState) -> ControlState:
     """The state with the voters that the published server chooses, if a majority can commit it.
 
