@@ -52,8 +52,8 @@ def texts(topology: ClusterTopology, names: tuple[str, ...]) -> TableTexts:
     for row in table.rows:
         own = {name: _text(cell) for name, cell in asdict(row).items()}
         cells |= {(row.host_id, name): own[name] for name in OF_ROWS}
-        told = (name for name in OF_ROWS if name not in OWN and own[name] != NULL)
-        looks[row.host_id] = tuple(f"{name} = {own[name]}" for name in told)
+        set_cells = (name for name in OF_ROWS if name not in OWN and own[name] != NULL)
+        looks[row.host_id] = tuple(f"{name} = {own[name]}" for name in set_cells)
     return TableTexts(cells, looks)
 
 
