@@ -196,6 +196,22 @@ def test_every_test_says_what_it_shows() -> None:
     assert not offenders(python_files("tests"), _silent_tests)
 
 
+def _unordered(path: Path) -> Iterator[str]:
+    """Parameters of a test that are a set: two processes give them different orders."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.parametrize":
+            values = node.args[1]
+            if isinstance(values, ast.Call) and ast.unparse(values.func) in ("set", "frozenset"):
+                yield f"{node.lineno}"
+            elif isinstance(values, ast.Set | ast.SetComp):
+                yield f"{node.lineno}"
+
+
+def test_parameters_of_tests_have_an_order() -> None:
+    """Else two workers collect different tests, and none is run."""
+    assert not offenders(python_files("tests"), _unordered)
+
+
 def _steps_aside(path: Path) -> Iterable[str]:
     banned = {"pytest.mark.skip", "pytest.mark.skipif", "pytest.mark.xfail", "pytest.importorskip"}
     used = {ast.unparse(node) for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)}
