@@ -61,6 +61,7 @@ PURE = {
     "range_model.py",
 }
 PURE_ENGINE = {"model", "compose", "log", "network", "actors", "links"}
+SETS = ("set", "frozenset")
 
 
 def is_pure(path: Path) -> bool:
@@ -201,9 +202,8 @@ def _unordered(path: Path) -> Iterator[str]:
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.parametrize":
             values = node.args[1]
-            if isinstance(values, ast.Call) and ast.unparse(values.func) in ("set", "frozenset"):
-                yield f"{node.lineno}"
-            elif isinstance(values, ast.Set | ast.SetComp):
+            made = isinstance(values, ast.Call) and ast.unparse(values.func) in SETS
+            if made or isinstance(values, ast.Set | ast.SetComp):
                 yield f"{node.lineno}"
 
 
