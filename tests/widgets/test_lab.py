@@ -86,6 +86,16 @@ SETTLED = """([root, state]) => {
 }"""
 
 
+STANDING = """([root, state]) => ({
+  where: root.querySelector(".kp-where").textContent,
+  open: root.querySelector(`details.${state}`)?.open ?? null,
+  side: root.querySelector(".kp-side").hidden,
+  full: document.fullscreenElement?.className ?? null,
+  pressed: [...root.querySelectorAll("[aria-pressed=true]")].map((one) => one.dataset.do),
+  said: root.querySelector(".kp-note").textContent,
+})"""
+
+
 @pytest.fixture(scope="module")
 def notebook(lab_page: Page, lab: tuple[Path, str]) -> Page:
     """The start notebook as it is shipped, but that the Player waits to be stepped here."""
@@ -199,7 +209,11 @@ def restore(page: Page, root: ElementHandle, state: str) -> None:
     """Bring the stage back to where each control is tried, once all answers are there."""
     page.evaluate(ANSWERED, START)
     page.evaluate(RESTORE, [root, state])
-    page.wait_for_function(SETTLED, arg=[root, state], polling=20)
+    try:
+        page.wait_for_function(SETTLED, arg=[root, state], polling=20, timeout=30_000)
+    except Late:
+        standing = page.evaluate(STANDING, [root, state])
+        raise AssertionError(f"{state} is not restored: {standing}") from None
 
 
 def exercise(page: Page, root: ElementHandle, control: ElementHandle, way: str) -> bool:
