@@ -71,9 +71,6 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
     def restart(s: ControlState, action: act.RestartMember) -> ControlState:
         bit = 1 << number[action.node]
         s = replace(s, up=s.up | bit)
-        if s.topology.nonvoters & bit:
-            voters = replace(s.topology, nonvoters=s.topology.nonvoters & ~bit)
-            s = replace(s, topology=voters)
         return caught_up(s, bit) if has_majority(s) and not s.cut & bit else s
 
     def cut(s: ControlState, action: act.CutOff) -> ControlState:

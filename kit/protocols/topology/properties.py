@@ -15,7 +15,7 @@ from kit.protocols.topology.rules.editions import MACHINES, NODE, REPLACED
 from kit.protocols.topology.rules.fence import is_served
 from kit.protocols.topology.rules.machines import BOUNDARY
 from kit.protocols.topology.rules.states import NODE_STATE_OF
-from kit.protocols.topology.rules.work import machine_of, rolls_back, under_way
+from kit.protocols.topology.rules.work import machine_of, under_way
 from kit.protocols.topology.serving import served
 from kit.protocols.topology.state import ControlState, view_of
 
@@ -182,17 +182,16 @@ def properties_of(model: Topology) -> tuple[Property, ...]:
         return None if track else f"tablets advanced in {operation.machine if operation else ''}"
 
     def live_versions(before: ControlState, action: act.ServeRequest, after: Any) -> str | None:
-        # After a barrier that failed, the version before may be in use: its replicas are the same.
-        newest = before.topology.version
-        oldest = newest - 1 - rolls_back(before.topology, setting)
+        # What the last barrier asked for, or is still to ask for, may be in use: an operation ends,
+        # and another begins, without one (as after a barrier that failed).
         replica = model.number[action.replica]
-        if before.client_version >= oldest or not served(before, replica, setting):
+        if before.client_version >= before.fence_before or not served(before, replica, setting):
             return None
-        return f"{action.replica} served version {before.client_version} at version {newest}"
+        return f"{action.replica} served version {before.client_version}, two fences old"
 
     def older_over(before: ControlState, action: Any, after: ControlState) -> str | None:
-        # A rebuild streams outside any transition, without a barrier: by the version before, which
-        # the fence still lets pass, requests write to all that they write to by the newest one.
+        # A rebuild streams outside any transition, without a barrier: by every version that the
+        # fence still lets pass requests write to all that they write to by the newest one.
         streams = after.attempted.streaming and not before.attempted.streaming
         streams = streams and bool(before.topology.transition)
         switched = before.topology.transition == "write_both_read_new" != after.topology.transition
@@ -269,7 +268,7 @@ def properties_of(model: Topology) -> tuple[Property, ...]:
         step("versions", "Versions only grow, the fence follows", fence_follows, "INV-FENCE"),
         step(
             "live-versions",
-            "No replica serves what is two versions old, unless it rolls back to that",
+            "No replica serves what was below the fence before the last one",
             live_versions,
             "INV-FENCE",
             (act.ServeRequest,),

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import MOST_VOTERS, chosen_voters, is_majority, nodes_in
-from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_of
 from kit.protocols.topology.rules.fence import LocalView, local_view
 from kit.protocols.topology.rules.racks import FIRST_RACK
 from kit.protocols.topology.rules.work import voters
@@ -60,7 +60,8 @@ class ControlState(Struct, frozen=True, cache_hash=True, kw_only=True):
     on and that is still on its way. ``made`` counts the requests that were made. A client's
     request runs at ``client`` by ``client_version``. ``leftover`` is the session of a stream
     that was left behind (0: none), at ``leftover_at`` (``NOBODY``: on its way); ``sealed``: a
-    barrier has passed since its session was closed.
+    barrier has passed since its session was closed. ``fence_before`` is the fence version of before
+    the last fence.
     """
 
     topology: ClusterTopology
@@ -81,6 +82,7 @@ class ControlState(Struct, frozen=True, cache_hash=True, kw_only=True):
     leftover: int = 0
     leftover_at: int = NOBODY
     sealed: bool = False
+    fence_before: int = 1
     faults: FaultBudget = FaultBudget()
 
     @property
@@ -110,7 +112,7 @@ def _datacenter(s: ControlState, node: int) -> str:
 
 
 def same_nodes(before: ControlState, after: ControlState) -> bool:
-    """Whether the same nodes are there, up and heard as before, below the same coordinator."""
+    """Whether no command was committed, and the same nodes are up, heard and led as before."""
     return (
         before.topology is after.topology
         and before.up == after.up
@@ -122,12 +124,16 @@ def same_nodes(before: ControlState, after: ControlState) -> bool:
 def reconfigured(s: ControlState) -> ControlState:
     """The state with the voters that the published server chooses, if a majority can commit it.
 
-    It looks at them whenever a node comes, goes, dies or is back.
+    It looks at them after every command, and whenever a node dies or is back. Who was to be removed
+    or replaced, and is not, votes again once it has started again.
     """
+    if s.coordinator == NOBODY or not has_majority(s):
+        return s
+    back = s.topology.nonvoters & s.reachable & mask_of(s.topology, "normal")
+    if back:
+        s = replace(s, topology=replace(s.topology, nonvoters=s.topology.nonvoters & ~back))
     if not voters_limited(s):
         return replace(s, chosen=0) if s.chosen else s
-    if s.chosen and (s.coordinator == NOBODY or not has_majority(s)):
-        return s
     able = list(nodes_in(voters(s.topology)))
 
     def within(mask: int) -> int:
@@ -163,6 +169,8 @@ def with_topology(s: ControlState, topology: ClusterTopology) -> ControlState:
     """The state with a topology that a command of group 0 made; nobody has applied it yet."""
     view = local_view(topology)
     views = s.views if view == s.views[-1] else (*s.views, view)
+    if topology.fence_version > s.topology.fence_version:
+        s = replace(s, fence_before=s.topology.fence_version)
     return replace(s, topology=topology, state_id=s.state_id + 1, views=views)
 
 

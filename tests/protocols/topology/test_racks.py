@@ -14,7 +14,7 @@ from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.panels.group0 import CONFIGURATION
 from kit.protocols.topology.panels.nodes import NODES
-from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, NodeEntry
 from kit.protocols.topology.rules.racks import invalid_racks
 from kit.protocols.topology.state import ControlState, has_majority, voting
 from kit.views.panel import scene_at
@@ -158,7 +158,7 @@ def test_voters_are_spread_over_datacenters() -> None:
     assert one_each == {"dc1", "dc2"}
 
 
-def test_who_is_to_be_removed_has_no_vote_and_gets_it_back_by_a_restart() -> None:
+def test_who_is_to_be_removed_has_no_vote() -> None:
     """The removal of C fails and rolls back: C is normal again, and a member that does not vote."""
     given = {"operations": ("remove C",), "failures": 1, "nodes": 4, "lag": False}
     timeline = Timeline(build("topology", given))
@@ -174,3 +174,50 @@ def test_who_is_to_be_removed_has_no_vote_and_gets_it_back_by_a_restart() -> Non
     assert state.topology.members >> 2 & 1
     assert voters_of(timeline) == "ABD"
     assert "C: not reached does not vote" in CONFIGURATION.text(scene_at(timeline, timeline.at))
+
+
+def rolled_back() -> Timeline:
+    """C crashes, its removal fails and is rolled back; two more may crash."""
+    given = {
+        "operations": ("remove C",),
+        "down": (),
+        "crashes": 2,
+        "failures": 1,
+        "edition": "code",
+    }
+    timeline = Timeline(build("topology", given))
+    act(timeline, "crash C")
+    while "stream" not in timeline.now.say:
+        timeline.forward()
+    act(timeline, "fail")
+    while timeline.state.topology.transition:
+        timeline.forward()
+    assert voters_of(timeline) == "AB"
+    return timeline
+
+
+def act(timeline: Timeline, verb: str) -> None:
+    """Do what has this verb."""
+    option = timeline.model.find(timeline.state, verb)
+    assert option is not None, verb
+    timeline.do(option[0])
+
+
+def test_who_starts_again_votes_again() -> None:
+    """A coordinator with a majority gives the vote back."""
+    timeline = rolled_back()
+    act(timeline, "restart C")
+    assert voters_of(timeline) == "ABC"
+
+
+def test_no_restart_gives_a_vote_that_no_majority_committed() -> None:
+    """A dies as well: C is back, but A and B vote, and nobody is elected without A."""
+    timeline = rolled_back()
+    act(timeline, "crash A")
+    act(timeline, "restart C")
+    assert voters_of(timeline) == "AB"
+    assert not has_majority(timeline.state)
+    act(timeline, "restart A")
+    while timeline.state.coordinator == NOBODY:
+        timeline.forward()
+    assert voters_of(timeline) == "ABC"

@@ -55,7 +55,9 @@ REPORTED: dict[str, Broken] = {
     "sessions": without("sessions"),
     "guarded": without("commit-with-guard"),
     "versions": spoiling(CommitDecision, lambda t, a: replace(t, fence_version=t.version + 1)),
-    "live-versions": without("fencing"),
+    "live-versions": lambda: build(
+        "topology", {"operations": ("leave C",), "clients": 1}, ("fencing", "barrier-drains")
+    ),
     "older-over": without("barrier-drains"),
     "shut-down-unused": without("drain-before-leaving"),
     "no-way-back": without("no-rollback-after-switch"),

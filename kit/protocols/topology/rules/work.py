@@ -167,14 +167,6 @@ def voters(topology: ClusterTopology) -> int:
     return topology.members & ~(coming | gone | topology.nonvoters)
 
 
-def rolls_back(topology: ClusterTopology, setting: Setting) -> bool:
-    """Whether the state machine is on its way back to the replicas of before the operation."""
-    operation = under_way(topology)
-    if operation is None or operation.state not in ("left_token_ring", "rollback_to_normal"):
-        return False
-    return state_of(operation, setting).writes == "old"
-
-
 def begins(machine: str, setting: Setting) -> EdgeRow:
     """The edge with which an operation of this machine begins."""
     return MACHINES[setting.edition][machine].begins
