@@ -8,6 +8,7 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
+from kit.engine.model import always
 from kit.engine.registry import build, entry_of
 from kit.engine.safeguards import Safeguard
 from kit.engine.timeline import Timeline
@@ -214,6 +215,33 @@ def test_who_asks_twice_has_to_clear_its_data_first() -> None:
     assert "new host id, N2" in said
     assert shown(timeline, "hosts", "host:N1").startswith("N1 left –")
     assert shown(timeline, "hosts", "host:N2").startswith("N2 normal member")
+
+
+def both_normal(s: Any) -> str | None:
+    """The joiner has the place of B, and B has left."""
+    row, old = tables(s).row("N1"), tables(s).row("B")
+    if row is None or old is None or row.state != "normal":
+        return None
+    gone = old.state == "left" and "B" not in tables(s).members
+    return None if gone else "B and who replaces it are both there"
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_replaced_node_leaves_as_the_joiner_becomes_normal(edition: Edition) -> None:
+    """A replacing node, once it is normal: who it replaces has left, in every order."""
+    given = {"edition": edition, "replaces": "B", "down": ("B",), "nodes": 3}
+    model = build("join", {**given, "restarts": 1, "losses": 1, "outages": 1})
+    model.properties += (always("replaced", "One of both is there", both_normal, "INV-MEMBER"),)
+    result = check(model, max_states=MOST)
+    assert (result.violation, result.complete, result.unreached) == (None, True, ())
+    timeline = played(**given)
+    assert joiner(timeline.state).status == "normal"
+    assert shown(timeline, "hosts", "host:N1").startswith("N1 normal member")
+    assert shown(timeline, "hosts", "host:B").startswith("B left –")
+    assert tables(timeline.state).members == ("A", "C", "N1")
+    timeline = played(*(verb.replace("B", "C").replace("f -", "f B") for verb in PLACED), **given)
+    do(timeline, "take")
+    assert shown(timeline, "hosts", "host:N1").startswith("N1 replacing")
 
 
 @pytest.mark.parametrize(

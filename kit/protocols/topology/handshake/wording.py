@@ -72,6 +72,15 @@ def _responded(before: ActorState, action: Any, after: ActorState) -> str:
     return f"{tables(before).coordinator} sends its verdict on {to}: {what}."
 
 
+def _concluded(before: ActorState, action: Any, after: ActorState) -> str:
+    joining = tables(before).joining
+    assert joining is not None
+    ends = "its bootstrap ends well"
+    if joining.replaces:
+        ends = f"its replace ends well, and {', '.join(joining.replaces)} has left"
+    return f"{tables(before).coordinator} knows that {joining.host} is there; {ends}."
+
+
 def _failed(before: ActorState, action: Any, after: ActorState) -> str:
     then = "moves it to left" if tables(after).joining is None else "will try again"
     lead, host = tables(before).coordinator, _joining(before)
@@ -92,9 +101,7 @@ _TOLD: dict[type, Callable[[ActorState, Any, ActorState], str]] = {
     ),
     act.Respond: _responded,
     act.CallFails: _failed,
-    act.Conclude: lambda s, a, after: (
-        f"{tables(s).coordinator} knows that {_joining(s)} is there; its bootstrap ends well."
-    ),
+    act.Conclude: _concluded,
     act.LearnOutcome: _ended,
     act.StopWaiting: _ended,
     act.StartAgain: _started,

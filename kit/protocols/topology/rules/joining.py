@@ -41,6 +41,10 @@ REASONS: dict[str, str] = {
 """Why a node does not get in, by the names that messages carry."""
 
 
+JOINING = ("bootstrapping", "replacing")
+"""The states of a node whose join is under way."""
+
+
 class JoinSafeguards(Struct, frozen=True, kw_only=True):
     """One switch a safeguard; each has the name of its safeguard."""
 
@@ -99,7 +103,7 @@ class JoinTables(Struct, frozen=True, cache_hash=True):
     @property
     def joining(self) -> JoinRow | None:
         """The node whose join is under way."""
-        return next((row for row in self.rows if row.state == "bootstrapping"), None)
+        return next((row for row in self.rows if row.state in JOINING), None)
 
 
 class JoinNodeRequest(Struct, frozen=True, tag="request", cache_hash=True):
@@ -139,7 +143,7 @@ CHECKS = (
     JoinCheck(
         "unfinished",
         "placing",
-        lambda t, asks, up: _state(t, asks.host) in ("none", "bootstrapping"),
+        lambda t, asks, up: _state(t, asks.host) in ("none", *JOINING),
     ),
     JoinCheck("alive", "placing", lambda t, asks, up: bool(set(asks.replaces) & set(up))),
     JoinCheck(
