@@ -8,17 +8,15 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
+from kit.engine.model import always
 from kit.engine.registry import build, entry_of
 from kit.engine.safeguards import Safeguard
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.topology.handshake.state import joiner, tables
-from kit.protocols.topology.rules.joining import REASONS
+from kit.protocols.topology.rules.joining import REASONS, Reason
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from kit.views.messages import MESSAGES
-from kit.views.panel import scene_at
-from kit.views.registry import for_model
-from tests.views.frames import check_frame, part
+from tests.protocols.topology.joins import PLACED, do, played, shown
 
 GUARDS = entry_of("join").safeguards
 INVARIANTS = {prop.name: prop.invariant for prop in build("join").properties}
@@ -31,39 +29,6 @@ def searched(**given: Any) -> Any:
     result = check(build("join", given), max_states=MOST)
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
     return result
-
-
-def do(timeline: Timeline, *verbs: str) -> None:
-    """Go on with these verbs."""
-    for verb in verbs:
-        option = timeline.model.find(timeline.state, verb)
-        assert option is not None, verb
-        timeline.do(option[0])
-
-
-def refused(timeline: Timeline, verb: str) -> str:
-    """Why an action may not be done now."""
-    option = timeline.model.find(timeline.state, verb)
-    assert option is not None
-    assert option[1] is not None
-    return option[1].reason
-
-
-def played(*verbs: str, **given: Any) -> Timeline:
-    """A run of these verbs; without any, of the default schedule to its end."""
-    timeline = Timeline(build("join", given))
-    do(timeline, *verbs)
-    while not verbs and timeline.forward() is not None:
-        pass
-    return timeline
-
-
-def shown(timeline: Timeline, panel: str, key: str) -> str:
-    """The words of a part of a panel."""
-    drawn = next(p for p in for_model(timeline.model).panels if p.name == panel)
-    found = part(drawn.draw(scene_at(timeline, timeline.at)), key)
-    assert found is not None, key
-    return found.text()
 
 
 # -- searches --------------------------------------------------------------------------------------
@@ -171,7 +136,7 @@ def test_two_attempts_with_all_faults(given: dict[str, Any]) -> None:
 # -- why a node does not get in --------------------------------------------------------------------
 
 
-@pytest.mark.spec("D-051", "D-052", "D-055", "D-057")
+@pytest.mark.spec("D-051", "D-055")
 @pytest.mark.parametrize(
     ("reason", "state", "given"),
     [
@@ -184,7 +149,7 @@ def test_two_attempts_with_all_faults(given: dict[str, Any]) -> None:
         ("features", "left", {"supports": False}),
     ],
 )
-def test_each_reason_to_be_turned_away(reason: str, state: str, given: dict[str, Any]) -> None:
+def test_each_reason_to_be_turned_away(reason: Reason, state: str, given: dict[str, Any]) -> None:
     """The joiner stops and knows why; whom the coordinator turns away has a row in state left."""
     timeline = played(**given)
     row = tables(timeline.state).row("N1")
@@ -202,7 +167,7 @@ def test_the_table_of_checks_has_no_tick_at_a_missing_feature() -> None:
     assert shown(timeline, "checks", "check:snitch").endswith("✓")
 
 
-@pytest.mark.spec("D-052", "D-058")
+@pytest.mark.spec("D-058")
 def test_who_asks_twice_has_to_clear_its_data_first() -> None:
     """Crash, restart, rejection, wipe, acceptance: the scenario shows each of them."""
     [scenario] = [one for one in entry_of("join").scenarios if one.name == "crash-and-wipe"]
@@ -216,6 +181,33 @@ def test_who_asks_twice_has_to_clear_its_data_first() -> None:
     assert shown(timeline, "hosts", "host:N2").startswith("N2 normal member")
 
 
+def both_normal(s: Any) -> str | None:
+    """The joiner has the place of B, and B has left."""
+    row, old = tables(s).row("N1"), tables(s).row("B")
+    if row is None or old is None or row.state != "normal":
+        return None
+    gone = old.state == "left" and "B" not in tables(s).members
+    return None if gone else "B and who replaces it are both there"
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_replaced_node_leaves_as_the_joiner_becomes_normal(edition: Edition) -> None:
+    """A replacing node, once it is normal: who it replaces has left, in every order."""
+    given = {"edition": edition, "replaces": "B", "down": ("B",), "nodes": 3}
+    model = build("join", {**given, "restarts": 1, "losses": 1, "outages": 1})
+    model.properties += (always("replaced", "One of both is there", both_normal, "INV-MEMBER"),)
+    result = check(model, max_states=MOST)
+    assert (result.violation, result.complete, result.unreached) == (None, True, ())
+    timeline = played(**given)
+    assert joiner(timeline.state).status == "normal"
+    assert shown(timeline, "hosts", "host:N1").startswith("N1 normal member")
+    assert shown(timeline, "hosts", "host:B").startswith("B left –")
+    assert tables(timeline.state).members == ("A", "C", "N1")
+    timeline = played(*(verb.replace("B", "C").replace("f -", "f B") for verb in PLACED), **given)
+    do(timeline, "take")
+    assert shown(timeline, "hosts", "host:N1").startswith("N1 replacing")
+
+
 @pytest.mark.parametrize(
     ("given", "field"),
     [({"replaces": "Q"}, "replaces"), ({"down": ("A",)}, "down"), ({"nodes": 9}, "nodes")],
@@ -225,102 +217,3 @@ def test_bad_parameters_are_told_in_one_line(given: dict[str, Any], field: str) 
     with pytest.raises(BadInput) as error:
         build("join", given)
     assert error.value.field.endswith(field)
-
-
-# -- what a student sees ---------------------------------------------------------------------------
-
-PLACED = (
-    *("deliver N>B query N1 1", "deliver B>N mode 1 raft"),
-    *("deliver N>B request N1 1 prod simple f -", "place B"),
-)
-
-
-@pytest.mark.spec("D-060")
-def test_discovery_tells_who_founds_and_who_joins() -> None:
-    """Of two new nodes A founds a group and asks nobody; B hears of it. A later one, N, hears of
-    the same group, and begins with the query.
-    """
-    found = Timeline(build("discovery", {"seeds": ("A", "A")}))
-    while found.forward() is not None:
-        pass
-    assert "it founds group 0" in " ".join(moment.say for moment in found.moments)
-    assert [peers.group for peers in found.state.nodes] == ["A", "A"]
-    assert "query N1 1 from N and sends mode 1 raft" in played(PLACED[0]).now.say
-
-
-@pytest.mark.spec("D-050")
-def test_a_joiner_asks_how_then_asks_to_be_let_in() -> None:
-    """It asks any member how to join, then for the join itself: arrows of the picture."""
-    timeline = played(*PLACED[:3])
-    said = [moment.say for moment in timeline.moments[1:]]
-    assert "sends mode 1 raft" in said[0]
-    assert "sends request N1 1" in said[1]
-    drawn = MESSAGES.text(scene_at(timeline, timeline.at))
-    assert "B receives request N1 1 prod simple f - from N" in drawn
-
-
-@pytest.mark.spec("D-052")
-def test_a_member_is_no_joiner() -> None:
-    """A copy of a request that arrives late finds that its host id is a member already."""
-    request = PLACED[2].removeprefix("deliver ")
-    timeline = played(*PLACED[:2], f"duplicate {request}", *PLACED[2:], copies=1)
-    do(timeline, "deliver B>N placed 1", "take", "add", "respond")
-    do(timeline, "deliver A>N response N1 accepted", "deliver N>A handled N1", "conclude", "learn")
-    do(timeline, *PLACED[2:])
-    assert REASONS["member"] in timeline.now.say
-    assert joiner(timeline.state).status == "normal"
-
-
-@pytest.mark.spec("D-062")
-def test_the_row_stands_before_the_verdict() -> None:
-    """The receiver has checked cluster name and snitch; features lie in group 0's table by then."""
-    timeline = played(*PLACED)
-    assert shown(timeline, "hosts", "host:N1") == "N1 none – f 1 –"
-
-
-@pytest.mark.spec("D-053", "D-054")
-def test_nothing_is_handled_before_the_joiner_was_told_to_wait() -> None:
-    """A response that overtakes the answer waits for it; so does the group 0 server."""
-    timeline = played(*PLACED, "take", "add", "respond", "deliver A>N response N1 accepted")
-    assert "no group 0 server; a response waits" in shown(timeline, "processes", "process:N")
-    do(timeline, "deliver B>N placed 1")
-    words = shown(timeline, "processes", "process:N")
-    assert "accepted" in words
-    assert "group 0 server runs" in words
-
-
-@pytest.mark.spec("D-056")
-def test_the_accepting_response_follows_the_change_of_configuration() -> None:
-    """No verdict is due before the joiner is in group 0; then one is sent to it."""
-    timeline = played(*PLACED, "take")
-    assert refused(timeline, "respond") == "no verdict is due"
-    timeline = played(*PLACED, "take", "add", "respond")
-    assert "bootstrapping member" in shown(timeline, "hosts", "host:N1")
-
-
-@pytest.mark.spec("D-063")
-@pytest.mark.parametrize("given", [{"enabled": False, "supports": False}], ids=str)
-def test_enabling_a_feature_waits_for_the_join(given: dict[str, Any]) -> None:
-    """Of the join and the feature one is refused, whichever comes second."""
-    asked = tuple(verb.replace(" f -", " - -") for verb in PLACED)
-    timeline = played(*asked, "take", **given)
-    assert "a join is under way" in refused(timeline, "enable")
-    timeline = played(*asked, "enable", "take", **given)
-    assert shown(timeline, "hosts", "host:N1").startswith("N1 left –")
-
-
-@pytest.mark.spec("G-037")
-def test_the_write_of_a_removed_node_is_refused() -> None:
-    """Z's old write travels to A, which answers that it is banned and stores nothing."""
-    timeline = played("wake-up", "deliver Z>A write Z", zombie=True)
-    assert [flow.text for flow in scene_at(timeline, timeline.at).flows()] == ["Z → A: write Z"]
-    assert shown(timeline, "processes", "process:A") == "A coordinator; bans Z"
-    do(timeline, "deliver A>Z banned Z")
-    assert "knows it" in shown(timeline, "processes", "process:Z")
-
-
-def test_frames_of_a_join_are_sound() -> None:
-    """At every step: keys once, no empty panel."""
-    timeline = played()
-    for moment in range(len(timeline.moments)):
-        check_frame(scene_at(timeline, moment))

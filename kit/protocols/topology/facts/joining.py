@@ -10,7 +10,7 @@ from kit.protocols.topology.handshake.actions import OWN
 from kit.protocols.topology.handshake.actors import runs_group0
 from kit.protocols.topology.handshake.model import Join
 from kit.protocols.topology.handshake.state import joiner, members, removed, tables, up
-from kit.protocols.topology.rules.joining import CHECKS, FEATURE, REASONS, JoinNodeRequest, Names
+from kit.protocols.topology.rules.joining import CHECKS, FEATURE, JoinNodeRequest, Names, because
 
 BY = {
     "receiver": "the receiver, by its configuration",
@@ -55,7 +55,7 @@ def hosts(s: ActorState) -> tuple[HostRow, ...]:
             row.host in held.members,
             row.features,
             row.attempt,
-            REASONS.get(row.reason, ""),
+            because(row.reason) if row.reason else "",
         )
         for row in held.rows
     )
@@ -73,7 +73,7 @@ def processes(m: Join, s: ActorState) -> tuple[ProcessRow, ...]:
     if state.parked:
         doing.append("a response waits until it is told to wait for one")
     if state.reason:
-        doing.append(REASONS[state.reason])
+        doing.append(because(state.reason))
     named.append(ProcessRow("N", "; ".join(doing)))
     if zombie is not None:
         awake = "has sent its old write" if zombie.awake else "is cut off"

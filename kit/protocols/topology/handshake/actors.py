@@ -134,7 +134,8 @@ class JoinerState(Struct, frozen=True, cache_hash=True):
     """The joiner: its process and its disk.
 
     ``boot`` counts starts of the process, which number its calls; ``disk`` the data directories,
-    each with a host id of its own. ``parked`` is a verdict that came before it was told to wait.
+    each with a host id of its own. ``parked`` is a verdict that came before it was told to wait,
+    behind the coordinator that sent it.
     ``attempt`` is the boot in which it was accepted (0: it was not); it has stored that, and so
     has it group 0's id. ``reason`` says why it stopped.
     """
@@ -143,7 +144,7 @@ class JoinerState(Struct, frozen=True, cache_hash=True):
     disk: int
     status: Literal["asking", "requesting", "waiting", "accepted", "normal", "stopped"]
     features: Names
-    parked: str = ""
+    parked: Names = ()
     attempt: int = 0
     reason: str = ""
 
@@ -201,7 +202,7 @@ class JoinerActor:
         return state, (Post(self.contact, JoinNodeQuery(state.host, state.boot)),)
 
     def _again(self, state: JoinerState, drop: bool) -> Turn:
-        state = replace(state, boot=state.boot + 1, parked="", reason="")
+        state = replace(state, boot=state.boot + 1, parked=(), reason="")
         if state.attempt:
             return state, ()  # it has stored group 0's id, and starts from what it has stored
         features = tuple(f for f in state.features if not drop or f != FEATURE)
@@ -226,13 +227,13 @@ class JoinerActor:
     def _told_to_wait(self, state: JoinerState) -> Turn:
         if not state.parked:
             return state, ()
-        coordinator, _, verdict = state.parked.partition(" ")
-        return _judged(replace(state, parked=""), coordinator, verdict)
+        coordinator, verdict = state.parked
+        return _judged(replace(state, parked=()), coordinator, verdict)
 
     def _response(self, state: JoinerState, source: str, verdict: str) -> Turn:
         """S-37: a response that comes before the joiner was told to wait is not handled then."""
         if self.ordered and state.status in ("asking", "requesting"):
-            return replace(state, parked=f"{source} {verdict}"), ()
+            return replace(state, parked=(source, verdict)), ()
         return _judged(state, source, verdict)
 
 
@@ -246,7 +247,7 @@ def _judged(state: JoinerState, coordinator: str, verdict: str) -> Turn:
 
 
 def _stopped(state: JoinerState, reason: str) -> JoinerState:
-    return replace(state, status="stopped", parked="", attempt=0, reason=reason)
+    return replace(state, status="stopped", parked=(), attempt=0, reason=reason)
 
 
 def runs_group0(state: JoinerState, setting: JoinSetting) -> bool:

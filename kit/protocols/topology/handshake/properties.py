@@ -8,6 +8,7 @@ from kit.engine.actors import ActorState
 from kit.engine.model import Property, always, goal, sometimes, step
 from kit.protocols.topology.handshake.actors import runs_group0
 from kit.protocols.topology.handshake.state import joiner, members, tables
+from kit.protocols.topology.rules.joining import JOINING
 
 if TYPE_CHECKING:
     from kit.protocols.topology.handshake.model import Join
@@ -30,7 +31,7 @@ def only_accepted(s: ActorState) -> str | None:
     """In group 0's configuration are those that were accepted and have not left."""
     for host in tables(s).members:
         row = tables(s).row(host)
-        if row is None or row.state not in ("bootstrapping", "normal"):
+        if row is None or row.state not in (*JOINING, "normal"):
             return f"{host} is in group 0, and its row says {row.state if row else 'nothing'}"
     return None
 

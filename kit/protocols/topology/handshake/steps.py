@@ -73,7 +73,8 @@ def rules(model: Join) -> tuple[Rule[ActorState, Any], ...]:
         assert row is not None
         why = rejection("coordinator", tables(s), request_in(row), up(s), setting)
         if not why:
-            return with_tables(s, moved(tables(s), row.host, "bootstrapping"))
+            state = "replacing" if row.replaces else "bootstrapping"
+            return with_tables(s, moved(tables(s), row.host, state))
         s = left(s, row.host, why)
         return with_member(s, replace(coordinator(s), owes=(row.host, why)))
 
@@ -150,7 +151,7 @@ def _led(
     )
 
 
-def left(s: ActorState, host: str, why: str) -> ActorState:
+def left(s: ActorState, host: str, why: str = "") -> ActorState:
     """The state once a host id has left: every member refuses it from then on."""
     s = with_tables(s, moved(tables(s), host, "left", why))
     for each in members(s):
@@ -197,9 +198,12 @@ def _may_conclude(s: ActorState) -> Refusal | None:
 
 
 def _conclude(s: ActorState, action: act.Conclude) -> ActorState:
+    """The joiner is normal; in the same step, the node that it replaces has left."""
     joining = tables(s).joining
     assert joining is not None
     s = with_member(s, replace(coordinator(s), call=""))
+    for old in joining.replaces:
+        s = left(s, old)
     return with_tables(s, moved(tables(s), joining.host, "normal"))
 
 

@@ -11,7 +11,7 @@ from kit.protocols.topology.handshake import actions as act
 from kit.protocols.topology.handshake.messages import ACCEPTED, REMOVED
 from kit.protocols.topology.handshake.state import joiner, tables
 from kit.protocols.topology.handshake.steps import verdict_due
-from kit.protocols.topology.rules.joining import FEATURE, REASONS
+from kit.protocols.topology.rules.joining import FEATURE, because
 
 
 def verb(action: Any) -> str | None:
@@ -34,7 +34,7 @@ def sentence(before: ActorState, action: Any, after: ActorState) -> str | None:
 def stop(before: ActorState, after: ActorState) -> str:
     """Why the joiner stopped in this step; empty: it did not."""
     stops = joiner(before).status != "stopped" == joiner(after).status
-    return f" It stops: {REASONS[joiner(after).reason]}." if stops else ""
+    return f" It stops: {because(joiner(after).reason)}." if stops else ""
 
 
 def _joining(s: ActorState) -> str:
@@ -48,28 +48,37 @@ def _placed(before: ActorState, action: act.PlaceRequest, after: ActorState) -> 
     if new:
         return f"{name} puts the request of {new[0].host} into the queue and tells it to wait."
     [answer] = posted(before.network, action, after.network)
-    return f"{name} turns the request away: {REASONS[answer.message.reason]}."
+    return f"{name} turns the request away: {because(answer.message.reason)}."
 
 
 def _ended(before: ActorState, action: Any, after: ActorState) -> str:
     state, host = joiner(after), joiner(after).host
     if state.status == "normal":
         return f"{host} sees that it is normal: it has joined."
-    return f"{host} stops: {REASONS[state.reason]}."
+    return f"{host} stops: {because(state.reason)}."
 
 
 def _taken(before: ActorState, action: Any, after: ActorState) -> str:
     lead = tables(before).coordinator
     changed = next(row for row in tables(after).rows if row not in tables(before).rows)
     if changed.state == "left":
-        return f"{lead} turns {changed.host} away: {REASONS[changed.reason]}."
+        return f"{lead} turns {changed.host} away: {because(changed.reason)}."
     return f"{lead} finds the request of {changed.host} and accepts it: join_group0."
 
 
 def _responded(before: ActorState, action: Any, after: ActorState) -> str:
     to, verdict = verdict_due(before)
-    what = ACCEPTED if verdict == ACCEPTED else f"rejected: {REASONS[verdict]}"
+    what = ACCEPTED if verdict == ACCEPTED else f"rejected: {because(verdict)}"
     return f"{tables(before).coordinator} sends its verdict on {to}: {what}."
+
+
+def _concluded(before: ActorState, action: Any, after: ActorState) -> str:
+    joining = tables(before).joining
+    assert joining is not None
+    ends = "its bootstrap ends well"
+    if joining.replaces:
+        ends = f"its replace ends well, and {', '.join(joining.replaces)} has left"
+    return f"{tables(before).coordinator} knows that {joining.host} is there; {ends}."
 
 
 def _failed(before: ActorState, action: Any, after: ActorState) -> str:
@@ -92,9 +101,7 @@ _TOLD: dict[type, Callable[[ActorState, Any, ActorState], str]] = {
     ),
     act.Respond: _responded,
     act.CallFails: _failed,
-    act.Conclude: lambda s, a, after: (
-        f"{tables(s).coordinator} knows that {_joining(s)} is there; its bootstrap ends well."
-    ),
+    act.Conclude: _concluded,
     act.LearnOutcome: _ended,
     act.StopWaiting: _ended,
     act.StartAgain: _started,

@@ -8,7 +8,7 @@ ids; published code, ``join_node_request_handler`` and ``validate_joining_node``
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -24,7 +24,7 @@ Reason = Literal[
     "cluster-name", "snitch", "unfinished", "member", "removed", "alive", "not-normal", "features",
     "banned", "lost", "unanswered", "not-accepted",
 ]  # fmt: skip
-REASONS: dict[str, str] = {
+REASONS: dict[Reason, str] = {
     "cluster-name": "cluster name check failed: its configuration names another cluster",
     "snitch": "snitch name check failed: its configuration names another snitch",
     "unfinished": "it asked before and did not finish: its data directory must be cleared first",
@@ -39,6 +39,15 @@ REASONS: dict[str, str] = {
     "not-accepted": "the call that accepts it failed: join is not accepted",
 }
 """Why a node does not get in, by the names that messages carry."""
+
+
+def because(reason: str) -> str:
+    """What a reason says that a message or a row carries."""
+    return REASONS[cast(Reason, reason)]
+
+
+JOINING = ("bootstrapping", "replacing")
+"""The states of a node whose join is under way."""
 
 
 class JoinSafeguards(Struct, frozen=True, kw_only=True):
@@ -99,7 +108,7 @@ class JoinTables(Struct, frozen=True, cache_hash=True):
     @property
     def joining(self) -> JoinRow | None:
         """The node whose join is under way."""
-        return next((row for row in self.rows if row.state == "bootstrapping"), None)
+        return next((row for row in self.rows if row.state in JOINING), None)
 
 
 class JoinNodeRequest(Struct, frozen=True, tag="request", cache_hash=True):
@@ -121,7 +130,7 @@ class JoinCheck(Struct, frozen=True):
     the members that are up.
     """
 
-    reason: str
+    reason: Reason
     by: Literal["receiver", "placing", "coordinator"]
     fails: Callable[[JoinTables, JoinNodeRequest, Names], bool]
 
@@ -139,7 +148,7 @@ CHECKS = (
     JoinCheck(
         "unfinished",
         "placing",
-        lambda t, asks, up: _state(t, asks.host) in ("none", "bootstrapping"),
+        lambda t, asks, up: _state(t, asks.host) in ("none", *JOINING),
     ),
     JoinCheck("alive", "placing", lambda t, asks, up: bool(set(asks.replaces) & set(up))),
     JoinCheck(

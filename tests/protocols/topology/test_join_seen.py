@@ -1,0 +1,165 @@
+"""The join handshake as a student sees it: messages, rows, checks and processes, step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.protocols.topology.handshake.state import joiner, tables
+from kit.protocols.topology.rules.joining import FEATURE, REASONS, Reason
+from kit.views.messages import MESSAGES
+from kit.views.panel import scene_at
+from tests.protocols.topology.joins import PLACED, asked, do, played, refused, shown
+from tests.views.frames import check_frame
+
+
+@pytest.mark.spec("D-060")
+def test_discovery_tells_who_founds_and_who_joins() -> None:
+    """Of two new nodes A founds a group and asks nobody; B hears of it. A later one, N, hears of
+    the same group, and begins with the query.
+    """
+    found = Timeline(build("discovery", {"seeds": ("A", "A")}))
+    while found.forward() is not None:
+        pass
+    assert "it founds group 0" in " ".join(moment.say for moment in found.moments)
+    assert [peers.group for peers in found.state.nodes] == ["A", "A"]
+    assert "query N1 1 from N and sends mode 1 raft" in played(PLACED[0]).now.say
+
+
+@pytest.mark.spec("D-050")
+@pytest.mark.parametrize("contact", ["A", "B", "C"])
+def test_a_joiner_asks_any_member_how_and_then_to_be_let_in(contact: str) -> None:
+    """The coordinator, A, or another one: arrows of the picture; each of them lets it in."""
+    given = {"nodes": "ABC".index(contact) + 1}
+    timeline = played(*asked(contact), **given)
+    said = [moment.say for moment in timeline.moments[1:]]
+    assert "sends mode 1 raft" in said[0]
+    assert "sends request N1 1" in said[1]
+    drawn = MESSAGES.text(scene_at(timeline, timeline.at))
+    assert f"{contact} receives request N1 1 prod simple f - from N" in drawn
+    assert joiner(played(**given).state).status == "normal"
+
+
+@pytest.mark.spec("D-052")
+@pytest.mark.parametrize(
+    ("reason", "verbs", "given"),
+    [
+        ("unfinished", ("start-again", *asked("B", 2), "place B"), {"restarts": 1}),
+        (
+            "member",
+            (
+                *("deliver B>N placed 1", "take", "add", "respond"),
+                *("deliver A>N response N1 accepted", "deliver N>A handled N1"),
+                *("conclude", "learn", PLACED[2], "place B"),
+            ),
+            {"copies": 1},
+        ),
+        ("removed", (), {"removed": True, "edition": "seed"}),
+    ],
+    ids=["asked-before", "member", "removed"],
+)
+def test_the_receiver_turns_away_whom_group_0_knows(
+    reason: Reason, verbs: tuple[str, ...], given: dict[str, Any]
+) -> None:
+    """Who has asked before, who is a member (a copy of its request is late), who was removed."""
+    copy = ["duplicate " + PLACED[2].removeprefix("deliver ")] if "copies" in given else []
+    timeline = played(*PLACED[:2], *copy, *PLACED[2:], *verbs, **given)
+    assert timeline.now.say == f"B turns the request away: {REASONS[reason]}."
+
+
+@pytest.mark.spec("D-062")
+@pytest.mark.parametrize(
+    ("failing", "right", "wrong", "given"),
+    [
+        ("cluster-name", "prod", "test", {"cluster": "test"}),
+        ("snitch", "simple", "gossiping", {"snitch": "gossiping"}),
+    ],
+)
+def test_the_row_stands_before_the_verdict(
+    failing: str, right: str, wrong: str, given: dict[str, Any]
+) -> None:
+    """The receiver has checked cluster name and snitch; features lie in group 0's table by then.
+    Of whom it turns away there is no row.
+    """
+    timeline = played(*PLACED)
+    assert shown(timeline, "hosts", "host:N1") == "N1 none – f 1 –"
+    assert shown(timeline, "checks", f"check:{failing}").endswith("✓")
+    timeline = played(*PLACED[:2], PLACED[2].replace(right, wrong), **given)
+    assert timeline.now.say.endswith(f"sends rejected 1 {failing} to N.")
+    assert shown(timeline, "checks", f"check:{failing}").endswith("!")
+    assert tables(timeline.state).row("N1") is None
+
+
+@pytest.mark.spec("D-057")
+def test_a_rejected_node_has_left_before_it_gets_the_response() -> None:
+    """First its row, with nothing on its way to it; then the response, which ends its waiting."""
+    without = tuple(verb.replace(" f -", " - -") for verb in PLACED)
+    timeline = played(*without, "deliver B>N placed 1", supports=False)
+    assert refused(timeline, "respond") == "no verdict is due"
+    do(timeline, "take")
+    assert shown(timeline, "hosts", "host:N1").startswith("N1 left –")
+    assert timeline.state.network.in_flight == ()
+    assert joiner(timeline.state).status == "waiting"
+    do(timeline, "respond", "deliver A>N response N1 features")
+    assert joiner(timeline.state).status == "stopped"
+    assert REASONS["features"] in shown(timeline, "processes", "process:N")
+
+
+@pytest.mark.spec("D-053", "D-054")
+def test_nothing_is_handled_before_the_joiner_was_told_to_wait() -> None:
+    """A response that overtakes the answer waits for it; so does the group 0 server."""
+    timeline = played(*PLACED, "take", "add", "respond", "deliver A>N response N1 accepted")
+    assert "no group 0 server; a response waits" in shown(timeline, "processes", "process:N")
+    do(timeline, "deliver B>N placed 1")
+    words = shown(timeline, "processes", "process:N")
+    assert "accepted" in words
+    assert "group 0 server runs" in words
+
+
+@pytest.mark.spec("D-056")
+def test_the_accepting_response_follows_the_change_of_configuration() -> None:
+    """No verdict is due before the joiner is in group 0; then one is sent to it."""
+    timeline = played(*PLACED, "take")
+    assert refused(timeline, "respond") == "no verdict is due"
+    timeline = played(*PLACED, "take", "add", "respond")
+    assert "bootstrapping member" in shown(timeline, "hosts", "host:N1")
+
+
+@pytest.mark.spec("D-063")
+def test_enabling_a_feature_waits_for_the_join_and_for_every_node() -> None:
+    """Of the join and the feature one is refused, whichever comes second; a node that is in, and
+    lacks the feature, keeps it from being enabled.
+    """
+    given = {"enabled": False, "supports": False}
+    without = tuple(verb.replace(" f -", " - -") for verb in PLACED)
+    timeline = played(*without, "take", **given)
+    assert "a join is under way" in refused(timeline, "enable")
+    timeline = played(*without, "enable", "take", **given)
+    assert shown(timeline, "hosts", "host:N1").startswith("N1 left –")
+    timeline = played(**given)
+    assert shown(timeline, "hosts", "host:N1").startswith("N1 normal member")
+    assert refused(timeline, "enable") == "N1 does not support it"
+    timeline = played(enabled=False)
+    do(timeline, "enable")
+    assert tables(timeline.state).enabled == (FEATURE,)
+    assert "Every normal node supports" in timeline.now.say
+
+
+@pytest.mark.spec("G-037")
+def test_the_write_of_a_removed_node_is_refused() -> None:
+    """Z's old write travels to A, which answers that it is banned and stores nothing."""
+    timeline = played("wake-up", "deliver Z>A write Z", zombie=True)
+    assert [flow.text for flow in scene_at(timeline, timeline.at).flows()] == ["Z → A: write Z"]
+    assert shown(timeline, "processes", "process:A") == "A coordinator; bans Z"
+    do(timeline, "deliver A>Z banned Z")
+    assert "knows it" in shown(timeline, "processes", "process:Z")
+
+
+def test_frames_of_a_join_are_sound() -> None:
+    """At every step: keys once, no empty panel."""
+    timeline = played()
+    for moment in range(len(timeline.moments)):
+        check_frame(scene_at(timeline, moment))
