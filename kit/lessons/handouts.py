@@ -96,10 +96,10 @@ def _pictures(number: int, value: Any) -> Iterator[Picture]:
     try:
         bundle: Any = getattr(value, "_repr_mimebundle_", dict)()
         data = bundle[0] if isinstance(bundle, tuple) else bundle
-        found = _IMAGE.findall((data or {}).get("text/html", ""))
+        images = _IMAGE.findall((data or {}).get("text/html", ""))
     except (Exception, SystemExit) as error:
         raise failed(number, error) from error
-    yield from (Picture(source, label) for source, label in found)
+    yield from (Picture(source, label) for source, label in images)
 
 
 def write_handout(notebook: str | Path, folder: str | Path) -> tuple[Path, Path]:
