@@ -10,6 +10,8 @@ from kit.engine.family import FileKind, families
 from kit.errors import one_line
 
 FIRST_BYTES = 100_000  # a file shows its kind in these
+FLAGS = ("--json", "--symmetry", "--refines", "--force", "--no-browser")
+"""Options that take no value: a file behind one is the command's own."""
 
 
 def kinds_of(text: str) -> Iterator[FileKind]:
@@ -27,7 +29,8 @@ def elsewhere(words: Sequence[str]) -> str:
     no word is a file of a known kind, or the command reads that kind itself.
     """
     for before, word in pairwise(("", *words)):
-        kinds = [] if before.startswith("-") else list(kinds_of(_beginning(word)))
+        of_option = before.startswith("-") and before not in FLAGS
+        kinds = [] if of_option else list(kinds_of(_beginning(word)))
         if kinds and not any(words[0] in kind.commands for kind in kinds):
             kind = kinds[0]
             commands = " or ".join(f"`python -m kit {command}`" for command in kind.commands)

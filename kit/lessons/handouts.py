@@ -16,7 +16,7 @@ from msgspec import Struct
 from kit.edge.writing import write_whole
 from kit.errors import BadInput
 from kit.lessons.exercises import Exercise
-from kit.lessons.notebook_cells import LessonText, plain, read_lesson, shown_by
+from kit.lessons.notebook_cells import LessonText, failed, plain, read_lesson, shown_by
 from kit.lessons.predictions import Prediction
 from kit.lessons.tasks import Task
 from kit.views.fragment import Frag, escape, h
@@ -70,13 +70,13 @@ def handout_of(notebook: str | Path) -> Handout:
     exercises: dict[str, Task] = {}
     first: tuple[Picture, ...] = ()
     last: tuple[Picture, ...] = ()
-    for value in shown_by(lesson, path.resolve().parent):
+    for number, value in shown_by(lesson, path.resolve().parent):
         if isinstance(value, Prediction):
             questions.setdefault(value.text, value)
         elif isinstance(value, Exercise):
             exercises.setdefault(value.task.name, value.task)
         else:
-            last = tuple(_pictures(value)) or last
+            last = tuple(_pictures(number, value)) or last
             first = first or (() if questions else last)
     if not questions and not exercises:
         raise BadInput("notebook", str(notebook), "a notebook with predictions or exercises")
@@ -89,12 +89,17 @@ def handout_of(notebook: str | Path) -> Handout:
     )
 
 
-def _pictures(value: Any) -> Iterator[Picture]:
-    """The drawings that a cell shows, as a stored notebook has them."""
-    bundle: Any = getattr(value, "_repr_mimebundle_", dict)()
-    data = bundle[0] if isinstance(bundle, tuple) else bundle
-    for source, label in _IMAGE.findall((data or {}).get("text/html", "")):
-        yield Picture(source, label)
+def _pictures(number: int, value: Any) -> Iterator[Picture]:
+    """The drawings that a cell shows, as a stored notebook has them; a class shows none."""
+    if isinstance(value, type):
+        return
+    try:
+        bundle: Any = getattr(value, "_repr_mimebundle_", dict)()
+        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        images = _IMAGE.findall((data or {}).get("text/html", ""))
+    except (Exception, SystemExit) as error:
+        raise failed(number, error) from error
+    yield from (Picture(source, label) for source, label in images)
 
 
 def write_handout(notebook: str | Path, folder: str | Path) -> tuple[Path, Path]:

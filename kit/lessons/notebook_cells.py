@@ -144,8 +144,9 @@ def plain(text: str) -> str:
     return _MARKS.sub(lambda mark: mark[1] or "", text)
 
 
-def shown_by(lesson: LessonText, folder: str | Path) -> Iterator[Any]:
-    """What the code cells show, in order; cells that check exercises are passed over.
+def shown_by(lesson: LessonText, folder: str | Path) -> Iterator[tuple[int, Any]]:
+    """What the code cells show, in order, each with its cell's number from 1 on; cells that check
+    exercises are passed over.
 
     The cells run in this process and in ``folder``; what they print goes nowhere.
 
@@ -161,11 +162,17 @@ def shown_by(lesson: LessonText, folder: str | Path) -> Iterator[Any]:
             quiet = io.StringIO()
             with chdir(os.fspath(folder)), redirect_stdout(quiet), redirect_stderr(quiet):
                 value = _run(source, names)
-        except Exception as error:
-            said = str(error) or type(error).__name__
-            raise KitError(f"code cell {number} fails: {said}") from error
+        except (Exception, SystemExit) as error:
+            raise failed(number, error) from error
         if value is not None:
-            yield value
+            yield number, value
+
+
+def failed(number: int, error: BaseException) -> KitError:
+    """The error that names a cell and what it failed with."""
+    kind = type(error).__name__
+    said = f"{kind} {error}" if isinstance(error, SystemExit) else str(error) or kind
+    return KitError(f"code cell {number} fails: {said}")
 
 
 def _run(source: str, names: dict[str, Any]) -> Any:

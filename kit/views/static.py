@@ -18,10 +18,14 @@ INLINE = frozenset("span b i em strong small code kbd".split())
 INTERACTIVE = frozenset("button input select label summary details".split())
 
 
+OPENING = f'<div style="background:{LIGHT["bg"]};color:{LIGHT["ink"]};padding:6px">'
+"""How all stored HTML of the kit begins."""
+
+
 def static_html(*frags: Frag) -> str:
     """Return HTML that looks right without any style sheet: for ``text/html`` of a notebook."""
     body = "".join(_write(frag) for frag in frags)
-    return f'<div style="background:{LIGHT["bg"]};color:{LIGHT["ink"]};padding:6px">{body}</div>'
+    return f"{OPENING}{body}</div>"
 
 
 def standalone_svg(drawing: Frag, *, lean: bool = False, ground: bool = False) -> str:

@@ -1,14 +1,15 @@
 """Notebooks that ``nbconvert`` turns into pages: a Player there is its picture and a page beside.
 
 The page that nbconvert writes asks the network for the scripts that show live widgets; without one
-it shows nothing where they stood. So a widget that brings a picture is shown as that picture.
-``tools/lab/jupyter.json``, installed with the kit, names the class below for all pages in HTML.
+it shows nothing where they stood. So a widget of the kit that brings a picture is shown as that
+picture; widgets of others stay as they are. Two files are installed with the kit:
+``tools/lab/nbconvert.json`` names the class below to nbconvert, ``tools/lab/server.json`` names
+this module to JupyterLab's server.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import Any
 from urllib.parse import quote
 
@@ -16,6 +17,7 @@ from nbconvert.preprocessors import Preprocessor
 
 from kit.views.export import stored_page
 from kit.views.fragment import escape
+from kit.views.static import OPENING
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -23,33 +25,56 @@ REFERENCE = "IPY_MODEL_"
 
 
 class PicturesOfWidgets(Preprocessor):
-    """Shows the picture of each widget that has one, and links a Player's history beside it."""
+    """Shows the picture of the kit's widgets that have one, and links a Player's history."""
 
     def preprocess(self, notebook: Any, resources: Any) -> tuple[Any, Any]:
         """Change the outputs; a Player's page goes to ``resources``, from where it is written."""
-        kept = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
+        kept = _at(notebook.metadata, "widgets", STATE, "state")
         shown = [
             output.data
             for cell in notebook.cells
             for output in cell.get("outputs", ())
-            if {VIEW, "text/html"} <= set(output.get("data", ()))
+            if isinstance(_at(output, "data", "text/html"), str) and VIEW in output.data
         ]
         for data in shown:
-            pack = _pack(kept, data.pop(VIEW)["model_id"])
+            pack = _pack(kept, _at(data[VIEW], "model_id"))
+            if pack is not None or data["text/html"].startswith(OPENING):
+                del data[VIEW]
             if pack is not None:
                 data["text/html"] += _link(_beside(resources, pack))
         return notebook, resources
 
 
-def _pack(kept: Any, name: str) -> bytes | None:
+def _jupyter_server_extension_points() -> list[dict[str, str]]:
+    """What JupyterLab's server asks of a module that its configuration names."""
+    return [{"module": __name__}]
+
+
+def _load_jupyter_server_extension(server: Any) -> None:
+    """Let the pages that JupyterLab exports be made as those of ``jupyter nbconvert``."""
+    server.config.HTMLExporter.preprocessors.append(f"{__name__}.{PicturesOfWidgets.__name__}")
+
+
+def _at(data: Any, *names: Any) -> Any:
+    """What stands at a place inside of nested dictionaries; None where there is none."""
+    for name in names:
+        data = data.get(name) if isinstance(data, dict) and isinstance(name, str) else None
+    return data
+
+
+def _listed(data: Any) -> list[Any]:
+    return data if isinstance(data, list) else []
+
+
+def _pack(kept: Any, name: Any) -> bytes | None:
     """The history that the saved state of a Player holds; None for any other widget."""
-    children = kept.get(name, {}).get("state", {}).get("children", ())
+    children = _listed(_at(kept, name, "state", "children"))
     for child in (str(each).removeprefix(REFERENCE) for each in children):
-        for buffer in kept.get(child, {}).get("buffers", ()):
-            if buffer["path"] == ["pack"]:
+        for buffer in _listed(_at(kept, child, "buffers")):
+            if _at(buffer, "path") == ["pack"]:
                 try:
-                    return base64.b64decode(buffer["data"], validate=True)
-                except binascii.Error:
+                    return base64.b64decode(_at(buffer, "data"), validate=True)
+                except (TypeError, ValueError):
                     return None
     return None
 

@@ -50,6 +50,7 @@ def test_the_error_of_another_command_says_who_reads_the_file(tmp_path: Path) ->
     assert "which is for `python -m kit topology`" in bad("plan", str(dump), "decommission", "n1")
     assert f"{RING}, which is for `python -m kit ring` or" in bad("topology", ring)
     assert "looks like a dump of system.topology" in bad(str(dump))
+    assert "which is for `python -m kit topology`" in bad("ring", "--json", str(dump))
 
 
 def test_a_command_that_reads_the_file_says_nothing_of_others(tmp_path: Path) -> None:

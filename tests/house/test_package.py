@@ -43,6 +43,8 @@ def test_the_wheel_holds_the_kit_and_its_lessons(packages: Path) -> None:
     with zipfile.ZipFile(archive) as opened:
         held = set(opened.namelist())
     assert not {name for name in FILES if name.startswith("kit/")} - held
-    assert [name for name in held if name.endswith("/etc/jupyter/jupyter_config.json")]
+    for place in ("jupyter_nbconvert_config.json", "jupyter_server_config.d/kit.json"):
+        assert [name for name in held if name.endswith(f"/etc/jupyter/{place}")]
+    assert not [name for name in held if name.endswith("/jupyter_config.json")]
     shipped = {name for name in FILES if name.startswith(("notebooks/", "images/"))}
     assert not {f"kit/shipped/{name}" for name in shipped} - held

@@ -28,6 +28,10 @@ A **manager** says when it is prepared. It is **not** alone.
 ASKS = """from kit.lessons import allowed, exercise, predict
 question = predict("twophase", allowed)
 question"""
+SHOWS = """class Broken:
+    def _repr_mimebundle_(self):
+        raise ValueError("no picture")
+Broken()"""
 NOTEBOOK = ("markdown", GOALS), ("code", ASKS), ("code", 'exercise("an-invariant")')
 
 
@@ -91,6 +95,8 @@ def test_the_command_writes_both_pages(tmp_path: Path, capsys: pytest.CaptureFix
         ((("markdown", "# T"),), "notebook | predictions or exercises"),
         ((("code", "1 / 0"),), "code cell 1 fails | division by zero"),
         ((("code", "x ="),), "code cell 1 fails | invalid syntax"),
+        ((("code", "import sys\nsys.exit(0)"),), "code cell 1 fails | SystemExit 0"),
+        ((("code", "1"), ("code", SHOWS)), "code cell 2 fails | no picture"),
     ],
 )
 def test_what_is_no_lesson_is_told(
@@ -99,6 +105,12 @@ def test_what_is_no_lesson_is_told(
     """A notebook that asks nothing, or whose cells fail."""
     with pytest.raises(KitError, match=like(said)):
         handout_of(notebook(tmp_path, *cells))
+
+
+def test_a_cell_that_shows_a_class_has_no_picture(tmp_path: Path) -> None:
+    """A class says how its objects are shown, and is none itself."""
+    shown = ("code", "from kit.widgets import Player\nPlayer")
+    assert handout_of(notebook(tmp_path, shown, *NOTEBOOK)).picture is None
 
 
 def test_what_is_no_notebook_is_told(tmp_path: Path) -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import ipywidgets
 import nbformat
 import pytest
 from playwright.sync_api import BrowserContext, expect
+from traitlets.config import Config
 
+from kit.views.fragment import h
+from kit.views.static import static_html
 from kit.widgets import Player
 from kit.widgets.converted import STATE, VIEW, PicturesOfWidgets
 from tests.widgets.browsing import walked
@@ -41,7 +47,7 @@ def test_the_picture_is_seen_and_the_page_beside_it_steps(
     """
     settings = tmp_path / "settings"
     settings.mkdir()
-    shutil.copy(ROOT / "tools/lab/jupyter.json", settings / "jupyter_config.json")
+    shutil.copy(ROOT / "tools/lab/nbconvert.json", settings / "jupyter_nbconvert_config.json")
     nbformat.write(notebook(walked("tcm/bootstrap", STEPS)), tmp_path / "mine.ipynb")
     subprocess.run(
         [sys.executable, "-m", "nbconvert", "--to", "html", "mine.ipynb"],
@@ -62,18 +68,79 @@ def test_the_picture_is_seen_and_the_page_beside_it_steps(
     expect(page.locator(".kp-where")).to_have_text(f"{STEPS - 1} / {STEPS}")
 
 
-def test_only_widgets_with_a_picture_are_replaced() -> None:
-    """A slider stays a live widget, a form becomes its text, and only a Player gets a page."""
+def test_only_widgets_of_the_kit_with_a_picture_are_replaced() -> None:
+    """A slider stays live, so does a widget of others that has HTML; a form of the kit becomes its
+    text, and only a Player gets a page.
+    """
     slider, player = ipywidgets.IntSlider(), Player("bootstrap", controls=False)
-    form = ipywidgets.VBox([ipywidgets.Button()])
-    made = notebook(slider, player, form)
-    made.cells[2].outputs[0].data["text/html"] = "<p>a form</p>"
+    foreign, form = (ipywidgets.VBox([ipywidgets.Button()]) for _ in range(2))
+    made = notebook(slider, player, foreign, form)
+    made.cells[2].outputs[0].data["text/html"] = "<p>a map</p>"
+    made.cells[3].outputs[0].data["text/html"] = static_html(h("p", "a form"))
     converted, resources = PicturesOfWidgets(enabled=True)(made, {})
     data = [cell.outputs[0].data for cell in converted.cells]
-    assert [VIEW in each for each in data] == [True, False, False]
+    assert [VIEW in each for each in data] == [True, False, True, False]
     assert list(resources["outputs"]) == ["player-1.html"]
     assert "player-1.html" in data[1]["text/html"]
-    assert data[2]["text/html"] == "<p>a form</p>"
+    assert data[2]["text/html"] == "<p>a map</p>"
+
+
+@pytest.mark.parametrize("state", [None, {}, [], "x", {STATE: None}, {STATE: {"state": []}}])
+def test_a_player_without_saved_state_is_its_picture(state: Any) -> None:
+    """The HTML that is stored with it says that it is the kit's."""
+    made = notebook(Player("bootstrap", controls=False))
+    made.metadata["widgets"] = state
+    converted, resources = PicturesOfWidgets(enabled=True)(made, {})
+    assert VIEW not in converted.cells[0].outputs[0].data
+    assert "outputs" not in resources
+
+
+@pytest.mark.parametrize("view", [None, [], "x", {}, {"model_id": []}, {"model_id": 1}])
+def test_a_view_without_a_name_is_passed_over(view: Any) -> None:
+    """A Player is its picture all the same, a widget of others is left alone."""
+    made = notebook(*(Player("bootstrap", controls=False) for _ in range(2)))
+    player, foreign = (cell.outputs[0].data for cell in made.cells)
+    foreign["text/html"] = "<p>a map</p>"
+    player[VIEW] = foreign[VIEW] = view
+    converted, resources = PicturesOfWidgets(enabled=True)(made, {})
+    assert [VIEW in cell.outputs[0].data for cell in converted.cells] == [False, True]
+    assert "outputs" not in resources
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"buffers": None},
+        {"buffers": [None, "x", [], {}]},
+        {"buffers": [{"path": "pack", "data": "eA=="}]},
+        {"buffers": [{"path": ["pack"]}]},
+        {"buffers": [{"path": ["pack"], "data": [1]}]},
+        {"buffers": [{"path": ["pack"], "data": "é"}]},
+    ],
+    ids=str,
+)
+def test_a_damaged_state_is_passed_over(damage: dict[str, Any]) -> None:
+    """Buffers that are none, without a path or without data: there is no page, and no error."""
+    player = Player("bootstrap", controls=False)
+    made = notebook(player)
+    made.metadata["widgets"][STATE]["state"][player.stage.model_id].update(damage)
+    converted, resources = PicturesOfWidgets(enabled=True)(made, {})
+    assert VIEW not in converted.cells[0].outputs[0].data
+    assert "outputs" not in resources
+
+
+def test_the_server_exports_alike_and_keeps_what_others_set() -> None:
+    """JupyterLab's server finds this module by its drop-in file."""
+    named = json.loads((ROOT / "tools/lab/server.json").read_text(encoding="utf-8"))
+    [name] = named["ServerApp"]["jpserver_extensions"]
+    module: Any = import_module(name)
+    assert [point["module"] for point in module._jupyter_server_extension_points()] == [name]
+    server = SimpleNamespace(config=Config({"HTMLExporter": {"preprocessors": ["theirs"]}}))
+    module._load_jupyter_server_extension(server)
+    own = f"{name}.{PicturesOfWidgets.__name__}"
+    assert server.config.HTMLExporter.preprocessors == ["theirs", own]
+    asked = json.loads((ROOT / "tools/lab/nbconvert.json").read_text(encoding="utf-8"))
+    assert asked["HTMLExporter"]["preprocessors"] == [own]
 
 
 def test_a_history_that_cannot_be_read_is_left_out() -> None:

@@ -145,6 +145,22 @@ def test_bad_input_is_told_before_any_task(given: dict[str, Any], said: str) -> 
         clusters(object(), words.pop("seeds"), **words)
 
 
+@pytest.mark.parametrize(
+    ("report", "column", "value", "said"),
+    [
+        (coverage_of, "edition", "1999.1", "rows | '1999.1' | an edition | seed"),
+        (coverage_of, "coverage", ["node: a → b"], "rows | node: a | edges of the tables"),
+        (steps_of, "outcomes", [], "rows | 0 | as many operations as outcomes"),
+    ],
+    ids=["edition", "edge", "lists"],
+)
+def test_a_row_that_was_changed_is_told(report: Any, column: str, value: Any, said: str) -> None:
+    """What no walk could have made: an edition or edge that is not, lists of unequal length."""
+    rows = rows_of(clusters(None, range(1)))
+    with pytest.raises(BadInput, match=like(said)):
+        report([{**rows[0], column: value}])
+
+
 def test_reports_are_of_clusters_only() -> None:
     """Another table is refused."""
     for report in (coverage_of, steps_of):

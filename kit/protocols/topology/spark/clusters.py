@@ -140,14 +140,19 @@ def coverage_of(rows: Any) -> pd.DataFrame:
     """How many walks of a table of ``clusters`` took each edge: transition, walks, also none.
 
     Raises:
-        BadInput: for what is no table of ``clusters``, and no list of its rows.
+        BadInput: for what is no table of ``clusters``, and no list of its rows; an unknown edition
+            or edge.
     """
     walks = _selected(rows, "edition", "coverage")
+    for walk in walks:
+        if walk["edition"] not in tuple(MACHINES):
+            raise BadInput("rows", walk["edition"], f"an edition: {', '.join(MACHINES)}")
     editions = sorted({walk["edition"] for walk in walks})
-    names = dict.fromkeys(name for edition in editions for name in _edges(edition))
-    counts = dict.fromkeys(names, 0)
+    counts = dict.fromkeys((name for edition in editions for name in _edges(edition)), 0)
     for walk in walks:
         for name in walk["coverage"]:
+            if name not in counts:
+                raise BadInput("rows", name, "edges of the tables of the rows' editions")
             counts[name] += 1
     return pd.DataFrame({"transition": list(counts), "walks": list(counts.values())})
 
@@ -163,11 +168,17 @@ def steps_of(rows: Any) -> pd.DataFrame:
     """Steps per operation: of each kind how many were asked for, ended, failed; mean and most.
 
     Raises:
-        BadInput: for what is no table of ``clusters``, and no list of its rows.
+        BadInput: for what is no table of ``clusters``, and no list of its rows; a row whose lists
+            are not of one length.
     """
+    walks = _selected(rows, "operations", "outcomes", "took")
+    for walk in walks:
+        lengths = [len(walk[name]) for name in ("operations", "outcomes", "took")]
+        if len(set(lengths)) > 1:
+            raise BadInput("rows", lengths, "as many operations as outcomes and steps in a row")
     requests = [
         (words.split()[0], outcome, took)
-        for walk in _selected(rows, "operations", "outcomes", "took")
+        for walk in walks
         for words, outcome, took in zip(
             walk["operations"], walk["outcomes"], walk["took"], strict=True
         )
