@@ -19,7 +19,7 @@ def uses_spark(file: str) -> bool:
     return "/spark/" in file or (path.is_file() and FIXTURE in path.read_text(encoding="utf-8"))
 
 
-class SparkTogether(LoadFileScheduling):
+class SparkTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist is untyped
     """A file stays on one worker, and so do all files that use Spark.
 
     They share a session, which takes as long to start as many of their tests together.
