@@ -77,10 +77,17 @@ RESTORE = """([root, state]) => {
   range.dispatchEvent(new Event("input", { bubbles: true }));
 }"""
 
+# An answer that is shown after the stage was brought back shows a step of its own: then the time
+# bar is drawn back once more, as a person would.
 SETTLED = """([root, state]) => {
+  if (!root.querySelector(".kp-where").textContent.startsWith("4 /")) {
+    const range = root.querySelector("[data-do=scrub]");
+    range.value = "4";
+    range.dispatchEvent(new Event("input", { bubbles: true }));
+    return false;
+  }
   const open = root.querySelector(`details.${state}`);
-  return root.querySelector(".kp-where").textContent.startsWith("4 /")
-    && (open ? open.open : true)
+  return (open ? open.open : true)
     && (state !== "compared" || !root.querySelector(".kp-side").hidden)
     && !document.fullscreenElement;
 }"""
