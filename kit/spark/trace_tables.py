@@ -93,7 +93,9 @@ REQUESTS = table(
 TRACE_TABLES = (RUNS, EVENTS, EPOCHS, OPERATIONS, BARRIERS, PLACEMENTS, REQUESTS)
 
 Row = tuple[Any, ...]
-Rows = Callable[[str, Any, list[Any]], Iterator[Row]]
+Moments = list[Any]
+"""The moments of a run, from its start on."""
+Rows = Callable[[str, Any, Moments], Iterator[Row]]
 Makers = dict[Schema, Rows]
 
 
@@ -102,7 +104,7 @@ def epochs_with(
 ) -> Rows:
     """Rows of the table ``epochs``: ``nodes(model, state)`` gives name, applied epoch and up."""
 
-    def rows(run: str, m: Any, moments: list[Any]) -> Iterator[Row]:
+    def rows(run: str, m: Any, moments: Moments) -> Iterator[Row]:
         for step, moment in enumerate(moments):
             last = newest(m, moment.state)
             for node, applied, up in nodes(m, moment.state):
@@ -114,7 +116,7 @@ def epochs_with(
 def events_with(newest: Callable[[Any, Any], int]) -> Rows:
     """Rows of the table ``events``, where ``newest(model, state)`` is the newest epoch."""
 
-    def rows(run: str, m: Any, moments: list[Any]) -> Iterator[Row]:
+    def rows(run: str, m: Any, moments: Moments) -> Iterator[Row]:
         for step, moment in enumerate(moments):
             verb, kind = "", "start"
             if moment.action is not None:

@@ -25,9 +25,8 @@ from kit.engine.trace import Trace
 from kit.errors import BadInput
 from kit.spark.schemas import Schema
 from kit.spark.storing import whole_file
-from kit.spark.trace_tables import RUNS, TRACE_TABLES, Makers, Row
+from kit.spark.trace_tables import RUNS, TRACE_TABLES, Makers, Moments, Row
 
-Moments = list[Any]
 Tables = dict[str, pa.Table]
 
 

@@ -15,6 +15,7 @@ LETTER, HIGH = 8.4, 15.0
 """How wide a letter is at most, and how high a line, at 13 pixels."""
 SIZE = 13
 CELL = 32
+"""The side of a cell of the grid by which covered boxes are found, in pixels."""
 
 
 class Box(Struct, frozen=True):
@@ -69,10 +70,10 @@ def fitting(labels: Iterable[tuple[str, tuple[Box, ...]]]) -> frozenset[str]:
     """The keys of the labels that are drawn; each is there as a whole or not at all."""
     sheet = _Sheet()
     kept = set()
-    for key, boxes in labels:
-        if all(map(sheet.is_free, boxes)):
+    for key, parts in labels:
+        if all(map(sheet.is_free, parts)):
             kept.add(key)
-            for box in boxes:
+            for box in parts:
                 sheet.cover(box)
     return frozenset(kept)
 

@@ -4,7 +4,7 @@ The page that nbconvert writes asks the network for the scripts that show live w
 it shows nothing where they stood. So a widget of the kit that brings a picture is shown as that
 picture; widgets of others stay as they are. Two files are installed with the kit:
 ``tools/lab/nbconvert.json`` names the class below to nbconvert, ``tools/lab/server.json`` names
-this module to JupyterLab's server.
+``kit.commands.server`` to JupyterLab's server.
 """
 
 from __future__ import annotations
@@ -43,16 +43,6 @@ class PicturesOfWidgets(Preprocessor):
             if pack is not None:
                 data["text/html"] += _link(_beside(resources, pack))
         return notebook, resources
-
-
-def _jupyter_server_extension_points() -> list[dict[str, str]]:
-    """What JupyterLab's server asks of a module that its configuration names."""
-    return [{"module": __name__}]
-
-
-def _load_jupyter_server_extension(server: Any) -> None:
-    """Let the pages that JupyterLab exports be made as those of ``jupyter nbconvert``."""
-    server.config.HTMLExporter.preprocessors.append(f"{__name__}.{PicturesOfWidgets.__name__}")
 
 
 def _at(data: Any, *names: Any) -> Any:

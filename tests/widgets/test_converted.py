@@ -130,14 +130,14 @@ def test_a_damaged_state_is_passed_over(damage: dict[str, Any]) -> None:
 
 
 def test_the_server_exports_alike_and_keeps_what_others_set() -> None:
-    """JupyterLab's server finds this module by its drop-in file."""
+    """JupyterLab's server finds its module by a drop-in file."""
     named = json.loads((ROOT / "tools/lab/server.json").read_text(encoding="utf-8"))
     [name] = named["ServerApp"]["jpserver_extensions"]
     module: Any = import_module(name)
     assert [point["module"] for point in module._jupyter_server_extension_points()] == [name]
     server = SimpleNamespace(config=Config({"HTMLExporter": {"preprocessors": ["theirs"]}}))
     module._load_jupyter_server_extension(server)
-    own = f"{name}.{PicturesOfWidgets.__name__}"
+    own = f"{PicturesOfWidgets.__module__}.{PicturesOfWidgets.__name__}"
     assert server.config.HTMLExporter.preprocessors == ["theirs", own]
     asked = json.loads((ROOT / "tools/lab/nbconvert.json").read_text(encoding="utf-8"))
     assert asked["HTMLExporter"]["preprocessors"] == [own]

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kit.protocols.dataplane.model import Dataplane
 from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.facts.trace_rows import request_rows
+from kit.protocols.storage.facts.trace_rows import node_rows, request_rows
 from kit.spark.trace_tables import (
     EPOCHS,
     EVENTS,
     PLACEMENTS,
     REQUESTS,
     Makers,
+    Moments,
     Row,
     epochs_with,
     events_with,
 )
-
-Moments = list[Any]
-
-
-def _nodes(m: Dataplane, s: Any) -> Iterator[tuple[str, int, bool]]:
-    return ((row.name, row.epoch, row.up) for row in facts.replicas(m, s))
 
 
 def _groups(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
@@ -35,7 +29,7 @@ def _groups(run: str, m: Dataplane, moments: Moments) -> Iterator[Row]:
 
 ROWS: Makers = {
     EVENTS: events_with(facts.epoch),
-    EPOCHS: epochs_with(facts.epoch, _nodes),
+    EPOCHS: epochs_with(facts.epoch, node_rows),
     PLACEMENTS: _groups,
     REQUESTS: request_rows,
 }

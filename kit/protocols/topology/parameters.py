@@ -6,27 +6,22 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.topology.parameter_types import AnyEdition, faults, members
 
 MOST_NODES = 2000
 """Beyond some 20 nodes models are stepped and walked, not searched."""
 MOST_FAULTS = 9
-_Nodes = Annotated[int, Meta(ge=1, le=MOST_NODES)]
 
 
 def _faults(title: str, meaning: str) -> Meta:
-    return Meta(title=title, description=meaning, ge=0, le=MOST_FAULTS)
+    return faults(title, meaning, MOST_FAULTS)
 
 
 class TopologyParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A cluster with what is asked of it, and the faults that there may be."""
 
-    edition: Annotated[
-        Edition, Meta(description="the documents (seed) or the published server (code)")
-    ] = "code"
-    nodes: Annotated[
-        int, Meta(description="how many members there are at first", ge=1, le=MOST_NODES)
-    ] = 3
+    edition: AnyEdition = "code"
+    nodes: Annotated[int, members(MOST_NODES)] = 3
     operations: Annotated[
         tuple[str, ...],
         Meta(

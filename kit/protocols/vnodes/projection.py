@@ -73,6 +73,7 @@ class _Standing(Struct, frozen=True):
 
     ``at`` counts the events so far; ``since`` and ``fence`` are those of the events that gave it
     its version and the version that is the fence. ``fenced``: that was set here, without a drain.
+    ``dead`` are the replicas that are shut down. ``quiet``: no version was raised to come here.
     ``session`` is the open one's number, 0 for none, and ``opened`` how many there were.
     """
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.facts.trace_rows import request_rows
+from kit.protocols.storage.facts.trace_rows import node_rows, request_rows
 from kit.protocols.vnodes.model import Vnodes
 from kit.spark.trace_tables import (
     EPOCHS,
@@ -14,6 +13,7 @@ from kit.spark.trace_tables import (
     PLACEMENTS,
     REQUESTS,
     Makers,
+    Moments,
     Row,
     epochs_with,
     events_with,
@@ -23,11 +23,7 @@ KEYSPACE = "ks"
 """The generated ring has one keyspace."""
 
 
-def _nodes(m: Vnodes, s: Any) -> Iterator[tuple[str, int, bool]]:
-    return ((row.name, row.epoch, row.up) for row in facts.replicas(m, s))
-
-
-def _groups(run: str, m: Vnodes, moments: list[Any]) -> Iterator[Row]:
+def _groups(run: str, m: Vnodes, moments: Moments) -> Iterator[Row]:
     """A row per version; events that share their version leave the last one."""
     place = KEYSPACE, m.history.left, m.history.right
     rows = {row.epoch: row for row in facts.epochs(m, moments[-1].state)}
@@ -37,7 +33,7 @@ def _groups(run: str, m: Vnodes, moments: list[Any]) -> Iterator[Row]:
 
 ROWS: Makers = {
     EVENTS: events_with(facts.epoch),
-    EPOCHS: epochs_with(facts.epoch, _nodes),
+    EPOCHS: epochs_with(facts.epoch, node_rows),
     PLACEMENTS: _groups,
     REQUESTS: request_rows,
 }

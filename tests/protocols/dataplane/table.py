@@ -1,18 +1,22 @@
 """The table of searches, ``searches.md``: states, steps and seconds of each configuration.
 
-``python -m tests.protocols.dataplane.table`` searches them all and writes the table anew; a test
+``python -m tests.protocols.dataplane.table`` searches them all and writes the table again; a test
 compares its counts with those that the searches must give. Seconds are of the machine that wrote
 it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from tests.protocols.dataplane.runs import BOUNDED, CLEAN, LARGE, search
+
+Runs = Mapping[str, tuple[dict[str, Any], int, int]]
+"""Configurations by name: the parameters, the states and the steps of their searches."""
 
 PLACE = Path(__file__).with_name("searches.md")
 HEAD = """\
@@ -69,6 +73,16 @@ def searched(name: str, parameters: dict[str, Any], target: str) -> Row:
     found, _ = search(parameters)
     assert found.complete, name
     return Row(name, found.states, found.depth, found.seconds, target)
+
+
+def assert_current(place: Path, clean: Runs, large: Runs) -> None:
+    """The table at a place has each configuration with its states, its steps and its target."""
+    rows = {row.name: row for row in parsed(place.read_text(encoding="utf-8"))}
+    assert set(rows) == {*clean, *large}
+    for target, runs in (("make test", clean), ("make test-deep", large)):
+        for name, (_, states, depth) in runs.items():
+            row = rows[name]
+            assert (row.states, row.depth, row.target) == (states, depth, target)
 
 
 def main() -> None:

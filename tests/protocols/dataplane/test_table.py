@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.protocols.dataplane.runs import CLEAN, LARGE
-from tests.protocols.dataplane.table import BEYOND, PLACE, TAIL, parsed
+from tests.protocols.dataplane.table import BEYOND, PLACE, TAIL, assert_current, parsed
 
 MOST_STATES = 1_000_000
 MOST_SECONDS = 180
@@ -11,12 +11,7 @@ MOST_SECONDS = 180
 
 def test_the_table_is_current() -> None:
     """It holds every configuration with its states and steps, and which target runs it."""
-    rows = {row.name: row for row in parsed(PLACE.read_text(encoding="utf-8"))}
-    assert set(rows) == {*CLEAN, *LARGE}
-    for target, runs in (("make test", CLEAN), ("make test-deep", LARGE)):
-        for name, (_, states, depth) in runs.items():
-            row = rows[name]
-            assert (row.states, row.depth, row.target) == (states, depth, target)
+    assert_current(PLACE, CLEAN, LARGE)
 
 
 def test_what_is_not_proved_is_told() -> None:

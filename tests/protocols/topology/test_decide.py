@@ -157,7 +157,7 @@ def test_refusals_say_why() -> None:
     assert refusal(cluster(), REMOVE, 0b1011, CODE) is None
 
 
-@pytest.mark.spec("D-063", "D-055")
+@pytest.mark.spec("D-055")
 def test_features_and_joins_do_not_race() -> None:
     """A feature is enabled when all normal nodes support it and nothing is under way; a node that
     lacks an enabled one is turned away before it is in group 0.

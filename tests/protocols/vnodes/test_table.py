@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.protocols.dataplane.table import parsed
+from tests.protocols.dataplane.table import assert_current, parsed
 from tests.protocols.vnodes.runs import CLEAN, LARGE
 from tests.protocols.vnodes.table import PLACE
 
@@ -11,12 +11,7 @@ MOST_STATES = 3_000_000
 
 def test_the_table_is_current() -> None:
     """It holds every configuration with its states and steps, and which target runs it."""
-    rows = {row.name: row for row in parsed(PLACE.read_text(encoding="utf-8"))}
-    assert set(rows) == {*CLEAN, *LARGE}
-    for target, runs in (("make test", CLEAN), ("make test-deep", LARGE)):
-        for name, (_, states, depth) in runs.items():
-            row = rows[name]
-            assert (row.states, row.depth, row.target) == (states, depth, target)
+    assert_current(PLACE, CLEAN, LARGE)
 
 
 def test_what_every_landing_searches_fits() -> None:

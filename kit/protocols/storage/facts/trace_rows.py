@@ -1,4 +1,4 @@
-"""The rows that requests leave in the tables of a run, whatever moves their range."""
+"""The rows that nodes and requests leave in the tables of a run, whatever moves their range."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from typing import Any
 
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.model import Storage
+
+
+def node_rows(m: Storage, s: Any) -> Iterator[tuple[str, int, bool]]:
+    """Each replica's name, the epoch that it knows, and whether it is up."""
+    return ((row.name, row.epoch, row.up) for row in facts.replicas(m, s))
 
 
 def request_rows(run: str, m: Storage, moments: list[Any]) -> Iterator[tuple[Any, ...]]:

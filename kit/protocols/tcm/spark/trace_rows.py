@@ -14,12 +14,11 @@ from kit.spark.trace_tables import (
     OPERATIONS,
     PLACEMENTS,
     Makers,
+    Moments,
     Row,
     epochs_with,
     events_with,
 )
-
-Moments = list[Any]
 
 
 def _nodes(m: TcmCluster, s: Any) -> Iterator[tuple[str, int, bool]]:

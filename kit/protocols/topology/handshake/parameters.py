@@ -6,15 +6,15 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from kit.protocols.topology.parameter_types import AnyEdition, faults, members
 from kit.protocols.topology.rules.joining import CLUSTER, FEATURE, SNITCH
-from kit.protocols.topology.rules.machines import Edition
 
 MOST_MEMBERS = 5
 MOST_FAULTS = 5
 
 
 def _faults(title: str, meaning: str) -> Meta:
-    return Meta(title=title, description=meaning, ge=0, le=MOST_FAULTS)
+    return faults(title, meaning, MOST_FAULTS)
 
 
 def _written(meaning: str, title: str = "") -> Meta:
@@ -25,12 +25,8 @@ def _written(meaning: str, title: str = "") -> Meta:
 class JoinParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Members A, B and so on, of which A coordinates, the joiner N, and what may go wrong."""
 
-    edition: Annotated[
-        Edition, Meta(description="the documents (seed) or the published server (code)")
-    ] = "code"
-    nodes: Annotated[
-        int, Meta(description="how many members there are at first", ge=1, le=MOST_MEMBERS)
-    ] = 2
+    edition: AnyEdition = "code"
+    nodes: Annotated[int, members(MOST_MEMBERS)] = 2
     cluster: Annotated[
         str, Meta(description=f"the cluster that the joiner's configuration names ({CLUSTER})")
     ] = CLUSTER

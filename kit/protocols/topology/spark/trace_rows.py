@@ -24,12 +24,11 @@ from kit.spark.trace_tables import (
     RUN,
     STEP,
     Makers,
+    Moments,
     Row,
     epochs_with,
     events_with,
 )
-
-Moments = list[Any]
 
 TRANSITIONS = table(
     "transitions",

@@ -1,0 +1,21 @@
+"""What JupyterLab's server loads of the kit as it starts: a name, and nothing that takes time.
+
+``tools/lab/server.json``, installed with the kit, names this module.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+CONVERTER = "kit.widgets.converted.PicturesOfWidgets"
+"""Loaded when a page is exported."""
+
+
+def _jupyter_server_extension_points() -> list[dict[str, str]]:
+    """What the server asks of a module that its configuration names."""
+    return [{"module": __name__}]
+
+
+def _load_jupyter_server_extension(server: Any) -> None:
+    """Let the pages that JupyterLab exports be made as those of ``jupyter nbconvert``."""
+    server.config.HTMLExporter.preprocessors.append(CONVERTER)
