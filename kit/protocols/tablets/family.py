@@ -1,10 +1,15 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family
+from kit.engine.family import Family, TimedSearch
 
 FAMILY = Family(
     "tablets",
     "Tablets: replicas that move by stages",
     order=80,
+    models={"tablet": "requests.entries:ENTRY"},
+    views={"tablet": "panels.requests:TABLET"},
+    flows={"tablet": "facts.flows:TABLET"},
+    trace_tables={"tablet": "requests.trace_rows:ROWS"},
     composes=("storage", "topology"),
+    searches=(TimedSearch("data, RF 2, a crash", "tablet", {"rf": 2, "crashes": 1}),),
 )
