@@ -106,13 +106,13 @@ def moved(replicas: Replicas, source: TabletReplica, target: TabletReplica) -> R
 
 def complete(table: str, maps: Mapping[str, TabletMap]) -> TabletMap:
     """The map that holds a table's tablets: its own, or its base table's."""
-    found = maps[table]
-    return maps[found.base_table] if found.base_table else found
+    own = maps[table]
+    return maps[own.base_table] if own.base_table else own
 
 
 def group(base: str, maps: Mapping[str, TabletMap]) -> tuple[str, ...]:
     """The tables that are co-located, the base table first, the others by name."""
-    return (base, *sorted(name for name, found in maps.items() if found.base_table == base))
+    return (base, *sorted(name for name, table in maps.items() if table.base_table == base))
 
 
 def faults(given: TabletMap) -> Iterator[MapFault]:

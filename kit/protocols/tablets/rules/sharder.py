@@ -37,8 +37,8 @@ def shard_for_writes(tablet: Tablet, host: str, writes: Selector) -> tuple[int, 
 def _owners(tablet: Tablet, host: str, selector: Selector) -> tuple[int, ...]:
     former, following = shard_on(tablet.replicas, host), shard_on(tablet.new_replicas, host)
     if former is None or following is None or former == following:
-        found = former if former is not None else following
-        return (NO_REPLICA_SHARD if found is None else found,)
+        owner = former if former is not None else following
+        return (NO_REPLICA_SHARD if owner is None else owner,)
     chosen = {"old": (former,), "new": (following,), "both": (former, following)}
     return chosen[selector]
 
