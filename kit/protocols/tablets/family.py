@@ -6,5 +6,6 @@ FAMILY = Family(
     "tablets",
     "Tablets: replicas that move by stages",
     order=80,
+    images="panels.images",
     composes=("storage", "topology"),
 )
