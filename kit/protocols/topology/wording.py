@@ -24,7 +24,6 @@ PLAIN = {
     act.DoWork: "work",
     act.FailWork: "fail",
     act.PauseWork: "pause",
-    act.MoveTablets: "move tablets",
     act.PublishGeneration: "publish",
     act.UnlockTopology: "unlock",
     act.LeaveBehind: "leave behind",
@@ -38,6 +37,9 @@ def verb(model: Topology, action: Any) -> str:
     """``join D``, ``decide``, ``answer B``: the action as one line of a scenario."""
     if isinstance(action, act.MakeRequest):
         return request_text(model.plan.requests[action.number], model.names)
+    if isinstance(action, act.MoveTablets):
+        where = [] if action.on is None else ["to", *action.on]
+        return " ".join(["move tablets", *where, *["and more"] * action.more])
     plain = PLAIN.get(type(action))
     if plain is not None:
         return plain
