@@ -306,7 +306,8 @@ class Topology(Model[ControlState, Any]):
         return work.advanced(replace(caught_up(s, bit), attempted=attempted), self.setting)
 
     def _may_move_tablets(self, s: ControlState, action: act.MoveTablets) -> Refusal | None:
-        blocked = self.busy(s)
+        # What others go on after may have been decided by an earlier coordinator.
+        blocked = majority_refusal(s, action) if action.more else self.busy(s)
         if blocked is not None:
             return blocked
         track = s.topology.transition in ("tablet_migration", "tablet_draining")

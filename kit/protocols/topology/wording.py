@@ -178,7 +178,7 @@ def _moved(model: Topology, before: ControlState, action: Any, after: ControlSta
     )
 
 
-SENTENCES = {
+SENTENCES: dict[type, str] = {
     act.PauseWork: "The coordinator pauses until old requests are over, and goes on.",
     act.MoveTablets: "The tablet transitions come to their end.",
     act.ReportClean: "{node} has deleted what it does not own.",
