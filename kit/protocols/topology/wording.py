@@ -63,7 +63,7 @@ def label(model: Topology, s: ControlState, action: Any) -> str:
             piece = work.task_of(s, model.setting).work if s.started else None
             return words if piece is None else f"{words}: {piece.name}"
         case act.CrashMember(node) if model.number[node] == s.coordinator:
-            return f"kill the coordinator: {words}"
+            return f"kill the coordinator, {node}"
         case act.CutOff(node):
             return f"cut off {node}"
         case act.RestartElsewhere(node):
