@@ -83,6 +83,18 @@ class RestartMember(Struct, frozen=True, tag="restart"):
     node: str
 
 
+class RestartElsewhere(Struct, frozen=True, tag="readdress"):
+    """A node is restarted with another address; its disk, and so its host id, stays."""
+
+    node: str
+
+
+class HearAddress(Struct, frozen=True, tag="gossip"):
+    """The others hear at which address a host id is now."""
+
+    node: str
+
+
 class CutOff(Struct, frozen=True, tag="cut"):
     """A node no longer hears from the others, nor they from it."""
 
@@ -142,6 +154,8 @@ ControlAction = (
     | ElectCoordinator
     | CrashMember
     | RestartMember
+    | RestartElsewhere
+    | HearAddress
     | CutOff
     | Reconnect
     | BeginRequest

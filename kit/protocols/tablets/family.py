@@ -1,0 +1,10 @@
+"""What the rest of the kit may know of this family."""
+
+from kit.engine.family import Family
+
+FAMILY = Family(
+    "tablets",
+    "Tablets: replicas that move by stages",
+    order=80,
+    composes=("storage", "topology"),
+)
