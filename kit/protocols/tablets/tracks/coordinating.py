@@ -35,7 +35,8 @@ RUNNING = Refusal("tablets are still in transition")
 def begins_track(model: Tracks, s: TracksState) -> bool:
     """Whether the coordinator's next decision is to enter the tablet track."""
     decision = work.decision_of(s.control, model.setting)
-    return decision.kind == "begin" and decision.operation.machine == "tablets"  # type: ignore[union-attr]
+    operation = decision.operation
+    return decision.kind == "begin" and operation is not None and operation.machine == "tablets"
 
 
 def on_track(model: Tracks, s: TracksState) -> bool:

@@ -17,9 +17,9 @@ from kit.protocols.topology.rules.machines import BOUNDARY, Machine
 def tables(model: Tracks) -> Iterator[Machine]:
     """The tables of the kinds that a model's balancer, drains and rebuilds begin."""
     kinds = list(model.parameters.kinds) if model.parameters.moves else []
-    asked = {request.kind for request in model.control.plan.requests}
-    kinds += ["migration"] * ("leave" in asked)
-    kinds += [model.parameters.rebuild] * bool(asked & {"remove", "replace"})
+    requested = {request.kind for request in model.control.plan.requests}
+    kinds += ["migration"] * ("leave" in requested)
+    kinds += [model.parameters.rebuild] * bool(requested & {"remove", "replace"})
     machines = TRANSITIONS[model.parameters.edition]
     return (machines[kind] for kind in dict.fromkeys(kinds))
 
@@ -45,7 +45,7 @@ def _taken(model: Tracks, before: TracksState, action: Any, after: TracksState) 
     for change in command.changes:
         transition = before.tablets[change.tablet].transitions[change.place]
         table = model.table(transition)
-        edge = table.edge(change.after, change.kind)  # type: ignore[arg-type]
+        edge = table.edge(change.after, change.kind)
         assert edge is not None
         yield row_name(table.name, edge)
     for _, transition in command.begins:

@@ -94,7 +94,7 @@ def rules(model: Tracks) -> tuple[Rule[TracksState, Any], ...]:
         assert piece is not None
         _, written = working.involved(model, s, piece.transition, piece.work.name)
         stage, session = piece.transition.stage, piece.transition.session
-        late = LateRpc(action.tablet, piece.work.name, written, stage, session)  # type: ignore[arg-type]
+        late = LateRpc(action.tablet, piece.work.name, written, stage, session)
         return replace(s, late=late, lates=s.lates - 1)
 
     def may_arrive(s: TracksState, action: act.ArriveLate) -> Refusal | None:

@@ -51,8 +51,8 @@ def leaving_nodes(topology: ClusterTopology, *, paused: bool) -> int:
 
 def gone_nodes(topology: ClusterTopology) -> int:
     """The nodes that will not come back: what they hold is made again from others (a mask)."""
-    asked = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.request == "remove")
-    return asked | mask_of(topology, "removing", "left")
+    removed = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.request == "remove")
+    return removed | mask_of(topology, "removing", "left")
 
 
 def excluded_nodes(topology: ClusterTopology) -> int:
@@ -161,9 +161,9 @@ def _of_kind(
 
 def plan(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:
     """All transitions that may begin: draining first, and nothing else while requests wait."""
-    found = False
+    draining = False
     for each in drain_moves(model, s):
-        found = True
+        draining = True
         yield each
-    if not found and not pending(s.control.topology):
+    if not draining and not pending(s.control.topology):
         yield from balance_moves(model, s)

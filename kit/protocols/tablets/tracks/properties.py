@@ -67,10 +67,10 @@ def lifted(prop: Property) -> Property:
 def properties_of(model: Tracks) -> tuple[Property, ...]:
     """The properties of a model; with S-25 off its harm is judged, not that it is off."""
     inherited = (lifted(p) for p in model.control.properties if p.name not in REPLACED)
-    one = always("one-transition", "A tablet has one transition", one_transition, "INV-TABL-2")
+    single = always("one-transition", "A tablet has one transition", one_transition, "INV-TABL-2")
     return (
         *inherited,
-        *((one,) if model.one_transition else ()),
+        *((single,) if model.one_transition else ()),
         *_apart(model),
         _follow_table(model),
         *_of_replicas(model),

@@ -6,13 +6,12 @@ it but who has tablets. What only a coordinator remembers is *volatile*.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets
 from kit.protocols.tablets.rules.stages import TransitionKind
+from kit.protocols.topology.rules.machines import EdgeKind
 from kit.protocols.topology.state import ControlState
 
 NO_SESSION = 0
@@ -61,7 +60,7 @@ class StageChange(Struct, frozen=True, cache_hash=True):
     tablet: int
     place: int
     after: str
-    kind: str
+    kind: EdgeKind
 
 
 class TabletCommand(Struct, frozen=True, cache_hash=True):
@@ -83,7 +82,7 @@ class LateRpc(Struct, frozen=True, cache_hash=True):
     """
 
     tablet: int
-    work: Literal["stream", "repair", "cleanup_leaving", "cleanup_pending"]
+    work: str
     targets: Replicas
     stage: str
     session: int

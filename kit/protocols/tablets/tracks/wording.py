@@ -65,7 +65,7 @@ def said(model: Tracks, s: TracksState, command: TabletCommand) -> str:
     for change in command.changes:
         row = s.tablets[change.tablet]
         if change.place < len(row.transitions):
-            edge = model.table(row.transitions[change.place]).edge(change.after, change.kind)  # type: ignore[arg-type]
+            edge = model.table(row.transitions[change.place]).edge(change.after, change.kind)
             target = "the end" if edge is None or edge.target == "*" else edge.target
             parts.append(f"tablet {change.tablet} goes from {change.after} to {target}")
     for tablet, transition in command.begins:

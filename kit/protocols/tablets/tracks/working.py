@@ -176,7 +176,7 @@ def committed(model: Tracks, s: TracksState, command: TabletCommand) -> TracksSt
 def _changed(model: Tracks, s: TracksState, change: StageChange) -> TabletRow:
     row = s.tablets[change.tablet]
     transition = row.transitions[change.place]
-    edge = model.table(transition).edge(change.after, change.kind)  # type: ignore[arg-type]
+    edge = model.table(transition).edge(change.after, change.kind)
     assert edge is not None, f"no such edge: {change}"
     if edge.target == BOUNDARY:
         row = with_transition(row, change.place, None)
