@@ -18,18 +18,18 @@ SCENARIOS = (
     Scenario(
         "decommission-drains-first",
         "C leaves: its two tablets move to D, and only then its state changes",
-        {"tablets": ("A B C", "B C A"), "moves": 0, "operations": ("leave C",)},
+        {"tablets": ("A B C", "B C A"), "moves": 0, "operations": ("decommission C",)},
     ),
     Scenario(
         "removenode-rebuilds",
         "C is dead and is removed: its tablet is repaired and rebuilt on D first",
-        {"moves": 0, "operations": ("remove C",)},
+        {"moves": 0, "operations": ("removenode C",)},
     ),
     Scenario(
         "nowhere-to-go",
         "C may not leave: no node is left for its replica, and the request ends with an error",
-        {"nodes": 3, "moves": 0, "operations": ("leave C",), "undone": 1},
-        script=("leave C", "decide", "commit", "fail"),
+        {"nodes": 3, "moves": 0, "operations": ("decommission C",), "undone": 1},
+        script=("decommission C", "decide", "commit", "fail"),
     ),
 )
 FUZZING = Fuzzing(
@@ -38,7 +38,7 @@ FUZZING = Fuzzing(
         "nodes": 4,
         "tablets": ("A B C", "B C D"),
         "moves": 3,
-        "operations": ("leave D",),
+        "operations": ("decommission D",),
         "failures": 2,
         "undone": 1,
         "crashes": 1,

@@ -155,7 +155,7 @@ class Tracks(Model[TracksState, Any]):
         return self.control.plan.racks[self.number[host]]
 
     def suggest(self, s: TracksState) -> Any | None:
-        """The next step when nothing goes wrong; with nothing left to do, that the load is uneven, if it may be."""
+        """The next step when nothing goes wrong; when nothing is left to do, uneven load."""
         helps: dict[str, Any] = {}
         for action in self.actions(s):
             kind = self.kind(action)

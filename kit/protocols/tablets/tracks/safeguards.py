@@ -41,14 +41,14 @@ SAFEGUARDS = (
         "S-26",
         "No node operation begins while tablets move",
         ("INV-EXCL", "INV-RF"),
-        {"nodes": 2, "tablets": ("A",), "moves": 1, "operations": ("leave B",)},
+        {"nodes": 2, "tablets": ("A",), "moves": 1, "operations": ("decommission B",)},
     ),
     Safeguard(
         "drain-tablets-first",
         "S-27",
         "A node's tablets move away before it leaves",
         ("INV-RF", "INV-AVAIL"),
-        {"nodes": 2, "tablets": ("B",), "moves": 0, "operations": ("leave B",)},
+        {"nodes": 2, "tablets": ("B",), "moves": 0, "operations": ("decommission B",)},
     ),
     Safeguard(
         "commit-with-guard",
