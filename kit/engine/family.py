@@ -25,7 +25,8 @@ class HuntGround(Struct, frozen=True):
     ``of`` names the protocol whose hunt it belongs to. ``safeguards`` are ids, ``about`` says what
     a variant is about, ``planned`` is the model's attribute that holds what may be under way, as
     texts or as things with a ``title``; ``budgets`` are parameters that all variants have, so that
-    none says by its budgets what it lacks.
+    none says by its budgets what it lacks. Nobody can suspect what is ``silent``: without it no run
+    ends in a state that shows it.
     """
 
     of: str
@@ -33,6 +34,7 @@ class HuntGround(Struct, frozen=True):
     safeguards: tuple[str, ...]
     planned: str
     budgets: Mapping[str, Any] = field(default_factory=dict)
+    silent: tuple[str, ...] = ()
 
 
 class TimedSearch(Struct, frozen=True):

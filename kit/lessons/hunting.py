@@ -136,7 +136,7 @@ class Hunt:
         Raises:
             BadInput: when there is no such variant.
         """
-        return entry_of(self._variant(number).model).safeguards
+        return suspected(self._variant(number))
 
     def suspects(self, number: int) -> Sheet:
         """What may be missing in a variant: each with its id and its sentence.
@@ -242,13 +242,19 @@ def _share(place: int, pools: int) -> int:
     return VARIANTS // pools + (place < VARIANTS % pools)
 
 
+def suspected(variant: Variant) -> tuple[Safeguard, ...]:
+    """The safeguards of a variant's model whose absence some run shows."""
+    silent = hunts()[variant.model].silent
+    return tuple(each for each in entry_of(variant.model).safeguards if each.id not in silent)
+
+
 def judged(variant: Variant, number: int, word: Any) -> Judgement:
     """Whether the word names what a variant lacks; if not, the run that refutes it.
 
     Raises:
         BadInput: for a safeguard that the variant's model does not have, with the nearest names.
     """
-    known = {w: g for g in entry_of(variant.model).safeguards for w in (g.id, g.name)}
+    known = {w: g for g in suspected(variant) for w in (g.id, g.name)}
     if not isinstance(word, str) or word not in known:
         raise BadInput("safeguard", word, one_of(word, list(known)))
     safeguard = known[word]
