@@ -26,7 +26,7 @@ def variant_of(model: str, id_: str) -> Variant:
 @pytest.mark.parametrize(("model", "id_"), EVERY)
 def test_every_variant_is_broken_and_every_wrong_name_is_refuted(model: str, id_: str) -> None:
     """A search finds what is broken; the right name passes, and any other of the hunt is refuted by
-    a run that stops or leads elsewhere in the variant. (S-57 takes a search of its own.)
+    a run that stops or leads elsewhere in the variant; S-57 takes a search of its own.
     """
     variant = variant_of(model, id_)
     assert check(variant.build(), max_states=20_000).violation is not None
