@@ -48,7 +48,8 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     operations: Annotated[
         tuple[str, ...],
         Meta(
-            description="what is asked for, in this order: bootstrap E, replace E C, decommission C, removenode C",
+            description="what is asked for, in this order: bootstrap E, replace E C, "
+            "decommission C, removenode C",
             extra_json_schema=_WRITTEN,
         ),
     ] = ()
