@@ -7,5 +7,7 @@ FAMILY = Family(
     "Tablets: replicas that move by stages",
     order=80,
     images="panels.images",
-    composes=("storage", "topology"),
+    models={"tablets": "tracks.entry:ENTRY"},
+    flows={"tablets": "tracks.flows:FLOWS"},
+    composes=("group0", "storage", "topology"),
 )
