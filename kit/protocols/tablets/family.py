@@ -6,10 +6,17 @@ FAMILY = Family(
     "tablets",
     "Tablets: replicas that move by stages",
     order=80,
-    models={"tablet": "requests.entries:ENTRY"},
+    models={
+        "tablets": "tracks.entry:ENTRY",
+        "tablet": "requests.entries:ENTRY",
+    },
     views={"tablet": "panels.requests:TABLET"},
-    flows={"tablet": "facts.flows:TABLET"},
+    flows={
+        "tablets": "tracks.flows:FLOWS",
+        "tablet": "facts.flows:TABLET",
+    },
     trace_tables={"tablet": "requests.trace_rows:ROWS"},
-    composes=("storage", "topology"),
+    images="panels.images",
+    composes=("group0", "storage", "topology"),
     searches=(TimedSearch("data, RF 2, a crash", "tablet", {"rf": 2, "crashes": 1}),),
 )

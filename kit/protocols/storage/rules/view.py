@@ -17,10 +17,10 @@ class View(Struct, frozen=True):
 
     ``old_replicas`` and ``new_replicas`` are its owners before and after the operation under way
     (equal to both groups where none is). ``serves`` and ``stores`` are those that find a replica of
-    the range on themselves at this epoch, to read and to write (None: nobody asks). ``fence`` is how many
-    epochs back a request may have been planned, where a fence stands (None: it bars nothing yet).
-    ``last_modified`` is the index of the last event that changed the row; a trail sets it, for it
-    depends on the way.
+    the range on themselves at this epoch, to read and to write (None: nobody asks). ``fence`` is
+    how many epochs back a request may have been planned, where a fence stands (None: it bars
+    nothing yet). ``last_modified`` is the index of the last event that changed the row; a trail
+    sets it, for it depends on the way.
     """
 
     reads: int

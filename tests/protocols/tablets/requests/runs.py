@@ -6,8 +6,9 @@ from typing import Any
 
 from kit.engine.check import Result, check
 from kit.engine.registry import build
-from kit.protocols.tablets.requests.safeguards import AGAIN, ONE, SAFEGUARDS
+from kit.protocols.tablets.requests.safeguards import AGAIN, SAFEGUARDS
 
+ONE = {"rf": 1}
 CODE = {"edition": "code"}
 TWO = {"rf": 2}
 # what it is called -> parameters, unique states, steps of the longest shortest run
@@ -62,9 +63,14 @@ BROKEN = {
 GUARDS = {guard.name: guard for guard in SAFEGUARDS}
 
 
+def built(parameters: dict[str, Any], off: tuple[str, ...] = ()) -> Any:
+    """The model of one tablet."""
+    return build("tablet", parameters, off)
+
+
 def search(parameters: dict[str, Any], *off: str, lost: bool = False) -> tuple[Result, Any]:
     """A search, and its model; ``lost``: only what a client can see is judged."""
-    model = build("tablet", parameters, off)
+    model = built(parameters, off)
     if lost:
         return check(model, (), monitors=model.monitors), model
     return check(model), model

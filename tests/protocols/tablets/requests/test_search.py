@@ -8,11 +8,19 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
-from kit.engine.registry import build
 from kit.protocols.tablets.rules.stages import KINDS
 from kit.protocols.topology.rules.machines import EDITIONS
 from tests.protocols.dataplane.test_search import replayed
-from tests.protocols.tablets.requests.runs import BROKEN, CLEAN, CODE, GUARDS, LARGE, ONE, search
+from tests.protocols.tablets.requests.runs import (
+    BROKEN,
+    CLEAN,
+    CODE,
+    GUARDS,
+    LARGE,
+    ONE,
+    built,
+    search,
+)
 
 MOST_STATES = 1_000_000
 RARELY = {"commit": 0.1, "crash": 0.02, "lose": 0.05}
@@ -78,7 +86,7 @@ def verbs(found: Any, model: Any) -> list[str]:
     return [model.verb(action) for action in found.violation.actions]
 
 
-@pytest.mark.partly("E-018", "both counts are seen in the control model")
+@pytest.mark.partly("E-018", "a choice with both counts")
 def test_the_documents_way_back_loses_a_write() -> None:
     """Edition ``seed`` leaves ``write_both_read_new`` backwards in one step: where the ignored
     target answers later, one coordinator writes to the old set, another one reads the new set.
@@ -121,7 +129,7 @@ def test_random_runs_of_three_replicas(kind: str, edition: str) -> None:
     """
     given = {"losses": 2, "timeouts": True, "late": 1, "edition": edition, "kind": kind}
     crashes = {"crashes": 1} if edition == "code" else {}
-    model = build("tablet", {**given, **crashes})
+    model = built({**given, **crashes})
     found = fuzz(model, range(300), steps=150, weights=RARELY)
     assert found.findings == ()
     assert found.untaken == ()
@@ -129,7 +137,7 @@ def test_random_runs_of_three_replicas(kind: str, edition: str) -> None:
 
 def test_a_search_meets_every_stage() -> None:
     """Each event of a history is taken by some run, and coverage has a row for it."""
-    model = build("tablet", {**ONE, "second": "again"})
+    model = built({**ONE, "second": "again"})
     met = {edge.verb for epoch in model.history.epochs for edge in epoch.edges}
     assert check(model).complete
     assert {"roll back to cleanup_target", "commit fence_version", "commit no transition"} <= met
