@@ -322,9 +322,9 @@ class RangeModel(Model[StorageState, Any]):
 
     def _left_over(self, s: StorageState) -> Iterator[Cleanup]:
         """Those that are told to, or know that the range is no longer theirs; each once."""
-        told = self.newest(s).cleans
+        cleaners = self.newest(s).cleans
         for i, name in enumerate(self.history.replicas):
-            kept = self._views[s.at][s.known[i]].writes if told is None else ~told
+            kept = self._views[s.at][s.known[i]].writes if cleaners is None else ~cleaners
             if not holds(kept | s.cleaned | s.down, i):
                 yield Cleanup(name)
 

@@ -87,8 +87,8 @@ class AllKnow(Struct, frozen=True):
 
     def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
         """The replicas that do not know it yet."""
-        asked = self.replicas & ~facts.down if self.but_down else self.replicas
-        return MajorityKnows(asked, 0, self.age).missing(facts, newest)
+        group = self.replicas & ~facts.down if self.but_down else self.replicas
+        return MajorityKnows(group, 0, self.age).missing(facts, newest)
 
 
 class NothingBelow(Struct, frozen=True):

@@ -8,10 +8,10 @@ from kit.engine.model import TransitionRows
 from kit.protocols.storage.actions import Commit
 from kit.protocols.storage.rules.history import RangeEpoch
 from kit.protocols.tablets.requests.history import stage_of
-from kit.protocols.tablets.requests.model import Tablet
+from kit.protocols.tablets.requests.model import TabletRequests
 
 
-def rows(model: Tablet) -> TransitionRows:
+def rows(model: TabletRequests) -> TransitionRows:
     """A row for each event of the history: the stage that it leads from, and its verb."""
     names = {_row(epoch, edge.verb) for epoch in model.history.epochs for edge in epoch.edges}
 

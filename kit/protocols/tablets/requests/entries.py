@@ -5,7 +5,7 @@ from __future__ import annotations
 from kit.engine.registry import Entry, Fuzzing, Scenario
 from kit.protocols.storage.scenario_output import OUTPUT
 from kit.protocols.tablets.requests.coverage import rows
-from kit.protocols.tablets.requests.model import Tablet
+from kit.protocols.tablets.requests.model import TabletRequests
 from kit.protocols.tablets.requests.parameters import TabletParameters
 from kit.protocols.tablets.requests.safeguards import SAFEGUARDS
 
@@ -28,13 +28,13 @@ SCENARIOS = (
 
 def build(parameters: TabletParameters, off: tuple[str, ...] = ()) -> Tablet:
     """The model."""
-    return Tablet(parameters, off)
+    return TabletRequests(parameters, off)
 
 
 FUZZED = {"edition": "code", "crashes": 1, "timeouts": True, "losses": 1, "late": 1}
 ENTRY = Entry(
     name="tablet",
-    title=Tablet.title,
+    title=TabletRequests.title,
     parameters=TabletParameters,
     build=build,
     safeguards=SAFEGUARDS,

@@ -36,7 +36,7 @@ from kit.protocols.storage.rules.conditions import (
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.masks import mask_of
 from kit.protocols.storage.rules.view import AnyAcknowledgement, View
-from kit.protocols.tablets.requests.moves import Plan
+from kit.protocols.tablets.requests.moves import TransitionPlan
 from kit.protocols.tablets.requests.switches import TabletSafeguards
 from kit.protocols.tablets.requests.tables import guarded
 from kit.protocols.tablets.rules import stages
@@ -75,7 +75,7 @@ class TabletOptions(Struct, frozen=True):
     safeguards: TabletSafeguards = TabletSafeguards()
 
 
-class _Standing(Struct, frozen=True):
+class _TransitionPlace(Struct, frozen=True):
     """Where the tablet stands, and how it came here.
 
     ``number`` is that of the plan that is under way or was the last, ``at`` counts the events so
@@ -114,12 +114,12 @@ class _Standing(Struct, frozen=True):
         return self.has_barrier and any(work.name in _CLEANUPS for work in self.stage.work)
 
 
-def history(replicas: Replicas, plans: tuple[Plan, ...], options: TabletOptions) -> RangeHistory:
+def history(replicas: Replicas, plans: tuple[TransitionPlan, ...], options: TabletOptions) -> RangeHistory:
     """The history of a tablet with these replicas while these plans are carried out."""
     targets = (plan.target for plan in plans if plan.kind != "repair")
     hosts = tuple(dict.fromkeys(each.host for each in (*replicas, *targets)))
     made = _TabletHistory(hosts, plans, options)
-    made.add(_Standing(AT_REST, ReplicaSets(replicas, replicas), options.version))
+    made.add(_TransitionPlace(AT_REST, ReplicaSets(replicas, replicas), options.version))
     joint = options.safeguards.level_in_both_sets
     return RangeHistory(
         LABEL,
@@ -139,13 +139,13 @@ class _TabletHistory:
     """The epochs found so far; a tree, for the past of an epoch decides what its fence bars."""
 
     def __init__(
-        self, hosts: tuple[str, ...], plans: tuple[Plan, ...], options: TabletOptions
+        self, hosts: tuple[str, ...], plans: tuple[TransitionPlan, ...], options: TabletOptions
     ) -> None:
         self.code = {host: i for i, host in enumerate(hosts)}
         self.plans, self.options, self.epochs = plans, options, list[RangeEpoch]()
         self.dead = mask_of(self.code[host] for host in options.dead)
 
-    def add(self, place: _Standing) -> int:
+    def add(self, place: _TransitionPlace) -> int:
         """Append the epoch of a place, then those behind it; its number."""
         number, view = len(self.epochs), self._view(place)
         cleans = self._cleans(place)
@@ -157,7 +157,7 @@ class _TabletHistory:
             dead=self.dead,
             quiet=place.quiet,
             session=place.session,
-            cleans_after=_told(cleans),
+            cleans_after=_all_know(cleans),
             cleans=cleans,
         )
         self.epochs.append(epoch)
@@ -167,7 +167,7 @@ class _TabletHistory:
 
     # -- what an epoch says -----------------------------------------------------------------------
 
-    def _title(self, place: _Standing) -> str:
+    def _title(self, place: _TransitionPlace) -> str:
         about = (
             self.plans[place.number].title(place.sets) if place.moving else "",
             f"{self.options.ignored} is ignored" if place.ignoring else "",
@@ -180,17 +180,17 @@ class _TabletHistory:
     def _mask(self, replicas: Replicas) -> int:
         return mask_of(self.code[each.host] for each in replicas)
 
-    def _ignored(self, place: _Standing) -> int:
+    def _ignored(self, place: _TransitionPlace) -> int:
         return mask_of(
             self.code[host]
             for host in (self.options.ignored,)
             if place.ignoring and host in self.code
         )
 
-    def _out(self, place: _Standing) -> tuple[str, ...]:
+    def _out(self, place: _TransitionPlace) -> tuple[str, ...]:
         return (*self.options.dead, *((self.options.ignored,) * place.ignoring))
 
-    def _view(self, place: _Standing) -> View:
+    def _view(self, place: _TransitionPlace) -> View:
         row, sets = place.stage, place.sets
         reads, writes = (self._mask(sets.chosen(each)) for each in (row.reads, row.writes))
         old, new = self._mask(sets.old), self._mask(sets.new)
@@ -199,7 +199,7 @@ class _TabletHistory:
         fence = place.at - place.fence
         return View(reads, writes, *owners, fence=fence, serves=serves, stores=old | new)
 
-    def _copies(self, place: _Standing) -> Iterator[CopyTask]:
+    def _copies(self, place: _TransitionPlace) -> Iterator[CopyTask]:
         names, out = {work.name for work in place.stage.work}, self._out(place)
         if stages.REPAIR in names:
             ends = list(permutations(repairing(place.sets, out).sources, 2))
@@ -213,20 +213,20 @@ class _TabletHistory:
             return
         for source, target in ends:
             pair = self._mask((source, target))
-            yield CopyTask(self.code[source.host], self.code[target.host], _told(pair))
+            yield CopyTask(self.code[source.host], self.code[target.host], _all_know(pair))
 
-    def _cleans(self, place: _Standing) -> int:
+    def _cleans(self, place: _TransitionPlace) -> int:
         names = {work.name for work in place.stage.work if not place.to_fence}
-        told = 0
+        mask = 0
         if stages.CLEANUP_LEAVING in names:
-            told |= self._mask(place.sets.leaving)
+            mask |= self._mask(place.sets.leaving)
         if stages.CLEANUP_PENDING in names:
-            told |= self._mask(place.sets.pending)
-        return told & ~(self._ignored(place) | self.dead)
+            mask |= self._mask(place.sets.pending)
+        return mask & ~(self._ignored(place) | self.dead)
 
     # -- what may come next -----------------------------------------------------------------------
 
-    def _behind(self, place: _Standing, now: View) -> Iterator[Edge]:
+    def _behind(self, place: _TransitionPlace, now: View) -> Iterator[Edge]:
         yield from self._begins(place, now)
         if not place.moving:
             return
@@ -240,7 +240,7 @@ class _TabletHistory:
             ignoring = replace(quiet, ignoring=True)
             yield self._event(now, (), ignoring, f"ignore {self.options.ignored}", aside=True)
 
-    def _out_of(self, place: _Standing, now: View) -> Iterator[Edge]:
+    def _out_of(self, place: _TransitionPlace, now: View) -> Iterator[Edge]:
         """The edges of the table out of a stage."""
         table = self._table(place.number)
         for row in table.edges:
@@ -258,7 +258,7 @@ class _TabletHistory:
             return False
         return any(work.barrier for work in table.state(row.source).work)
 
-    def _begins(self, place: _Standing, now: View) -> Iterator[Edge]:
+    def _begins(self, place: _TransitionPlace, now: View) -> Iterator[Edge]:
         """The next plan; without its safeguard also while another one is carried out."""
         number, replicas = place.number + 1, place.sets.old
         if number == len(self.plans) or not self.plans[number].fits(replicas):
@@ -270,7 +270,7 @@ class _TabletHistory:
         begun = replace(place, number=number, sets=sets)
         yield self._edge(begun, table, table.begins, now, (), f"plan {plan.title(sets)}")
 
-    def _along(self, place: _Standing, table: Machine, row: EdgeRow, now: View) -> Iterator[Edge]:
+    def _along(self, place: _TransitionPlace, table: Machine, row: EdgeRow, now: View) -> Iterator[Edge]:
         """The edge of a table; work that may fail and be passed over has two."""
         target = row.target if row.target != BOUNDARY else NO_TRANSITION
         work = table.state(row.source).work
@@ -286,7 +286,7 @@ class _TabletHistory:
         if row.kind == "proceed" or self._passes_over(table, row):
             yield self._edge(place, table, row, now, (), f"give up to {target}", aside=True)
 
-    def _cut_off(self, place: _Standing) -> bool:
+    def _cut_off(self, place: _TransitionPlace) -> bool:
         """Whether a copy would go to, or come from, a node that is ignored."""
         ends = self._ignored(place)
         return any(1 << c.source & ends or 1 << c.target & ends for c in self._copies(place))
@@ -298,7 +298,7 @@ class _TabletHistory:
 
     def _edge(
         self,
-        place: _Standing,
+        place: _TransitionPlace,
         table: Machine,
         row: EdgeRow,
         now: View,
@@ -333,7 +333,7 @@ class _TabletHistory:
         self,
         now: View,
         waits: tuple[Condition, ...],
-        after: _Standing,
+        after: _TransitionPlace,
         verb: str,
         *,
         streamed: bool = False,
@@ -346,12 +346,12 @@ class _TabletHistory:
 
     # -- what is waited for -----------------------------------------------------------------------
 
-    def _waits(self, place: _Standing) -> tuple[Condition, ...]:
+    def _waits(self, place: _TransitionPlace) -> tuple[Condition, ...]:
         """What the work of a stage waits for: its barrier, then its cleanup."""
         cleans = self._cleans(place)
         return (*self._barrier(place), *((HaveCleaned(cleans),) if cleans else ()))
 
-    def _barrier(self, place: _Standing) -> tuple[Condition, ...]:
+    def _barrier(self, place: _TransitionPlace) -> tuple[Condition, ...]:
         """The barrier of a stage: all who live know its version, and older requests are over."""
         if not place.has_barrier:
             return ()
@@ -362,11 +362,11 @@ class _TabletHistory:
             return (know,)
         return know, NothingBelow(ignored=requests, replicas=kept)
 
-    def _drained(self, place: _Standing) -> int:
+    def _drained(self, place: _TransitionPlace) -> int:
         """The event up to whose version a barrier drains, which becomes the fence."""
         return place.since if self.options.safeguards.barrier_drains else place.fence
 
-    def _when(self, place: _Standing, row: EdgeRow) -> Iterator[Condition]:
+    def _when(self, place: _TransitionPlace, row: EdgeRow) -> Iterator[Condition]:
         """What an edge that leads back asks for, of those that crashed or are ignored."""
         old, new = self._mask(place.sets.old), self._mask(place.sets.new)
         ignored = self._ignored(place)
@@ -376,7 +376,7 @@ class _TabletHistory:
             yield MoreLost(new, old, ignored)
 
 
-def _told(replicas: int) -> tuple[Condition, ...]:
+def _all_know(replicas: int) -> tuple[Condition, ...]:
     """All of them (a mask) know the newest version."""
     return (MajorityKnows(replicas, replicas.bit_count()),) if replicas else ()
 

@@ -27,7 +27,7 @@ from kit.protocols.tablets.requests.safeguards import ANSWERS, SAFEGUARDS
 from kit.protocols.tablets.requests.switches import TabletSafeguards
 
 
-class Tablet(PlayedStorage):
+class TabletRequests(PlayedStorage):
     """Clients, coordinators and the replicas of one tablet, while it is in transition.
 
     What is promised is that of ``kit.protocols.storage.model.Storage``; besides, no request fails

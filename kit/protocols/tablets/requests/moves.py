@@ -12,7 +12,7 @@ from kit.protocols.tablets.rules.stages import TransitionKind
 FIRST, TARGET, OTHER_TARGET = "ABC", "D", "E"
 
 
-class Plan(Struct, frozen=True):
+class TransitionPlan(Struct, frozen=True):
     """One transition: the replica in a ``place`` of the tablet's list gives way to ``target``."""
 
     kind: TransitionKind
@@ -43,7 +43,7 @@ def first_replicas(rf: int) -> Replicas:
     return tuple(TabletReplica(name) for name in FIRST[:rf])
 
 
-def plans(kind: TransitionKind, rf: int, second: Second) -> tuple[Plan, ...]:
+def plans(kind: TransitionKind, rf: int, second: Second) -> tuple[TransitionPlan, ...]:
     """The transitions, in the order in which they are planned.
 
     Raises:
@@ -53,9 +53,9 @@ def plans(kind: TransitionKind, rf: int, second: Second) -> tuple[Plan, ...]:
         raise BadInput("kind", kind, "a kind that moves data between nodes, or repair")
     if kind.startswith("rebuild") and rf < 2:
         raise BadInput("rf", rf, "2 or more, so that a dead replica can be rebuilt")
-    first = Plan(kind, 0, TabletReplica(TARGET))
+    first = TransitionPlan(kind, 0, TabletReplica(TARGET))
     if second == "again":
         return first, first
     if second == "other":
-        return first, Plan("migration", min(1, rf - 1), TabletReplica(OTHER_TARGET))
+        return first, TransitionPlan("migration", min(1, rf - 1), TabletReplica(OTHER_TARGET))
     return (first,)

@@ -80,10 +80,10 @@ def _missing(
 def _unready(model: Storage, ignored: str, before: StorageState, after: StorageState) -> str | None:
     """All old and new replicas see the transition, and so have a replica to write to."""
     wanted = model.newest(after).view
-    asked = (wanted.old_replicas | wanted.new_replicas) & ~before.down
+    involved = (wanted.old_replicas | wanted.new_replicas) & ~before.down
     for i, name in enumerate(model.history.replicas):
         known = model.views(before)[before.known[i]]
-        if holds(asked, i) and name != ignored and not known.holds_it(i, write=True):
+        if holds(involved, i) and name != ignored and not known.holds_it(i, write=True):
             return f"{name} has no replica of the tablet yet"
     return None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.facts.trace_rows import node_rows, request_rows
-from kit.protocols.tablets.requests.model import Tablet
+from kit.protocols.tablets.requests.model import TabletRequests
 from kit.spark.trace_tables import (
     EPOCHS,
     EVENTS,
@@ -23,7 +23,7 @@ KEYSPACE = "ks"
 """The one tablet is that of a keyspace of its own."""
 
 
-def _groups(run: str, m: Tablet, moments: Moments) -> Iterator[Row]:
+def _groups(run: str, m: TabletRequests, moments: Moments) -> Iterator[Row]:
     """A row per version; events that share their version leave the last one."""
     place = KEYSPACE, m.history.left, m.history.right
     rows = {row.epoch: row for row in facts.epochs(m, moments[-1].state)}

