@@ -45,7 +45,16 @@ from kit.protocols.topology.symmetry import ControlSymmetry
 from kit.protocols.topology.words import plan_of, stored_words
 
 NO_COORDINATOR = Refusal("there is no coordinator that the others hear")
-UNASKED = ("fault", "late fault", "elect", "restart", "readdress", "client", "tablets found")
+UNASKED = (
+    "fault",
+    "late fault",
+    "elect",
+    "restart",
+    "readdress",
+    "client",
+    "exclude",
+    "tablets found",
+)
 """Kinds of action that no default schedule takes."""
 OTHERS = (serving, faults, leadership, outages, addresses)
 """The modules with rules beside those of the coordinator and its nodes."""
@@ -113,6 +122,7 @@ class Topology(Model[ControlState, Any]):
                 cuts=self.parameters.cuts,
                 late=self.parameters.late,
                 addresses=self.parameters.addresses,
+                exclusions=self.parameters.exclusions,
                 clients=self.parameters.clients,
                 tablets=self.parameters.tablets,
             ),
