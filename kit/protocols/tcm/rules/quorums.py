@@ -27,6 +27,37 @@ Counts = NDArray[np.int64]
 NARROW = 32  # slots of a group; each is compared with each
 
 
+class Sharing(Struct, frozen=True):
+    """Who is lost together: ``units`` are the units of the members, slot by slot (k, n).
+
+    ``together`` (k, n) is how many members of the range the unit in this slot has, at the first
+    slot of each unit, and 0 elsewhere; ``most`` is the largest of these.
+    """
+
+    units: Codes
+    together: NDArray[np.int16]
+    most: int
+
+
+def sharing(slots: Codes, unit_of: Codes, *, alone: bool = False) -> Sharing:
+    """The units of groups slot by slot: (k, n), padded with -1.
+
+    ``unit_of`` gives each node's unit by code: itself, its rack, its datacenter; ``alone`` says
+    that no two nodes share one.
+    """
+    units = np.append(unit_of, np.int32(-1))[slots]  # the last one is for the slots without a node
+    together = (units >= 0).astype(np.int16)
+    if alone:
+        return Sharing(units, together, 1)
+    for slot in range(1, len(units)):
+        for other in range(slot):
+            same = (units[slot] == units[other]) & (together[slot] > 0)
+            # What is counted at an earlier slot is not counted here.
+            together[other] += same
+            together[slot] -= same
+    return Sharing(units, together, int(together.max(initial=0)))
+
+
 class Level(Struct, frozen=True):
     """What a consistency level asks of each of n ranges.
 
@@ -38,25 +69,16 @@ class Level(Struct, frozen=True):
     alive: Codes
     spare: Counts
 
-    def lost(self, units: Codes, *, alone: bool = False) -> tuple[Codes, NDArray[np.intp]]:
+    def lost(self, shared: Sharing) -> tuple[Codes, NDArray[np.intp]]:
         """(unit, range) for every unit whose loss takes a quorum from a range that has one.
 
-        ``units`` gives each node's unit by code: itself, its rack, its datacenter; ``alone`` says
-        that no two nodes share one.
+        ``shared`` are the units of the replicas that can answer; of a datacenter's level those of
+        all levels will do, for no unit lies in two datacenters.
         """
-        at = np.flatnonzero((self.spare >= 0) & (self.spare < (1 if alone else len(self.alive))))
-        members, spare = self.alive[:, at], self.spare[at]
-        own = np.where(members >= 0, units[members], -1)
-        together = np.ones(own.shape, np.int16)
-        first = own >= 0
-        for slot in range(0 if alone else len(own)):
-            for other in range(slot):
-                same = own[slot] == own[other]
-                together[slot] += same
-                together[other] += same
-                first[slot] &= ~same
-        slots, rows = np.nonzero(first & (spare < together))
-        return own[slots, rows], at[rows]
+        at = np.flatnonzero((self.spare >= 0) & (self.spare < shared.most))
+        heavy = shared.together[:, at] > self.spare[at]
+        slots, rows = np.nonzero(heavy & (self.alive[:, at] >= 0))
+        return shared.units[slots, at[rows]], at[rows]
 
 
 def levels(slots: Codes, local: Mapping[str, Mask], dead: Mask) -> Iterator[Level]:

@@ -14,11 +14,13 @@ from msgspec import Struct
 from kit.protocols.tcm.spark.columns import batches, tables
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.measures import Tally
-from kit.protocols.tcm.spark.parts import Part, rows_of, span_of
+from kit.protocols.tcm.spark.parts import Part, cut_of, reached_rows, rows_in, rows_of, still_rows
 from kit.protocols.tcm.spark.quorums import pairs, verdicts
 from kit.protocols.tcm.spark.tables import MEASURES, QUORUMS, RANGES, REPLICAS, TOKENS
 from kit.spark.schemas import Schema
 from kit.spark.workers import keep_worker_quick
+
+TALLY_ROWS = 16_384  # so many at a time stay in a core's cache
 
 
 class JobInput(Struct, frozen=True):
@@ -56,11 +58,9 @@ def _tokens(case: JobInput, number: int) -> Batches:
 def _ranges(case: JobInput, number: int) -> Batches:
     """The stable ranges that end in a part."""
     ring, part = case.history.ring, case.parts[number]
-    at = span_of(ring.rights, part)
-    rights = ring.rights[at]
-    lefts = np.append(np.int64(ring.space.low), ring.rights[:-1])[at]
-    owners = ring.owners[ring.starts(rights)]
-    columns = [pa.array(lefts), pa.array(rights), pa.array(owners)]
+    at = rows_in(ring.rights, part)
+    owners = ring.owners[ring.row_starts(at)]
+    columns = [pa.array(ring.row_lefts(at)), pa.array(ring.rights[at]), pa.array(owners)]
     yield pa.RecordBatch.from_arrays(columns, schema=RANGES.arrow)
 
 
@@ -71,10 +71,16 @@ def _replicas(case: JobInput, number: int) -> Batches:
 
 
 def _measures(case: JobInput, number: int) -> Batches:
-    """The sums over the rows that end in a part."""
-    tally = Tally(case.history)
-    for rows in rows_of(case.history, case.parts[number]):
-        tally.add(rows)
+    """The sums over the rows that end in a part; those that no stage reaches are looked at once."""
+    history, part = case.history, case.parts[number]
+    tally = Tally(history)
+    for group in range(len(history.groups)):
+        cut = cut_of(history, group, part)
+        for first in range(0, len(cut.still), TALLY_ROWS):
+            rows = still_rows(history, group, cut.still[first : first + TALLY_ROWS])
+            tally.add_still(rows)
+        for rows in reached_rows(history, group, part, cut):
+            tally.add(rows)
     yield from tally.batches()
 
 
