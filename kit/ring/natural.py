@@ -102,26 +102,25 @@ def replicas_from(ring: Ring, replication: Replication, starts: Index) -> Codes:
     walks = quotas(ring, replication)
     if not walks or not len(ring.tokens):
         return np.empty((len(starts), 0), np.int32)
-    return clockwise(*window(ring.owners, starts, walks), walks)
+    return clockwise(*stretch(ring.owners, starts, walks), walks)
 
 
-def window(
-    owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]
+def stretch(
+    owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...], reach: int = REACH
 ) -> tuple[Codes, Index]:
-    """The stretch of the circle in which all walks from ``starts`` end, and the starts within it.
+    """The owners of the stretch of the circle in which all ``walks`` end, and the starts in it.
 
-    A walk that begins later ends no earlier, so the last one says how far the stretch reaches: what
-    few rows need does not depend on the size of the ring.
+    A walk that begins later ends no earlier, so the last one says how far the stretch goes. What
+    few rows need does not depend on the size of the ring. ``reach`` tokens are tried first.
     """
     if not len(starts):
         return owners, starts
     unrolled = np.where(starts < starts[0], starts + len(owners), starts)
     first, last = int(unrolled.min()), int(unrolled.max())
-    reach = REACH
     while last - first + reach < len(owners):
-        stretch = owners.take(np.arange(first, last + reach), mode="wrap")
-        if all(_complete(stretch[last - first :], quota) for quota in walks):
-            return stretch, unrolled - first
+        part = owners.take(np.arange(first, last + reach), mode="wrap")
+        if all(_complete(part[last - first :], quota) for quota in walks):
+            return part, unrolled - first
         reach *= 2
     return owners, starts
 

@@ -23,7 +23,7 @@ from kit.ring.replication import EverywhereStrategy, NetworkTopologyStrategy, to
 from kit.ring.topology import Codes
 
 Mask = NDArray[np.bool_]
-Counts = NDArray[np.int64]
+Counts = NDArray[np.int32]
 NARROW = 32  # slots of a group; each is compared with each
 
 
@@ -35,7 +35,7 @@ class Sharing(Struct, frozen=True):
     """
 
     units: Codes
-    together: NDArray[np.int16]
+    together: Counts
     most: int
 
 
@@ -46,7 +46,7 @@ def sharing(slots: Codes, unit_of: Codes, *, alone: bool = False) -> Sharing:
     that no two nodes share one.
     """
     units = np.append(unit_of, np.int32(-1))[slots]  # the last one is for the slots without a node
-    together = (units >= 0).astype(np.int16)
+    together = (units >= 0).astype(np.int32)
     if alone:
         return Sharing(units, together, 1)
     for slot in range(1, len(units)):
@@ -75,10 +75,19 @@ class Level(Struct, frozen=True):
         ``shared`` are the units of the replicas that can answer; of a datacenter's level those of
         all levels will do, for no unit lies in two datacenters.
         """
-        at = np.flatnonzero((self.spare >= 0) & (self.spare < shared.most))
-        heavy = shared.together[:, at] > self.spare[at]
-        slots, rows = np.nonzero(heavy & (self.alive[:, at] >= 0))
-        return shared.units[slots, at[rows]], at[rows]
+        narrow = (self.spare >= 0) & (self.spare < shared.most)
+        if not narrow.any():
+            return np.empty(0, np.int32), np.empty(0, np.intp)
+        return picked(shared.units, (shared.together > self.spare) & (self.alive >= 0) & narrow)
+
+
+def picked(slots: Codes, wanted: Mask) -> tuple[Codes, NDArray[np.intp]]:
+    """(value, range) for the wanted values of columns slot by slot: (k, n)."""
+    if not len(slots):
+        return np.empty(0, np.int32), np.empty(0, np.intp)
+    rows = [np.flatnonzero(mask) for mask in wanted]
+    values = [slot[at] for slot, at in zip(slots, rows, strict=True)]
+    return np.concatenate(values), np.concatenate(rows)
 
 
 def levels(slots: Codes, local: Mapping[str, Mask], dead: Mask) -> Iterator[Level]:
@@ -100,13 +109,13 @@ def levels(slots: Codes, local: Mapping[str, Mask], dead: Mask) -> Iterator[Leve
 def majorities(counts: Counts) -> Counts:
     """A majority of each group, and nobody of an empty one."""
     most = int(counts.max(initial=0))
-    needed = np.array([0, *(majority(count) for count in range(1, most + 1))], np.int64)
-    return np.asarray(needed[counts], np.int64)
+    needed = np.array([0, *(majority(count) for count in range(1, most + 1))], np.int32)
+    return np.asarray(needed[counts], np.int32)
 
 
 def sizes(slots: Codes) -> Counts:
     """How many members each group has, from columns slot by slot: (k, n) gives (n,)."""
-    counts = np.zeros(slots.shape[1], np.int64)
+    counts = np.zeros(slots.shape[1], np.int32)
     for slot in slots:
         counts += slot >= 0
     return counts

@@ -21,7 +21,7 @@ import pyarrow as pa
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from kit.protocols.tcm.rules.quorums import levels, sharing, sizes
+from kit.protocols.tcm.rules.quorums import levels, picked, sharing, sizes
 from kit.protocols.tcm.spark.columns import Words, widths
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.parts import Mask, Rows
@@ -87,7 +87,7 @@ def alike(history: History, group: int) -> tuple[Alike, ...]:
         made = frame(history, group, step)
         at = next((i for i, known in enumerate(found) if known.frame.like(made)), len(found))
         known = found[at].steps if at < len(found) else ()
-        found[at:at + 1] = [Alike(made, (*known, step))]
+        found[at : at + 1] = [Alike(made, (*known, step))]
     return tuple(found)
 
 
@@ -190,17 +190,14 @@ def _spoken(name: str, side: str) -> str:
     return name.format(side=side, verb=side.removesuffix("s"))
 
 
-def _of_side(
-    groups: Codes, at: Index, width: Width, given: Frame
-) -> Iterator[tuple[str, Sums]]:
+def _of_side(groups: Codes, at: Index, width: Width, given: Frame) -> Iterator[tuple[str, Sums]]:
     """The measures of one side, for some of the rows: who serves, and what a loss would cost."""
     if not len(at):
         return
     whole = len(at) == groups.shape[1]
     members = groups if whole else groups[:, at]
-    part = width if whole else tuple(word[at] for word in width)
-    slot, row = np.nonzero(members >= 0)
-    yield "{side}", _by_unit(members[slot, row], row, part, len(given.dead))
+    part = width if whole else (width[0][at], width[1][at])
+    yield "{side}", _by_unit(*picked(members, members >= 0), part, len(given.dead))
     asked = tuple(levels(members, given.local, given.dead))
     shared = {
         kind: sharing(asked[0].alive, codes, alone=kind == "node")

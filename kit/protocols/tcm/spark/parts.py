@@ -216,16 +216,16 @@ def _together(rows: Rows, still: Rows) -> Rows:
         np.concatenate([padded(side, width) for side in sides])[order]
         for sides in ((rows.reads, still.reads), (rows.writes, still.writes))
     )
-    lefts, rights, changed, locked = (
-        np.append(ours, theirs)[order]
-        for ours, theirs in (
-            (rows.lefts, still.lefts),
-            (rows.rights, still.rights),
-            (rows.changed, still.changed),
-            (rows.locked, still.locked),
-        )
+    return Rows(
+        rows.group,
+        rows.step,
+        np.append(rows.lefts, still.lefts)[order],
+        np.append(rows.rights, still.rights)[order],
+        reads,
+        writes,
+        np.append(rows.changed, still.changed)[order],
+        np.append(rows.locked, still.locked)[order],
     )
-    return Rows(rows.group, rows.step, lefts, rights, reads, writes, changed, locked)
 
 
 def rows_in(rights: Tokens, part: Part) -> Index:
