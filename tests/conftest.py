@@ -13,14 +13,13 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.examples import PROFILE
 from tests.spec.report import read_requirements
 from tests.waiting import PATIENCE
 from tools.programs import chromium
 
-# The same examples on every machine and every run; no time limit, since CI machines are shared.
-settings.register_profile("settled", derandomize=True, deadline=None)
-settings.register_profile("deep", derandomize=True, deadline=None, max_examples=2000)
-settings.load_profile(os.environ.get("KIT_HYPOTHESIS", "settled"))
+settings.register_profile("kit", PROFILE)
+settings.load_profile("kit")
 
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("JUPYTER_PLATFORM_DIRS", "1")

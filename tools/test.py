@@ -25,6 +25,7 @@ NOTEBOOKS = (
     *("--nbval-cell-timeout=120", "--override-ini=addopts="),
 )
 MUTANTS = "tests/quality/test_all_mutants.py"
+DEEP_TESTS = "(deep or hypothesis) and not browser"
 PATIENT = ("-o", "faulthandler_timeout=7200")
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # All of them run, whichever fails.
@@ -63,7 +64,8 @@ STAGES = (
     Stage("notebooks", (*NOTEBOOKS, *PARALLEL)),
 )
 DEEP = (
-    Stage("deep", ("-m", "deep and not browser", f"--ignore={MUTANTS}", *PARALLEL, *PATIENT)),
+    # Tests that draw examples are run once more, with more of them (tests/examples.py).
+    Stage("deep", ("-m", DEEP_TESTS, f"--ignore={MUTANTS}", *PARALLEL, *PATIENT)),
     # Has two processes of its own, and prints what it did.
     Stage("mutants", ("-m", "deep", MUTANTS, "-s", *PATIENT)),
     Stage("notebooks, once more", (*NOTEBOOKS, *PARALLEL)),

@@ -102,7 +102,12 @@ def replicas_from(ring: Ring, replication: Replication, starts: Index) -> Codes:
     walks = quotas(ring, replication)
     if not walks or not len(ring.tokens):
         return np.empty((len(starts), 0), np.int32)
-    return clockwise(*stretch(ring.owners, starts, walks), walks)
+    if len(starts) < len(ring.tokens) // 2:
+        return clockwise(*stretch(ring.owners, starts, walks), walks)
+    if replication not in ring.walked:
+        every = np.arange(len(ring.tokens))
+        ring.walked[replication] = clockwise(ring.owners, every, walks)
+    return ring.walked[replication][starts]
 
 
 def stretch(

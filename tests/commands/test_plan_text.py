@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from kit.commands.layout import MOST_LINES, WIDTH, columns, fits, limited, limited_columns
 from tests.commands.calling import TEN, call, ring_of, written
 from tests.commands.drawing import clusters, keyspaces, operations
+from tests.examples import examples
 
 ABC = [{"name": n, "tokens": [t]} for n, t in (("A", 100), ("B", 200), ("C", 300))]
 SIMPLE_2 = {"class": "SimpleStrategy", "replication_factor": 2}
@@ -114,7 +115,7 @@ def test_unknown_sizes(tmp_path: Path) -> None:
     assert "  n5 receives  1 range   bytes unknown     from n3 (1)\n" in out
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_within_the_terminal(tmp_path: Path, data: st.DataObject) -> None:
     """On any ring of short names no line is longer than 100 characters or ends in a blank."""

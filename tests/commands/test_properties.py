@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tests.commands.calling import Answer, call, ring_of, written
 from tests.commands.drawing import clusters, keyspaces, operations
 from tests.commands.oracle import HIGH, LOW, Node, Op, Oracle, Span, rights, spans
+from tests.examples import examples
 from tests.saying import says
 
 SHARED_FOLDER = [HealthCheck.function_scoped_fixture]
@@ -219,14 +220,14 @@ def check(case: Case) -> None:
 
 
 @pytest.mark.spec("A-017", "A-018", "A-019", "A-021", "A-028", "A-034", "A-039", "A-043")
-@settings(max_examples=200, suppress_health_check=SHARED_FOLDER)
+@examples(200, suppress_health_check=SHARED_FOLDER)
 @given(cases(8, 3))
 def test_plan_equals_the_account(tmp_path: Path, drawn: Any) -> None:
     """Every step of any operation: names, epochs, tables, locks, streams and barriers."""
     check(Case(tmp_path, *drawn))
 
 
-@settings(max_examples=25, suppress_health_check=SHARED_FOLDER)
+@examples(25, suppress_health_check=SHARED_FOLDER)
 @given(cases(64, 4, rf=4))
 def test_large_rings(tmp_path: Path, drawn: Any) -> None:
     """The same on rings of up to 64 nodes."""
@@ -234,7 +235,7 @@ def test_large_rings(tmp_path: Path, drawn: Any) -> None:
 
 
 @pytest.mark.spec("A-014", "A-034", "A-039")
-@settings(max_examples=150, suppress_health_check=SHARED_FOLDER)
+@examples(150, suppress_health_check=SHARED_FOLDER)
 @given(cases(14, 1, 1, 2) | cases(20, 2, 1, 2))
 def test_beside_another(tmp_path: Path, drawn: Any) -> None:
     """Beside an operation in flight: accepted just when locks allow it, and stepped the same."""
@@ -248,7 +249,7 @@ def test_beside_another(tmp_path: Path, drawn: Any) -> None:
     check(case)
 
 
-@settings(max_examples=60, suppress_health_check=SHARED_FOLDER)
+@examples(60, suppress_health_check=SHARED_FOLDER)
 @given(cases(8, 2), st.data())
 def test_bytes_add_up(tmp_path: Path, drawn: Any, data: st.DataObject) -> None:
     """With the bytes of every range known, each copy has its share of them by tokens."""

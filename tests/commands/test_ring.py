@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from cassandra import metadata as driver
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tests.commands.calling import TEN, call, ring_of, written
 from tests.commands.drawing import clusters, keyspaces
 from tests.commands.oracle import HIGH, LOW, Node, Walks, rights, spans
+from tests.examples import examples
 
 SHARED_FOLDER = [HealthCheck.function_scoped_fixture]
 SIMPLE_2 = {"class": "SimpleStrategy", "replication_factor": 2}
@@ -97,7 +98,7 @@ def test_forms_of_the_same_file(tmp_path: Path, change: str) -> None:
 
 
 @pytest.mark.spec("A-011", "A-012", "A-013", "A-014")
-@settings(max_examples=60, suppress_health_check=SHARED_FOLDER)
+@examples(60, suppress_health_check=SHARED_FOLDER)
 @given(st.data())
 def test_against_the_driver(tmp_path: Path, data: st.DataObject) -> None:
     """Every row has the replicas of a published driver, in its order within each datacenter."""
@@ -160,7 +161,7 @@ def check_driver(rows: list[Any], nodes: list[Node], replication: dict[str, Any]
             assert who == [host.name for host in theirs[token]]
 
 
-@settings(max_examples=40, suppress_health_check=SHARED_FOLDER)
+@examples(40, suppress_health_check=SHARED_FOLDER)
 @given(st.data())
 def test_against_the_reference(tmp_path: Path, data: st.DataObject) -> None:
     """Every row has the replicas of the readable reference, in one clockwise walk."""

@@ -7,7 +7,7 @@ from collections import deque
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -26,6 +26,7 @@ from kit.protocols.twophase.model import (
     TwoPhaseParameters,
 )
 from tests.engine.toys import Cell, Go, Graph, endless
+from tests.examples import examples
 from tests.saying import like
 
 COUNTS = {3: (288, 761), 5: (8_832, 37_345), 7: (296_448, 1_735_809)}
@@ -295,7 +296,7 @@ def distances(graph: dict[int, tuple[int, ...]], start: int) -> dict[int, int]:
 
 
 @given(edges, st.integers(0, 8))
-@settings(max_examples=300)
+@examples(300)
 def test_any_graph_is_searched_right(graph: dict[int, tuple[int, ...]], bad: int) -> None:
     """On any graph the counts, the depth and the length of the counterexample are the textbook's,
     and a goal holds exactly when it can be reached from every reachable node.

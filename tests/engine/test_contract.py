@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.model import Model, fingerprint, verdicts
@@ -16,6 +16,7 @@ from kit.errors import Refused
 from kit.protocols.twophase.model import GiveUp, Prepare, ReceiveDecision, ReceivePrepared, TwoPhase
 from tests.engine.counting import counting
 from tests.engine.toys import Door, Lift, LiftModel, LiftParameters, Up, walk
+from tests.examples import examples
 
 SCENARIOS = ("bootstrap", "cancel", "crash-and-resume", "gap", "two-datacenters")
 
@@ -35,7 +36,7 @@ def _models() -> dict[str, Model[Any, Any]]:
 MODELS = _models()
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 choices = st.lists(st.integers(0, 1000), max_size=30)
-walks = settings(max_examples=15)
+walks = examples(15)
 
 
 @every_model

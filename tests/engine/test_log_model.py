@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.compose import Product
@@ -14,6 +14,7 @@ from kit.engine.log import Append, Apply, AtomicLog, Deliver, LogParameters, Log
 from kit.engine.model import fingerprint, verdicts
 from kit.errors import Refused
 from tests.engine.toys import LiftModel, LiftParameters, a_log, applied, walk
+from tests.examples import examples
 
 
 def logging_lift(window: int, nodes: tuple[str, ...] = ("A", "B")) -> Product:
@@ -28,7 +29,7 @@ def logging_lift(window: int, nodes: tuple[str, ...] = ("A", "B")) -> Product:
 
 @pytest.mark.spec("A-001")
 @given(st.lists(st.integers(0, 100), max_size=60), st.integers(-3, 1000))
-@settings(max_examples=40)
+@examples(40)
 def test_each_commit_takes_the_next_epoch(choices: list[int], base: int) -> None:
     """Every committed event gets one epoch, one above the last; nothing else moves it."""
     model = logging_lift(3)
@@ -68,7 +69,7 @@ def test_an_early_entry_is_held_until_the_gap_is_filled() -> None:
 
 @pytest.mark.spec("A-003")
 @given(st.lists(st.integers(0, 100), max_size=80), st.integers(1, 5))
-@settings(max_examples=60)
+@examples(60)
 def test_what_a_node_applied_is_a_prefix(choices: list[int], window: int) -> None:
     """On every walk a node's applied entries only grow, one after the other, without a gap; what
     it holds back lies above the gap and within the window.
@@ -116,7 +117,7 @@ def test_a_rewrite_is_offered_and_refused() -> None:
 
 @pytest.mark.spec("A-002")
 @given(st.lists(st.integers(0, 100), max_size=80))
-@settings(max_examples=60)
+@examples(60)
 def test_no_walk_changes_what_is_committed(choices: list[int]) -> None:
     """Whatever is done, every former log is a prefix of every later one."""
     model = logging_lift(3)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.check import check
@@ -20,6 +20,7 @@ from kit.views.panel import scene_at
 from kit.views.promises import LAMPS
 from kit.views.rendered import RenderedTimeline
 from tests.engine.toys import Go, Graph
+from tests.examples import examples
 
 Edges = dict[int, tuple[int, ...]]
 edges: st.SearchStrategy[Edges] = st.dictionaries(
@@ -59,7 +60,7 @@ def shortest(graph: Edges, first: int, then: int) -> int | None:
 
 
 @given(edges, st.integers(0, 6), st.integers(0, 6))
-@settings(max_examples=200)
+@examples(200)
 def test_a_monitor_is_judged_on_every_run(graph: Edges, first: int, then: int) -> None:
     """On any graph a monitor is found broken exactly when some walk breaks it, by a shortest one;
     depth first, by some walk.

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.check import check
@@ -19,6 +19,7 @@ from kit.errors import Refusal, Refused
 from kit.protocols.twophase.model import Decide as Decision
 from kit.protocols.twophase.model import TwoPhase
 from tests.engine.toys import Door, Down, Go, Graph, LiftModel, LiftParameters, Up, walk
+from tests.examples import examples
 
 MOST = 3  # entries of the log, so that the product is finite
 
@@ -98,7 +99,7 @@ def test_a_link_may_reach_several_parts() -> None:
 
 
 @given(st.lists(st.integers(0, 50), max_size=25))
-@settings(max_examples=60)
+@examples(60)
 def test_links_are_atomic(choices: list[int]) -> None:
     """On every walk the log holds exactly what the left lift did: never half of a step."""
     done = []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from tests.engine.toys import LiftModel, LiftParameters
+from tests.examples import examples
 
 PRESSES = ("do", "forward", "back", "goto", "fork", "macro")
 presses = st.lists(st.tuples(st.sampled_from(PRESSES), st.integers(0, 40)), max_size=60)
@@ -110,7 +111,7 @@ def compare(timeline: Timeline, plain: Plain) -> None:
 
 
 @given(presses)
-@settings(max_examples=150)
+@examples(150)
 def test_a_lift_driven_at_random(presses: list[tuple[str, int]]) -> None:
     """After every press on a small model, place, tree, paths and branches are as described."""
     model = LiftModel(LiftParameters(3))
@@ -121,7 +122,7 @@ def test_a_lift_driven_at_random(presses: list[tuple[str, int]]) -> None:
 
 
 @given(presses)
-@settings(max_examples=20)
+@examples(20)
 def test_a_cluster_driven_at_random(presses: list[tuple[str, int]]) -> None:
     """The same on a cluster with crashes and cancellations."""
     model = build("tcm", {"crashes": 1, "cancels": 1, "window": 2})
@@ -132,7 +133,7 @@ def test_a_cluster_driven_at_random(presses: list[tuple[str, int]]) -> None:
 
 
 @given(presses)
-@settings(max_examples=60)
+@examples(60)
 def test_a_history_comes_back_from_its_trace(presses: list[tuple[str, int]]) -> None:
     """Saved and loaded again, any history has the same tree, place, words and folds, and goes on
     in the same way.

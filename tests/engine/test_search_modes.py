@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -23,6 +23,7 @@ from kit.protocols.twophase.model import (
 )
 from tests.engine.test_check import COUNTS, WRONG, Rash, distances
 from tests.engine.toys import Cell, Go, Graph
+from tests.examples import examples
 from tests.saying import like
 
 edges = st.dictionaries(
@@ -68,7 +69,7 @@ def test_depth_first_finds_a_run_too(name: str) -> None:
 
 
 @given(edges, st.integers(0, 8), st.integers(1, 5), st.sampled_from(MODES))
-@settings(max_examples=400)
+@examples(400)
 def test_any_graph_within_a_depth(
     graph: dict[int, tuple[int, ...]], bad: int, depth: int, mode: Mode
 ) -> None:
@@ -94,7 +95,7 @@ def test_any_graph_within_a_depth(
 
 
 @given(edges, st.integers(0, 8))
-@settings(max_examples=200)
+@examples(200)
 def test_depth_first_judges_goals_alike(graph: dict[int, tuple[int, ...]], home: int) -> None:
     """Possible progress does not depend on the order."""
     prop = goal("home", "One can come home", lambda s: s.at == home)

@@ -7,13 +7,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
 from kit.engine.check import check
 from kit.engine.model import Model, Monitor, Property, Rule, always, goal, step
 from tests.engine.toys import Cell, Go
+from tests.examples import examples
 
 
 class Jump(Struct, frozen=True, tag="jump"):
@@ -167,7 +168,7 @@ cases = st.builds(Case, edges, edges, places, places, places, st.booleans(), wat
 
 
 @given(cases)
-@settings(max_examples=600)
+@examples(600)
 def test_the_shortest_of_all_is_told(case: Case) -> None:
     """As short as anything that breaks; a goal that is lost sooner wins as soon as the states
     visited till then show it, and nothing that breaks goes unnoticed.

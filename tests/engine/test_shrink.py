@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
@@ -14,6 +14,7 @@ from kit.engine.shrink import PropertyJudges, shrink
 from kit.engine.timeline import Timeline
 from kit.engine.walking import CLEAN, Walker
 from tests.engine.toys import Go, Graph
+from tests.examples import examples
 
 edges = st.dictionaries(
     st.integers(0, 6), st.lists(st.integers(0, 6), unique=True, max_size=4).map(tuple), max_size=7
@@ -21,7 +22,7 @@ edges = st.dictionaries(
 
 
 @given(edges, st.integers(0, 6), st.integers(0, 50))
-@settings(max_examples=150)
+@examples(150)
 def test_a_shrunk_run_needs_every_step(
     graph: dict[int, tuple[int, ...]], bad: int, seed: int
 ) -> None:

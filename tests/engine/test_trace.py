@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.registry import build, entry_of
@@ -15,6 +15,7 @@ from kit.engine.trace import dumps, loads
 from kit.errors import BadInput
 from tests.engine.recorded import a_run, load, plain
 from tests.engine.toys import Door, LiftModel, LiftParameters, Up, endless
+from tests.examples import examples
 from tests.saying import like
 
 CONFIGURATIONS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
@@ -30,7 +31,7 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 @given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), max_size=25))
-@settings(max_examples=8)
+@examples(8)
 def test_any_history_comes_back_from_its_text(name: str, moves: list[tuple[int, int]]) -> None:
     """A tree of random steps on any model, written as JSON and read again, is the same tree: each
     state, each word, where one looked, and the registry builds the same model.

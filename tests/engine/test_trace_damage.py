@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit import __version__
@@ -22,6 +22,7 @@ from kit.engine.trace import dumps, loads
 from kit.errors import BadInput
 from tests.engine.recorded import load, outcome, plain
 from tests.engine.toys import LiftModel, LiftParameters
+from tests.examples import examples
 from tests.saying import like
 
 TEXTS: dict[str, tuple[str | bytes, str]] = {
@@ -214,7 +215,7 @@ def test_a_trace_of_another_model_is_not_replayed_on_this_one() -> None:
 
 
 @given(st.data())
-@settings(max_examples=200)
+@examples(200)
 def test_no_damage_gets_past_as_another_error(data: st.DataObject) -> None:
     """Whatever bytes are put into a trace, it loads or it is one clear line: never another error,
     never another run.

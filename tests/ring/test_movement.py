@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput
@@ -17,6 +17,7 @@ from kit.ring.ranges import Range, shared
 from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
+from tests.examples import examples
 from tests.ring.draws import changed, probes, replications, rings
 
 TEN = Ring.of([Node(f"n{i}", (i * 100,)) for i in range(1, 11)])
@@ -42,7 +43,7 @@ def sets(placement: Placement, tokens: list[int]) -> list[list[list[frozenset[in
 
 
 @pytest.mark.spec("A-021", "A-036")
-@settings(max_examples=300)
+@examples(300)
 @given(st.data())
 def test_every_plan_leads_to_the_future_placement(data: st.DataObject) -> None:
     """For any change of any ring the five steps lead from rest to rest, and each can be undone.

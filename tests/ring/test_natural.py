@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cassandra import metadata as driver
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kit.ring.natural import clockwise, quotas, replicas, stretch
@@ -21,6 +21,7 @@ from kit.ring.replication import (
 )
 from kit.ring.tokens import MURMUR3, small
 from kit.ring.topology import Node, Ring
+from tests.examples import examples
 from tests.ring.draws import networks, replications, rings
 
 
@@ -117,7 +118,7 @@ def of_the_server(ring: Ring, replication: NetworkTopologyStrategy, start: int) 
 
 
 @pytest.mark.spec("A-012", "A-013")
-@settings(max_examples=300)
+@examples(300)
 @given(rings(64), networks())
 def test_network_equals_the_server(ring: Ring, replication: NetworkTopologyStrategy) -> None:
     """Over all datacenters together the list is the server's, a rack that comes again included."""
@@ -128,7 +129,7 @@ def test_network_equals_the_server(ring: Ring, replication: NetworkTopologyStrat
 
 
 @pytest.mark.spec("A-012", "A-013")
-@settings(max_examples=300)
+@examples(300)
 @given(rings(64), networks())
 def test_network_equals_the_driver(ring: Ring, replication: NetworkTopologyStrategy) -> None:
     """Within each datacenter the set is the driver's, which lists repetitions of a rack later.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.ring import nearby
@@ -11,6 +11,7 @@ from kit.ring.movement import Movement, movement
 from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
+from tests.examples import examples
 from tests.ring.draws import RACKS, changed, networks, replications
 
 TIGHT = small(4000)
@@ -48,7 +49,7 @@ def anew(before: Ring, after: Ring, replication: Replication) -> Movement:
         return movement(before, after, replication)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data(), st.sampled_from((2, 4, 16)))
 def test_plans_from_nearby_rows_equal_plans_from_all_rows(data: st.DataObject, span: int) -> None:
     """For any change, narrow windows included, looking nearby gives the plan of looking at all."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
@@ -20,6 +20,7 @@ from kit.views.fragment import check_keys
 from kit.views.states import MOST_DRAWN, can_be_drawn, dot_of, draw_states, reached, states_text
 from kit.widgets.states import WIDGET, StatesPicture, states
 from tests.engine.toys import Cell, Graph
+from tests.examples import examples
 from tests.saying import like
 
 ONE = build("twophase", {"rms": 1})
@@ -143,7 +144,7 @@ def test_above_a_hundred_states_there_is_a_table(number: int, drawn: bool) -> No
     ),
     st.integers(1, 8),
 )
-@settings(max_examples=80)
+@examples(80)
 def test_a_bound_is_kept_and_told(edges: dict[int, tuple[int, ...]], most: int) -> None:
     """At most so many states; it is complete exactly when there are no others."""
     whole = check(Graph(edges))

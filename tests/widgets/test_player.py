@@ -6,7 +6,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine import trace as traces
@@ -16,6 +16,7 @@ from kit.errors import BadInput, KitError, Refused
 from kit.views.actions import mark
 from kit.views.wire import Act, DrawnMoment, read_message
 from kit.widgets import Player
+from tests.examples import examples
 from tests.widgets.playing import quiet
 
 
@@ -164,7 +165,7 @@ def test_a_wrong_message_changes_nothing(content: object) -> None:
     assert player.timeline.at == 0
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=8),

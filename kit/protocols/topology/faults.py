@@ -23,8 +23,6 @@ from kit.protocols.topology.state import (
 if TYPE_CHECKING:
     from kit.protocols.topology.model import Topology
 
-NO_MAJORITY = Refusal("group 0 has no majority")
-
 
 def unreached(s: ControlState, task: work.CoordinatorTask) -> int:
     """The nodes that the work still needs and that do not hear it (a mask)."""

@@ -9,12 +9,15 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.errors import Refusal
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import MOST_VOTERS, chosen_voters, is_majority, nodes_in
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_of
 from kit.protocols.topology.rules.fence import LocalView, local_view
 from kit.protocols.topology.rules.racks import FIRST_RACK
 from kit.protocols.topology.rules.work import voters
+
+NO_MAJORITY = Refusal("group 0 has no majority")
 
 
 class Attempted(Struct, frozen=True, cache_hash=True):
@@ -44,6 +47,7 @@ class FaultBudget(Struct, frozen=True, cache_hash=True):
     failures: int = 0
     cuts: int = 0
     late: int = 0
+    addresses: int = 0
     clients: int = 0
     tablets: int = 0
 
@@ -61,7 +65,9 @@ class ControlState(Struct, frozen=True, cache_hash=True, kw_only=True):
     request runs at ``client`` by ``client_version``. ``leftover`` is the session of a stream
     that was left behind (0: none), at ``leftover_at`` (``NOBODY``: on its way); ``sealed``: a
     barrier has passed since its session was closed. ``fence_before`` is the fence version of before
-    the last fence.
+    the last fence. ``addresses[i]`` counts the addresses that node ``i`` had before its own of now
+    (empty: nobody ever changed); ``unheard`` are those whose address of now the others have not
+    heard of (a mask). No table of group 0 holds an address: they know nodes by host ids.
     """
 
     topology: ClusterTopology
@@ -83,12 +89,19 @@ class ControlState(Struct, frozen=True, cache_hash=True, kw_only=True):
     leftover_at: int = NOBODY
     sealed: bool = False
     fence_before: int = 1
+    addresses: tuple[int, ...] = ()
+    unheard: int = 0
     faults: FaultBudget = FaultBudget()
 
     @property
     def reachable(self) -> int:
-        """The nodes that are up and not cut off (a mask)."""
-        return self.up & ~self.cut
+        """The nodes that are up, not cut off, and where the others look for them (a mask)."""
+        return self.up & ~self.apart
+
+    @property
+    def apart(self) -> int:
+        """The nodes that the others do not hear, dead or not: cut off, or at an unknown address."""
+        return self.cut | self.unheard
 
 
 def voting(s: ControlState) -> int:
@@ -99,6 +112,11 @@ def voting(s: ControlState) -> int:
 def has_majority(s: ControlState) -> bool:
     """Whether a majority of group 0 is up and connected, so that commands can be committed."""
     return is_majority(s.reachable, voting(s))
+
+
+def majority_refusal(s: ControlState, action: object) -> Refusal | None:
+    """Why nothing can be committed now, whatever the action: group 0 has no majority."""
+    return None if has_majority(s) else NO_MAJORITY
 
 
 def voters_limited(s: ControlState) -> bool:
@@ -116,7 +134,7 @@ def same_nodes(before: ControlState, after: ControlState) -> bool:
     return (
         before.topology is after.topology
         and before.up == after.up
-        and before.cut == after.cut
+        and before.apart == after.apart
         and before.coordinator == after.coordinator
     )
 

@@ -70,6 +70,8 @@ def _in_order(s: ControlState, alike: tuple[int, ...]) -> list[int]:
             s.applied[node],
             s.up >> node & 1,
             s.cut >> node & 1,
+            s.unheard >> node & 1,
+            s.addresses[node] if s.addresses else 0,
             s.attempted.answered >> node & 1,
             s.topology.members >> node & 1,
             row.cleanup,
@@ -105,6 +107,8 @@ def _renamed(s: ControlState, places: Places) -> ControlState:
         client=_number(s.client, places),
         leftover=fresh[s.leftover],
         leftover_at=_number(s.leftover_at, places),
+        addresses=tuple(s.addresses[node] for node in places) if s.addresses else (),
+        unheard=_mask(s.unheard, places),
     )
 
 

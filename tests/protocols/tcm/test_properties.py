@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.compose import Refinement
@@ -26,6 +26,7 @@ from kit.ring.replication import (
     SimpleStrategy,
 )
 from kit.ring.topology import Node
+from tests.examples import examples
 from tests.protocols.tcm.driving import Drive
 from tests.protocols.tcm.ordered import OrderedPlain
 
@@ -139,7 +140,7 @@ def compare(plain: OrderedPlain, model: TcmCluster, state: Any) -> None:
 
 
 @pytest.mark.spec("A-007", "A-008", "A-011", "A-012", "A-013", "A-014", "A-034", "A-039")
-@settings(max_examples=60)
+@examples(60)
 @given(configurations(), CHOICES)
 def test_tables_are_those_of_the_plain_model(
     parameters: dict[str, Any], choices: list[tuple[int, int]]
@@ -159,7 +160,7 @@ def test_tables_are_those_of_the_plain_model(
 
 
 @pytest.mark.spec("A-009", "A-018", "A-019")
-@settings(max_examples=60)
+@examples(60)
 @given(configurations(), CHOICES)
 def test_lamps_stay_lit(parameters: dict[str, Any], choices: list[tuple[int, int]]) -> None:
     """With all safeguards on no run puts out a lamp, and each ends in a stable ring."""
@@ -174,7 +175,7 @@ def test_lamps_stay_lit(parameters: dict[str, Any], choices: list[tuple[int, int
     )
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(configurations(), CHOICES)
 def test_who_may_and_who_must_wait(
     parameters: dict[str, Any], choices: list[tuple[int, int]]
@@ -193,7 +194,7 @@ def test_who_may_and_who_must_wait(
             assert "\n" not in refusal.reason
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(configurations(), CHOICES)
 def test_groups_keep_their_bounds(
     parameters: dict[str, Any], choices: list[tuple[int, int]]
@@ -225,7 +226,7 @@ def test_groups_keep_their_bounds(
                     assert {model.codes[name] for name in row.writes} <= part[0]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(configurations(), CHOICES)
 def test_random_runs_are_refined(
     parameters: dict[str, Any], choices: list[tuple[int, int]]

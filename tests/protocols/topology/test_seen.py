@@ -115,7 +115,11 @@ def test_the_diagram_of_nodes_names_all_states() -> None:
 
 BACK = {
     "join D": (("join_group0", "commit_cdc_generation", SWITCH[0]), "left_token_ring", "left"),
-    "replace D C": (("join_group0", SWITCH[0]), "left_token_ring", "left"),
+    "replace D C": (
+        ("join_group0", "tablet_draining", SWITCH[0]),
+        "left_token_ring",
+        "left",
+    ),
     "leave C": (("tablet_draining", SWITCH[0]), "tablet_migration", "normal"),
     "remove C": (("tablet_draining", SWITCH[0]), "tablet_migration", "normal"),
 }
@@ -140,8 +144,7 @@ def failed_in(words: str, state: str) -> Timeline:
         assert timeline.state.topology.transition == state
 
 
-@pytest.mark.spec("D-003", "D-010", "D-012", "D-013", "D-014", "D-022")
-@pytest.mark.partly("D-011", "no schedule lets tablet_draining of a replace fail")
+@pytest.mark.spec("D-003", "D-010", "D-011", "D-012", "D-013", "D-014", "D-022")
 @pytest.mark.parametrize("words", BACK)
 def test_a_press_that_fails_the_step_lights_the_way_back(words: str) -> None:
     """In each state before the read switch the press is there, and the way back is drawn to the

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.timeline import Timeline
@@ -16,6 +16,7 @@ from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.words import parse_operation
 from kit.ring.sizes import Stored
+from tests.examples import examples
 from tests.protocols.tcm.dry_run.samples import JOIN, cluster, hosts, played, printed
 
 Found = dict[tuple[str, str], tuple[dict[str, int], int]]
@@ -74,7 +75,7 @@ def test_losses_after_a_further_crash() -> None:
     assert wanted["LOCAL_QUORUM east", "reads"][1] == 3
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(4, 9), st.integers(1, 4), st.sets(st.integers(1, 9), max_size=3))
 def test_losses_with_any_number_of_replicas(count: int, rf: int, down: set[int]) -> None:
     """With few replicas and many nodes down, too, every row counts the same."""
