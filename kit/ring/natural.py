@@ -96,7 +96,12 @@ def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> 
     walks = quotas(ring, replication)
     if not walks or not len(ring.tokens):
         return np.empty((len(starts), 0), np.int32)
-    return clockwise(ring.owners, starts, walks)
+    if len(starts) < len(ring.tokens) // 2:
+        return clockwise(ring.owners, starts, walks)
+    if replication not in ring.walked:
+        every = np.arange(len(ring.tokens))
+        ring.walked[replication] = clockwise(ring.owners, every, walks)
+    return ring.walked[replication][starts]
 
 
 def clockwise(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> Codes:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from kit.errors import BadInput
+from kit.ring.replication import Replication
 from kit.ring.tokens import MURMUR3, TokenSpace
 
 Tokens = NDArray[np.int64]
@@ -216,6 +217,11 @@ class Ring:
             return _geography(self.packed.places, self.packed.counts > 0)
         in_ring = np.array([bool(node.tokens) for node in self.nodes], np.bool_)
         return _geography(((node.dc, node.rack) for node in self.nodes), in_ring)
+
+    @cached_property
+    def walked(self) -> dict[Replication, Codes]:
+        """What ``kit.ring.natural`` found on this ring, by replication: it is asked for often."""
+        return {}
 
     @cached_property
     def digest(self) -> bytes:

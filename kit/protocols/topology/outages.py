@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 from kit.engine.model import Rule
 from kit.protocols.topology import actions as act
 from kit.protocols.topology import coordinator as work
-from kit.protocols.topology.rules.cluster import NO_ROW, mask_of
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, mask_of
 from kit.protocols.topology.rules.work import under_way
 from kit.protocols.topology.state import ControlState, caught_up, has_majority
 
@@ -42,7 +43,7 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
         model.rule(
             act.CrashMember,
             "fault",
-            lambda s: model.each(act.CrashMember, _mortal(s)),
+            lambda s: _mortal_first(s, model),
             always,
             lambda s, a: _crash(s, number[a.node], model),
         ),
@@ -86,6 +87,14 @@ def died(s: ControlState, node: int, model: Topology) -> ControlState:
 
 def _mortal(s: ControlState) -> int:
     return s.up & ~mask_of(s.topology, NO_ROW, "left") if s.faults.crashes else 0
+
+
+def _mortal_first(s: ControlState, model: Topology) -> Iterator[act.CrashMember]:
+    """Who may die, the coordinator first: that is the one worth killing."""
+    mortal = _mortal(s)
+    leader = mortal & (1 << s.coordinator) if s.coordinator != NOBODY else 0
+    yield from model.each(act.CrashMember, leader)
+    yield from model.each(act.CrashMember, mortal & ~leader)
 
 
 def _crash(s: ControlState, node: int, model: Topology) -> ControlState:

@@ -154,8 +154,8 @@ def _known(
         for number in range(table.count):
             rows = [column[number] if number < len(column) else {} for column in columns]
             for place in next(every):
-                found = [row.get(place.host, UNKNOWN) for row in rows]
-                known.append(UNKNOWN if UNKNOWN in found else sum(found))
+                parts = [row.get(place.host, UNKNOWN) for row in rows]
+                known.append(UNKNOWN if UNKNOWN in parts else sum(parts))
     return known
 
 
@@ -178,8 +178,8 @@ def _pairs(bases: Mapping[str, TabletMap]) -> Iterator[tuple[int, int]]:
     for table in bases.values():
         if table.resize_type == "merge":
             for even in range(0, table.count - 1, 2):
-                one, other = table.tablets[even : even + 2]
-                if set(one.sets.new) != set(other.sets.new):
+                left, right = table.tablets[even : even + 2]
+                if set(left.sets.new) != set(right.sets.new):
                     yield first + even, first + even + 1
         first += table.count
 
