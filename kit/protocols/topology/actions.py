@@ -48,7 +48,14 @@ class PauseWork(Struct, frozen=True, tag="pause"):
 
 
 class MoveTablets(Struct, frozen=True, tag="tablets"):
-    """Tablet transitions that are under way come to their end."""
+    """Tablet transitions that are under way come to their end.
+
+    ``on`` are the nodes that have tablets then, where that is open; without it who is to leave has
+    none any more, and all else is as before. ``more``: other transitions go on.
+    """
+
+    on: tuple[str, ...] | None = None
+    more: bool = False
 
 
 class ReportClean(Struct, frozen=True, tag="clean"):

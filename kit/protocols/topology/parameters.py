@@ -83,6 +83,13 @@ class TopologyParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
             extra_json_schema={"written": True},
         ),
     ] = ()
+    placing: Annotated[
+        bool,
+        Meta(
+            description="which nodes have tablets after a move is open",
+            extra_json_schema={"hidden": True},
+        ),
+    ] = False
     publishing: Annotated[
         bool, Meta(description="CDC generations are published in steps of their own")
     ] = False

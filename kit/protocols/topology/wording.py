@@ -25,7 +25,6 @@ PLAIN = {
     act.DoWork: "work",
     act.FailWork: "fail",
     act.PauseWork: "pause",
-    act.MoveTablets: "move tablets",
     act.PublishGeneration: "publish",
     act.UnlockTopology: "unlock",
     act.LeaveBehind: "leave behind",
@@ -39,6 +38,9 @@ def verb(model: Topology, action: Any) -> str:
     """``join D``, ``decide``, ``answer B``: the action as one line of a scenario."""
     if isinstance(action, act.MakeRequest):
         return request_text(model.plan.requests[action.number], model.names)
+    if isinstance(action, act.MoveTablets):
+        where = [] if action.on is None else ["to", *action.on]
+        return " ".join(["move tablets", *where, *["and more"] * action.more])
     plain = PLAIN.get(type(action))
     if plain is not None:
         return plain
@@ -176,7 +178,7 @@ def _moved(model: Topology, before: ControlState, action: Any, after: ControlSta
     )
 
 
-SENTENCES = {
+SENTENCES: dict[type, str] = {
     act.PauseWork: "The coordinator pauses until old requests are over, and goes on.",
     act.MoveTablets: "The tablet transitions come to their end.",
     act.ReportClean: "{node} has deleted what it does not own.",
