@@ -82,13 +82,13 @@ class Alike(Struct, frozen=True, eq=False):
 
 def alike(history: History, group: int) -> tuple[Alike, ...]:
     """All steps, those together that have the same frame."""
-    found: list[Alike] = []
+    kinds: list[Alike] = []
     for step in range(len(history.stages)):
         made = frame(history, group, step)
-        at = next((i for i, known in enumerate(found) if known.frame.like(made)), len(found))
-        known = found[at].steps if at < len(found) else ()
-        found[at : at + 1] = [Alike(made, (*known, step))]
-    return tuple(found)
+        at = next((i for i, known in enumerate(kinds) if known.frame.like(made)), len(kinds))
+        known = kinds[at].steps if at < len(kinds) else ()
+        kinds[at : at + 1] = [Alike(made, (*known, step))]
+    return tuple(kinds)
 
 
 class Tally:
@@ -101,13 +101,13 @@ class Tally:
 
     def add(self, rows: Rows) -> None:
         """Count some rows of one group at one step."""
-        [given] = (one.frame for one in self._alike[rows.group] if rows.step in one.steps)
+        [given] = (kind.frame for kind in self._alike[rows.group] if rows.step in kind.steps)
         self._add(rows, given, (rows.step,))
 
     def add_still(self, rows: Rows) -> None:
         """Count some rows that are the same at every step."""
-        for one in self._alike[rows.group]:
-            self._add(rows, one.frame, one.steps)
+        for kind in self._alike[rows.group]:
+            self._add(rows, kind.frame, kind.steps)
 
     def _add(self, rows: Rows, given: Frame, steps: tuple[int, ...]) -> None:
         known = self._sums.setdefault((rows.group, steps), {})
@@ -198,12 +198,12 @@ def _of_side(groups: Codes, at: Index, width: Width, given: Frame) -> Iterator[t
     members = groups if whole else groups[:, at]
     part = width if whole else (width[0][at], width[1][at])
     yield "{side}", _by_unit(*picked(members, members >= 0), part, len(given.dead))
-    asked = tuple(levels(members, given.local, given.dead))
+    by_level = tuple(levels(members, given.local, given.dead))
     shared = {
-        kind: sharing(asked[0].alive, codes, alone=kind == "node")
+        kind: sharing(by_level[0].alive, codes, alone=kind == "node")
         for kind, codes in given.units.items()
     }
-    for level in asked:
+    for level in by_level:
         missing = (level.spare < 0).astype(np.int64)
         if missing.any():
             yield f"lost {{verb}} {level.name} none", _in_all(missing, part)

@@ -104,9 +104,9 @@ def reach(history: History, group: int) -> Spans:
         delta = stage.deltas[group]
         edits = (*delta.reads.adds, *delta.reads.drops, *delta.writes.adds, *delta.writes.drops)
         bounds = np.array((*delta.cuts, *delta.merges), np.int64)
-        for found in (stage.areas[group], stage.locked[group], (bounds - 1, bounds + 1)):
-            lefts.append(found[0])
-            rights.append(found[1])
+        for spans in (stage.areas[group], stage.locked[group], (bounds - 1, bounds + 1)):
+            lefts.append(spans[0])
+            rights.append(spans[1])
         lefts.append(np.array([edit.left for edit in edits], np.int64))
         rights.append(np.array([edit.right for edit in edits], np.int64))
     return joined(np.concatenate(lefts), np.concatenate(rights))
