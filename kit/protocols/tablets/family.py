@@ -6,6 +6,7 @@ FAMILY = Family(
     "tablets",
     "Tablets: replicas that move by stages",
     order=80,
+    images="panels.images",
     models={"tablets": "tracks.entry:ENTRY"},
     flows={"tablets": "tracks.flows:FLOWS"},
     composes=("group0", "storage", "topology"),

@@ -114,7 +114,7 @@ def test_draining_with_a_new_coordinator(edition: Edition, words: str) -> None:
     ("edition", "words"), [("code", "leave C"), ("code", "remove C"), ("seed", "remove C")]
 )
 def test_draining_with_a_dead_node_that_is_excluded(edition: Edition, words: str) -> None:
-    """Any node dies anywhere, and may be excluded: draining goes on, or the request is cancelled."""
+    """Any node dies anywhere, and may be excluded: draining goes on, or the request ends."""
     searched(
         edition, nodes=4, tablets=("A B C",), moves=0, operations=(words,),
         crashes=1, exclusions=1, undone=1,
