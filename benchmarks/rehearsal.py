@@ -1,6 +1,6 @@
 """Frames of a large dry run: what the kernel does from one step of a 1,000-node ring to the next.
 
-Each drawn moment of the dry run of a decommission and a join is drawn again and put into a store
+Each step of the dry run of a decommission and a join is drawn again and put into a store
 that holds all the others, as when somebody steps. Times are wall time, so a busy machine is
 part of them. Beside it, what it costs only to ask for the same moment's placements as Python rows,
 which is the least that a player which draws every row would have to do.
@@ -44,10 +44,12 @@ def newcomer(given: Imported, tokens: int) -> Operation:
 
 
 def frames(timeline: Timeline) -> list[float]:
-    """The time of every frame that is drawn, in ascending order, each drawn anew."""
+    """The time of the frame of every step, in ascending order, each drawn for the second time."""
     rendered = RenderedTimeline(timeline)
-    drawn = [at for at, node in enumerate(rendered.moments) if node.root is not None]
-    return sorted(seconds(partial(rendered.need, at)) for at in drawn)
+    steps = [at for at, node in enumerate(rendered.moments) if not node.inner]
+    for at in steps:
+        rendered.need(at)
+    return sorted(seconds(partial(rendered.need, at)) for at in steps)
 
 
 def all_rows(timeline: Timeline) -> float:

@@ -120,7 +120,8 @@ class Model(Generic[S, A]):
     ``symmetry`` maps a state to the one that stands for all that differ from it only in the names
     of interchangeable things, and says how it renamed them. ``rests_at_goals`` declares that a run
     may come to rest only where a *goal* property holds; resting elsewhere is a deadlock.
-    ``faults`` are the kinds of action that nobody wants: people are offered them last.
+    ``faults`` are the kinds of action that nobody wants: among all actions they come last, and the
+    first one of each type has a button of its own beside the next action.
     """
 
     name: str

@@ -28,6 +28,8 @@ MOST_WAITING = 40
 MOST_NAMED = 24
 """Letters of the nodes that the line of what is waited for names; longer ones are counted."""
 MOST_KEYS = 9
+MOST_FAULTS = 4
+"""Sorts of fault that stand in the slot; the others are among all actions."""
 
 Option: TypeAlias = tuple[Any, Refusal | None]
 
@@ -70,16 +72,18 @@ def _first(words: tuple[str, ...], most: int) -> list[str]:
 
 
 def draw_actions(scene: Scene, macros: Sequence[Macro] = ()) -> list[Frag]:
-    """Draw the next action, what is waited for, and all actions behind two buttons."""
+    """Draw the next action, what is waited for, faults; all actions behind two buttons."""
     options = scene.options()
     waiting = [(action, refusal) for action, refusal in options if refusal is not None]
     free = len(options) - len(waiting)
-    return [
+    parts = (
         _next(scene),
         _awaited(scene, waiting),
+        _faults(scene, options),
         _sheet("waiting", f"{len(waiting)} must wait", _reasons(scene, waiting)),
         _sheet("more", _possible(free), action_board(scene, macros)),
-    ]
+    )
+    return [part for part in parts if part is not None]
 
 
 def _possible(number: int) -> str:
@@ -128,6 +132,26 @@ def _awaited(scene: Scene, waiting: Sequence[Option]) -> Frag:
         h("span", line),
         class_="kp-awaited",
     )
+
+
+def _faults(scene: Scene, options: Sequence[Option]) -> Frag | None:
+    """Draw a button for each sort of fault that may happen now: the first action of its type.
+
+    What is a fault its model declares (``Model.faults``).
+    """
+    model = scene.model
+    first: dict[type, Any] = {}
+    for action, refusal in options:
+        if refusal is None and model.kind(action) in model.faults:
+            first.setdefault(type(action), action)
+    shown = list(first.values())[:MOST_FAULTS]
+    if not shown:
+        return None
+    buttons = [
+        act_button(model.label(scene.state, action), f"fault:{name}", f"do:{name}", scene.closed)
+        for action, name in ((action, mark(model, action)) for action in shown)
+    ]
+    return h("div", buttons, class_="kp-faults", role="group", aria_label="what may go wrong")
 
 
 def _line(refusal: Refusal) -> tuple[str, Frag | None]:

@@ -19,6 +19,9 @@ from kit.views.wire import DrawnMoment, Pack, Position, Update
 
 LONGEST_RUN, LONGEST_LIVE = 64, 12
 """The steps inside a longer run are not drawn beforehand; live, they are when one unfolds it."""
+MOST_AT_ONCE = 500_000
+"""Characters of new frames after which the others wait until a page asks: so it is shown soon. A
+hundred frames of three nodes have fewer, one of a hundred nodes with 256 tokens has more."""
 MOST_TEXTS = 20_000
 MOST_CHARACTERS = 16_000_000
 KEPT = 1_000
@@ -99,7 +102,7 @@ class RenderedTimeline:
     def need(self, moment: int) -> Update:
         """Draw a moment that is not drawn, and return what shows it."""
         base = len(self.store)
-        self.moments[moment] = self._node(moment)
+        self.moments[moment] = self._framed(moment)
         texts = self.store.since(base)
         return Update(self.session, base, texts, moment, [self.moments[moment]])
 
@@ -109,12 +112,18 @@ class RenderedTimeline:
     # How moments are drawn.
 
     def draw_new(self) -> int:
-        """Draw the moments not drawn yet; return the first moment that is new or changed."""
-        first = len(self.moments)
+        """Take in the moments that are new; return the first one that is new or changed.
+
+        The one that is shown is drawn first. A page can ask for others, an exported one cannot.
+        """
+        first, size = len(self.moments), self.store.size
         for moment in self.timeline.moments[first:]:
             self._folds[moment.fold] += 1
-        for number in range(first, len(self.timeline.moments)):
-            self.moments.append(self._drawn(number))
+        new = range(first, len(self.timeline.moments))
+        self.moments += map(self._blank, new)
+        for number in sorted(new, key=lambda each: each != self.timeline.at):
+            if self.closed is not None or self.store.size - size < MOST_AT_ONCE:
+                self.moments[number] = self._drawn(number)
         for number in range(max(0, first - 1), len(self.moments)):
             inner = self._inner(number)
             if self.moments[number].inner != inner:
@@ -130,11 +139,10 @@ class RenderedTimeline:
         """Begin a new store and session with the latest frames; older ones are drawn on demand."""
         self.number += 1
         self.store = FragmentStore()
-        old = len(self.moments) - kept
-        self.moments = [
-            self._blank(moment) if moment < old else self._drawn(moment)
-            for moment in range(len(self.moments))
-        ]
+        every = range(len(self.moments))
+        self.moments = list(map(self._blank, every))
+        for moment in every[-kept:]:
+            self.moments[moment] = self._drawn(moment)
 
     def _root(self, moment: int) -> int:
         root = self.moments[moment].root
@@ -152,9 +160,10 @@ class RenderedTimeline:
         limit = LONGEST_LIVE if self.closed is None else LONGEST_RUN
         steps = self._folds[self.timeline.moments[moment].fold]
         if steps <= limit or not self._inner(moment):
-            return self._node(moment)
-        blank = self._blank(moment)
-        return blank if steps > LONGEST_RUN else self._with_flows(blank, self.scene(moment))
+            return self._framed(moment)
+        if steps > LONGEST_RUN:
+            return self.moments[moment]
+        return self._with_flows(moment, self.scene(moment))
 
     def _blank(self, number: int) -> DrawnMoment:
         """A moment without its frame."""
@@ -168,20 +177,21 @@ class RenderedTimeline:
         breaches = self.timeline.breaches
         return parent >= 0 and len(breaches(number)) > len(breaches(parent))
 
-    def _node(self, moment: int) -> DrawnMoment:
+    def _framed(self, moment: int) -> DrawnMoment:
+        """A moment with its frame, its question and what travels."""
         scene = self.scene(moment)
         views, changed = self.views, self._changed(moment, scene)
         root = self.store.add(frame(scene, self.panels, views.macros, views.slots, changed))
         question = None if scene.action is None else self.views.question(scene)
         text = None if question is None else self.store.add(question.draw())
-        drawn = msgspec.structs.replace(self._blank(moment), root=root, question=text)
-        return self._with_flows(drawn, scene)
+        drawn = self._with_flows(moment, scene)
+        return msgspec.structs.replace(drawn, root=root, question=text)
 
-    def _with_flows(self, drawn: DrawnMoment, scene: Scene) -> DrawnMoment:
+    def _with_flows(self, moment: int, scene: Scene) -> DrawnMoment:
         """A moment with the text that lists what travels in its step."""
         flows = scene.flows()
         text = self.store.add(draw_flows(flows)) if flows else None
-        return msgspec.structs.replace(drawn, flows=text)
+        return msgspec.structs.replace(self.moments[moment], flows=text)
 
     def _changed(self, moment: int, scene: Scene) -> list[str]:
         """The panels in which a step changed something: in what they say, or in what they mark."""

@@ -120,7 +120,7 @@ class Sync(Struct, frozen=True, forbid_unknown_fields=True, tag_field="message",
 
 
 class Need(Struct, frozen=True, forbid_unknown_fields=True, tag_field="message", tag="need"):
-    """A page asks for the frame of a moment that has none."""
+    """A page asks for the frame of a moment that has none: to show it, or ahead, when idle."""
 
     moment: int
 

@@ -48,7 +48,14 @@ class PauseWork(Struct, frozen=True, tag="pause"):
 
 
 class MoveTablets(Struct, frozen=True, tag="tablets"):
-    """Tablet transitions that are under way come to their end."""
+    """Tablet transitions that are under way come to their end.
+
+    ``on`` are the nodes that have tablets then, where that is open; without it who is to leave has
+    none any more, and all else is as before. ``more``: other transitions go on.
+    """
+
+    on: tuple[str, ...] | None = None
+    more: bool = False
 
 
 class ReportClean(Struct, frozen=True, tag="clean"):
@@ -79,6 +86,18 @@ class CrashMember(Struct, frozen=True, tag="crash"):
 
 class RestartMember(Struct, frozen=True, tag="restart"):
     """A node comes back with what it had applied, and catches up if it can."""
+
+    node: str
+
+
+class RestartElsewhere(Struct, frozen=True, tag="readdress"):
+    """A node is restarted with another address; its disk, and so its host id, stays."""
+
+    node: str
+
+
+class HearAddress(Struct, frozen=True, tag="gossip"):
+    """The others hear at which address a host id is now."""
 
     node: str
 
@@ -142,6 +161,8 @@ ControlAction = (
     | ElectCoordinator
     | CrashMember
     | RestartMember
+    | RestartElsewhere
+    | HearAddress
     | CutOff
     | Reconnect
     | BeginRequest

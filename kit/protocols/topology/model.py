@@ -19,8 +19,8 @@ from kit.engine.safeguards import switched_off
 from kit.errors import Refusal
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import actions as act
+from kit.protocols.topology import addresses, faults, leadership, outages, serving, wording
 from kit.protocols.topology import coordinator as work
-from kit.protocols.topology import faults, outages, serving, wording
 from kit.protocols.topology.parameters import TopologyParameters
 from kit.protocols.topology.properties import properties_of
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, NodeEntry, with_node
@@ -28,14 +28,14 @@ from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.fence import LocalView
 from kit.protocols.topology.rules.requests import going_away, refusal, requested
 from kit.protocols.topology.rules.safeguards import Setting, TopologySafeguards
-from kit.protocols.topology.rules.tablets import tablets_moved
+from kit.protocols.topology.rules.tablets import drained, tablets_moved, tablets_placed
 from kit.protocols.topology.rules.work import MARKS_DONE
 from kit.protocols.topology.safeguards import SAFEGUARDS
 from kit.protocols.topology.state import (
     ControlState,
     FaultBudget,
     caught_up,
-    has_majority,
+    majority_refusal,
     reconfigured,
     same_nodes,
     settled,
@@ -44,10 +44,11 @@ from kit.protocols.topology.state import (
 from kit.protocols.topology.symmetry import ControlSymmetry
 from kit.protocols.topology.words import plan_of, stored_words
 
-NO_MAJORITY = Refusal("group 0 has no majority")
 NO_COORDINATOR = Refusal("there is no coordinator that the others hear")
-UNASKED = ("fault", "late fault", "elect", "restart", "client", "tablets found")
+UNASKED = ("fault", "late fault", "elect", "restart", "readdress", "client", "tablets found")
 """Kinds of action that no default schedule takes."""
+OTHERS = (serving, faults, leadership, outages, addresses)
+"""The modules with rules beside those of the coordinator and its nodes."""
 IN_HAND = Refusal("a command was decided and is not committed yet")
 
 
@@ -81,7 +82,9 @@ class Topology(Model[ControlState, Any]):
         self.number = {name: i for i, name in enumerate(self.names)}
         self.start_down = self._start_down()
         self.limited = self.parameters.edition == "code"
-        others = (module.rules(self) for module in (serving, faults, outages))
+        others = (
+            module.rules(self) for module in (serving, faults, leadership, outages, addresses)
+        )
         self.rules = (*self._protocol(), *(rule for rules in others for rule in rules))
         self.properties = properties_of(self)
         self.symmetry = ControlSymmetry(self)
@@ -109,6 +112,7 @@ class Topology(Model[ControlState, Any]):
                 failures=self.parameters.failures,
                 cuts=self.parameters.cuts,
                 late=self.parameters.late,
+                addresses=self.parameters.addresses,
                 clients=self.parameters.clients,
                 tablets=self.parameters.tablets,
             ),
@@ -160,8 +164,8 @@ class Topology(Model[ControlState, Any]):
         return tuple(self.names[i] for i in nodes_in(mask))
 
     def _protocol(self) -> tuple[Rule[ControlState, Any], ...]:
-        once = act.TakeDecision(), act.CommitDecision(), act.DoWork(), act.MoveTablets()
-        decide, commit, do, move = ((action,) for action in once)
+        once = act.TakeDecision(), act.CommitDecision(), act.DoWork()
+        decide, commit, do = ((action,) for action in once)
         publish = (act.PublishGeneration(),) * self.parameters.publishing
         return (
             self.rule(act.MakeRequest, "request", self._requests, self._may_request, self._request),
@@ -176,7 +180,7 @@ class Topology(Model[ControlState, Any]):
                 act.CommitDecision,
                 "commit",
                 lambda s: commit if s.attempted.command is not None else (),
-                lambda s, a: None if has_majority(s) else NO_MAJORITY,
+                majority_refusal,
                 lambda s, a: work.decision_committed(s, self.setting),
             ),
             self.rule(act.DoWork, "work", lambda s: do, self._may_work, self._work),
@@ -186,9 +190,9 @@ class Topology(Model[ControlState, Any]):
             self.rule(
                 act.MoveTablets,
                 "tablets",
-                lambda s: move if s.topology.tablets == "moving" else (),
+                self._moves,
                 self._may_move_tablets,
-                lambda s, a: with_topology(s, tablets_moved(s.topology)),
+                self._move_tablets,
             ),
             self.rule(act.ApplyTopology, "apply", self._lagging, lambda s, a: None, self._apply),
             self.rule(act.ReportClean, "clean", self._cleaning, self._may_report, self._report),
@@ -205,7 +209,7 @@ class Topology(Model[ControlState, Any]):
                 act.UnlockTopology,
                 "request",
                 lambda s: (act.UnlockTopology(),) if s.topology.transition == "lock" else (),
-                lambda s, a: None if has_majority(s) else NO_MAJORITY,
+                majority_refusal,
                 lambda s, a: with_topology(s, replace(s.topology, transition="")),
             ),
         )
@@ -214,8 +218,9 @@ class Topology(Model[ControlState, Any]):
         return (act.MakeRequest(s.made),) if s.made < len(self.plan.requests) else ()
 
     def _may_request(self, s: ControlState, action: act.MakeRequest) -> Refusal | None:
-        if not has_majority(s):
-            return NO_MAJORITY
+        blocked = majority_refusal(s, action)
+        if blocked is not None:
+            return blocked
         return refusal(s.topology, self.plan.requests[action.number], s.reachable, self.setting)
 
     def _request(self, s: ControlState, action: act.MakeRequest) -> ControlState:
@@ -231,7 +236,7 @@ class Topology(Model[ControlState, Any]):
         """Whether there is a coordinator that the others hear, and a majority to commit."""
         if s.coordinator == NOBODY or not s.reachable >> s.coordinator & 1:
             return NO_COORDINATOR
-        return None if has_majority(s) else NO_MAJORITY
+        return majority_refusal(s, action)
 
     def _may_decide(self, s: ControlState, action: act.TakeDecision) -> Refusal | None:
         leads = self._may_lead(s, action)
@@ -259,7 +264,7 @@ class Topology(Model[ControlState, Any]):
             return Refusal(f"{piece.name} cannot reach a node", missing=self.named(missing))
         if piece.name == "check_drained" and self._has_tablets(s, task):
             return Refusal("the node still has tablets")
-        racks = faults.gaining_racks(s, task, self)
+        racks = faults.racks_against(s, task, self)
         return Refusal(racks) if racks else None
 
     def _has_tablets(self, s: ControlState, task: work.CoordinatorTask) -> bool:
@@ -301,12 +306,36 @@ class Topology(Model[ControlState, Any]):
         return work.advanced(replace(caught_up(s, bit), attempted=attempted), self.setting)
 
     def _may_move_tablets(self, s: ControlState, action: act.MoveTablets) -> Refusal | None:
-        blocked = self.busy(s)
+        # What others go on after may have been decided by an earlier coordinator.
+        blocked = majority_refusal(s, action) if action.more else self.busy(s)
         if blocked is not None:
             return blocked
         track = s.topology.transition in ("tablet_migration", "tablet_draining")
         track = track or not self.setting.safeguards.tablet_track_excludes
-        return None if track else Refusal("a node operation holds the state machine")
+        if not track:
+            return Refusal("a node operation holds the state machine")
+        if action.on is None or action.more:
+            return None
+        left = drained(s.topology) & self.plan.mask(action.on, "on") if self._drains(s) else 0
+        return Refusal("tablets are left", missing=self.named(left)) if left else None
+
+    def _drains(self, s: ControlState) -> bool:
+        """Whether the track drains who is to leave: edition seed does so in a state of its own."""
+        return self.limited or s.topology.transition == "tablet_draining"
+
+    def _moves(self, s: ControlState) -> Iterable[act.MoveTablets]:
+        if s.topology.tablets != "moving":
+            return ()
+        if not self.parameters.placing:
+            return (act.MoveTablets(),)
+        sets = (self.named(mask) for mask in range(1 << len(self.names)))
+        return (act.MoveTablets(on, more) for on in sets for more in (False, True))
+
+    def _move_tablets(self, s: ControlState, action: act.MoveTablets) -> ControlState:
+        if action.on is None:
+            return with_topology(s, tablets_moved(s.topology))
+        on = self.plan.mask(action.on, "on")
+        return with_topology(s, tablets_placed(s.topology, on, more=action.more))
 
     def _lagging(self, s: ControlState) -> Iterator[act.ApplyTopology]:
         newest = len(s.views) - 1
@@ -325,7 +354,7 @@ class Topology(Model[ControlState, Any]):
     def _may_report(self, s: ControlState, action: act.ReportClean) -> Refusal | None:
         if not s.reachable >> self.number[action.node] & 1:
             return Refusal("it is not heard", missing=(action.node,))
-        return None if has_majority(s) else NO_MAJORITY
+        return majority_refusal(s, action)
 
     def _report(self, s: ControlState, action: act.ReportClean) -> ControlState:
         node = self.number[action.node]

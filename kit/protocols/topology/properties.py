@@ -151,6 +151,19 @@ def built_on_it(before: ControlState, action: Any, after: ControlState) -> str |
     return f"a command decided on state {command.new - 1} took effect on state {before.state_id}"
 
 
+def same_identity(before: ControlState, action: Any, after: ControlState) -> str | None:
+    """Who is restarted with another address is who it was: no row, no member, no command changes.
+
+    Nor does it forget what it had applied.
+    """
+    if (before.topology.nodes, before.topology.members) != (
+        after.topology.nodes,
+        after.topology.members,
+    ):
+        return f"{action.node} has another place after a change of its address"
+    return None if before.state_id == after.state_id else f"{action.node} moved group 0 on"
+
+
 def fence_follows(before: ControlState, action: Any, after: ControlState) -> str | None:
     """Versions only grow, and the fence never passes the version."""
     old, new = before.topology, after.topology
@@ -243,7 +256,15 @@ def properties_of(model: Topology) -> tuple[Property, ...]:
         carried_out = any(row.done and not row.error for row in rows) or not rows
         return s.made == len(model.plan.requests) and carried_out
 
+    identity = step(
+        "identity",
+        "A node with another address is the same node",
+        same_identity,
+        "INV-MEMBER",
+        (act.RestartElsewhere, act.HearAddress),
+    )
     return (
+        *((identity,) if model.parameters.addresses else ()),
         always("one-operation", "At most one node is in transition", at_most_one, "INV-EXCL"),
         always("tablets-apart", "Tablets move in their own track", tablets_apart, "INV-EXCL"),
         step(

@@ -64,9 +64,9 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
         return model.each(act.ServeRequest, s.topology.members & s.up)
 
     def hears(s: ControlState, action: act.ServeRequest) -> Refusal | None:
-        cut = s.cut & (1 << s.client | 1 << number[action.replica])
+        apart = s.apart & (1 << s.client | 1 << number[action.replica])
         alone = number[action.replica] == s.client
-        return Refusal("one of the two is cut off") if cut and not alone else None
+        return Refusal("one of the two is not heard") if apart and not alone else None
 
     def over(s: ControlState, action: act.ServeRequest) -> ControlState:
         return replace(s, client=NOBODY, client_version=0)

@@ -9,12 +9,15 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.errors import Refusal
 from kit.protocols.group0.rules.commands import Command
-from kit.protocols.group0.rules.voters import MOST_VOTERS, chosen_voters, is_majority, nodes_in
-from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_of
+from kit.protocols.group0.rules.voters import is_majority, nodes_in
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology
 from kit.protocols.topology.rules.fence import LocalView, local_view
-from kit.protocols.topology.rules.racks import FIRST_RACK
+from kit.protocols.topology.rules.voting import limited_voters, votes_again
 from kit.protocols.topology.rules.work import voters
+
+NO_MAJORITY = Refusal("group 0 has no majority")
 
 
 class Attempted(Struct, frozen=True, cache_hash=True):
@@ -44,6 +47,7 @@ class FaultBudget(Struct, frozen=True, cache_hash=True):
     failures: int = 0
     cuts: int = 0
     late: int = 0
+    addresses: int = 0
     clients: int = 0
     tablets: int = 0
 
@@ -61,7 +65,9 @@ class ControlState(Struct, frozen=True, cache_hash=True, kw_only=True):
     request runs at ``client`` by ``client_version``. ``leftover`` is the session of a stream
     that was left behind (0: none), at ``leftover_at`` (``NOBODY``: on its way); ``sealed``: a
     barrier has passed since its session was closed. ``fence_before`` is the fence version of before
-    the last fence.
+    the last fence. ``addresses[i]`` counts the addresses that node ``i`` had before its own of now
+    (empty: nobody ever changed); ``unheard`` are those whose address of now the others have not
+    heard of (a mask). No table of group 0 holds an address: they know nodes by host ids.
     """
 
     topology: ClusterTopology
@@ -83,12 +89,19 @@ class ControlState(Struct, frozen=True, cache_hash=True, kw_only=True):
     leftover_at: int = NOBODY
     sealed: bool = False
     fence_before: int = 1
+    addresses: tuple[int, ...] = ()
+    unheard: int = 0
     faults: FaultBudget = FaultBudget()
 
     @property
     def reachable(self) -> int:
-        """The nodes that are up and not cut off (a mask)."""
-        return self.up & ~self.cut
+        """The nodes that are up, not cut off, and where the others look for them (a mask)."""
+        return self.up & ~self.apart
+
+    @property
+    def apart(self) -> int:
+        """The nodes that the others do not hear, dead or not: cut off, or at an unknown address."""
+        return self.cut | self.unheard
 
 
 def voting(s: ControlState) -> int:
@@ -101,14 +114,9 @@ def has_majority(s: ControlState) -> bool:
     return is_majority(s.reachable, voting(s))
 
 
-def voters_limited(s: ControlState) -> bool:
-    """Whether the published server lets fewer vote than could: at most five, of all datacenters."""
-    able = list(nodes_in(voters(s.topology)))
-    return len(able) > MOST_VOTERS or len({_datacenter(s, i) for i in able}) > 1
-
-
-def _datacenter(s: ControlState, node: int) -> str:
-    return (s.topology.nodes[node].rack or FIRST_RACK).partition("/")[0]
+def majority_refusal(s: ControlState, action: object) -> Refusal | None:
+    """Why nothing can be committed now, whatever the action: group 0 has no majority."""
+    return None if has_majority(s) else NO_MAJORITY
 
 
 def same_nodes(before: ControlState, after: ControlState) -> bool:
@@ -116,7 +124,7 @@ def same_nodes(before: ControlState, after: ControlState) -> bool:
     return (
         before.topology is after.topology
         and before.up == after.up
-        and before.cut == after.cut
+        and before.apart == after.apart
         and before.coordinator == after.coordinator
     )
 
@@ -129,23 +137,11 @@ def reconfigured(s: ControlState) -> ControlState:
     """
     if s.coordinator == NOBODY or not has_majority(s):
         return s
-    back = s.topology.nonvoters & s.reachable & mask_of(s.topology, "normal")
+    back = votes_again(s.topology, s.reachable)
     if back:
         s = replace(s, topology=replace(s.topology, nonvoters=s.topology.nonvoters & ~back))
-    if not voters_limited(s):
-        return replace(s, chosen=0) if s.chosen else s
-    able = list(nodes_in(voters(s.topology)))
-
-    def within(mask: int) -> int:
-        return sum(1 << place for place, node in enumerate(able) if mask >> node & 1)
-
-    leader = able.index(s.coordinator) if s.coordinator in able else NOBODY
-    dcs = [_datacenter(s, node) for node in able]
-    numbers = {name: i for i, name in enumerate(sorted(set(dcs)))}
-    picked = chosen_voters(
-        [numbers[dc] for dc in dcs], within(s.reachable), leader, within(s.chosen)
-    )
-    return replace(s, chosen=sum(1 << able[place] for place in nodes_in(picked)))
+    chosen = limited_voters(s.topology, s.reachable, s.coordinator, s.chosen)
+    return replace(s, chosen=chosen) if chosen != s.chosen else s
 
 
 def view_of(s: ControlState, node: int) -> LocalView:

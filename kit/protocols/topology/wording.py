@@ -8,7 +8,8 @@ from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import actions as act
 from kit.protocols.topology import coordinator as work
-from kit.protocols.topology.faults import gaining_racks
+from kit.protocols.topology.addresses import address_of
+from kit.protocols.topology.faults import racks_against
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, Mutation
 from kit.protocols.topology.serving import let_in, served
 from kit.protocols.topology.state import ControlState, view_of
@@ -24,7 +25,6 @@ PLAIN = {
     act.DoWork: "work",
     act.FailWork: "fail",
     act.PauseWork: "pause",
-    act.MoveTablets: "move tablets",
     act.PublishGeneration: "publish",
     act.UnlockTopology: "unlock",
     act.LeaveBehind: "leave behind",
@@ -38,6 +38,9 @@ def verb(model: Topology, action: Any) -> str:
     """``join D``, ``decide``, ``answer B``: the action as one line of a scenario."""
     if isinstance(action, act.MakeRequest):
         return request_text(model.plan.requests[action.number], model.names)
+    if isinstance(action, act.MoveTablets):
+        where = [] if action.on is None else ["to", *action.on]
+        return " ".join(["move tablets", *where, *["and more"] * action.more])
     plain = PLAIN.get(type(action))
     if plain is not None:
         return plain
@@ -60,9 +63,13 @@ def label(model: Topology, s: ControlState, action: Any) -> str:
             piece = work.task_of(s, model.setting).work if s.started else None
             return words if piece is None else f"{words}: {piece.name}"
         case act.CrashMember(node) if model.number[node] == s.coordinator:
-            return f"kill the coordinator: {words}"
+            return f"kill the coordinator, {node}"
         case act.CutOff(node):
             return f"cut off {node}"
+        case act.RestartElsewhere(node):
+            return f"restart {node} with another address"
+        case act.HearAddress(node):
+            return f"{words}: the others hear where {node} is"
         case act.LeaveBehind():
             return "this RPC is late: it stays behind"
     return words
@@ -137,13 +144,15 @@ def describe(model: Topology, before: ControlState, action: Any, after: ControlS
         case act.FailWork():
             task = work.task_of(before, model.setting)
             name = "work" if task.work is None else task.work.name
-            racks = gaining_racks(before, task, model)
+            racks = racks_against(before, task, model)
             return f"{coordinator} cannot finish {name}{f': {racks}' if racks else ''}."
         case act.AnswerBarrier(node):
             return f"{node} has applied all{_drained(model, before)}: it answers the barrier."
         case act.ApplyTopology(node):
             view = view_of(after, model.number[node])
             return f"{node} now goes by version {view.version}, fence {view.fence_version}."
+        case act.RestartElsewhere(node) | act.HearAddress(node):
+            return _moved(model, before, action, after)
         case act.ServeRequest(replica):
             ok = served(before, model.number[replica], model.setting)
             version = before.client_version
@@ -155,7 +164,21 @@ def describe(model: Topology, before: ControlState, action: Any, after: ControlS
     return SENTENCES[type(action)].format(node=getattr(action, "node", ""))
 
 
-SENTENCES = {
+def _moved(model: Topology, before: ControlState, action: Any, after: ControlState) -> str:
+    """A change of a node's address, or the others' hearing of it."""
+    node = model.number[action.node]
+    if isinstance(action, act.HearAddress):
+        at = address_of(after, node)
+        return f"The others hear that {action.node}, the same host id, is at {at} now."
+    old, new = address_of(before, node), address_of(after, node)
+    row = after.topology.nodes[node].state
+    return (
+        f"{action.node} is restarted: it was at {old}, and is at {new}. Its host id and its row "
+        f"({row}) stay; the others still look for it at {old}."
+    )
+
+
+SENTENCES: dict[type, str] = {
     act.PauseWork: "The coordinator pauses until old requests are over, and goes on.",
     act.MoveTablets: "The tablet transitions come to their end.",
     act.ReportClean: "{node} has deleted what it does not own.",
@@ -223,6 +246,8 @@ def _node(s: ControlState, node: int) -> str:
     if node in nodes_in(s.topology.members):
         words.append(f"goes by version {view_of(s, node).version}")
     words += ["down"] * (not s.up >> node & 1) + ["cut off"] * (s.cut >> node & 1)
+    words += [f"is at {address_of(s, node)}"] * bool(s.addresses and s.addresses[node])
+    words += ["not heard there"] * (s.unheard >> node & 1)
     words += [f"cleanup {entry.cleanup}"] * (entry.cleanup != "clean")
     words += [f"a request by version {s.client_version} runs"] * (s.client == node)
     return ", ".join(words)

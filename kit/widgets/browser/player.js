@@ -5,6 +5,7 @@ import { Choices } from "./choices.js";
 import { Drawer } from "./drawer.js";
 import { Flows, travelled } from "./flows.js";
 import { FragmentStore } from "./fragments.js";
+import { CUT, Frames } from "./frames.js";
 import { all, Picture } from "./picture.js";
 import { Projector } from "./projector.js";
 import { Rush } from "./rush.js";
@@ -16,7 +17,6 @@ import { Voice } from "./voice.js";
 import { Wire } from "./wire.js";
 
 const SETTLED = 200; // milliseconds after which the kernel hears where the reader is
-const CUT = "The kernel is new: run this cell again.";
 
 export class Player {
   at = 0;
@@ -47,6 +47,7 @@ export class Player {
     this.spots = new Spots(this);
     this.projector = new Projector(this);
     this.voice = new Voice(this.root, (name) => this.part(name));
+    this.frames = new Frames(this);
     this.wire = new Wire(model, this.store, this);
   }
 
@@ -68,7 +69,8 @@ export class Player {
 
   close() {
     this.pause();
-    for (const part of [this.wire, this.flows, this.bar, this.drawer, this.projector]) part.close();
+    const parts = [this.wire, this.frames, this.flows, this.bar, this.drawer, this.projector];
+    for (const part of parts) part.close();
   }
 
   // -- what the kernel sends
@@ -81,6 +83,7 @@ export class Player {
     this.other = -1;
     this.choices.forget();
     this.rush.clear();
+    this.frames.begin();
     this.main.clear();
     this.side.clear();
     this.at = this.store.moments[start] ? start : at;
@@ -125,9 +128,11 @@ export class Player {
     return this.at === this.path.at(-1);
   }
 
+  // Steps that nobody has drawn are none where nobody can draw them.
   pathTo(leaf) {
-    const isShown = (moment) => this.unfolded && (this.isLive || moment.root !== null);
-    return pathTo(leaf, this.store.moments, (moment) => !moment.inner || isShown(moment));
+    const canAsk = this.isLive && !this.wire.isCut;
+    const isShown = (moment) => canAsk || moment.root !== null;
+    return pathTo(leaf, this.store.moments, (one) => isShown(one) && (this.unfolded || !one.inner));
   }
 
   follow(leaf, id = leaf) {
@@ -147,20 +152,20 @@ export class Player {
     this.voice.hush();
     this.ask.hidden = true;
     this.asked = null;
-    const lists = travelled(this.at, id, this.store.moments);
+    const from = this.at;
     this.at = id;
-    this.show(animated, animated ? lists : []);
+    this.show(animated, from);
   }
 
-  // Show the moment; what lies in the lists travels once it is shown.
-  show(animated, lists = []) {
-    const { root } = this.store.moments[this.at];
-    if (root === null) {
-      this.wire.need(this.at);
-      return;
-    }
-    this.flows.begin(lists);
-    const before = this.main.show(root, animated);
+  // Show the moment; what travelled since the one before travels once it is shown.
+  show(animated, from = this.at) {
+    const { moments } = this.store;
+    this.frames.given(this.at, () => this.draw(animated, travelled(from, this.at, moments)));
+  }
+
+  draw(animated, lists) {
+    this.flows.begin(animated ? lists : []);
+    const before = this.main.show(this.store.moments[this.at].root, animated);
     this.compare();
     this.choices.restore();
     this.showStep();
@@ -214,7 +219,12 @@ export class Player {
     this.part("side").hidden = this.part("diff").hidden = !on;
     if (!on) return;
     const twin = this.pathTo(this.other);
-    this.side.show(moments[twin[Math.min(this.step, twin.length - 1)]].root, false);
+    const beside = twin[Math.min(this.step, twin.length - 1)];
+    if (moments[beside].root === null) {
+      this.wire.need(beside); // what it answers compares again
+      return;
+    }
+    this.side.show(moments[beside].root, false);
     this.part("parts").textContent = parting(this.path, twin, moments);
     this.spots.follow(this.side);
     markDifferences(this.main, this.side);
@@ -231,7 +241,7 @@ export class Player {
     const named = marksOf(this.path, moments, "milestone");
     const far = named.findIndex((name, i) => i > this.step && name);
     const id = big ? this.path.at(far) : this.path[this.step + 1];
-    if (this.isPressed("predict") && moments[id].question !== null) this.inquire(id);
+    if (this.isPressed("predict")) this.frames.given(id, () => this.predict(id));
     else this.go(id, true);
   }
 
@@ -281,6 +291,11 @@ export class Player {
   }
 
   // -- predict, then reveal: the next step stays hidden until the reader has said what it will be
+
+  predict(id) {
+    if (this.store.moments[id].question === null) this.go(id, true);
+    else this.inquire(id);
+  }
 
   inquire(id) {
     this.pause();

@@ -47,7 +47,7 @@ export class Wire {
     if (update.position) {
       this.sequence = update.position.sequence;
       this.player.moveTo(update.position);
-    } else if (update.first <= this.player.at) this.player.show(false);
+    } else this.player.frames.came();
     if (update.error) this.player.refused(update.error);
     this.changed();
   }

@@ -32,9 +32,10 @@ FAULTS = (
     "the node dies",
     "a bystander dies",
     "the node is cut off",
+    "the node has another address",
     "a stream is left behind",
 )
-ONE_OF_EACH = FaultBudget(crashes=1, changes=1, failures=1, cuts=1, late=1)
+ONE_OF_EACH = FaultBudget(crashes=1, changes=1, failures=1, cuts=1, late=1, addresses=1)
 
 
 class Point(Struct, frozen=True):
@@ -87,6 +88,7 @@ def fault_action(model: Any, state: ControlState, fault: str) -> Any:
         "the node dies": act.CrashMember(name),
         "a bystander dies": act.CrashMember(bystander),
         "the node is cut off": act.CutOff(name),
+        "the node has another address": act.RestartElsewhere(name),
         "a stream is left behind": act.LeaveBehind(),
     }[fault]
 
@@ -111,6 +113,8 @@ def not_offered(model: Any, state: ControlState, fault: str) -> str:
         return "nothing streams"
     if not state.reachable >> node & 1:
         return "the node is not up"
+    if fault == "the node has another address" and state.topology.transition == "left_token_ring":
+        return "it is told to shut down"
     standing = state.topology.nodes[node].state
     assert not state.topology.members >> node & 1, f"{fault}: {standing}, a member that is up"
     return f"the node is no member of group 0: its state is {standing or 'no row'}"

@@ -27,6 +27,7 @@ IMPOSSIBLE = {
     "work fails": "nothing is worked on there, or it is tried again for ever",
     "the node dies": "it has no row yet, or is told to shut down, or is dead",
     "the node is cut off": "it is no member yet or any more, or is dead",
+    "the node has another address": "it has no place there yet or any more, or is to stay dead",
     "a stream is left behind": "nothing streams there",
 }
 
@@ -68,6 +69,7 @@ def test_one_fault_at_each_step(edition: Edition, seeds: range, words: str) -> N
 NOWHERE = {
     (OPERATIONS["removenode"], "the node dies"),
     (OPERATIONS["removenode"], "the node is cut off"),
+    (OPERATIONS["removenode"], "the node has another address"),
 }
 
 

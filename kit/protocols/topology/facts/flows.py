@@ -8,6 +8,7 @@ from kit.engine.flows import Flow, FlowTable
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import actions as act
 from kit.protocols.topology import coordinator as work
+from kit.protocols.topology.addresses import address_of
 from kit.protocols.topology.model import Topology
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.effects import owners
@@ -146,6 +147,21 @@ def _late(
     return (Flow("data", NETWORK, spot(action.node), label, text),)
 
 
+def _heard(
+    m: Topology, before: ControlState, action: act.HearAddress, after: ControlState
+) -> tuple[Flow, ...]:
+    """Gossip: from the node to everyone who is heard."""
+    node = m.number[action.node]
+    others = (m.names[i] for i in nodes_in(after.reachable & after.topology.members) if i != node)
+    at = address_of(after, node)
+    return tuple(
+        Flow(
+            "message", spot(action.node), spot(other), at, f"{action.node} → {other}: I am at {at}"
+        )
+        for other in others
+    )
+
+
 def _clean(
     m: Topology, before: ControlState, action: act.ReportClean, after: ControlState
 ) -> tuple[Flow, ...]:
@@ -163,6 +179,7 @@ FLOWS = FlowTable(
         act.ServeRequest: _served,
         act.LateArrival: _late,
         act.ReportClean: _clean,
+        act.HearAddress: _heard,
     },
     # Reading one's own tables, failing and waiting move nothing; nor do what dies or comes back.
     (
@@ -175,6 +192,7 @@ FLOWS = FlowTable(
         act.ElectCoordinator,
         act.CrashMember,
         act.RestartMember,
+        act.RestartElsewhere,
         act.CutOff,
         act.Reconnect,
         act.BeginRequest,

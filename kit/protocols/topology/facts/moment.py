@@ -9,6 +9,7 @@ from msgspec import Struct
 from kit.engine.breaches import PassedStep
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import coordinator as work
+from kit.protocols.topology.addresses import address_of
 from kit.protocols.topology.model import Topology
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY
 from kit.protocols.topology.rules.machines import BOUNDARY, Machine
@@ -25,7 +26,7 @@ class NodeFacts(Struct, frozen=True):
     """A node: its row, and what no table tells.
 
     ``version``, ``fence`` and ``session`` are those that it goes by; ``health`` is empty while it
-    is up and heard.
+    is up and heard; ``address`` is the one that it moved to, empty while it has its first one.
     """
 
     name: str
@@ -44,6 +45,7 @@ class NodeFacts(Struct, frozen=True):
     is_behind: bool
     rack: str
     votes: bool
+    address: str
 
 
 def nodes(m: Topology, s: ControlState) -> tuple[NodeFacts, ...]:
@@ -63,7 +65,7 @@ def _node(m: Topology, s: ControlState, i: int) -> NodeFacts:
         entry.request,
         m.names[entry.replaced] if entry.replaced != NOBODY else "",
         entry.cleanup,
-        "down" if not s.up & bit else "cut off" if s.cut & bit else "",
+        _health(s, bit),
         view.version if goes_by else 0,
         view.fence_version if goes_by else 0,
         view.session if goes_by else 0,
@@ -73,7 +75,16 @@ def _node(m: Topology, s: ControlState, i: int) -> NodeFacts:
         goes_by and s.applied[i] < len(s.views) - 1,
         entry.rack,
         bool(voting(s) & bit),
+        address_of(s, i) if s.addresses and s.addresses[i] else "",
     )
+
+
+def _health(s: ControlState, bit: int) -> str:
+    if not s.up & bit:
+        return "down"
+    if s.cut & bit:
+        return "cut off"
+    return "not heard at its new address" if s.unheard & bit else ""
 
 
 class BarrierFacts(Struct, frozen=True):
@@ -116,6 +127,30 @@ def entries(m: Topology, s: ControlState) -> tuple[QueueEntry, ...]:
 def title(m: Topology, entry: QueueEntry) -> str:
     """A request as people speak of it: ``join D``."""
     return entry.kind if entry.node == NOBODY else f"{entry.kind} {m.names[entry.node]}"
+
+
+def parameter(m: Topology, s: ControlState, entry: QueueEntry) -> str:
+    """What a request says beside its kind and node: whom it replaces, that it owns no tokens."""
+    if entry.node == NOBODY:
+        return ""
+    row = s.topology.nodes[entry.node]
+    joins = entry.kind in ("join", "replace")
+    words = [f"replaces {m.names[row.replaced]}"] if entry.kind == "replace" else []
+    return ", ".join([*words, *(["no tokens"] if joins and row.zero_token else [])])
+
+
+def guards(m: Topology, s: ControlState, node: int) -> tuple[tuple[int, int], ...]:
+    """The topology guards that a node holds, as sessions with their numbers.
+
+    Whoever streams for the coordinator got one with the permit of the open session; so did late
+    work when it was let in. A guard keeps a barrier waiting until it is released.
+    """
+    held: dict[int, int] = {}
+    if s.attempted.streaming and work.task_of(s, m.setting).needs >> node & 1:
+        held[s.topology.session] = 1
+    if s.leftover_at == node:
+        held[s.leftover] = held.get(s.leftover, 0) + 1
+    return tuple(held.items())
 
 
 def operation_title(m: Topology, operation: TopologyOperation) -> str:

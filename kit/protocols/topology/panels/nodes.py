@@ -29,6 +29,7 @@ def cells(node: NodeFacts) -> tuple[str, ...]:
     replaces = f"replaces {node.replaced}" if node.replaced and not node.request else ""
     words = [
         asks if node.request else replaces,
+        f"at {node.address}" if node.address else "",
         node.health,
         "ignored" if node.is_ignored else "",
         f"cleanup {node.cleanup}" if node.cleanup != "clean" else "",

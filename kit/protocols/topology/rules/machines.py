@@ -17,7 +17,7 @@ EDITIONS: tuple[Edition, ...] = ("seed", "code")
 BOUNDARY = "*"
 """Where a machine begins and ends."""
 
-EdgeKind = Literal["happy", "rollback", "rejected"]
+EdgeKind = Literal["happy", "rollback", "rejected", "proceed"]
 Selector = Literal["old", "both", "new"]
 BarrierKind = Literal["", "command", "global"]
 OnFailure = Literal["rollback", "rejected", "retry", "proceed", "finish"]
@@ -55,7 +55,9 @@ class EdgeRow(Struct, frozen=True):
 
     ``version``: it raises the topology version. ``session``: it *opens* a new session or *closes*
     the open one. ``effects`` are the other changes of the tables (``rules.effects``). ``becomes``
-    is the node's state afterwards, where the edge begins or ends the operation.
+    is the node's state afterwards, where the edge begins or ends the operation. ``when`` names what
+    must be true for it, where a failure leads to more than one state (kind *proceed*: onwards, as
+    if nothing had failed).
     """
 
     source: str
@@ -66,6 +68,7 @@ class EdgeRow(Struct, frozen=True):
     session: Literal["", "opens", "closes"] = ""
     effects: tuple[str, ...] = ()
     becomes: str = ""
+    when: str = ""
 
 
 class Machine(Struct, frozen=True):
@@ -108,7 +111,7 @@ def machine(name: str, states: str, edges: str) -> Machine:
     one: *retry*); ``barrier`` is the global barrier, ``command_barrier`` the other one.
 
     Columns of an edge: source, target, label, kind, changes. Changes are the words ``version``,
-    ``opens``, ``closes``, ``becomes:state`` and effects.
+    ``opens``, ``closes``, ``becomes:state``, ``when:condition`` and effects.
     """
     return Machine(
         name,
@@ -139,8 +142,8 @@ def _edge_row(source: str, target: str, label: str, kind: str, changes: str) -> 
             row["version"] = True
         elif word in ("opens", "closes"):
             row["session"] = word
-        elif word.startswith("becomes:"):
-            row["becomes"] = word.partition(":")[2]
+        elif word.startswith(("becomes:", "when:")):
+            key, _, row[key] = word.partition(":")
         else:
             effects.append(word)
     return convert({**row, "effects": effects}, EdgeRow)

@@ -36,7 +36,7 @@ REPLACING = machine(
     "replacing",
     """
     join_group0         | old | old  | add_to_group0 accept:rejected copy_tokens:rollback
-    tablet_draining     | old | old  | finish_tablets:rollback
+    tablet_draining     | old | old  | plan_drain:rollback finish_tablets:rollback
     write_both_read_old | old | both | barrier:rollback stream:rollback
     write_both_read_new | new | both | barrier
     left_token_ring     | old | old  | barrier shut_down:proceed leave_group0

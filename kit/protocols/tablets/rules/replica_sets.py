@@ -1,0 +1,82 @@
+"""The replicas of a tablet before and after its transition: who is asked, who gets data of whom.
+
+A replica is a shard of a host. Sources: seed 000, "Tablet transitions" for selectors and kinds; the
+published server for what a stream reads and writes; Q-43 for why a migration streams from the
+replica that leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from kit.protocols.tablets.rules.stages import TransitionKind
+from kit.protocols.topology.rules.machines import Selector
+
+
+class TabletReplica(NamedTuple):
+    """A shard of a host that holds a tablet."""
+
+    host: str
+    shard: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.shard}"
+
+
+Replicas = tuple[TabletReplica, ...]
+
+
+class ReplicaSets(Struct, frozen=True):
+    """The replicas of a tablet and, while it is in transition, its new ones."""
+
+    old: Replicas
+    new: Replicas
+
+    @property
+    def both(self) -> Replicas:
+        """Old replicas, then those that are new."""
+        return self.old + self.pending
+
+    @property
+    def pending(self) -> Replicas:
+        """Those that the transition adds."""
+        return tuple(replica for replica in self.new if replica not in self.old)
+
+    @property
+    def leaving(self) -> Replicas:
+        """Those that the transition takes away."""
+        return tuple(replica for replica in self.old if replica not in self.new)
+
+    def chosen(self, selector: Selector) -> Replicas:
+        """The replicas that a selector stands for."""
+        return {"old": self.old, "new": self.new, "both": self.both}[selector]
+
+
+class DataTask(Struct, frozen=True):
+    """What a stage with data work reads and writes; without targets there is nothing to do."""
+
+    sources: Replicas
+    targets: Replicas
+
+
+def streaming(kind: TransitionKind, sets: ReplicaSets, excluded: Collection[str] = ()) -> DataTask:
+    """Who sends to whom in ``streaming``; hosts that are ``excluded`` send nothing.
+
+    A migration reads what leaves; where nothing leaves, as when a replica is added, and in a
+    rebuild it reads all who stay. ``rebuild_v2`` has been repaired, so that one of them is enough.
+    """
+    staying = tuple(each for each in sets.new if each in sets.old and each.host not in excluded)
+    if kind in ("migration", "intranode_migration") and sets.leaving:
+        return DataTask(sets.leaving, sets.pending)
+    if kind == "rebuild_v2":
+        return DataTask(staying[:1], sets.pending)
+    return DataTask(staying, sets.pending)
+
+
+def repairing(sets: ReplicaSets, excluded: Collection[str] = ()) -> DataTask:
+    """Whom ``repair`` and ``rebuild_repair`` make equal: the old replicas that can be reached."""
+    reached = tuple(each for each in sets.old if each.host not in excluded)
+    return DataTask(reached, reached)

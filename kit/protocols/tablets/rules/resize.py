@@ -1,0 +1,260 @@
+"""Whether a table's tablets are to be split or merged, and when a decision takes effect.
+
+Co-located tables are one group: their bytes are added up, and the group's tablets are compared with
+the target size. Sources: seed 000, "Tablet resize", "Tablet splitting", "Tablet merging", read by
+Q-10 (the literal thresholds), Q-11 (a revocation takes a number, too) and Q-34 (growing mode); for
+edition ``code`` the sizing plan of the published allocator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.errors import Refusal
+from kit.protocols.tablets.rules.maps import ResizeType, TabletMap
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.split_merge import apart, merged, split
+from kit.protocols.topology.rules.machines import Edition
+
+TARGET_SIZE = 5 * 2**30  # bytes: 5 GiB
+LocalNumbers = Mapping[tuple[int, TabletReplica], int]
+"""The ``resize_seq_number`` that each replica of each tablet (by number) has copied."""
+
+
+class Thresholds(Struct, frozen=True):
+    """When an average tablet size, in bytes, asks for a resize; percentages of the target size."""
+
+    target: int = TARGET_SIZE
+    split_percent: int = 100
+    merge_percent: int = 50
+
+    @property
+    def split_above(self) -> int:
+        """A larger average asks for a split."""
+        return self.target * self.split_percent // 100
+
+    @property
+    def merge_below(self) -> int:
+        """A smaller average asks for a merge."""
+        return self.target * self.merge_percent // 100
+
+    @property
+    def split_ends_below(self) -> int:
+        """With a smaller average a split under way would be followed by a merge."""
+        return 2 * self.merge_below
+
+    @property
+    def merge_ends_above(self) -> int:
+        """With a larger average a merge under way would be followed by a split."""
+        return self.split_above // 2
+
+
+THRESHOLDS: dict[Edition, Thresholds] = {
+    "seed": Thresholds(),
+    "code": Thresholds(split_percent=200),
+}
+
+
+class TableSize(Struct, frozen=True):
+    """What is known of a table, or of a group of co-located ones, when its size is judged.
+
+    ``bytes`` are those of all replicas in all datacenters, of all tables of the group; None where
+    some replica's are not known. ``replicas`` is the replication factor, summed over datacenters.
+    ``initial`` is the tablet count that the schema asks for; a table that is ``growing`` keeps it.
+    """
+
+    table: str
+    count: int
+    replicas: int
+    bytes: int | None
+    resize_type: ResizeType = "none"
+    resize_seq_number: int = 0
+    initial: int = 0
+    growing: bool = False
+
+    @property
+    def average_table(self) -> int | None:
+        """The bytes of one copy of the whole table."""
+        return None if self.bytes is None else self.bytes // self.replicas
+
+    @property
+    def average_tablet(self) -> int | None:
+        """The bytes of one copy of one tablet."""
+        return None if self.average_table is None else self.average_table // self.count
+
+
+class AboveSplit(Struct, frozen=True, tag=True):
+    """The average is larger than the threshold of a split."""
+
+    average: int
+    threshold: int
+
+
+class BelowMerge(Struct, frozen=True, tag=True):
+    """The average is smaller than the threshold of a merge."""
+
+    average: int
+    threshold: int
+
+
+class WithinThresholds(Struct, frozen=True, tag=True):
+    """The average asks for nothing, or not yet for an end of what is under way."""
+
+    average: int
+    lower: int
+    upper: int
+
+
+class OppositeAfterwards(Struct, frozen=True, tag=True):
+    """What is under way would call for its opposite once it is done."""
+
+    average: int
+    threshold: int
+
+
+class StillGrowing(Struct, frozen=True, tag=True):
+    """A merge is due, but the table has not been split beyond its initial count."""
+
+    count: int
+    initial: int
+
+
+class SingleTablet(Struct, frozen=True, tag=True):
+    """A merge is due, but there is one tablet only."""
+
+    average: int
+    threshold: int
+
+
+class SizesUnknown(Struct, frozen=True, tag=True):
+    """Some replica's size is not known: nothing is decided."""
+
+
+ResizeReason = (
+    AboveSplit
+    | BelowMerge
+    | WithinThresholds
+    | OppositeAfterwards
+    | StillGrowing
+    | SingleTablet
+    | SizesUnknown
+)
+
+
+class ResizeDecision(Struct, frozen=True):
+    """What a table's resize is from now on, and why.
+
+    The sequence number is one above the former one where this is a new decision, else the same.
+    """
+
+    table: str
+    resize_type: ResizeType
+    resize_seq_number: int
+    reason: ResizeReason
+
+
+def decide(size: TableSize, limits: Thresholds) -> ResizeDecision:
+    """The decision on a table: a new one, the same as before, or a revocation."""
+    kind, reason = _wanted(size, limits)
+    number = size.resize_seq_number + (kind != size.resize_type)
+    return ResizeDecision(size.table, kind, number, reason)
+
+
+def _wanted(size: TableSize, limits: Thresholds) -> tuple[ResizeType, ResizeReason]:
+    average = size.average_tablet
+    if average is None:
+        return size.resize_type, SizesUnknown()
+    if size.resize_type == "split":
+        if average < limits.split_ends_below:
+            return "none", OppositeAfterwards(average, limits.split_ends_below)
+        return "split", _within(average, limits)
+    if size.resize_type == "merge":
+        if average > limits.merge_ends_above:
+            return "none", OppositeAfterwards(average, limits.merge_ends_above)
+        return "merge", _within(average, limits)
+    if average < limits.merge_below and size.growing:
+        return "none", StillGrowing(size.count, size.initial)
+    if average < limits.merge_below and size.count == 1:
+        return "none", SingleTablet(average, limits.merge_below)
+    reason = _within(average, limits)
+    kinds: dict[type, ResizeType] = {AboveSplit: "split", BelowMerge: "merge"}
+    return kinds.get(type(reason), "none"), reason
+
+
+def _within(average: int, limits: Thresholds) -> ResizeReason:
+    """Where an average stands to both thresholds."""
+    if average > limits.split_above:
+        return AboveSplit(average, limits.split_above)
+    if average < limits.merge_below:
+        return BelowMerge(average, limits.merge_below)
+    return WithinThresholds(average, limits.merge_below, limits.split_above)
+
+
+def is_growing(count: int, initial: int) -> bool:
+    """Whether a table is in growing mode: it has not been split beyond its initial count."""
+    return count <= initial
+
+
+def decided(given: TabletMap, decision: ResizeDecision) -> TabletMap:
+    """The map with a decision written into it."""
+    return replace(
+        given,
+        resize_type=decision.resize_type,
+        resize_seq_number=decision.resize_seq_number,
+    )
+
+
+def unready(given: TabletMap, local: LocalNumbers) -> tuple[tuple[int, TabletReplica], ...]:
+    """The replicas that have not divided their storage for the split that is decided now."""
+    every = (
+        (index, replica)
+        for index, tablet in enumerate(given.tablets)
+        for replica in tablet.replicas
+    )
+    return tuple(place for place in every if local.get(place) != given.resize_seq_number)
+
+
+def not_final(given: TabletMap, local: LocalNumbers) -> Refusal | None:
+    """Why the decision on a table cannot take effect now; None: it can.
+
+    A split waits for the current number of every replica of every tablet, a merge for siblings with
+    equal replica sets, both for the end of all transitions.
+    """
+    if given.resize_type == "none":
+        return Refusal(f"{given.table} is not to be resized")
+    begun = [f"tablet {i}: {t.transition}" for i, t in enumerate(given.tablets) if t.transition]
+    if begun:
+        return Refusal("tablets are in transition", tuple(begun))
+    if given.resize_type == "split":
+        waits = [f"tablet {index} on {replica}" for index, replica in unready(given, local)]
+        reason = f"replicas do not show {given.resize_seq_number}, the number of the split"
+    else:
+        waits = [f"tablets {pair.even} and {pair.odd}" for pair in apart(given)]
+        reason = "siblings have different replica sets"
+    return Refusal(reason, tuple(waits)) if waits else None
+
+
+def finalized(given: TabletMap, edition: Edition = "code") -> TabletMap:
+    """The map after its resize, which is no longer decided.
+
+    In edition ``code`` the reset is a decision of its own and takes the next number.
+
+    Raises:
+        BadInput: where ``split`` or ``merged`` refuse the map.
+    """
+    resized = split(given) if given.resize_type == "split" else merged(given)
+    number = given.resize_seq_number + (edition == "code")
+    return replace(resized, resize_type="none", resize_seq_number=number)
+
+
+def group_bytes(sizes: Iterable[int | None]) -> int | None:
+    """The bytes of co-located tables together; None where those of one are not known."""
+    total = 0
+    for size in sizes:
+        if size is None:
+            return None
+        total += size
+    return total

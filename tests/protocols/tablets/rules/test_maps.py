@@ -1,0 +1,168 @@
+"""Tablet maps: tokens covered once, splits and merges, co-located tables."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from kit.errors import BadInput
+from kit.protocols.tablets.rules.layout import (
+    first_token,
+    last_token,
+    last_tokens,
+    siblings,
+    split_tokens,
+    tablet_of,
+)
+from kit.protocols.tablets.rules.maps import (
+    Tablet,
+    TabletMap,
+    complete,
+    faults,
+    group,
+    has_replica,
+    moved,
+)
+from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
+from kit.protocols.tablets.rules.split_merge import apart, merged, split
+from kit.ring.tokens import INT64_HIGH, INT64_LOW
+from tests.protocols.tablets.rules.drawn_maps import maps
+from tests.saying import says
+
+A, B, C, D = map(TabletReplica, "ABCD")
+tokens = st.integers(INT64_LOW, INT64_HIGH)
+
+
+def four(*replicas: Replicas) -> TabletMap:
+    """A table of four tablets with these replicas; the last ones given are those of the rest."""
+    sets = [*replicas, *[replicas[-1]] * (4 - len(replicas))]
+    lasts = last_tokens(4)
+    return TabletMap("ks.t", tuple(Tablet(*pair) for pair in zip(lasts, sets, strict=True)))
+
+
+@given(st.integers(1, 300), tokens)
+def test_each_token_is_in_one_tablet(count: int, token: int) -> None:
+    """Any count of tablets covers the line once; the one that is found has the token inside."""
+    lasts = last_tokens(count)
+    assert lasts[-1] == INT64_HIGH
+    index = tablet_of(token, lasts)
+    assert first_token(index, lasts) < token <= lasts[index] or token == INT64_LOW
+
+
+@given(st.integers(0, 20), tokens)
+def test_a_power_of_two_cuts_by_the_first_bits(power: int, token: int) -> None:
+    """The published formulas for 2 ** k tablets: a token's first k bits are its tablet."""
+    count = 2**power
+    assert tablet_of(token, last_tokens(min(count, 1024))) == (token - INT64_LOW) >> (
+        64 - min(power, 10)
+    )
+    index = (token - INT64_LOW) >> (64 - power)
+    assert last_token(index, count) == (index + 1) * 2 ** (64 - power) - 1 + INT64_LOW
+
+
+@given(st.integers(0, 10))
+def test_halves_of_equal_tablets_are_the_tablets_of_twice_as_many(power: int) -> None:
+    """A split of 2 ** k tablets gives the layout of 2 ** (k + 1)."""
+    assert tuple(split_tokens(last_tokens(2**power))) == last_tokens(2 ** (power + 1))
+
+
+@pytest.mark.partly("E-050", "a picture of it")
+def test_siblings_are_pairs_by_number() -> None:
+    """(0, 1), (2, 3); a count that is no power of two has none."""
+    assert siblings(4) == ((0, 1), (2, 3))
+    for count in (0, 1, 3, 6):
+        with pytest.raises(BadInput, match="a power of two from 2 on"):
+            siblings(count)
+
+
+@pytest.mark.partly("E-048", "a picture of it")
+@given(maps())
+def test_a_split_doubles_and_a_merge_halves(table: TabletMap) -> None:
+    """Each half has the replicas of the whole, and the merge of a split is the map before."""
+    twice = split(table)
+    assert twice.count == 2 * table.count
+    assert not list(faults(twice))
+    for index, tablet in enumerate(table.tablets):
+        halves = twice.tablets[2 * index : 2 * index + 2]
+        assert {half.replicas for half in halves} == {tablet.replicas}
+    assert merged(twice) == table
+
+
+@pytest.mark.partly("E-051", "a picture of it")
+@pytest.mark.partly("E-054", "a picture of it")
+@given(maps(most=3))
+def test_a_merge_waits_for_siblings_in_the_same_places(table: TabletMap) -> None:
+    """Moves of the odd tablets alone bring each pair together; until then a merge is refused."""
+    if table.count < 2:
+        return
+    tablets = list(table.tablets)
+    pairs = list(apart(table))
+    if pairs:
+        with pytest.raises(BadInput, match="those of tablet"):
+            merged(table)
+    for pair in pairs:
+        for source, target in pair.moves:
+            tablet = tablets[pair.odd]
+            tablets[pair.odd] = replace(tablet, replicas=moved(tablet.replicas, source, target))
+    assert not list(apart(replace(table, tablets=tuple(tablets))))
+
+
+def test_a_map_without_pairs_is_not_resized() -> None:
+    """Three tablets, one in transition: each is refused by name."""
+    three = TabletMap("ks.t", four((A,)).tablets[:3])
+    for resize in (split, merged):
+        with pytest.raises(BadInput, match=r"ks\.t tablet_count: got 3; allowed: a power of two"):
+            resize(three)
+    begun = replace(four((A,)).tablets[1], transition="migration", stage="streaming")
+    under_way = replace(four((A,)), tablets=(four((A,)).tablets[0], begun))
+    with pytest.raises(BadInput, match=r"ks\.t tablet 1 transition: got 'migration'"):
+        split(under_way)
+
+
+def test_pending_and_leaving() -> None:
+    """What a transition adds and takes away; without one nothing does."""
+    tablet = Tablet(0, (A, B, C), (D, B, C), "streaming", "migration", 7)
+    assert (tablet.sets.pending, tablet.sets.leaving) == ((D,), (A,))
+    assert (Tablet(0, (A,)).sets.pending, Tablet(0, (A,)).sets.leaving) == ((), ())
+    assert all(has_replica(tablet, replica) for replica in (A, B, C, D))
+    assert not has_replica(tablet, TabletReplica("A", 1))
+
+
+def test_two_replicas_never_share_a_host() -> None:
+    """A move to a host that has another replica of the tablet is refused."""
+    assert moved((A, B, C), B, D) == (A, D, C)
+    assert moved((A, B, C), B, TabletReplica("B", 1)) == (A, TabletReplica("B", 1), C)
+    with pytest.raises(BadInput, match="a host without another replica"):
+        moved((A, B, C), B, TabletReplica("C", 1))
+    with pytest.raises(BadInput, match="a replica of the tablet"):
+        moved((A, B, C), D, TabletReplica("E", 1))
+
+
+@pytest.mark.partly("E-056", "a picture of it")
+def test_a_colocated_table_names_its_base() -> None:
+    """Only the base table's map is complete; the others are found through it."""
+    known = {"ks.t": four((A, B)), "ks.v": TabletMap("ks.v", base_table="ks.t")}
+    assert complete("ks.v", known) is complete("ks.t", known) is known["ks.t"]
+    assert group("ks.t", known) == ("ks.t", "ks.v")
+    assert not [fault for table in known.values() for fault in faults(table)]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (TabletMap("t"), "last_token | no tablet | cover all tokens"),
+        (TabletMap("t", four((A,)).tablets[:3]), "last_token | are in no tablet"),
+        (TabletMap("t", four((A,)).tablets[::-1]), "last_token | a token above"),
+        (TabletMap("t", four((A, B, A)).tablets), "replicas | A | each host once"),
+        (TabletMap("t", four(()).tablets), "replicas | no replica | at least one"),
+        (TabletMap("t", four((A,)).tablets, base_table="u"), "base_table | u | without rows"),
+        (TabletMap("t", (Tablet(INT64_LOW, (A,)),)), "last_token | a token above"),
+        (TabletMap("t", (Tablet(INT64_HIGH, (A,), (B,), "", "repair"),)), "stage | a stage with"),
+    ],
+)
+def test_what_no_map_can_hold(table: TabletMap, said: str) -> None:
+    """Each fault names the column, the value and what may stand there."""
+    fault = next(faults(table))
+    assert says(f"{fault.column}: {fault.value} {fault.allowed}", said)

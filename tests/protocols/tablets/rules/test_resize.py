@@ -1,0 +1,208 @@
+"""Resize decisions: averages against thresholds, sequence numbers, readiness, finalization."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from kit.protocols.tablets.rules.maps import TabletMap
+from kit.protocols.tablets.rules.resize import (
+    TARGET_SIZE,
+    THRESHOLDS,
+    OppositeAfterwards,
+    SizesUnknown,
+    StillGrowing,
+    TableSize,
+    Thresholds,
+    decide,
+    decided,
+    finalized,
+    group_bytes,
+    is_growing,
+    not_final,
+    unready,
+)
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from tests.protocols.tablets.rules.drawn_maps import maps
+
+GIB = 2**30
+CODE, SEED = THRESHOLDS["code"], THRESHOLDS["seed"]
+sizes = st.builds(
+    TableSize,
+    st.just("ks.t"),
+    st.sampled_from([1, 2, 8, 64]),
+    st.integers(1, 6),
+    st.integers(0, 10**13),
+    st.sampled_from(["none", "split", "merge"]),
+    st.integers(0, 9),
+)
+
+
+def of_average(average: int, **columns: object) -> TableSize:
+    """A table of 8 tablets, RF 3 in two datacenters, of this average size."""
+    return TableSize("ks.t", 8, 6, average * 8 * 6, **columns)  # type: ignore[arg-type]  # any columns
+
+
+@pytest.mark.partly("E-039", "a formula with live numbers")
+def test_the_average_is_of_one_copy() -> None:
+    """All bytes by all replicas, over the datacenters, then by tablets; in whole bytes."""
+    table = TableSize("ks.t", 4, 5, 1003)
+    assert (table.average_table, table.average_tablet) == (200, 50)
+    assert TableSize("ks.t", 4, 5, None).average_tablet is None
+
+
+@pytest.mark.partly("E-040", "a slider that crosses the line")
+@pytest.mark.partly("E-041", "a slider that crosses the line")
+@pytest.mark.parametrize(
+    ("limits", "average", "kind"),
+    [
+        (SEED, 5 * GIB, "none"),
+        (SEED, 5 * GIB + 1, "split"),
+        (SEED, 5 * GIB // 2, "none"),
+        (SEED, 5 * GIB // 2 - 1, "merge"),
+        (CODE, 10 * GIB, "none"),
+        (CODE, 10 * GIB + 1, "split"),
+        (CODE, 5 * GIB // 2 - 1, "merge"),
+        (Thresholds(target=100), 101, "split"),
+        (Thresholds(target=100, split_percent=200), 101, "none"),
+    ],
+)
+def test_thresholds_are_strict(limits: Thresholds, average: int, kind: str) -> None:
+    """The documents split above the target, the published server above twice of it."""
+    assert decide(of_average(average), limits).resize_type == kind
+
+
+@pytest.mark.partly("E-042", "the decision flips back on the screen")
+@pytest.mark.parametrize(
+    ("edition", "running", "average", "kind"),
+    [
+        ("seed", "split", 5 * GIB - 1, "none"),
+        ("seed", "split", 5 * GIB, "split"),
+        ("seed", "merge", 5 * GIB // 2 + 1, "none"),
+        ("seed", "merge", 5 * GIB // 2, "merge"),
+        ("code", "split", 5 * GIB - 1, "none"),
+        ("code", "split", 5 * GIB, "split"),
+        ("code", "merge", 5 * GIB + 1, "none"),
+        ("code", "merge", 5 * GIB, "merge"),
+    ],
+)
+def test_what_would_be_undone_is_revoked(
+    edition: Edition, running: str, average: int, kind: str
+) -> None:
+    """A split that a merge would follow, a merge that a split would follow."""
+    size = of_average(average, resize_type=running, resize_seq_number=7)
+    decision = decide(size, THRESHOLDS[edition])
+    assert decision.resize_type == kind
+    assert decision.resize_seq_number == (8 if kind == "none" else 7)
+    assert isinstance(decision.reason, OppositeAfterwards) == (kind == "none")
+
+
+@pytest.mark.partly("E-037", "two columns of the table list")
+@pytest.mark.partly("E-038", "the number grows on the screen")
+@given(sizes, st.sampled_from(EDITIONS))
+def test_each_new_decision_takes_the_next_number(size: TableSize, edition: Edition) -> None:
+    """By exactly one, a revocation included; what stays as it is keeps its number."""
+    decision = decide(size, THRESHOLDS[edition])
+    is_new = decision.resize_type != size.resize_type
+    assert decision.resize_seq_number - size.resize_seq_number == int(is_new)
+    written = decided(TabletMap("ks.t"), decision)
+    assert (written.resize_type, written.resize_seq_number) == (
+        decision.resize_type,
+        decision.resize_seq_number,
+    )
+
+
+@given(sizes, st.sampled_from(EDITIONS))
+def test_decisions_do_not_oscillate(size: TableSize, edition: Edition) -> None:
+    """What a split or merge leaves does not ask for its opposite at once."""
+    limits = THRESHOLDS[edition]
+    kind = decide(replace(size, resize_type="none"), limits).resize_type
+    assume(kind != "none")
+    count = size.count * 2 if kind == "split" else size.count // 2
+    after = decide(TableSize("ks.t", count, size.replicas, size.bytes), limits).resize_type
+    assert after in ("none", kind)
+
+
+@pytest.mark.partly("E-049", "a mode flag")
+def test_a_growing_table_is_not_merged() -> None:
+    """Until it was split beyond its initial count; it may be split as any."""
+    empty = of_average(0, initial=8, growing=is_growing(8, 8))
+    assert decide(empty, SEED).reason == StillGrowing(8, 8)
+    full = of_average(6 * GIB, initial=8, growing=True)
+    assert decide(full, SEED).resize_type == "split"
+    assert not is_growing(16, 8)
+    assert decide(replace(empty, count=16, growing=False), SEED).resize_type == "merge"
+
+
+def test_without_sizes_nothing_is_decided() -> None:
+    """What is under way stays; a group's bytes are known where those of all its tables are."""
+    unknown = replace(of_average(0, resize_type="split", resize_seq_number=3), bytes=None)
+    decision = decide(unknown, CODE)
+    assert (decision.resize_type, decision.resize_seq_number) == ("split", 3)
+    assert decision.reason == SizesUnknown()
+    assert (group_bytes([1, 2]), group_bytes([1, None])) == (3, None)
+
+
+def test_a_single_tablet_is_not_merged() -> None:
+    """There is no sibling."""
+    assert decide(TableSize("ks.t", 1, 3, 0), CODE).resize_type == "none"
+
+
+@pytest.mark.partly("E-044", "a column of local numbers")
+@pytest.mark.partly("E-045", "a lamp for the last replica")
+@given(maps(most=2), st.data())
+def test_a_split_waits_for_the_last_replica(table: TabletMap, data: st.DataObject) -> None:
+    """Numbers of an earlier decision, or none, do not count."""
+    table = replace(table, resize_type="split", resize_seq_number=4)
+    places = unready(table, {})
+    assert len(places) == 3 * table.count
+    numbers = dict.fromkeys(places, 4)
+    assert not_final(table, numbers) is None
+    late = data.draw(st.sampled_from(places))
+    without = {place: number for place, number in numbers.items() if place != late}
+    for shown in ({**numbers, late: 3}, {**numbers, late: 5}, without):
+        refusal = not_final(table, shown)
+        assert refusal is not None
+        assert refusal.evidence == (f"tablet {late[0]} on {late[1]}",)
+
+
+@given(maps(most=2), st.sampled_from(EDITIONS))
+def test_a_finalized_split_is_no_longer_decided(table: TabletMap, edition: Edition) -> None:
+    """Twice the tablets, type none; the published server counts that as a decision, too."""
+    split = finalized(replace(table, resize_type="split", resize_seq_number=4), edition)
+    assert split.count == 2 * table.count
+    assert (split.resize_type, split.resize_seq_number) == ("none", 5 if edition == "code" else 4)
+
+
+@pytest.mark.partly("E-055", "a revocation just before")
+@given(maps(most=2))
+def test_a_merge_is_looked_at_again_when_it_is_finalized(table: TabletMap) -> None:
+    """A decision that was revoked leaves the map as it is; so do siblings that are apart."""
+    assume(table.count > 1)
+    table = replace(table, resize_type="merge")
+    even_ones = [table.tablets[index & ~1].replicas for index in range(table.count)]
+    together = replace(
+        table,
+        tablets=tuple(
+            replace(tablet, replicas=replicas[::-1] if index & 1 else replicas)
+            for index, (tablet, replicas) in enumerate(zip(table.tablets, even_ones, strict=True))
+        ),
+    )
+    assert not_final(together, {}) is None
+    assert finalized(together).count == table.count // 2
+    assert not_final(replace(together, resize_type="none"), {}) is not None
+    moving = replace(together.tablets[0], transition="migration", stage="streaming")
+    busy = not_final(replace(together, tablets=(moving, *together.tablets[1:])), {})
+    assert busy is not None
+    assert busy.evidence == ("tablet 0: migration",)
+    if together.tablets != table.tablets and set(even_ones[1]) != set(table.tablets[1].replicas):
+        refusal = not_final(table, {})
+        assert refusal is not None
+        assert "tablets 0 and 1" in refusal.evidence
+
+
+def test_the_default_target_is_5_gib() -> None:
+    """As the documents have it."""
+    assert SEED.target == CODE.target == TARGET_SIZE == 5368709120

@@ -1,0 +1,139 @@
+"""The sharder: one shard per host outside a transition, stable ones in a move between hosts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from kit.protocols.tablets.rules.layout import last_tokens
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, has_replica
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.sharder import (
+    Sharder,
+    shard_for_reads,
+    shard_for_writes,
+    static_shard_of,
+)
+from kit.protocols.tablets.rules.stages import TRANSITIONS
+from kit.protocols.topology.rules.machines import EDITIONS, Edition, Selector
+from kit.ring.tokens import INT64_HIGH, INT64_LOW
+from tests.protocols.tablets.rules.drawn_maps import maps
+
+SELECTORS: tuple[Selector, ...] = ("old", "both", "new")
+A1, B2, C0, D3, B5 = map(TabletReplica, "ABCDB", (1, 2, 0, 3, 5))
+BETWEEN_HOSTS = Tablet(0, (A1, B2, C0), (D3, B2, C0), "streaming", "migration")
+WITHIN_B = Tablet(0, (A1, B2, C0), (A1, B5, C0), "streaming", "intranode_migration")
+
+
+@pytest.mark.partly("E-061", "a picture of it")
+@given(
+    maps(),
+    st.sampled_from("ABCDEF"),
+    st.integers(INT64_LOW, INT64_HIGH),
+    st.sampled_from(SELECTORS),
+)
+def test_outside_a_transition_the_one_replica_of_the_host_answers(
+    table: TabletMap, host: str, token: int, selector: Selector
+) -> None:
+    """Its shard for reads and writes; shard 0 of a host that has no replica."""
+    tablet = table.of(token)
+    mine = [replica.shard for replica in tablet.replicas if replica.host == host] or [0]
+    assert shard_for_reads(tablet, host, selector) == mine[0]
+    assert shard_for_writes(tablet, host, selector) == tuple(mine)
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_between_hosts_the_owner_is_the_same_at_every_stage(selector: Selector) -> None:
+    """The leaving and the pending replica both serve, whatever the selectors say there."""
+    assert [shard_for_reads(BETWEEN_HOSTS, host, selector) for host in "ABCDE"] == [1, 2, 0, 3, 0]
+    writes = [shard_for_writes(BETWEEN_HOSTS, host, selector) for host in "ABCDE"]
+    assert writes == [(1,), (2,), (0,), (3,), (0,)]
+
+
+@pytest.mark.partly("E-063", "a picture of it")
+def test_within_a_host_the_selectors_choose() -> None:
+    """One shard for reads; the former, the next or both for writes; other hosts as ever."""
+    assert [shard_for_reads(WITHIN_B, "B", selector) for selector in ("old", "new")] == [2, 5]
+    assert [shard_for_writes(WITHIN_B, "B", s) for s in SELECTORS] == [(2,), (2, 5), (5,)]
+    assert {shard_for_writes(WITHIN_B, "A", selector) for selector in SELECTORS} == {(1,)}
+
+
+@pytest.mark.partly("E-062", "a picture of it")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_request_that_is_one_stage_off_is_served(edition: Edition) -> None:
+    """At each stage of a move between hosts both hosts answer with the shard of their replica."""
+    for row in TRANSITIONS[edition]["migration"].states:
+        table = TabletMap("ks.t", (replace(BETWEEN_HOSTS, last_token=INT64_HIGH, stage=row.name),))
+        for host, shard in (("A", 1), ("D", 3)):
+            asked = Sharder(host, "holding", 4, table, edition)
+            assert (asked.shard_for_reads(7), asked.shard_for_writes(7)) == (shard, (shard,))
+
+
+def test_within_a_host_each_stage_has_its_shards() -> None:
+    """Reads change shards once, writes go to both from before that until after it."""
+    shards = {}
+    for row in TRANSITIONS["code"]["intranode_migration"].states:
+        table = TabletMap("ks.t", (replace(WITHIN_B, last_token=INT64_HIGH, stage=row.name),))
+        asked = Sharder("B", "holding", 4, table)
+        shards[row.name] = asked.shard_for_reads(7), asked.shard_for_writes(7)
+    assert shards["allow_write_both_read_old"] == (2, (2,))
+    assert shards["streaming"] == (2, (2, 5))
+    assert shards["write_both_read_new"] == (5, (2, 5))
+    assert shards["use_new"] == (5, (5,))
+    assert shards["revert_migration"] == (2, (2,))
+
+
+@pytest.mark.partly("E-065", "a picture of it")
+def test_a_shard_that_takes_no_request_may_hold_a_replica() -> None:
+    """A pending one before it is written to: the map tells, not the sharder."""
+    assert B5.shard not in shard_for_writes(WITHIN_B, "B", "old")
+    assert has_replica(WITHIN_B, B5)
+
+
+@pytest.mark.partly("E-060", "a picture of it")
+def test_a_holding_sharder_keeps_its_version_and_the_other_follows() -> None:
+    """What the first answers stays, and barriers wait for it; the second is never waited for."""
+    before = TabletMap("ks.t", (Tablet(INT64_HIGH, (A1,)),))
+    after = TabletMap("ks.t", (Tablet(INT64_HIGH, (TabletReplica("A", 3),)),))
+    holding = Sharder("A", "holding", 4, before).refreshed(5, after)
+    assert (holding.holds, holding.shard_for_reads(7)) == (4, 1)
+    following = Sharder("A", "auto_refreshing", 4, before).refreshed(5, after)
+    assert (following.holds, following.shard_for_reads(7)) == (None, 3)
+
+
+@pytest.mark.parametrize(
+    ("token", "shards", "shard"),
+    [
+        (INT64_LOW, 8, 0),
+        (INT64_LOW + 2**52 - 1, 8, 7),  # the end of the first of 4,096 runs
+        (INT64_LOW + 2**52, 8, 0),
+        (INT64_LOW + 2**51, 8, 4),
+        (0, 3, 0),
+        (INT64_HIGH, 3, 2),
+    ],
+)
+def test_static_sharding_goes_through_all_shards_again_and_again(
+    token: int, shards: int, shard: int
+) -> None:
+    """4,096 times along the line, each time in the order of the shards."""
+    assert static_shard_of(token, shards) == shard
+
+
+@pytest.mark.partly("E-005", "a picture of it")
+def test_neighbours_by_tokens_need_not_be_neighbours_by_shards() -> None:
+    """Static sharding gives the next run of tokens to the next shard; a tablet map need not."""
+    step = 2**50
+    runs = [static_shard_of(INT64_LOW + run * step, 4) for run in range(8)]
+    assert runs == [0, 1, 2, 3, 0, 1, 2, 3]
+    shards = (3, 3, 0, 2)
+    lasts = last_tokens(4)
+    table = TabletMap(
+        "ks.t",
+        tuple(
+            Tablet(last, (TabletReplica("A", shard),))
+            for last, shard in zip(lasts, shards, strict=True)
+        ),
+    )
+    assert [shard_for_reads(table.of(last), "A", "old") for last in lasts] == list(shards)

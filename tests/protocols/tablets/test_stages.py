@@ -1,0 +1,196 @@
+"""The stages of tablets are those of the documents and of the published server, edge for edge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kit.protocols.tablets.rules.failures import CONDITIONS, after_failure
+from kit.protocols.tablets.rules.replica_sets import (
+    ReplicaSets,
+    TabletReplica,
+    repairing,
+    streaming,
+)
+from kit.protocols.tablets.rules.stages import (
+    KINDS,
+    TRANSITIONS,
+    TransitionKind,
+    barrier_first,
+    in_session,
+    onward,
+    stages,
+)
+from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition, Machine
+
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "tablet_stages.txt"
+DIAGRAM: dict[TransitionKind, str] = {
+    "migration": "tablet",
+    "intranode_migration": "tablet",
+    "rebuild": "tablet",
+    "rebuild_v2": "tablet_rebuild_v2",
+    "repair": "tablet_repair",
+}
+
+
+def rows(kind: str) -> Iterator[tuple[str, ...]]:
+    """The rows of a kind in the fixture."""
+    for line in FIXTURE.read_text(encoding="utf-8").splitlines():
+        if line.startswith(f"{kind}|"):
+            yield tuple(line.split("|")[1:])
+
+
+def tables() -> Iterator[tuple[Edition, Machine]]:
+    """Every table of every edition."""
+    return ((edition, each) for edition in EDITIONS for each in TRANSITIONS[edition].values())
+
+
+def replicas(text: str) -> tuple[TabletReplica, ...]:
+    """``A B`` are shards 0 of two hosts, ``A1`` is shard 1 of one."""
+    return tuple(TabletReplica(name[0], int(name[1:] or 0)) for name in text.split())
+
+
+MOVE = ReplicaSets(replicas("A B C"), replicas("D B C"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_seed_edition_has_exactly_the_edges_of_the_documents(kind: TransitionKind) -> None:
+    """Each kind has the edges of its diagram, none more and none twice."""
+    ours = [(e.source, e.target, e.label) for e in TRANSITIONS["seed"][kind].edges]
+    theirs = [row[1:] for row in rows("EDGE") if row[0] == DIAGRAM[kind]]
+    assert sorted(ours) == sorted(theirs)
+    assert len(theirs) == len(set(theirs)) > 2
+
+
+def test_a_stage_alone_says_which_replicas_are_used() -> None:
+    """Selectors, session and work of a stage are those of the documents in every kind."""
+    known = {row[0]: row[1:] for row in rows("STAGE")}
+    assert set(known) == set(stages("seed"))
+    for table in TRANSITIONS["seed"].values():
+        for row in table.states:
+            session = "yes" if row.name in in_session(table) else "no"
+            work = " ".join(each.name for each in row.work)
+            assert known[row.name] == (row.writes, row.reads, session, work), table.name
+
+
+def test_the_code_edition_has_the_stages_of_the_published_server() -> None:
+    """Selectors, work and both kinds of next stage are those that were read there."""
+    known = {row[0]: row[1:] for row in rows("CODE")}
+    assert set(known) == set(stages("code"))
+    for table in TRANSITIONS["code"].values():
+        for row in table.states:
+            reads, writes, work, onwards, failed = known[row.name]
+            assert (row.reads, row.writes) == (reads, writes)
+            assert " ".join(each.name for each in row.work) == work
+            assert onward(table, row.name).target in onwards.split()
+            back = {e.target for e in table.edges if e.source == row.name and e.kind != "happy"}
+            assert back <= set(failed.split())
+            assert back == set(failed.split()) or table.name == "intranode_migration"
+
+
+def test_sessions_are_those_of_each_edition() -> None:
+    """The documents open one with each stage that needs it, the server one stage earlier."""
+    moving, repaired = {"streaming"}, {"rebuild_repair", "streaming"}
+    early = {"write_both_read_old"}
+    expected = {
+        ("seed", "migration"): moving,
+        ("seed", "rebuild_v2"): repaired,
+        ("seed", "repair"): {"repair"},
+        ("code", "migration"): moving | early,
+        ("code", "rebuild_v2"): repaired | early,
+        ("code", "repair"): {"repair"},
+    }
+    for edition, table in tables():
+        if (edition, table.name) in expected:
+            assert in_session(table) == expected[edition, table.name], (edition, table.name)
+    # Each stage that needs one has its own: the second one of a rebuild opens another.
+    assert onward(TRANSITIONS["seed"]["rebuild_v2"], "rebuild_repair").session == "opens"
+    assert onward(TRANSITIONS["code"]["rebuild_v2"], "rebuild_repair").session == ""
+
+
+def test_every_table_ends() -> None:
+    """Every stage is reached, and its happy edges lead to the end; every edge is visible."""
+    for edition, table in tables():
+        names = {row.name for row in table.states}
+        assert {e.target for e in table.edges} == names | {BOUNDARY}, (edition, table.name)
+        assert all(edge.version for edge in table.edges)
+        assert {edge.when for edge in table.edges} <= {"", *CONDITIONS}
+        for name in names:
+            way = [name]
+            while way[-1] != BOUNDARY:
+                way.append(onward(table, way[-1]).target)
+                assert len(way) <= len(names) + 1
+
+
+def test_selectors_change_one_at_a_time_but_for_one_edge() -> None:
+    """The one edge that changes both is the documents' way back from ``write_both_read_new``."""
+    found = set()
+    for edition, table in tables():
+        rest = {row.name: (row.reads, row.writes) for row in table.states}
+        for edge in table.edges:
+            if BOUNDARY in (edge.source, edge.target):
+                continue
+            (reads, writes), (then_reads, then_writes) = rest[edge.source], rest[edge.target]
+            if reads != then_reads and writes != then_writes:
+                found.add((edition, edge.source, edge.target))
+    assert found == {("seed", "write_both_read_new", "cleanup_target")}
+
+
+@pytest.mark.parametrize(
+    ("edition", "stage", "excluded", "leads"),
+    [
+        ("seed", "streaming", "", "cleanup_target"),
+        ("code", "streaming", "", None),
+        ("code", "streaming", "B", "cleanup_target"),
+        ("seed", "write_both_read_new", "", "use_new"),
+        ("seed", "write_both_read_new", "A", "use_new"),
+        ("seed", "write_both_read_new", "D", "cleanup_target"),
+        ("seed", "write_both_read_new", "AD", "use_new"),
+        ("code", "write_both_read_new", "D", "write_both_read_old_fallback_cleanup"),
+        ("code", "write_both_read_new", "AD", "use_new"),
+        ("seed", "use_new", "D", None),
+        ("seed", "cleanup_target", "A", None),
+    ],
+)
+def test_where_a_failure_leads(
+    edition: Edition, stage: str, excluded: str, leads: str | None
+) -> None:
+    """Before the switch back, afterwards by who is left; where no edge stands, again."""
+    edge = after_failure(TRANSITIONS[edition]["migration"], stage, MOVE, excluded)
+    assert (edge and edge.target) == leads
+
+
+def test_a_failed_repair_ends_all_the_same() -> None:
+    """``end_repair`` comes next, in both editions."""
+    for edition in EDITIONS:
+        edge = after_failure(TRANSITIONS[edition]["repair"], "repair", MOVE, ())
+        assert edge is not None
+        assert edge.target == "end_repair"
+        assert "repaired" not in edge.effects
+
+
+def test_who_streams_to_whom() -> None:
+    """A migration reads what leaves, a rebuild all who stay, one that was repaired one of them."""
+    sent = streaming("migration", MOVE)
+    assert (sent.sources, sent.targets) == (replicas("A"), replicas("D"))
+    assert streaming("rebuild", MOVE, "A").sources == replicas("B C")
+    assert streaming("rebuild", MOVE, "AB").sources == replicas("C")
+    assert streaming("rebuild_v2", MOVE, "A").sources == replicas("B")
+    assert repairing(MOVE, "A").sources == replicas("B C")
+    within = ReplicaSets(replicas("A B"), replicas("A1 B"))
+    assert streaming("intranode_migration", within).sources == replicas("A")
+    assert within.both == replicas("A B A1")
+    added = ReplicaSets(replicas("A"), replicas("A B"))
+    assert streaming("rebuild", added).targets == replicas("B")
+    assert streaming("rebuild", ReplicaSets(replicas("A B"), replicas("A"))).targets == ()
+
+
+def test_a_stage_begins_with_its_barrier() -> None:
+    """The work of ``cleanup_target`` begins with one, that of ``cleanup`` does not."""
+    table = TRANSITIONS["seed"]["migration"]
+    assert barrier_first(table, "cleanup_target") == "global"
+    assert barrier_first(table, "cleanup") == ""
+    with pytest.raises(KeyError):
+        onward(table, "tablet_draining")

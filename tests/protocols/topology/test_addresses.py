@@ -1,0 +1,105 @@
+"""A node that is restarted with another address: who it is, who finds it, who is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.protocols.topology import actions as act
+from kit.protocols.topology.rules.cluster import with_node
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from tests.protocols.topology.test_seen import press, seen, starting
+
+
+def moved(*words: str, **given: Any) -> Timeline:
+    """A cluster whose C is restarted with another address."""
+    return press(starting(*words, addresses=1, **given), "readdress C")
+
+
+@pytest.mark.spec("G-043")
+def test_the_address_changes_and_the_identity_stays() -> None:
+    """C's card has its new address; its row, its host id and its place in group 0 are as before, in
+    a table without a column for addresses. Once the others have heard of it, nothing is different.
+    """
+    before = starting("rebuild B", addresses=1)
+    timeline = moved("rebuild B")
+    assert seen(timeline)["system.topology"] == seen(before)["system.topology"]
+    assert not any("10.1.0.3" in line for line in seen(timeline)["system.topology"])
+    [card] = [line for line in seen(timeline)["Nodes"] if line.startswith("  C:")]
+    assert "at 10.1.0.3" in card
+    assert "not heard" in card
+    press(timeline, "gossip C")
+    [card] = [line for line in seen(timeline)["Nodes"] if line.startswith("  C:")]
+    assert card.endswith("at 10.1.0.3")
+    assert timeline.state.topology == before.state.topology
+    assert timeline.state.reachable == before.state.reachable
+
+
+@pytest.mark.spec("G-043")
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("words", ["join D", "replace D C", "leave C", "remove C", "rebuild C"])
+def test_every_operation_ends_whoever_is_restarted_elsewhere(edition: Edition, words: str) -> None:
+    """Any node is restarted with another address at any step: no promise breaks, none is stuck."""
+    given = {"edition": edition, "operations": (words,), "addresses": 1}
+    result = check(build("topology", given), symmetry=True, max_states=100_000)
+    assert (result.violation, result.complete, result.unreached) == (None, True, ())
+
+
+def test_a_barrier_waits_until_the_address_is_heard() -> None:
+    """Until then it is as if C were cut off; who is cut off besides tells nobody where it is."""
+    timeline = moved("join D", cuts=1, edition="seed")
+    model: Any = timeline.model
+    assert timeline.state.reachable & 0b111 == 0b011
+    isolated = replace(timeline.state, cut=0b100)
+    refusal = model.refusal(isolated, act.HearAddress("C"))
+    assert refusal is not None
+    assert refusal.reason == "it is cut off from the others"
+    assert act.HearAddress("C") in set(model.actions(timeline.state))
+
+
+def test_who_has_left_is_heard_at_no_address() -> None:
+    """C was taken out while nobody knew where it was: its host id is refused wherever it is."""
+    timeline = moved("remove C", down=())
+    press(timeline, "remove C")
+    while timeline.state.topology.nodes[2].state != "left":
+        options = [a for a in timeline.model.actions(timeline.state) if a != act.HearAddress("C")]
+        timeline.do(options[0])
+    heard = {a.node for a, _ in timeline.model.options(timeline.state) if hasattr(a, "node")}
+    assert timeline.state.up & 0b100
+    assert "C" not in heard
+    assert all(verdict.ok for verdict in timeline.verdicts())
+
+
+def test_a_restart_stops_what_ran_there() -> None:
+    """A coordinator leads no more, what it decided may still come; a client's request is over."""
+    timeline = starting("join D", addresses=1, clients=1)
+    for verb in ("join D", "begin A", "decide", "readdress A"):
+        press(timeline, verb)
+    assert timeline.state.coordinator == -1
+    assert timeline.state.client == -1
+    assert timeline.state.deposed is not None
+    assert timeline.state.unheard == 0b001
+
+
+def test_identity_by_address_breaks_the_promise() -> None:
+    """A model that takes a new address for a new node, without tokens: the search finds it."""
+    model: Any = build("topology", {"addresses": 1})
+    rules = list(model.rules)
+    [at] = [i for i, rule in enumerate(rules) if rule.action is act.RestartElsewhere]
+
+    def forgets(s: Any, action: act.RestartElsewhere) -> Any:
+        after = rules_before[at].effect(s, action)
+        row = with_node(after.topology, model.number[action.node], tokens=False)
+        return replace(after, topology=row)
+
+    rules_before = tuple(rules)
+    rules[at] = replace(rules[at], effect=forgets)
+    model.rules = tuple(rules)
+    found = check(model, max_states=10_000).violation
+    assert found is not None
+    assert found.property == "identity"
