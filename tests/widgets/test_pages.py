@@ -88,7 +88,10 @@ MOVES = """() => {
   const press = (key) => root.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
   const move = Element.prototype.moveBefore;
   let moves = 0;
-  Element.prototype.moveBefore = function (...given) { moves += 1; return move.apply(this, given); };
+  Element.prototype.moveBefore = function (...given) {
+    moves += 1;
+    return move.apply(this, given);
+  };
   press("Home");
   for (let i = 0; i < Number(range.max); i += 1) press("j");
   Element.prototype.moveBefore = move;
