@@ -9,7 +9,7 @@ from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import actions as act
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology.addresses import address_of
-from kit.protocols.topology.faults import gaining_racks
+from kit.protocols.topology.faults import racks_against
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, Mutation
 from kit.protocols.topology.serving import let_in, served
 from kit.protocols.topology.state import ControlState, view_of
@@ -64,6 +64,8 @@ def label(model: Topology, s: ControlState, action: Any) -> str:
             return words if piece is None else f"{words}: {piece.name}"
         case act.CrashMember(node) if model.number[node] == s.coordinator:
             return f"kill the coordinator, {node}"
+        case act.ExcludeNode(node):
+            return f"{words}: nodetool excludenode"
         case act.CutOff(node):
             return f"cut off {node}"
         case act.RestartElsewhere(node):
@@ -144,7 +146,7 @@ def describe(model: Topology, before: ControlState, action: Any, after: ControlS
         case act.FailWork():
             task = work.task_of(before, model.setting)
             name = "work" if task.work is None else task.work.name
-            racks = gaining_racks(before, task, model)
+            racks = racks_against(before, task, model)
             return f"{coordinator} cannot finish {name}{f': {racks}' if racks else ''}."
         case act.AnswerBarrier(node):
             return f"{node} has applied all{_drained(model, before)}: it answers the barrier."
@@ -187,6 +189,7 @@ SENTENCES: dict[type, str] = {
     act.ElectCoordinator: "{node} leads group 0 and starts a coordinator, which reads the tables.",
     act.CrashMember: "{node} dies; its disk stays.",
     act.RestartMember: "{node} comes back and catches up if it can.",
+    act.ExcludeNode: "{node} is excluded: it counts as dead for good, and barriers pass over it.",
     act.CutOff: "{node} is cut off from the others.",
     act.Reconnect: "{node} hears from the others again.",
     act.BeginRequest: "A client's request begins at {node}, by the version that it goes by.",

@@ -26,7 +26,7 @@ SCENARIOS = (
 )
 
 
-def build(parameters: TabletParameters, off: tuple[str, ...] = ()) -> Tablet:
+def build(parameters: TabletParameters, off: tuple[str, ...] = ()) -> TabletRequests:
     """The model."""
     return TabletRequests(parameters, off)
 

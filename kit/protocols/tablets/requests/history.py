@@ -114,7 +114,9 @@ class _TransitionPlace(Struct, frozen=True):
         return self.has_barrier and any(work.name in _CLEANUPS for work in self.stage.work)
 
 
-def history(replicas: Replicas, plans: tuple[TransitionPlan, ...], options: TabletOptions) -> RangeHistory:
+def history(
+    replicas: Replicas, plans: tuple[TransitionPlan, ...], options: TabletOptions
+) -> RangeHistory:
     """The history of a tablet with these replicas while these plans are carried out."""
     targets = (plan.target for plan in plans if plan.kind != "repair")
     hosts = tuple(dict.fromkeys(each.host for each in (*replicas, *targets)))
@@ -270,7 +272,9 @@ class _TabletHistory:
         begun = replace(place, number=number, sets=sets)
         yield self._edge(begun, table, table.begins, now, (), f"plan {plan.title(sets)}")
 
-    def _along(self, place: _TransitionPlace, table: Machine, row: EdgeRow, now: View) -> Iterator[Edge]:
+    def _along(
+        self, place: _TransitionPlace, table: Machine, row: EdgeRow, now: View
+    ) -> Iterator[Edge]:
         """The edge of a table; work that may fail and be passed over has two."""
         target = row.target if row.target != BOUNDARY else NO_TRANSITION
         work = table.state(row.source).work
