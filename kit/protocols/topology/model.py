@@ -264,7 +264,7 @@ class Topology(Model[ControlState, Any]):
             return Refusal(f"{piece.name} cannot reach a node", missing=self.named(missing))
         if piece.name == "check_drained" and self._has_tablets(s, task):
             return Refusal("the node still has tablets")
-        racks = faults.gaining_racks(s, task, self)
+        racks = faults.racks_against(s, task, self)
         return Refusal(racks) if racks else None
 
     def _has_tablets(self, s: ControlState, task: work.CoordinatorTask) -> bool:

@@ -9,7 +9,7 @@ from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import actions as act
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology.addresses import address_of
-from kit.protocols.topology.faults import gaining_racks
+from kit.protocols.topology.faults import racks_against
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, Mutation
 from kit.protocols.topology.serving import let_in, served
 from kit.protocols.topology.state import ControlState, view_of
@@ -144,7 +144,7 @@ def describe(model: Topology, before: ControlState, action: Any, after: ControlS
         case act.FailWork():
             task = work.task_of(before, model.setting)
             name = "work" if task.work is None else task.work.name
-            racks = gaining_racks(before, task, model)
+            racks = racks_against(before, task, model)
             return f"{coordinator} cannot finish {name}{f': {racks}' if racks else ''}."
         case act.AnswerBarrier(node):
             return f"{node} has applied all{_drained(model, before)}: it answers the barrier."
