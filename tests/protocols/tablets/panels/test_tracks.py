@@ -116,7 +116,9 @@ def test_data_goes_from_the_chip_that_leaves_to_the_one_that_comes() -> None:
                 "tablet:ks.t:0:0:to:D:0",
             )
         if isinstance(moment.action, act.PassBarrier):
-            assert len(moved) == 2 * len(facts.barrier(model, before).asked)  # type: ignore[union-attr]
+            runs = facts.barrier(model, before)
+            assert runs is not None
+            assert len(moved) == 2 * len(runs.asked)
         kinds |= {(type(moment.action), flow.kind) for flow in moved}
     assert {(act.WorkOnTablet, "data"), (act.WorkOnTablet, "message"),
             (act.PassBarrier, "answer")} <= kinds  # fmt: skip
