@@ -191,7 +191,7 @@ def _at(row: TabletRow, place: int) -> TabletTransition | None:
     return row.transitions[place] if place < len(row.transitions) else None
 
 
-class BarrierFacts(Struct, frozen=True):
+class TabletBarrier(Struct, frozen=True):
     """The barrier that tablets wait for: for which, whom it asks, who does not hear it, why not."""
 
     tablets: tuple[int, ...]
@@ -199,14 +199,14 @@ class BarrierFacts(Struct, frozen=True):
     missing: tuple[str, ...]
 
 
-def barrier(m: Tracks, s: TracksState) -> BarrierFacts | None:
+def barrier(m: Tracks, s: TracksState) -> TabletBarrier | None:
     """The barrier; None where no tablet waits for one."""
     waiting = tuple(p.tablet for p in working.pieces(m, s) if p.work.barrier)
     if not waiting:
         return None
     asked = working.barrier_nodes(s)
     missing = asked & ~s.control.reachable
-    return BarrierFacts(waiting, working.named(m, asked), working.named(m, missing))
+    return TabletBarrier(waiting, working.named(m, asked), working.named(m, missing))
 
 
 def first_kind(m: Tracks) -> TransitionKind:
