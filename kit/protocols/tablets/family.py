@@ -9,6 +9,6 @@ FAMILY = Family(
     images="panels.images",
     models={"tablets": "tracks.entry:ENTRY"},
     views={"tablets": "panels:TRACKS"},
-    flows={"tablets": "facts.flows:FLOWS"},
+    flows={"tablets": "facts.track_flows:FLOWS"},
     composes=("group0", "storage", "topology"),
 )

@@ -195,7 +195,7 @@ class TabletBarrier(Struct, frozen=True):
     """The barrier that tablets wait for: for which, whom it asks, who does not hear it, why not."""
 
     tablets: tuple[int, ...]
-    asked: tuple[str, ...]
+    hosts: tuple[str, ...]
     missing: tuple[str, ...]
 
 
@@ -204,9 +204,9 @@ def barrier(m: Tracks, s: TracksState) -> TabletBarrier | None:
     waiting = tuple(p.tablet for p in working.pieces(m, s) if p.work.barrier)
     if not waiting:
         return None
-    asked = working.barrier_nodes(s)
-    missing = asked & ~s.control.reachable
-    return TabletBarrier(waiting, working.named(m, asked), working.named(m, missing))
+    needed = working.barrier_nodes(s)
+    missing = needed & ~s.control.reachable
+    return TabletBarrier(waiting, working.named(m, needed), working.named(m, missing))
 
 
 def first_kind(m: Tracks) -> TransitionKind:

@@ -255,7 +255,7 @@ def draw_barrier(scene: Scene) -> Frag:
                     class_="lamp",
                     data_of=name,
                 )
-                for name in runs.asked
+                for name in runs.hosts
             ],
         ),
     )

@@ -37,9 +37,9 @@ def _here(key: str) -> str:
 
 def _of_cluster(travels: Travels) -> Travels:
     def lifted(m: Tracks, before: TracksState, action: Any, after: TracksState) -> tuple[Flow, ...]:
-        told = travels(m.control, before.control, action, after.control)
+        sent = travels(m.control, before.control, action, after.control)
         return tuple(
-            replace(flow, from_key=_here(flow.from_key), to_key=_here(flow.to_key)) for flow in told
+            replace(flow, from_key=_here(flow.from_key), to_key=_here(flow.to_key)) for flow in sent
         )
 
     return lifted
