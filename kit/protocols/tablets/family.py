@@ -10,9 +10,12 @@ FAMILY = Family(
         "tablets": "tracks.entry:ENTRY",
         "tablet": "requests.entries:ENTRY",
     },
-    views={"tablet": "panels.requests:TABLET"},
+    views={
+        "tablets": "panels:TRACKS",
+        "tablet": "panels.requests:TABLET",
+    },
     flows={
-        "tablets": "tracks.flows:FLOWS",
+        "tablets": "facts.track_flows:FLOWS",
         "tablet": "facts.flows:TABLET",
     },
     trace_tables={"tablet": "requests.trace_rows:ROWS"},
