@@ -100,6 +100,7 @@ MODELS: dict[str, tuple[Build, ...]] = {
         topology(nodes=2, clients=1, cuts=1, lag=False),
         topology(nodes=1, operations=("join D", "cleanup"), crashes=1, lag=False),
         topology(nodes=2, operations=(), cuts=1, addresses=1),
+        topology(nodes=2, operations=(), crashes=1, exclusions=1),
     ),
     "vnodes": (
         lambda: build("vnodes", {"nodes": 3, "rf": 1, "timeouts": True, "losses": 1}),
