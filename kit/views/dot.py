@@ -138,5 +138,5 @@ def _drawn_of(group: ElementTree.Element) -> Iterator[Frag]:
         elif tag == "text":
             kind = "on" if is_node else "soft"
             yield h(
-                "text", child.text or "", x=get("x"), y=get("y"), text_anchor="middle", class_=kind
+                "text", (child.text or "").strip(), x=get("x"), y=get("y"), text_anchor="middle", class_=kind
             )

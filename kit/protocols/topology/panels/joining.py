@@ -148,4 +148,5 @@ VIEWS = Views(
     picture="messages",
     table="hosts",
     badges="status",
+    wide=True,
 )
