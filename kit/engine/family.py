@@ -22,13 +22,19 @@ PROTOCOLS = Path(__file__).resolve().parent.parent / "protocols"
 class HuntGround(Struct, frozen=True):
     """What lessons hide in the variants of a model: one of these safeguards is missing in each.
 
-    ``safeguards`` are ids, ``about`` says what a variant is about, ``budgets`` are parameters that
-    all variants have, so that none says by its budgets what it lacks.
+    ``of`` names the protocol whose hunt it belongs to. ``safeguards`` are ids, ``about`` says what
+    a variant is about, ``planned`` is the model's attribute that holds what may be under way, as
+    texts or as things with a ``title``; ``budgets`` are parameters that all variants have, so that
+    none says by its budgets what it lacks. Nobody can suspect what is ``silent``: without it no run
+    ends in a state that shows it.
     """
 
+    of: str
     about: str
     safeguards: tuple[str, ...]
-    budgets: Mapping[str, Any]
+    planned: str
+    budgets: Mapping[str, Any] = field(default_factory=dict)
+    silent: tuple[str, ...] = ()
 
 
 class TimedSearch(Struct, frozen=True):

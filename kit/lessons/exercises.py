@@ -182,14 +182,15 @@ def source_of(answer: Any) -> dict[str, str]:
 
 
 def names_of(answer: Any) -> dict[str, Any]:
-    """A hunt's seed, and what was said of each variant.
+    """A hunt's seed and protocol, and what was said of each variant.
 
     Raises:
         BadInput: when it is no hunt.
     """
     if not isinstance(answer, Hunt):
         raise BadInput("answer", answer, "a hunt, with what you said of its variants")
-    return {"seed": answer.seed, "names": {str(n): word for n, word in answer.said.items()}}
+    names = {str(n): word for n, word in answer.said.items()}
+    return {"seed": answer.seed, "of": answer.of, "names": names}
 
 
 ENCODE = {"verbs": verbs_of, "ring": ring_of, "function": source_of, "names": names_of}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -30,6 +31,8 @@ from kit.views.registry import for_model
 from kit.views.report import Sheet
 
 VARIANTS = 8
+OF = "CEP-21"
+"""The protocol that is hunted in unless one says otherwise."""
 MOST_SEED = 10_000
 LIMIT = 200_000  # states of a search
 
@@ -76,13 +79,13 @@ class ShortestRun:
 
 
 class Hunt:
-    """Eight variants from one seed, and the words said of them so far."""
+    """Eight variants of one protocol from one seed, and the words said of them so far."""
 
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
+    def __init__(self, seed: int, of: str = OF) -> None:
+        self.seed, self.of = seed, of
         self.said: dict[int, str] = {}
         self.accusations = 0
-        self._variants = drawn(seed)
+        self._variants = drawn(seed, of)
         self._runs: dict[int, ShortestRun] = {}
 
     @property
@@ -133,7 +136,7 @@ class Hunt:
         Raises:
             BadInput: when there is no such variant.
         """
-        return entry_of(self._variant(number).model).safeguards
+        return suspected(self._variant(number))
 
     def suspects(self, number: int) -> Sheet:
         """What may be missing in a variant: each with its id and its sentence.
@@ -176,7 +179,8 @@ class Hunt:
             for number, variant in enumerate(self._variants, start=1)
         )
         headings = ("variant", "about", "what may be under way", "missing, you say")
-        title = f"Eight broken protocols, seed {self.seed}"
+        protocols = "protocols" if self.of == OF else f"variants of {self.of}"
+        title = f"Eight broken {protocols}, seed {self.seed}"
         return Sheet(title, headings, rows, (self.score(),))
 
     def __repr__(self) -> str:
@@ -191,13 +195,13 @@ class Hunt:
         }
 
 
-def hunt(seed: int) -> Hunt:
-    """Eight broken variants; another seed gives others.
+def hunt(seed: int, of: str = OF) -> Hunt:
+    """Eight broken variants of a protocol (``CEP-21`` or ``group 0``); another seed gives others.
 
     Raises:
-        BadInput: for a seed out of its limits.
+        BadInput: for a seed out of its limits, or a protocol without a hunt.
     """
-    return Hunt(seed)
+    return Hunt(seed, of)
 
 
 @cache
@@ -207,21 +211,23 @@ def hunts() -> dict[str, HuntGround]:
 
 
 @cache
-def drawn(seed: int) -> tuple[Variant, ...]:
-    """The variants of a seed: half about metadata, half about requests, in any order.
+def drawn(seed: int, of: str = OF) -> tuple[Variant, ...]:
+    """The variants of a seed: as many of each of the protocol's models, in any order.
 
     Raises:
-        BadInput: for a seed out of its limits.
+        BadInput: for a seed out of its limits, or a protocol without a hunt.
     """
     if type(seed) is not int or not 0 <= seed <= MOST_SEED:
         raise BadInput("seed", seed, f"a whole number from 0 to {MOST_SEED}")
+    pools = {model: pool for model, pool in hunts().items() if pool.of == of}
+    if not pools:
+        raise BadInput("of", of, one_of(of, sorted({pool.of for pool in hunts().values()})))
     chance = Chance(seed)
     variants: list[Variant] = []
-    pools = hunts()
-    for model, pool in pools.items():
+    for place, (model, pool) in enumerate(pools.items()):
         left = list(pool.safeguards)
         known = {safeguard.id: safeguard for safeguard in entry_of(model).safeguards}
-        for _ in range(VARIANTS // len(pools)):
+        for _ in range(_share(place, len(pools))):
             safeguard = known[left.pop(chance.below(len(left)))]
             parameters = {**pool.budgets, **safeguard.smallest}
             variants.append(Variant(model, parameters, safeguard))
@@ -231,13 +237,24 @@ def drawn(seed: int) -> tuple[Variant, ...]:
     return tuple(mixed)
 
 
+def _share(place: int, pools: int) -> int:
+    """How many variants the pool at a place gives; the first ones give one more."""
+    return VARIANTS // pools + (place < VARIANTS % pools)
+
+
+def suspected(variant: Variant) -> tuple[Safeguard, ...]:
+    """The safeguards of a variant's model whose absence some run shows."""
+    silent = hunts()[variant.model].silent
+    return tuple(each for each in entry_of(variant.model).safeguards if each.id not in silent)
+
+
 def judged(variant: Variant, number: int, word: Any) -> Judgement:
     """Whether the word names what a variant lacks; if not, the run that refutes it.
 
     Raises:
         BadInput: for a safeguard that the variant's model does not have, with the nearest names.
     """
-    known = {w: g for g in entry_of(variant.model).safeguards for w in (g.id, g.name)}
+    known = {w: g for g in suspected(variant) for w in (g.id, g.name)}
     if not isinstance(word, str) or word not in known:
         raise BadInput("safeguard", word, one_of(word, list(known)))
     safeguard = known[word]
@@ -330,6 +347,6 @@ def _picture(timeline: Timeline) -> Still:
 
 def _planned(variant: Variant) -> str:
     """The operations that may be begun, as the variant's parameters have them."""
-    model: Any = variant.build()
-    operations = [x.title for x in model.tcm.cluster.operations]
-    return "; ".join(operations)
+    planned: Any = attrgetter(hunts()[variant.model].planned)(variant.build())
+    operations = (planned,) if isinstance(planned, str) else planned
+    return "; ".join(each if isinstance(each, str) else each.title for each in operations)

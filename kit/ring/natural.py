@@ -28,6 +28,7 @@ from kit.ring.topology import Codes, Ring, Tokens
 
 Index = NDArray[np.intp]
 Keys = NDArray[np.int64]
+REACH = 64  # tokens behind the last start that are looked at first
 FEW = 8  # up to so many replicas are found slot by slot also when all nodes are wanted
 
 
@@ -92,16 +93,48 @@ def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> 
     the row that owns the token ``at[i]``. Rows are in the order of one clockwise walk over all
     datacenters.
     """
-    starts = ring.row_starts if at is None else ring.starts(at)
+    starts = ring.row_starts() if at is None else ring.starts(at)
+    return replicas_from(ring, replication, starts)
+
+
+def replicas_from(ring: Ring, replication: Replication, starts: Index) -> Codes:
+    """What ``replicas`` gives for walks that begin at the tokens with these indices."""
     walks = quotas(ring, replication)
     if not walks or not len(ring.tokens):
         return np.empty((len(starts), 0), np.int32)
     if len(starts) < len(ring.tokens) // 2:
-        return clockwise(ring.owners, starts, walks)
+        return clockwise(*stretch(ring.owners, starts, walks), walks)
     if replication not in ring.walked:
         every = np.arange(len(ring.tokens))
         ring.walked[replication] = clockwise(ring.owners, every, walks)
     return ring.walked[replication][starts]
+
+
+def stretch(
+    owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...], reach: int = REACH
+) -> tuple[Codes, Index]:
+    """The owners of the stretch of the circle in which all ``walks`` end, and the starts in it.
+
+    A walk that begins later ends no earlier, so the last one says how far the stretch goes. What
+    few rows need does not depend on the size of the ring. ``reach`` tokens are tried first.
+    """
+    if not len(starts):
+        return owners, starts
+    unrolled = np.where(starts < starts[0], starts + len(owners), starts)
+    first, last = int(unrolled.min()), int(unrolled.max())
+    while last - first + reach < len(owners):
+        part = owners.take(np.arange(first, last + reach), mode="wrap")
+        if all(_complete(part[last - first :], quota) for quota in walks):
+            return part, unrolled - first
+        reach *= 2
+    return owners, starts
+
+
+def _complete(owners: Codes, quota: ReplicaQuota) -> bool:
+    """Whether a walk over these owners finds all that it looks for."""
+    met = np.unique(owners[quota.members[owners]])
+    racks = len(np.unique(quota.rack_of[met]))
+    return len(met) >= quota.wanted and racks + quota.repeats >= quota.wanted
 
 
 def clockwise(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> Codes:

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from kit.ring.natural import replicas
+from kit.ring.natural import Index, replicas_from
 from kit.ring.replication import Replication
 from kit.ring.topology import Codes, Ring, Tokens, frozen_array
 
@@ -107,17 +107,18 @@ class Placement(Struct, frozen=True):
     writes: Table
 
 
-def stable_placement(ring: Ring, replication: Replication, rows: slice | None = None) -> Placement:
+def stable_placement(
+    ring: Ring, replication: Replication, rows: slice | Index | None = None
+) -> Placement:
     """The placement when nothing is in progress: reads and writes are the natural replicas.
 
-    With ``rows``, only so much of it as those rows of the ring.
+    With ``rows``, only so much of it as those rows of the ring (by index, ascending).
     """
-    lefts = np.append(np.int64(ring.space.low), ring.rights[:-1])
-    if rows is None:
-        table = Table(lefts, ring.rights, replicas(ring, replication))
-    else:
-        rights = ring.rights[rows]
-        table = Table(lefts[rows], rights, replicas(ring, replication, rights))
+    if isinstance(rows, slice):
+        rows = np.arange(*rows.indices(len(ring.rights)))
+    rights = ring.rights if rows is None else ring.rights[rows]
+    groups = replicas_from(ring, replication, ring.row_starts(rows))
+    table = Table(ring.row_lefts(rows), rights, groups)
     return Placement(table, table)
 
 

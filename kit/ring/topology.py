@@ -192,12 +192,17 @@ class Ring:
             frozen_array(tokens)
         return tokens
 
-    @property
-    def row_starts(self) -> NDArray[np.intp]:
+    def row_lefts(self, rows: NDArray[np.intp] | None = None) -> Tokens:
+        """Left bounds of the stable rows, or of those with these indices."""
+        if rows is None:
+            return np.append(np.int64(self.space.low), self.rights[:-1])
+        return np.where(rows > 0, self.rights[rows - 1], np.int64(self.space.low))
+
+    def row_starts(self, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
         """Index of the token at which the walk of each stable row begins: ``starts(rights)``."""
-        size, rows = len(self.tokens), len(self.rights)
+        size = len(self.tokens)
         first = 1 if size and self.tokens[0] == self.space.low else 0
-        starts = np.arange(first, first + rows)
+        starts = first + (np.arange(len(self.rights)) if rows is None else rows)
         starts[starts == size] = 0
         return starts
 

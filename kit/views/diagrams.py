@@ -31,6 +31,7 @@ START = "●"
 END = "◎"
 """States without a name: what was before the first one, and after the last."""
 _LINE = 12  # letters of an event's name on one line
+_LONG = 30  # letters of a state's name on one line
 _LEAST = (240.0, 190.0)  # units that a picture shows at least: a small machine stays small
 _ROUND = {
     START: 'shape=circle, style=filled, fillcolor=black, width=0.12, height=0.12, label=""',
@@ -80,15 +81,24 @@ def dot_source(diagram: StateDiagram) -> str:
         '  node [shape=box, style=rounded, height=0.23, width=0.3, margin="0.09,0.01"];',
         f'  edge [fontname="Helvetica", fontsize={LETTERS}, arrowsize=0.6];',
     ]
-    lines += [
-        f"  {quote(state)}{f' [{_ROUND[state]}]' if state in _ROUND else ''};" for state in states
-    ]
+    lines += [f"  {quote(state)}{_shape(state)};" for state in states]
     lines += [
         f"  {quote(before)} -> {quote(after)} [id=way{i}{_on_the_way(diagram, way)}];"
         for i, way in enumerate(table)
         for before, _, after in (way,)
     ]
     return "\n".join([*lines, "}", ""])
+
+
+def _shape(state: str) -> str:
+    """What is said of a state: round without a name, a long name on two lines."""
+    if state in _ROUND:
+        return f" [{_ROUND[state]}]"
+    breaks = [i + 1 for i, letter in enumerate(state) if letter in "_ "]
+    if len(state) <= _LONG or not breaks:
+        return ""
+    middle = min(breaks, key=lambda at: abs(2 * at - len(state)))
+    return f' [label="{quote(state[:middle])[1:-1]}\\n{quote(state[middle:])[1:-1]}"]'
 
 
 def _on_the_way(diagram: StateDiagram, way: Transition) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from cassandra import metadata as driver
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kit.ring.natural import replicas
+from kit.ring.natural import clockwise, quotas, replicas, stretch
 from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
     EverywhereStrategy,
@@ -214,6 +214,31 @@ def test_equal_input_gives_equal_output(ring: Ring, replication: Replication) ->
     assert np.array_equal(replicas(ring, replication), replicas(ring, replication))
     assert np.array_equal(ring.tokens, before[0])
     assert np.array_equal(ring.owners, before[1])
+
+
+@given(st.data(), rings(12), replications(), st.integers(1, 4))
+def test_a_stretch_of_the_circle_is_enough(
+    data: st.DataObject, ring: Ring, replication: Replication, reach: int
+) -> None:
+    """Walks from some rows meet the same nodes on the stretch in which they end as on the whole."""
+    walks = quotas(ring, replication)
+    assume(walks)
+    rows = data.draw(st.sets(st.integers(0, len(ring.rights) - 1), min_size=1))
+    starts = ring.row_starts(np.array(sorted(rows)))
+    owners, inside = stretch(ring.owners, starts, walks, reach)
+    assert np.array_equal(clockwise(owners, inside, walks), clockwise(ring.owners, starts, walks))
+    assert np.array_equal(owners[inside], ring.owners[starts])
+
+
+def test_few_rows_of_a_large_ring_need_few_tokens() -> None:
+    """What is looked at for two neighbouring rows is a stretch, also where it passes the end."""
+    nodes = [Node(f"n{i}", (i,), f"dc{i % 2}", f"r{i % 3}") for i in range(1000)]
+    ring = Ring.of(nodes, small(1000))
+    walks = quotas(ring, NetworkTopologyStrategy((("dc0", 3), ("dc1", 2))))
+    for starts in ([500, 501], [999, 0]):
+        owners, inside = stretch(ring.owners, np.array(starts), walks)
+        assert len(owners) < 100
+        assert owners[inside].tolist() == starts
 
 
 def test_many_slots_and_many_racks() -> None:

@@ -39,8 +39,10 @@ FAMILY = Family(
     # Where the metadata can show it too, requests do.
     hunts={
         "dataplane": HuntGround(
+            "CEP-21",
             "requests: a write and a read while the range moves",
             ("S-01", "S-02", "S-03", "S-04", "S-05", "S-06", "S-07", "S-08", "S-18"),
+            "tcm.cluster.operations",
             {"cancels": 1},
         )
     },

@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family
+from kit.engine.family import Family, HuntGround
 
 FAMILY = Family(
     "group0",
@@ -28,5 +28,14 @@ FAMILY = Family(
     flows={
         "group0": "facts.flows:FLOWS",
         "discovery": "facts.discovery:FLOWS",
+    },
+    # S-59 breaks by the same runs as S-30.
+    hunts={
+        "group0": HuntGround(
+            "group 0",
+            "the log: guards, retries, a deposed leader, schema on requests",
+            ("S-29", "S-30", "S-31", "S-51"),
+            "parameters.operations",
+        )
     },
 )

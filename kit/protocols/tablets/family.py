@@ -6,5 +6,8 @@ FAMILY = Family(
     "tablets",
     "Tablets: replicas that move by stages",
     order=80,
-    composes=("storage", "topology"),
+    images="panels.images",
+    models={"tablets": "tracks.entry:ENTRY"},
+    flows={"tablets": "tracks.flows:FLOWS"},
+    composes=("group0", "storage", "topology"),
 )

@@ -58,8 +58,10 @@ FAMILY = Family(
     },
     hunts={
         "tcm": HuntGround(
+            "CEP-21",
             "metadata: events, barriers, locks, crashes, cancels",
             ("S-09", "S-10", "S-11", "S-16", "S-17", "S-53", "S-54", "S-55"),
+            "tcm.cluster.operations",
             {"cancels": 1, "crashes": 1, "window": 2},
         )
     },

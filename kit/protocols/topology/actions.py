@@ -48,7 +48,14 @@ class PauseWork(Struct, frozen=True, tag="pause"):
 
 
 class MoveTablets(Struct, frozen=True, tag="tablets"):
-    """Tablet transitions that are under way come to their end."""
+    """Tablet transitions that are under way come to their end.
+
+    ``on`` are the nodes that have tablets then, where that is open; without it who is to leave has
+    none any more, and all else is as before. ``more``: other transitions go on.
+    """
+
+    on: tuple[str, ...] | None = None
+    more: bool = False
 
 
 class ReportClean(Struct, frozen=True, tag="clean"):
@@ -91,6 +98,12 @@ class RestartElsewhere(Struct, frozen=True, tag="readdress"):
 
 class HearAddress(Struct, frozen=True, tag="gossip"):
     """The others hear at which address a host id is now."""
+
+    node: str
+
+
+class ExcludeNode(Struct, frozen=True, tag="exclude"):
+    """An operator says that a dead node will not come back: it is ignored from now on."""
 
     node: str
 
@@ -156,6 +169,7 @@ ControlAction = (
     | RestartMember
     | RestartElsewhere
     | HearAddress
+    | ExcludeNode
     | CutOff
     | Reconnect
     | BeginRequest

@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family, FileKind, TimedSearch
+from kit.engine.family import Family, FileKind, HuntGround, TimedSearch
 
 FAMILY = Family(
     "topology",
@@ -44,6 +44,16 @@ FAMILY = Family(
         ),
     ),
     images="panels.images",
+    # Without S-53 a cluster rests where it may not; S-58 is redundant.
+    hunts={
+        "topology": HuntGround(
+            "group 0",
+            "the coordinator: barriers, sessions, cleanup, failures",
+            ("S-20", "S-21", "S-24", "S-26", "S-28", "S-40", "S-41", "S-56", "S-59", "S-60"),
+            "parameters.operations",
+            silent=("S-53", "S-58"),
+        )
+    },
     composes=("group0",),
     searches=(
         TimedSearch(

@@ -13,8 +13,8 @@ from kit.protocols.topology import actions as act
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.queue import queue
-from kit.protocols.topology.rules.racks import invalid_racks
 from kit.protocols.topology.rules.tablets import tablets_failed
+from kit.protocols.topology.rules.work import gaining_racks
 from kit.protocols.topology.state import (
     ControlState,
     with_topology,
@@ -36,21 +36,18 @@ def fails_by_itself(s: ControlState, task: work.CoordinatorTask, model: Topology
     if task.work is not None and task.work.name == "check_drained":
         operation = task.decision.operation
         return operation is not None and bool(s.topology.tablets_on >> operation.node & 1)
-    return bool(unreached(s, task) or gaining_racks(s, task, model))
+    return bool(unreached(s, task) or racks_against(s, task, model))
 
 
-def gaining_racks(s: ControlState, task: work.CoordinatorTask, model: Topology) -> str:
-    """Why a joining node gets no tokens: its rack is one too many; empty: it gets them."""
-    operation = task.decision.operation
-    assigns = task.work is not None and task.work.name == "assign_tokens"
-    if model.setting.edition == "seed" or operation is None or not assigns:
-        return ""
-    return invalid_racks(s.topology, joins=1 << operation.node)
+def racks_against(s: ControlState, task: work.CoordinatorTask, model: Topology) -> str:
+    """Why the tokens that are to be assigned next cannot be; empty: they can."""
+    pieces = () if task.work is None else (task.work,)
+    return gaining_racks(s.topology, task.decision.operation, pieces, model.setting.edition)
 
 
 def racks_fail(s: ControlState, model: Topology) -> bool:
     """Whether the coordinator is at work that cannot but fail, for racks."""
-    return model.busy(s) is None and bool(gaining_racks(s, work.task_of(s, model.setting), model))
+    return model.busy(s) is None and bool(racks_against(s, work.task_of(s, model.setting), model))
 
 
 def leads_somewhere(s: ControlState, task: work.CoordinatorTask, model: Topology) -> bool:

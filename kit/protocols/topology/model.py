@@ -19,7 +19,7 @@ from kit.engine.safeguards import switched_off
 from kit.errors import Refusal
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import actions as act
-from kit.protocols.topology import addresses, faults, leadership, outages, serving, wording
+from kit.protocols.topology import addresses, faults, leadership, outages, serving, track, wording
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology.parameters import TopologyParameters
 from kit.protocols.topology.properties import properties_of
@@ -28,7 +28,6 @@ from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.fence import LocalView
 from kit.protocols.topology.rules.requests import going_away, refusal, requested
 from kit.protocols.topology.rules.safeguards import Setting, TopologySafeguards
-from kit.protocols.topology.rules.tablets import tablets_moved
 from kit.protocols.topology.rules.work import MARKS_DONE
 from kit.protocols.topology.safeguards import SAFEGUARDS
 from kit.protocols.topology.state import (
@@ -45,7 +44,16 @@ from kit.protocols.topology.symmetry import ControlSymmetry
 from kit.protocols.topology.words import plan_of, stored_words
 
 NO_COORDINATOR = Refusal("there is no coordinator that the others hear")
-UNASKED = ("fault", "late fault", "elect", "restart", "readdress", "client", "tablets found")
+UNASKED = (
+    "fault",
+    "late fault",
+    "elect",
+    "restart",
+    "readdress",
+    "client",
+    "exclude",
+    "tablets found",
+)
 """Kinds of action that no default schedule takes."""
 OTHERS = (serving, faults, leadership, outages, addresses)
 """The modules with rules beside those of the coordinator and its nodes."""
@@ -113,6 +121,7 @@ class Topology(Model[ControlState, Any]):
                 cuts=self.parameters.cuts,
                 late=self.parameters.late,
                 addresses=self.parameters.addresses,
+                exclusions=self.parameters.exclusions,
                 clients=self.parameters.clients,
                 tablets=self.parameters.tablets,
             ),
@@ -164,8 +173,8 @@ class Topology(Model[ControlState, Any]):
         return tuple(self.names[i] for i in nodes_in(mask))
 
     def _protocol(self) -> tuple[Rule[ControlState, Any], ...]:
-        once = act.TakeDecision(), act.CommitDecision(), act.DoWork(), act.MoveTablets()
-        decide, commit, do, move = ((action,) for action in once)
+        once = act.TakeDecision(), act.CommitDecision(), act.DoWork()
+        decide, commit, do = ((action,) for action in once)
         publish = (act.PublishGeneration(),) * self.parameters.publishing
         return (
             self.rule(act.MakeRequest, "request", self._requests, self._may_request, self._request),
@@ -187,13 +196,7 @@ class Topology(Model[ControlState, Any]):
             self.rule(
                 act.AnswerBarrier, "answer", self._asked_nodes, self._may_answer, self._answer
             ),
-            self.rule(
-                act.MoveTablets,
-                "tablets",
-                lambda s: move if s.topology.tablets == "moving" else (),
-                self._may_move_tablets,
-                lambda s, a: with_topology(s, tablets_moved(s.topology)),
-            ),
+            track.rule(self),
             self.rule(act.ApplyTopology, "apply", self._lagging, lambda s, a: None, self._apply),
             self.rule(act.ReportClean, "clean", self._cleaning, self._may_report, self._report),
             self.rule(
@@ -264,7 +267,7 @@ class Topology(Model[ControlState, Any]):
             return Refusal(f"{piece.name} cannot reach a node", missing=self.named(missing))
         if piece.name == "check_drained" and self._has_tablets(s, task):
             return Refusal("the node still has tablets")
-        racks = faults.gaining_racks(s, task, self)
+        racks = faults.racks_against(s, task, self)
         return Refusal(racks) if racks else None
 
     def _has_tablets(self, s: ControlState, task: work.CoordinatorTask) -> bool:
@@ -304,14 +307,6 @@ class Topology(Model[ControlState, Any]):
         bit = 1 << self.number[action.node]
         attempted = replace(s.attempted, answered=s.attempted.answered | bit)
         return work.advanced(replace(caught_up(s, bit), attempted=attempted), self.setting)
-
-    def _may_move_tablets(self, s: ControlState, action: act.MoveTablets) -> Refusal | None:
-        blocked = self.busy(s)
-        if blocked is not None:
-            return blocked
-        track = s.topology.transition in ("tablet_migration", "tablet_draining")
-        track = track or not self.setting.safeguards.tablet_track_excludes
-        return None if track else Refusal("a node operation holds the state machine")
 
     def _lagging(self, s: ControlState) -> Iterator[act.ApplyTopology]:
         newest = len(s.views) - 1

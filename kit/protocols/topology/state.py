@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from kit.errors import Refusal
 from kit.protocols.group0.rules.commands import Command
-from kit.protocols.group0.rules.voters import MOST_VOTERS, chosen_voters, is_majority, nodes_in
-from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_of
+from kit.protocols.group0.rules.voters import is_majority, nodes_in
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology
 from kit.protocols.topology.rules.fence import LocalView, local_view
-from kit.protocols.topology.rules.racks import FIRST_RACK
+from kit.protocols.topology.rules.voting import limited_voters, votes_again
 from kit.protocols.topology.rules.work import voters
 
 NO_MAJORITY = Refusal("group 0 has no majority")
@@ -48,6 +48,7 @@ class FaultBudget(Struct, frozen=True, cache_hash=True):
     cuts: int = 0
     late: int = 0
     addresses: int = 0
+    exclusions: int = 0
     clients: int = 0
     tablets: int = 0
 
@@ -119,16 +120,6 @@ def majority_refusal(s: ControlState, action: object) -> Refusal | None:
     return None if has_majority(s) else NO_MAJORITY
 
 
-def voters_limited(s: ControlState) -> bool:
-    """Whether the published server lets fewer vote than could: at most five, of all datacenters."""
-    able = list(nodes_in(voters(s.topology)))
-    return len(able) > MOST_VOTERS or len({_datacenter(s, i) for i in able}) > 1
-
-
-def _datacenter(s: ControlState, node: int) -> str:
-    return (s.topology.nodes[node].rack or FIRST_RACK).partition("/")[0]
-
-
 def same_nodes(before: ControlState, after: ControlState) -> bool:
     """Whether no command was committed, and the same nodes are up, heard and led as before."""
     return (
@@ -147,23 +138,11 @@ def reconfigured(s: ControlState) -> ControlState:
     """
     if s.coordinator == NOBODY or not has_majority(s):
         return s
-    back = s.topology.nonvoters & s.reachable & mask_of(s.topology, "normal")
+    back = votes_again(s.topology, s.reachable)
     if back:
         s = replace(s, topology=replace(s.topology, nonvoters=s.topology.nonvoters & ~back))
-    if not voters_limited(s):
-        return replace(s, chosen=0) if s.chosen else s
-    able = list(nodes_in(voters(s.topology)))
-
-    def within(mask: int) -> int:
-        return sum(1 << place for place, node in enumerate(able) if mask >> node & 1)
-
-    leader = able.index(s.coordinator) if s.coordinator in able else NOBODY
-    dcs = [_datacenter(s, node) for node in able]
-    numbers = {name: i for i, name in enumerate(sorted(set(dcs)))}
-    picked = chosen_voters(
-        [numbers[dc] for dc in dcs], within(s.reachable), leader, within(s.chosen)
-    )
-    return replace(s, chosen=sum(1 << able[place] for place in nodes_in(picked)))
+    chosen = limited_voters(s.topology, s.reachable, s.coordinator, s.chosen)
+    return replace(s, chosen=chosen) if chosen != s.chosen else s
 
 
 def view_of(s: ControlState, node: int) -> LocalView:

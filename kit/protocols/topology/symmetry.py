@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kit.protocols.group0.rules.commands import Command
-from kit.protocols.group0.rules.voters import MOST_VOTERS, nodes_in
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, Mutation
-from kit.protocols.topology.rules.racks import FIRST_RACK
+from kit.protocols.topology.rules.voting import may_be_limited
 from kit.protocols.topology.state import Attempted, ControlState
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ MASKS = ("ignored", "members", "nonvoters", "tablets_on")
 
 def bystanders(model: Topology) -> tuple[int, ...]:
     """The members that are interchangeable at first; none where voters are chosen by number."""
-    datacenters = {(rack or FIRST_RACK).partition("/")[0] for rack in model.plan.racks}
-    if model.limited and (len(model.names) > MOST_VOTERS or len(datacenters) > 1):
+    if model.limited and may_be_limited(model.plan.racks):
         return ()
     named = {i for request in model.plan.requests for i in (request.node, request.replaced)}
     start = model.start()

@@ -9,7 +9,7 @@ from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import actions as act
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology.addresses import address_of
-from kit.protocols.topology.faults import gaining_racks
+from kit.protocols.topology.faults import racks_against
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, Mutation
 from kit.protocols.topology.serving import let_in, served
 from kit.protocols.topology.state import ControlState, view_of
@@ -25,7 +25,6 @@ PLAIN = {
     act.DoWork: "work",
     act.FailWork: "fail",
     act.PauseWork: "pause",
-    act.MoveTablets: "move tablets",
     act.PublishGeneration: "publish",
     act.UnlockTopology: "unlock",
     act.LeaveBehind: "leave behind",
@@ -39,6 +38,9 @@ def verb(model: Topology, action: Any) -> str:
     """``join D``, ``decide``, ``answer B``: the action as one line of a scenario."""
     if isinstance(action, act.MakeRequest):
         return request_text(model.plan.requests[action.number], model.names)
+    if isinstance(action, act.MoveTablets):
+        where = [] if action.on is None else ["to", *action.on]
+        return " ".join(["move tablets", *where, *["and more"] * action.more])
     plain = PLAIN.get(type(action))
     if plain is not None:
         return plain
@@ -62,6 +64,8 @@ def label(model: Topology, s: ControlState, action: Any) -> str:
             return words if piece is None else f"{words}: {piece.name}"
         case act.CrashMember(node) if model.number[node] == s.coordinator:
             return f"kill the coordinator, {node}"
+        case act.ExcludeNode(node):
+            return f"{words}: nodetool excludenode"
         case act.CutOff(node):
             return f"cut off {node}"
         case act.RestartElsewhere(node):
@@ -142,7 +146,7 @@ def describe(model: Topology, before: ControlState, action: Any, after: ControlS
         case act.FailWork():
             task = work.task_of(before, model.setting)
             name = "work" if task.work is None else task.work.name
-            racks = gaining_racks(before, task, model)
+            racks = racks_against(before, task, model)
             return f"{coordinator} cannot finish {name}{f': {racks}' if racks else ''}."
         case act.AnswerBarrier(node):
             return f"{node} has applied all{_drained(model, before)}: it answers the barrier."
@@ -176,7 +180,7 @@ def _moved(model: Topology, before: ControlState, action: Any, after: ControlSta
     )
 
 
-SENTENCES = {
+SENTENCES: dict[type, str] = {
     act.PauseWork: "The coordinator pauses until old requests are over, and goes on.",
     act.MoveTablets: "The tablet transitions come to their end.",
     act.ReportClean: "{node} has deleted what it does not own.",
@@ -185,6 +189,7 @@ SENTENCES = {
     act.ElectCoordinator: "{node} leads group 0 and starts a coordinator, which reads the tables.",
     act.CrashMember: "{node} dies; its disk stays.",
     act.RestartMember: "{node} comes back and catches up if it can.",
+    act.ExcludeNode: "{node} is excluded: it counts as dead for good, and barriers pass over it.",
     act.CutOff: "{node} is cut off from the others.",
     act.Reconnect: "{node} hears from the others again.",
     act.BeginRequest: "A client's request begins at {node}, by the version that it goes by.",

@@ -74,8 +74,7 @@ def test_every_order_of_a_join_with_faults(edition: Edition, given: dict[str, An
     searched(edition=edition, **given)
 
 
-@pytest.mark.spec("D-058")
-@pytest.mark.partly("D-059", "no counter shows how often a call was tried")
+@pytest.mark.spec("D-058", "D-059")
 def test_edition_seed_tries_for_ever_and_code_gives_up() -> None:
     """A joiner that was wiped after its request was placed: its first host id holds the queue for
     good in edition seed, which tries again for ever; edition code moves it to left, and the second

@@ -148,6 +148,21 @@ def test_enabling_a_feature_waits_for_the_join_and_for_every_node() -> None:
     assert "Every normal node supports" in timeline.now.say
 
 
+@pytest.mark.spec("D-059")
+def test_a_counter_shows_how_often_each_call_was_made() -> None:
+    """The response is lost, its call fails, and the coordinator of edition seed sends it again."""
+    verbs = (*PLACED, "deliver B>N placed 1", "take", "add", "respond")
+    lost = "drop A>N response N1 accepted"
+    timeline = played(*verbs, edition="seed", losses=1)
+    assert shown(timeline, "processes", "tried").endswith("REQUEST 1, JOIN_NODE_RESPONSE 1.")
+    do(timeline, lost, "call-fails", "respond")
+    assert shown(timeline, "processes", "tried").endswith("REQUEST 1, JOIN_NODE_RESPONSE 2.")
+    copied = played("duplicate N>B query N1 1", copies=1)
+    assert shown(copied, "processes", "tried").startswith("Calls so far: JOIN_NODE_QUERY 1,")
+    again = played("start-again", restarts=1)
+    assert shown(again, "processes", "tried").startswith("Calls so far: JOIN_NODE_QUERY 2,")
+
+
 @pytest.mark.spec("G-037")
 def test_the_write_of_a_removed_node_is_refused() -> None:
     """Z's old write travels to A, which answers that it is banned and stores nothing."""

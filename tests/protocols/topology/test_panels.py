@@ -14,7 +14,7 @@ from kit.engine.timeline import Timeline
 from kit.operators.importers.topology_journals import parse_journals
 from kit.protocols.topology import actions as act
 from kit.protocols.topology.dry_run.history import passages
-from kit.protocols.topology.facts.commands import history, log_lines
+from kit.protocols.topology.facts.commands import history, log_lines, run_ids
 from kit.protocols.topology.facts.moment import way_of
 from kit.protocols.topology.facts.ring import ring
 from kit.protocols.topology.panels.group0 import configuration_text, draw_configuration
@@ -135,7 +135,10 @@ def test_the_table_is_the_table() -> None:
     """All 33 columns but the key are there; a cell is marked when the step changed it."""
     timeline = _played(0)
     for scene in scenes(timeline)[1:]:
-        now, was = (texts(s.topology, scene.model.names).cells for s in (scene.state, scene.before))
+        ids = run_ids(scene.way())
+        now, was = (
+            texts(s.topology, scene.model.names, ids).cells for s in (scene.state, scene.before)
+        )
         assert {name for _, name in now} == {one.name for one in COLUMNS if one.name != "key"}
         drawn = draw_table(scene)
         changed = [place for place, text in now.items() if was.get(place, "null") != text]

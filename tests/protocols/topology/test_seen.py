@@ -179,13 +179,21 @@ def test_the_row_says_who_is_replaced_and_which_tokens() -> None:
     assert not any("D.tokens = {t:D}" in line for line in seen(drains)["system.topology"])
 
 
-@pytest.mark.partly("D-018", "a generation has a number, and no timestamp")
+@pytest.mark.spec("D-018")
 def test_a_generation_is_committed_in_the_table() -> None:
-    """With the step into write_both_read_old the row of committed generations has one more."""
+    """With the step into write_both_read_old the row of committed generations has one more, and the
+    time of that step's command with it; once a node has applied that version it uses it.
+    """
     timeline = until(starting("join D"), in_state("commit_cdc_generation"))
     assert any("committed_cdc_generations = {1}" in x for x in seen(timeline)["system.topology"])
     until(timeline, in_state("write_both_read_old"))
-    assert any("committed_cdc_generations = {1, 2}" in x for x in seen(timeline)["system.topology"])
+    at = timeline.state.state_id
+    row = f"static.committed_cdc_generations = {{1, (t{at}, 2)}}"
+    assert any(row in x for x in seen(timeline)["system.topology"])
+    assert any(x.startswith(f"  {at} ") for x in seen(timeline)["Group 0 history"])
+    assert any(x.startswith("  B: normal, version 1") for x in seen(timeline)["Nodes"])
+    press(timeline, "apply B")
+    assert any(x.startswith("  B: normal, version 2") for x in seen(timeline)["Nodes"])
 
 
 @pytest.mark.spec("D-021", "D-024", "D-025", "D-043", "D-045")
@@ -264,7 +272,7 @@ def test_a_node_without_tokens_has_none_in_the_table() -> None:
     assert not any("D.tokens" in line for line in seen(timeline)["system.topology"])
 
 
-@pytest.mark.partly("D-029", "the queue has no column of parameters; the node's card has them")
+@pytest.mark.spec("D-029")
 def test_a_request_is_in_its_nodes_row() -> None:
     """What each node asks for stands in its row, and the parameter of a replace on its card."""
     timeline = starting("rebuild A", "replace D C")
@@ -274,6 +282,10 @@ def test_a_request_is_in_its_nodes_row() -> None:
     assert any("A.topology_request = rebuild" in line for line in rows)
     assert any("D.topology_request = replace" in line for line in rows)
     assert any("D.replaced_id = C" in line for line in rows)
+    queue = seen(timeline)["Request queue"]
+    assert any(line.startswith("  replace D, replaces C: ") for line in queue)
+    zero = press(starting("join D --zero-token"), "join D --zero-token")
+    assert "  join D, no tokens: next" in seen(zero)["Request queue"]
 
 
 @pytest.mark.spec("D-039", "D-047", "D-048", "F-001")
@@ -309,17 +321,6 @@ def test_the_command_of_the_deposed_is_a_no_op() -> None:
     assert not any("static.session" in line for line in before)
 
 
-@pytest.mark.spec("F-007")
-@pytest.mark.partly("F-006", "a guard is one step of the model: it is held by nobody")
-def test_a_barrier_empties_the_list_of_sessions() -> None:
-    """Once the state is left, each node still has the session until it answers the barrier."""
-    timeline = until(starting("join D", edition="code"), in_state("write_both_read_new"))
-    open_at = [line for line in seen(timeline)["Barrier by node"] if "open" in line]
-    assert len(open_at) == 3
-    until(timeline, lambda s: s.topology.transition != "write_both_read_new")
-    assert not any("open" in line for line in seen(timeline)["Barrier by node"])
-
-
 @pytest.mark.spec("F-016", "F-017", "F-019")
 def test_cleanup_goes_through_its_words() -> None:
     """clean, needed, running, clean: before D leaves again its ranges are cleaned up."""
@@ -350,13 +351,27 @@ def test_the_requests_of_the_whole_cluster_are_known() -> None:
         starting("truncate_table")
 
 
+@pytest.mark.spec("D-041")
+def test_the_id_of_a_request_is_the_state_that_it_made() -> None:
+    """It stands in the history; that of a global request is in its own column while it runs."""
+    timeline = until(starting("new_cdc_generation"), in_state("commit_cdc_generation"))
+    [row] = [x for x in seen(timeline)["system.topology"] if "topology_request_id" in x]
+    assert row.endswith("= 2")
+    assert "  2 -: request new_cdc_generation" in seen(timeline)["Group 0 history"]
+    later = starting("rebuild A", "rebuild B")
+    for verb in ("rebuild A", "decide", "commit", "rebuild B"):
+        press(later, verb)
+    rows = seen(later)["system.topology"]
+    assert any("A.request_id = 2" in line for line in rows)
+    assert any("B.request_id = 4" in line for line in rows)
+
+
 @pytest.mark.spec("D-016", "D-037")
-@pytest.mark.partly("D-041", "global_topology_request_id is the request's number, no state id")
 def test_the_table_keeps_what_was_asked_for() -> None:
     """One partition with a row per host; the id of a request stays when it is done."""
     timeline = ended(starting("join D"))
     rows = seen(timeline)["system.topology"]
-    assert any("D.request_id = 1" in line for line in rows)
+    assert any("D.request_id = 2" in line for line in rows)
     assert not any("D.topology_request" in line for line in rows)
     assert [line for line in rows if ".host_id" in line] == [
         f"  {name}.host_id = {name}" for name in "ABCD"
@@ -365,12 +380,3 @@ def test_the_table_keeps_what_was_asked_for() -> None:
     passed |= {state for words in BACK for state in way(failed_in(words, SWITCH[0]))}
     assert {"join_group0", "commit_cdc_generation", *SWITCH, "left_token_ring",
             "rollback_to_normal", "tablet_draining", "tablet_migration"} <= passed  # fmt: skip
-
-
-@pytest.mark.partly("F-004", "a tablet's own session comes with tablets")
-def test_vnode_operations_have_one_session_for_all() -> None:
-    """It is a static column: one value, whatever the node."""
-    timeline = until(starting("join D", edition="code"), lambda s: s.attempted.streaming)
-    sessions = [x for x in seen(timeline)["system.topology"] if "session" in x]
-    assert len(sessions) == 1
-    assert sessions[0].strip(" *").startswith("static.session = ")

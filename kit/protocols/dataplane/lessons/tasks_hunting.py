@@ -18,7 +18,7 @@ PARTS = ("add", "switch", "drop")
 
 def all_named(answer: dict[str, Any]) -> Marks:
     """Each variant was given its own missing safeguard; *accuse* shows why a wrong one is wrong."""
-    variants = drawn(answer["seed"])
+    variants = drawn(answer["seed"], answer["of"])
     said = {int(number): word for number, word in answer["names"].items()}
     cases = []
     for number in range(1, VARIANTS + 1):

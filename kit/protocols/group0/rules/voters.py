@@ -43,26 +43,39 @@ def majorities_with(leader: int, nodes: int, voters: int) -> tuple[int, ...]:
     return tuple(1 << leader | sum(1 << i for i in chosen) for chosen in sets)
 
 
-def chosen_voters(dcs: Sequence[int], up: int, leader: int, voters: int) -> int:
-    """Who is to vote, of nodes in these datacenters (published code): at most five.
+def chosen_voters(
+    dcs: Sequence[int], up: int, leader: int, voters: int, racks: Sequence[int] = ()
+) -> int:
+    """Who is to vote, of nodes in these datacenters and racks (published code): at most five.
 
-    They are spread over the datacenters. Within one a node that is up comes before one that is not,
-    then the leader, then who votes already. With two datacenters their number is odd; with three or
-    more no datacenter has half of them.
+    They are spread over the datacenters, and within one over its racks (without ``racks`` each has
+    one). Within a rack a node that is up comes before one that is not, then the leader, then who
+    votes already; so do datacenters and racks with as many voters. With two datacenters, or two
+    racks in one alone, their number is odd; with three or more no datacenter has half of them.
     """
+    places = list(zip(dcs, racks or (0,) * len(dcs), strict=True))
     size = min(MOST_VOTERS, len(dcs))
-    size -= len(set(dcs)) == 2 and size % 2 == 0
+    size -= 2 in (len(set(dcs)), len(set(places))) and len(set(dcs)) < 3 and size % 2 == 0
     chosen: list[int] = []
 
-    def rank(node: int) -> tuple[int, bool, bool, bool]:
-        there = sum(dcs[other] == dcs[node] for other in chosen)
-        return there, not up >> node & 1, node != leader, not voters >> node & 1
+    def rank(node: int) -> tuple[int, int, bool, bool, bool]:
+        in_dc = sum(dcs[other] == dcs[node] for other in chosen)
+        in_rack = sum(places[other] == places[node] for other in chosen)
+        return in_dc, in_rack, not up >> node & 1, node != leader, not voters >> node & 1
 
     while len(chosen) < size:
         chosen.append(min((i for i in range(len(dcs)) if i not in chosen), key=rank))
     while len(set(dcs)) > 2 and (most := _half(dcs, chosen)) is not None:
         chosen.remove(most)
     return sum(1 << node for node in chosen)
+
+
+def are_limited(dcs: Sequence[int], racks: Sequence[int] = ()) -> bool:
+    """Whether fewer of these nodes vote than could, whoever is up: else all of them do."""
+    if len(dcs) > MOST_VOTERS:
+        return True
+    everybody = (1 << len(dcs)) - 1
+    return chosen_voters(dcs, everybody, -1, everybody, racks) != everybody
 
 
 def _half(dcs: Sequence[int], chosen: Sequence[int]) -> int | None:

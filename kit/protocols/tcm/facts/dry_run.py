@@ -20,7 +20,7 @@ from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.rules.metadata import Begin, Cancel, Sequence, Snapshot, StreamTask, Transfer
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.permit import together
-from kit.protocols.tcm.rules.quorums import Level, Mask, levels
+from kit.protocols.tcm.rules.quorums import Level, Mask, levels, sharing
 from kit.protocols.tcm.rules.streams import is_done, tasks
 from kit.ring.placements import Table
 from kit.ring.ranges import Range
@@ -247,7 +247,8 @@ def _of_table(
 
 
 def _loss(ring: Ring, table: Table, level: Level, names: tuple[str, ...], side: Side) -> Loss:
-    units, rows = level.lost(np.arange(len(ring.names), dtype=np.int32), alone=True)
+    nodes = np.arange(len(ring.names), dtype=np.int32)
+    units, rows = level.lost(sharing(level.alive, nodes, alone=True))
     counts = np.bincount(units, minlength=len(ring.names))
     order = [int(code) for code in np.argsort(-counts, kind="stable") if counts[code]]
     broken = np.flatnonzero(level.spare < 0)

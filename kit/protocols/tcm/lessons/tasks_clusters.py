@@ -14,11 +14,10 @@ from kit.ring.topology import Node, Ring
 def counts(rights: list[int], cuts: list[int]) -> list[int]:
     """How many ranges each part of the line has, by the engine's own parts."""
     # Only here, so that asking for another exercise loads no columns.
-    from kit.protocols.tcm.spark.parts import cut_at, span_of  # noqa: PLC0415  # heavy, and only for this one
+    from kit.protocols.tcm.spark.parts import cut_at, rows_in  # noqa: PLC0415  # heavy, and only for this one
 
     ring = Ring.of([Node("a", tuple(rights[:-1]))], small(rights[-1]))
-    spans = [span_of(ring.rights, part) for part in cut_at(ring, cuts)]
-    return [span.stop - span.start for span in spans]
+    return [len(rows_in(ring.rights, part)) for part in cut_at(ring, cuts)]
 
 
 def _some_line(chance: random.Random) -> Arguments:

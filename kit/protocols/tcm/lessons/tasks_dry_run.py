@@ -15,7 +15,7 @@ from kit.protocols.tcm.dry_run.history import dry_run_of, outcome
 from kit.protocols.tcm.dry_run.running import model_for
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.quorums import levels
+from kit.protocols.tcm.rules.quorums import levels, sharing
 from kit.ring.replication import SimpleStrategy
 
 MOST_NODES, FACTOR = 8, 3
@@ -29,7 +29,8 @@ def must_not_die(groups: list[list[str]], down: list[str]) -> list[str]:
     rows = [[names.index(name) for name in group] + [-1] * (width - len(group)) for group in groups]
     dead = np.array([name in down for name in names], np.bool_)
     quorum = next(x for x in levels(np.array(rows, np.int32).T, {}, dead) if x.name == "QUORUM")
-    units, _ = quorum.lost(np.arange(len(names), dtype=np.int32), alone=True)
+    nodes = np.arange(len(names), dtype=np.int32)
+    units, _ = quorum.lost(sharing(quorum.alive, nodes, alone=True))
     return [names[code] for code in sorted(set(units.tolist()))]
 
 

@@ -23,8 +23,39 @@ from kit.ring.replication import EverywhereStrategy, NetworkTopologyStrategy, to
 from kit.ring.topology import Codes
 
 Mask = NDArray[np.bool_]
-Counts = NDArray[np.int64]
+Counts = NDArray[np.int32]
 NARROW = 32  # slots of a group; each is compared with each
+
+
+class Sharing(Struct, frozen=True):
+    """Who is lost together: ``units`` are the units of the members, slot by slot (k, n).
+
+    ``together`` (k, n) is how many members of the range the unit in this slot has, at the first
+    slot of each unit, and 0 elsewhere; ``most`` is the largest of these.
+    """
+
+    units: Codes
+    together: Counts
+    most: int
+
+
+def sharing(slots: Codes, unit_of: Codes, *, alone: bool = False) -> Sharing:
+    """The units of groups slot by slot: (k, n), padded with -1.
+
+    ``unit_of`` gives each node's unit by code: itself, its rack, its datacenter; ``alone`` says
+    that no two nodes share one.
+    """
+    units = np.append(unit_of, np.int32(-1))[slots]  # the last one is for the slots without a node
+    together = (units >= 0).astype(np.int32)
+    if alone:
+        return Sharing(units, together, 1)
+    for slot in range(1, len(units)):
+        for other in range(slot):
+            same = (units[slot] == units[other]) & (together[slot] > 0)
+            # What is counted at an earlier slot is not counted here.
+            together[other] += same
+            together[slot] -= same
+    return Sharing(units, together, int(together.max(initial=0)))
 
 
 class Level(Struct, frozen=True):
@@ -38,25 +69,25 @@ class Level(Struct, frozen=True):
     alive: Codes
     spare: Counts
 
-    def lost(self, units: Codes, *, alone: bool = False) -> tuple[Codes, NDArray[np.intp]]:
+    def lost(self, shared: Sharing) -> tuple[Codes, NDArray[np.intp]]:
         """(unit, range) for every unit whose loss takes a quorum from a range that has one.
 
-        ``units`` gives each node's unit by code: itself, its rack, its datacenter; ``alone`` says
-        that no two nodes share one.
+        ``shared`` are the units of the replicas that can answer; of a datacenter's level those of
+        all levels will do, for no unit lies in two datacenters.
         """
-        at = np.flatnonzero((self.spare >= 0) & (self.spare < (1 if alone else len(self.alive))))
-        members, spare = self.alive[:, at], self.spare[at]
-        own = np.where(members >= 0, units[members], -1)
-        together = np.ones(own.shape, np.int16)
-        first = own >= 0
-        for slot in range(0 if alone else len(own)):
-            for other in range(slot):
-                same = own[slot] == own[other]
-                together[slot] += same
-                together[other] += same
-                first[slot] &= ~same
-        slots, rows = np.nonzero(first & (spare < together))
-        return own[slots, rows], at[rows]
+        narrow = (self.spare >= 0) & (self.spare < shared.most)
+        if not narrow.any():
+            return np.empty(0, np.int32), np.empty(0, np.intp)
+        return picked(shared.units, (shared.together > self.spare) & (self.alive >= 0) & narrow)
+
+
+def picked(slots: Codes, wanted: Mask) -> tuple[Codes, NDArray[np.intp]]:
+    """(value, range) for the wanted values of columns slot by slot: (k, n)."""
+    if not len(slots):
+        return np.empty(0, np.int32), np.empty(0, np.intp)
+    rows = [np.flatnonzero(mask) for mask in wanted]
+    values = [slot[at] for slot, at in zip(slots, rows, strict=True)]
+    return np.concatenate(values), np.concatenate(rows)
 
 
 def levels(slots: Codes, local: Mapping[str, Mask], dead: Mask) -> Iterator[Level]:
@@ -78,13 +109,13 @@ def levels(slots: Codes, local: Mapping[str, Mask], dead: Mask) -> Iterator[Leve
 def majorities(counts: Counts) -> Counts:
     """A majority of each group, and nobody of an empty one."""
     most = int(counts.max(initial=0))
-    needed = np.array([0, *(majority(count) for count in range(1, most + 1))], np.int64)
-    return np.asarray(needed[counts], np.int64)
+    needed = np.array([0, *(majority(count) for count in range(1, most + 1))], np.int32)
+    return np.asarray(needed[counts], np.int32)
 
 
 def sizes(slots: Codes) -> Counts:
     """How many members each group has, from columns slot by slot: (k, n) gives (n,)."""
-    counts = np.zeros(slots.shape[1], np.int64)
+    counts = np.zeros(slots.shape[1], np.int32)
     for slot in slots:
         counts += slot >= 0
     return counts

@@ -1,10 +1,11 @@
-"""The work of one task: a number comes in, batches of a schema go out; on Spark and without."""
+"""The work of one task: numbers come in, batches of a schema go out; on Spark and without."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import product
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,11 +15,13 @@ from msgspec import Struct
 from kit.protocols.tcm.spark.columns import batches, tables
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.measures import Tally
-from kit.protocols.tcm.spark.parts import Part, rows_of, span_of
+from kit.protocols.tcm.spark.parts import Part, cut_of, reached_rows, rows_in, rows_of, still_rows
 from kit.protocols.tcm.spark.quorums import pairs, verdicts
 from kit.protocols.tcm.spark.tables import MEASURES, QUORUMS, RANGES, REPLICAS, TOKENS
 from kit.spark.schemas import Schema
 from kit.spark.workers import keep_worker_quick
+
+TALLY_ROWS = 32_768  # so many at a time stay in a core's cache
 
 
 class JobInput(Struct, frozen=True):
@@ -29,15 +32,30 @@ class JobInput(Struct, frozen=True):
 
 
 Batches = Iterator[pa.RecordBatch]
-Task = Callable[[JobInput, int], Batches]
+Task = Callable[[JobInput, Iterable[int]], Batches]
 
 
 class Job(Struct, frozen=True):
-    """A table that is made task by task; ``tasks`` says how many there are."""
+    """A table that is made from numbers, each a piece of the work; ``pieces`` says how many.
+
+    ``adds_up``: what a task gives for many pieces is hardly more than for one, so that as few tasks
+    as keep all cores busy do best; else a task has one piece.
+    """
 
     schema: Schema
     task: Task
-    tasks: Callable[[JobInput], int]
+    pieces: Callable[[JobInput], int]
+    adds_up: bool = False
+
+
+def _each(piece: Callable[[JobInput, int], Batches]) -> Task:
+    """The task that does one piece after the other."""
+
+    def run(case: JobInput, numbers: Iterable[int]) -> Batches:
+        for number in numbers:
+            yield from piece(case, number)
+
+    return run
 
 
 def _parts(case: JobInput) -> int:
@@ -56,11 +74,9 @@ def _tokens(case: JobInput, number: int) -> Batches:
 def _ranges(case: JobInput, number: int) -> Batches:
     """The stable ranges that end in a part."""
     ring, part = case.history.ring, case.parts[number]
-    at = span_of(ring.rights, part)
-    rights = ring.rights[at]
-    lefts = np.append(np.int64(ring.space.low), ring.rights[:-1])[at]
-    owners = ring.owners[ring.starts(rights)]
-    columns = [pa.array(lefts), pa.array(rights), pa.array(owners)]
+    at = rows_in(ring.rights, part)
+    owners = ring.owners[ring.row_starts(at)]
+    columns = [pa.array(ring.row_lefts(at)), pa.array(ring.rights[at]), pa.array(owners)]
     yield pa.RecordBatch.from_arrays(columns, schema=RANGES.arrow)
 
 
@@ -70,11 +86,18 @@ def _replicas(case: JobInput, number: int) -> Batches:
         yield from batches(rows)
 
 
-def _measures(case: JobInput, number: int) -> Batches:
-    """The sums over the rows that end in a part."""
-    tally = Tally(case.history)
-    for rows in rows_of(case.history, case.parts[number]):
-        tally.add(rows)
+def _measures(case: JobInput, numbers: Iterable[int]) -> Batches:
+    """The sums over the rows that end in some parts; those that no stage reaches are seen once."""
+    history = case.history
+    tally = Tally(history)
+    for number, group in product(numbers, range(len(history.groups))):
+        part = case.parts[number]
+        cut = cut_of(history, group, part)
+        for first in range(0, len(cut.still), TALLY_ROWS):
+            at = cut.still[first : first + TALLY_ROWS]
+            tally.add_still(still_rows(history, group, at))
+        for rows in reached_rows(history, group, part, cut):
+            tally.add(rows)
     yield from tally.batches()
 
 
@@ -90,11 +113,11 @@ def _parts_and_pairs(case: JobInput) -> int:
 
 
 JOBS = {
-    "tokens": Job(TOKENS, _tokens, _parts),
-    "ranges": Job(RANGES, _ranges, _parts),
-    "replicas": Job(REPLICAS, _replicas, _parts),
-    "measures": Job(MEASURES, _measures, _parts),
-    "quorums": Job(QUORUMS, _quorums, _parts_and_pairs),
+    "tokens": Job(TOKENS, _each(_tokens), _parts),
+    "ranges": Job(RANGES, _each(_ranges), _parts),
+    "replicas": Job(REPLICAS, _each(_replicas), _parts),
+    "measures": Job(MEASURES, _measures, _parts, adds_up=True),
+    "quorums": Job(QUORUMS, _each(_quorums), _parts_and_pairs),
 }
 
 
@@ -129,9 +152,8 @@ def numbered(name: str, held: Holder) -> Callable[[Iterable[pa.RecordBatch]], Ba
 
     def run(given: Iterable[pa.RecordBatch]) -> Batches:
         keep_worker_quick()
-        for batch in given:
-            for number in batch.column("id").to_pylist():
-                yield from JOBS[name].task(held.value, number)
+        numbers = (number for batch in given for number in batch.column("id").to_pylist())
+        yield from JOBS[name].task(held.value, numbers)
 
     return run
 

@@ -14,13 +14,14 @@ datacenter):
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from kit.protocols.tcm.rules.quorums import levels, sizes
+from kit.protocols.tcm.rules.quorums import levels, picked, sharing, sizes
 from kit.protocols.tcm.spark.columns import Words, widths
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.parts import Mask, Rows
@@ -37,8 +38,8 @@ Sums = NDArray[np.int64]
 """Ranges, high and low words of their width; shape (3, units)."""
 
 
-class Frame(Struct, frozen=True):
-    """What the ranges of one step are measured against.
+class Frame(Struct, frozen=True, eq=False):
+    """What the ranges of some steps are measured against.
 
     ``units`` are the nodes' unit codes by kind of loss, ``wanted`` the replicas a range can have,
     ``local`` masks of the nodes (by code) of each datacenter that has replicas, by its name;
@@ -49,6 +50,15 @@ class Frame(Struct, frozen=True):
     wanted: int
     local: dict[str, Mask]
     dead: Mask
+
+    def like(self, other: Frame) -> bool:
+        """Whether ranges measure the same against both."""
+        ours, theirs = ({**f.units, **f.local, "dead ": f.dead} for f in (self, other))
+        return (
+            self.wanted == other.wanted
+            and ours.keys() == theirs.keys()
+            and all(np.array_equal(ours[name], theirs[name]) for name in ours)
+        )
 
 
 def frame(history: History, group: int, step: int) -> Frame:
@@ -63,36 +73,66 @@ def frame(history: History, group: int, step: int) -> Frame:
     return Frame(units, history.wanted(group, step), kept, np.isin(nodes, sorted(dead)))
 
 
+class Alike(Struct, frozen=True, eq=False):
+    """Steps at which ranges measure the same, and against what."""
+
+    frame: Frame
+    steps: tuple[int, ...]
+
+
+def alike(history: History, group: int) -> tuple[Alike, ...]:
+    """All steps, those together that have the same frame."""
+    kinds: list[Alike] = []
+    for step in range(len(history.stages)):
+        made = frame(history, group, step)
+        at = next((i for i, known in enumerate(kinds) if known.frame.like(made)), len(kinds))
+        known = kinds[at].steps if at < len(kinds) else ()
+        kinds[at : at + 1] = [Alike(made, (*known, step))]
+    return tuple(kinds)
+
+
 class Tally:
     """Adds up the measures of any rows of one history."""
 
     def __init__(self, history: History) -> None:
         """Nothing counted yet."""
-        self._history = history
-        self._frames: dict[tuple[int, int], Frame] = {}
-        self._sums: dict[tuple[int, int], dict[str, Sums]] = {}
+        self._alike = [alike(history, group) for group in range(len(history.groups))]
+        self._sums: dict[tuple[int, tuple[int, ...]], dict[str, Sums]] = {}
 
     def add(self, rows: Rows) -> None:
         """Count some rows of one group at one step."""
-        key = rows.group, rows.step
-        if key not in self._frames:
-            self._frames[key] = frame(self._history, *key)
-            self._sums[key] = {}
-        known = self._sums[key]
-        for name, sums in measures(rows, self._frames[key]):
-            known[name] = known[name] + sums if name in known else sums
+        [given] = (kind.frame for kind in self._alike[rows.group] if rows.step in kind.steps)
+        self._add(rows, given, (rows.step,))
+
+    def add_still(self, rows: Rows) -> None:
+        """Count some rows that are the same at every step."""
+        for kind in self._alike[rows.group]:
+            self._add(rows, kind.frame, kind.steps)
+
+    def _add(self, rows: Rows, given: Frame, steps: tuple[int, ...]) -> None:
+        known = self._sums.setdefault((rows.group, steps), {})
+        for name, sums in measures(rows, given):
+            _include(known, name, sums)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The sums as one batch of the schema ``measures``; sums of nothing are left out."""
+        total: dict[tuple[int, int], dict[str, Sums]] = {}
+        for (group, steps), known in self._sums.items():
+            for step, (name, sums) in product(steps, known.items()):
+                _include(total.setdefault((group, step), {}), name, sums)
         batches = [
             _filled(group, step, name, sums)
-            for (group, step), known in self._sums.items()
+            for (group, step), known in total.items()
             for name, sums in known.items()
             if sums[0].any()
         ]
         if batches:
             whole = pa.Table.from_batches(batches).combine_chunks()
             yield from whole.to_batches()
+
+
+def _include(known: dict[str, Sums], name: str, sums: Sums) -> None:
+    known[name] = known[name] + sums if name in known else sums
 
 
 def _filled(group: int, step: int, name: str, sums: Sums) -> pa.RecordBatch:
@@ -114,15 +154,19 @@ def has_no_unit(name: str) -> bool:
 
 
 def measures(rows: Rows, given: Frame) -> Iterator[tuple[str, Sums]]:
-    """Every measure of some rows.
+    """Every measure of some rows; those of no range may be left out.
 
     Where a range is read and written by the same nodes, and that is nearly everywhere, what is said
     of reads is said of writes too, so it is worked out once.
     """
     width = widths(rows.lefts, rows.rights)
-    reads, writes = _slots(rows.reads), _slots(rows.writes)
-    copies = sizes(reads) + sizes(writes) - _shared(reads, writes)
-    moving = copies > np.minimum(sizes(reads), sizes(writes))
+    reads = _slots(rows.reads)
+    writes = reads if rows.writes is rows.reads else _slots(rows.writes)
+    copies = sizes(reads)
+    moving = np.zeros(len(copies), np.bool_)
+    if writes is not reads:
+        copies = copies + sizes(writes) - _shared(reads, writes)
+        moving = copies > np.minimum(sizes(reads), sizes(writes))
     times = {
         "all": np.ones(len(moving), np.int64),
         "changed": rows.changed.astype(np.int64),
@@ -131,27 +175,43 @@ def measures(rows: Rows, given: Frame) -> Iterator[tuple[str, Sums]]:
         "extra": np.maximum(copies - given.wanted, 0),
     }
     for name, factor in times.items():
-        yield name, _in_all(factor, width)
+        if factor.any():
+            yield name, _in_all(factor, width)
     settled, apart = np.flatnonzero(~moving), np.flatnonzero(moving)
-    alike = _of_side(reads, settled, width, given)
-    for side, groups in (("reads", reads), ("writes", writes)):
-        for name, sums in _of_side(groups, apart, width, given).items():
-            yield name.format(side=side, verb=side.removesuffix("s")), alike[name] + sums
+    for name, sums in _of_side(reads, settled, width, given):
+        for side in SIDES:
+            yield _spoken(name, side), sums
+    for side, groups in zip(SIDES, (reads, writes), strict=True):
+        for name, sums in _of_side(groups, apart, width, given):
+            yield _spoken(name, side), sums
 
 
-def _of_side(groups: Codes, at: Index, width: Width, given: Frame) -> dict[str, Sums]:
+def _spoken(name: str, side: str) -> str:
+    return name.format(side=side, verb=side.removesuffix("s"))
+
+
+def _of_side(groups: Codes, at: Index, width: Width, given: Frame) -> Iterator[tuple[str, Sums]]:
     """The measures of one side, for some of the rows: who serves, and what a loss would cost."""
-    members, part = groups[:, at], (width[0][at], width[1][at])
-    slot, row = np.nonzero(members >= 0)
-    sums = {"{side}": _by_unit(members[slot, row], row, part, len(given.dead))}
-    for level in levels(members, given.local, given.dead):
+    if not len(at):
+        return
+    whole = len(at) == groups.shape[1]
+    members = groups if whole else groups[:, at]
+    part = width if whole else (width[0][at], width[1][at])
+    yield "{side}", _by_unit(*picked(members, members >= 0), part, len(given.dead))
+    by_level = tuple(levels(members, given.local, given.dead))
+    shared = {
+        kind: sharing(by_level[0].alive, codes, alone=kind == "node")
+        for kind, codes in given.units.items()
+    }
+    for level in by_level:
         missing = (level.spare < 0).astype(np.int64)
-        sums[f"lost {{verb}} {level.name} none"] = _in_all(missing, part)
-        for kind in KINDS:
-            codes = given.units[kind]
-            lost = level.lost(codes, alone=kind == "node")
-            sums[f"lost {{verb}} {level.name} {kind}"] = _by_unit(*lost, part, int(codes.max()) + 1)
-    return sums
+        if missing.any():
+            yield f"lost {{verb}} {level.name} none", _in_all(missing, part)
+        for kind, codes in given.units.items():
+            units, lost = level.lost(shared[kind])
+            if len(units):
+                sums = _by_unit(units, lost, part, int(codes.max()) + 1)
+                yield f"lost {{verb}} {level.name} {kind}", sums
 
 
 def _by_unit(units: Codes, row: Index, width: Width, count: int) -> Sums:

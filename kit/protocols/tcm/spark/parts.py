@@ -15,11 +15,12 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from kit.errors import BadInput
-from kit.protocols.tcm.spark.histories import EpochStage, History
+from kit.protocols.tcm.spark.histories import NOWHERE, EpochStage, History
 from kit.ring.applying import Spans, apply, settle
-from kit.ring.placements import Placement, same_sets, stable_placement
+from kit.ring.placements import Placement, Table, padded, same_sets, stable_placement
 from kit.ring.topology import Codes, Ring, Tokens
 
+Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 
@@ -74,12 +75,62 @@ def cut_at(ring: Ring, bounds: Sequence[int]) -> tuple[Part, ...]:
     return tuple(Part(i, left, right) for i, (left, right) in enumerate(pairwise(edges)))
 
 
+class Cut(Struct, frozen=True):
+    """The stable rows of one group that a part has, by index: those that some stage reaches, and
+    the others, which are the same at every stage. ``gaps`` are the right bounds of the stretches
+    between the first.
+    """
+
+    reached: Index
+    still: Index
+    gaps: Tokens
+
+
+def cut_of(history: History, group: int, part: Part) -> Cut:
+    """Which rows of a part operations reach."""
+    ring = history.ring
+    around = _rows_around(history, group, part)
+    rights = ring.rights[around]
+    hit = within(ring.row_lefts(around), rights, reach(history, group))
+    reached = around[hit]
+    gaps = ring.rights[reached[1:][np.diff(reached) > 1] - 1]
+    return Cut(reached, around[~hit & _inside(rights, part)], gaps)
+
+
+def reach(history: History, group: int) -> Spans:
+    """Sorted disjoint spans outside of which no stage changes, locks or reorders a group."""
+    lefts, rights = [NOWHERE[0]], [NOWHERE[1]]
+    for stage in history.stages:
+        delta = stage.deltas[group]
+        edits = (*delta.reads.adds, *delta.reads.drops, *delta.writes.adds, *delta.writes.drops)
+        bounds = np.array((*delta.cuts, *delta.merges), np.int64)
+        for spans in (stage.areas[group], stage.locked[group], (bounds - 1, bounds + 1)):
+            lefts.append(spans[0])
+            rights.append(spans[1])
+        lefts.append(np.array([edit.left for edit in edits], np.int64))
+        rights.append(np.array([edit.right for edit in edits], np.int64))
+    return joined(np.concatenate(lefts), np.concatenate(rights))
+
+
+def joined(lefts: Tokens, rights: Tokens) -> Spans:
+    """The same tokens as sorted disjoint spans."""
+    order = np.argsort(lefts)
+    lefts, rights = lefts[order], np.maximum.accumulate(rights[order])
+    first, last = (np.ones(len(lefts), np.bool_) for _ in range(2))
+    first[1:] = last[:-1] = lefts[1:] > rights[:-1]
+    return lefts[first], rights[last]
+
+
 def placements(
-    history: History, group: int, part: Part, last: int | None = None
+    history: History, group: int, cut: Cut, last: int | None = None
 ) -> Iterator[Placement]:
-    """The placements at each stage (up to ``last``) of all rows that reach into a part."""
-    ring, replication = history.ring, history.groups[group]
-    placement = stable_placement(ring, replication, _rows_around(history, group, part))
+    """The placements at each stage (up to ``last``) of the rows that stages reach.
+
+    Where other rows lie between two of them there is one row without replicas, so that the table
+    has no holes: those that end at ``cut.gaps``.
+    """
+    replication = history.groups[group]
+    placement = _with_gaps(stable_placement(history.ring, replication, cut.reached), cut.gaps)
     yield placement
     for stage in history.stages[1 : None if last is None else last + 1]:
         placement = settle(
@@ -91,7 +142,17 @@ def placements(
         yield placement
 
 
-def _rows_around(history: History, group: int, part: Part) -> slice:
+def _with_gaps(placement: Placement, gaps: Tokens) -> Placement:
+    """The placement with a row without replicas wherever rows are left out."""
+    table = placement.reads
+    at = np.flatnonzero(table.lefts[1:] != table.rights[:-1]) + 1
+    lefts = np.insert(table.lefts, at, table.rights[at - 1])
+    rights = np.insert(table.rights, at, gaps)
+    table = Table(lefts, rights, np.insert(table.groups, at, np.int32(-1), axis=0))
+    return Placement(table, table)
+
+
+def _rows_around(history: History, group: int, part: Part) -> Index:
     """The stable rows that reach into a part, and those that are ever merged with them."""
     rights = history.ring.rights
     merged = {bound for stage in history.stages for bound in stage.deltas[group].merges}
@@ -101,25 +162,39 @@ def _rows_around(history: History, group: int, part: Part) -> slice:
         first -= 1
     while int(rights[last]) in merged:
         last += 1
-    return slice(first, last + 1)
+    return np.arange(first, last + 1)
 
 
 def rows_of(history: History, part: Part) -> Iterator[Rows]:
     """Every row that ends in the part: group by group, step by step, in order."""
     for group in range(len(history.groups)):
-        former: Placement | None = None
-        for stage, placement in zip(history.stages, placements(history, group, part), strict=True):
-            yield _rows(stage, group, part, placement, former)
-            former = placement
+        cut = cut_of(history, group, part)
+        still = still_rows(history, group, cut.still)
+        for rows in reached_rows(history, group, part, cut):
+            yield _together(rows, still)
+
+
+def still_rows(history: History, group: int, at: Index) -> Rows:
+    """Some rows that no stage reaches, as they are at every step."""
+    table = stable_placement(history.ring, history.groups[group], at).reads
+    no = np.zeros(len(table), np.bool_)
+    return Rows(group, 0, table.lefts, table.rights, table.groups, table.groups, no, no)
+
+
+def reached_rows(history: History, group: int, part: Part, cut: Cut) -> Iterator[Rows]:
+    """The rows that stages reach and that end in the part, step by step."""
+    former: Placement | None = None
+    for stage, placement in zip(history.stages, placements(history, group, cut), strict=True):
+        yield _rows(stage, group, ends_in(placement.reads.rights, part, cut), placement, former)
+        former = placement
 
 
 def _rows(
-    stage: EpochStage, group: int, part: Part, placement: Placement, former: Placement | None
+    stage: EpochStage, group: int, inside: Mask, placement: Placement, former: Placement | None
 ) -> Rows:
     reads, writes = placement.reads, placement.writes
     # Only switched-off safeguards give reads and writes different ranges, and here all are on.
     assert np.array_equal(reads.rights, writes.rights)
-    inside = span_of(reads.rights, part)
     lefts, rights = reads.lefts[inside], reads.rights[inside]
     return Rows(
         group,
@@ -133,10 +208,39 @@ def _rows(
     )
 
 
-def span_of(rights: Tokens, part: Part) -> slice:
-    """Where the rows that end in a part stand."""
-    first = int(np.searchsorted(rights, part.left, side="right"))
-    return slice(first, int(np.searchsorted(rights, part.right, side="right")))
+def _together(rows: Rows, still: Rows) -> Rows:
+    """The rows of a step and those that stay as they are, in the order of the line."""
+    order = np.argsort(np.append(rows.rights, still.rights), kind="stable")
+    width = max(rows.reads.shape[1], rows.writes.shape[1], still.reads.shape[1])
+    reads, writes = (
+        np.concatenate([padded(side, width) for side in sides])[order]
+        for sides in ((rows.reads, still.reads), (rows.writes, still.writes))
+    )
+    return Rows(
+        rows.group,
+        rows.step,
+        np.append(rows.lefts, still.lefts)[order],
+        np.append(rows.rights, still.rights)[order],
+        reads,
+        writes,
+        np.append(rows.changed, still.changed)[order],
+        np.append(rows.locked, still.locked)[order],
+    )
+
+
+def rows_in(rights: Tokens, part: Part) -> Index:
+    """The rows that end in a part."""
+    first, last = np.searchsorted(rights, (part.left, part.right), side="right")
+    return np.arange(first, last)
+
+
+def ends_in(rights: Tokens, part: Part, cut: Cut) -> Mask:
+    """Which bounds of reached rows, gaps left out, lie in a part."""
+    return np.asarray(_inside(rights, part) & ~np.isin(rights, cut.gaps), np.bool_)
+
+
+def _inside(rights: Tokens, part: Part) -> Mask:
+    return np.asarray((rights > part.left) & (rights <= part.right), np.bool_)
 
 
 def _changed(placement: Placement, former: Placement | None) -> Mask:

@@ -114,7 +114,7 @@ class PlainPipeline(Pipeline):
         if name in self.small:
             return self.small[name]
         job = JOBS[name]
-        batches = (b for number in range(job.tasks(self.case)) for b in job.task(self.case, number))
+        batches = job.task(self.case, range(job.pieces(self.case)))
         return pa.Table.from_batches(batches, job.schema.arrow)
 
     def measured(self) -> pd.DataFrame:
@@ -141,7 +141,7 @@ class PlainPipeline(Pipeline):
 
 
 class OnSpark(Pipeline):
-    """The job on Spark: one task for each part of the line (and pair of epochs)."""
+    """The job on Spark: tables have a task for each part of the line (and pair of epochs)."""
 
     engine = "Spark"
 
@@ -177,13 +177,13 @@ class OnSpark(Pipeline):
         return self.made(name)
 
     def made(self, name: str, tasks: int | None = None) -> Any:
-        """A big table, to be made again; in fewer tasks than there are parts, if so many are given.
+        """A big table, to be made again; in so many tasks, if a number is given.
 
-        ``measures`` has a row for every part then, still to be added up.
+        ``measures`` has rows of every task then, still to be added up.
         """
         job = JOBS[name]
-        count = job.tasks(self.case)
-        numbers = self.spark.range(0, count, 1, tasks or count)
+        count = job.pieces(self.case)
+        numbers = self.spark.range(0, count, 1, tasks or (None if job.adds_up else count))
         return numbers.mapInArrow(numbered(name, self._held), job.schema.ddl)
 
     def measured(self) -> pd.DataFrame:

@@ -53,6 +53,7 @@ def topology(argv: list[str]) -> int:
         requests=given.requests,
         status=given.status,
         down=given.down,
+        rf=given.rf,
         edition=given.edition,
     )
     put(_json(answer) if given.json else as_text(answer))
@@ -60,7 +61,7 @@ def topology(argv: list[str]) -> int:
 
 
 def _history(given: argparse.Namespace) -> int:
-    for option in ("requests", "status", "down"):
+    for option in ("requests", "status", "down", "rf"):
         if getattr(given, option):
             raise BadInput(f"--{option}", getattr(given, option), "nothing beside journals")
     if given.html is not None:
@@ -97,6 +98,13 @@ def _parser() -> Parser:
         metavar="HOST",
         help="a node that is down: a host id, its beginning, or an address of --status; the "
         "others are up as far as --status does not say (repeatable)",
+    )
+    parser.add_argument(
+        "--rf",
+        type=int,
+        default=0,
+        metavar="N",
+        help="replicas in each datacenter of a keyspace that has to stay RF-rack-valid",
     )
     parser.add_argument(
         "--edition",

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kit.edge.arguments import checked
+from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.dry_run.opening import (
     UNTOLD,
@@ -30,8 +31,10 @@ from kit.protocols.topology.rules.queue import QueueEntry, Standing, queue
 from kit.protocols.topology.rules.safeguards import Setting
 from kit.protocols.topology.rules.states import GLOBAL_REQUEST, NODE_REQUESTS, transition_state
 from kit.protocols.topology.rules.work import (
+    ASSIGNS,
     TopologyOperation,
     failure,
+    gaining_racks,
     machine_of,
     under_way,
 )
@@ -142,6 +145,7 @@ def coordinator(
     requests: PathLike | None = None,
     status: PathLike | None = None,
     down: str | Iterable[str] = (),
+    rf: int = 0,
     edition: Edition = "code",
 ) -> TopologyReport:
     """Say what the coordinator would do next on a dump of ``system.topology``, and why it waits.
@@ -149,18 +153,24 @@ def coordinator(
     ``requests`` is a dump of ``system.topology_requests``, ``status`` the text of ``nodetool
     status``; ``down`` names nodes that are down, by host id, the beginning of one, or an address of
     ``status``. Without ``status`` and ``down`` the answer is given for each case that differs.
+    ``rf`` are the replicas in each datacenter of a keyspace that has to stay RF-rack-valid; no
+    column of the dump tells (0: there is none).
 
     Raises:
-        BadInput: for a file that is not well formed, a content that cannot be, a name of no node.
+        BadInput: for a file that is not well formed, a content that cannot be, a name of no node,
+            an ``rf`` below 0.
     """
+    if rf < 0:
+        raise BadInput("rf", rf, "replicas in each datacenter, or 0")
     names = (down,) if isinstance(down, str) else tuple(down)
     opened = open_topology(dump, requests=requests, status=status, down=names, edition=edition)
-    return report(opened, Setting(edition))
+    return report(opened, Setting(edition), rf)
 
 
-def report(opened: OpenedTopology, setting: Setting) -> TopologyReport:
+def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyReport:
     """What the coordinator of an opened cluster would do next."""
     topology, hosts = load(opened.table, opened.requests)
+    topology = replace(topology, rf=rf)
     ask = _Asking(opened, topology, hosts, setting)
     operation = under_way(topology) if ask.is_played else None
     cases, indifferent = ask.cases()
@@ -185,12 +195,19 @@ def report(opened: OpenedTopology, setting: Setting) -> TopologyReport:
         ask.queue_lines(),
         tuple(_not_modelled(opened)),
         opened.unknown,
-        (*opened.warnings, *_untold(opened)),
+        (*opened.warnings, *_untold(opened, setting, rf)),
     )
 
 
-def _untold(opened: OpenedTopology) -> Iterator[str]:
+def _untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
     """What depends on tables that the dump does not hold."""
+    asks = {row.topology_request or "" for row in opened.table.rows} & {"join", "leave", "remove"}
+    racks = {(row.datacenter, row.rack) for row in opened.table.rows if row.rack}
+    if setting.edition == "code" and asks and len(racks) > 1 and not rf:
+        yield (
+            "the dump does not tell whether a keyspace has to stay RF-rack-valid: --rf N has the "
+            f"racks checked before a {' or a '.join(sorted(asks))}"
+        )
     leaving = [row for row in opened.table.rows if row.topology_request in ("leave", "remove")]
     for row in leaving:
         yield (
@@ -289,11 +306,15 @@ class _Asking:
             return NextStep((), NOT_MODELLED, unplayed)
         decision = decide(self.topology, alive, self.setting)
         operation, work = decision.operation, decision.work
-        edge = decision.edge
+        edge, reason = decision.edge, decision.reason
+        racks = gaining_racks(self.topology, operation, work, self.setting.edition)
+        if racks and operation:
+            reason = f"{reason}; {ASSIGNS} will fail: {racks}"
+            edge = machine_of(operation, self.setting).edge(operation.state, "rollback")
         return NextStep(
             (),
             decision.kind,
-            decision.reason,
+            reason,
             tuple(row.name for row in work),
             _target(edge) if edge else "",
             _otherwise(operation, work[0], self.setting) if work and operation else "",

@@ -69,6 +69,27 @@ def history(m: Topology, steps: Sequence[PassedStep]) -> tuple[HistoryLine, ...]
     return tuple(lines)
 
 
+class RunIds(Struct, frozen=True):
+    """State ids of a run, by number: those of the commands that made each request, as its id, and
+    those that committed each CDC generation, as its time. What is older than the run has none.
+    """
+
+    requests: tuple[tuple[int, int], ...] = ()
+    generations: tuple[tuple[int, int], ...] = ()
+
+
+def run_ids(steps: Sequence[PassedStep]) -> RunIds:
+    """The ids that requests and generations got in a run."""
+    requests, generations = [], []
+    for step in steps:
+        before, after = step.before.topology, step.after.topology
+        if len(after.requests) > len(before.requests):
+            requests.append((len(after.requests), step.after.state_id))
+        if after.generations > before.generations:
+            generations.append((after.generations, step.after.state_id))
+    return RunIds(tuple(requests), tuple(generations))
+
+
 def _creator(m: Topology, before: ControlState, action: Any) -> str:
     """Who made the command, as far as it is a node."""
     if isinstance(action, act.CommitDeposed):

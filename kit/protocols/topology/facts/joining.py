@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from kit.engine.actors import ActorState
+from kit.engine.breaches import PassedStep
 from kit.engine.flows import OF_ACTORS, FlowTable
+from kit.engine.network import DuplicateMessage
 from kit.protocols.topology.handshake.actions import OWN
 from kit.protocols.topology.handshake.actors import runs_group0
+from kit.protocols.topology.handshake.messages import JoinNodeQuery, JoinNodeResponse
 from kit.protocols.topology.handshake.model import Join
 from kit.protocols.topology.handshake.state import joiner, members, removed, tables, up
 from kit.protocols.topology.rules.joining import CHECKS, FEATURE, JoinNodeRequest, Names, because
@@ -121,6 +127,29 @@ def status(s: ActorState) -> tuple[str, str, str]:
         f"{lead} coordinates" if lead else "no coordinator",
         f"feature {FEATURE} {'enabled' if enabled else 'not enabled'}",
     )
+
+
+class Tried(Struct, frozen=True):
+    """How often calls of a join were made: the joiner's query and request, and the response.
+
+    A call is tried again after a timeout, a lost connection or a new start of who made it.
+    """
+
+    queries: int = 0
+    requests: int = 0
+    responses: int = 0
+
+
+def tried(steps: Sequence[PassedStep]) -> Tried:
+    """How often each call was made in a run; the first query is on its way from the start."""
+    counts: dict[type, int] = {JoinNodeQuery: 1, JoinNodeRequest: 0, JoinNodeResponse: 0}
+    for step in steps:
+        old = Counter(step.before.network.in_flight)
+        for envelope, number in (Counter(step.after.network.in_flight) - old).items():
+            kind = type(envelope.message)
+            if kind in counts and not isinstance(step.action, DuplicateMessage):
+                counts[kind] += number
+    return Tried(*counts.values())
 
 
 # What nodes do with group 0 moves no message; those that they send travel when they are received.

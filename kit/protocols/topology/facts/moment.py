@@ -129,6 +129,30 @@ def title(m: Topology, entry: QueueEntry) -> str:
     return entry.kind if entry.node == NOBODY else f"{entry.kind} {m.names[entry.node]}"
 
 
+def parameter(m: Topology, s: ControlState, entry: QueueEntry) -> str:
+    """What a request says beside its kind and node: whom it replaces, that it owns no tokens."""
+    if entry.node == NOBODY:
+        return ""
+    row = s.topology.nodes[entry.node]
+    joins = entry.kind in ("join", "replace")
+    words = [f"replaces {m.names[row.replaced]}"] if entry.kind == "replace" else []
+    return ", ".join([*words, *(["no tokens"] if joins and row.zero_token else [])])
+
+
+def guards(m: Topology, s: ControlState, node: int) -> tuple[tuple[int, int], ...]:
+    """The topology guards that a node holds, as sessions with their numbers.
+
+    Whoever streams for the coordinator got one with the permit of the open session; so did late
+    work when it was let in. A guard keeps a barrier waiting until it is released.
+    """
+    held: dict[int, int] = {}
+    if s.attempted.streaming and work.task_of(s, m.setting).needs >> node & 1:
+        held[s.topology.session] = 1
+    if s.leftover_at == node:
+        held[s.leftover] = held.get(s.leftover, 0) + 1
+    return tuple(held.items())
+
+
 def operation_title(m: Topology, operation: TopologyOperation) -> str:
     """What is under way: ``bootstrapping D``."""
     what = operation.machine.replace("_zero_token", " without tokens")

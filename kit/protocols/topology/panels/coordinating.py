@@ -11,7 +11,7 @@ from kit.protocols.topology.rules.queue import QueueEntry
 from kit.views.alike import ToldApart, draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, badges, bulb, heads, scroll
+from kit.views.parts import badge, badges, bulb, counted, heads, scroll
 
 STANDINGS = {"running": "▶", "next": "→", "waits": "…", "paused": "‖", "cancelled": "✕"}
 """A sign for each standing, beside its word."""
@@ -28,7 +28,7 @@ def draw_queue(scene: Scene) -> Frag:
         h(
             "table",
             h("caption", "Requests that are not done, and why each stands where it stands"),
-            heads("", "request", "stands", "why"),
+            heads("", "request", "parameter", "stands", "why"),
             h("tbody", [_entry(scene, entry) for entry in entries]),
         ),
     )
@@ -46,6 +46,7 @@ def _entry(scene: Scene, entry: QueueEntry) -> Frag:
             scope="row",
             data_of=None if entry.node == NOBODY else m.names[entry.node],
         ),
+        h("td", facts.parameter(m, scene.state, entry)),
         h("td", entry.standing),
         h("td", entry.reason, f": {waits}" if waits else None),
         k=f"request:{entry.number}",
@@ -59,7 +60,8 @@ def queue_text(scene: Scene) -> str:
     for entry in facts.entries(m, scene.state):
         waits = f": {', '.join(m.named(entry.waits_for))}" if entry.waits_for else ""
         reason = f" ({entry.reason}{waits})" if entry.reason else ""
-        lines.append(f"  {facts.title(m, entry)}: {entry.standing}{reason}")
+        words = filter(None, (facts.title(m, entry), facts.parameter(m, scene.state, entry)))
+        lines.append(f"  {', '.join(words)}: {entry.standing}{reason}")
     return "\n".join(lines) or "  the queue is empty"
 
 
@@ -132,12 +134,17 @@ def _in_flight(scene: Scene, node: NodeFacts) -> Iterator[str]:
 
 
 def _sessions(scene: Scene, node: NodeFacts) -> Iterator[str]:
-    """The open one, and work that was let in of another."""
+    """The open one, and the guards that are held of it; those of late work of another."""
     m, s = scene.model, scene.state
+    held = dict(facts.guards(m, s, m.number[node.name]))
     if node.session:
-        yield f"{node.session} open"
-    if s.leftover_at != NOBODY and m.names[s.leftover_at] == node.name:
-        yield f"late work of {s.leftover}"
+        yield f"{node.session} open{_guards(held.pop(node.session, 0))}"
+    for session, number in held.items():
+        yield f"{session} closed{_guards(number)}"
+
+
+def _guards(number: int) -> str:
+    return f", {counted(number, 'guard')}" if number else ""
 
 
 def _answer(node: NodeFacts, answers: Answers) -> tuple[str, str]:
@@ -165,6 +172,7 @@ def draw_badges(scene: Scene) -> Frag:
     return badges(
         topology.version,
         badge("fence", f"fence {topology.fence_version}", "busy" if behind else ""),
+        badge("session", f"session {topology.session}", "busy") if topology.session else None,
         badge("queue", _head(scene, entries)),
         badge("barrier", f"barrier {len(runs.answered)}/{len(runs.needs)}", "busy")
         if runs
@@ -189,6 +197,7 @@ def badges_text(scene: Scene) -> str:
     parts = [
         f"version {topology.version}",
         f"fence {topology.fence_version}",
+        *([f"session {topology.session}"] if topology.session else []),
         _head(scene, facts.entries(m, s)),
     ]
     if runs:

@@ -78,13 +78,23 @@ def draw_processes(scene: Scene) -> Frag:
     old = scene.before and [
         (row.name, row.doing) for row in facts.processes(scene.model, scene.before)
     ]
-    return _table("process", "processes", ("node", "what it is at"), rows, _joined(old or ()))
+    table = _table("process", "processes", ("node", "what it is at"), rows, _joined(old or ()))
+    return h("div", table, h("p", _tried(scene), k="tried", class_="soft"))
+
+
+def _tried(scene: Scene) -> str:
+    """The retry counter: calls that were made again stand out by their number."""
+    made = facts.tried(scene.way())
+    return (
+        f"Calls so far: JOIN_NODE_QUERY {made.queries}, JOIN_NODE_REQUEST {made.requests}, "
+        f"JOIN_NODE_RESPONSE {made.responses}."
+    )
 
 
 def processes_text(scene: Scene) -> str:
     """Write a line for each process."""
     rows = facts.processes(scene.model, scene.state)
-    return "\n".join(f"  {row.name}: {row.doing}" for row in rows)
+    return "\n".join([*(f"  {row.name}: {row.doing}" for row in rows), f"  {_tried(scene)}"])
 
 
 def draw_checks(scene: Scene) -> Frag:

@@ -20,14 +20,16 @@ UNDRAWN = ("node", "cleanup")
 
 
 def diagram(machine: Machine, edition: Edition) -> StateDiagram:
-    """A machine as it is drawn; what leads back, or out, is dashed."""
+    """A machine of this family as it is drawn."""
+    name = f"state-topology-{machine.name}{_of_edition(machine, edition)}"
+    return machine_diagram(machine, name, f"transition states of {machine.name}")
+
+
+def machine_diagram(machine: Machine, name: str, label: str) -> StateDiagram:
+    """Any machine as it is drawn; what leads back, or out, is dashed."""
     backwards = [edge for edge in machine.edges if edge.kind != "happy"]
-    return StateDiagram(
-        f"state-topology-{machine.name}{_of_edition(machine, edition)}",
-        f"transition states of {machine.name}",
-        tuple(map(_transition, machine.edges)),
-        frozenset(map(_event, backwards)),
-    )
+    transitions = tuple(map(_transition, machine.edges))
+    return StateDiagram(name, label, transitions, frozenset(map(_event, backwards)))
 
 
 def _of_edition(machine: Machine, edition: Edition) -> str:

@@ -1,7 +1,8 @@
 """``system.topology`` as the table it is: the static columns once, a row per node, null cells too.
 
-What the step changed is marked. Tokens, versions of software and shards are in no state of the
-model: those columns are null here.
+What the step changed is marked. A request's id is that of the group 0 state that it made, and the
+time of a CDC generation is that of the command that committed it (a server adds twice the ring
+delay). Versions of software and shards are in no state of the model: those columns are null here.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
+from kit.protocols.topology.facts.commands import RunIds, run_ids
 from kit.protocols.topology.rules.cluster import ClusterTopology
-from kit.protocols.topology.rules.columns import COLUMNS
+from kit.protocols.topology.rules.columns import COLUMNS, Generation, SystemTopology
 from kit.protocols.topology.rules.loading import store
 from kit.views.alike import ToldApart, draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
@@ -37,15 +39,15 @@ class TableTexts(Struct, frozen=True):
 
 def _of_step(scene: Scene) -> tuple[TableTexts, TableTexts]:
     """The table as it is and as it was."""
-    names = scene.model.names
-    now = texts(scene.state.topology, names)
-    return now, now if scene.before is None else texts(scene.before.topology, names)
+    names, ids = scene.model.names, run_ids(scene.way())
+    now = texts(scene.state.topology, names, ids)
+    return now, now if scene.before is None else texts(scene.before.topology, names, ids)
 
 
 @lru_cache(MOST_KEPT)
-def texts(topology: ClusterTopology, names: tuple[str, ...]) -> TableTexts:
+def texts(topology: ClusterTopology, names: tuple[str, ...], ids: RunIds) -> TableTexts:
     """Every cell of a topology; a few are kept, since most steps leave the tables as they are."""
-    table, _ = store(topology, names)
+    table = _named(store(topology, names)[0], ids)
     static = asdict(table)
     cells = {("", name): _text(static[name]) for name in STATIC}
     looks = {}
@@ -57,16 +59,43 @@ def texts(topology: ClusterTopology, names: tuple[str, ...]) -> TableTexts:
     return TableTexts(cells, looks)
 
 
+def _named(table: SystemTopology, ids: RunIds) -> SystemTopology:
+    """The table with the ids and times that the run gave, in place of numbers."""
+    of_state = {str(number): str(state) for number, state in ids.requests}
+    time_of = {str(number): f"t{state}" for number, state in ids.generations}
+
+    def timed(generations: tuple[Generation, ...]) -> tuple[Generation, ...]:
+        return tuple((time_of.get(number, time), number) for time, number in generations)
+
+    running = table.global_topology_request_id
+    return replace(
+        table,
+        rows=tuple(
+            replace(row, request_id=of_state.get(row.request_id or "", row.request_id))
+            for row in table.rows
+        ),
+        global_topology_request_id=of_state.get(running or "", running),
+        global_requests=tuple(of_state.get(number, number) for number in table.global_requests),
+        committed_cdc_generations=timed(table.committed_cdc_generations),
+        unpublished_cdc_generations=timed(table.unpublished_cdc_generations),
+    )
+
+
 def _text(value: object) -> str:
     """A cell as cqlsh prints it."""
     if value is None or value == ():
         return NULL
     if isinstance(value, tuple):
-        parts = (
-            ", ".join(filter(None, part)) if isinstance(part, tuple) else part for part in value
-        )
-        return "{" + ", ".join(map(str, parts)) + "}"
+        return "{" + ", ".join(map(_part, value)) + "}"
     return str(value)
+
+
+def _part(value: object) -> str:
+    """A part of a set; of a generation its time, if it is known, and its number."""
+    if not isinstance(value, tuple):
+        return str(value)
+    time, number = value
+    return f"({time}, {number})" if time else str(number)
 
 
 def draw_table(scene: Scene) -> Frag:

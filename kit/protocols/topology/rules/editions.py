@@ -69,7 +69,7 @@ NEW_CDC_GENERATION = machine(
     "commit_cdc_generation | old | old | command_barrier:rollback",
     """
     * | commit_cdc_generation | | happy |
-    commit_cdc_generation | * | | happy | version generation done
+    commit_cdc_generation | * | | happy | generation done
     commit_cdc_generation | * | barrier failed | rollback | error done
     """,
 )

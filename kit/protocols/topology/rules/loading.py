@@ -52,6 +52,7 @@ def load(
             zero_token=row.num_tokens == 0 and not row.tokens_string,
             cleanup=row.cleanup_status or "clean",
             supported=sum(features[name] for name in row.supported_features),
+            rack=f"{row.datacenter}/{row.rack or ''}" if row.datacenter else "",
         )
         for row in table.rows
     ]
@@ -160,9 +161,12 @@ def store(
 
 def _row(topology: ClusterTopology, hosts: Sequence[str], i: int) -> SystemTopologyRow:
     entry = topology.nodes[i]
+    datacenter, _, rack = entry.rack.partition("/")
     owner = entry.replaced if entry.state == "replacing" else i
     return SystemTopologyRow(
         host_id=hosts[i],
+        datacenter=datacenter or None,
+        rack=rack or None,
         node_state=entry.state,
         num_tokens=0 if entry.zero_token else 1,
         replaced_id=None if entry.replaced == NOBODY else hosts[entry.replaced],

@@ -14,6 +14,12 @@ FIRST_RACK = "dc1/r1"
 """Where a node is of which nothing else is said."""
 
 
+def place_of(rack: str) -> tuple[str, str]:
+    """The datacenter and the rack of a node, of its cell (empty: nothing is said of it)."""
+    datacenter, _, name = (rack or FIRST_RACK).partition("/")
+    return datacenter, name
+
+
 def invalid_racks(topology: ClusterTopology, *, joins: int = 0, leaves: int = 0) -> str:
     """The first datacenter that would have a wrong number of racks, and why; empty: none.
 
@@ -24,7 +30,7 @@ def invalid_racks(topology: ClusterTopology, *, joins: int = 0, leaves: int = 0)
     after = (owners(topology) | joins) & ~leaves
     racks: dict[str, set[str]] = {}
     for node, entry in enumerate(topology.nodes):
-        datacenter, _, rack = (entry.rack or FIRST_RACK).partition("/")
+        datacenter, rack = place_of(entry.rack)
         held = racks.setdefault(datacenter, set())
         if after >> node & 1:
             held.add(rack)

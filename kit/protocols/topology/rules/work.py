@@ -6,6 +6,7 @@ once more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -15,10 +16,12 @@ from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.effects import number_of, owners
 from kit.protocols.topology.rules.machines import (
     EdgeRow,
+    Edition,
     Machine,
     StateRow,
     WorkRow,
 )
+from kit.protocols.topology.rules.racks import invalid_racks
 from kit.protocols.topology.rules.safeguards import Setting
 from kit.protocols.topology.rules.states import NODE_STATE_OF
 
@@ -26,7 +29,7 @@ IN_TRANSITION = tuple(NODE_STATE_OF.values())
 DROP_LEFT = WorkRow("drop_left", "retry")
 """What comes before all else: nodes that have left are taken out of group 0."""
 ADDS, LEAVES, REMOVES = "add_to_group0", "leave_group0", "remove_replaced"
-MARKS_DONE = "mark_done"
+ASSIGNS, MARKS_DONE = "assign_tokens", "mark_done"
 
 
 class TopologyOperation(Struct, frozen=True, cache_hash=True):
@@ -170,3 +173,19 @@ def voters(topology: ClusterTopology) -> int:
 def begins(machine: str, setting: Setting) -> EdgeRow:
     """The edge with which an operation of this machine begins."""
     return MACHINES[setting.edition][machine].begins
+
+
+def gaining_racks(
+    topology: ClusterTopology,
+    operation: TopologyOperation | None,
+    work: Sequence[WorkRow],
+    edition: Edition,
+) -> str:
+    """Why a joining node will get no tokens, where that is among its ``work``; empty: it gets them.
+
+    Its rack is one too many. The documents know no such check.
+    """
+    assigns = any(piece.name == ASSIGNS for piece in work)
+    if edition == "seed" or operation is None or not assigns:
+        return ""
+    return invalid_racks(topology, joins=1 << operation.node)

@@ -70,7 +70,6 @@ def drawn_cluster(seed: int, size: ClusterSize) -> TopologyParameters:
 
     requests = tuple(_requests(chance, nodes, joining, count))
     dead = tuple(words.split()[-1] for words in requests if words.split()[0] in DEAD)
-    clients = up_to(size.faults)
     return TopologyParameters(
         edition=size.edition,
         nodes=nodes,
@@ -81,9 +80,9 @@ def drawn_cluster(seed: int, size: ClusterSize) -> TopologyParameters:
         failures=up_to(size.faults),
         cuts=up_to(size.faults),
         late=up_to(size.faults),
-        clients=clients,
-        # One opaque piece of work, which moves versions on without the barriers of its transitions.
-        tablets=0 if clients else up_to(size.faults),
+        clients=up_to(size.faults),
+        tablets=up_to(size.faults),
+        addresses=up_to(size.faults),
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -16,8 +18,10 @@ from kit.protocols.tcm.rules.metadata import Advance, ResolvedEvent
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.steps import ProtocolSwitches
 from kit.protocols.tcm.spark.histories import History, history, sample
-from kit.protocols.tcm.spark.parts import cut_at, cut_evenly
+from kit.protocols.tcm.spark.measures import Tally
+from kit.protocols.tcm.spark.parts import cut_at, cut_evenly, rows_of
 from kit.protocols.tcm.spark.pipelines import PlainPipeline
+from kit.protocols.tcm.spark.tables import MEASURES
 from kit.protocols.tcm.words import parse_operation
 from kit.ring.replication import Keyspace, Replication
 from kit.ring.tokens import MURMUR3
@@ -85,6 +89,26 @@ def test_any_cut_gives_the_engines_rows(
     bounds = data.draw(st.lists(st.one_of(inside, st.sampled_from(near or [space.low + 1]))))
     rows = PlainPipeline(found, bounds).table("replicas").to_pylist()
     assert plainly.from_arrow(rows, found.ring.names, 0) == engine(found, operations)
+
+
+@given(planned(), st.lists(st.integers(1, 9), max_size=3))
+def test_sums_are_those_of_all_rows(
+    case: tuple[History, tuple[Operation, ...], Replication], ninths: list[int]
+) -> None:
+    """Rows that no operation reaches are looked at once for all steps; the sums are the same as
+    when every row of every step is counted.
+    """
+    found, _, _ = case
+    space = found.ring.space
+    bounds = [space.low + (space.high - space.low) * n // 10 for n in ninths]
+    alone = PlainPipeline(found, [b for b in bounds if space.low < b < space.high])
+    tally = Tally(found)
+    for part in alone.case.parts:
+        for rows in rows_of(found, part):
+            tally.add(rows)
+    counted = pa.Table.from_batches(tally.batches(), MEASURES.arrow).to_pandas()
+    keys = ["group", "step", "measure", "unit"]
+    pd.testing.assert_frame_equal(alone.measures, counted.sort_values(keys, ignore_index=True))
 
 
 @given(rings(), st.integers(1, 40))

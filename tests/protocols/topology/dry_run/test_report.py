@@ -25,6 +25,7 @@ from tests.saying import like
 
 DUMP, REQUESTS = FIXTURES / "topology.csv", FIXTURES / "requests.csv"
 BOOT = joining("bootstrapping")
+ID = timeuuid(0x20)
 OLD, NEW = {"transition_state": "write both read old"}, {"transition_state": "write both read new"}
 
 
@@ -214,3 +215,23 @@ def test_columns_that_nobody_knows_are_shown(tmp_path: Path) -> None:
         "later": "x",
         "own": {uuid(1): "0", uuid(2): "1"},
     }
+
+
+def test_racks_are_checked_where_somebody_says_how_many_replicas(tmp_path: Path) -> None:
+    """The dump has datacenters and racks, and no keyspaces: with ``rf`` a leave that empties a rack
+    is refused, and a join that adds one is told to roll back. Without it a warning says so.
+    """
+    leaves = dumped(tmp_path, [*NORMAL[1:], node(1, topology_request="leave", request_id=ID)])
+    assert coordinator(leaves).cases[0].decision == "begin"
+    assert any("--rf" in warning for warning in coordinator(leaves).warnings)
+    refused = coordinator(leaves, rf=3)
+    assert refused.cases[0].decision == "refuse"
+    assert refused.cases[0].reason == "dc1 would have 2 racks for 3 replicas"
+    assert not any("--rf" in warning for warning in refused.warnings)
+    assert coordinator(leaves, rf=3, edition="seed").cases[0].decision == "begin"
+    joins = joining("bootstrapping", rack="r9", tokens=None)
+    answer = said(tmp_path, joins, transition_state="join group0", asking={"rf": 3})
+    assert answer.cases[0].leads_to == "left_token_ring"
+    assert "assign_tokens will fail: dc1 would have 4 racks" in answer.cases[0].reason
+    with pytest.raises(BadInput, match=like("rf | -1 | or 0")):
+        coordinator(leaves, rf=-1)

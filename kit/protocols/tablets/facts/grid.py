@@ -1,0 +1,181 @@
+"""Where tablets are: hosts, their shards, and who holds which tablet, in a transition twice.
+
+The same for a model's state and for the maps of a real cluster. A *slot* is the place of a replica
+among those of its tablet: a move keeps it, so that the replica is the same one before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Literal
+
+from msgspec import Struct
+
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap
+from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, TabletReplica
+
+Part = Literal["", "pending", "leaving", "stray"]
+"""What a shard has of a tablet: a replica that stays (the empty text), one that the transition adds
+or takes away, data of a tablet of which it is no replica."""
+Sizes = Mapping[tuple[str, int, TabletReplica], int]
+"""The bytes of a replica, by table, number of the tablet and place."""
+
+
+class GridHost(Struct, frozen=True):
+    """A node: its shards, its rack, and what is to be said of it (*down*, *leaving*)."""
+
+    name: str
+    shards: int = 1
+    rack: str = ""
+    note: str = ""
+
+
+class TabletWay(Struct, frozen=True):
+    """A transition of a tablet: its kind, its stage, the replicas before and after."""
+
+    kind: str
+    stage: str
+    sets: ReplicaSets
+
+
+class PlacedTablet(Struct, frozen=True):
+    """A tablet: its table, its number there, its replicas, its transitions, stray data of it.
+
+    More than one transition is what a broken promise looks like.
+    """
+
+    table: str
+    number: int
+    replicas: Replicas
+    ways: tuple[TabletWay, ...] = ()
+    stray: Replicas = ()
+
+
+class HeldReplica(Struct, frozen=True):
+    """What one shard has of one tablet; ``bytes`` None: not known.
+
+    ``slot`` tells the replicas of a tablet apart (-1: it is none). ``twin`` is where the other
+    half of a move is.
+    """
+
+    tablet: PlacedTablet
+    place: TabletReplica
+    slot: int
+    part: Part = ""
+    bytes: int | None = None
+    twin: TabletReplica | None = None
+
+    @property
+    def key(self) -> str:
+        """What names it in a picture: of a move, both halves, until one is left."""
+        tail = {"pending": ":to", "stray": f":{self.place}"}.get(self.part, "")
+        return f"{self.tablet.table}:{self.tablet.number}:{self.slot}{tail}"
+
+
+class TabletGrid(Struct, frozen=True, dict=True):
+    """The shards of a cluster and what each holds, tablets in their order."""
+
+    hosts: tuple[GridHost, ...]
+    tablets: tuple[PlacedTablet, ...]
+    sizes: Sizes = {}  # never written to
+
+    @property
+    def places(self) -> tuple[TabletReplica, ...]:
+        """Every shard, host by host."""
+        return tuple(
+            TabletReplica(host.name, shard) for host in self.hosts for shard in range(host.shards)
+        )
+
+    @cached_property
+    def held(self) -> Mapping[TabletReplica, tuple[HeldReplica, ...]]:
+        """What each shard that holds anything holds."""
+        by_place: dict[TabletReplica, list[HeldReplica]] = {}
+        for tablet in self.tablets:
+            for each in _replicas(tablet, self.sizes):
+                by_place.setdefault(each.place, []).append(each)
+        return {place: tuple(all_held) for place, all_held in by_place.items()}
+
+    @cached_property
+    def tables(self) -> tuple[str, ...]:
+        """The tables, in their order."""
+        return tuple(dict.fromkeys(tablet.table for tablet in self.tablets))
+
+    @property
+    def moving(self) -> tuple[PlacedTablet, ...]:
+        """The tablets that are in transition."""
+        return tuple(tablet for tablet in self.tablets if tablet.ways)
+
+    def letter(self, table: str) -> str:
+        """What tells a table's tablets apart from another's: nothing where there is one table."""
+        return "" if len(self.tables) < 2 else _letters(self.tables.index(table))
+
+    def count(self, place: TabletReplica) -> int:
+        """How many replicas a shard has, those that come and go included."""
+        return sum(each.part != "stray" for each in self.held.get(place, ()))
+
+    def bytes(self, place: TabletReplica) -> int:
+        """How many bytes a shard holds, as far as sizes are known."""
+        return sum(each.bytes or 0 for each in self.held.get(place, ()))
+
+
+def grid_of_maps(
+    maps: Iterable[TabletMap], hosts: tuple[GridHost, ...], sizes: Sizes | None = None
+) -> TabletGrid:
+    """The grid of tables; one that is co-located lies where its base table does."""
+    tablets = (
+        _placed(given.table, number, tablet)
+        for given in maps
+        for number, tablet in enumerate(given.tablets)
+    )
+    return TabletGrid(hosts, tuple(tablets), sizes or {})
+
+
+def _letters(number: int) -> str:
+    """``a`` to ``z``, then ``ba`` and so on."""
+    head, tail = divmod(number, 26)
+    return (_letters(head) if head else "") + chr(ord("a") + tail)
+
+
+def _placed(table: str, number: int, tablet: Tablet) -> PlacedTablet:
+    way = TabletWay(tablet.transition, tablet.stage, tablet.sets)
+    return PlacedTablet(table, number, tablet.replicas, (way,) if tablet.transition else ())
+
+
+def _replicas(tablet: PlacedTablet, sizes: Sizes) -> Iterator[HeldReplica]:
+    """The replicas of a tablet, those of its transitions, its stray data: each place once."""
+    to, come = _moves(tablet)
+
+    def held(
+        place: TabletReplica, slot: int, part: Part, twin: TabletReplica | None
+    ) -> HeldReplica:
+        size = sizes.get((tablet.table, tablet.number, place))
+        return HeldReplica(tablet, place, slot, part, size, twin)
+
+    for slot, place in enumerate(tablet.replicas):
+        goes = any(place in way.sets.leaving for way in tablet.ways)
+        yield held(place, slot, "leaving" if goes else "", to.get(place))
+    seen = {*tablet.replicas, *come}
+    for slot, (place, source) in enumerate(come.items()):
+        at = tablet.replicas.index(source) if source else len(tablet.replicas) + slot
+        yield held(place, at, "pending", source)
+    for place in tablet.stray:
+        if place not in seen:
+            yield held(place, -1, "stray", None)
+
+
+def _moves(
+    tablet: PlacedTablet,
+) -> tuple[dict[TabletReplica, TabletReplica], dict[TabletReplica, TabletReplica | None]]:
+    """Where each replica that leaves goes, and where each that comes comes from."""
+    to: dict[TabletReplica, TabletReplica] = {}
+    come: dict[TabletReplica, TabletReplica | None] = {}
+    for way in tablet.ways:
+        leaving = [each for each in way.sets.leaving if each in tablet.replicas]
+        for i, place in enumerate(way.sets.pending):
+            source = leaving[i] if i < len(leaving) else None
+            if place not in tablet.replicas and place not in come:
+                come[place] = source
+                if source:
+                    to[source] = place
+    return to, come

@@ -1,0 +1,1 @@
+"""How tablets are drawn."""

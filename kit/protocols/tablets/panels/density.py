@@ -1,0 +1,117 @@
+"""The grid of very many tablets: each shard with how much it has, against the fullest one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kit.protocols.tablets.facts.grid import GridHost, TabletGrid
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.views.fragment import Frag, h
+from kit.views.parts import counted, volume
+
+WIDTH, LEFT = 380.0, 54.0
+CELLS = {False: 40.0, True: 72.0}
+"""How wide a cell is at least; bytes take more room than counts."""
+ROW = 24.0
+MOST_SHARDS = 1024
+"""Shards that are drawn singly; of more there is a cell for each node."""
+
+
+def draw_density(grid: TabletGrid, *, by_storage: bool) -> Frag:
+    """Draw a cell for each shard, filled as far as it holds of what the fullest one does.
+
+    Of very many shards a cell is a node, and its bar the mean of its shards.
+    """
+    singly = len(grid.places) <= MOST_SHARDS
+    least = CELLS[by_storage]
+    rows = list(_by_shard(grid) if singly else _by_node(grid, int((WIDTH - LEFT) // least)))
+    amount = grid.bytes if by_storage else grid.count
+    means = [[sum(map(amount, places)) / len(places) for _, _, places in row] for row in rows]
+    fullest = max((mean for row in means for mean in row), default=0) or 1
+    columns = max(map(len, rows), default=1)
+    cell = max(least, (WIDTH - LEFT) / columns)
+    prefix = "storage:" if by_storage else ""
+    drawn = [
+        _cell(prefix, each, mean, fullest, (LEFT + cell * x, ROW * y, cell), by_storage=by_storage)
+        for y, (row, amounts) in enumerate(zip(rows, means, strict=True))
+        for x, (each, mean) in enumerate(zip(row, amounts, strict=True))
+    ]
+    names = [
+        h("text", row[0][1], x=2, y=ROW * y + 16, class_="strong") for y, row in enumerate(rows)
+    ]
+    width, height = LEFT + cell * columns + 2, ROW * len(rows) + 2
+    return h(
+        "div",
+        h(
+            "svg",
+            names,
+            drawn,
+            viewBox=f"0 0 {width:.0f} {height:.0f}",
+            width=width,
+            role="img",
+            aria_label=f"load of {counted(len(grid.places), 'shard')}: {summary(grid)}",
+        ),
+        h("p", h("small", _legend(grid, singly=singly)), class_="legend"),
+    )
+
+
+Cell = tuple[str, str, tuple[TabletReplica, ...]]
+"""What a cell is called, what its row is called, the shards that it stands for."""
+
+
+def _by_shard(grid: TabletGrid) -> Iterator[list[Cell]]:
+    for host in grid.hosts:
+        yield [(str(place), host.name, (place,)) for place in _shards(host)]
+
+
+def _by_node(grid: TabletGrid, across: int) -> Iterator[list[Cell]]:
+    for first in range(0, len(grid.hosts), across):
+        some = grid.hosts[first : first + across]
+        yield [(host.name, some[0].name, _shards(host)) for host in some]
+
+
+def _shards(host: GridHost) -> tuple[TabletReplica, ...]:
+    return tuple(TabletReplica(host.name, shard) for shard in range(host.shards))
+
+
+def _cell(
+    prefix: str,
+    each: Cell,
+    mean: float,
+    fullest: float,
+    at: tuple[float, float, float],
+    *,
+    by_storage: bool,
+) -> Frag:
+    name, _, places = each
+    x, y, wide = at
+    full = (wide - 3) * mean / fullest
+    words = volume(round(mean)) if by_storage else f"{mean:.0f}"
+    return h(
+        "g",
+        h("title", f"{name}: {words}" + (" a shard" if len(places) > 1 else "")),
+        h("rect", x=1, y=1, width=wide - 3, height=ROW - 3, class_="wire"),
+        h("rect", x=1, y=1, width=full, height=ROW - 3, class_="band"),
+        h("text", words, x=wide / 2, y=16, text_anchor="middle"),
+        k=f"{prefix}load:{name}",
+        transform=f"translate({x:.0f} {y:.0f})",
+        data_of=places[0].host,
+    )
+
+
+def summary(grid: TabletGrid) -> str:
+    """How many tablets there are, and the least, the mean and the most on a shard."""
+    counts = sorted(map(grid.count, grid.places))
+    if not counts:
+        return "no shard"
+    mean = sum(counts) / len(counts)
+    return (
+        f"{counted(len(grid.tablets), 'tablet')}; replicas of a shard: least {counts[0]:,}, "
+        f"mean {mean:,.1f}, most {counts[-1]:,}"
+    )
+
+
+def _legend(grid: TabletGrid, *, singly: bool) -> str:
+    what = "a cell a shard" if singly else "a cell a node, its bar the mean of its shards"
+    moving = len(grid.moving)
+    return f"{what}; {summary(grid)}; {counted(moving, 'tablet')} in transition"

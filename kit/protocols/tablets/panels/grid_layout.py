@@ -1,0 +1,117 @@
+"""Where the parts of the tablet grid lie, one unit a pixel in the smallest board."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from kit.protocols.tablets.facts.grid import HeldReplica, TabletGrid
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+
+WIDTH, HEIGHT = 380.0, 288.0
+"""What the picture's slot of the smallest board has room for."""
+LEFT, TOP = 54.0, 34.0
+"""Of the names of nodes, and of the line of group 0 with the numbers of shards."""
+LEAST_CELL, CHIP, GAP = 44.0, 20.0, 4.0
+LETTER = 7.5  # how wide a letter of a chip is at most
+LEAST_CHIP = 6.0
+MOST_ROW = 76.0
+
+
+class ChipPlace(Struct, frozen=True):
+    """A chip's middle and its width."""
+
+    x: float
+    y: float
+    width: float
+
+
+class GridLayout(Struct, frozen=True):
+    """The picture's size, that of each cell, and the place of each chip by its key."""
+
+    width: float
+    height: float
+    cell: float
+    row: float
+    tops: Mapping[str, float]
+    chips: Mapping[str, ChipPlace]
+
+    @property
+    def fits(self) -> bool:
+        """Whether all is seen at once in the smallest board."""
+        return self.width <= WIDTH and self.height <= HEIGHT
+
+
+def layout(grid: TabletGrid, label: Mapping[str, str], *, by_storage: bool) -> GridLayout:
+    """Place the chips of every shard, line by line, in cells that are all as large.
+
+    ``label`` gives each chip what is written on it. ``by_storage``: the chips' areas stand to each
+    other as their bytes do, but for those that would be too small to be seen.
+    """
+    shards = max((host.shards for host in grid.hosts), default=1)
+    cell = max(LEAST_CELL, (WIDTH - LEFT) / shards)
+    wide = _widths(grid, cell) if by_storage else _equal(grid, label)
+    packed = {place: _packed(held, wide, cell - 2 * GAP) for place, held in grid.held.items()}
+    lines = max((lines for _, lines in packed.values()), default=1)
+    least = lines * (CHIP + GAP) + 2 * GAP
+    spare = (HEIGHT - TOP) / max(1, len(grid.hosts))
+    row = max(least, min(spare, MOST_ROW))
+    tops = {host.name: TOP + row * i for i, host in enumerate(grid.hosts)}
+    chips = {
+        each.key: _place(tops, place, each, offset, cell, wide)
+        for place, (offsets, _) in packed.items()
+        if place.host in tops
+        for each, offset in zip(grid.held[place], offsets, strict=True)
+    }
+    return GridLayout(
+        LEFT + cell * shards + 2, TOP + row * len(grid.hosts) + 2, cell, row, tops, chips
+    )
+
+
+def _place(
+    tops: Mapping[str, float],
+    place: TabletReplica,
+    held: HeldReplica,
+    offset: tuple[float, int],
+    cell: float,
+    wide: Mapping[str, float],
+) -> ChipPlace:
+    x, line = offset
+    middle = LEFT + cell * place.shard + GAP + x + wide[held.key] / 2
+    below = GAP + line * (CHIP + GAP) + CHIP / 2
+    return ChipPlace(middle, tops[place.host] + below, wide[held.key])
+
+
+def _all(grid: TabletGrid) -> Iterable[HeldReplica]:
+    return (each for held in grid.held.values() for each in held)
+
+
+def _equal(grid: TabletGrid, label: Mapping[str, str]) -> Mapping[str, float]:
+    """Chips of the same width, on which every label has room."""
+    longest = max((len(text) for text in label.values()), default=1)
+    return dict.fromkeys(
+        (each.key for each in _all(grid)), max(CHIP + GAP, LETTER * (longest + 1) + 6)
+    )
+
+
+def _widths(grid: TabletGrid, cell: float) -> Mapping[str, float]:
+    """Widths that stand to each other as bytes do; the fullest shard has at most some two lines."""
+    fullest = max((grid.bytes(place) for place in grid.held), default=0) or 1
+    largest = max((each.bytes or 0 for each in _all(grid)), default=0) or 1
+    room = cell - 2 * GAP
+    pixels = min(1.6 * room / fullest, room / largest)
+    return {each.key: max(LEAST_CHIP, (each.bytes or 0) * pixels) for each in _all(grid)}
+
+
+def _packed(
+    held: Sequence[HeldReplica], wide: Mapping[str, float], room: float
+) -> tuple[list[tuple[float, int]], int]:
+    """Where each chip begins and on which line, and how many lines there are."""
+    offsets, x, line = [], 0.0, 0
+    for each in held:
+        if x and x + wide[each.key] > room:
+            x, line = 0.0, line + 1
+        offsets.append((x, line))
+        x += wide[each.key] + GAP
+    return offsets, line + 1

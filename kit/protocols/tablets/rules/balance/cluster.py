@@ -1,0 +1,208 @@
+"""What the balancer looks at: nodes, and the replicas of all tablets as columns.
+
+A row is a tablet of a base table. Where a merge has brought two siblings together on a shard, their
+replicas there move together from then on. A tablet in transition counts as if that were over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from kit.errors import BadInput
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, group
+from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
+from kit.protocols.tablets.rules.resize import TARGET_SIZE
+
+NodeRole = Literal["normal", "leaving", "removing", "excluded"]
+"""*leaving* and *removing* nodes are drained; an *excluded* one is left alone."""
+
+Codes = NDArray[np.int32]
+Bytes = NDArray[np.int64]
+NOBODY = -1
+UNKNOWN = -1
+STREAMING_STAGES = frozenset(
+    ("allow_write_both_read_old", "write_both_read_old", "rebuild_repair", "streaming", "repair")
+)
+"""The stages whose tablet counts as a stream on both its shards."""
+
+TabletSizes = Mapping[str, Sequence[Mapping[str, int]]]
+"""For each table the bytes of each tablet's replicas by host; what is not there is not known."""
+
+
+class BalancerNode(Struct, frozen=True):
+    """A node: where it stands, how many shards it has, its disk in bytes (0: not known)."""
+
+    host: str
+    datacenter: str
+    rack: str
+    shards: int
+    capacity: int = 0
+    role: NodeRole = "normal"
+
+
+class TabletRows(Struct, frozen=True, eq=False):
+    """The replicas of all tablets: a row for each tablet, by table and number.
+
+    ``nodes``, ``shards``, ``sizes`` and ``together`` have a column for each replica, with
+    ``NOBODY`` where a tablet has fewer. A size is in bytes, or ``UNKNOWN``. ``together`` is how
+    many tablets move with a replica: one, two where the odd sibling is with it, none for that one.
+    """
+
+    table: Codes
+    number: Codes
+    busy: NDArray[np.bool_]
+    nodes: Codes
+    shards: Codes
+    sizes: Bytes
+    together: Codes
+
+
+class BalancerInput(Struct, frozen=True, eq=False):
+    """All that a plan depends on.
+
+    ``reads`` and ``writes`` are the streams that each shard has now, in the order of nodes and
+    their shards. ``pairs`` are rows of siblings that a merge waits for: even, odd. ``target_size``
+    is what a tablet counts for whose size is not known; one below a hundredth of it counts as that.
+    """
+
+    nodes: tuple[BalancerNode, ...]
+    tables: tuple[str, ...]
+    rows: TabletRows
+    reads: Codes
+    writes: Codes
+    pairs: tuple[tuple[int, int], ...] = ()
+    target_size: int = TARGET_SIZE
+    streams_read: int = 2
+    streams_write: int = 2
+    enabled: bool = True
+
+
+def gathered(
+    nodes: Sequence[BalancerNode],
+    maps: Mapping[str, TabletMap],
+    sizes: TabletSizes | None = None,
+    *,
+    target_size: int = TARGET_SIZE,
+    enabled: bool = True,
+) -> BalancerInput:
+    """The balancer's view of tablet maps.
+
+    Raises:
+        BadInput: for a replica on a host that is no node, or on a shard that its node lacks.
+    """
+    bases = {name: table for name, table in maps.items() if not table.base_table}
+    codes = {node.host: code for code, node in enumerate(nodes)}
+    tablets = [tablet for table in bases.values() for tablet in table.tablets]
+    sets = [tablet.sets.new for tablet in tablets]
+    places = [place for each in sets for place in each]
+    _check(places, nodes, codes)
+    held = np.array([len(each) for each in sets], np.int32)
+    columns = np.arange(max(held, default=0)) < held[:, None]
+
+    def spread(values: list[int], dtype: type[np.signedinteger]) -> NDArray[np.signedinteger]:
+        table = np.full(columns.shape, NOBODY, dtype)
+        table[columns] = values
+        return table
+
+    counts = [table.count for table in bases.values()]
+    rows = TabletRows(
+        np.repeat(np.arange(len(bases), dtype=np.int32), counts),
+        np.array([number for count in counts for number in range(count)], np.int32),
+        np.array([bool(tablet.transition) for tablet in tablets], np.bool_),
+        spread([codes[place.host] for place in places], np.int32),
+        spread([place.shard for place in places], np.int32),
+        spread(_known(bases, maps, sizes, sets), np.int64),
+        spread(list(_together(bases)), np.int32),
+    )
+    reads, writes = _streams(nodes, codes, tablets)
+    pairs = tuple(_pairs(bases))
+    return BalancerInput(
+        tuple(nodes), tuple(bases), rows, reads, writes, pairs, target_size, enabled=enabled
+    )
+
+
+def _check(
+    places: Sequence[TabletReplica], nodes: Sequence[BalancerNode], codes: Mapping[str, int]
+) -> None:
+    for place in places:
+        node = codes.get(place.host)
+        if node is None:
+            raise BadInput("replica", place.host, "a host of the cluster")
+        if not 0 <= place.shard < nodes[node].shards:
+            allowed = f"a shard below {nodes[node].shards}, the shards of {place.host}"
+            raise BadInput("replica shard", place.shard, allowed)
+
+
+def _known(
+    bases: Mapping[str, TabletMap],
+    maps: Mapping[str, TabletMap],
+    sizes: TabletSizes | None,
+    sets: Sequence[Replicas],
+) -> list[int]:
+    """The bytes of each replica, of all tables of its group; unknown where those of one are."""
+    if not sizes:
+        return [UNKNOWN] * sum(map(len, sets))
+    every = iter(sets)
+    known = []
+    for base, table in bases.items():
+        columns = [sizes.get(name, ()) for name in group(base, maps)]
+        for number in range(table.count):
+            rows = [column[number] if number < len(column) else {} for column in columns]
+            for place in next(every):
+                parts = [row.get(place.host, UNKNOWN) for row in rows]
+                known.append(UNKNOWN if UNKNOWN in parts else sum(parts))
+    return known
+
+
+def _together(bases: Mapping[str, TabletMap]) -> Iterator[int]:
+    """How many tablets move with each replica."""
+    for table in bases.values():
+        for number, tablet in enumerate(table.tablets):
+            shared: Container[TabletReplica] = ()
+            if table.resize_type == "merge" and table.count > number ^ 1:
+                sibling = table.tablets[number ^ 1]
+                if not (tablet.transition or sibling.transition):
+                    shared = sibling.replicas
+            for place in tablet.sets.new:
+                yield (0 if number % 2 else 2) if place in shared else 1
+
+
+def _pairs(bases: Mapping[str, TabletMap]) -> Iterator[tuple[int, int]]:
+    """The rows of siblings that are apart, of tables that are to be merged."""
+    first = 0
+    for table in bases.values():
+        if table.resize_type == "merge":
+            for even in range(0, table.count - 1, 2):
+                left, right = table.tablets[even : even + 2]
+                if set(left.sets.new) != set(right.sets.new):
+                    yield first + even, first + even + 1
+        first += table.count
+
+
+def _streams(
+    nodes: Sequence[BalancerNode], codes: Mapping[str, int], tablets: Sequence[Tablet]
+) -> tuple[Codes, Codes]:
+    """How many streams each shard reads for and takes now."""
+    first = first_shards(nodes)
+    reads, writes = (np.zeros(first[-1], np.int32) for _ in range(2))
+    for tablet in tablets:
+        if tablet.transition and tablet.stage in STREAMING_STAGES:
+            sources = tablet.sets.leaving or tablet.replicas
+            for streams, places in ((reads, sources), (writes, tablet.sets.pending)):
+                for place in places:
+                    if place.host in codes:
+                        streams[first[codes[place.host]] + place.shard] += 1
+    return reads, writes
+
+
+def first_shards(nodes: Sequence[BalancerNode]) -> list[int]:
+    """The number of each node's first shard, when all shards are counted; at last their count."""
+    first = [0]
+    for node in nodes:
+        first.append(first[-1] + node.shards)
+    return first

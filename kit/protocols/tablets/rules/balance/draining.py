@@ -1,0 +1,82 @@
+"""Emptying nodes that leave or are removed: each of their replicas goes to the least loaded place.
+
+Whether loads get even does not matter here, and balancing may be switched off. A tablet that no
+node may take is a failure of the drain, which is reported; the published coordinator then cancels
+the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from kit.protocols.tablets.rules.balance.cluster import NOBODY, NodeRole
+from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
+from kit.protocols.tablets.rules.balance.reasons import Drains
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.stages import TransitionKind
+
+KINDS: dict[NodeRole, TransitionKind] = {"leaving": "migration", "removing": "rebuild"}
+
+
+class DrainFailure(Struct, frozen=True):
+    """A replica on a node that is to be empty, and that no node may take."""
+
+    table: str
+    tablets: tuple[int, ...]
+    source: TabletReplica
+
+
+def drained(loads: Loads) -> Iterator[TabletMove | DrainFailure]:
+    """Moves off the nodes to drain, as far as streams allow, and what cannot be moved."""
+    rows = loads.given.rows
+    for node, entry in enumerate(loads.given.nodes):
+        if entry.role not in KINDS:
+            continue
+        for shard in loads.shards_of(node):
+            for row, column in loads.rows_on(shard):
+                if loads.busy[row]:
+                    continue
+                nodes = fit_nodes(loads, loads.moving(row, column), node)
+                if not nodes.any():
+                    number = int(rows.number[row])
+                    tablets = tuple(range(number, number + len(loads.moving(row, column))))
+                    table = loads.given.tables[int(rows.table[row])]
+                    yield DrainFailure(table, tablets, loads.replica(shard))
+                    continue
+                target = _least_loaded(loads, (row, column), shard, nodes)
+                if target is not None:
+                    reason = Drains(entry.role, float(loads.shard_load[target]))
+                    yield loads.apply(row, column, target, reason, KINDS[entry.role])
+
+
+def fit_nodes(loads: Loads, rows: Iterable[int], giver: int) -> NDArray[np.bool_]:
+    """The nodes that replicas on another node may go to, as ``Loads.misplaced`` has it."""
+    fit: NDArray[np.bool_] = loads.takes & (loads.dc == loads.dc[giver])
+    for row in rows:
+        there = loads.given.rows.nodes[row]
+        there = there[there != NOBODY]
+        fit[there] = False
+        local = loads.rack[there[loads.dc[there] == loads.dc[giver]]]
+        held = np.bincount(local, minlength=int(loads.rack.max()) + 1)
+        fit &= (loads.rack == loads.rack[giver]) | (held[loads.rack] + 1 <= held.max())
+    return fit
+
+
+def _least_loaded(
+    loads: Loads, place: tuple[int, int], source: int, nodes: NDArray[np.bool_]
+) -> int | None:
+    """The least loaded shard of the least loaded of these nodes; None while streams are full."""
+    order = np.flatnonzero(nodes)
+    order = order[np.argsort(loads.node_load[order], kind="stable")]
+    for node in order.tolist():
+        for shard in loads.by_load(node):
+            full = loads.full(*place, source, shard)
+            if full is None:
+                return shard
+            if full.reads:
+                return None
+    return None

@@ -1,0 +1,321 @@
+"""The loads of nodes and shards while a plan is made: arrays over all shards, counted up once.
+
+A plan changes few of them. What it touches is looked at one by one; what it has to compare is kept
+in columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from kit.protocols.tablets.rules.balance.cluster import (
+    NOBODY,
+    UNKNOWN,
+    BalancerInput,
+    Bytes,
+    Codes,
+    first_shards,
+)
+from kit.protocols.tablets.rules.balance.reasons import (
+    GivesNone,
+    InTransition,
+    MoveReason,
+    OtherDatacenter,
+    RackSpread,
+    Refused,
+    ReplicaThere,
+    StreamsFull,
+    TakesNone,
+)
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.stages import TransitionKind
+from kit.protocols.topology.rules.machines import Edition
+
+Numbers = NDArray[np.float64]
+SMALLEST = 100  # a tablet counts for at least this part of the target size
+
+
+class TabletMove(Struct, frozen=True):
+    """A transition of a plan: the tablets (two siblings, where they move together), and why.
+
+    ``bytes`` is what is copied; an unknown size counts as the target size.
+    """
+
+    table: str
+    tablets: tuple[int, ...]
+    kind: TransitionKind
+    source: TabletReplica
+    target: TabletReplica
+    bytes: int
+    reason: MoveReason
+
+
+class Loads:
+    """Who holds what, how loaded every shard is, and what the plan has done to that so far.
+
+    Shards are counted through all nodes. A load is ``held`` by ``room``: tablets a shard in edition
+    ``seed``, bytes by capacity in ``code``.
+    """
+
+    def __init__(self, given: BalancerInput, edition: Edition) -> None:
+        rows, nodes = given.rows, given.nodes
+        self.given, self.edition = given, edition
+        self.first = np.array(first_shards(nodes), np.int32)
+        shards = np.diff(self.first)
+        self.node_of = np.repeat(np.arange(len(nodes), dtype=np.int32), shards)
+        self.count = int(self.first[-1])
+        self.present = rows.nodes != NOBODY
+        self.place = np.where(self.present, self.first[rows.nodes] + rows.shards, self.count)
+        self.weight: Numbers = self._weights()
+        self._copied = self._of_both(self.sizes())
+        self.room: Numbers = self._room(shards)
+        self.node_room: Numbers = np.add.reduceat(self.room, self.first[:-1])
+        held = np.bincount(self.place.ravel(), self.weight.ravel(), self.count + 1)
+        self.held: Numbers = held[: self.count].astype(np.float64)
+        self.node_held: Numbers = np.add.reduceat(self.held, self.first[:-1])
+        self.dc = _codes([node.datacenter for node in nodes])
+        self.rack = _codes([(node.datacenter, node.rack) for node in nodes])
+        self.takes = np.array([node.role == "normal" for node in nodes], np.bool_)
+        self.busy = rows.busy.copy()
+        self.reads, self.writes = given.reads.copy(), given.writes.copy()
+        # The odd one of two siblings that are together moves with the even one.
+        single = np.where(rows.together > 0, self.place, self.count).ravel()
+        self._slots = np.argsort(single, kind="stable").astype(np.int32)
+        counts = np.bincount(single, minlength=self.count + 1)
+        self._starts = np.concatenate(([0], np.cumsum(counts)))
+        self.width = rows.nodes.shape[1]
+
+    def _weights(self) -> Numbers:
+        rows = self.given.rows
+        if self.edition == "seed":
+            return np.maximum(rows.together, 0).astype(np.float64)
+        sizes = np.maximum(self.sizes(), self.given.target_size // SMALLEST)
+        return np.where(rows.together > 0, self._of_both(sizes), 0).astype(np.float64)
+
+    def _of_both(self, sizes: Bytes) -> Bytes:
+        """Sizes with those of the odd siblings added to the even ones that they are with."""
+        rows = self.given.rows
+        even, column = np.nonzero(rows.together == 2)
+        if not len(even):
+            return sizes
+        total = sizes.copy()
+        place = rows.nodes[even, column]
+        odd = (rows.nodes[even + 1] == place[:, None]).argmax(1)
+        total[even, column] += sizes[even + 1, odd]
+        return total
+
+    def sizes(self) -> Bytes:
+        """The bytes of every replica; the target size where they are not known."""
+        sizes = self.given.rows.sizes
+        return np.where(sizes == UNKNOWN, self.given.target_size, sizes)
+
+    def _room(self, shards: NDArray[np.int32]) -> Numbers:
+        """What each shard has room for; with a capacity unknown, all shards count alike."""
+        capacities = [node.capacity for node in self.given.nodes]
+        if self.edition == "seed":
+            return np.ones(self.count)
+        if not all(capacities):
+            return np.full(self.count, float(self.given.target_size))
+        return np.repeat(np.array(capacities, np.float64) / shards, shards)
+
+    @property
+    def shard_load(self) -> Numbers:
+        """The load of every shard."""
+        return self.held / self.room
+
+    @property
+    def node_load(self) -> Numbers:
+        """The load of every node; in edition ``seed`` the mean of its shards."""
+        return self.node_held / self.node_room
+
+    def shards_of(self, node: int) -> range:
+        """The numbers of a node's shards."""
+        return range(int(self.first[node]), int(self.first[node + 1]))
+
+    def by_load(self, node: int) -> list[int]:
+        """The shards of a node, the least loaded first."""
+        first, end = self.first[node], self.first[node + 1]
+        order = np.argsort(self.held[first:end] / self.room[first:end], kind="stable")
+        shards: list[int] = (first + order).tolist()
+        return shards
+
+    def slots_on(self, shard: int) -> list[int]:
+        """The replicas on a shard, ascending by row: row times width, plus the column."""
+        slots: list[int] = self._slots[self._starts[shard] : self._starts[shard + 1]].tolist()
+        return slots
+
+    def rows_on(self, shard: int) -> Iterator[tuple[int, int]]:
+        """The rows and columns of the replicas on a shard."""
+        for slot in self.slots_on(shard):
+            yield divmod(slot, self.width)
+
+    def replica(self, shard: int) -> TabletReplica:
+        """A shard by its host and its number there."""
+        node = int(self.node_of[shard])
+        return TabletReplica(self.given.nodes[node].host, shard - int(self.first[node]))
+
+    def shard_number(self, replica: TabletReplica) -> int:
+        """The number of a shard, when all are counted.
+
+        Raises:
+            KeyError: for a host that is no node, or a shard that it lacks.
+        """
+        for code, node in enumerate(self.given.nodes):
+            if node.host == replica.host and 0 <= replica.shard < node.shards:
+                return int(self.first[code]) + replica.shard
+        raise KeyError(replica)
+
+    def moving(self, row: int, column: int) -> range:
+        """The rows that move with a replica: its own, and the odd sibling that is with it."""
+        return range(row, row + int(self.given.rows.together[row, column]))
+
+    def refusal(self, row: int, column: int, target: int) -> Refused | None:
+        """What forbids to move a replica to a shard; None: nothing does."""
+        source = int(self.place[row, column])
+        if self.busy[row]:
+            return InTransition()
+        role = self.given.nodes[int(self.node_of[source])].role
+        if role == "excluded":
+            return GivesNone(role)
+        return self.misplaced(row, column, target) or self.full(row, column, source, target)
+
+    def misplaced(self, row: int, column: int, target: int) -> Refused | None:
+        """What speaks against a shard as the place of a replica, whatever else goes on."""
+        source = int(self.place[row, column])
+        giver, taker = int(self.node_of[source]), int(self.node_of[target])
+        nodes = self.given.nodes
+        if not self.takes[taker]:
+            return TakesNone(nodes[taker].role)
+        if self.dc[giver] != self.dc[taker]:
+            return OtherDatacenter(nodes[giver].datacenter, nodes[taker].datacenter)
+        for each in self.moving(row, column):
+            refused = self._crowded(each, source, target)
+            if refused is not None:
+                return refused
+        return None
+
+    def _crowded(self, row: int, source: int, target: int) -> Refused | None:
+        """Whether a tablet's other replicas are too near to a shard."""
+        giver, taker = int(self.node_of[source]), int(self.node_of[target])
+        there = [node for node in self.given.rows.nodes[row].tolist() if node != NOBODY]
+        if taker in there and (taker != giver or source == target):
+            return ReplicaThere(int(self.given.rows.shards[row, there.index(taker)]))
+        if self.rack[giver] != self.rack[taker]:
+            local = [int(self.rack[node]) for node in there if self.dc[node] == self.dc[giver]]
+            most = max(map(local.count, local))
+            after = local.count(int(self.rack[taker])) + 1
+            if after > most:
+                return RackSpread(self.given.nodes[taker].rack, after, most)
+        return None
+
+    def full(self, row: int, column: int, source: int, target: int) -> StreamsFull | None:
+        """Which of both shards has no stream left for a tablet; an idle one always takes one."""
+        given, weight = self.given, len(self.moving(row, column))
+        for reads, streams, limit in (
+            (True, int(self.reads[source]), given.streams_read),
+            (False, int(self.writes[target]), given.streams_write),
+        ):
+            if streams and streams + weight > limit:
+                return StreamsFull(reads, streams, weight, limit)
+        return None
+
+    def candidates(self, source: int, target: int) -> NDArray[np.int32]:
+        """The replicas on a shard that nothing forbids to move to another one: rows and columns.
+
+        ``refusal`` of all replicas at once.
+        """
+        slots = self._slots[self._starts[source] : self._starts[source + 1]]
+        rows, columns = slots // self.width, slots % self.width
+        together = self.given.rows.together[rows, columns]
+        fit = ~self.busy[rows] & self._have_room(rows, source, target)
+        fit &= self.given.nodes[int(self.node_of[source])].role != "excluded"
+        pairs = np.flatnonzero(together == 2)
+        fit[pairs] &= self._have_room(rows[pairs] + 1, source, target)
+        for streams, limit in (
+            (self.reads[source], self.given.streams_read),
+            (self.writes[target], self.given.streams_write),
+        ):
+            if streams:
+                fit &= streams + together <= limit
+        return np.column_stack((rows[fit], columns[fit]))
+
+    def _have_room(self, rows: Codes, source: int, target: int) -> NDArray[np.bool_]:
+        """Which tablets a shard may take from another one: ``misplaced`` of many."""
+        giver, taker = self.node_of[source], self.node_of[target]
+        open_to = self.takes[taker] and self.dc[giver] == self.dc[taker] and source != target
+        fit = np.full(len(rows), open_to, np.bool_)
+        if giver != taker:
+            nodes = self.given.rows.nodes[rows]
+            fit &= (nodes != taker).all(1)
+            if self.rack[giver] != self.rack[taker]:
+                held, most = self._held_in_racks(nodes, giver)
+                fit &= (held == self.rack[taker]).sum(1) < most
+        return fit
+
+    def _held_in_racks(self, nodes: Codes, giver: int) -> tuple[Codes, Codes]:
+        """For rows of nodes: the rack of each in the giver's datacenter, and the most in one."""
+        local = (nodes != NOBODY) & (self.dc[nodes] == self.dc[giver])
+        racks = np.where(local, self.rack[nodes], NOBODY)
+        alike = (racks[:, :, None] == racks[:, None, :]).sum(2) * local
+        return racks, alike.max(1)
+
+    def judged(self, source: int, target: int) -> tuple[int, int, Numbers, Numbers]:
+        """Whose loads are compared: those of nodes; of shards in one node, and in ``seed``."""
+        giver, taker = int(self.node_of[source]), int(self.node_of[target])
+        if giver == taker or self.edition == "seed":
+            return source, target, self.held, self.room
+        return giver, taker, self.node_held, self.node_room
+
+    def compared(self, row: int, column: int, target: int) -> tuple[float, float, float, float]:
+        """The loads of source and target, before a move and after it."""
+        giver, taker, held, room = self.judged(int(self.place[row, column]), target)
+        weight = float(self.weight[row, column])
+        return (
+            float(held[giver] / room[giver]),
+            float(held[taker] / room[taker]),
+            float((held[giver] - weight) / room[giver]),
+            float((held[taker] + weight) / room[taker]),
+        )
+
+    def apply(
+        self,
+        row: int,
+        column: int,
+        target: int,
+        reason: MoveReason,
+        kind: TransitionKind | None = None,
+    ) -> TabletMove:
+        """Count a move as done, and its streams as running."""
+        source = int(self.place[row, column])
+        weight = float(self.weight[row, column])
+        giver, taker = self.node_of[source], self.node_of[target]
+        self.held[source] -= weight
+        self.held[target] += weight
+        self.node_held[giver] -= weight
+        self.node_held[taker] += weight
+        rows = self.given.rows
+        tablets = len(self.moving(row, column))
+        if kind != "rebuild":  # which reads from those who stay
+            self.reads[source] += tablets
+        self.writes[target] += tablets
+        self.busy[row : row + tablets] = True
+        number = int(rows.number[row])
+        return TabletMove(
+            self.given.tables[int(rows.table[row])],
+            tuple(range(number, number + tablets)),
+            kind or ("intranode_migration" if giver == taker else "migration"),
+            self.replica(source),
+            self.replica(target),
+            int(self._copied[row, column]),
+            reason,
+        )
+
+
+def _codes(values: list[object]) -> NDArray[np.int32]:
+    """Each distinct value as a number."""
+    numbers: dict[object, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int32)

@@ -1,0 +1,67 @@
+"""What can happen to tablets, beside what can happen in the cluster."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from kit.protocols.tablets.rules.stages import TransitionKind
+from kit.protocols.topology.actions import ControlAction
+
+
+class BeginTransition(Struct, frozen=True, tag="begin-transition"):
+    """The coordinator decides on a transition: a replica from one shard to another one.
+
+    ``source`` and ``target`` are written ``A:0``; a rebuild that only adds or a repair lacks one.
+    """
+
+    tablet: int
+    kind: TransitionKind
+    source: str = ""
+    target: str = ""
+
+
+class PassBarrier(Struct, frozen=True, tag="barrier"):
+    """All nodes answer one barrier for every tablet that waits for one."""
+
+
+class WorkOnTablet(Struct, frozen=True, tag="work-on"):
+    """The next piece of a stage's work on a tablet is done: a stream, a repair, a cleanup."""
+
+    tablet: int
+
+
+class FailBarrier(Struct, frozen=True, tag="fail-barrier"):
+    """The barrier of the tablets that wait for one fails."""
+
+
+class FailTablet(Struct, frozen=True, tag="fail-tablet"):
+    """The next piece of a stage's work on a tablet fails."""
+
+    tablet: int
+
+
+class DelayRpc(Struct, frozen=True, tag="delay"):
+    """The coordinator gives the RPC of a tablet's stage up, but it is still on its way."""
+
+    tablet: int
+
+
+class ArriveLate(Struct, frozen=True, tag="arrive"):
+    """That RPC arrives: it is let in, or refused for its permit."""
+
+
+class EndLate(Struct, frozen=True, tag="end-late-rpc"):
+    """What was let in late has run to its end."""
+
+
+TabletAction = (
+    BeginTransition
+    | PassBarrier
+    | WorkOnTablet
+    | FailBarrier
+    | FailTablet
+    | DelayRpc
+    | ArriveLate
+    | EndLate
+)
+TracksAction = ControlAction | TabletAction

@@ -1,0 +1,365 @@
+"""What the coordinator and the cluster do: the cluster's own steps, and those of the tablets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from kit.engine.model import Rule
+from kit.errors import Refusal
+from kit.protocols.tablets.tracks import actions as act
+from kit.protocols.tablets.tracks import planning, working
+from kit.protocols.tablets.tracks.state import (
+    TabletCommand,
+    TabletTransition,
+    TracksState,
+    in_transition,
+)
+from kit.protocols.topology import actions as cluster
+from kit.protocols.topology import coordinator as work
+from kit.protocols.topology.model import IN_HAND
+from kit.protocols.topology.rules.decide import decide
+from kit.protocols.topology.rules.tablets import tablets_placed
+from kit.protocols.topology.state import with_topology
+
+if TYPE_CHECKING:
+    from kit.protocols.tablets.tracks.model import Tracks
+
+TRACKS = ("tablet_migration", "tablet_draining")
+PLAN_FIRST = Refusal("the balancer's plan goes into the same command")
+RUNNING = Refusal("tablets are still in transition")
+
+
+def begins_track(model: Tracks, s: TracksState) -> bool:
+    """Whether the coordinator's next decision is to enter the tablet track."""
+    decision = work.decision_of(s.control, model.setting)
+    operation = decision.operation
+    return decision.kind == "begin" and operation is not None and operation.machine == "tablets"
+
+
+def on_track(model: Tracks, s: TracksState) -> bool:
+    """Whether tablets may advance: the state machine is on one of their tracks (S-26)."""
+    excludes = model.setting.safeguards.tablet_track_excludes
+    return s.control.topology.transition in TRACKS or not excludes
+
+
+def busy(model: Tracks, s: TracksState) -> Refusal | None:
+    """Why the coordinator does nothing for tablets now."""
+    blocked = model.control.busy(s.control)
+    if blocked is not None:
+        return blocked
+    if s.command is not None:
+        return IN_HAND
+    if s.control.topology.tablets != "moving" and not in_transition(s):
+        return Refusal("no tablet moves")
+    return None if on_track(model, s) else Refusal("a node operation holds the state machine")
+
+
+def at_rest(model: Tracks, s: TracksState) -> bool:
+    """Whether nothing is under way, and nothing waits."""
+    decision = decide(s.control.topology, s.control.reachable, model.setting)
+    return decision.kind == "rest" and not in_transition(s)
+
+
+def rules(model: Tracks) -> tuple[Rule[TracksState, Any], ...]:
+    """The cluster's rules, in which tablets have their say, and the tablets' own."""
+    replaced = {
+        cluster.TakeDecision: _take_decision(model),
+        cluster.CommitDecision: _commit(model),
+        cluster.CommitDeposed: _commit_deposed(model),
+        cluster.MoveTablets: _move_tablets(model),
+        cluster.FindImbalance: _find_imbalance(model),
+        cluster.FailWork: _fail_work(model),
+    }
+    first = (_begin(model), _barrier(model), _work(model))
+    lifted = [replaced.get(rule.action) or lift(model, rule) for rule in model.control.rules]
+    place = next(
+        i for i, rule in enumerate(model.control.rules) if rule.action is cluster.MoveTablets
+    )
+    return (*lifted[:place], *first, *lifted[place:])
+
+
+def own(model: Tracks, action: type) -> Rule[Any, Any]:
+    """The cluster's rule for a type of action."""
+    return next(rule for rule in model.control.rules if rule.action is action)
+
+
+def lift(model: Tracks, rule: Rule[Any, Any]) -> Rule[TracksState, Any]:
+    """A rule of the cluster that changes no tablet."""
+    return model.rule(
+        rule.action,
+        rule.kind,
+        lambda s: rule.candidates(s.control),
+        lambda s, a: rule.condition(s.control, a),
+        lambda s, a: replace(s, control=rule.effect(s.control, a)),
+    )
+
+
+def _take_decision(model: Tracks) -> Rule[TracksState, Any]:
+    rule = own(model, cluster.TakeDecision)
+
+    def condition(s: TracksState, action: Any) -> Refusal | None:
+        if s.command is not None:
+            return IN_HAND
+        refused = rule.condition(s.control, action)
+        if refused is None:
+            planned = s.control.started and begins_track(model, s) and any(planning.plan(model, s))
+            return PLAN_FIRST if planned else None
+        if busy(model, s) is None and working.changes(model, s):
+            return None
+        return refused
+
+    def effect(s: TracksState, action: Any) -> TracksState:
+        if rule.condition(s.control, action) is None:
+            return replace(s, control=rule.effect(s.control, action))
+        return replace(s, command=TabletCommand(working.changes(model, s)))
+
+    return model.rule(
+        rule.action, rule.kind, lambda s: rule.candidates(s.control), condition, effect
+    )
+
+
+def _in_log(model: Tracks, s: TracksState, command: TabletCommand) -> TracksState:
+    """The state with a command of tablets in the log: the cluster learns who has tablets."""
+    s = working.committed(model, s, command)
+    return _placed(model, s)
+
+
+def _placed(model: Tracks, s: TracksState) -> TracksState:
+    """The state in which the cluster knows who has tablets (S-27: with it off, it does not)."""
+    topology = s.control.topology
+    on = working.owners(model, s)
+    if topology.tablets != "moving" or topology.tablets_on == on or not model.drains_first:
+        return s
+    control = with_topology(s.control, tablets_placed(topology, on, more=True))
+    return replace(s, control=control)
+
+
+def _commit(model: Tracks) -> Rule[TracksState, Any]:
+    rule = own(model, cluster.CommitDecision)
+
+    def candidates(s: TracksState) -> Iterable[Any]:
+        return (cluster.CommitDecision(),) if s.command else rule.candidates(s.control)
+
+    def effect(s: TracksState, action: Any) -> TracksState:
+        command = s.command
+        if command is not None:
+            s = replace(s, command=None)
+        if s.control.attempted.command is not None:
+            # The plan and the entry into the track are one command.
+            s = replace(s, control=rule.effect(s.control, action))
+        return s if command is None else _in_log(model, s, command)
+
+    return model.rule(
+        rule.action,
+        rule.kind,
+        candidates,
+        lambda s, a: rule.condition(s.control, a),
+        effect,
+    )
+
+
+def _commit_deposed(model: Tracks) -> Rule[TracksState, Any]:
+    rule = own(model, cluster.CommitDeposed)
+
+    def candidates(s: TracksState) -> Iterable[Any]:
+        return (cluster.CommitDeposed(),) if s.deposed else rule.candidates(s.control)
+
+    def effect(s: TracksState, action: Any) -> TracksState:
+        command = s.deposed
+        if command is not None:
+            s = replace(s, deposed=None)
+        if s.control.deposed is not None:
+            s = replace(s, control=rule.effect(s.control, action))
+        return s if command is None else _in_log(model, s, command)
+
+    return model.rule(
+        rule.action,
+        rule.kind,
+        candidates,
+        lambda s, a: rule.condition(s.control, a),
+        effect,
+    )
+
+
+def _move_tablets(model: Tracks) -> Rule[TracksState, Any]:
+    """The balancer has nothing more to move, and no tablet is in transition: the track ends."""
+    rule = own(model, cluster.MoveTablets)
+
+    def candidates(s: TracksState) -> tuple[Any, ...]:
+        if s.control.topology.tablets != "moving":
+            return ()
+        on = working.owners(model, s) if model.drains_first else 0
+        return (cluster.MoveTablets(working.named(model, on)),)
+
+    def condition(s: TracksState, action: Any) -> Refusal | None:
+        if in_transition(s) or s.command is not None:
+            return RUNNING
+        blocked = busy(model, s) or rule.condition(s.control, action)
+        if blocked is not None:
+            return blocked
+        return Refusal("tablets have to move first") if planning.unfinished(model, s) else None
+
+    return model.rule(
+        rule.action,
+        rule.kind,
+        candidates,
+        condition,
+        lambda s, a: replace(s, control=rule.effect(s.control, a)),
+    )
+
+
+def _find_imbalance(model: Tracks) -> Rule[TracksState, Any]:
+    """The load is uneven where something could be moved."""
+    rule = own(model, cluster.FindImbalance)
+
+    def condition(s: TracksState, action: Any) -> Refusal | None:
+        refused = rule.condition(s.control, action)
+        if refused is None and next(planning.plan(model, s), None) is None:
+            return Refusal("nothing could be moved")
+        return refused
+
+    return model.rule(
+        rule.action,
+        rule.kind,
+        lambda s: rule.candidates(s.control),
+        condition,
+        lambda s, a: replace(s, control=rule.effect(s.control, a)),
+    )
+
+
+def _fail_work(model: Tracks) -> Rule[TracksState, Any]:
+    """Draining fails in edition ``code`` when there is no place for a replica."""
+    rule = own(model, cluster.FailWork)
+
+    def condition(s: TracksState, action: Any) -> Refusal | None:
+        refused = rule.condition(s.control, action)
+        if refused is not None or s.command is not None:
+            return refused or IN_HAND
+        task = work.task_of(s.control, model.setting)
+        if task.work is None or task.work.name not in work.TABLETS_WORK:
+            return None
+        if task.work.on_failure == "retry" and in_transition(s):
+            return RUNNING
+        if model.paused and not planning.without_target(model, s):
+            return Refusal("there is a place for every tablet")
+        return None
+
+    return model.rule(
+        rule.action,
+        rule.kind,
+        lambda s: rule.candidates(s.control),
+        condition,
+        lambda s, a: replace(s, control=rule.effect(s.control, a)),
+    )
+
+
+def _begin(model: Tracks) -> Rule[TracksState, Any]:
+    decision = own(model, cluster.TakeDecision)
+
+    def candidates(s: TracksState) -> Iterable[act.BeginTransition]:
+        moving = s.control.topology.tablets == "moving"
+        return planning.plan(model, s) if moving or begins_track(model, s) else ()
+
+    def condition(s: TracksState, action: act.BeginTransition) -> Refusal | None:
+        if not begins_track(model, s):
+            return busy(model, s)
+        if s.command is not None or not s.control.started:
+            return IN_HAND
+        return decision.condition(s.control, None)
+
+    def effect(s: TracksState, action: act.BeginTransition) -> TracksState:
+        row = s.tablets[action.tablet]
+        new = planning.replaced(row, action.source, action.target)
+        transition = TabletTransition(action.kind, "", row.replicas, new)
+        balances = not _is_drain(model, s, action)
+        control = s.control
+        if begins_track(model, s):
+            control = decision.effect(control, cluster.TakeDecision())
+        command = TabletCommand(begins=((action.tablet, transition),))
+        return replace(s, control=control, command=command, moves=s.moves - balances)
+
+    return model.rule(act.BeginTransition, "decide", candidates, condition, effect)
+
+
+def _is_drain(model: Tracks, s: TracksState, action: act.BeginTransition) -> bool:
+    return any(
+        (tablet, str(source)) == (action.tablet, action.source)
+        for tablet, source in planning.drains(model, s)
+    )
+
+
+def _barrier(model: Tracks) -> Rule[TracksState, Any]:
+    def candidates(s: TracksState) -> tuple[act.PassBarrier, ...]:
+        waits = any(piece.work.barrier for piece in working.pieces(model, s))
+        return (act.PassBarrier(),) if waits else ()
+
+    def condition(s: TracksState, action: act.PassBarrier) -> Refusal | None:
+        blocked = busy(model, s)
+        if blocked is not None:
+            return blocked
+        missing = working.barrier_nodes(s) & ~s.control.reachable
+        if missing:
+            said = "a node does not hear the barrier"
+            return Refusal(said, missing=working.named(model, missing))
+        late = s.late
+        waits = late is not None and late.runs and working.is_over(s, late)
+        if waits and model.setting.safeguards.sessions:
+            return Refusal("work of a stage that is over still runs")
+        return None
+
+    def effect(s: TracksState, action: act.PassBarrier) -> TracksState:
+        for piece in list(working.pieces(model, s)):
+            if piece.work.barrier:
+                s = working.step_done(s, piece)
+        late = s.late
+        if late is not None and working.is_over(s, late):
+            s = replace(s, late=replace(late, sealed=True))
+        return s
+
+    return model.rule(act.PassBarrier, "work", candidates, condition, effect)
+
+
+def piece_of(model: Tracks, s: TracksState, tablet: int) -> working.Piece | None:
+    """The next piece of data work on a tablet; None where none comes next."""
+    return next(
+        (
+            piece
+            for piece in working.pieces(model, s)
+            if piece.tablet == tablet and not piece.work.barrier
+        ),
+        None,
+    )
+
+
+def data_work(model: Tracks, s: TracksState) -> tuple[int, ...]:
+    """The tablets on which data work comes next."""
+    return tuple(dict.fromkeys(p.tablet for p in working.pieces(model, s) if not p.work.barrier))
+
+
+def _work(model: Tracks) -> Rule[TracksState, Any]:
+    def condition(s: TracksState, action: act.WorkOnTablet) -> Refusal | None:
+        blocked = busy(model, s)
+        if blocked is not None:
+            return blocked
+        piece = piece_of(model, s, action.tablet)
+        assert piece is not None
+        missing = piece.hosts & ~s.control.reachable
+        if missing:
+            return Refusal("a replica is not heard", missing=working.named(model, missing))
+        return None if piece.possible else Refusal("nobody is left to stream from")
+
+    def effect(s: TracksState, action: act.WorkOnTablet) -> TracksState:
+        piece = piece_of(model, s, action.tablet)
+        assert piece is not None
+        return working.worked(model, s, piece)
+
+    return model.rule(
+        act.WorkOnTablet,
+        "work",
+        lambda s: map(act.WorkOnTablet, data_work(model, s)),
+        condition,
+        effect,
+    )

@@ -1,0 +1,60 @@
+"""The control model of tablets in the registry, with the scenarios worth seeing."""
+
+from __future__ import annotations
+
+from kit.engine.registry import Entry, Fuzzing, Scenario
+from kit.protocols.tablets.tracks.coverage import rows
+from kit.protocols.tablets.tracks.model import Tracks
+from kit.protocols.tablets.tracks.parameters import TracksParameters
+from kit.protocols.tablets.tracks.refinement import refinement
+from kit.protocols.tablets.tracks.safeguards import SAFEGUARDS
+
+SCENARIOS = (
+    Scenario(
+        "one-tablet-moves",
+        "A tablet moves from A to D: eight stages, a barrier in most of them (seed 000)",
+        {"tablets": ("A B C",), "moves": 1},
+    ),
+    Scenario(
+        "decommission-drains-first",
+        "C leaves: its two tablets move to D, and only then its state changes",
+        {"tablets": ("A B C", "B C A"), "moves": 0, "operations": ("decommission C",)},
+    ),
+    Scenario(
+        "removenode-rebuilds",
+        "C is dead and is removed: its tablet is repaired and rebuilt on D first",
+        {"moves": 0, "operations": ("removenode C",)},
+    ),
+    Scenario(
+        "nowhere-to-go",
+        "C may not leave: no node is left for its replica, and the request ends with an error",
+        {"nodes": 3, "moves": 0, "operations": ("decommission C",), "undone": 1},
+        script=("decommission C", "decide", "commit", "fail"),
+    ),
+)
+FUZZING = Fuzzing(
+    {
+        "edition": "seed",
+        "nodes": 4,
+        "tablets": ("A B C", "B C D"),
+        "moves": 3,
+        "operations": ("decommission D",),
+        "failures": 2,
+        "undone": 1,
+        "crashes": 1,
+        "changes": 1,
+        "late": 1,
+    },
+    {"fault": 0.1, "elect": 0.05, "late fault": 0.2},
+)
+ENTRY = Entry(
+    name="tablets",
+    title=Tracks.title,
+    parameters=TracksParameters,
+    build=Tracks,
+    safeguards=SAFEGUARDS,
+    scenarios=SCENARIOS,
+    rows=rows,
+    fuzzing=FUZZING,
+    refinement=refinement,
+)

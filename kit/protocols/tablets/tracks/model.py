@@ -1,0 +1,252 @@
+"""The control model of tablets: the tracks of the topology coordinator, stage by stage.
+
+The cluster is the model ``topology``, whose one piece of work for all tablets is played here in
+full: transitions begin, their stages follow from the tables of ``rules.stages``, and commands under
+the coordinator's guard commit them. A barrier of tablets is one step, and every node has applied
+all by then; a stage raises no version of the cluster's, whose own barriers and fences are
+unchanged. Data appear as who holds any, and who holds all.
+Sources: seed 000, "Load balancing", "Tablet transitions"; published coordinator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any
+
+from msgspec.structs import fields, replace
+
+from kit.engine.model import Model, Rule
+from kit.engine.parameters import check_limits
+from kit.engine.safeguards import switched_off
+from kit.errors import BadInput, Refusal
+from kit.protocols.group0.rules.safeguards import Group0Safeguards
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.tablets.rules.replica_sets import Replicas
+from kit.protocols.tablets.rules.stages import TRANSITIONS
+from kit.protocols.tablets.tracks import actions as act
+from kit.protocols.tablets.tracks import coordinating, failing, wording
+from kit.protocols.tablets.tracks.parameters import TracksParameters
+from kit.protocols.tablets.tracks.planning import excluded_nodes, replica_of
+from kit.protocols.tablets.tracks.properties import properties_of
+from kit.protocols.tablets.tracks.safeguards import SAFEGUARDS, TrackSafeguards
+from kit.protocols.tablets.tracks.state import (
+    TabletRow,
+    TabletTransition,
+    TracksState,
+    forgotten,
+)
+from kit.protocols.topology.model import UNASKED, Topology
+from kit.protocols.topology.parameters import TopologyParameters
+from kit.protocols.topology.rules.machines import Machine
+from kit.protocols.topology.rules.safeguards import TopologySafeguards
+from kit.protocols.topology.words import stored_words
+
+Effect = Callable[[TracksState, Any], TracksState]
+
+
+class Tracks(Model[TracksState, Any]):
+    """A cluster with ``parameters.tablets`` while it evens out its load and its nodes change."""
+
+    name = "tablets"
+    title = "Tablets under the topology coordinator"
+    State = TracksState
+    Action = act.TracksAction
+    safeguards = SAFEGUARDS
+    rests_at_goals = True
+    faults = ("fault", "late fault")
+
+    def __init__(
+        self, parameters: TracksParameters | None = None, off: tuple[str, ...] = ()
+    ) -> None:
+        """A model with the safeguards ``off`` switched off.
+
+        Raises:
+            BadInput: for a parameter out of its limits, or words that are no request or replica.
+        """
+        self.parameters: TracksParameters = parameters or TracksParameters()
+        self.off = off
+        check_limits(self.parameters)
+        switches = switched_off(TrackSafeguards, off)
+        self.one_transition = switches.one_transition
+        self.drains_first = switches.drain_tablets_first
+        self.guarded = switches.topology.group0.commit_with_guard
+        self.paused = self.parameters.edition == "code"
+        self.control = Topology(cluster_of(self.parameters, switches), _of_the_cluster(off))
+        self.names, self.number = self.control.names, self.control.number
+        self.setting = self.control.setting
+        self.hosts = lru_cache(1 << 12)(self._hosts)
+        self.rows = tuple(map(self._row, self.parameters.tablets))
+        self.rules = (*coordinating.rules(self), *failing.rules(self))
+        self.properties = properties_of(self)
+
+    def _row(self, text: str) -> TabletRow:
+        replicas = replicas_in(text)
+        for replica in replicas:
+            if replica.host not in self.names[: self.parameters.nodes]:
+                raise BadInput("tablets", text, f"members: {' '.join(self.names)}")
+            if replica.shard >= self.parameters.shards:
+                raise BadInput("tablets", text, f"shards below {self.parameters.shards}")
+        return TabletRow(replicas, (), tuple(sorted(replicas)), tuple(sorted(replicas)))
+
+    def start(self) -> TracksState:
+        """The cluster at its start, and no tablet in transition."""
+        given = self.parameters
+        return TracksState(
+            control=self.control.start(),
+            tablets=self.rows,
+            moves=given.moves,
+            lates=given.late,
+            failures=given.failures,
+        )
+
+    def rule(
+        self,
+        action: type,
+        kind: str,
+        candidates: Callable[[TracksState], Iterable[Any]],
+        condition: Callable[[TracksState, Any], Refusal | None],
+        effect: Effect,
+    ) -> Rule[TracksState, Any]:
+        """A rule whose effect leaves nothing in the state that no longer matters."""
+        return Rule(action, kind, candidates, condition, lambda s, a: self.settled(s, effect(s, a)))
+
+    def settled(self, before: TracksState, s: TracksState) -> TracksState:
+        """The state after a step: a coordinator that is gone has forgotten, guards have failed."""
+        if before.control.coordinator != s.control.coordinator:
+            deposed = s.deposed if s.command is None else s.command
+            rows = tuple(forgotten(row) for row in s.tablets)
+            s = replace(s, command=None, deposed=deposed, tablets=rows)
+        if before.control.state_id != s.control.state_id or stored(before) != stored(s):
+            s = replace(s, command=_stale(s.command), deposed=_stale(s.deposed))
+        if s.deposed is not None and s.deposed.stale and self.guarded:
+            s = replace(s, deposed=None)
+        late = s.late
+        if late is not None and self.mask(late.targets) & ~s.control.up:
+            s = replace(s, late=None)
+        return s
+
+    def table(self, transition: TabletTransition) -> Machine:
+        """The table of a transition's kind."""
+        return TRANSITIONS[self.parameters.edition][transition.kind]
+
+    def mask(self, replicas: Replicas) -> int:
+        """The nodes of replicas, as a mask."""
+        mask = 0
+        for replica in replicas:
+            mask |= 1 << self.number[replica.host]
+        return mask
+
+    def _hosts(self, mask: int) -> frozenset[str]:
+        return frozenset(self.names[i] for i in nodes_in(mask))
+
+    def excluded(self, s: TracksState) -> frozenset[str]:
+        """The hosts that barriers and work of tablets pass over."""
+        return self.hosts(excluded_nodes(s.control.topology))
+
+    def lost(self, s: TracksState) -> frozenset[str]:
+        """The hosts that count as gone where a stage fails: the excluded; in ``seed``, the dead."""
+        if self.paused:
+            return self.excluded(s)
+        return self.excluded(s) | self.hosts((1 << len(self.names)) - 1 & ~s.control.up)
+
+    def rack(self, host: str) -> str:
+        """The rack of a host."""
+        return self.control.plan.racks[self.number[host]]
+
+    def suggest(self, s: TracksState) -> Any | None:
+        """The next step when nothing goes wrong; when nothing is left to do, uneven load."""
+        helps: dict[str, Any] = {}
+        for action in self.actions(s):
+            kind = self.kind(action)
+            if kind not in UNASKED:
+                return action
+            helps.setdefault(kind, action)
+        for kind in ("elect", "restart", "tablets found"):
+            if kind in helps and (kind != "restart" or not coordinating.at_rest(self, s)):
+                return helps[kind]
+        return None
+
+    def find(self, s: TracksState, verb: str) -> tuple[Any, Refusal | None] | None:
+        """The option that goes by a verb, in the tables' words or in an operator's."""
+        return super().find(s, stored_words(verb))
+
+    def verb(self, action: Any) -> str:
+        """``decide``, ``migrate 0 A:0 D:0``, ``barrier`` and so on."""
+        return wording.verb(self, action)
+
+    def label(self, s: TracksState, action: Any) -> str:
+        """The verb, with what is decided or worked on."""
+        return wording.label(self, s, action)
+
+    def milestone(self, before: TracksState, action: Any, after: TracksState) -> str | None:
+        """The stage that a tablet enters, or the transition state that the cluster does."""
+        return wording.milestone(self, before, action, after)
+
+    def describe(self, before: TracksState, action: Any, after: TracksState) -> str:
+        """What the step did, and why."""
+        return wording.describe(self, before, action, after)
+
+    def readable(self, s: TracksState) -> dict[str, str]:
+        """The tablets and the cluster in words."""
+        return wording.readable(self, s)
+
+
+def replicas_in(text: str) -> Replicas:
+    """The replicas of one tablet: ``A B C`` or ``A:0 B:1 C:0``.
+
+    Raises:
+        BadInput: for none, a host twice, or a shard that is no number.
+    """
+    words = text.split()
+    for word in words:
+        _, colon, shard = word.partition(":")
+        if colon and not shard.isdecimal():
+            raise BadInput("tablets", text, "hosts and shards, as in A:0 B:1")
+    replicas = tuple(map(replica_of, words))
+    if not replicas or len({each.host for each in replicas}) < len(replicas):
+        raise BadInput("tablets", text, "at least one replica, and one on a host")
+    return replicas
+
+
+def cluster_of(given: TracksParameters, switches: TrackSafeguards) -> TopologyParameters:
+    """The cluster's parameters: where tablets are after a move is open there.
+
+    S-27: with the safeguard off the coordinator knows of no tablets that it would have to drain.
+    """
+    hosts = {each.host for text in given.tablets for each in replicas_in(text)}
+    replaces = sum(text.startswith("replace") for text in given.operations)
+    return TopologyParameters(
+        edition=given.edition,
+        nodes=given.nodes,
+        operations=given.operations,
+        down=given.down,
+        ignored=given.ignored,
+        racks=given.racks,
+        crashes=given.crashes,
+        changes=given.changes,
+        exclusions=given.exclusions,
+        failures=given.undone,
+        tablets=given.moves + replaces,
+        on_tablets=tuple(sorted(hosts)) if switches.drain_tablets_first else (),
+        placing=True,
+        lag=False,
+    )
+
+
+def _of_the_cluster(off: tuple[str, ...]) -> tuple[str, ...]:
+    """The safeguards of these that are the cluster's own."""
+    own = {each.name for kind in (TopologySafeguards, Group0Safeguards) for each in fields(kind)}
+    return tuple(name for name in off if name.replace("-", "_") in own)
+
+
+def stored(s: TracksState) -> tuple[Any, ...]:
+    """What group 0 holds of the tablets."""
+    return tuple(
+        (row.replicas, tuple((t.kind, t.stage, t.old, t.new, t.session) for t in row.transitions))
+        for row in s.tablets
+    )
+
+
+def _stale(command: Any) -> Any:
+    return command if command is None or command.stale else replace(command, stale=True)

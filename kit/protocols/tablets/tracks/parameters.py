@@ -1,0 +1,101 @@
+"""What the control model of tablets takes: a cluster, its tablets, requests, and faults."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from kit.protocols.tablets.rules.stages import TransitionKind
+from kit.protocols.topology.parameter_types import AnyEdition, faults, members
+
+MOST_NODES = 200
+MOST_FAULTS = 9
+_WRITTEN = {"written": True}
+
+
+def _faults(title: str, meaning: str) -> Meta:
+    return faults(title, meaning, MOST_FAULTS)
+
+
+class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A cluster with tablets, what is asked of it, and the faults that there may be."""
+
+    edition: AnyEdition = "code"
+    nodes: Annotated[int, members(MOST_NODES)] = 4
+    tablets: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="the replicas of each tablet: A B C, or with shards A:0 B:1 C:0",
+            extra_json_schema=_WRITTEN,
+        ),
+    ] = ("A B C",)
+    shards: Annotated[int, Meta(description="the shards of each node", ge=1, le=64)] = 1
+    kinds: Annotated[
+        tuple[TransitionKind, ...],
+        Meta(
+            description="what may begin: migration, intranode_migration, repair; and rebuild or "
+            "rebuild_v2, which bring each tablet to rf replicas",
+            extra_json_schema=_WRITTEN,
+        ),
+    ] = ("migration",)
+    rf: Annotated[
+        int,
+        Meta(
+            title="replicas",
+            description="the replicas that each tablet is to have after an RF change (0: none)",
+            ge=0,
+            le=MOST_NODES,
+        ),
+    ] = 0
+    rebuild: Annotated[
+        Literal["rebuild", "rebuild_v2"],
+        Meta(description="how a replica of a dead node is made again"),
+    ] = "rebuild_v2"
+    moves: Annotated[
+        int, _faults("moves", "how many transitions the balancer begins to even out the load")
+    ] = 1
+    operations: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="what is asked for, in this order: bootstrap E, replace E C, "
+            "decommission C, removenode C",
+            extra_json_schema=_WRITTEN,
+        ),
+    ] = ()
+    down: Annotated[
+        tuple[str, ...] | None,
+        Meta(
+            description="who is down at first; else the nodes that are removed or replaced",
+            extra_json_schema={"hidden": True},
+        ),
+    ] = None
+    ignored: Annotated[
+        tuple[str, ...],
+        Meta(description="the nodes to ignore", extra_json_schema=_WRITTEN),
+    ] = ()
+    racks: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="the rack of each node, members first: dc1/r1 dc1/r2; else all are in one",
+            extra_json_schema=_WRITTEN,
+        ),
+    ] = ()
+    crashes: Annotated[int, _faults("crashes", "how often a node may crash")] = 0
+    changes: Annotated[
+        int, _faults("coordinator changes", "how often a coordinator that is up may be deposed")
+    ] = 0
+    failures: Annotated[
+        int, _faults("failures", "how often a piece of work on tablets may fail by itself")
+    ] = 0
+    undone: Annotated[
+        int,
+        _faults(
+            "failures of operations",
+            "how often draining, for lack of a place, or other work of an operation may fail",
+        ),
+    ] = 0
+    exclusions: Annotated[
+        int, _faults("exclusions", "how often an operator excludes a node that is dead")
+    ] = 0
+    late: Annotated[int, _faults("late RPCs", "how many RPCs of stages may be late")] = 0

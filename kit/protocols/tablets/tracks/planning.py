@@ -1,0 +1,198 @@
+"""Which transitions may begin: any legal one, not only what a balancer would choose.
+
+Sources: seed 000, "Load balancing", "Node replace with tablets"; published balancer, its node sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
+from kit.protocols.tablets.rules.stages import TransitionKind
+from kit.protocols.tablets.tracks.actions import BeginTransition
+from kit.protocols.tablets.tracks.state import TabletRow, TracksState
+from kit.protocols.topology.rules.cluster import ClusterTopology, mask_of
+from kit.protocols.topology.rules.queue import pending
+
+if TYPE_CHECKING:
+    from kit.protocols.tablets.tracks.model import Tracks
+
+
+def replica_of(text: str) -> TabletReplica:
+    """The replica that ``A:0`` names."""
+    host, _, shard = text.partition(":")
+    return TabletReplica(host, int(shard or 0))
+
+
+def replaced(row: TabletRow, source: str, target: str) -> Replicas:
+    """The row's replicas with the target in the source's place, where these are given."""
+    if not source:
+        return (*row.replicas, replica_of(target)) if target else row.replicas
+    gone = replica_of(source)
+    come = (replica_of(target),) if target else ()
+    place = row.replicas.index(gone)
+    return (*row.replicas[:place], *come, *row.replicas[place + 1 :])
+
+
+def leaving_nodes(topology: ClusterTopology, *, paused: bool) -> int:
+    """The nodes whose tablets are to move to others (a mask).
+
+    ``paused``: requests to leave are drained before they begin (edition ``code``).
+    """
+    states = ("decommissioning", "removing") if topology.transition == "tablet_draining" else ()
+    return sum(
+        1 << i
+        for i, entry in enumerate(topology.nodes)
+        if entry.state in (*states, "left") or (paused and entry.request in ("leave", "remove"))
+    )
+
+
+def gone_nodes(topology: ClusterTopology) -> int:
+    """The nodes that will not come back: what they hold is made again from others (a mask)."""
+    removed = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.request == "remove")
+    return removed | mask_of(topology, "removing", "left")
+
+
+def excluded_nodes(topology: ClusterTopology) -> int:
+    """The nodes that barriers and work of tablets pass over (a mask)."""
+    return topology.ignored | gone_nodes(topology)
+
+
+def targets(s: TracksState) -> int:
+    """The nodes that may get a replica (a mask): normal, to stay, and heard."""
+    topology = s.control.topology
+    going = sum(
+        1 << i for i, entry in enumerate(topology.nodes) if entry.request in ("leave", "remove")
+    )
+    dry = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.zero_token)
+    return mask_of(topology, "normal") & s.control.reachable & ~(going | dry | topology.ignored)
+
+
+def free(model: Tracks, row: TabletRow) -> bool:
+    """Whether the tablet may begin a transition (S-25)."""
+    return not row.transitions or (not model.one_transition and len(row.transitions) < 2)
+
+
+def _to_hosts(
+    model: Tracks, s: TracksState, row: TabletRow, source: TabletReplica
+) -> Iterator[TabletReplica]:
+    """The places on other hosts for a replica: no second one on a host, and in the same rack."""
+    taken = {each.host for each in row.replicas}
+    rack = model.rack(source.host)
+    for node in nodes_in(targets(s)):
+        host = model.names[node]
+        if host not in taken and model.rack(host) == rack:
+            for shard in range(model.parameters.shards):
+                yield TabletReplica(host, shard)
+
+
+def drains(model: Tracks, s: TracksState) -> Iterator[tuple[int, TabletReplica]]:
+    """The replicas that have to go elsewhere, tablet by tablet."""
+    leaving = leaving_nodes(s.control.topology, paused=model.paused)
+    if not leaving or not model.drains_first:
+        return
+    for tablet, row in enumerate(s.tablets):
+        if free(model, row):
+            for replica in row.replicas:
+                if leaving >> model.number[replica.host] & 1:
+                    yield tablet, replica
+
+
+def drain_moves(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:
+    """The transitions that empty the nodes that are to leave, or that have left."""
+    gone = gone_nodes(s.control.topology)
+    for tablet, source in drains(model, s):
+        kind: TransitionKind = "migration"
+        if gone >> model.number[source.host] & 1:
+            kind = model.parameters.rebuild
+        for target in _drain_targets(model, s, tablet, source):
+            yield BeginTransition(tablet, kind, str(source), str(target))
+
+
+def _drain_targets(
+    model: Tracks, s: TracksState, tablet: int, source: TabletReplica
+) -> Iterator[TabletReplica]:
+    """The places for a replica that has to go; none where its node should send it and is dead."""
+    topology, node = s.control.topology, model.number[source.host]
+    if topology.ignored >> node & 1 and not gone_nodes(topology) >> node & 1:
+        return iter(())
+    return _to_hosts(model, s, s.tablets[tablet], source)
+
+
+def unfinished(model: Tracks, s: TracksState) -> bool:
+    """Whether the track may not end yet: replicas can be drained, or keep a node from leaving."""
+    if next(drain_moves(model, s), None) is not None:
+        return True
+    left = mask_of(s.control.topology, "left")
+    return any(not left >> model.number[each.host] & 1 for _, each in drains(model, s))
+
+
+def without_target(model: Tracks, s: TracksState) -> tuple[TabletReplica, ...]:
+    """The replicas that cannot be drained: there is no place for them."""
+    return tuple(
+        source
+        for tablet, source in drains(model, s)
+        if next(_drain_targets(model, s, tablet, source), None) is None
+    )
+
+
+def balance_moves(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:
+    """The transitions that a balancer, or a repair, may begin now."""
+    if not s.moves:
+        return
+    for tablet, row in enumerate(s.tablets):
+        if free(model, row):
+            for kind in model.parameters.kinds:
+                yield from _of_kind(model, s, tablet, kind)
+
+
+def _of_kind(
+    model: Tracks, s: TracksState, tablet: int, kind: TransitionKind
+) -> Iterator[BeginTransition]:
+    row = s.tablets[tablet]
+    if kind == "repair":
+        yield BeginTransition(tablet, "repair")
+        return
+    if kind in ("rebuild", "rebuild_v2"):
+        yield from _changing_rf(model, s, tablet, kind)
+        return
+    able = targets(s)
+    for source in row.replicas:
+        if not able >> model.number[source.host] & 1:
+            continue
+        if kind == "migration":
+            for target in _to_hosts(model, s, row, source):
+                yield BeginTransition(tablet, "migration", str(source), str(target))
+        elif kind == "intranode_migration":
+            for shard in range(model.parameters.shards):
+                if shard != source.shard:
+                    target = TabletReplica(source.host, shard)
+                    yield BeginTransition(tablet, kind, str(source), str(target))
+
+
+def _changing_rf(
+    model: Tracks, s: TracksState, tablet: int, kind: TransitionKind
+) -> Iterator[BeginTransition]:
+    """The transitions that add a replica, or drop one, where an RF change asks for it."""
+    row, wanted = s.tablets[tablet], model.parameters.rf
+    if len(row.replicas) > wanted > 0:
+        yield from (BeginTransition(tablet, kind, str(source)) for source in row.replicas)
+    if len(row.replicas) < wanted:
+        taken = {each.host for each in row.replicas}
+        for node in nodes_in(targets(s)):
+            if model.names[node] not in taken:
+                for shard in range(model.parameters.shards):
+                    target = TabletReplica(model.names[node], shard)
+                    yield BeginTransition(tablet, kind, "", str(target))
+
+
+def plan(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:
+    """All transitions that may begin: draining first, and nothing else while requests wait."""
+    draining = False
+    for each in drain_moves(model, s):
+        draining = True
+        yield each
+    if not draining and not pending(s.control.topology):
+        yield from balance_moves(model, s)

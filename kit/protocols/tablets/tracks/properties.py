@@ -1,0 +1,195 @@
+"""What must hold while tablets move, whatever fails and whoever takes over.
+
+What the cluster promises is judged of the cluster; its sentences on tablets are replaced by these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from kit.engine.model import Property, always, goal, sometimes, step
+from kit.protocols.tablets.rules.replica_sets import Replicas
+from kit.protocols.tablets.rules.stages import REPLACES
+from kit.protocols.tablets.tracks.coordinating import TRACKS, at_rest
+from kit.protocols.tablets.tracks.state import TabletRow, TracksState, in_transition
+from kit.protocols.topology import actions as cluster
+from kit.protocols.topology.rules.machines import BOUNDARY
+from kit.protocols.topology.rules.work import under_way
+
+if TYPE_CHECKING:
+    from kit.protocols.tablets.tracks.model import Tracks
+
+REPLACED = ("tablets-apart", "tablets-hold", "ends")
+"""The cluster's properties that say less of tablets than those here."""
+COMMITS = (cluster.CommitDecision, cluster.CommitDeposed)
+
+
+def _words(replicas: Replicas) -> str:
+    return ", ".join(map(str, replicas))
+
+
+def one_transition(s: TracksState) -> str | None:
+    """No tablet has two transitions."""
+    for tablet, row in enumerate(s.tablets):
+        if len(row.transitions) > 1:
+            return f"tablet {tablet} is in {len(row.transitions)} transitions at once"
+    return None
+
+
+def one_per_host(s: TracksState) -> str | None:
+    """No host has two replicas of a tablet."""
+    for tablet, row in enumerate(s.tablets):
+        hosts = [each.host for each in row.replicas]
+        if len(set(hosts)) < len(hosts):
+            return f"tablet {tablet} has two replicas on one node: {_words(row.replicas)}"
+    return None
+
+
+def in_session(s: TracksState) -> str | None:
+    """What was sent in a stage does not run once a barrier has passed since its end."""
+    late = s.late
+    if late is not None and late.runs and late.sealed:
+        return f"{late.work} of tablet {late.tablet}, sent in {late.stage}, runs after its end"
+    return None
+
+
+def lifted(prop: Property) -> Property:
+    """A property of the cluster as one of the cluster with its tablets."""
+    check: Callable[..., Any] = prop.check
+    if prop.kind == "step":
+        return replace(prop, check=lambda a, action, b: check(a.control, action, b.control))
+    return replace(prop, check=lambda s: check(s.control))
+
+
+def properties_of(model: Tracks) -> tuple[Property, ...]:
+    """The properties of a model; with S-25 off its harm is judged, not that it is off."""
+    inherited = (lifted(p) for p in model.control.properties if p.name not in REPLACED)
+    single = always("one-transition", "A tablet has one transition", one_transition, "INV-TABL-2")
+    return (
+        *inherited,
+        *((single,) if model.one_transition else ()),
+        *_apart(model),
+        _follow_table(model),
+        *_of_replicas(model),
+        always("work-in-session", "Nothing runs after its stage", in_session, "INV-SESSION"),
+        always("one-per-host", "One replica on a node", one_per_host),
+        sometimes("moved", "A transition ends with the new replicas", _moved_of(model)),
+        goal("ends", "Every operation can end", lambda s: at_rest(model, s), "INV-PROGRESS"),
+    )
+
+
+def _moved_of(model: Tracks) -> Callable[[TracksState], bool]:
+    first = tuple(row.replicas for row in model.rows)
+    able = model.parameters.moves or model.parameters.operations
+    return lambda s: not able or tuple(row.replicas for row in s.tablets) != first
+
+
+def _apart(model: Tracks) -> tuple[Property, ...]:
+    """Where tablets may be in transition, and where they may advance."""
+    tracks = (*TRACKS, "rollback_to_normal")
+
+    def apart(s: TracksState) -> str | None:
+        where = s.control.topology.transition
+        if not in_transition(s) or where in tracks:
+            return None
+        operation = under_way(s.control.topology)
+        before = model.paused and operation is not None and operation.machine.startswith("boot")
+        return None if before else f"a tablet is in transition in {where or 'null'}"
+
+    def hold(before: TracksState, action: Any, after: TracksState) -> str | None:
+        if before.tablets == after.tablets or not _advanced(before, after):
+            return None
+        where = before.control.topology.transition
+        return None if where in TRACKS or not where else f"a tablet advanced in {where}"
+
+    return (
+        always("tablets-apart", "Tablets move in their own tracks", apart, "INV-EXCL"),
+        step("tablets-hold", "No tablet advances during a node operation", hold, "INV-EXCL"),
+    )
+
+
+def _follow_table(model: Tracks) -> Property:
+    """Stages change along the edges of the table, and ends leave the replicas that they say."""
+
+    def edges(before: TracksState, action: Any, after: TracksState) -> str | None:
+        for tablet, (old, new) in enumerate(zip(before.tablets, after.tablets, strict=True)):
+            if len(old.transitions) == len(new.transitions) == 1:
+                a, b = old.transitions[0].stage, new.transitions[0].stage
+                table = model.table(old.transitions[0])
+                if a != b and not any((e.source, e.target) == (a, b) for e in table.edges):
+                    return f"tablet {tablet} went from {a} to {b}"
+            wrong = _ended_wrongly(model, old, new)
+            if wrong:
+                return f"tablet {tablet} {wrong}"
+        return None
+
+    return step("stage-edges", "Stages follow the table", edges, "INV-STAGE", COMMITS)
+
+
+def _advanced(before: TracksState, after: TracksState) -> bool:
+    """Whether a stage changed or some of its work was done; to forget work is no advance."""
+    pairs = zip(before.tablets, after.tablets, strict=True)
+    return any(
+        [t.stage for t in old.transitions] != [t.stage for t in new.transitions]
+        or any(t.done < u.done for t, u in zip(old.transitions, new.transitions, strict=True))
+        for old, new in pairs
+    )
+
+
+def _ended_wrongly(model: Tracks, old: TabletRow, new: TabletRow) -> str:
+    """What is wrong with the end of a transition; empty: nothing."""
+    if not old.transitions or new.transitions or not model.one_transition:
+        return ""
+    [was] = old.transitions
+    ends = [e for e in model.table(was).edges if (e.source, e.target) == (was.stage, BOUNDARY)]
+    if not ends:
+        return f"lost its transition in {was.stage}"
+    due = was.new if REPLACES in ends[0].effects else old.replicas
+    return "" if new.replicas == due else f"has {_words(new.replicas)}, not {_words(due)}"
+
+
+def read_of(model: Tracks, row: TabletRow) -> Replicas:
+    """The replicas that requests read, by the stage."""
+    if not row.transitions:
+        return row.replicas
+    transition = row.transitions[-1]
+    return transition.sets.chosen(model.table(transition).state(transition.stage).reads)
+
+
+def _of_replicas(model: Tracks) -> tuple[Property, ...]:
+    """What replicas hold, and where they are."""
+
+    def complete(s: TracksState) -> str | None:
+        for tablet, row in enumerate(s.tablets):
+            lacking = tuple(each for each in read_of(model, row) if each not in row.whole)
+            if lacking:
+                return f"{_words(lacking)} is read and lacks data of tablet {tablet}"
+        return None
+
+    def owned(s: TracksState) -> str | None:
+        gone = model.excluded(s) | model.hosts((1 << len(model.names)) - 1 & ~s.control.up)
+        for tablet, row in enumerate(s.tablets):
+            if row.transitions or row.some == row.whole == tuple(sorted(row.replicas)):
+                continue
+            stray = [r for r in row.some if r not in row.replicas and r.host not in gone]
+            if stray:
+                return f"{_words(tuple(stray))} has data of tablet {tablet} and is no replica"
+        return None
+
+    def on_members(s: TracksState) -> str | None:
+        replaced = {e.replaced for e in s.control.topology.nodes if e.replaced >= 0}
+        for tablet, row in enumerate(s.tablets):
+            for replica in row.replicas:
+                node = model.number[replica.host]
+                if s.control.topology.nodes[node].state == "left" and node not in replaced:
+                    return f"tablet {tablet} has a replica on {replica.host}, which has left"
+        return None
+
+    return (
+        always("replicas-complete", "Who is read has all the data", complete, "INV-STREAM"),
+        always("data-owned", "Outside a transition only replicas have data", owned, "INV-TABL-1"),
+        always("replicas-on-members", "No replica is on who has left", on_members, "INV-RF"),
+    )

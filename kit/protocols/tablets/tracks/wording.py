@@ -1,0 +1,160 @@
+"""What the control model of tablets says: verbs, what a step did, a state as a person reads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kit.protocols.tablets.tracks import actions as act
+from kit.protocols.tablets.tracks.coordinating import piece_of
+from kit.protocols.tablets.tracks.planning import without_target
+from kit.protocols.tablets.tracks.state import TabletCommand, TabletRow, TracksState
+from kit.protocols.topology import actions as cluster
+
+if TYPE_CHECKING:
+    from kit.protocols.tablets.tracks.model import Tracks
+
+VERBS = {
+    "migration": "migrate",
+    "intranode_migration": "migrate-within",
+    "rebuild": "rebuild-tablet",
+    "rebuild_v2": "rebuild-tablet-v2",
+    "repair": "repair-tablet",
+}
+"""What is said of the beginning of a transition."""
+PLAIN = {
+    act.PassBarrier: "barrier",
+    act.FailBarrier: "fail barrier",
+    act.ArriveLate: "arrive late",
+    act.EndLate: "end late",
+}
+
+
+def verb(model: Tracks, action: Any) -> str:
+    """``migrate 0 A:0 D:0``, ``work 0``, ``barrier``; the cluster's own words for the others."""
+    match action:
+        case act.BeginTransition(tablet, kind, source, target):
+            return " ".join(filter(None, [VERBS[kind], str(tablet), source, target]))
+        case act.WorkOnTablet(tablet):
+            return f"work on {tablet}"
+        case act.FailTablet(tablet):
+            return f"fail work on {tablet}"
+        case act.DelayRpc(tablet):
+            return f"delay {tablet}"
+    return PLAIN.get(type(action)) or model.control.verb(action)
+
+
+def label(model: Tracks, s: TracksState, action: Any) -> str:
+    """The verb, with what is committed or worked on."""
+    words = verb(model, action)
+    match action:
+        case act.WorkOnTablet(tablet) | act.FailTablet(tablet) | act.DelayRpc(tablet):
+            piece = piece_of(model, s, tablet)
+            return words if piece is None else f"{words}: {piece.work.name}"
+        case cluster.CommitDecision() if s.command is not None:
+            return f"{words}: {said(model, s, s.command)}"
+        case cluster.CommitDeposed() if s.deposed is not None:
+            return f"{words}: {said(model, s, s.deposed)}"
+    if isinstance(action, cluster.ControlAction):
+        return model.control.label(s.control, action)
+    return words
+
+
+def said(model: Tracks, s: TracksState, command: TabletCommand) -> str:
+    """What a command does to tablets, in words."""
+    parts = []
+    for change in command.changes:
+        row = s.tablets[change.tablet]
+        if change.place < len(row.transitions):
+            edge = model.table(row.transitions[change.place]).edge(change.after, change.kind)
+            target = "the end" if edge is None or edge.target == "*" else edge.target
+            parts.append(f"tablet {change.tablet} goes from {change.after} to {target}")
+    for tablet, transition in command.begins:
+        old, new = (" ".join(map(str, each)) for each in (transition.old, transition.new))
+        parts.append(f"{transition.kind} of tablet {tablet} from {old} to {new}")
+    return "; ".join(parts) or "nothing"
+
+
+def milestone(model: Tracks, before: TracksState, action: Any, after: TracksState) -> str | None:
+    """The stage that a tablet enters, or what the cluster comes to."""
+    for tablet, (old, new) in enumerate(zip(before.tablets, after.tablets, strict=True)):
+        was = [t.stage for t in old.transitions]
+        now = [t.stage for t in new.transitions]
+        if was != now:
+            return f"tablet {tablet}: {now[-1] if now else 'no transition'}"
+    if isinstance(action, cluster.ControlAction):
+        return model.control.milestone(before.control, action, after.control)
+    return None
+
+
+def describe(model: Tracks, before: TracksState, action: Any, after: TracksState) -> str:
+    """What the step did, and why."""
+    match action:
+        case act.BeginTransition():
+            assert after.command is not None
+            return f"The coordinator decides: {said(model, before, after.command)}."
+        case act.PassBarrier():
+            return "All nodes have applied the stages, and no request of an older stage is left."
+        case act.FailBarrier():
+            return "The barrier of the tablets fails."
+        case act.WorkOnTablet(tablet) | act.FailTablet(tablet) | act.DelayRpc(tablet):
+            return _worked(model, before, action, tablet)
+        case act.ArriveLate() | act.EndLate():
+            return _late(before, after)
+        case cluster.TakeDecision() if after.command is not None:
+            return f"The coordinator decides: {said(model, before, after.command)}."
+        case cluster.CommitDecision() if before.command is not None:
+            return _committed(model, before, before.command)
+        case cluster.CommitDeposed() if before.deposed is not None:
+            late = "What an earlier coordinator had decided is committed late."
+            return f"{late} {_committed(model, before, before.deposed)}"
+        case cluster.FailWork() if without_target(model, before):
+            stuck = " ".join(map(str, without_target(model, before)))
+            return f"Draining fails: there is no place for {stuck}."
+    return model.control.describe(before.control, action, after.control)
+
+
+def _committed(model: Tracks, s: TracksState, command: TabletCommand) -> str:
+    if command.stale and model.guarded:
+        return "Group 0 has changed since the command was decided: no effect."
+    return f"Group 0 holds it: {said(model, s, command)}."
+
+
+def _worked(model: Tracks, s: TracksState, action: Any, tablet: int) -> str:
+    piece = piece_of(model, s, tablet)
+    assert piece is not None
+    name, stage = piece.work.name, piece.transition.stage
+    what = {
+        act.WorkOnTablet: f"{name} is done",
+        act.FailTablet: f"{name} fails",
+        act.DelayRpc: f"the coordinator gives the RPC of {name} up; it is still on its way",
+    }[type(action)]
+    return f"Tablet {tablet} in {stage}: {what}."
+
+
+def _late(before: TracksState, after: TracksState) -> str:
+    late = before.late
+    assert late is not None
+    what = f"The late RPC ({late.work} of tablet {late.tablet}, sent in {late.stage})"
+    if late.runs:
+        return f"{what} has run to its end."
+    return f"{what} is let in." if after.late else f"{what} is refused: its stage is over."
+
+
+def readable(model: Tracks, s: TracksState) -> dict[str, str]:
+    """The state as a person reads it: every tablet, what is in hand, the cluster."""
+    late = s.late
+    return {
+        **{f"tablet {i}": _row(row) for i, row in enumerate(s.tablets)},
+        "decided of tablets": "nothing" if s.command is None else said(model, s, s.command),
+        "late RPC": "none" if late is None else f"{late.work} sent in {late.stage}",
+        **model.control.readable(s.control),
+    }
+
+
+def _row(row: TabletRow) -> str:
+    words = [" ".join(map(str, row.replicas))]
+    for t in row.transitions:
+        session = f", session {t.session}" if t.session else ""
+        words.append(f"{t.kind} to {' '.join(map(str, t.new))} in {t.stage}{session}")
+    stray = [str(each) for each in row.some if each not in row.replicas]
+    return "; ".join(words + ([f"data also on {' '.join(stray)}"] if stray else []))

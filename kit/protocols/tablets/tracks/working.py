@@ -1,0 +1,216 @@
+"""The work of stages, and the commands with which the coordinator moves tablets on.
+
+Sources: seed 000, "Tablet transitions"; published coordinator, its handler of tablet migration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.tablets.rules.failures import after_failure
+from kit.protocols.tablets.rules.replica_sets import Replicas, repairing, streaming
+from kit.protocols.tablets.rules.stages import (
+    CLEANUP_LEAVING,
+    CLEANUP_PENDING,
+    REPAIR,
+    REPLACES,
+    STREAM,
+    onward,
+)
+from kit.protocols.tablets.tracks.planning import excluded_nodes
+from kit.protocols.tablets.tracks.state import (
+    NO_SESSION,
+    LateRpc,
+    StageChange,
+    TabletCommand,
+    TabletRow,
+    TabletTransition,
+    TracksState,
+    fresh_session,
+    with_tablet,
+    with_transition,
+)
+from kit.protocols.topology.rules.cluster import mask_of
+from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, WorkRow
+from kit.protocols.topology.rules.states import NODE_STATE_OF
+
+if TYPE_CHECKING:
+    from kit.protocols.tablets.tracks.model import Tracks
+
+
+class Piece(Struct, frozen=True):
+    """The next piece of a transition's work, and whom it needs.
+
+    ``hosts`` are the nodes (a mask); ``possible`` is false where it can only fail.
+    """
+
+    tablet: int
+    place: int
+    transition: TabletTransition
+    work: WorkRow
+    hosts: int
+    possible: bool = True
+
+
+def pieces(model: Tracks, s: TracksState) -> Iterator[Piece]:
+    """What is to be done next on each tablet in transition, unless it has failed or is done."""
+    for tablet, row in enumerate(s.tablets):
+        for place, transition in enumerate(row.transitions):
+            work = model.table(transition).state(transition.stage).work
+            if not transition.failed and transition.done < len(work):
+                yield _piece(model, s, tablet, place, work[transition.done])
+
+
+def _piece(model: Tracks, s: TracksState, tablet: int, place: int, work: WorkRow) -> Piece:
+    transition = s.tablets[tablet].transitions[place]
+    if work.barrier:
+        return Piece(tablet, place, transition, work, barrier_nodes(s))
+    task = involved(model, s, transition, work.name)
+    lost = work.name == STREAM and bool(transition.sets.pending) and not task[0]
+    return Piece(tablet, place, transition, work, model.mask(task[0] + task[1]), not lost)
+
+
+def barrier_nodes(s: TracksState) -> int:
+    """The nodes that a barrier for tablets asks (a mask): the normal ones, and who takes part."""
+    topology = s.control.topology
+    states = ("normal", *NODE_STATE_OF.values())
+    return mask_of(topology, *states) & topology.members & ~excluded_nodes(topology)
+
+
+def involved(
+    model: Tracks, s: TracksState, transition: TabletTransition, name: str
+) -> tuple[Replicas, Replicas]:
+    """The replicas that a piece of work reads, and those that it writes."""
+    sets, gone = transition.sets, model.excluded(s)
+    if name == STREAM:
+        task = streaming(transition.kind, sets, gone)
+        return (task.sources, task.targets) if task.targets else ((), ())
+    if name == REPAIR:
+        task = repairing(sets, gone)
+        return task.sources, task.targets
+    cleaned = {CLEANUP_LEAVING: sets.leaving, CLEANUP_PENDING: sets.pending}.get(name, sets.old)
+    return (), tuple(each for each in cleaned if each.host not in gone)
+
+
+def step_done(s: TracksState, piece: Piece) -> TracksState:
+    """The state with a piece of work behind the coordinator."""
+    done = replace(piece.transition, done=piece.transition.done + 1)
+    row = with_transition(s.tablets[piece.tablet], piece.place, done)
+    return with_tablet(s, piece.tablet, row)
+
+
+def worked(model: Tracks, s: TracksState, piece: Piece) -> TracksState:
+    """The state once a piece of work that is no barrier is done."""
+    sources, written = involved(model, s, piece.transition, piece.work.name)
+    row = effect(s.tablets[piece.tablet], piece.work.name, written, sources)
+    return step_done(with_tablet(s, piece.tablet, row), piece)
+
+
+def effect(
+    row: TabletRow, name: str, written: Replicas, sources: Replicas | None = None
+) -> TabletRow:
+    """The row after data work: streams bring data, all if their sources have all; cleanups end it.
+
+    A late stream (no ``sources``) brings some data only.
+    """
+    if name == STREAM:
+        complete = sources is not None and any(each in row.whole for each in sources)
+        whole = _joined(row.whole, written) if complete else row.whole
+        return replace(row, whole=whole, some=_joined(row.some, written))
+    if name in (CLEANUP_LEAVING, CLEANUP_PENDING):
+        return replace(row, whole=_without(row.whole, written), some=_without(row.some, written))
+    return row
+
+
+def _joined(held: Replicas, more: Replicas) -> Replicas:
+    return tuple(sorted({*held, *more}))
+
+
+def _without(held: Replicas, gone: Replicas) -> Replicas:
+    return tuple(each for each in held if each not in gone)
+
+
+def error_edge(model: Tracks, s: TracksState, transition: TabletTransition) -> EdgeRow | None:
+    """The edge that failed work of the stage takes; None: it is tried again."""
+    gone = model.lost(s)
+    return after_failure(model.table(transition), transition.stage, transition.sets, gone)
+
+
+def changes(model: Tracks, s: TracksState) -> tuple[StageChange, ...]:
+    """The changes of stages that are due: of all tablets whose work is done, or has failed."""
+    return tuple(
+        StageChange(tablet, place, transition.stage, edge.kind)
+        for tablet, row in enumerate(s.tablets)
+        for place, transition in enumerate(row.transitions)
+        if (edge := _due(model, s, transition)) is not None
+    )
+
+
+def _due(model: Tracks, s: TracksState, transition: TabletTransition) -> EdgeRow | None:
+    table = model.table(transition)
+    if transition.failed:
+        return error_edge(model, s, transition)
+    complete = transition.done == len(table.state(transition.stage).work)
+    return onward(table, transition.stage) if complete else None
+
+
+def committed(model: Tracks, s: TracksState, command: TabletCommand) -> TracksState:
+    """The state once a command is in the log: with its effect, or with none on another state."""
+    if command.stale and model.guarded:
+        return s
+    for change in reversed(command.changes):
+        if change.place < len(s.tablets[change.tablet].transitions):
+            s = with_tablet(s, change.tablet, _changed(model, s, change))
+    for tablet, transition in command.begins:
+        row = s.tablets[tablet]
+        begun = _entered(model, s, transition, onward(model.table(transition), BOUNDARY))
+        s = with_tablet(s, tablet, replace(row, transitions=(*row.transitions, begun)))
+    return s
+
+
+def _changed(model: Tracks, s: TracksState, change: StageChange) -> TabletRow:
+    row = s.tablets[change.tablet]
+    transition = row.transitions[change.place]
+    edge = model.table(transition).edge(change.after, change.kind)
+    assert edge is not None, f"no such edge: {change}"
+    if edge.target == BOUNDARY:
+        row = with_transition(row, change.place, None)
+        return replace(row, replicas=transition.new) if REPLACES in edge.effects else row
+    entered = _entered(model, s, transition, edge)
+    row = with_transition(row, change.place, entered)
+    if model.table(transition).state(entered.stage).writes == "both":
+        row = replace(row, some=_joined(row.some, entered.sets.pending))
+    return row
+
+
+def _entered(
+    model: Tracks, s: TracksState, transition: TabletTransition, edge: EdgeRow
+) -> TabletTransition:
+    session = transition.session
+    if edge.session:
+        session = fresh_session(s) if edge.session == "opens" else NO_SESSION
+    return replace(transition, stage=edge.target, session=session, done=0, failed=False)
+
+
+def is_over(s: TracksState, late: LateRpc) -> bool:
+    """Whether the stage in which an RPC was sent is over."""
+    return not any(
+        each.stage == late.stage and each.session == late.session
+        for each in s.tablets[late.tablet].transitions
+    )
+
+
+def owners(model: Tracks, s: TracksState) -> int:
+    """The nodes that have tablets (a mask)."""
+    held = (row.replicas for row in s.tablets)
+    return model.mask(tuple(each for replicas in held for each in replicas))
+
+
+def named(model: Tracks, mask: int) -> tuple[str, ...]:
+    """The names of the nodes in a mask."""
+    return tuple(model.names[i] for i in nodes_in(mask))

@@ -1,0 +1,149 @@
+"""The balancer on random clusters: what every plan keeps to, and where plans end."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.protocols.tablets.rules.balance.loads import Loads
+from kit.protocols.tablets.rules.balance.planner import plan
+from kit.protocols.tablets.rules.balance.reasons import JoinsSibling
+from kit.protocols.tablets.rules.maps import faults
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from tests.protocols.tablets.balance.clusters import (
+    TARGET,
+    DrawnCluster,
+    after,
+    clusters,
+    counts,
+    most_in_a_rack,
+    node,
+    settled,
+    table,
+)
+
+editions = st.sampled_from(EDITIONS)
+
+
+@given(clusters(("normal", "normal", "leaving", "removing", "excluded")), editions)
+def test_what_every_plan_keeps_to(cluster: DrawnCluster, edition: Edition) -> None:
+    """One move a tablet, at most one replica a node, racks no worse, streams within limits."""
+    given = cluster.input
+    step = plan(given, edition)
+    begun = [(m.table, tablet) for m in step.moves for tablet in m.tablets]
+    assert len(set(begun)) == len(begun)
+    then = after(cluster, step)
+    for name, former in cluster.maps.items():
+        assert not list(faults(then.maps[name]))
+        for one, other in zip(former.tablets, then.maps[name].tablets, strict=True):
+            before, now = (most_in_a_rack(cluster, t.replicas) for t in (one, other))
+            assert all(now[dc] <= before[dc] for dc in before)
+    roles = {entry.host: entry.role for entry in cluster.nodes}
+    for move in step.moves:
+        assert roles[move.target.host] == "normal"
+        assert roles[move.source.host] != "excluded" or move.kind == "intranode_migration"
+        read = [m for m in step.moves if m.source == move.source and m.kind != "rebuild"]
+        written = [m for m in step.moves if m.target == move.target]
+        for streams, limit in ((read, given.streams_read), (written, given.streams_write)):
+            assert sum(len(m.tablets) for m in streams) <= limit
+
+
+@given(clusters(), editions)
+def test_plans_end(cluster: DrawnCluster, edition: Edition) -> None:
+    """The balancer asked again and again has nothing to do at last."""
+    settled(cluster, edition)
+
+
+@given(clusters(("normal", "leaving", "removing")), editions)
+def test_a_drained_node_ends_empty_or_says_why(cluster: DrawnCluster, edition: Edition) -> None:
+    """What is left on it are the failures, each with no node that may take it."""
+    end, _ = settled(cluster, edition)
+    given = end.input
+    failures = plan(given, edition).failures
+    drained = {entry.host for entry in end.nodes if entry.role != "normal"}
+    left = {
+        (name, number, replica)
+        for name, one in end.maps.items()
+        for number, tablet in enumerate(one.tablets)
+        for replica in tablet.replicas
+        if replica.host in drained
+    }
+    assert {(f.table, number, f.source) for f in failures for number in f.tablets} == left
+    loads = Loads(given, edition)
+    for failure in failures:
+        row = _row(loads, failure.table, failure.tablets[0])
+        column = loads.place[row].tolist().index(loads.shard_number(failure.source))
+        assert all(loads.misplaced(row, column, shard) for shard in range(loads.count))
+
+
+@given(clusters(("normal", "normal", "leaving", "excluded")), editions, st.data())
+def test_all_at_once_is_one_by_one(
+    cluster: DrawnCluster, edition: Edition, data: st.DataObject
+) -> None:
+    """The candidates of a shard are those replicas that nothing forbids to move."""
+    loads = Loads(cluster.input, edition)
+    source = data.draw(st.integers(0, loads.count - 1))
+    target = data.draw(st.integers(0, loads.count - 1))
+    loads.reads[source] = data.draw(st.integers(0, 2))
+    loads.writes[target] = data.draw(st.integers(0, 2))
+    one_by_one = [place for place in loads.rows_on(source) if not loads.refusal(*place, target)]
+    assert [tuple(place) for place in loads.candidates(source, target).tolist()] == one_by_one
+
+
+@pytest.mark.partly("E-029", "a bar chart over time")
+def test_counts_are_even_at_last() -> None:
+    """Four tablets of RF 1 on one shard of two nodes with two shards: one each."""
+    one = DrawnCluster(
+        (node("A"), node("B")),
+        {"ks.t": table("ks.t", *[(TabletReplica("A", 0),)] * 4)},
+        {"ks.t": (TARGET,) * 4},
+    )
+    for edition in EDITIONS:
+        end, moves = settled(one, edition)
+        assert set(counts(end).values()) == {1}
+        assert moves == 3
+
+
+def test_a_balanced_cluster_is_left_alone() -> None:
+    """No plan, so no work for the topology coordinator."""
+    places = [TabletReplica(host, shard) for host in "AB" for shard in (0, 1)]
+    one = DrawnCluster(
+        (node("A"), node("B")),
+        {"ks.t": table("ks.t", *[(place,) for place in places])},
+        {"ks.t": (TARGET,) * 4},
+    )
+    for edition in EDITIONS:
+        assert not plan(one.input, edition).moves
+
+
+@pytest.mark.partly("E-052", "a picture of it")
+@pytest.mark.partly("E-053", "a picture of it")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_siblings_come_together_and_stay(edition: Edition) -> None:
+    """The odd one follows the even one, within a node by shards; both then move as one."""
+    even = (TabletReplica("A", 0), TabletReplica("B", 1))
+    odd = (TabletReplica("B", 0), TabletReplica("C", 0))
+    others = (TabletReplica("C", 1), TabletReplica("A", 1))
+    one = DrawnCluster(
+        tuple(map(node, "ABC")),
+        {"ks.t": table("ks.t", even, odd, others, others, resize_type="merge")},
+        {"ks.t": (TARGET,) * 4},
+    )
+    kinds = []
+    for _ in range(6):
+        step = plan(one.input, edition)
+        kinds += [(m.kind, m.tablets) for m in step.moves if isinstance(m.reason, JoinsSibling)]
+        one = after(one, step)
+    tablets = one.maps["ks.t"].tablets
+    assert kinds
+    assert set(tablets[0].replicas) == set(tablets[1].replicas)
+    assert set(tablets[2].replicas) == set(tablets[3].replicas)
+    assert not plan(one.input, edition).moves
+
+
+def _row(loads: Loads, name: str, number: int) -> int:
+    rows, tables = loads.given.rows, loads.given.tables
+    fits = (rows.table == tables.index(name)) & (rows.number == number)
+    return int(fits.argmax())

@@ -1,0 +1,1 @@
+"""Tests of how tablets are drawn."""

@@ -1,0 +1,159 @@
+"""The tablet grid: every replica in its cell once, both halves of a move, many as densities."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from kit.protocols.tablets.facts.grid import GridHost, TabletGrid, grid_of_maps
+from kit.protocols.tablets.panels.density import MOST_SHARDS
+from kit.protocols.tablets.panels.grid import (
+    MOST_CHIPS,
+    draw_grid,
+    grid_lines,
+    grid_text,
+    host_spot,
+    replica_spot,
+)
+from kit.protocols.tablets.panels.grid_layout import CHIP, LEFT, layout
+from kit.protocols.tablets.rules.layout import last_tokens
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, moved
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.views.fragment import Frag, check_keys, h
+from tests.protocols.tablets.rules.drawn_maps import HOSTS, SHARDS, maps
+from tests.views.frames import classed, part
+
+CLUSTER = tuple(GridHost(name, SHARDS) for name in HOSTS)
+A0, B0, C0, D0 = (TabletReplica(name) for name in "ABCD")
+
+
+def one(**columns: object) -> TabletGrid:
+    """A tablet on A, B and C, with some of its columns changed."""
+    tablet = replace(Tablet(last_tokens(1)[0], (A0, B0, C0)), **columns)
+    return grid_of_maps([TabletMap("ks.t", (tablet,))], tuple(GridHost(n) for n in "ABCD"))
+
+
+def many(hosts: int, shards: int, tablets: int) -> TabletGrid:
+    """Tablets with three replicas, laid around the cluster."""
+    cluster = tuple(GridHost(f"n{i}", shards) for i in range(hosts))
+
+    def at(number: int, slot: int) -> TabletReplica:
+        return TabletReplica(f"n{(number + slot) % hosts}", number // hosts % shards)
+
+    rows = (
+        Tablet(last, tuple(at(i, slot) for slot in range(3)))
+        for i, last in enumerate(last_tokens(tablets))
+    )
+    return grid_of_maps([TabletMap("ks.t", tuple(rows))], cluster)
+
+
+def cell_of(grid: TabletGrid, drawn: Frag, key: str) -> str:
+    """The node in whose row a chip lies."""
+    chip = part(drawn, replica_spot(key))
+    assert chip is not None
+    y = _shift(chip)[1]
+    tops = {
+        host.name: _shift(row)[1]
+        for host in grid.hosts
+        if (row := part(drawn, host_spot(host.name)))
+    }
+    return max((name for name in tops if tops[name] <= y), key=lambda name: tops[name])
+
+
+def _shift(drawn: Frag) -> tuple[float, float]:
+    words = (drawn.get("transform") or "").removeprefix("translate(").removesuffix(")").split()
+    return float(words[0]), float(words[1])
+
+
+@given(maps(), st.booleans())
+def test_every_replica_is_in_its_cell_once(table: TabletMap, by_storage: bool) -> None:
+    """No two chips meet, each lies within its shard's cell, and no replica is left out."""
+    sizes = {
+        ("ks.t", i, place): (i + 1) << 20
+        for i, tablet in enumerate(table.tablets)
+        for place in tablet.replicas
+    }
+    grid = grid_of_maps([table], CLUSTER, sizes)
+    held = [(place, each) for place, all_held in grid.held.items() for each in all_held]
+    assert sorted(place for place, _ in held) == sorted(
+        place for tablet in table.tablets for place in tablet.replicas
+    )
+    lies = layout(grid, {each.key: "0" for _, each in held}, by_storage=by_storage)
+    for place, each in held:
+        chip = lies.chips[each.key]
+        left, top = LEFT + place.shard * lies.cell, lies.tops[place.host]
+        assert left <= chip.x - chip.width / 2 <= chip.x + chip.width / 2 <= left + lies.cell
+        assert top <= chip.y - CHIP / 2 <= chip.y + CHIP / 2 <= top + lies.row
+    for one_chip, other in combinations(lies.chips.values(), 2):
+        apart = abs(one_chip.x - other.x) * 2 >= one_chip.width + other.width
+        assert apart or abs(one_chip.y - other.y) >= CHIP
+    check_keys(draw_grid(grid, by_storage=by_storage))
+
+
+def test_a_tablet_in_transition_is_in_both_cells_and_its_chip_travels() -> None:
+    """Both halves and an arrow while it moves; afterwards the key that was on A is on D."""
+    grids = {
+        "before": one(),
+        "within": one(new_replicas=moved((A0, B0, C0), A0, D0), stage="streaming",
+                      transition="migration"),
+        "after": one(replicas=moved((A0, B0, C0), A0, D0)),
+    }  # fmt: skip
+    drawn = {name: draw_grid(grid) for name, grid in grids.items()}
+    for frag in drawn.values():
+        check_keys(frag)
+    assert {name: cell_of(grids[name], drawn[name], "ks.t:0:0") for name in grids} == {
+        "before": "A",
+        "within": "A",
+        "after": "D",
+    }
+    assert cell_of(grids["within"], drawn["within"], "ks.t:0:0:to") == "D"
+    assert part(drawn["within"], "way:ks.t:0:0:to") is not None
+    assert grid_lines(grids["within"]) == ["A: −0", "B: 0", "C: 0", "D: +0"]
+    assert "tablet 0: migration in streaming A:0 → D:0" in grid_text(grids["within"])
+    assert [bool(classed(frag, "pending")) for frag in drawn.values()] == [False, True, False]
+
+
+def test_areas_stand_to_each_other_as_storage_does() -> None:
+    """Of tablets on one shard the one with three times the bytes is three times as wide."""
+    rows = tuple(Tablet(last, (A0,)) for last in last_tokens(2))
+    sizes = {("ks.t", 0, A0): 1 << 30, ("ks.t", 1, A0): 3 << 30}
+    grid = grid_of_maps([TabletMap("ks.t", rows)], (GridHost("A", 2),), sizes)
+    labels = {each.key: "0" for each in grid.held[A0]}
+    small, large = (layout(grid, labels, by_storage=True).chips[key].width for key in labels)
+    assert large == pytest.approx(3 * small)
+    small, large = (layout(grid, labels, by_storage=False).chips[key].width for key in labels)
+    assert large == small
+
+
+def test_tables_are_told_apart_and_a_nasty_name_is_text() -> None:
+    """Of two tables each has its letter; a name like a tag is escaped."""
+    nasty = "<img src=x onerror=alert(1)>"
+    tables = [TabletMap(name, (Tablet(last_tokens(1)[0], (A0,)),)) for name in ("ks.t", nasty)]
+    drawn = draw_grid(grid_of_maps(tables, (GridHost("A"),)))
+    words = [one.text() for one in drawn.walk() if one.tag == "text" and one.get("class") == "on"]
+    assert words == ["a0", "b0"]
+    assert "<img" not in str(drawn)
+
+
+@pytest.mark.parametrize(("hosts", "shards"), [(10, 4), (1000, 16)])
+def test_many_tablets_are_a_density_of_bounded_size(hosts: int, shards: int) -> None:
+    """Beyond the chips a cell says how many replicas it has; the least, mean and most are said."""
+    grid = many(hosts, shards, 100_000)
+    drawn = draw_grid(grid)
+    check_keys(drawn)
+    cells = [one for one in drawn.walk() if (one.key or "").startswith("load:")]
+    places = hosts * shards
+    assert len(cells) == (places if places <= MOST_SHARDS else hosts)
+    assert not [one for one in drawn.walk() if (one.key or "").startswith("tablet:")]
+    assert f"mean {300_000 / places:,.1f}" in drawn.text()
+
+
+def test_the_chips_end_where_the_density_begins() -> None:
+    """At the limit there are chips, one tablet more and there are none."""
+    for count, has_chips in ((MOST_CHIPS, True), (MOST_CHIPS + 1, False)):
+        drawn = h("div", draw_grid(many(4, 2, count)))
+        assert any((one.key or "").startswith("tablet:") for one in drawn.walk()) is has_chips

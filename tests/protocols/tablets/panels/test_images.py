@@ -1,0 +1,27 @@
+"""The stage diagrams are the tables of stages, one drawing for kinds with the same table."""
+
+from __future__ import annotations
+
+from kit.protocols.tablets.panels.states import diagram, diagrams
+from kit.protocols.tablets.rules.stages import TRANSITIONS
+from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS
+from kit.views.diagrams import END, START
+
+
+def test_a_diagram_has_the_edges_of_its_table() -> None:
+    """Every edge once, where it leads, with the boundary as the beginning and the end."""
+    for edition in EDITIONS:
+        for kind, table in TRANSITIONS[edition].items():
+            drawn = [(source, target) for source, _, target in diagram(kind, edition).transitions]
+            assert drawn == [
+                (START if e.source == BOUNDARY else e.source,
+                 END if e.target == BOUNDARY else e.target)
+                for e in table.edges
+            ]  # fmt: skip
+
+
+def test_kinds_with_the_same_table_share_a_drawing() -> None:
+    """In the documents a move, a move within a node and a rebuild go through the same stages."""
+    names = {kind: diagram(kind, "seed").name for kind in TRANSITIONS["seed"]}
+    assert names["migration"] == names["intranode_migration"] == names["rebuild"]
+    assert len({each.name for each in diagrams()}) == len(list(diagrams())) == 7

@@ -1,0 +1,48 @@
+"""The tablet tracks are the topology's one piece of work for all tablets, up to stuttering."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check_refinement
+from kit.engine.compose import Refinement
+from kit.protocols.tablets.tracks.parameters import TracksParameters
+from kit.protocols.tablets.tracks.refinement import refinement
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+
+CONFIGURATIONS: dict[str, dict[str, Any]] = {
+    "failures, a new coordinator": {"failures": 1, "changes": 1},
+    "crash of a node that is excluded": {"crashes": 1, "exclusions": 1},
+    "late RPC": {"failures": 1, "late": 1},
+    "two tablets": {"tablets": ("A", "B"), "moves": 2},
+    "leave": {"moves": 0, "operations": ("leave B",), "failures": 1, "undone": 1},
+    "leave while tablets move": {"moves": 1, "operations": ("leave B",)},
+    "remove": {"moves": 0, "operations": ("remove B",), "failures": 1, "undone": 1},
+    "RF change": {"kinds": ("rebuild_v2",), "rf": 3, "failures": 1},
+    "replace": {"moves": 0, "operations": ("replace D B",), "failures": 1},
+    "join while tablets move": {"moves": 1, "operations": ("join D",)},
+}
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_the_tracks_refine_the_opaque_one(edition: Edition, name: str) -> None:
+    """Every reachable step of the tablets is its image in the topology, if only a stutter."""
+    given = {"edition": edition, "nodes": 3, "tablets": ("A B",), **CONFIGURATIONS[name]}
+    found = check_refinement(refinement(TracksParameters(**given)))
+    assert found.violation is None, found.violation
+    assert found.complete
+    assert found.states > 40
+
+
+def test_a_wrong_map_is_found() -> None:
+    """A map that forgets that replica sets change is told from the right one."""
+    both = refinement(TracksParameters(nodes=3, tablets=("A B",)))
+
+    def lazy(before: Any, action: Any, after: Any) -> tuple[Any, ...]:
+        return both.image(before, action, after)[:0]
+
+    wrong = Refinement(both.fine, both.coarse, both.project, lazy)
+    assert check_refinement(wrong).violation is not None
