@@ -8,6 +8,7 @@ FAMILY = Family(
     order=80,
     images="panels.images",
     models={"tablets": "tracks.entry:ENTRY"},
-    flows={"tablets": "tracks.flows:FLOWS"},
+    views={"tablets": "panels:TRACKS"},
+    flows={"tablets": "facts.track_flows:FLOWS"},
     composes=("group0", "storage", "topology"),
 )

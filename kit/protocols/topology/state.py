@@ -48,6 +48,7 @@ class FaultBudget(Struct, frozen=True, cache_hash=True):
     cuts: int = 0
     late: int = 0
     addresses: int = 0
+    exclusions: int = 0
     clients: int = 0
     tablets: int = 0
 
