@@ -7,7 +7,7 @@ FAMILY = Family(
     "Tablets: replicas that move by stages",
     order=80,
     images="panels.images",
-    models={"tablets": "tracks.entry:ENTRY"},
-    flows={"tablets": "tracks.flows:FLOWS"},
+    models={"tablets": "tracks.entry:ENTRY", "resize": "resize.entry:ENTRY"},
+    flows={"tablets": "tracks.flows:FLOWS", "resize": "resize.flows:FLOWS"},
     composes=("group0", "storage", "topology"),
 )
