@@ -27,7 +27,7 @@ from kit.protocols.tablets.resize.state import (
     RepairRun,
     ResizeState,
     Store,
-    View,
+    TableView,
     with_stores,
     with_view,
 )
@@ -88,7 +88,7 @@ class Resize(Model[ResizeState, Any]):
                 tuple(Store(r, steps.parts_of(self, i, count)) for r in tablet.replicas)
                 for i, tablet in enumerate(self.first.tablets)
             ),
-            views=(View(count),) * given.nodes,
+            views=(TableView(count),) * given.nodes,
             size=given.size * count,
             grows=given.grows,
             shrinks=given.shrinks,

@@ -32,7 +32,7 @@ Stores = tuple[tuple[Store, ...], ...]
 """The stores of each tablet's replicas, tablet by tablet."""
 
 
-class View(Struct, frozen=True, cache_hash=True):
+class TableView(Struct, frozen=True, cache_hash=True):
     """What a node goes by: count and decision of the map, and whether a resize is finalized now."""
 
     count: int
@@ -59,7 +59,7 @@ class ResizeState(Struct, frozen=True, cache_hash=True, kw_only=True):
 
     map: TabletMap
     stores: Stores
-    views: tuple[View, ...]
+    views: tuple[TableView, ...]
     size: int
     phase: Phase = ""
     repair: RepairRun | None = None
@@ -69,9 +69,9 @@ class ResizeState(Struct, frozen=True, cache_hash=True, kw_only=True):
     repairs: int = 0
 
     @property
-    def view(self) -> View:
+    def view(self) -> TableView:
         """What group 0 says now."""
-        return View(
+        return TableView(
             self.map.count,
             self.map.resize_type,
             self.map.resize_seq_number,
@@ -93,6 +93,6 @@ def with_stores(s: ResizeState, tablet: int, stores: tuple[Store, ...]) -> Resiz
     return replace(s, stores=(*s.stores[:tablet], stores, *s.stores[tablet + 1 :]))
 
 
-def with_view(s: ResizeState, node: int, view: View) -> ResizeState:
+def with_view(s: ResizeState, node: int, view: TableView) -> ResizeState:
     """The state in which a node goes by something else."""
     return replace(s, views=(*s.views[:node], view, *s.views[node + 1 :]))
