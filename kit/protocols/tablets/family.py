@@ -9,6 +9,7 @@ FAMILY = Family(
     models={
         "tablets": "tracks.entry:ENTRY",
         "resize": "resize.entry:ENTRY",
+        "truncate": "truncate.entry:ENTRY",
         "tablet": "requests.entries:ENTRY",
     },
     views={
@@ -18,6 +19,7 @@ FAMILY = Family(
     flows={
         "tablets": "facts.track_flows:FLOWS",
         "resize": "resize.flows:FLOWS",
+        "truncate": "truncate.flows:FLOWS",
         "tablet": "facts.flows:TABLET",
     },
     trace_tables={"tablet": "requests.trace_rows:ROWS"},
