@@ -8,6 +8,7 @@ FAMILY = Family(
     order=80,
     models={
         "tablets": "tracks.entry:ENTRY",
+        "resize": "resize.entry:ENTRY",
         "tablet": "requests.entries:ENTRY",
     },
     views={
@@ -16,6 +17,7 @@ FAMILY = Family(
     },
     flows={
         "tablets": "facts.track_flows:FLOWS",
+        "resize": "resize.flows:FLOWS",
         "tablet": "facts.flows:TABLET",
     },
     trace_tables={"tablet": "requests.trace_rows:ROWS"},
