@@ -10,4 +10,13 @@ FAMILY = Family(
     models={"tablets": "tracks.entry:ENTRY"},
     flows={"tablets": "tracks.flows:FLOWS"},
     composes=("group0", "storage", "topology"),
+    public={
+        "spark": {
+            "availability": "spark.sizes:availability",
+            "balancing": "spark.balancing:balancing",
+            "convergence_of": "spark.balancing:convergence_of",
+            "tablets": "spark.sizes:tablets",
+        },
+    },
+    pipeline_tables=("spark.tables:TABLET_TABLES",),
 )
