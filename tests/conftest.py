@@ -7,6 +7,7 @@ import random
 import shutil
 import sys
 from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ from tools.programs import chromium
 
 settings.register_profile("kit", PROFILE)
 settings.load_profile("kit")
+
+# With it, jsonschema compiles 38 grammars of addresses for two seconds wherever nbformat is loaded.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # that is: not there
 
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("JUPYTER_PLATFORM_DIRS", "1")
@@ -103,6 +107,19 @@ def scratch(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@cache
+def names_a_browser(path: Path) -> bool:
+    """Whether a file of tests says anything of one."""
+    return "browser" in path.read_text(encoding="utf-8")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where only tests of the browser are asked for, do not load files that have none."""
+    path = collection_path
+    only = config.option.markexpr.startswith("browser") and path.match("test_*.py")
+    return True if only and not names_a_browser(path) else None
+
+
 def needs_browser(item: pytest.Item) -> bool:
     """Whether a test drives a browser."""
     return item.get_closest_marker("browser") is not None
@@ -117,6 +134,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (needs_browser(item), item.path not in LONGEST))
     known = read_requirements().statements
     for item in items:
+        if needs_browser(item) and not names_a_browser(item.path):
+            raise pytest.UsageError(f"{item.nodeid}: its file does not name the marker browser")
         for mark in item.iter_markers("spec"):
             unknown = [name for name in mark.args if name not in known]
             if unknown or not mark.args:

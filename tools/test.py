@@ -91,14 +91,25 @@ def environment() -> dict[str, str]:
     }
 
 
+def checker(command: tuple[str, ...]) -> subprocess.Popen[str]:
+    """Start a program of the venv, which goes on while others do."""
+    program = Path(sys.executable).parent / command[0]
+    return subprocess.Popen(
+        [program, *command[1:]],
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
 def style() -> Outcome:
-    """Run the checkers; each counts as one check."""
+    """Run the checkers side by side; each counts as one check."""
     begun, failed = time.monotonic(), 0
-    for command in STYLE:
-        print(f"\n--- {' '.join(command)}", flush=True)
-        program = Path(sys.executable).parent / command[0]
-        result = subprocess.run([program, *command[1:]], check=False, cwd=ROOT, env=environment())
-        failed += result.returncode != 0
+    for command, process in [(command, checker(command)) for command in STYLE]:
+        print(f"\n--- {' '.join(command)}\n{process.communicate()[0]}", end="", flush=True)
+        failed += process.returncode != 0
     return Outcome("style", len(STYLE) - failed, failed, seconds=time.monotonic() - begun)
 
 

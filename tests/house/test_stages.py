@@ -142,6 +142,14 @@ def test_a_skip_is_a_failure_where_skips_are_forbidden(tmp_path: Path) -> None:
     assert "skipped" not in said.splitlines()[-1]
 
 
+def test_a_file_with_tests_of_the_browser_says_so(tmp_path: Path) -> None:
+    """Where only those are asked for, files without that word are not loaded: none may hide one."""
+    (tmp_path / "marks.py").write_text("import pytest\nSHOWN = pytest.mark.browser\n")
+    (tmp_path / "test_it.py").write_text("from marks import SHOWN\n@SHOWN\ndef test_a(): pass\n")
+    said = pytest_with_house_rules(tmp_path, PYTHONPATH=os.pathsep.join((str(ROOT), str(tmp_path))))
+    assert "test_a: its file does not name the marker browser" in said
+
+
 def test_an_unknown_requirement_stops_the_run(tmp_path: Path) -> None:
     """A marker with an id that no requirement has is an error, not a silent nothing."""
     (tmp_path / "test_it.py").write_text(

@@ -6,12 +6,23 @@ from __future__ import annotations
 FLAWS = """() => {
   const [LEAST, AIR] = [10.9, 0.18];
   const words = (text) => text.textContent.trim();
-  const box = (one) => one.getBoundingClientRect();
-  const ink = (one) => {
+  // Nothing moves while this looks: what was measured once is known.
+  const once = (measure) => {
+    const known = new Map();
+    return (one) => {
+      if (!known.has(one)) known.set(one, measure(one));
+      return known.get(one);
+    };
+  };
+  const box = once((one) => {
+    const { left, right, top, bottom, height } = one.getBoundingClientRect();
+    return { left, right, top, bottom, height };
+  });
+  const ink = once((one) => {
     const { left, right, top, bottom, height } = box(one);
     const [over, under] = [top + AIR * height, bottom - AIR * height];
     return { left: left + 1, right: right - 1, top: over, bottom: under };
-  };
+  });
   const meet = (a, b) => a.left < b.right && b.left < a.right
     && a.top < b.bottom && b.top < a.bottom;
   const within = (a, b) => a.left >= b.left && a.right <= b.right

@@ -102,6 +102,12 @@ class HearAddress(Struct, frozen=True, tag="gossip"):
     node: str
 
 
+class ExcludeNode(Struct, frozen=True, tag="exclude"):
+    """An operator says that a dead node will not come back: it is ignored from now on."""
+
+    node: str
+
+
 class CutOff(Struct, frozen=True, tag="cut"):
     """A node no longer hears from the others, nor they from it."""
 
@@ -163,6 +169,7 @@ ControlAction = (
     | RestartMember
     | RestartElsewhere
     | HearAddress
+    | ExcludeNode
     | CutOff
     | Reconnect
     | BeginRequest

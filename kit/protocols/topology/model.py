@@ -19,7 +19,7 @@ from kit.engine.safeguards import switched_off
 from kit.errors import Refusal
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import actions as act
-from kit.protocols.topology import addresses, faults, leadership, outages, serving, wording
+from kit.protocols.topology import addresses, faults, leadership, outages, serving, track, wording
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology.parameters import TopologyParameters
 from kit.protocols.topology.properties import properties_of
@@ -28,7 +28,6 @@ from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.fence import LocalView
 from kit.protocols.topology.rules.requests import going_away, refusal, requested
 from kit.protocols.topology.rules.safeguards import Setting, TopologySafeguards
-from kit.protocols.topology.rules.tablets import drained, tablets_moved, tablets_placed
 from kit.protocols.topology.rules.work import MARKS_DONE
 from kit.protocols.topology.safeguards import SAFEGUARDS
 from kit.protocols.topology.state import (
@@ -45,7 +44,16 @@ from kit.protocols.topology.symmetry import ControlSymmetry
 from kit.protocols.topology.words import plan_of, stored_words
 
 NO_COORDINATOR = Refusal("there is no coordinator that the others hear")
-UNASKED = ("fault", "late fault", "elect", "restart", "readdress", "client", "tablets found")
+UNASKED = (
+    "fault",
+    "late fault",
+    "elect",
+    "restart",
+    "readdress",
+    "client",
+    "exclude",
+    "tablets found",
+)
 """Kinds of action that no default schedule takes."""
 OTHERS = (serving, faults, leadership, outages, addresses)
 """The modules with rules beside those of the coordinator and its nodes."""
@@ -113,6 +121,7 @@ class Topology(Model[ControlState, Any]):
                 cuts=self.parameters.cuts,
                 late=self.parameters.late,
                 addresses=self.parameters.addresses,
+                exclusions=self.parameters.exclusions,
                 clients=self.parameters.clients,
                 tablets=self.parameters.tablets,
             ),
@@ -187,13 +196,7 @@ class Topology(Model[ControlState, Any]):
             self.rule(
                 act.AnswerBarrier, "answer", self._asked_nodes, self._may_answer, self._answer
             ),
-            self.rule(
-                act.MoveTablets,
-                "tablets",
-                self._moves,
-                self._may_move_tablets,
-                self._move_tablets,
-            ),
+            track.rule(self),
             self.rule(act.ApplyTopology, "apply", self._lagging, lambda s, a: None, self._apply),
             self.rule(act.ReportClean, "clean", self._cleaning, self._may_report, self._report),
             self.rule(
@@ -304,38 +307,6 @@ class Topology(Model[ControlState, Any]):
         bit = 1 << self.number[action.node]
         attempted = replace(s.attempted, answered=s.attempted.answered | bit)
         return work.advanced(replace(caught_up(s, bit), attempted=attempted), self.setting)
-
-    def _may_move_tablets(self, s: ControlState, action: act.MoveTablets) -> Refusal | None:
-        # What others go on after may have been decided by an earlier coordinator.
-        blocked = majority_refusal(s, action) if action.more else self.busy(s)
-        if blocked is not None:
-            return blocked
-        track = s.topology.transition in ("tablet_migration", "tablet_draining")
-        track = track or not self.setting.safeguards.tablet_track_excludes
-        if not track:
-            return Refusal("a node operation holds the state machine")
-        if action.on is None or action.more:
-            return None
-        left = drained(s.topology) & self.plan.mask(action.on, "on") if self._drains(s) else 0
-        return Refusal("tablets are left", missing=self.named(left)) if left else None
-
-    def _drains(self, s: ControlState) -> bool:
-        """Whether the track drains who is to leave: edition seed does so in a state of its own."""
-        return self.limited or s.topology.transition == "tablet_draining"
-
-    def _moves(self, s: ControlState) -> Iterable[act.MoveTablets]:
-        if s.topology.tablets != "moving":
-            return ()
-        if not self.parameters.placing:
-            return (act.MoveTablets(),)
-        sets = (self.named(mask) for mask in range(1 << len(self.names)))
-        return (act.MoveTablets(on, more) for on in sets for more in (False, True))
-
-    def _move_tablets(self, s: ControlState, action: act.MoveTablets) -> ControlState:
-        if action.on is None:
-            return with_topology(s, tablets_moved(s.topology))
-        on = self.plan.mask(action.on, "on")
-        return with_topology(s, tablets_placed(s.topology, on, more=action.more))
 
     def _lagging(self, s: ControlState) -> Iterator[act.ApplyTopology]:
         newest = len(s.views) - 1

@@ -12,7 +12,13 @@ from kit.protocols.topology import actions as act
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, mask_of
 from kit.protocols.topology.rules.work import under_way
-from kit.protocols.topology.state import ControlState, caught_up, has_majority
+from kit.protocols.topology.state import (
+    ControlState,
+    caught_up,
+    has_majority,
+    majority_refusal,
+    with_topology,
+)
 
 if TYPE_CHECKING:
     from kit.protocols.topology.model import Topology
@@ -48,6 +54,13 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
             lambda s, a: _crash(s, number[a.node], model),
         ),
         model.rule(
+            act.ExcludeNode,
+            "exclude",
+            lambda s: model.each(act.ExcludeNode, _excludable(s)),
+            majority_refusal,
+            lambda s, a: _excluded(s, number[a.node], model),
+        ),
+        model.rule(
             act.CutOff,
             "fault",
             lambda s: model.each(act.CutOff, _connected(s)),
@@ -60,9 +73,10 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
 def has_a_place(s: ControlState, model: Topology) -> int:
     """The nodes that would be taken in again after a restart (a mask): not those on their way out.
 
-    Nor those that the model has dead from the start: they are to be removed or replaced.
+    Nor those that the model has dead from the start: they are to be removed or replaced. Who is
+    ignored counts as dead for good.
     """
-    gone = mask_of(s.topology, NO_ROW, "left", "removing") | model.start_down
+    gone = mask_of(s.topology, NO_ROW, "left", "removing") | model.start_down | s.topology.ignored
     gone |= sum(1 << e.replaced for e in s.topology.nodes if e.state == "replacing")
     operation = under_way(s.topology)
     if operation is not None and operation.state == "left_token_ring":
@@ -100,6 +114,20 @@ def _mortal_first(s: ControlState, model: Topology) -> Iterator[act.CrashMember]
 def _crash(s: ControlState, node: int, model: Topology) -> ControlState:
     left = replace(s.faults, crashes=s.faults.crashes - 1)
     return died(replace(s, faults=left), node, model)
+
+
+def _excludable(s: ControlState) -> int:
+    """Who may be excluded: a normal node that is dead."""
+    dead = mask_of(s.topology, "normal") & ~s.up & ~s.topology.ignored
+    return dead if s.faults.exclusions else 0
+
+
+def _excluded(s: ControlState, node: int, model: Topology) -> ControlState:
+    left = replace(s.faults, exclusions=s.faults.exclusions - 1)
+    topology = replace(s.topology, ignored=s.topology.ignored | 1 << node)
+    s = with_topology(replace(s, faults=left), topology)
+    # It may be the last one that a barrier waits for.
+    return s if s.coordinator == NOBODY else work.advanced(s, model.setting)
 
 
 def _connected(s: ControlState) -> int:

@@ -71,6 +71,9 @@ class TopologyParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     addresses: Annotated[
         int, _faults("address changes", "how often a node may be restarted with another address")
     ] = 0
+    exclusions: Annotated[
+        int, _faults("exclusions", "how often an operator excludes a node that is dead")
+    ] = 0
     clients: Annotated[int, _faults("client requests", "how many clients make a request")] = 0
     tablets: Annotated[
         int, _faults("tablet plans", "how often the balancer finds something to move")

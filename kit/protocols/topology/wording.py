@@ -64,6 +64,8 @@ def label(model: Topology, s: ControlState, action: Any) -> str:
             return words if piece is None else f"{words}: {piece.name}"
         case act.CrashMember(node) if model.number[node] == s.coordinator:
             return f"kill the coordinator, {node}"
+        case act.ExcludeNode(node):
+            return f"{words}: nodetool excludenode"
         case act.CutOff(node):
             return f"cut off {node}"
         case act.RestartElsewhere(node):
@@ -187,6 +189,7 @@ SENTENCES: dict[type, str] = {
     act.ElectCoordinator: "{node} leads group 0 and starts a coordinator, which reads the tables.",
     act.CrashMember: "{node} dies; its disk stays.",
     act.RestartMember: "{node} comes back and catches up if it can.",
+    act.ExcludeNode: "{node} is excluded: it counts as dead for good, and barriers pass over it.",
     act.CutOff: "{node} is cut off from the others.",
     act.Reconnect: "{node} hears from the others again.",
     act.BeginRequest: "A client's request begins at {node}, by the version that it goes by.",

@@ -121,11 +121,18 @@ function isReaders(element, name) {
   return name.startsWith("data-my-");
 }
 
-// Put the children in order; moveBefore keeps focus and scroll positions where there is one.
+// Put the children in order; moveBefore keeps focus and scroll positions where there is one. It
+// lays the page out each time, so few are moved: what is not wanted here any more is passed over,
+// and so is one that comes later now, rather than to move all others before it.
 function arrange(element, wanted) {
-  let next = element.firstChild;
+  const after = (node) => {
+    while (node && !wanted.has(node)) node = node.nextSibling;
+    return node;
+  };
+  let next = after(element.firstChild);
   for (const node of wanted) {
-    if (node === next) next = next.nextSibling;
+    if (node !== next && node === after(next?.nextSibling)) next = node;
+    if (node === next) next = after(next.nextSibling);
     else if (element.moveBefore && element.isConnected && node.isConnected)
       element.moveBefore(node, next);
     else element.insertBefore(node, next);

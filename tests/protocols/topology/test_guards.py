@@ -13,7 +13,7 @@ RULES = "protocols/topology/rules"
 FENCE, REQUESTS, QUEUE, WORK = (
     f"{RULES}/{name}.py" for name in ("fence", "requests", "queue", "work")
 )
-MODEL, COORDINATOR = "protocols/topology/model.py", "protocols/topology/coordinator.py"
+TRACK, COORDINATOR = "protocols/topology/track.py", "protocols/topology/coordinator.py"
 GUARD = "protocols/group0/rules/guard.py"
 SMALLEST = {guard.name: guard.smallest for guard in entry_of("topology").safeguards}
 
@@ -35,9 +35,9 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         [
             (QUEUE, "if setting.safeguards.tablet_track_excludes:", "if False:"),
             (
-                MODEL,
-                "track = track or not self.setting.safeguards.tablet_track_excludes",
-                "track = 1",
+                TRACK,
+                "if not track and model.setting.safeguards.tablet_track_excludes:",
+                "if False:",
             ),
         ],
         "tablets-hold",

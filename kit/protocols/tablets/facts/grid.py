@@ -23,12 +23,16 @@ Sizes = Mapping[tuple[str, int, TabletReplica], int]
 
 
 class GridHost(Struct, frozen=True):
-    """A node: its shards, its rack, and what is to be said of it (*down*, *leaving*)."""
+    """A node: its shards, its rack, and what is to be said of it (*down*, *leaving*).
+
+    ``leads``: the topology coordinator runs there.
+    """
 
     name: str
     shards: int = 1
     rack: str = ""
     note: str = ""
+    leads: bool = False
 
 
 class TabletWay(Struct, frozen=True):
@@ -69,7 +73,7 @@ class HeldReplica(Struct, frozen=True):
     @property
     def key(self) -> str:
         """What names it in a picture: of a move, both halves, until one is left."""
-        tail = {"pending": ":to", "stray": f":{self.place}"}.get(self.part, "")
+        tail = {"pending": f":to:{self.place}", "stray": f":{self.place}"}.get(self.part, "")
         return f"{self.tablet.table}:{self.tablet.number}:{self.slot}{tail}"
 
 

@@ -6,9 +6,10 @@ chip travels. Of more tablets than an eye can follow each cell says how many it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from kit.protocols.tablets.facts.grid import GridHost, HeldReplica, Part, PlacedTablet, TabletGrid
+from kit.protocols.tablets.facts.spots import host_spot, replica_spot
 from kit.protocols.tablets.panels.density import draw_density, summary
 from kit.protocols.tablets.panels.grid_layout import (
     CHIP,
@@ -34,29 +35,20 @@ LOOKS: dict[Part, tuple[str | None, str]] = {
     "stray": (None, "box dashed"),
 }
 """The classes of a chip and of its shape."""
+LEADS = "★"
 LEGEND = "+ comes, − goes, ? data without being a replica; dashed: not read or not for long"
+HALF = 163.0
 GridOf = Callable[[Scene], TabletGrid]
+Above = Mapping[str, str]
+"""What stands over a grid, by its key: where commands are committed, what is on its way."""
+NOTHING: Above = {}
 
 
-def host_spot(name: str) -> str:
-    """The key of a node's row."""
-    return f"host:{name}"
-
-
-def replica_spot(key: str) -> str:
-    """The key of the chip of a replica."""
-    return f"tablet:{key}"
-
-
-LOG_SPOT = "host:group0"
-"""The key of the log of group 0, above the grid."""
-
-
-def grid_panel(grid_of: GridOf, log: Callable[[Scene], str] | None = None) -> Panel:
-    """Make the panel of a grid; ``log`` says what stands above it, where commands are committed."""
+def grid_panel(grid_of: GridOf, above: Callable[[Scene], Above] = lambda scene: {}) -> Panel:
+    """Make the panel of a grid; ``above`` says what stands over it."""
 
     def draw(scene: Scene) -> Frag:
-        return draw_grid(grid_of(scene), "" if log is None else log(scene))
+        return draw_grid(grid_of(scene), above(scene))
 
     return Panel("grid", "Tablets by shard", draw, lambda s: grid_text(grid_of(s)), still=True)
 
@@ -78,7 +70,7 @@ def storage_panel(grid_of: GridOf) -> Panel:
     )
 
 
-def draw_grid(grid: TabletGrid, log: str = "", *, by_storage: bool = False) -> Frag:
+def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = False) -> Frag:
     """Draw the grid; ``by_storage``: with areas as bytes, else all chips are as large."""
     if len(grid.tablets) > MOST_CHIPS:
         return draw_density(grid, by_storage=by_storage)
@@ -89,7 +81,10 @@ def draw_grid(grid: TabletGrid, log: str = "", *, by_storage: bool = False) -> F
         "div",
         h(
             "svg",
-            h("text", log, x=LEFT, y=12, k=LOG_SPOT) if log else None,
+            [
+                h("text", text, x=LEFT + i * HALF, y=12, k=k)
+                for i, (k, text) in enumerate(above.items())
+            ],
             list(_shard_heads(lies, grid)),
             [_row(prefix, host, lies) for host in grid.hosts],
             [
@@ -134,7 +129,13 @@ def _row(prefix: str, host: GridHost, lies: GridLayout) -> Frag:
     return h(
         "g",
         h("title", full),
-        h("text", host.name, x=2, y=lies.row / 2 + (0 if note else 5), class_="strong"),
+        h(
+            "text",
+            f"{LEADS * host.leads}{host.name}",
+            x=2,
+            y=lies.row / 2 + (0 if note else 5),
+            class_="strong",
+        ),
         h("text", note, x=2, y=lies.row / 2 + 15, class_="soft") if note else None,
         [
             h(
@@ -178,11 +179,11 @@ def _chip(prefix: str, held: HeldReplica, label: str, place: ChipPlace) -> Frag:
 
 def _comes(grid: TabletGrid, tablet: PlacedTablet) -> Iterator[HeldReplica]:
     """The halves of a tablet's moves that are on their way, with another half."""
-    for way in tablet.ways:
-        for place in way.sets.pending:
-            for each in grid.held.get(place, ()):
-                if each.tablet is tablet and each.part == "pending" and each.twin:
-                    yield each
+    places = dict.fromkeys(place for way in tablet.ways for place in way.sets.pending)
+    for place in places:
+        for each in grid.held.get(place, ()):
+            if each.tablet is tablet and each.part == "pending" and each.twin:
+                yield each
 
 
 def _arrow(prefix: str, tablet: PlacedTablet, held: HeldReplica, lies: GridLayout) -> Frag | None:

@@ -225,6 +225,7 @@ def cluster_of(given: TracksParameters, switches: TrackSafeguards) -> TopologyPa
         racks=given.racks,
         crashes=given.crashes,
         changes=given.changes,
+        exclusions=given.exclusions,
         failures=given.undone,
         tablets=given.moves + replaces,
         on_tablets=tuple(sorted(hosts)) if switches.drain_tablets_first else (),

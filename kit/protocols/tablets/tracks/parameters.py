@@ -34,10 +34,20 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     kinds: Annotated[
         tuple[TransitionKind, ...],
         Meta(
-            description="what the balancer may begin: migration, intranode_migration, repair",
+            description="what may begin: migration, intranode_migration, repair; and rebuild or "
+            "rebuild_v2, which bring each tablet to rf replicas",
             extra_json_schema=_WRITTEN,
         ),
     ] = ("migration",)
+    rf: Annotated[
+        int,
+        Meta(
+            title="replicas",
+            description="the replicas that each tablet is to have after an RF change (0: none)",
+            ge=0,
+            le=MOST_NODES,
+        ),
+    ] = 0
     rebuild: Annotated[
         Literal["rebuild", "rebuild_v2"],
         Meta(description="how a replica of a dead node is made again"),
@@ -84,5 +94,8 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             "failures of operations",
             "how often draining, for lack of a place, or other work of an operation may fail",
         ),
+    ] = 0
+    exclusions: Annotated[
+        int, _faults("exclusions", "how often an operator excludes a node that is dead")
     ] = 0
     late: Annotated[int, _faults("late RPCs", "how many RPCs of stages may be late")] = 0

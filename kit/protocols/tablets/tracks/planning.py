@@ -107,8 +107,18 @@ def drain_moves(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:
         kind: TransitionKind = "migration"
         if gone >> model.number[source.host] & 1:
             kind = model.parameters.rebuild
-        for target in _to_hosts(model, s, s.tablets[tablet], source):
+        for target in _drain_targets(model, s, tablet, source):
             yield BeginTransition(tablet, kind, str(source), str(target))
+
+
+def _drain_targets(
+    model: Tracks, s: TracksState, tablet: int, source: TabletReplica
+) -> Iterator[TabletReplica]:
+    """The places for a replica that has to go; none where its node should send it and is dead."""
+    topology, node = s.control.topology, model.number[source.host]
+    if topology.ignored >> node & 1 and not gone_nodes(topology) >> node & 1:
+        return iter(())
+    return _to_hosts(model, s, s.tablets[tablet], source)
 
 
 def unfinished(model: Tracks, s: TracksState) -> bool:
@@ -124,7 +134,7 @@ def without_target(model: Tracks, s: TracksState) -> tuple[TabletReplica, ...]:
     return tuple(
         source
         for tablet, source in drains(model, s)
-        if not any(_to_hosts(model, s, s.tablets[tablet], source))
+        if next(_drain_targets(model, s, tablet, source), None) is None
     )
 
 
@@ -145,6 +155,9 @@ def _of_kind(
     if kind == "repair":
         yield BeginTransition(tablet, "repair")
         return
+    if kind in ("rebuild", "rebuild_v2"):
+        yield from _changing_rf(model, s, tablet, kind)
+        return
     able = targets(s)
     for source in row.replicas:
         if not able >> model.number[source.host] & 1:
@@ -157,6 +170,22 @@ def _of_kind(
                 if shard != source.shard:
                     target = TabletReplica(source.host, shard)
                     yield BeginTransition(tablet, kind, str(source), str(target))
+
+
+def _changing_rf(
+    model: Tracks, s: TracksState, tablet: int, kind: TransitionKind
+) -> Iterator[BeginTransition]:
+    """The transitions that add a replica, or drop one, where an RF change asks for it."""
+    row, wanted = s.tablets[tablet], model.parameters.rf
+    if len(row.replicas) > wanted > 0:
+        yield from (BeginTransition(tablet, kind, str(source)) for source in row.replicas)
+    if len(row.replicas) < wanted:
+        taken = {each.host for each in row.replicas}
+        for node in nodes_in(targets(s)):
+            if model.names[node] not in taken:
+                for shard in range(model.parameters.shards):
+                    target = TabletReplica(model.names[node], shard)
+                    yield BeginTransition(tablet, kind, "", str(target))
 
 
 def plan(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:

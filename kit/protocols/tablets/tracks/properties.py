@@ -100,7 +100,7 @@ def _apart(model: Tracks) -> tuple[Property, ...]:
         return None if before else f"a tablet is in transition in {where or 'null'}"
 
     def hold(before: TracksState, action: Any, after: TracksState) -> str | None:
-        if before.tablets == after.tablets or _progress(before) == _progress(after):
+        if before.tablets == after.tablets or not _advanced(before, after):
             return None
         where = before.control.topology.transition
         return None if where in TRACKS or not where else f"a tablet advanced in {where}"
@@ -129,8 +129,14 @@ def _follow_table(model: Tracks) -> Property:
     return step("stage-edges", "Stages follow the table", edges, "INV-STAGE", COMMITS)
 
 
-def _progress(s: TracksState) -> list[Any]:
-    return [[(t.stage, t.done) for t in row.transitions if t.done] for row in s.tablets]
+def _advanced(before: TracksState, after: TracksState) -> bool:
+    """Whether a stage changed or some of its work was done; to forget work is no advance."""
+    pairs = zip(before.tablets, after.tablets, strict=True)
+    return any(
+        [t.stage for t in old.transitions] != [t.stage for t in new.transitions]
+        or any(t.done < u.done for t, u in zip(old.transitions, new.transitions, strict=True))
+        for old, new in pairs
+    )
 
 
 def _ended_wrongly(model: Tracks, old: TabletRow, new: TabletRow) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kit.protocols.tablets.tracks import actions as act
@@ -51,23 +52,40 @@ def label(model: Tracks, s: TracksState, action: Any) -> str:
             piece = piece_of(model, s, tablet)
             return words if piece is None else f"{words}: {piece.work.name}"
         case cluster.CommitDecision() if s.command is not None:
-            return f"{words}: {said(model, s, s.command)}"
+            return f"{words}: {briefly(model, s, s.command)}"
         case cluster.CommitDeposed() if s.deposed is not None:
-            return f"{words}: {said(model, s, s.deposed)}"
+            return f"{words}: {briefly(model, s, s.deposed)}"
     if isinstance(action, cluster.ControlAction):
         return model.control.label(s.control, action)
     return words
 
 
-def said(model: Tracks, s: TracksState, command: TabletCommand) -> str:
-    """What a command does to tablets, in words."""
-    parts = []
+def briefly(model: Tracks, s: TracksState, command: TabletCommand) -> str:
+    """The first stage that a command leads to, and how many other tablets it moves on."""
+    parts = [f"tablet {tablet} to {target}" for tablet, _, target in _targets(model, s, command)]
+    parts += [f"{transition.kind} of tablet {tablet}" for tablet, transition in command.begins]
+    more = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
+    return f"{parts[0]}{more}" if parts else "nothing"
+
+
+def _targets(
+    model: Tracks, s: TracksState, command: TabletCommand
+) -> Iterator[tuple[int, str, str]]:
+    """Each tablet that is moved on, the stage that it leaves and where that leads."""
     for change in command.changes:
         row = s.tablets[change.tablet]
         if change.place < len(row.transitions):
             edge = model.table(row.transitions[change.place]).edge(change.after, change.kind)
             target = "the end" if edge is None or edge.target == "*" else edge.target
-            parts.append(f"tablet {change.tablet} goes from {change.after} to {target}")
+            yield change.tablet, change.after, target
+
+
+def said(model: Tracks, s: TracksState, command: TabletCommand) -> str:
+    """What a command does to tablets, in words."""
+    parts = [
+        f"tablet {tablet} goes from {source} to {target}"
+        for tablet, source, target in _targets(model, s, command)
+    ]
     for tablet, transition in command.begins:
         old, new = (" ".join(map(str, each)) for each in (transition.old, transition.new))
         parts.append(f"{transition.kind} of tablet {tablet} from {old} to {new}")

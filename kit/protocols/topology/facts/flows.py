@@ -187,6 +187,7 @@ FLOWS = FlowTable(
         act.FailWork,
         act.PauseWork,
         act.MoveTablets,
+        act.ExcludeNode,
         act.PublishGeneration,
         act.UnlockTopology,
         act.ElectCoordinator,

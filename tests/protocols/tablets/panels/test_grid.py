@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kit.protocols.tablets.facts.grid import GridHost, TabletGrid, grid_of_maps
+from kit.protocols.tablets.facts.spots import host_spot, replica_spot
 from kit.protocols.tablets.panels.density import MOST_SHARDS
 from kit.protocols.tablets.panels.grid import (
     MOST_CHIPS,
     draw_grid,
     grid_lines,
     grid_text,
-    host_spot,
-    replica_spot,
 )
 from kit.protocols.tablets.panels.grid_layout import CHIP, LEFT, layout
 from kit.protocols.tablets.rules.layout import last_tokens
@@ -110,8 +109,8 @@ def test_a_tablet_in_transition_is_in_both_cells_and_its_chip_travels() -> None:
         "within": "A",
         "after": "D",
     }
-    assert cell_of(grids["within"], drawn["within"], "ks.t:0:0:to") == "D"
-    assert part(drawn["within"], "way:ks.t:0:0:to") is not None
+    assert cell_of(grids["within"], drawn["within"], "ks.t:0:0:to:D:0") == "D"
+    assert part(drawn["within"], "way:ks.t:0:0:to:D:0") is not None
     assert grid_lines(grids["within"]) == ["A: −0", "B: 0", "C: 0", "D: +0"]
     assert "tablet 0: migration in streaming A:0 → D:0" in grid_text(grids["within"])
     assert [bool(classed(frag, "pending")) for frag in drawn.values()] == [False, True, False]

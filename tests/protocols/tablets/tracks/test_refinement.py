@@ -14,12 +14,13 @@ from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "failures, a new coordinator": {"failures": 1, "changes": 1},
-    "crash": {"crashes": 1},
+    "crash of a node that is excluded": {"crashes": 1, "exclusions": 1},
     "late RPC": {"failures": 1, "late": 1},
     "two tablets": {"tablets": ("A", "B"), "moves": 2},
     "leave": {"moves": 0, "operations": ("leave B",), "failures": 1, "undone": 1},
     "leave while tablets move": {"moves": 1, "operations": ("leave B",)},
     "remove": {"moves": 0, "operations": ("remove B",), "failures": 1, "undone": 1},
+    "RF change": {"kinds": ("rebuild_v2",), "rf": 3, "failures": 1},
     "replace": {"moves": 0, "operations": ("replace D B",), "failures": 1},
     "join while tablets move": {"moves": 1, "operations": ("join D",)},
 }

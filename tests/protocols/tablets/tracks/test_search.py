@@ -28,7 +28,16 @@ def searched(edition: Edition, **given: Any) -> Result:
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize(
     "faults",
-    [{"failures": 1, "changes": 1}, {"crashes": 1}, {"failures": 1, "late": 1}],
+    [
+        {"failures": 1, "changes": 1},
+        {"crashes": 1, "exclusions": 1},
+        {"failures": 1, "late": 1},
+        pytest.param(
+            {"nodes": 4, "tablets": ("A B C",), "crashes": 1, "exclusions": 1}
+            | {"failures": 1, "late": 1},
+            marks=pytest.mark.deep,
+        ),
+    ],
     ids=str,
 )
 def test_a_migration_with_faults(edition: Edition, faults: dict[str, int]) -> None:
@@ -52,11 +61,15 @@ def test_two_tablets_share_barriers(edition: Edition) -> None:
     [
         {"kinds": ("intranode_migration",), "shards": 2, "tablets": ("A:0 B:1",)},
         {"kinds": ("repair",)},
+        {"kinds": ("rebuild",), "rf": 1},
+        {"kinds": ("rebuild_v2",), "rf": 3},
     ],
     ids=str,
 )
 def test_the_other_kinds_with_faults(edition: Edition, given: dict[str, Any]) -> None:
-    """Within a node a replica changes its shard; a repair passes two stages and moves nothing."""
+    """Within a node a replica changes its shard; a repair passes two stages and moves nothing; an
+    RF change drops a replica, or adds one.
+    """
     parameters = {"edition": edition, **SMALL, **given, "failures": 1, "late": 1}
     result = check(build("tablets", parameters), max_states=MOST)
     assert result.verdict == "complete"
@@ -94,3 +107,25 @@ def test_draining_that_fails(edition: Edition, words: str) -> None:
 def test_draining_with_a_new_coordinator(edition: Edition, words: str) -> None:
     """Another coordinator goes on with the stages that the tables show, wherever it takes over."""
     searched(edition, moves=0, operations=(words,), changes=1)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("edition", "words"), [("code", "leave C"), ("code", "remove C"), ("seed", "remove C")]
+)
+def test_draining_with_a_dead_node_that_is_excluded(edition: Edition, words: str) -> None:
+    """Any node dies anywhere, and may be excluded: draining goes on, or the request ends."""
+    searched(
+        edition, nodes=4, tablets=("A B C",), moves=0, operations=(words,),
+        crashes=1, exclusions=1, undone=1,
+    )  # fmt: skip
+
+
+def test_in_the_documents_a_decommission_does_not_pass_over_ignored_nodes() -> None:
+    """Edition ``seed``: ignored nodes are passed over by removal, replace and tablets only, so that
+    a decommission beside a dead one has a barrier that never passes.
+    """
+    given = {"edition": "seed", **SMALL, "moves": 0, "operations": ("leave B",)}
+    result = check(build("tablets", given | {"crashes": 1, "exclusions": 1}), max_states=MOST)
+    assert result.violation is not None
+    assert result.violation.property == "ends"

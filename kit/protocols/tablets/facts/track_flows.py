@@ -1,0 +1,180 @@
+"""What travels in the steps of the control model: data between replicas, barriers, commands.
+
+What the cluster itself does travels as in ``topology``, between the nodes of the grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from kit.engine.flows import Flow, FlowTable, Travels
+from kit.protocols.tablets.facts.grid import TabletGrid
+from kit.protocols.tablets.facts.spots import LOG, NETWORK, host_spot, replica_spot
+from kit.protocols.tablets.facts.tracks import grid
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.stages import REPAIR, STREAM
+from kit.protocols.tablets.tracks import actions as act
+from kit.protocols.tablets.tracks import working
+from kit.protocols.tablets.tracks.coordinating import piece_of
+from kit.protocols.tablets.tracks.model import Tracks
+from kit.protocols.tablets.tracks.state import TabletCommand, TracksState
+from kit.protocols.tablets.tracks.wording import said
+from kit.protocols.topology import actions as cluster
+from kit.protocols.topology.facts import flows as topology
+from kit.protocols.topology.rules.cluster import NOBODY
+
+_SPOTS = {topology.LOG: LOG, topology.NETWORK: NETWORK}
+
+
+def _here(key: str) -> str:
+    """The part of the grid that a part of the topology's pictures is here."""
+    kind, _, name = key.partition(":")
+    return host_spot(name) if kind == "n" else _SPOTS.get(key, key)
+
+
+def _of_cluster(travels: Travels) -> Travels:
+    def lifted(m: Tracks, before: TracksState, action: Any, after: TracksState) -> tuple[Flow, ...]:
+        sent = travels(m.control, before.control, action, after.control)
+        return tuple(
+            replace(flow, from_key=_here(flow.from_key), to_key=_here(flow.to_key)) for flow in sent
+        )
+
+    return lifted
+
+
+def _leader(m: Tracks, s: TracksState) -> str:
+    leads = s.control.coordinator
+    return LOG if leads == NOBODY else host_spot(m.names[leads])
+
+
+def _committed(m: Tracks, before: TracksState, action: Any, after: TracksState) -> tuple[Flow, ...]:
+    """A command of tablets says what it does; any other is the cluster's."""
+    late = isinstance(action, cluster.CommitDeposed)
+    command = before.deposed if late else before.command
+    if command is None:
+        return _of_cluster(topology.FLOWS.moving[type(action)])(m, before, action, after)
+    effect = "" if after.tablets is not before.tablets else " (no effect)"
+    text = f"coordinator → group 0: {said(m, before, command)}{effect}"
+    return (Flow("entry", _leader(m, before), LOG, _label(m, command), text),)
+
+
+def _label(m: Tracks, command: TabletCommand) -> str:
+    tablets = (*(c.tablet for c in command.changes), *(number for number, _ in command.begins))
+    return f"tablet {', '.join(map(str, dict.fromkeys(tablets)))}"
+
+
+def _barrier(
+    m: Tracks, before: TracksState, action: act.PassBarrier, after: TracksState
+) -> tuple[Flow, ...]:
+    leader = _leader(m, before)
+    names = working.named(m, working.barrier_nodes(before))
+    asks = (
+        Flow("request", leader, host_spot(name), "barrier", f"coordinator → {name}: barrier")
+        for name in names
+    )
+    answers = (
+        Flow("answer", host_spot(name), leader, "done", f"{name} → coordinator: drained", 1)
+        for name in names
+    )
+    return (*asks, *answers)
+
+
+def _worked(
+    m: Tracks, before: TracksState, action: act.WorkOnTablet, after: TracksState
+) -> tuple[Flow, ...]:
+    """Data from replica to replica; or an order from the coordinator to whom it concerns."""
+    piece = piece_of(m, before, action.tablet)
+    assert piece is not None
+    sources, written = working.involved(m, before, piece.transition, piece.work.name)
+    shards = grid(m, before)
+    label = f"tablet {action.tablet}"
+    if piece.work.name == STREAM:
+        pairs = [(source, target) for source in sources for target in written]
+    elif piece.work.name == REPAIR:
+        pairs = [(a, b) for a in sources for b in written if a != b]
+    else:
+        return tuple(_orders(_leader(m, before), piece.work.name, label, written))
+    return tuple(
+        Flow(
+            "data",
+            _spot(shards, action.tablet, source),
+            _spot(shards, action.tablet, target),
+            label,
+            f"{source} → {target}: {label}",
+        )
+        for source, target in pairs
+    )
+
+
+def _orders(leader: str, work: str, label: str, hosts: tuple[TabletReplica, ...]) -> Iterator[Flow]:
+    words = work.replace("_", " ")
+    for each in hosts:
+        text = f"coordinator → {each}: {words} of {label}"
+        yield Flow("message", leader, host_spot(each.host), words, text)
+
+
+def _spot(shards: TabletGrid, tablet: int, place: TabletReplica) -> str:
+    """The chip of a tablet at a place; the node's row where it has none."""
+    for held in shards.held.get(place, ()):
+        if held.tablet.number == tablet:
+            return replica_spot(held.key)
+    return host_spot(place.host)
+
+
+def _arrived(
+    m: Tracks, before: TracksState, action: act.ArriveLate, after: TracksState
+) -> tuple[Flow, ...]:
+    """What comes late is let in or turned away, for its permit."""
+    late = before.late
+    assert late is not None
+    kept = after.late is not None
+    label = f"{late.work} {'let in' if kept else 'refused'}"
+    shards = grid(m, before)
+    return tuple(
+        Flow(
+            "data" if kept else "refusal",
+            NETWORK,
+            _spot(shards, late.tablet, target),
+            label,
+            f"network → {target}: {label}, sent in {late.stage}",
+        )
+        for target in late.targets
+    )
+
+
+def _delayed(
+    m: Tracks, before: TracksState, action: act.DelayRpc, after: TracksState
+) -> tuple[Flow, ...]:
+    """The RPC has left the coordinator, and nobody waits for it any more."""
+    late = after.late
+    assert late is not None
+    text = f"coordinator → network: {late.work} of tablet {late.tablet}"
+    return (Flow("message", _leader(m, before), NETWORK, late.work, text),)
+
+
+_COMMITS: tuple[type, ...] = (cluster.CommitDecision, cluster.CommitDeposed)
+_SEEN: tuple[type, ...] = (cluster.MakeRequest, cluster.AnswerBarrier, cluster.DoWork)
+"""What of the cluster's own moves here: its nodes apply at once, and serve no requests."""
+_CLUSTER = {kind: _of_cluster(topology.FLOWS.moving[kind]) for kind in _SEEN}
+FLOWS = FlowTable(
+    {
+        **_CLUSTER,
+        **dict.fromkeys(_COMMITS, _committed),
+        act.PassBarrier: _barrier,
+        act.WorkOnTablet: _worked,
+        act.DelayRpc: _delayed,
+        act.ArriveLate: _arrived,
+    },
+    # A decision is the coordinator's own until it is committed; failing and ending move nothing.
+    (
+        *topology.FLOWS.still,
+        *(kind for kind in topology.FLOWS.moving if kind not in {*_SEEN, *_COMMITS}),
+        act.BeginTransition,
+        act.FailBarrier,
+        act.FailTablet,
+        act.EndLate,
+    ),
+)

@@ -1,0 +1,325 @@
+"""The panels of the control model: grid, stages, table, sessions, the barrier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from kit.engine.breaches import PassedStep
+from kit.protocols.tablets.facts import tracks as facts
+from kit.protocols.tablets.facts.spots import LOG, NETWORK
+from kit.protocols.tablets.facts.tracks import StageFacts, TableRow
+from kit.protocols.tablets.panels.grid import Above, grid_panel
+from kit.protocols.tablets.panels.states import diagram
+from kit.protocols.tablets.tracks.actions import PassBarrier
+from kit.protocols.topology import actions as cluster
+from kit.protocols.topology.panels.coordinating import QUEUE
+from kit.protocols.topology.panels.nodes import NODES
+from kit.protocols.topology.panels.states import STATES
+from kit.protocols.topology.rules.cluster import NOBODY
+from kit.views.alike import MOST_ROWS
+from kit.views.diagrams import END, START, Standing, state_panel
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+from kit.views.parts import badge, badges, bulb, counted, heads, moved, scroll
+
+NULL = "null"
+SIGNS = {"done": "✓", "failed": "!", "next": "…", "later": "…"}
+"""The bulbs of pieces of work."""
+NO_TRANSITION = "No tablet is in transition."
+
+
+# -- the picture -----------------------------------------------------------------------------------
+
+
+def above(scene: Scene) -> Above:
+    """The log of group 0, and the RPC that nobody waits for."""
+    late = scene.state.late
+    words = {LOG: f"group 0: state {scene.state.control.state_id}"}
+    return words if late is None else {**words, NETWORK: f"late: {late.work}"}
+
+
+def draw_badges(scene: Scene) -> Frag:
+    """Draw the version, the transition state, how many tablets move, and who is missing."""
+    topology = scene.state.control.topology
+    moving = sum(bool(row.transitions) for row in scene.state.tablets)
+    leaderless = scene.state.control.coordinator == NOBODY
+    return badges(
+        topology.version,
+        badge("state", topology.transition or "no transition state"),
+        badge("moving", f"{moving} in transition", "busy") if moving else None,
+        badge("decided", "decided", "busy") if scene.state.command else None,
+        badge("late", "a late RPC", "busy") if scene.state.late else None,
+        badge("coordinator", "! no coordinator", "broken") if leaderless else None,
+        counts="version",
+    )
+
+
+# -- what explains it: selectors, replicas and work by stage ---------------------------------------
+
+
+def draw_now(scene: Scene) -> Frag:
+    """Draw each transition: its stage, whom requests use in it, and its work."""
+    rows = facts.stages(scene.model, scene.state)
+    before = _stages_before(scene)
+    if not rows:
+        return h("p", NO_TRANSITION, k="no-transition", class_="soft")
+    return scroll(
+        "transitions",
+        [_transition(each, i, before.get(each.tablet)) for i, each in enumerate(rows[:MOST_ROWS])],
+        h("p", _rest(len(rows)), class_="soft") if len(rows) > MOST_ROWS else None,
+    )
+
+
+def _rest(count: int) -> str:
+    return f"and {counted(count - MOST_ROWS, 'transition')} more"
+
+
+def _stages_before(scene: Scene) -> dict[int, str]:
+    if scene.before is None:
+        return {}
+    return {each.tablet: each.stage for each in facts.stages(scene.model, scene.before)}
+
+
+def _transition(each: StageFacts, place: int, before: str | None) -> Frag:
+    changed = before is not None and before != each.stage
+    return h(
+        "table",
+        h("caption", f"tablet {each.tablet}: {each.kind}"),
+        h(
+            "tbody",
+            _line("stage", h("b", each.stage, class_="changed" if changed else None)),
+            _line(f"reads: {each.reads}", facts.words(each.read_from)),
+            _line(f"writes: {each.writes}", facts.words(each.written_to)),
+            _line("session", str(each.session) if each.session else "none open"),
+            _line("work", [_work(work.name, work.standing) for work in each.work]),
+        ),
+        k=f"transition:{each.tablet}:{place}",
+        data_of=f"tablet {facts.TABLE} {each.tablet}",
+    )
+
+
+def _line(head: str, words: str | Frag | list[Frag]) -> Frag:
+    return h("tr", h("th", head, scope="row"), h("td", words))
+
+
+def _work(name: str, standing: str) -> Frag:
+    words = name.replace("_", " ")
+    return h("span", bulb(SIGNS[standing], f"{words}: {standing}"), f" {words} ")
+
+
+def now_text(scene: Scene) -> str:
+    """Write a line for each transition."""
+    rows = facts.stages(scene.model, scene.state)
+    lines = [f"  {_sentence(each)}" for each in rows[:MOST_ROWS]]
+    if len(rows) > MOST_ROWS:
+        lines.append(f"  {_rest(len(rows))}")
+    return "\n".join(lines) or f"  {NO_TRANSITION}"
+
+
+def _sentence(each: StageFacts) -> str:
+    work = ", ".join(f"{work.name} {work.standing}" for work in each.work)
+    session = f"; session {each.session}" if each.session else ""
+    return (
+        f"tablet {each.tablet}, {each.kind}, {each.stage}: reads {each.reads} "
+        f"({facts.words(each.read_from)}), writes {each.writes} "
+        f"({facts.words(each.written_to)}){session}; {work}"
+    )
+
+
+# -- system.tablets --------------------------------------------------------------------------------
+
+COLUMNS = ("last_token", "replicas", "new_replicas", "stage", "transition", "session")
+
+
+def _listed(scene: Scene) -> tuple[list[tuple[TableRow, TableRow]], int]:
+    """The rows to show, each with what it was; of very many those in transition come first."""
+    now = facts.table(scene.state)
+    was = now if scene.before is None else facts.table(scene.before)
+    pairs = list(zip(now, was, strict=True))
+    if len(pairs) > MOST_ROWS:
+        pairs.sort(key=lambda pair: not (pair[0].transition or pair[0] != pair[1]))
+    return sorted(pairs[:MOST_ROWS], key=lambda pair: pair[0].number), max(
+        0, len(pairs) - MOST_ROWS
+    )
+
+
+def draw_table(scene: Scene) -> Frag:
+    """Draw ``system.tablets``; cells that the step changed are marked."""
+    pairs, rest = _listed(scene)
+    return scroll(
+        "system.tablets",
+        h(
+            "table",
+            h("caption", f"system.tablets, partition of {facts.TABLE}"),
+            heads("tablet", *COLUMNS),
+            h("tbody", [_row(now, was) for now, was in pairs]),
+        ),
+        h("p", f"and {counted(rest, 'row')} more", class_="soft") if rest else None,
+    )
+
+
+def _row(now: TableRow, was: TableRow) -> Frag:
+    return h(
+        "tr",
+        h("th", str(now.number), scope="row"),
+        [
+            h("td", text or NULL, class_=_look(text, getattr(was, name)))
+            for name in COLUMNS
+            for text in (getattr(now, name),)
+        ],
+        k=f"system.tablets:{now.number}",
+        class_=moved(now != was),
+        data_of=f"tablet {facts.TABLE} {now.number}",
+    )
+
+
+def _look(text: str, was: str) -> str | None:
+    return "changed" if text != was else None if text else "soft"
+
+
+def table_text(scene: Scene) -> str:
+    """Write the cells that are not null, a line for each row."""
+    pairs, rest = _listed(scene)
+    lines = [f"  {_cells(now)}" for now, _ in pairs]
+    return "\n".join([*lines, *([f"  and {counted(rest, 'row')} more"] if rest else [])])
+
+
+def _cells(row: TableRow) -> str:
+    named = ((name, getattr(row, name)) for name in COLUMNS)
+    return f"tablet {row.number}: " + "; ".join(f"{name} {text}" for name, text in named if text)
+
+
+# -- stages, sessions, the barrier -----------------------------------------------------------------
+
+
+def standing(scene: Scene) -> Standing:
+    """Where the transition stands that moved last; before the first, its diagram at its start."""
+    m = scene.model
+    way = facts.way_of(scene.state, scene.way())
+    edition = m.parameters.edition
+    if way is None:
+        return Standing(diagram(facts.first_kind(m), edition), (START,))
+    return Standing(diagram(way.kind, edition), (START, *way.stages, *((END,) * way.ended)))
+
+
+def draw_sessions(scene: Scene) -> Frag:
+    """Draw the sessions that are open, and the RPC that carries one that may be closed."""
+    lines = list(_sessions(scene))
+    return h(
+        "div",
+        h("ul", [_session(key, sign, words) for key, sign, words in lines]),
+        None if lines else h("p", "No session is open.", class_="soft"),
+    )
+
+
+def _session(key: str, sign: str, words: str) -> Frag:
+    return h("li", bulb(sign, words), h("span", f" {words}"), k=f"session:{key}", class_="lamp")
+
+
+def _sessions(scene: Scene) -> Iterator[tuple[str, str, str]]:
+    """A key, a sign and words for each."""
+    for each in facts.stages(scene.model, scene.state):
+        if each.session:
+            words = f"session {each.session}: tablet {each.tablet} in {each.stage}"
+            yield f"{each.tablet}:{each.session}", "✓", words
+    late = scene.state.late
+    if late is not None:
+        permit = f"session {late.session}" if late.session else f"stage {late.stage}"
+        how = "runs" if late.runs else "is on its way"
+        over = ", which is over for every node" if late.sealed else ""
+        words = f"{late.work} of tablet {late.tablet} {how}, let in by {permit}{over}"
+        yield "late", "!" if late.sealed else "…", words
+
+
+def draw_barrier(scene: Scene) -> Frag:
+    """Draw who answers the barrier that tablets wait for, and what keeps it."""
+    runs = facts.barrier(scene.model, scene.state)
+    if runs is None:
+        return h("p", "No tablet waits for a barrier.", k="no-barrier", class_="soft")
+    refusal = scene.refusal(PassBarrier())
+    return scroll(
+        "barrier",
+        h("p", f"Awaited by {_tablets(runs.tablets)}."),
+        h("p", f"It cannot pass: {refusal.reason}.") if refusal else None,
+        h(
+            "ul",
+            [
+                h(
+                    "li",
+                    bulb("!" if name in runs.missing else "…", name),
+                    h("b", name),
+                    h("small", " does not hear it" if name in runs.missing else " is asked"),
+                    k=f"asked:{name}",
+                    class_="lamp",
+                    data_of=name,
+                )
+                for name in runs.hosts
+            ],
+        ),
+    )
+
+
+def _tablets(numbers: tuple[int, ...]) -> str:
+    shown = ", ".join(map(str, numbers[:MOST_ROWS]))
+    rest = f" and {counted(len(numbers) - MOST_ROWS, 'other')}" if len(numbers) > MOST_ROWS else ""
+    return f"tablet {shown}{rest}" if len(numbers) == 1 else f"tablets {shown}{rest}"
+
+
+# -- the cluster's own panels ----------------------------------------------------------------------
+
+
+def lifted(panel: Panel) -> Panel:
+    """A panel of the topology, drawn of the cluster that the tablets are in."""
+    return replace(
+        panel,
+        draw=lambda scene: panel.draw(_cluster(scene)),
+        wording=lambda scene: panel.text(_cluster(scene)),
+        optional=True,
+    )
+
+
+def _cluster(scene: Scene) -> Scene:
+    """The scene of the cluster alone."""
+    return scene.once("cluster", lambda: _cluster_scene(scene))
+
+
+def _cluster_scene(scene: Scene) -> Scene:
+    own = isinstance(scene.action, cluster.ControlAction)
+    return replace(
+        scene,
+        model=scene.model.control,
+        state=scene.state.control,
+        before=None if scene.before is None else scene.before.control,
+        action=scene.action if own and _changes(scene) else None,
+        suggested=None,
+        past=lambda: _past(scene),
+        kept={},
+    )
+
+
+def _changes(scene: Scene) -> bool:
+    return scene.before.control is not scene.state.control
+
+
+def _past(scene: Scene) -> list[PassedStep]:
+    return [
+        PassedStep(step.before.control, step.action, step.after.control)
+        for step in scene.way()
+        if step.before.control is not step.after.control
+    ]
+
+
+GRID = grid_panel(lambda scene: facts.grid(scene.model, scene.state), above)
+NOW = Panel("now", "Selectors and work by stage", draw_now, now_text, still=True, tab="Stage")
+STAGES = state_panel("stages", "Stages of the transition", standing, tab="Diagram")
+TABLE = Panel("tablets", "system.tablets", draw_table, table_text, tab="Table")
+SESSIONS = Panel("sessions", "Sessions and guards", draw_sessions, tab="Sessions")
+BARRIER = Panel("tablet-barrier", "Barrier of the tablets", draw_barrier, tab="Barrier")
+BADGES = Panel("badges", "Status", draw_badges, still=True)
+CLUSTER = (
+    lifted(replace(NODES, still=False)),
+    lifted(QUEUE),
+    lifted(replace(STATES, title="Transition state", tab="Track", still=False)),
+)

@@ -1,0 +1,73 @@
+"""The fault matrix of tablets: whatever fails in whichever stage, the transition ends well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.protocols.tablets.rules.stages import TransitionKind
+from kit.protocols.tablets.tracks.coordinating import at_rest
+from kit.protocols.tablets.tracks.state import TracksState
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from tests.protocols.tablets.tracks.matrix import (
+    FAULTS,
+    KINDS,
+    SOURCE,
+    Point,
+    built,
+    ends,
+    injected,
+    points,
+    walked,
+)
+
+FEW, MANY = range(2), range(20)
+"""The seeds of schedules that each landing walks, and those of the deep tests."""
+DEEP = pytest.mark.deep
+# Who is removed is dead from the start, and a repair moves nothing to anybody.
+NOWHERE = {("rebuild", "the source dies"), ("rebuild_v2", "the source dies")}
+
+
+@pytest.mark.spec("E-019", "E-021")
+@pytest.mark.parametrize(
+    ("edition", "seeds"),
+    [("code", FEW), *(pytest.param(edition, MANY, marks=DEEP) for edition in EDITIONS)],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_one_fault_in_each_stage(
+    edition: Edition, seeds: range, kind: TransitionKind, fault: str
+) -> None:
+    """After one fault at any step of any stage each schedule comes to its end with the old or the
+    new replicas, as the table has it, all of whom have the data, and nobody else has any; no
+    property is broken on its way. Each fault meets some stage.
+    """
+    model = built(edition, kind)
+    cells = 0
+    for point in points(model):
+        state = injected(model, point, fault)
+        if state is None:
+            continue
+        cells += 1
+        for seed in seeds:
+            where = f"{edition} {kind}, {fault} at {point.name}, seed {seed}"
+            end, wrong = walked(model, state, seed)
+            assert not wrong, f"{where}: {wrong}"
+            assert at_rest(model, end), f"{where}: {end}"
+            assert rightly_ended(model, point, end), f"{where}: {end.tablets}"
+    assert cells or (kind, fault) in NOWHERE
+
+
+def rightly_ended(model: Any, point: Point, end: TracksState) -> bool:
+    """Whether the replicas are those that the point's stage may lead to.
+
+    Where a node was to be removed, draining may have been tried again with another target.
+    """
+    [row], [transition] = end.tablets, point.state.tablets[0].transitions
+    if model.parameters.operations:
+        done = [request.error for request in end.control.topology.requests]
+        return all(done) or all(each.host != SOURCE for each in row.replicas)
+    sets = {"old": transition.old, "new": transition.new}
+    return row.replicas in [sets[name] for name in ends(model.table(transition), point.stage)]
