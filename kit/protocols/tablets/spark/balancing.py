@@ -126,7 +126,7 @@ def plans(given: BalancerInput, edition: Edition) -> Iterator[tuple[BalancerInpu
     """Each plan, with the cluster once it is done, until there is nothing to move.
 
     Raises:
-        BadInput: for a cluster that is not at rest after ``MOST_PLANS`` plans.
+        BadInput: for a cluster in which something is left to do after ``MOST_PLANS`` plans.
     """
     for _ in range(MOST_PLANS):
         step = plan(given, edition)
@@ -134,7 +134,7 @@ def plans(given: BalancerInput, edition: Edition) -> Iterator[tuple[BalancerInpu
             return
         given = after(given, step.moves)
         yield given, step
-    raise BadInput("plans", MOST_PLANS, "a cluster that the balancer brings to rest")
+    raise BadInput("plans", MOST_PLANS, "a cluster in which nothing is left to move then")
 
 
 def needed(given: BalancerInput) -> int:

@@ -62,7 +62,7 @@ class DrawnTable(Struct, frozen=True):
     growing: bool
 
 
-class Placed(Struct, frozen=True, eq=False):
+class ReplicaColumns(Struct, frozen=True, eq=False):
     """Replicas as columns, (n, k): nodes, shards, bytes."""
 
     nodes: Codes
@@ -116,7 +116,7 @@ def drawn_tables(size: TabletsSize) -> tuple[DrawnTable, ...]:
     return tuple(tables)
 
 
-def drawn_chunk(size: TabletsSize, table: DrawnTable, chunk: int) -> Placed:
+def drawn_chunk(size: TabletsSize, table: DrawnTable, chunk: int) -> ReplicaColumns:
     """The tablets from ``chunk * CHUNK`` on of a table; those that are co-located lie together."""
     first = chunk * CHUNK
     count = min(CHUNK, size.tablets - first)
@@ -126,7 +126,7 @@ def drawn_chunk(size: TabletsSize, table: DrawnTable, chunk: int) -> Placed:
     sizes = (tablet * chance.uniform(0.98, 1.02, (count, size.replicas))).astype(np.int64)
     if table.unknown is not None and first <= table.unknown < first + count:
         sizes[table.unknown - first, 0] = UNKNOWN
-    return Placed(placed[0], placed[1], sizes)
+    return ReplicaColumns(placed[0], placed[1], sizes)
 
 
 def placed_at_random(
