@@ -31,7 +31,7 @@ def build(parameters: TabletParameters, off: tuple[str, ...] = ()) -> TabletRequ
     return TabletRequests(parameters, off)
 
 
-FUZZED = {"edition": "code", "crashes": 1, "timeouts": True, "losses": 1, "late": 1}
+FUZZED = {"edition": "code", "rf": 2, "losses": 1, "late": 1}
 ENTRY = Entry(
     name="tablet",
     title=TabletRequests.title,
@@ -40,6 +40,6 @@ ENTRY = Entry(
     safeguards=SAFEGUARDS,
     scenarios=SCENARIOS,
     scenario_output=OUTPUT,
-    fuzzing=Fuzzing(parameters=FUZZED, weights={"commit": 0.1}),
+    fuzzing=Fuzzing(parameters=FUZZED, weights={"commit": 0.3, "request": 0.2}),
     rows=rows,
 )
