@@ -108,7 +108,8 @@ def _on_the_way(diagram: StateDiagram, way: Transition) -> str:
         return ", style=dashed"
     if not diagram.labelled or event in ("", after):
         return ""
-    lines = "\\n".join(quote(line)[1:-1] for line in textwrap.wrap(event, _LINE))
+    # A blank at either side keeps the letters off the line that they stand beside.
+    lines = "\\n".join(f" {quote(line)[1:-1]} " for line in textwrap.wrap(event, _LINE))
     return f', label="{lines}"'
 
 

@@ -136,7 +136,5 @@ def _drawn_of(group: ElementTree.Element) -> Iterator[Frag]:
             sides = {name: get(name) for name in ("cx", "cy", "rx", "ry")}
             yield h("ellipse", **sides, class_="wire" if get("fill") == "none" else "full")
         elif tag == "text":
-            kind = "on" if is_node else "soft"
-            yield h(
-                "text", child.text or "", x=get("x"), y=get("y"), text_anchor="middle", class_=kind
-            )
+            kind, words = "on" if is_node else "soft", (child.text or "").strip()
+            yield h("text", words, x=get("x"), y=get("y"), text_anchor="middle", class_=kind)

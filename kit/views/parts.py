@@ -95,8 +95,9 @@ def scroll(label: str, *kids: Kid, kind: str = "", searched: bool = False) -> Fr
 
 
 def heads(*words: str) -> Frag:
-    """Draw the head of a table."""
-    return h("thead", h("tr", [h("th", word, scope="col") for word in words]))
+    """Draw the head of a table; the name of a column may be broken after an underline."""
+    names = [word.replace("_", "_\u200b") for word in words]
+    return h("thead", h("tr", [h("th", name, scope="col") for name in names]))
 
 
 def moved(changed: bool) -> str | None:

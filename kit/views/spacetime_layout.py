@@ -14,7 +14,9 @@ from msgspec import Struct
 
 from kit.views.labels import Box, seated, wide
 
-LANE, ROW = 104, 30
+LANE, ROW = 88, 30
+LANES = 4
+"""Fewer lifelines stand further apart, so that the drawing is as wide."""
 TOP, GUTTER, FOOT = 26, 40, 4
 SHOWN = 16
 """Rows in the window."""
@@ -91,11 +93,16 @@ class Spacetime(Struct, frozen=True):
     @property
     def width(self) -> int:
         """How wide the drawing is."""
-        return GUTTER + LANE * len(self.nodes)
+        return round(GUTTER + self.lane * len(self.nodes))
+
+    @property
+    def lane(self) -> float:
+        """How wide the column of a lifeline is."""
+        return LANE * max(1, LANES / len(self.nodes))
 
     def x(self, node: str) -> float:
         """Where a node's lifeline is."""
-        return GUTTER + LANE * (self.nodes.index(node) + 0.5)
+        return GUTTER + self.lane * (self.nodes.index(node) + 0.5)
 
 
 class DrawnArrow(Struct, frozen=True):

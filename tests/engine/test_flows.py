@@ -15,6 +15,14 @@ from tests.engine.counting import counting
 from tests.engine.toys import LiftModel, LiftParameters, walk
 
 FAULTS: dict[str, Any] = {"drops": 1, "duplicates": 1, "holds": 1, "partitions": 1}
+RARE = {
+    "peers": True,
+    "repair": "blocking",
+    "clients": 2,
+    "late": 1,
+    "addresses": 1,
+    "kind": "repair",
+}.items()
 WALKS, STEPS = 12, 300
 
 
@@ -68,8 +76,7 @@ def test_a_product_has_the_types_of_its_parts() -> None:
 def test_what_is_said_to_move_does_somewhere(name: str) -> None:
     """Random walks with all faults meet, for each type said to move something, a step that does."""
     entry = entries()[name]
-    given = {"peers": True, "repair": "blocking", "clients": 2, "late": 1, "addresses": 1}.items()
-    rare = ({}, *({n: value} for n, value in given if n in entry.parameters.__struct_fields__))
+    rare = ({}, *({n: value} for n, value in RARE if n in entry.parameters.__struct_fields__))
     off = tuple(guard.name for guard in entry.safeguards if guard.name == "operator-cancel")
     met: set[type] = set()
     for more in rare:

@@ -160,7 +160,7 @@ def test_labels_are_quoted_in_dot() -> None:
     nasty = StateDiagram("none", "nasty", (('a"];x[', "\\N", "<b>"),))
     source = dot_source(nasty)
     assert '"a\\"];x["' in source
-    assert '"\\\\N"' in source
+    assert '" \\\\N "' in source
     made = draw_diagram(at("<b>", diagram=nasty), "d:")
     assert made.tag == "svg"
     assert "<b>" not in made.html()

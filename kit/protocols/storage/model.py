@@ -142,6 +142,7 @@ class Storage(PlanModel):
             ~first.view.writes & ((1 << self.replicas) - 1) if self.request_options.cleaning else 0,
             lost=0 if self.request_options.losses else UNSET,
             late_copies=() if self.request_options.late else UNSET,
+            late_left=self.request_options.late or UNSET,
         )
 
     # -- requests ---------------------------------------------------------------------------------
@@ -252,6 +253,8 @@ class Storage(PlanModel):
         views, request = self._views[s.at], s.requests[number]
         if self.history.admission != "epoch-exchange":
             ok = admits(self.history.admission, views, s.known[i], request.epoch)
+            if ok and not views[s.known[i]].holds_it(i, self.writing(s, number)):
+                return Answer("not-a-member", s.known[i])
             return Answer("ok" if ok else "stale", s.known[i])
         epoch = sent(views, request.epoch, self.request_options.switches)
         write = self.writing(s, number)

@@ -9,6 +9,7 @@ from kit.protocols.storage import wording
 from kit.protocols.storage.actions import (
     Admit,
     ApplyEpoch,
+    Cleanup,
     Commit,
     Fetch,
     Finish,
@@ -23,7 +24,7 @@ from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.requests import AT_WORK, ClientRequest
 
-_ORDER = (Admit, Serve, WriteBack, Finish, Start, ApplyEpoch, Land, Fetch, Commit, Tick)
+_ORDER = (Admit, Serve, WriteBack, Finish, Start, ApplyEpoch, Land, Fetch, Cleanup, Commit, Tick)
 
 
 class PlayedStorage(Storage):
@@ -39,6 +40,8 @@ class PlayedStorage(Storage):
         for action in self.actions(s):
             if type(action) not in _ORDER or self._leads_aside(s, action):
                 continue
+            if isinstance(action, Cleanup) and not self.newest(s).cleans:
+                continue  # nobody is told to: an operator may
             if isinstance(action, Start) and not (action.request == 0 or last):
                 continue
             rank = _ORDER.index(type(action))

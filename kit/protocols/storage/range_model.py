@@ -30,7 +30,15 @@ from kit.protocols.storage.actions import (
     is_under_way,
 )
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, newest, timestamp
-from kit.protocols.storage.rules.conditions import AllKnow, Condition, NothingBelow, SessionClosed
+from kit.protocols.storage.rules.conditions import (
+    AllKnow,
+    Condition,
+    HaveCleaned,
+    MajorityKnows,
+    MoreLost,
+    NothingBelow,
+    SessionClosed,
+)
 from kit.protocols.storage.rules.exchange import counted, invalidates
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.masks import holds, members
@@ -138,11 +146,16 @@ class RangeModel(Model[StorageState, Any]):
                 )
             case SessionClosed():
                 return Refusal("the session is open: a copy is on its way")
+            case HaveCleaned():
+                return Refusal(f"{', '.join(missing)} must clean up first", missing=missing)
+            case MoreLost():
+                these = ", ".join(self.history.names(condition.these))
+                return Refusal(f"too few of {these} are down or ignored")
             case AllKnow() if not lacking:
                 return Refusal(f"a coordinator at work does not know {self.history.unit} {epoch}")
             case AllKnow(replicas):
                 needed = replicas.bit_count()
-            case _:
+            case MajorityKnows():
                 needed = condition.needed
         group = condition.replicas.bit_count()
         return Refusal(
@@ -174,6 +187,7 @@ class RangeModel(Model[StorageState, Any]):
         copies = s.copies if goes_on(before, after.copies) else ()
         s = replace(
             s,
+            cleaned=s.cleaned & ~(after.cleans or 0),
             at=to,
             known=self._informed(s, edge.conditions),
             copies=copies or (NOT_COPIED,) * len(after.copies),
@@ -188,7 +202,15 @@ class RangeModel(Model[StorageState, Any]):
         for condition in conditions:
             if isinstance(condition, AllKnow):
                 least = len(self._views[s.at]) - 1 - condition.age
-                planners = tuple(max(index, least) for index in known[self.replicas :])
+                ignored = {
+                    client.coordinator
+                    for number, client in enumerate(self.workload)
+                    if condition.ignored >> number & 1
+                }
+                planners = tuple(
+                    index if name in ignored else max(index, least)
+                    for name, index in zip(self.coordinators, known[self.replicas :], strict=True)
+                )
                 known = (*known[: self.replicas], *planners)
         return known
 
@@ -299,9 +321,11 @@ class RangeModel(Model[StorageState, Any]):
         return replace(s, down=s.down | 1 << self.code[action.replica], crashes=s.crashes + 1)
 
     def _left_over(self, s: StorageState) -> Iterator[Cleanup]:
-        """Those that know that the range is no longer theirs, and have not cleaned up since."""
+        """Those that are told to, or know that the range is no longer theirs; each once."""
+        cleaners = self.newest(s).cleans
         for i, name in enumerate(self.history.replicas):
-            if not holds(self._views[s.at][s.known[i]].writes | s.cleaned | s.down, i):
+            kept = self._views[s.at][s.known[i]].writes if cleaners is None else ~cleaners
+            if not holds(kept | s.cleaned | s.down, i):
                 yield Cleanup(name)
 
     def _may_clean(self, s: StorageState, action: Cleanup) -> Refusal | None:

@@ -1,11 +1,26 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family
+from kit.engine.family import Family, FileKind, TimedSearch
 
 FAMILY = Family(
     "tablets",
     "Tablets: replicas that move by stages",
     order=80,
+    models={
+        "tablets": "tracks.entry:ENTRY",
+        "resize": "resize.entry:ENTRY",
+        "tablet": "requests.entries:ENTRY",
+    },
+    views={
+        "tablets": "panels:TRACKS",
+        "tablet": "panels.requests:TABLET",
+    },
+    flows={
+        "tablets": "facts.track_flows:FLOWS",
+        "resize": "resize.flows:FLOWS",
+        "tablet": "facts.flows:TABLET",
+    },
+    trace_tables={"tablet": "requests.trace_rows:ROWS"},
     images="panels.images",
     tasks=("lessons.tasks",),
     public={
@@ -18,8 +33,29 @@ FAMILY = Family(
             "written_to": "lessons.questions:written_to",
         },
     },
-    models={"tablets": "tracks.entry:ENTRY"},
-    views={"tablets": "panels:TRACKS"},
-    flows={"tablets": "facts.track_flows:FLOWS"},
     composes=("group0", "storage", "topology"),
+    importers=(
+        FileKind(
+            "a dump of system.tablets",
+            "operators.importers.tablet_tables:is_tablets",
+            ("tablets",),
+        ),
+        FileKind(
+            "a dump of system.tablet_sizes",
+            "operators.importers.tablet_tables:is_sizes",
+            ("tablets DUMP --sizes",),
+        ),
+        FileKind(
+            "a dump of system.load_per_node",
+            "operators.importers.tablet_tables:is_loads",
+            ("tablets DUMP --loads",),
+        ),
+    ),
+    commands={
+        "tablets": (
+            "say what the balancer would do next on a dump of system.tablets, and what if",
+            "commands.tablets:tablets",
+        ),
+    },
+    searches=(TimedSearch("data, RF 2, a crash", "tablet", {"rf": 2, "crashes": 1}),),
 )

@@ -153,6 +153,8 @@ def view_of(s: ControlState, node: int) -> LocalView:
 def caught_up(s: ControlState, nodes: int) -> ControlState:
     """The state once these nodes (a mask) have applied all there is."""
     newest = len(s.views) - 1
+    if s.applied.count(newest) == len(s.applied):
+        return s
     behind = [i for i in nodes_in(nodes) if s.applied[i] != newest]
     if not behind:
         return s

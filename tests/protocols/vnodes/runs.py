@@ -85,8 +85,13 @@ CLEAN |= {
     "join and leave again, a deletion": ({**ONE, **DELETING}, 9284, 36),
     "leave twice, a late stream": (
         {**ONE, "operation": "decommission", **DELETING, "late": 1},
-        18797,
-        32,
+        25435,
+        33,
+    ),
+    "leave twice, a late stream of two, RF 2": (
+        {"nodes": 3, "rf": 2, "operation": "decommission", **AGAIN, "late": 1},
+        21721,
+        37,
     ),
 }
 LARGE |= {

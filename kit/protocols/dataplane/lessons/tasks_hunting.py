@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
+from kit.lessons.found import ListedJudge
 from kit.lessons.functions import Arguments, judged
 from kit.lessons.hunting import VARIANTS, drawn
 from kit.lessons.hunting import judged as judged_word
@@ -13,6 +15,7 @@ from kit.protocols.dataplane.quorums import PassedBarrier, in_use, smallest
 from kit.protocols.storage.rules.levels import AnswerQuota, majority
 from kit.protocols.tcm.simulators.plain import regrouped
 
+LISTED_SEEDS = range(1, 7)
 PARTS = ("add", "switch", "drop")
 
 
@@ -28,6 +31,13 @@ def all_named(answer: dict[str, Any]) -> Marks:
         verdict = judged_word(variants[number - 1], number, said[number])
         cases.append(Case(verdict.passed, "" if verdict.passed else verdict.heading))
     return Marks(tuple(cases))
+
+
+def names_of_hunts() -> Iterator[str]:
+    """What each variant lacks, for the hunts of some seeds."""
+    for seed in LISTED_SEEDS:
+        ids = " ".join(variant.missing.id for variant in drawn(seed))
+        yield f"seed {seed}, variants 1 to {VARIANTS}: {ids}"
 
 
 def unaware(group: list[str], contacted: list[str], needed: int) -> bool:
@@ -73,7 +83,7 @@ TASKS = (
         "names",
         "read the last step of the shortest run: what would have had to be refused, waited for or "
         "sent along before it? A wrong name is answered by a run that your variant does not allow.",
-        all_named,
+        ListedJudge(all_named, names_of_hunts),
     ),
     Task(
         "unaware",

@@ -83,27 +83,33 @@ def _submitted(m: Group0, before: Group0State, action: Submit | Retry, after: Gr
 
 
 def _stored(m: Group0, before: Group0State, action: CommitCommand, after: Group0State) -> Flows:
-    leader, label = m.setup.names[after.leader], f"index {len(after.log)}"
+    leader, index = m.setup.names[after.leader], len(after.log)
+    label = f"index {index}"
     return tuple(
-        Flow("entry", f"n:{leader}", f"n:{name}", label, f"{leader} → {name}: {label}")
+        Flow("entry", _at(leader, index), _at(name, index), label, f"{leader} → {name}: {label}")
         for name in action.by
         if name != leader
     )
 
 
 def _replicated(m: Group0, before: Group0State, action: Replicate, after: Group0State) -> Flows:
-    leader, name, label = m.setup.names[after.leader], action.node, f"up to {len(after.log)}"
+    leader, name, last = m.setup.names[after.leader], action.node, len(after.log)
     if leader == name:
         return ()
-    text = f"{leader} → {name}: entries {label}, committed"
-    return (Flow("entry", f"n:{leader}", f"n:{name}", label, text),)
+    text = f"{leader} → {name}: entries up to {last}, committed"
+    return (Flow("entry", _at(leader, last), _at(name, last), f"up to {last}", text),)
 
 
 def _applied(m: Group0, before: Group0State, action: ApplyCommand, after: Group0State) -> Flows:
     index = after.indexes[m.setup.number(action.node)].applied
     label = f"index {index}"
     text = f"log → tables of {action.node}: {label}"
-    return (Flow("entry", f"log:{index}", f"n:{action.node}", label, text),)
+    return (Flow("entry", f"log:{index}", _at(action.node, index), label, text),)
+
+
+def _at(name: str, index: int) -> str:
+    """Where an entry is in a node's lane."""
+    return f"at:{name}:{index}"
 
 
 def _voted(m: Group0, before: Group0State, action: Elect, after: Group0State) -> Flows:

@@ -47,10 +47,9 @@ def _head(row: EntryRow) -> Frag:
     words = f"{row.text} of {row.creator}" + ("" if row.effective else " (no-op)")
     return h(
         "th",
-        h("b", str(row.index)),
+        h("b", str(row.index), k=f"log:{row.index}"),
         h("br"),
         h("small", words),
-        k=f"log:{row.index}",
         scope="col",
         class_="entry-head" if row.effective else "entry-head soft",
     )
@@ -84,8 +83,17 @@ def _lane(row: MemberRow, columns: tuple[EntryRow, ...]) -> Frag:
 def _cell(row: MemberRow, index: int) -> Frag:
     reach = row.reach(index)
     label = reach or "not stored"
-    sign = h("span", SIGNS[reach], class_=f"reach {reach}".rstrip(), role="img", aria_label=label)
-    return h("td", sign, k=f"at:{row.name}:{index}")
+    return h(
+        "td",
+        h(
+            "span",
+            SIGNS[reach],
+            k=f"at:{row.name}:{index}",
+            class_=f"reach {reach}".rstrip(),
+            role="img",
+            aria_label=label,
+        ),
+    )
 
 
 def _earlier(count: int) -> Frag | None:

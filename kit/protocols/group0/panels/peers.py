@@ -14,14 +14,16 @@ from kit.views.parts import badge, badge_row, counted, heads, moved, scroll
 from kit.views.promises import LAMPS, scene_verdicts
 from kit.views.registry import Views
 
-SIZE, RADIUS, DISC = 300, 105, 22
+SIZE, RADIUS, DISC = 300, 118, 22
+ASIDE = 70
+"""Room at the left and the right for the words beside a disc."""
 
 
 def draw_peers(scene: Scene) -> Frag:
     """Draw a disc per node and an arrow from each node to those that it knows.
 
     An arrow is dashed until the one at its end has answered. A double edge marks the lowest Raft
-    id, a filled disc a member of a group.
+    id, a filled disc a member of a group, with the name of the group beside it.
     """
     rows = facts.rows(scene.state)
     places = {row.name: _place(i, len(rows)) for i, row in enumerate(rows)}
@@ -38,7 +40,7 @@ def draw_peers(scene: Scene) -> Frag:
         h("title", "who knows whom"),
         arrows,
         discs,
-        viewBox=f"0 0 {SIZE} {SIZE}",
+        viewBox=f"{-ASIDE} 0 {SIZE + 2 * ASIDE} {SIZE}",
         role="img",
         aria_label=peers_text(scene),
         class_="whole",
@@ -79,9 +81,6 @@ def _arrow(source: str, target: str, waits: bool, places: dict[str, complex]) ->
 
 def _disc(row: PeersRow, place: complex, lowest: bool) -> Frag:
     x, y = place.real, place.imag
-    # Outside of the circle, where no arrow passes.
-    below = DISC + 18 if y >= SIZE / 2 else -DISC - 10
-    group = f"group {row.group}" if row.group else "no group"
     return h(
         "g",
         h("circle", cx=x, cy=y, r=DISC + 4, class_="wire") if lowest else None,
@@ -94,10 +93,20 @@ def _disc(row: PeersRow, place: complex, lowest: bool) -> Frag:
             text_anchor="middle",
             class_="on",
         ),
-        h("text", group, x=x, y=y + below, text_anchor="middle", class_="soft"),
+        _group(row.group, place) if row.group else None,
         k=f"peer:{row.name}",
         class_="peer lit" if row.group else "peer",
     )
+
+
+def _group(name: str, place: complex) -> Frag:
+    """The name of a group, outside of the circle, where no arrow passes."""
+    out = place - SIZE / 2 * (1 + 1j)
+    at = place + out / abs(out) * (DISC + 10)
+    side = 0 if abs(out.real) < DISC else out.real
+    anchor = "middle" if not side else "start" if side > 0 else "end"
+    return h("text", f"group {name}", x=round(at.real, 1), y=round(at.imag + 4, 1),
+             text_anchor=anchor, class_="soft")  # fmt: skip
 
 
 def peers_text(scene: Scene) -> str:

@@ -14,6 +14,8 @@ from kit.protocols.storage.solo import Replica
 from kit.views.panel import Scene
 
 STEP, ROW = 40, 46
+LANES = 6
+"""Fewer lifelines stand further apart, up to twice as far, so that the drawing is as high."""
 TOP, NAMES, MARGIN = 40, 34, 56
 SHOWN = 16
 """Columns in the window."""
@@ -69,12 +71,17 @@ class Layout(Struct, frozen=True):
 
     def y(self, node: str) -> int:
         """The height of a node's lifeline."""
-        return TOP + ROW * self.nodes.index(node) + ROW // 2
+        return TOP + self.row * self.nodes.index(node) + self.row // 2
+
+    @property
+    def row(self) -> int:
+        """How high the row of a lifeline is."""
+        return min(2 * ROW, ROW * max(LANES, len(self.nodes)) // len(self.nodes))
 
     @property
     def height(self) -> int:
         """How high the drawing is."""
-        return TOP + ROW * len(self.nodes)
+        return TOP + self.row * len(self.nodes)
 
     @property
     def left(self) -> int:
@@ -83,8 +90,13 @@ class Layout(Struct, frozen=True):
 
     @property
     def width(self) -> int:
-        """How wide the window is."""
-        return SHOWN * STEP + NAMES + MARGIN
+        """How wide the window is: as far as the run has come."""
+        return (self.last - self.first + 1) * STEP + NAMES + MARGIN
+
+    @property
+    def right(self) -> int:
+        """Where the longest window ends."""
+        return self.left + SHOWN * STEP + NAMES + MARGIN
 
     def there(self, placed: Placed | None) -> bool:
         """Whether something that ends here can be seen."""

@@ -46,7 +46,8 @@ def _card(scene: Scene, row: ReplicaRow, then: ReplicaRow | None) -> Frag:
         h(
             "div",
             h("b", row.name),
-            h("span", f" knows {row.epoch}", class_="changed" if caught_up else None),
+            " ",
+            h("span", f"knows {row.epoch}", class_="changed" if caught_up else None),
             h("small", behind),
             None if row.up else h("strong", " ✗ down"),
         ),

@@ -97,6 +97,7 @@ def draw_spacetime(scene: Scene) -> Frag:
             [_now(drawing, node) for node in drawing.nodes],
             _names(drawing),
             viewBox=f"{drawing.left} 0 {drawing.width} {drawing.height}",
+            preserveAspectRatio="xMinYMin",
             role="img",
             aria_label=_words(drawing),
             width=drawing.width,
@@ -130,8 +131,9 @@ def spacetime_text(scene: Scene) -> str:
 
 
 def _life(drawing: Layout, node: str) -> Frag:
-    y, right = drawing.y(node), drawing.left + drawing.width
-    return h("path", d=f"M{drawing.left} {y}H{right}", k=f"life:{node}", class_="life")
+    """A lifeline; it goes on to the edge of the slot, which is wider than a short run."""
+    y = drawing.y(node)
+    return h("path", d=f"M{drawing.left} {y}H{drawing.right}", k=f"life:{node}", class_="life")
 
 
 def _names(drawing: Layout) -> Frag:

@@ -13,6 +13,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from kit.protocols.storage.rules.cells import NOTHING
+from kit.protocols.storage.rules.masks import members
 from kit.protocols.storage.rules.requests import AT_WORK, Request
 
 
@@ -34,6 +35,10 @@ class RangeFacts(Protocol):
     @property
     def down(self) -> int:
         """The replicas that are down (a mask)."""
+
+    @property
+    def cleaned(self) -> int:
+        """The replicas that have cleaned up what they do not own (a mask)."""
 
 
 class MajorityKnows(Struct, frozen=True):
@@ -62,37 +67,48 @@ class AllKnow(Struct, frozen=True):
     """All of ``replicas`` (a mask: those that are not ignored) know the epoch, and coordinators.
 
     A coordinator without an open request can be told at any time: it never keeps anybody waiting.
+    ``but_down``: those that are down are ignored, too. ``ignored`` are requests (a mask) whose
+    coordinators are.
     """
 
     replicas: int
     age: int = 0
+    but_down: bool = False
+    ignored: int = 0
 
     def holds(self, facts: RangeFacts, newest: int) -> bool:
         """Whether nobody is missing, and no open request's coordinator knows less."""
         least = newest - self.age
         return not self.missing(facts, newest) and all(
-            request.coordinator_epoch >= least
-            for request in facts.requests
+            request.coordinator_epoch >= least or self.ignored >> number & 1
+            for number, request in enumerate(facts.requests)
             if request.phase in AT_WORK
         )
 
     def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
         """The replicas that do not know it yet."""
-        return MajorityKnows(self.replicas, 0, self.age).missing(facts, newest)
+        group = self.replicas & ~facts.down if self.but_down else self.replicas
+        return MajorityKnows(group, 0, self.age).missing(facts, newest)
 
 
 class NothingBelow(Struct, frozen=True):
-    """No request that was planned by an earlier epoch is open or has a message on its way."""
+    """No request that was planned by an earlier epoch is open or has a message on its way.
+
+    ``ignored`` are requests (a mask) of coordinators that nobody waits for; messages count that are
+    on their way to ``replicas`` (a mask).
+    """
 
     age: int = 0
+    ignored: int = 0
+    replicas: int = -1
 
     def holds(self, facts: RangeFacts, newest: int) -> bool:
         """Whether all of them are over."""
         least = newest - self.age
         return all(
-            request.epoch >= least
-            for request in facts.requests
-            if request.phase in AT_WORK or request.in_flight & ~facts.down
+            request.epoch >= least or self.ignored >> number & 1
+            for number, request in enumerate(facts.requests)
+            if request.phase in AT_WORK or request.in_flight & ~facts.down & self.replicas
         )
 
     def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
@@ -112,4 +128,35 @@ class SessionClosed(Struct, frozen=True):
         return ()
 
 
-Condition = MajorityKnows | AllKnow | NothingBelow | SessionClosed
+class HaveCleaned(Struct, frozen=True):
+    """Those of ``replicas`` (a mask) that live have cleaned up."""
+
+    replicas: int
+
+    def holds(self, facts: RangeFacts, newest: int) -> bool:
+        """Whether all of them have."""
+        return not self.replicas & ~(facts.cleaned | facts.down)
+
+    def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
+        """The replicas that have not."""
+        return members(self.replicas & ~(facts.cleaned | facts.down))
+
+
+class MoreLost(Struct, frozen=True):
+    """Of ``these`` more are down or ``ignored`` than of ``those`` (masks of replicas)."""
+
+    these: int
+    those: int = 0
+    ignored: int = 0
+
+    def holds(self, facts: RangeFacts, newest: int) -> bool:
+        """Whether there are more."""
+        lost = facts.down | self.ignored
+        return (self.these & lost).bit_count() > (self.those & lost).bit_count()
+
+    def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
+        """No replica: it is a failure that is waited for."""
+        return ()
+
+
+Condition = MajorityKnows | AllKnow | NothingBelow | SessionClosed | HaveCleaned | MoreLost

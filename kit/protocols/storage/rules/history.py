@@ -62,7 +62,7 @@ class RangeEpoch(Struct, frozen=True):
     visit); ``dead`` are replicas that are gone for good by now. ``quiet``: the event before it gave
     it no number of its own (a fence, a node that is shut down), so that plans are as before.
     ``session`` is the one that is open: its number, 0 for none. ``cleans_after`` is what a cleanup
-    waits for.
+    waits for; ``cleans`` are the replicas that are told to (None: whoever lost the range may).
     """
 
     epoch: int
@@ -74,6 +74,7 @@ class RangeEpoch(Struct, frozen=True):
     quiet: bool = False
     session: int = 0
     cleans_after: tuple[Condition, ...] = ()
+    cleans: int | None = None
 
 
 class RangeHistory(Struct, frozen=True):

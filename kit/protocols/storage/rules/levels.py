@@ -77,16 +77,18 @@ def write_quotas(
         return quotas(level, old, dcs, home)
     if acknowledgement == "joint":
         return quotas(level, old, dcs, home) + quotas(level, new, dcs, home)
+    pending = acknowledgement == "quorum-plus-pending"
     return tuple(
-        _with_pending(level, quota.replicas & old, quota)
+        _of_both(level, quota.replicas & old, quota, pending)
         for quota in quotas(level, view.writes, dcs, home)
     )
 
 
-def _with_pending(level: Level, old: int, both: AnswerQuota) -> AnswerQuota:
-    """What the level wants of the old replicas, and one answer more for each pending one."""
+def _of_both(level: Level, old: int, both: AnswerQuota, pending: bool) -> AnswerQuota:
+    """What the level wants of the old replicas; one answer more for each of the ``pending``."""
     (needed,) = quotas(level, old, (old,), 0) or (AnswerQuota(0, 0),)
-    return AnswerQuota(both.replicas, needed.needed + (both.replicas & ~old).bit_count())
+    more = (both.replicas & ~old).bit_count() if pending else 0
+    return AnswerQuota(both.replicas, needed.needed + more)
 
 
 def enough(wanted: tuple[AnswerQuota, ...], answered: int) -> bool:

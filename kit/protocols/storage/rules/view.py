@@ -7,17 +7,20 @@ from typing import Literal
 from msgspec import Struct
 
 Acknowledgement = Literal["union", "joint", "quorum-plus-pending"]
-AnyAcknowledgement = Acknowledgement | Literal["natural"]
-"""With ``natural``: pending replicas are not waited for, which no protocol here does."""
+AnyAcknowledgement = Acknowledgement | Literal["natural", "either"]
+"""With ``natural`` pending replicas are not waited for; with ``either`` any replicas count, so many
+as the level wants of the old ones. No protocol here does so."""
 
 
 class View(Struct, frozen=True):
     """The range's replicas at one epoch, as bit masks.
 
     ``old_replicas`` and ``new_replicas`` are its owners before and after the operation under way
-    (equal to both groups where none is). ``fence`` is how many epochs back a request may have been
-    planned, where a fence stands (None: it bars nothing yet). ``last_modified`` is the index of the
-    last event that changed the row; a trail sets it, for it depends on the way.
+    (equal to both groups where none is). ``serves`` and ``stores`` are those that find a replica of
+    the range on themselves at this epoch, to read and to write (None: nobody asks). ``fence`` is
+    how many epochs back a request may have been planned, where a fence stands (None: it bars
+    nothing yet). ``last_modified`` is the index of the last event that changed the row; a trail
+    sets it, for it depends on the way.
     """
 
     reads: int
@@ -26,6 +29,13 @@ class View(Struct, frozen=True):
     new_replicas: int
     last_modified: int = 0
     fence: int | None = None
+    serves: int | None = None
+    stores: int | None = None
+
+    def holds_it(self, replica: int, write: bool) -> bool:
+        """Whether ``replica`` finds the range on itself."""
+        holders = self.stores if write else self.serves
+        return holders is None or bool(holders >> replica & 1)
 
     def group(self, write: bool) -> int:
         """Whom a request asks: the write replicas, or the read replicas."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Iterator
 
 import numpy as np
 
 from kit.errors import KitError
+from kit.lessons.found import FoundJudge
 from kit.lessons.functions import Arguments, judged
 from kit.lessons.tasks import Case, Marks, Task
 from kit.operators.importers.opening import Imported
@@ -94,6 +97,18 @@ def _done(given: RingFile) -> bool:
     return all(planned.status == "done" for planned in outcome(timeline))
 
 
+def rings_of_two_leavers() -> Iterator[str]:
+    """Rings in which the two stand ever further apart."""
+    others = [f"n{i}" for i in range(1, MOST_NODES + 1) if f"n{i}" not in LEAVERS]
+    for apart in range(MOST_NODES - 1):
+        names = [LEAVERS[0], *others[:apart], LEAVERS[1], *others[apart:]]
+        nodes = [{"name": name, "tokens": [100 * i]} for i, name in enumerate(names, 1)]
+        replication = {"class": "SimpleStrategy", "replication_factor": FACTOR}
+        yield json.dumps(
+            {"nodes": nodes, "keyspaces": [{"name": "ks", "replication": replication}]}
+        )
+
+
 TASKS = (
     Task(
         "must-not-die",
@@ -121,6 +136,6 @@ TASKS = (
         "ring",
         "a decommission locks every range that gets a new replica, and the node's own. Count from "
         "which predecessor to which range that reaches, then put the two as far apart as they go.",
-        two_may_leave,
+        FoundJudge(two_may_leave, rings_of_two_leavers),
     ),
 )

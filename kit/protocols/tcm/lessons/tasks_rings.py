@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from itertools import product
+
+from kit.lessons.found import FoundJudge
 from kit.lessons.tasks import Case, Marks, Task
 from kit.operators.importers.ringfile import RingFile, parse_ring
 from kit.protocols.tcm.dry_run.plan import PlanReport, dry_run
@@ -63,6 +68,27 @@ def _crowded(given: RingFile, report: PlanReport, gone: str) -> str | None:
     return None
 
 
+def even_rings() -> Iterator[str]:
+    """Rings with ever more nodes, as many of them in each rack of each datacenter."""
+    for in_rack in range(1, 4):
+        nodes = [
+            {
+                "name": f"n{i + 1}",
+                "tokens": [100 * (i + 1)],
+                "dc": f"dc{dc + 1}",
+                "rack": f"r{rack}",
+            }
+            for i, (_, rack, dc) in enumerate(
+                product(range(in_rack), range(1, RACKS + 1), range(DATACENTERS))
+            )
+        ]
+        factors = {f"dc{dc + 1}": FACTOR for dc in range(DATACENTERS)}
+        replication = {"class": "NetworkTopologyStrategy", **factors}
+        yield json.dumps(
+            {"nodes": nodes, "keyspaces": [{"name": "ks", "replication": replication}]}
+        )
+
+
 TASKS = (
     Task(
         "any-may-leave",
@@ -73,6 +99,6 @@ TASKS = (
         "datacenter. The first node of your ring is the public case, all others are hidden ones.",
         "ring",
         "count what is left of each rack, in each datacenter, when any one of its nodes is gone.",
-        any_may_leave,
+        FoundJudge(any_may_leave, even_rings),
     ),
 )

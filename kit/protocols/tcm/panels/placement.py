@@ -82,6 +82,11 @@ class Lines(Struct, frozen=True):
         """Whether either group changed."""
         return self.reads.any or self.writes.any
 
+    @property
+    def moving(self) -> bool:
+        """Whether it is on its way: read from others than it is written to."""
+        return set(self.row.reads) != set(self.row.writes)
+
 
 def lines(scene: Scene, keyspace: str) -> list[Lines]:
     """Return the rows of a keyspace, each beside the former row that covered its last token."""
@@ -174,7 +179,7 @@ def _keyspace(scene: Scene, name: str, *, hidden: bool, several: bool) -> Frag:
     return h(
         "div",
         h("p", f"{name}: {facts.replication(scene.model, name)}", class_="soft"),
-        _parts(scene, name, shown, named, ""),
+        _parts(scene, name, shown, named, "") if shown or not folded else None,
         _parts(scene, name, elsewhere, named, " changed elsewhere") if elsewhere else None,
         h(
             "details",
@@ -199,11 +204,14 @@ def told_apart(
     """The rows to show and those to fold away.
 
     Where there is room for all they stay in their order. Else only what the step changed or a
-    broken promise names is shown.
+    broken promise names is shown; and what is on its way, where there is room for that.
     """
     if len(rows) <= room:
         return rows, []
     urgent = [line for line in rows if line.changed or line.key in named]
+    under_way = [line for line in rows if line.moving or line in urgent]
+    if len(under_way) <= room:
+        urgent = under_way
     return urgent, [line for line in rows if line not in urgent]
 
 

@@ -60,17 +60,26 @@ def has_left(timeline: Timeline) -> str | None:
     return None if entry.state == "left" else "At the end of your run B has not left."
 
 
-def both_fates(timeline: Timeline) -> str | None:
-    """The goal that a late part was refused by one node after another node had let one in."""
+def _fates(timeline: Timeline) -> list[bool]:
+    """Of each late part of a stream, whether it was let in where it came."""
     m: Any = timeline.model
-    fates = [
+    return [
         let_in(before, m.number[action.node], m.setting)
         for before, action, _ in _steps(timeline)
         if isinstance(action, act.LateArrival)
     ]
-    if True not in fates:
-        return "In your run no late part of a stream was let in."
-    return None if False in fates else "In your run no late part of a stream was refused."
+
+
+def one_let_in(timeline: Timeline) -> str | None:
+    """The goal that a late part was let in."""
+    return None if True in _fates(timeline) else "In your run no late part of a stream was let in."
+
+
+def one_refused(timeline: Timeline) -> str | None:
+    """The goal that a late part was refused."""
+    if False in _fates(timeline):
+        return None
+    return "In your run no late part of a stream was refused."
 
 
 GROUNDS = {
@@ -116,7 +125,7 @@ TASKS = (
         "part behind, and let the stream fail; the session is closed with the next command.",
         replayed(
             GROUNDS["two-late-parts"],
-            (both_fates,),
+            (one_let_in, one_refused),
         ),
     ),
 )

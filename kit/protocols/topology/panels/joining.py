@@ -158,4 +158,5 @@ VIEWS = Views(
     picture="messages",
     table="hosts",
     badges="status",
+    wide=True,
 )

@@ -19,7 +19,7 @@ NONE = "–"
 LEADS = "★"
 MOST_DRAWN = 12
 """Nodes that are drawn in a circle; of more there is the table alone."""
-WIDTH, HEIGHT, BOX = 360.0, 124.0, (52.0, 22.0)
+WIDTH, HEIGHT, BOX = 420.0, 150.0, (56.0, 26.0)
 TILT = 2.2  # radians: no two of four nodes stand above one another
 
 
@@ -100,7 +100,7 @@ def _group0(scene: Scene) -> Frag:
     return h(
         "g",
         h("text", f"group 0: state {scene.state.state_id}", k=LOG, text_anchor="middle"),
-        h("text", "·", y=26, text_anchor="middle", k=NETWORK, class_="soft"),
+        h("g", k=NETWORK, transform="translate(0 26)"),
         transform=f"translate({WIDTH / 2:.0f} {HEIGHT / 2:.0f})",
     )
 
@@ -146,7 +146,7 @@ def _row(node: NodeFacts, before: dict[str, tuple[str, ...]] | None, is_drawn: b
         "tr",
         h("th", name, scope="row", data_of=node.name),
         [
-            h("td", text, class_="changed" if text != old else None)
+            h("td", text or NONE, class_="changed") if text != old else h("td", text)
             for text, old in zip(now, was, strict=True)
         ],
         k=f"row:{node.name}" if is_drawn else spot(node.name),

@@ -7,6 +7,7 @@ contents of CDC generations are left out: nothing here depends on them.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -96,6 +97,7 @@ def with_request(topology: ClusterTopology, number: int, **cells: Any) -> Cluste
     return replace(topology, requests=requests)
 
 
+@lru_cache(maxsize=1 << 11)
 def mask_of(topology: ClusterTopology, *states: str) -> int:
     """The nodes in one of these states."""
     return sum(1 << i for i, entry in enumerate(topology.nodes) if entry.state in states)

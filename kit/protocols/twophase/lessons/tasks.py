@@ -5,42 +5,28 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.lessons.functions import Arguments, judged
-from kit.lessons.tasks import Case, Marks, Task
-from kit.protocols.twophase.model import TwoPhase
+from kit.lessons.replays import Ground
+from kit.lessons.replays import judged as replayed
+from kit.lessons.tasks import Task
 
 RMS = 3
 WORDS = ("working", "prepared", "committed", "aborted")
 
 
-def _two_phase() -> TwoPhase:
-    model = build("twophase", {"rms": RMS})
-    assert isinstance(model, TwoPhase)
-    return model
+def all_heard(timeline: Timeline) -> str | None:
+    """The goal that the transaction manager has heard of every manager that it is prepared."""
+    m: Any = timeline.model
+    heard = timeline.state.heard == m.everybody
+    return None if heard else "Not every manager was heard to be prepared."
 
 
-def prepared_in_vain(verbs: list[str]) -> Marks:
-    """A run in which everybody was heard to be prepared, and everybody aborts all the same."""
-    model = _two_phase()
-    timeline = Timeline(model)
-    for number, verb in enumerate(verbs, start=1):
-        option = model.find(timeline.state, verb.strip())
-        if option is None or option[1] is not None:
-            free = ", ".join(map(model.verb, model.actions(timeline.state))) or "nothing"
-            note = f"Step {number}, {verb!r}, cannot be done; possible is {free}."
-            return Marks((Case(False, note), Case(False)))
-        timeline.do(option[0])
-    state = timeline.state
-    heard = state.heard == model.everybody
-    aborted = state.aborted == model.everybody
-    return Marks(
-        (
-            Case(heard, "" if heard else "Not every manager was heard to be prepared."),
-            Case(aborted, "" if aborted else "Not every manager has aborted at the end."),
-        )
-    )
+def all_aborted(timeline: Timeline) -> str | None:
+    """The goal that every manager has aborted at the end."""
+    m: Any = timeline.model
+    aborted = timeline.state.aborted == m.everybody
+    return None if aborted else "Not every manager has aborted at the end."
 
 
 def disagree(managers: list[str]) -> bool:
@@ -89,7 +75,7 @@ TASKS = (
         "manager is heard to be prepared, and in the end every manager has aborted.",
         "verbs",
         "nothing forces the transaction manager to commit once it has heard everybody.",
-        prepared_in_vain,
+        replayed(Ground("twophase", {"rms": RMS}), (all_heard, all_aborted)),
     ),
     Task(
         "an-invariant",

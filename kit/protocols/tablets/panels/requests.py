@@ -1,0 +1,17 @@
+"""The panels of one tablet's requests: those of storage, whose epochs are stages here."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from kit.protocols.storage.panels import VIEWS as STORAGE
+
+TABLET = replace(
+    STORAGE,
+    panels=tuple(
+        replace(panel, title="The tablet, stage by stage", tab="Stages")
+        if panel.name == "views"
+        else panel
+        for panel in STORAGE.panels
+    ),
+)

@@ -1,0 +1,45 @@
+"""The tablet model in the registry, with the configurations worth seeing."""
+
+from __future__ import annotations
+
+from kit.engine.registry import Entry, Fuzzing, Scenario
+from kit.protocols.storage.scenario_output import OUTPUT
+from kit.protocols.tablets.requests.coverage import rows
+from kit.protocols.tablets.requests.model import TabletRequests
+from kit.protocols.tablets.requests.parameters import TabletParameters
+from kit.protocols.tablets.requests.safeguards import SAFEGUARDS
+
+SCENARIOS = (
+    Scenario("tablet-moves", "A write before a tablet's replica moves, a read after it"),
+    Scenario(
+        "small-tablet-moves",
+        "The same with one replica, small enough to search at once",
+        {"rf": 1},
+    ),
+    Scenario("tablet-rebuilt", "A dead replica is rebuilt on another node", {"kind": "rebuild_v2"}),
+    Scenario("tablet-repaired", "All replicas are made equal", {"kind": "repair"}),
+    Scenario(
+        "tablet-move-fails",
+        "The target is ignored after the read switch, and reads go back first",
+        {"edition": "code", "ignored": "D"},
+    ),
+)
+
+
+def build(parameters: TabletParameters, off: tuple[str, ...] = ()) -> TabletRequests:
+    """The model."""
+    return TabletRequests(parameters, off)
+
+
+FUZZED = {"edition": "code", "rf": 2, "losses": 1, "late": 1}
+ENTRY = Entry(
+    name="tablet",
+    title=TabletRequests.title,
+    parameters=TabletParameters,
+    build=build,
+    safeguards=SAFEGUARDS,
+    scenarios=SCENARIOS,
+    scenario_output=OUTPUT,
+    fuzzing=Fuzzing(parameters=FUZZED, weights={"commit": 0.3, "request": 0.2}),
+    rows=rows,
+)

@@ -1,0 +1,390 @@
+"""One tablet as a range's history: an epoch for each stage, read off the table of its kind.
+
+- Each stage has a version of its own; its selectors say who reads and writes, and what its work
+  waits for the edge out of it waits for: a barrier until every live node that is not ignored knows
+  the version and no request of an older one is left, a stream or repair until its copies are done,
+  a cleanup until the replica is empty.
+- Who streams, repairs or cleans up knows the stage first: its permit is one of that stage.
+- A way back waits for nothing but its condition, for any work may fail at any time. Where a failure
+  leads on, the work is tried again without the nodes that are ignored: the way on is the same one.
+- ``fence_version`` follows each barrier, which sets it to the version that it drained. Where more
+  work comes after the barrier of a stage, setting it is an event of its own.
+- A node that crashed is in ``ignore_nodes``; one that lives may get there by an event of its own.
+- Who finds a replica of the tablet on itself: old and new ones throughout the transition, else the
+  replicas (``tablet_map::has_replica``).
+
+Deciding, working and committing are one step here. Source: seed 000, "Tablet transitions",
+"Topology guards", "Sharding with tablets"; Q-09, Q-21.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations, product
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.protocols.storage.rules.conditions import (
+    AllKnow,
+    Condition,
+    HaveCleaned,
+    MajorityKnows,
+    MoreLost,
+    NothingBelow,
+)
+from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
+from kit.protocols.storage.rules.masks import mask_of
+from kit.protocols.storage.rules.view import AnyAcknowledgement, View
+from kit.protocols.tablets.requests.moves import TransitionPlan
+from kit.protocols.tablets.requests.switches import TabletSafeguards
+from kit.protocols.tablets.requests.tables import guarded
+from kit.protocols.tablets.rules import stages
+from kit.protocols.tablets.rules.replica_sets import (
+    Replicas,
+    ReplicaSets,
+    repairing,
+    streaming,
+)
+from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine, StateRow
+
+ACKNOWLEDGEMENT: dict[Edition, AnyAcknowledgement] = {
+    "seed": "joint",
+    "code": "quorum-plus-pending",
+}
+"""What acknowledges a write while a replica is pending, by edition (Q-48)."""
+AT_REST = StateRow(BOUNDARY, ())
+LABEL = "tablet 0"
+_CLEANUPS = (stages.CLEANUP_LEAVING, stages.CLEANUP_PENDING)
+NO_TRANSITION = "no transition"
+
+
+class TabletOptions(Struct, frozen=True):
+    """How the stages are read: whose table, the first version, who is ignored, which safeguards.
+
+    ``dead`` are the hosts that are gone when it begins, ``ignored`` is a node that may be ignored
+    though it lives (empty: none), ``ignored_requests`` its requests (a mask), where it is a
+    coordinator.
+    """
+
+    edition: Edition = "seed"
+    version: int = 1
+    dead: tuple[str, ...] = ()
+    ignored: str = ""
+    ignored_requests: int = 0
+    safeguards: TabletSafeguards = TabletSafeguards()
+
+
+class _TransitionPlace(Struct, frozen=True):
+    """Where the tablet stands, and how it came here.
+
+    ``number`` is that of the plan that is under way or was the last, ``at`` counts the events so
+    far, ``since`` and ``fence`` are those of the events that gave it its version and the version
+    that is the fence. ``session`` is the open one's number (0: none), ``opened`` how many there
+    were. ``quiet``: no version was raised to come here. ``fenced``: the barrier of this stage is
+    met, though more work is left.
+    """
+
+    stage: StateRow
+    sets: ReplicaSets
+    version: int
+    number: int = -1
+    at: int = 0
+    since: int = 0
+    fence: int = 0
+    session: int = 0
+    opened: int = 0
+    ignoring: bool = False
+    quiet: bool = False
+    fenced: bool = False
+
+    @property
+    def moving(self) -> bool:
+        """Whether a transition is under way."""
+        return self.stage.name != BOUNDARY
+
+    @property
+    def has_barrier(self) -> bool:
+        """Whether a barrier is to be met here."""
+        return not self.fenced and any(work.barrier for work in self.stage.work)
+
+    @property
+    def to_fence(self) -> bool:
+        """Whether other work waits until the barrier has set the fence."""
+        return self.has_barrier and any(work.name in _CLEANUPS for work in self.stage.work)
+
+
+def history(
+    replicas: Replicas, plans: tuple[TransitionPlan, ...], options: TabletOptions
+) -> RangeHistory:
+    """The history of a tablet with these replicas while these plans are carried out."""
+    targets = (plan.target for plan in plans if plan.kind != "repair")
+    hosts = tuple(dict.fromkeys(each.host for each in (*replicas, *targets)))
+    made = _TabletHistory(hosts, plans, options)
+    made.add(_TransitionPlace(AT_REST, ReplicaSets(replicas, replicas), options.version))
+    joint = options.safeguards.level_in_both_sets
+    return RangeHistory(
+        LABEL,
+        0,
+        1,
+        hosts,
+        ("dc1",) * len(hosts),
+        tuple(made.epochs),
+        unit="version",
+        sessions=options.safeguards.sessions,
+        admission="fence" if options.safeguards.fencing else "all",
+        acknowledgement=ACKNOWLEDGEMENT[options.edition] if joint else "either",
+    )
+
+
+class _TabletHistory:
+    """The epochs found so far; a tree, for the past of an epoch decides what its fence bars."""
+
+    def __init__(
+        self, hosts: tuple[str, ...], plans: tuple[TransitionPlan, ...], options: TabletOptions
+    ) -> None:
+        self.code = {host: i for i, host in enumerate(hosts)}
+        self.plans, self.options, self.epochs = plans, options, list[RangeEpoch]()
+        self.dead = mask_of(self.code[host] for host in options.dead)
+
+    def add(self, place: _TransitionPlace) -> int:
+        """Append the epoch of a place, then those behind it; its number."""
+        number, view = len(self.epochs), self._view(place)
+        cleans = self._cleans(place)
+        epoch = RangeEpoch(
+            place.version,
+            self._title(place),
+            view,
+            copies=tuple(self._copies(place)),
+            dead=self.dead,
+            quiet=place.quiet,
+            session=place.session,
+            cleans_after=_all_know(cleans),
+            cleans=cleans,
+        )
+        self.epochs.append(epoch)
+        edges = tuple(self._behind(place, view))
+        self.epochs[number] = replace(epoch, edges=edges)
+        return number
+
+    # -- what an epoch says -----------------------------------------------------------------------
+
+    def _title(self, place: _TransitionPlace) -> str:
+        about = (
+            self.plans[place.number].title(place.sets) if place.moving else "",
+            f"{self.options.ignored} is ignored" if place.ignoring else "",
+            f"fence_version is {place.version}" if place.fenced else "",
+        )
+        said = ", ".join(filter(None, about))
+        name = place.stage.name if place.moving else NO_TRANSITION
+        return f"{name} ({said})" if said else name
+
+    def _mask(self, replicas: Replicas) -> int:
+        return mask_of(self.code[each.host] for each in replicas)
+
+    def _ignored(self, place: _TransitionPlace) -> int:
+        return mask_of(
+            self.code[host]
+            for host in (self.options.ignored,)
+            if place.ignoring and host in self.code
+        )
+
+    def _out(self, place: _TransitionPlace) -> tuple[str, ...]:
+        return (*self.options.dead, *((self.options.ignored,) * place.ignoring))
+
+    def _view(self, place: _TransitionPlace) -> View:
+        row, sets = place.stage, place.sets
+        reads, writes = (self._mask(sets.chosen(each)) for each in (row.reads, row.writes))
+        old, new = self._mask(sets.old), self._mask(sets.new)
+        owners = (reads, reads) if row.reads == row.writes else (old, new)
+        serves = old | new if self.options.safeguards.stable_ownership else reads
+        fence = place.at - place.fence
+        return View(reads, writes, *owners, fence=fence, serves=serves, stores=old | new)
+
+    def _copies(self, place: _TransitionPlace) -> Iterator[CopyTask]:
+        names, out = {work.name for work in place.stage.work}, self._out(place)
+        if stages.REPAIR in names:
+            ends = list(permutations(repairing(place.sets, out).sources, 2))
+        elif stages.STREAM in names:
+            task = streaming(self.plans[place.number].kind, place.sets, out)
+            sources = task.sources
+            if not self.options.safeguards.stream_from_leaving:
+                sources = tuple(r for r in place.sets.old if r not in sources)[:1] or sources
+            ends = list(product(sources, task.targets))
+        else:
+            return
+        for source, target in ends:
+            pair = self._mask((source, target))
+            yield CopyTask(self.code[source.host], self.code[target.host], _all_know(pair))
+
+    def _cleans(self, place: _TransitionPlace) -> int:
+        names = {work.name for work in place.stage.work if not place.to_fence}
+        mask = 0
+        if stages.CLEANUP_LEAVING in names:
+            mask |= self._mask(place.sets.leaving)
+        if stages.CLEANUP_PENDING in names:
+            mask |= self._mask(place.sets.pending)
+        return mask & ~(self._ignored(place) | self.dead)
+
+    # -- what may come next -----------------------------------------------------------------------
+
+    def _behind(self, place: _TransitionPlace, now: View) -> Iterator[Edge]:
+        yield from self._begins(place, now)
+        if not place.moving:
+            return
+        quiet = replace(place, at=place.at + 1, quiet=True)
+        if place.to_fence:
+            fenced = replace(quiet, fence=self._drained(place), fenced=True)
+            yield self._event(now, self._barrier(place), fenced, "commit fence_version")
+        else:
+            yield from self._out_of(place, now)
+        if not place.ignoring and self.options.ignored:
+            ignoring = replace(quiet, ignoring=True)
+            yield self._event(now, (), ignoring, f"ignore {self.options.ignored}", aside=True)
+
+    def _out_of(self, place: _TransitionPlace, now: View) -> Iterator[Edge]:
+        """The edges of the table out of a stage."""
+        table = self._table(place.number)
+        for row in table.edges:
+            if row.source == place.stage.name and not self._is_retry(table, row):
+                yield from self._along(place, table, row, now)
+
+    def _table(self, number: int) -> Machine:
+        kinds = stages.TRANSITIONS[self.options.edition]
+        return guarded(kinds[self.plans[number].kind], self.options.safeguards)
+
+    def _is_retry(self, table: Machine, row: EdgeRow) -> bool:
+        """Whether a failure leads where the work leads when it is done, a barrier being met."""
+        onward = table.edge(row.source, "happy")
+        if row.kind != "proceed" or onward is None or onward.target != row.target:
+            return False
+        return any(work.barrier for work in table.state(row.source).work)
+
+    def _begins(self, place: _TransitionPlace, now: View) -> Iterator[Edge]:
+        """The next plan; without its safeguard also while another one is carried out."""
+        number, replicas = place.number + 1, place.sets.old
+        if number == len(self.plans) or not self.plans[number].fits(replicas):
+            return
+        if place.moving and self.options.safeguards.one_transition:
+            return
+        plan, table = self.plans[number], self._table(number)
+        sets = plan.sets(replicas)
+        begun = replace(place, number=number, sets=sets)
+        yield self._edge(begun, table, table.begins, now, (), f"plan {plan.title(sets)}")
+
+    def _along(
+        self, place: _TransitionPlace, table: Machine, row: EdgeRow, now: View
+    ) -> Iterator[Edge]:
+        """The edge of a table; work that may fail and be passed over has two."""
+        target = row.target if row.target != BOUNDARY else NO_TRANSITION
+        work = table.state(row.source).work
+        moves_data = any(each.name in (stages.STREAM, stages.REPAIR) for each in work)
+        if row.kind == "rollback":
+            waits = tuple(self._when(place, row))
+            yield self._edge(place, table, row, now, waits, f"roll back to {target}", aside=True)
+            return
+        if row.kind == "happy" and not (moves_data and self._cut_off(place)):
+            yield self._edge(
+                place, table, row, now, self._waits(place), f"commit {target}", streamed=moves_data
+            )
+        if row.kind == "proceed" or self._passes_over(table, row):
+            yield self._edge(place, table, row, now, (), f"give up to {target}", aside=True)
+
+    def _cut_off(self, place: _TransitionPlace) -> bool:
+        """Whether a copy would go to, or come from, a node that is ignored."""
+        ends = self._ignored(place)
+        return any(1 << c.source & ends or 1 << c.target & ends for c in self._copies(place))
+
+    def _passes_over(self, table: Machine, row: EdgeRow) -> bool:
+        """Whether failed work is followed by the same stage, and no edge says so."""
+        failing = any(each.on_failure == "proceed" for each in table.state(row.source).work)
+        return failing and table.edge(row.source, "proceed") is None
+
+    def _edge(
+        self,
+        place: _TransitionPlace,
+        table: Machine,
+        row: EdgeRow,
+        now: View,
+        waits: tuple[Condition, ...],
+        verb: str,
+        *,
+        streamed: bool = False,
+        aside: bool = False,
+    ) -> Edge:
+        ends, opens = row.target == BOUNDARY, row.session == "opens"
+        sets = place.sets
+        if ends:
+            final = sets.new if stages.REPLACES in row.effects else sets.old
+            sets = ReplicaSets(final, final)
+        met = row.kind == "happy" and place.has_barrier
+        after = replace(
+            place,
+            stage=AT_REST if ends else table.state(row.target),
+            sets=sets,
+            version=place.version + 1,
+            at=place.at + 1,
+            since=place.at + 1,
+            fence=self._drained(place) if met else place.fence,
+            session=place.opened + 1 if opens else 0 if row.session else place.session,
+            opened=place.opened + opens,
+            quiet=False,
+            fenced=False,
+        )
+        return self._event(now, waits, after, verb, streamed=streamed, aside=aside)
+
+    def _event(
+        self,
+        now: View,
+        waits: tuple[Condition, ...],
+        after: _TransitionPlace,
+        verb: str,
+        *,
+        streamed: bool = False,
+        aside: bool = False,
+    ) -> Edge:
+        switches = self._view(after).reads != now.reads and not aside
+        return Edge(
+            verb, self._title(after), self.add(after), waits, streamed, switches, aside=aside
+        )
+
+    # -- what is waited for -----------------------------------------------------------------------
+
+    def _waits(self, place: _TransitionPlace) -> tuple[Condition, ...]:
+        """What the work of a stage waits for: its barrier, then its cleanup."""
+        cleans = self._cleans(place)
+        return (*self._barrier(place), *((HaveCleaned(cleans),) if cleans else ()))
+
+    def _barrier(self, place: _TransitionPlace) -> tuple[Condition, ...]:
+        """The barrier of a stage: all who live know its version, and older requests are over."""
+        if not place.has_barrier:
+            return ()
+        kept = ((1 << len(self.code)) - 1) & ~(self.dead | self._ignored(place))
+        requests = self.options.ignored_requests if place.ignoring else 0
+        know = AllKnow(kept, but_down=True, ignored=requests)
+        if not self.options.safeguards.barrier_drains:
+            return (know,)
+        return know, NothingBelow(ignored=requests, replicas=kept)
+
+    def _drained(self, place: _TransitionPlace) -> int:
+        """The event up to whose version a barrier drains, which becomes the fence."""
+        return place.since if self.options.safeguards.barrier_drains else place.fence
+
+    def _when(self, place: _TransitionPlace, row: EdgeRow) -> Iterator[Condition]:
+        """What an edge that leads back asks for, of those that crashed or are ignored."""
+        old, new = self._mask(place.sets.old), self._mask(place.sets.new)
+        ignored = self._ignored(place)
+        if row.when == "excluded":
+            yield MoreLost(old | new, 0, ignored)
+        elif row.when:
+            yield MoreLost(new, old, ignored)
+
+
+def _all_know(replicas: int) -> tuple[Condition, ...]:
+    """All of them (a mask) know the newest version."""
+    return (MajorityKnows(replicas, replicas.bit_count()),) if replicas else ()
+
+
+def stage_of(epoch: RangeEpoch) -> str:
+    """The stage that an epoch of such a history stands for; ``NO_TRANSITION`` for none."""
+    return epoch.title.partition(" (")[0]

@@ -1,0 +1,103 @@
+"""Requests on one tablet while its replicas change: the storage model on a table of stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kit.engine.model import Property
+from kit.engine.parameters import check_limits
+from kit.engine.safeguards import switched_off
+from kit.errors import BadInput
+from kit.protocols.storage.actions import RequestOptions
+from kit.protocols.storage.availability import available, fenced, under_session
+from kit.protocols.storage.played import PlayedStorage, check_coordinators
+from kit.protocols.storage.properties import monitors, properties
+from kit.protocols.storage.rules.masks import mask_of
+from kit.protocols.storage.rules.requests import ClientRequest, parse_workload
+from kit.protocols.tablets.requests.history import TabletOptions, history
+from kit.protocols.tablets.requests.moves import first_replicas, plans
+from kit.protocols.tablets.requests.parameters import TabletParameters
+from kit.protocols.tablets.requests.properties import (
+    found_there,
+    one_stage_apart,
+    replicas_hold,
+    stage_asks,
+)
+from kit.protocols.tablets.requests.safeguards import ANSWERS, SAFEGUARDS
+from kit.protocols.tablets.requests.switches import TabletSafeguards
+
+
+class TabletRequests(PlayedStorage):
+    """Clients, coordinators and the replicas of one tablet, while it is in transition.
+
+    What is promised is that of ``kit.protocols.storage.model.Storage``; besides, no request fails
+    while a quorum of its replicas lives, a stage is committed only when what it asks for is true,
+    and outside a transition the replicas alone hold data.
+    """
+
+    name = "tablet"
+    title = "Reads and writes of one tablet, stage by stage"
+    safeguards = SAFEGUARDS
+
+    def __init__(
+        self, parameters: TabletParameters | None = None, off: tuple[str, ...] = ()
+    ) -> None:
+        """A model of the transitions and requests that ``parameters`` describe.
+
+        Raises:
+            BadInput: naming the parameter that is out of its limits.
+        """
+        given = parameters or TabletParameters()
+        check_limits(given)
+        safeguards = switched_off(TabletSafeguards, off)
+        planned = plans(given.kind, given.rf, given.second)
+        replicas, workload = first_replicas(given.rf), parse_workload(given.requests)
+        options = TabletOptions(
+            given.edition,
+            given.version,
+            (replicas[0].host,) if given.kind.startswith("rebuild") else (),
+            given.ignored,
+            _requests_of(given.ignored, workload),
+            safeguards,
+        )
+        made = history(replicas, planned, options)
+        check_coordinators(workload, made)
+        if given.ignored and not (given.ignored in made.replicas or options.ignored_requests):
+            known = ", ".join((*made.replicas, *dict.fromkeys(c.coordinator for c in workload)))
+            raise BadInput("ignored", given.ignored, f"a replica or coordinator: {known}")
+        super().__init__(made, workload, _request_options(given))
+        self.parameters, self.off = given, off
+        # Where another safeguard is off, the harm to show is the lost write, not its first sign.
+        self.properties = tuple(self._judged(given.ignored))
+        self.monitors = monitors(self)
+
+    def _judged(self, ignored: str) -> Iterator[Property]:
+        harmless = {*self.off} <= set(ANSWERS)
+        yield from properties(self, streaming=not self.off)
+        if harmless:
+            yield available(self)
+            yield found_there(self, ignored)
+        if not self.off:
+            yield fenced(self)
+            yield under_session(self)
+            for made in (stage_asks, one_stage_apart, replicas_hold):
+                yield made(self, ignored)
+
+
+def _requests_of(coordinator: str, workload: tuple[ClientRequest, ...]) -> int:
+    """The requests of a coordinator (a mask)."""
+    return mask_of(i for i, each in enumerate(workload) if each.coordinator == coordinator)
+
+
+def _request_options(given: TabletParameters) -> RequestOptions:
+    return RequestOptions(
+        together=given.together,
+        timeouts=given.timeouts,
+        repair=given.repair,
+        crashes=given.crashes,
+        cleaning=True,
+        collecting=given.collecting,
+        losses=given.losses,
+        late=given.late,
+        slow=given.slow,
+    )

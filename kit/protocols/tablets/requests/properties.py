@@ -1,0 +1,206 @@
+"""What must hold of a tablet's stages: what each asks for, how far views are apart, who holds data.
+
+Source: seed 000, "Tablet transitions" (the preconditions of stages, INV-TABL-1), "Shard assignment
+stability" (at most one stage apart), "Tablet replica placement vs sharding".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from kit.engine.model import Property, always, step
+from kit.protocols.storage.actions import Admit, Commit, Serve, StorageState, WriteBack
+from kit.protocols.storage.model import Storage
+from kit.protocols.storage.rules.cells import NOTHING
+from kit.protocols.storage.rules.masks import holds
+from kit.protocols.storage.rules.requests import AT_WORK
+from kit.protocols.tablets.requests.history import stage_of
+
+
+def stage_asks(model: Storage, ignored: str) -> Property:
+    """What a stage is committed for is true; nodes that are ``ignored`` are not waited for."""
+    return step(
+        "stage-asks",
+        "A stage is committed when what it asks for is true",
+        partial(_missing, model, ignored),
+        "INV-STAGE",
+        on=(Commit,),
+    )
+
+
+def one_stage_apart(model: Storage, ignored: str) -> Property:
+    """Coordinator and replica of an accepted request."""
+    return step(
+        "one-stage-apart",
+        "Coordinator and replica are at most one stage apart",
+        partial(_too_far_apart, model, ignored),
+        "INV-ONESTAGE",
+        on=(Admit, Serve, WriteBack),
+    )
+
+
+def replicas_hold(model: Storage, ignored: str) -> Property:
+    """Outside a transition the tablet's data is on its replicas alone."""
+    return always(
+        "replicas-hold",
+        "Outside a transition only replicas hold data",
+        partial(_elsewhere, model, ignored),
+        "INV-TABL-1",
+    )
+
+
+def found_there(model: Storage, ignored: str) -> Property:
+    """Nobody is asked who finds no replica of the tablet on itself."""
+    return step(
+        "found-there",
+        "Whoever is asked has a replica of the tablet",
+        partial(_not_there, model, ignored),
+        "INV-AVAIL",
+        on=(Admit, Serve, WriteBack),
+    )
+
+
+# -- stages ---------------------------------------------------------------------------------------
+
+
+def _missing(
+    model: Storage, ignored: str, before: StorageState, action: Any, after: StorageState
+) -> str | None:
+    if not isinstance(action, Commit) or model.newest(after).quiet:
+        return None
+    stage = stage_of(model.newest(after))
+    if stage == stage_of(model.newest(before)) or stage not in _ASKS:
+        return None
+    lacking = _ASKS[stage](model, ignored, before, after)
+    return f"{stage} is committed, but {lacking}" if lacking else None
+
+
+def _unready(model: Storage, ignored: str, before: StorageState, after: StorageState) -> str | None:
+    """All old and new replicas see the transition, and so have a replica to write to."""
+    wanted = model.newest(after).view
+    involved = (wanted.old_replicas | wanted.new_replicas) & ~before.down
+    for i, name in enumerate(model.history.replicas):
+        known = model.views(before)[before.known[i]]
+        if holds(involved, i) and name != ignored and not known.holds_it(i, write=True):
+            return f"{name} has no replica of the tablet yet"
+    return None
+
+
+def _under_way(model: Storage, ignored: str, s: StorageState) -> Iterator[tuple[int, int]]:
+    """Requests that may still have an effect, and whom their messages are on their way to."""
+    out = s.down | sum(1 << i for i, name in enumerate(model.history.replicas) if name == ignored)
+    for number, request in enumerate(s.requests):
+        if model.workload[number].coordinator != ignored:
+            reached = request.in_flight & ~out
+            if reached or request.phase in AT_WORK:
+                yield number, reached
+
+
+def _writes_old_set(
+    model: Storage, ignored: str, before: StorageState, after: StorageState
+) -> str | None:
+    """Every write of a successful request reaches its level in both sets."""
+    wanted = model.newest(after).view.writes
+    for number, _ in _under_way(model, ignored, before):
+        planned = model.views(before)[before.requests[number].epoch]
+        if model.writing(before, number) and planned.writes != wanted:
+            group = ", ".join(model.history.names(planned.writes))
+            return f"{model.title_of(number)} goes to {group} alone"
+    return None
+
+
+def _reads_old_set(
+    model: Storage, ignored: str, before: StorageState, after: StorageState
+) -> str | None:
+    """Reads that start from now on use the new set."""
+    views, reads = model.views(before), model.newest(after).view.reads
+    for number, _ in _under_way(model, ignored, before):
+        request = before.requests[number]
+        if not model.mutations[number] and views[request.epoch].reads != reads:
+            return f"{model.title_of(number)} reads the old set"
+    for name, known in zip(model.coordinators, after.known[model.replicas :], strict=True):
+        if name != ignored and views[known].reads != reads:
+            return f"{name} may still read the old set"
+    return None
+
+
+def _reaches_others(
+    model: Storage, ignored: str, before: StorageState, after: StorageState
+) -> str | None:
+    """No write can reach a replica outside the new set."""
+    inside = model.newest(after).view.writes
+    for number, reached in _under_way(model, ignored, before):
+        outside = reached & ~inside
+        if model.writing(before, number) and outside:
+            names = ", ".join(model.history.names(outside))
+            return f"{model.title_of(number)} is on its way to {names}"
+    return None
+
+
+_ASKS: dict[str, Callable[[Storage, str, StorageState, StorageState], str | None]] = {
+    "write_both_read_old": _unready,
+    "rebuild_repair": _writes_old_set,
+    "streaming": _writes_old_set,
+    "use_new": _reads_old_set,
+    "cleanup": _reaches_others,
+}
+"""What the documents ask for as a stage is committed. What ``write_both_read_new`` asks for is the
+promise of streaming (``INV-STREAM``)."""
+
+
+# -- views and data -------------------------------------------------------------------------------
+
+
+def _too_far_apart(
+    model: Storage, ignored: str, before: StorageState, action: Any, after: StorageState
+) -> str | None:
+    """Adjacent stages differ in one selector at most; those that differ in none count as one."""
+    if not isinstance(action, Admit | Serve | WriteBack) or action.replica == ignored:
+        return None
+    number, i = action.request, model.code[action.replica]
+    if (
+        model.workload[number].coordinator == ignored
+        or model.answer(before, action).verdict != "ok"
+    ):
+        return None
+    views, planned, known = model.views(before), before.requests[number].epoch, before.known[i]
+    ours, theirs = views[planned], views[known]
+    if ours.reads == theirs.reads or ours.writes == theirs.writes:
+        return None
+    return (
+        f"{action.replica}, at {model.called(before, known)}, does {model.title_of(number)}, "
+        f"planned at {model.called(before, planned)}: more than one stage apart"
+    )
+
+
+def _elsewhere(model: Storage, ignored: str, s: StorageState) -> str | None:
+    view = model.views(s)[-1]
+    if view.stores != view.writes:
+        return None
+    outside = [
+        name
+        for i, name in enumerate(model.history.replicas)
+        if s.cells[i] != NOTHING and not holds(view.writes | s.down, i) and name != ignored
+    ]
+    return (
+        f"{', '.join(outside)} holds data of a tablet that it has no replica of"
+        if outside
+        else None
+    )
+
+
+def _not_there(
+    model: Storage, ignored: str, before: StorageState, action: Any, after: StorageState
+) -> str | None:
+    if not isinstance(action, Admit | Serve | WriteBack) or action.replica == ignored:
+        return None
+    if model.answer(before, action).verdict != "not-a-member":
+        return None
+    i, request = model.code[action.replica], before.requests[action.request]
+    return (
+        f"{action.replica}, at {model.called(before, before.known[i])}, has no replica of the "
+        f"tablet for {model.title_of(action.request)}, planned at "
+        f"{model.called(before, request.epoch)}"
+    )

@@ -1,0 +1,82 @@
+"""What reads and writes of a tablet need while its replicas change.
+
+Ids, invariants and minimal traces are those of the project's requirements. What each one does
+stands beside its switch in ``kit.protocols.tablets.requests.switches``.
+"""
+
+from __future__ import annotations
+
+from kit.engine.safeguards import Safeguard
+
+DELETED = ("K1 write QUORUM", "K2 delete QUORUM", "K3 read QUORUM")
+ONE = {"rf": 1}
+CODE = {**ONE, "edition": "code"}
+AGAIN = {**ONE, "second": "again", "collecting": True, "requests": DELETED}
+
+SAFEGUARDS: tuple[Safeguard, ...] = (
+    Safeguard(
+        "fencing",
+        "S-20",
+        "Replicas refuse requests of versions below fence_version",
+        ("INV-FENCE", "INV-TABL-1", "INV-VISIBLE"),
+        {**CODE, "ignored": "K1"},
+    ),
+    Safeguard(
+        "barrier-drains",
+        "S-21",
+        "A barrier waits until requests of older versions are over",
+        ("INV-STAGE", "INV-STREAM", "INV-VISIBLE"),
+        ONE,
+    ),
+    Safeguard(
+        "allow-stage",
+        "S-22",
+        "New replicas know of themselves before anybody writes to them",
+        ("INV-STAGE", "INV-AVAIL"),
+        ONE,
+    ),
+    Safeguard(
+        "level-in-both-sets",
+        "S-23",
+        "A write is acknowledged in the old and in the new set",
+        ("INV-STAGE", "INV-VISIBLE"),
+        ONE,
+    ),
+    Safeguard(
+        "sessions",
+        "S-24",
+        "What streams works under its session only",
+        ("INV-SESSION", "INV-TABL-2", "INV-NORES"),
+        {**AGAIN, "late": 1},
+    ),
+    Safeguard(
+        "one-transition",
+        "S-25",
+        "A tablet has one transition at a time",
+        ("INV-TABL-2", "INV-STREAM", "INV-VISIBLE"),
+        {**CODE, "second": "other"},
+    ),
+    Safeguard(
+        "stable-ownership",
+        "S-46",
+        "Old and new replicas serve reads throughout the transition",
+        ("INV-AVAIL", "INV-ONESTAGE"),
+        ONE,
+    ),
+    Safeguard(
+        "stream-from-leaving",
+        "S-57",
+        "Data comes from the replica whose place is taken",
+        ("INV-STREAM", "INV-VISIBLE"),
+        {"edition": "code", "losses": 1},
+    ),
+    Safeguard(
+        "fallback-stage",
+        "S-61",
+        "Reads go back before writes do",
+        ("INV-VISIBLE", "INV-STAGE"),
+        {**CODE, "ignored": "D"},
+    ),
+)
+ANSWERS = ("allow-stage", "stable-ownership")
+"""Those without which no data is lost, but answers."""

@@ -1,0 +1,1 @@
+"""One table whose tablets are split and merged: decision, readiness, finalization, a new map."""

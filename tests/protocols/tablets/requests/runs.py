@@ -1,0 +1,76 @@
+"""The configurations that are searched, what each run must find, and a way to run them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.engine.check import Result, check
+from kit.engine.registry import build
+from kit.protocols.tablets.requests.safeguards import AGAIN, SAFEGUARDS
+
+ONE = {"rf": 1}
+CODE = {"edition": "code"}
+TWO = {"rf": 2}
+# what it is called -> parameters, unique states, steps of the longest shortest run
+CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
+    "migration, seed, RF 1": (ONE, 3208, 33),
+    "migration, code, RF 1": ({**ONE, **CODE}, 1033, 33),
+    "migration, seed, RF 2": (TWO, 15802, 43),
+    "migration, code, RF 2": ({**TWO, **CODE}, 4505, 43),
+    "rebuild, seed, RF 2": ({**TWO, "kind": "rebuild"}, 9317, 34),
+    "rebuild, code, RF 2": ({**TWO, **CODE, "kind": "rebuild"}, 9317, 34),
+    "rebuild_v2, seed, RF 2": ({**TWO, "kind": "rebuild_v2"}, 15387, 37),
+    "rebuild_v2, code, RF 2": ({**TWO, **CODE, "kind": "rebuild_v2"}, 15387, 37),
+    "repair, seed, RF 2": ({**TWO, "kind": "repair"}, 1407, 21),
+    "repair, code, RF 2": ({**TWO, **CODE, "kind": "repair"}, 1407, 21),
+    "a crash, code, RF 1": ({**ONE, **CODE, "crashes": 1}, 19210, 34),
+    "a lost message, code, RF 2": ({**TWO, **CODE, "losses": 1}, 16046, 44),
+    "slow replicas, RF 1": ({**ONE, "slow": True}, 4962, 35),
+    "time-outs, code, RF 1": ({**ONE, **CODE, "timeouts": True}, 6294, 34),
+    "an ignored writer, code, RF 1": ({**ONE, **CODE, "ignored": "K1"}, 26520, 40),
+    "an ignored target, code, RF 1": ({**ONE, **CODE, "ignored": "D"}, 28339, 38),
+    "an ignored replica that leaves, code, RF 1": ({**ONE, **CODE, "ignored": "A"}, 22109, 36),
+    "tried again, RF 1": ({**ONE, "second": "again"}, 14695, 55),
+    "two moves, code, RF 1": ({**ONE, **CODE, "second": "other"}, 5440, 76),
+    "clients side by side, code, RF 1": ({**ONE, **CODE, "together": True}, 15275, 33),
+}
+LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
+    "migration, seed, RF 3": ({}, 527057, 53),
+    "migration, code, RF 3": (CODE, 139698, 53),
+    "rebuild, seed, RF 3": ({"kind": "rebuild"}, 73899, 45),
+    "rebuild, code, RF 3": ({**CODE, "kind": "rebuild"}, 68148, 45),
+    "rebuild_v2, seed, RF 3": ({"kind": "rebuild_v2"}, 111966, 51),
+    "rebuild_v2, code, RF 3": ({**CODE, "kind": "rebuild_v2"}, 97199, 51),
+    "a crash, code, RF 2": ({**TWO, **CODE, "crashes": 1}, 130302, 44),
+    "a lost message, code, RF 3": ({**CODE, "losses": 1}, 532516, 53),
+    "tried again, a late stream": ({**AGAIN, "late": 1}, 69145, 60),
+    "an ignored target, code, RF 2": ({**TWO, **CODE, "ignored": "D"}, 161544, 50),
+    "two moves, code, RF 2": ({**TWO, **CODE, "second": "other"}, 25826, 94),
+}
+
+# safeguard -> what its smallest configuration breaks first, and in how many steps
+BROKEN = {
+    "fencing": ("visible", 21),
+    "barrier-drains": ("visible", 19),
+    "allow-stage": ("found-there", 3),
+    "level-in-both-sets": ("visible", 10),
+    "sessions": ("no-resurrection", 46),
+    "one-transition": ("visible", 21),
+    "stable-ownership": ("found-there", 17),
+    "stream-from-leaving": ("visible", 25),
+    "fallback-stage": ("visible", 20),
+}
+GUARDS = {guard.name: guard for guard in SAFEGUARDS}
+
+
+def built(parameters: dict[str, Any], off: tuple[str, ...] = ()) -> Any:
+    """The model of one tablet."""
+    return build("tablet", parameters, off)
+
+
+def search(parameters: dict[str, Any], *off: str, lost: bool = False) -> tuple[Result, Any]:
+    """A search, and its model; ``lost``: only what a client can see is judged."""
+    model = built(parameters, off)
+    if lost:
+        return check(model, (), monitors=model.monitors), model
+    return check(model), model

@@ -1,0 +1,67 @@
+"""Searches of the model of a resize: complete with all safeguards, a counterexample without one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.engine.safeguards import Safeguard
+from kit.protocols.tablets.resize.safeguards import SAFEGUARDS
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+
+MOST = 1_000_000
+INVARIANTS = {prop.name: prop.invariant for prop in build("resize").properties}
+SMALL: dict[str, dict[str, Any]] = {
+    "split, a repair": {"tablets": ("A B",), "nodes": 2, "repairs": 1},
+    "split or revoked, a move": {"tablets": ("A B",), "shrinks": 1, "moves": 1},
+    "merge, a move, a repair": {
+        "tablets": ("A B", "A C"), "grows": 0, "shrinks": 1, "moves": 1, "repairs": 1,
+    },
+    "merge on shards": {"tablets": ("A:0 B:1", "A:1 C:0"), "grows": 0, "shrinks": 1},
+    "growing mode": {"tablets": ("A", "A"), "initial": 2, "shrinks": 2},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("name", SMALL)
+def test_a_table_is_resized(edition: Edition, name: str) -> None:
+    """Sizes, moves, repairs and nodes that lag in any order: every token is in one tablet, replicas
+    find their data, siblings are merged in one place, and each resize can end.
+    """
+    result = check(build("resize", {"edition": edition, **SMALL[name]}), max_states=MOST)
+    assert result.violation is None, result.violation
+    assert result.verdict == "complete"
+    assert not result.unreached
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_two_tablets_grow_and_shrink(edition: Edition) -> None:
+    """Two tablets of three nodes with every kind of step."""
+    given = {"tablets": ("A B", "B C"), "shrinks": 1, "moves": 1 if edition == "code" else 0}
+    result = check(build("resize", {"edition": edition, **given}), max_states=MOST)
+    assert result.violation is None, result.violation
+    assert result.verdict == "complete"
+
+
+@pytest.mark.parametrize("guard", SAFEGUARDS, ids=lambda guard: guard.name)
+def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
+    """Off, its smallest configuration breaks one of its invariants; on, nothing is broken there."""
+    missing = check(build("resize", guard.smallest, (guard.name,))).violation
+    assert missing is not None
+    assert INVARIANTS[missing.property] in guard.protects
+    kept = check(build("resize", guard.smallest))
+    assert kept.violation is None
+    assert kept.verdict == "complete"
+
+
+def test_siblings_merged_apart_lose_data() -> None:
+    """S-45: with nothing else judged the search goes on to a replica that lacks its sibling's."""
+    model = build("resize", SAFEGUARDS[-1].smallest, ("colocation-test",))
+    only = tuple(prop for prop in model.properties if prop.name == "finds-all")
+    found = check(model, only).violation
+    assert found is not None
+    assert "B:0 does not find all data" in found.witness
