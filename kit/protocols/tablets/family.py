@@ -34,9 +34,6 @@ FAMILY = Family(
             "stage_table": "lessons.tables:stage_table",
             "written_to": "lessons.questions:written_to",
         },
-    },
-    composes=("group0", "storage", "topology"),
-    public={
         "spark": {
             "availability": "spark.sizes:availability",
             "balancing": "spark.balancing:balancing",
@@ -44,6 +41,7 @@ FAMILY = Family(
             "tablets": "spark.sizes:tablets",
         },
     },
+    composes=("group0", "storage", "topology"),
     pipeline_tables=("spark.tables:TABLET_TABLES",),
     importers=(
         FileKind(
