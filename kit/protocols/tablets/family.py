@@ -25,6 +25,15 @@ FAMILY = Family(
     trace_tables={"tablet": "requests.trace_rows:ROWS"},
     images="panels.images",
     composes=("group0", "storage", "topology"),
+    public={
+        "spark": {
+            "availability": "spark.sizes:availability",
+            "balancing": "spark.balancing:balancing",
+            "convergence_of": "spark.balancing:convergence_of",
+            "tablets": "spark.sizes:tablets",
+        },
+    },
+    pipeline_tables=("spark.tables:TABLET_TABLES",),
     importers=(
         FileKind(
             "a dump of system.tablets",
