@@ -118,8 +118,8 @@ def one_stage_apart(model: Tracks) -> Property:
         topology = s.control.topology
         live = s.control.reachable & topology.members & ~excluded_nodes(topology)
         views = {s.views[s.applied[i]]: model.names[i] for i in nodes_in(live)}
-        for (one, first), (other, second) in combinations(views.items(), 2):
-            for tablet, (a, b) in enumerate(zip(one, other, strict=True)):
+        for (near, first), (far, second) in combinations(views.items(), 2):
+            for tablet, (a, b) in enumerate(zip(near, far, strict=True)):
                 if a[0] != b[0] and a[1] != b[1]:
                     ways = f"{first} {_ways(*a)}, {second} {_ways(*b)}"
                     return f"of tablet {tablet} {ways}"
