@@ -95,10 +95,10 @@ def rules(model: Tracks) -> tuple[Rule[TracksState, Any], ...]:
         if not s.control.reachable >> node & 1:
             return Refusal("it does not hear the barrier", missing=(action.node,))
         late = s.late
-        runs = late is not None and late.runs and working.is_over(s, late)
-        if runs and late is not None and model.mask(late.targets) >> node & 1:
-            guards = model.setting.safeguards.sessions
-            return Refusal("work of a stage that is over still runs here") if guards else None
+        waits = late is not None and late.runs and working.is_over(s, late)
+        here = late is not None and bool(model.mask(late.targets) >> node & 1)
+        if waits and here and model.setting.safeguards.sessions:
+            return Refusal("work of a stage that is over still runs here")
         return None
 
     def answer(s: TracksState, action: act.AnswerStages) -> TracksState:
