@@ -7,6 +7,7 @@ in columns.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import repeat
 
 import numpy as np
 from msgspec import Struct
@@ -37,6 +38,11 @@ from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.machines import Edition
 
 Numbers = NDArray[np.float64]
+Shards = NDArray[np.intp]
+KINDS: dict[bool, TransitionKind] = {True: "intranode_migration", False: "migration"}
+"""A move's kind, by whether it stays in its node."""
+
+FIRST_FEW = 8  # tablets of a shard that are looked at for many shards at once
 SMALLEST = 100  # a tablet counts for at least this part of the target size
 
 
@@ -85,7 +91,8 @@ class Loads:
         self.reads, self.writes = given.reads.copy(), given.writes.copy()
         # The odd one of two siblings that are together moves with the even one.
         single = np.where(rows.together > 0, self.place, self.count).ravel()
-        self._slots = np.argsort(single, kind="stable").astype(np.int32)
+        narrow = np.uint16 if self.count < 2**16 else np.int32  # numpy sorts 16 bits by radix
+        self._slots = np.argsort(single.astype(narrow), kind="stable").astype(np.int32)
         counts = np.bincount(single, minlength=self.count + 1)
         self._starts = np.concatenate(([0], np.cumsum(counts)))
         self.width = rows.nodes.shape[1]
@@ -244,6 +251,31 @@ class Loads:
                 fit &= streams + together <= limit
         return np.column_stack((rows[fit], columns[fit]))
 
+    def first_fits(
+        self, sources: Shards, targets: Shards
+    ) -> tuple[Shards, Shards, NDArray[np.bool_]]:
+        """For pairs of shards of one datacenter, in turn: the first tablet that may go and that no
+        pair before has, and whether it is known: one of the first few, not two siblings.
+        """
+        rows_of = self.given.rows
+        at = self._starts[sources][:, None] + np.arange(FIRST_FEW)
+        inside = at < self._starts[sources + 1][:, None]
+        slots = self._slots[np.minimum(at, len(self._slots) - 1)]
+        rows, columns = slots // self.width, slots % self.width
+        giver, taker = self.node_of[sources][:, None], self.node_of[targets][:, None]
+        nodes = rows_of.nodes[rows]
+        fit = inside & ~self.busy[rows]
+        fit &= (giver == taker) | (nodes != taker[:, :, None]).all(2)
+        other_rack = self.rack[giver] != self.rack[taker]
+        if other_rack.any():
+            held, most = self._held_in_racks(nodes.reshape(-1, self.width), int(giver[0, 0]))
+            racks = np.repeat(self.rack[taker[:, 0]], FIRST_FEW)[:, None]
+            room = ((held == racks).sum(1) < most).reshape(fit.shape)
+            fit &= ~other_rack | room
+        siblings = inside & (rows_of.together[rows, columns] == 2)
+        pick = np.arange(len(rows)), _first_of_its_own(rows, fit | siblings)
+        return rows[pick], columns[pick], fit[pick] & ~siblings[pick]
+
     def _have_room(self, rows: Codes, source: int, target: int) -> NDArray[np.bool_]:
         """Which tablets a shard may take from another one: ``misplaced`` of many."""
         giver, taker = self.node_of[source], self.node_of[target]
@@ -308,15 +340,57 @@ class Loads:
         return TabletMove(
             self.given.tables[int(rows.table[row])],
             tuple(range(number, number + tablets)),
-            kind or ("intranode_migration" if giver == taker else "migration"),
+            kind or KINDS[bool(giver == taker)],
             self.replica(source),
             self.replica(target),
             int(self._copied[row, column]),
             reason,
         )
 
+    def apply_all(
+        self, places: NDArray[np.int32], targets: Shards, reason: MoveReason
+    ) -> Iterator[TabletMove]:
+        """``apply`` of single tablets, no two of which have a source or a target in common."""
+        rows, columns = places[:, 0], places[:, 1]
+        sources = self.place[rows, columns]
+        weights = self.weight[rows, columns]
+        givers, takers = self.node_of[sources], self.node_of[targets]
+        self.held[sources] -= weights
+        self.held[targets] += weights
+        np.subtract.at(self.node_held, givers, weights)
+        np.add.at(self.node_held, takers, weights)
+        self.reads[sources] += 1
+        self.writes[targets] += 1
+        self.busy[rows] = True
+        given = self.given
+        tables = [given.tables[table] for table in given.rows.table[rows].tolist()]
+        numbers = [(number,) for number in given.rows.number[rows].tolist()]
+        kinds = [KINDS[inside] for inside in (givers == takers).tolist()]
+        left, right = map(self._replicas, (sources, targets))
+        sizes = self._copied[rows, columns].tolist()
+        return map(TabletMove, tables, numbers, kinds, left, right, sizes, repeat(reason))
+
+    def _replicas(self, shards: Shards) -> Iterator[TabletReplica]:
+        nodes = self.node_of[shards]
+        hosts = [self.given.nodes[node].host for node in nodes.tolist()]
+        return map(TabletReplica, hosts, (shards - self.first[nodes]).tolist())
+
 
 def _codes(values: list[object]) -> NDArray[np.int32]:
     """Each distinct value as a number."""
     numbers: dict[object, int] = {}
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int32)
+
+
+def _first_of_its_own(rows: Shards, fit: NDArray[np.bool_]) -> Shards:
+    """For each line the place of the first row that fits and that no line before has taken."""
+    lines = np.arange(len(rows))
+    while True:
+        first: Shards = fit.argmax(1)
+        known = np.flatnonzero(fit[lines, first])
+        taken = np.ones(len(known), np.bool_)
+        taken[np.unique(rows[known, first[known]], return_index=True)[1]] = False
+        again = known[taken]
+        if not len(again):
+            return first
+        fit[again, first[again]] = False
