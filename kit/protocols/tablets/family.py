@@ -9,6 +9,7 @@ FAMILY = Family(
     models={
         "tablets": "tracks.entry:ENTRY",
         "resize": "resize.entry:ENTRY",
+        "truncate": "truncate.entry:ENTRY",
         "tablet": "requests.entries:ENTRY",
     },
     views={
@@ -18,11 +19,21 @@ FAMILY = Family(
     flows={
         "tablets": "facts.track_flows:FLOWS",
         "resize": "resize.flows:FLOWS",
+        "truncate": "truncate.flows:FLOWS",
         "tablet": "facts.flows:TABLET",
     },
     trace_tables={"tablet": "requests.trace_rows:ROWS"},
     images="panels.images",
     composes=("group0", "storage", "topology"),
+    public={
+        "spark": {
+            "availability": "spark.sizes:availability",
+            "balancing": "spark.balancing:balancing",
+            "convergence_of": "spark.balancing:convergence_of",
+            "tablets": "spark.sizes:tablets",
+        },
+    },
+    pipeline_tables=("spark.tables:TABLET_TABLES",),
     importers=(
         FileKind(
             "a dump of system.tablets",
