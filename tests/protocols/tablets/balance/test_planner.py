@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from benchmarks.plain_balancer import PlainBalancer
 from benchmarks.tablet_balancer import as_plain, plain_tablets
+from kit.protocols.tablets.rules.balance.candidates import candidates
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.balance.planner import plan
 from kit.protocols.tablets.rules.balance.reasons import JoinsSibling
@@ -91,7 +92,7 @@ def test_all_at_once_is_one_by_one(
     loads.reads[source] = data.draw(st.integers(0, 2))
     loads.writes[target] = data.draw(st.integers(0, 2))
     one_by_one = [place for place in loads.rows_on(source) if not loads.refusal(*place, target)]
-    assert [tuple(place) for place in loads.candidates(source, target).tolist()] == one_by_one
+    assert [tuple(place) for place in candidates(loads, source, target).tolist()] == one_by_one
 
 
 @pytest.mark.partly("E-029", "a bar chart over time")

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from kit.protocols.tablets.rules.balance.candidates import first_fits
 from kit.protocols.tablets.rules.balance.cluster import NOBODY
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.reasons import EvensOut, StreamsFull
@@ -89,7 +90,7 @@ class _Evening:
     def _between(self, sources: Places, targets: Places) -> Iterator[TabletMove]:
         """Moves of the first pairs whose first tablets fit, or of one pair that is looked at."""
         loads = self.loads
-        rows, columns, fit = loads.first_fits(self.shards[sources], self.shards[targets])
+        rows, columns, fit = first_fits(loads, self.shards[sources], self.shards[targets])
         in_turn = int(np.append(fit, False).argmin())
         if not in_turn:
             move = self._first_fit(int(sources[0]), int(targets[0]))
