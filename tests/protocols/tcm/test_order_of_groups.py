@@ -41,7 +41,7 @@ def alike(one: Table, other: Table) -> bool:
 @pytest.mark.parametrize("operations", TOGETHER)
 @pytest.mark.parametrize("ring", RINGS)
 def test_the_whole_table_is_in_order(operations: tuple[str, ...], ring: dict[str, int]) -> None:
-    """With two operations side by side, in any turn, every group stands in the order of the walk."""
+    """With two operations in any turn every group stands in the order of the walk."""
     model: Any = build("tcm", {**ring, "operations": list(operations)})
     timeline, chance, epochs = Timeline(model), random.Random(str((operations, ring))), set()
     for _ in range(STEPS):
