@@ -17,6 +17,7 @@ _ARROW = {
     "string": pa.string(),
     "boolean": pa.bool_(),
     "array<int>": pa.list_(pa.int32()),
+    "array<bigint>": pa.list_(pa.int64()),
     "array<string>": pa.list_(pa.string()),
 }
 

@@ -14,6 +14,7 @@ from tests.hostile.mutating import (
     rings,
     scenarios,
     spoiled,
+    tablets,
     topologies,
     traces,
 )
@@ -27,6 +28,7 @@ COMMANDS = (
     "ring",
     "plan",
     "topology",
+    "tablets",
     "lab",
     "chek",
     "",
@@ -45,6 +47,10 @@ OPTIONS = (
         "--status",
         "--down",
         "--requests",
+        "--topology",
+        "--loads",
+        "--table",
+        "--target",
         "--edition",
         "--dc",
         "--tokens",
@@ -70,6 +76,13 @@ OPERATIONS = (
     "n2",
     "n9",
     "X",
+    "drain",
+    "balance",
+    "resize",
+    "lose",
+    "shard",
+    "tokens",
+    "count=8,rf=3",
 )
 REPLICATIONS = ('ks={"class": "SimpleStrategy", "replication_factor": 2}', "ks={", "ks", "={}")
 BOUND = ("--max-states", "40")
@@ -103,7 +116,7 @@ def _words(chance: Random, folder: Path) -> list[str]:
     count = chance.randrange(6)
     if command == "plan":
         words += [_file(chance, folder), *chance.choices(OPERATIONS, k=2)]
-    elif command in ("ring", "play", "topology") and chance.random() < 0.8:
+    elif command in ("ring", "play", "topology", "tablets") and chance.random() < 0.8:
         words.append(_file(chance, folder))
     elif command in ("show", "check", "fuzz"):
         words.append(chance.choice(NAMES))
@@ -138,6 +151,7 @@ def _file(chance: Random, folder: Path) -> str:
         "trace.json": traces(),
         "scenario.txt": scenarios(),
         "topology.csv": topologies(),
+        "tablets.csv": tablets(),
     }
     name = chance.choice([*kinds, "missing", "folder"])
     if name == "folder":

@@ -15,6 +15,9 @@ from kit.operators.importers.ringfile import parse_ring
 from kit.operators.importers.sizes import read_sizes
 from kit.operators.importers.topology_journals import read_journals
 from kit.operators.importers.topology_tables import read_requests, read_topology
+from kit.protocols.tablets.dry_run.opening import open_tablets
+from kit.protocols.tablets.dry_run.report import resizes, tablets_report
+from kit.protocols.tablets.dry_run.what_if import balance
 from kit.ring.placements import stable_placement
 from kit.ring.replication import LocalStrategy
 from tests.hostile.judging import answered
@@ -26,10 +29,12 @@ from tests.hostile.mutating import (
     rings,
     scenarios,
     spoiled,
+    tablets,
     topologies,
     traces,
 )
 
+TABLETS = Path(__file__).parents[1] / "fixtures" / "tablets"
 KEYSPACES = (
     'ks={"class": "SimpleStrategy", "replication_factor": 3}',
     "ks={'class': 'NetworkTopologyStrategy', 'dc0': '1', 'dc1': 2}",
@@ -65,6 +70,22 @@ def topology_dump(chance: Random, folder: Path) -> None:
     path.write_bytes(spoiled(chance, topologies()))
     for read in (read_topology, read_requests, lambda one: read_journals([one])):
         answered(lambda read=read: read(path))
+
+
+def tablet_dump(chance: Random, folder: Path) -> None:
+    """A dump of tablets with other files of the same cluster, one of them spoiled."""
+    names = sorted(path.name for path in TABLETS.iterdir())
+    for name in names:
+        (folder / name).write_bytes((TABLETS / name).read_bytes())
+    (folder / chance.choice(names)).write_bytes(spoiled(chance, tablets()))
+    options = {name: folder / f"{name}.csv" for name in ("topology", "sizes", "loads")}
+    if chance.random() < 0.5:
+        options["status"] = folder / "status.txt"
+    some = {name: path for name, path in options.items() if chance.random() < 0.7}
+    dump = folder / chance.choice(("tablets.csv", "tablets.txt"))
+    opened = answered(lambda: open_tablets(dump, **some))
+    if opened is not None:
+        answered(lambda: (tablets_report(opened), balance(opened), resizes(opened)))
 
 
 def keyspace(chance: Random, _folder: Path) -> None:

@@ -74,6 +74,13 @@ def topologies() -> tuple[str, ...]:
     return tuple(path.read_text("utf-8") for path in sorted(folder.iterdir()))
 
 
+@cache
+def tablets() -> tuple[str, ...]:
+    """Dumps of tablets, of their sizes, of loads and of the topology."""
+    folder = ROOT / "tests" / "fixtures" / "tablets"
+    return tuple(path.read_text("utf-8") for path in sorted(folder.iterdir()))
+
+
 def rings() -> tuple[str, ...]:
     """A ring file."""
     return (json.dumps(RING), json.dumps(RING, indent=1))

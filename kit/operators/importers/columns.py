@@ -25,7 +25,7 @@ _TYPE = re.compile(r"(?P<name>[a-z]+)(?:<(?P<inner>.*)>)?")
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 _TIMEUUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-1[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:?\d\d)")
-_COLLECTIONS = ("set", "tuple", "map")
+_COLLECTIONS = ("set", "list", "tuple", "map")
 
 
 class ColumnType(Struct, frozen=True):
@@ -100,6 +100,10 @@ def _value(kind: CqlType, given: object, field: str) -> Value:
         return _map(kind, given, field)
     if kind.name == "set":
         return _set(kind.of[0], given, field)
+    if kind.name == "list":
+        if not isinstance(given, list):
+            raise BadInput(field, given, f"a {kind.label}")
+        return tuple(_value(kind.of[0], member, field) for member in given)
     if kind.name == "tuple":
         if not isinstance(given, list) or len(given) != len(kind.of):
             raise BadInput(field, given, f"a {kind.label}")

@@ -66,7 +66,8 @@ class StorageState(Struct, frozen=True, cache_hash=True):
     replica has applied, then each coordinator's; ``cells`` a cell per replica, ``copies``
     how far each copy of the present epoch is. ``down`` and ``cleaned`` are masks of replicas;
     ``waited`` counts the ticks since the last event, ``lost`` the messages lost, where some may be;
-    ``late_copies`` are the copies of earlier steps that are still on their way, where some may be.
+    ``late_copies`` are the copies of earlier steps that are still on their way, where some may be,
+    and ``late_left`` is how many of them may still arrive.
     """
 
     at: int
@@ -80,6 +81,7 @@ class StorageState(Struct, frozen=True, cache_hash=True):
     waited: int = 0
     lost: int | UnsetType = UNSET  # unset, it is no part of a fingerprint
     late_copies: tuple[LateCopy, ...] | UnsetType = UNSET
+    late_left: int | UnsetType = UNSET
 
 
 class Commit(Struct, frozen=True, tag="commit"):

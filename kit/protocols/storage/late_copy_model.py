@@ -2,7 +2,8 @@
 
 A step that fails is not told to who streams for it, so that a copy may come much later. It brings
 along the session of its step as a permit, and its target lets it in only while that session is the
-one that the target knows to be open. No tombstone waits for it: how late it comes has no bound.
+one that the target knows to be open. No tombstone waits for it: how late it comes has no bound. Any
+of those that were under way may be the one that comes; a budget bounds how many do.
 Source: seed 000, "Topology guards".
 """
 
@@ -27,8 +28,8 @@ class LateCopyModel(RangeModel):
         after = super()._commit(s, action)
         if s.late_copies is UNSET or goes_on(self.newest(s).copies, self.newest(after).copies):
             return after
-        left = (*s.late_copies, *self._left_behind(s))[: self.request_options.late]
-        return replace(after, late_copies=tuple(sorted(left)))
+        left = (*s.late_copies, *self._left_behind(s)) if s.late_left else ()
+        return replace(after, late_copies=tuple(sorted(set(left))))
 
     def _left_behind(self, s: StorageState) -> Iterator[LateCopy]:
         session = self.newest(s).session
@@ -56,10 +57,13 @@ class LateCopyModel(RangeModel):
         return not self.history.sessions or known.session == session
 
     def _land_late(self, s: StorageState, action: LandLate) -> StorageState:
-        """It is written, or it is turned away; either way it is over."""
+        """It is written, or it is turned away; either way it is over, and so are all, if none may
+        come any more.
+        """
         assert s.late_copies is not UNSET
-        late = self.late_copy(s, action)
-        rest, cells = tuple(x for x in s.late_copies if x != late), s.cells
+        assert s.late_left is not UNSET
+        late, left, cells = self.late_copy(s, action), s.late_left - 1, s.cells
+        rest = tuple(x for x in s.late_copies if x != late) if left else ()
         if self.lets_in(s, late.target, late.session):
             cells = put(cells, late.target, newest(cells[late.target], late.cell))
-        return replace(s, late_copies=rest, cells=cells)
+        return replace(s, late_copies=rest, late_left=left, cells=cells)

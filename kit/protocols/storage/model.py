@@ -142,6 +142,7 @@ class Storage(PlanModel):
             ~first.view.writes & ((1 << self.replicas) - 1) if self.request_options.cleaning else 0,
             lost=0 if self.request_options.losses else UNSET,
             late_copies=() if self.request_options.late else UNSET,
+            late_left=self.request_options.late or UNSET,
         )
 
     # -- requests ---------------------------------------------------------------------------------

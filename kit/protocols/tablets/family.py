@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family, TimedSearch
+from kit.engine.family import Family, FileKind, TimedSearch
 
 FAMILY = Family(
     "tablets",
@@ -9,6 +9,7 @@ FAMILY = Family(
     models={
         "tablets": "tracks.entry:ENTRY",
         "resize": "resize.entry:ENTRY",
+        "truncate": "truncate.entry:ENTRY",
         "tablet": "requests.entries:ENTRY",
     },
     views={
@@ -18,10 +19,52 @@ FAMILY = Family(
     flows={
         "tablets": "facts.track_flows:FLOWS",
         "resize": "resize.flows:FLOWS",
+        "truncate": "truncate.flows:FLOWS",
         "tablet": "facts.flows:TABLET",
     },
     trace_tables={"tablet": "requests.trace_rows:ROWS"},
     images="panels.images",
+    tasks=("lessons.tasks",),
+    public={
+        "lessons": {
+            "late_arrives": "lessons.questions:late_arrives",
+            "next_stage": "lessons.questions:next_stage",
+            "read_from": "lessons.questions:read_from",
+            "stage_fails": "lessons.questions:stage_fails",
+            "stage_table": "lessons.tables:stage_table",
+            "written_to": "lessons.questions:written_to",
+        },
+        "spark": {
+            "availability": "spark.sizes:availability",
+            "balancing": "spark.balancing:balancing",
+            "convergence_of": "spark.balancing:convergence_of",
+            "tablets": "spark.sizes:tablets",
+        },
+    },
     composes=("group0", "storage", "topology"),
+    pipeline_tables=("spark.tables:TABLET_TABLES",),
+    importers=(
+        FileKind(
+            "a dump of system.tablets",
+            "operators.importers.tablet_tables:is_tablets",
+            ("tablets",),
+        ),
+        FileKind(
+            "a dump of system.tablet_sizes",
+            "operators.importers.tablet_tables:is_sizes",
+            ("tablets DUMP --sizes",),
+        ),
+        FileKind(
+            "a dump of system.load_per_node",
+            "operators.importers.tablet_tables:is_loads",
+            ("tablets DUMP --loads",),
+        ),
+    ),
+    commands={
+        "tablets": (
+            "say what the balancer would do next on a dump of system.tablets, and what if",
+            "commands.tablets:tablets",
+        ),
+    },
     searches=(TimedSearch("data, RF 2, a crash", "tablet", {"rf": 2, "crashes": 1}),),
 )

@@ -44,6 +44,11 @@ SCENARIOS = (
         {"nodes": 3, "replaces": "B"},
     ),
     Scenario(
+        "replace-a-dead-node",
+        "N takes the place of C, which is dead: as it becomes normal, C has left",
+        {"nodes": 3, "down": ("C",), "replaces": "C"},
+    ),
+    Scenario(
         "new-coordinator",
         "The coordinator restarts while its response is on its way; the next one sends it again",
         {"outages": 1},

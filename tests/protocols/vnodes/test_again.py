@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from kit.engine.check import check
 from kit.engine.flows import flows
+from kit.engine.model import always
 from kit.engine.registry import build
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
@@ -98,6 +100,27 @@ def test_a_late_stream_is_turned_away() -> None:
     assert "copy to C: left behind, with write 1, permit of session 1" in seen(timeline, before.id)
     assert "turns away write 1 of B, session 1" in seen(timeline, made.id)
     assert all(verdict.ok for verdict in timeline.verdicts())
+
+
+def test_any_copy_of_several_may_come_late() -> None:
+    """Two copies were under way as the step failed: either one may be the late one. The tab of
+    versions lists both; once one has come, the other does not.
+    """
+    given = {"nodes": 4, "rf": 2, "operation": "decommission", "leaves": True, "late": 1}
+    model: Any = build("vnodes", {**given, "requests": ("K1 write QUORUM", "K1 read QUORUM")})
+    found = check(model, (always("one", "At most one", _two_left),)).violation
+    assert found is not None
+    timeline = Timeline.along(model, found.actions)
+    late = [action for action in model.actions(timeline.state) if isinstance(action, LandLate)]
+    assert len(late) == 2
+    listed = [x for x in seen(timeline, timeline.tip).splitlines() if "may still arrive" in x]
+    assert len(listed) == 2
+    timeline.do(late[1])
+    assert (timeline.state.late_copies, timeline.state.late_left) == ((), 0)
+
+
+def _two_left(s: Any) -> str | None:
+    return "two" if len(s.late_copies) > 1 else None
 
 
 def test_without_sessions_the_same_stream_brings_a_deleted_key_back() -> None:

@@ -7,7 +7,7 @@ Every function takes the model and a state and is pure. Epochs are absolute.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import UNSET, Struct
 
@@ -277,6 +277,17 @@ def copies(m: Storage, s: StorageState) -> tuple[CopyRow, ...]:
         ends = names[late.source], names[late.target]
         rows.append(CopyRow(*ends, "left behind", text, late.session))
     return tuple(rows)
+
+
+def late_copies(m: Storage, s: Any) -> list[str]:
+    """The copies of earlier steps that may still arrive, in words; other states have none."""
+    if not isinstance(s, StorageState):
+        return []
+    return [
+        f"{row.source} → {row.target}: {row.text}"
+        for row in copies(m, s)
+        if row.status == "left behind"
+    ]
 
 
 def requests(m: Storage, s: StorageState) -> tuple[RequestRow, ...]:

@@ -58,7 +58,21 @@ def draw_views(scene: Scene) -> Frag:
         h("p", f"{len(pairs) - len(shown)} earlier {unit}s are not listed.", class_="soft")
         if len(shown) < len(pairs)
         else None,
+        _late(scene),
         kind="tall",
+    )
+
+
+def _late(scene: Scene) -> Frag | None:
+    """Copies of earlier steps that may still arrive, where there may be any."""
+    late = facts.late_copies(scene.model, scene.state)
+    if not late:
+        return None
+    return h(
+        "div",
+        h("h4", "Copies of earlier steps that may still arrive"),
+        h("ul", [h("li", words, k=f"late:{i}") for i, words in enumerate(late)]),
+        k="late-copies",
     )
 
 
@@ -85,12 +99,14 @@ def _row(row: EpochRow, before: EpochRow) -> Frag:
 
 def views_text(scene: Scene) -> str:
     """Write a line an epoch; ``*`` marks where the range's row changed."""
-    return "\n".join(
+    rows = [
         f"{'*' if row.changed else ' '} {row.epoch}  {row.title}: "
         f"reads {_signed(row.reads, before.reads)}; writes {_signed(row.writes, before.writes)}; "
         f"newest known to {', '.join(row.knows) or 'nobody'}"
         for row, before in _pairs(scene)
-    )
+    ]
+    late = facts.late_copies(scene.model, scene.state)
+    return "\n".join([*rows, *(f"  may still arrive: {words}" for words in late)])
 
 
 VIEWS = Panel(

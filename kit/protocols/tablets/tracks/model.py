@@ -38,6 +38,7 @@ from kit.protocols.tablets.tracks.state import (
 )
 from kit.protocols.topology.model import UNASKED, Topology
 from kit.protocols.topology.parameters import TopologyParameters
+from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.machines import Machine
 from kit.protocols.topology.rules.safeguards import TopologySafeguards
 from kit.protocols.topology.words import stored_words
@@ -161,7 +162,8 @@ class Tracks(Model[TracksState, Any]):
             kind = self.kind(action)
             if kind not in UNASKED:
                 return action
-            helps.setdefault(kind, action)
+            if kind != "elect" or s.control.coordinator == NOBODY:
+                helps.setdefault(kind, action)
         for kind in ("elect", "restart", "tablets found"):
             if kind in helps and (kind != "restart" or not coordinating.at_rest(self, s)):
                 return helps[kind]

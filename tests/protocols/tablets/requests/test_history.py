@@ -48,9 +48,6 @@ def test_a_migration_is_told_stage_by_stage(edition: Edition) -> None:
     assert told == WAY
 
 
-@pytest.mark.partly("E-007", "a marker that moves; intranode_migration has no requests of its own")
-@pytest.mark.partly("E-008", "a marker that moves")
-@pytest.mark.partly("E-017", "a button that makes each stage fail")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("kind", MOVING)
 def test_every_stage_is_that_of_its_table(kind: TransitionKind, edition: Edition) -> None:

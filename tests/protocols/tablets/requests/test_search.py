@@ -25,7 +25,6 @@ from tests.protocols.tablets.requests.runs import (
 MOST_STATES = 1_000_000
 
 
-@pytest.mark.partly("E-064", "two strips of stages")
 @pytest.mark.parametrize("name", CLEAN)
 def test_no_run_breaks_a_promise(name: str) -> None:
     """The search is complete, ways back included, and finds no harm from any schedule."""

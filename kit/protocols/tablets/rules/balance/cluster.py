@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kit.errors import BadInput
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, group
-from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 
 NodeRole = Literal["normal", "leaving", "removing", "excluded"]
@@ -116,7 +116,7 @@ def gathered(
         np.array([bool(tablet.transition) for tablet in tablets], np.bool_),
         spread([codes[place.host] for place in places], np.int32),
         spread([place.shard for place in places], np.int32),
-        spread(_known(bases, maps, sizes, sets), np.int64),
+        spread(list(_known(bases, maps, sizes)), np.int64),
         spread(list(_together(bases)), np.int32),
     )
     reads, writes = _streams(nodes, codes, tablets)
@@ -139,24 +139,22 @@ def _check(
 
 
 def _known(
-    bases: Mapping[str, TabletMap],
-    maps: Mapping[str, TabletMap],
-    sizes: TabletSizes | None,
-    sets: Sequence[Replicas],
-) -> list[int]:
-    """The bytes of each replica, of all tables of its group; unknown where those of one are."""
-    if not sizes:
-        return [UNKNOWN] * sum(map(len, sets))
-    every = iter(sets)
-    known = []
+    bases: Mapping[str, TabletMap], maps: Mapping[str, TabletMap], sizes: TabletSizes | None
+) -> Iterator[int]:
+    """The bytes of each replica, of all tables of its group; unknown where those of one are.
+
+    A replica that a transition adds will be as large as the others.
+    """
     for base, table in bases.items():
-        columns = [sizes.get(name, ()) for name in group(base, maps)]
-        for number in range(table.count):
+        columns = [(sizes or {}).get(name, ()) for name in group(base, maps)]
+        for number, tablet in enumerate(table.tablets):
             rows = [column[number] if number < len(column) else {} for column in columns]
-            for place in next(every):
+            usual = UNKNOWN
+            if tablet.transition and all(rows):
+                usual = sum(max(row.values()) for row in rows)
+            for place in tablet.sets.new:
                 parts = [row.get(place.host, UNKNOWN) for row in rows]
-                known.append(UNKNOWN if UNKNOWN in parts else sum(parts))
-    return known
+                yield usual if UNKNOWN in parts else sum(parts)
 
 
 def _together(bases: Mapping[str, TabletMap]) -> Iterator[int]:

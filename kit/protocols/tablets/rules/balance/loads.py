@@ -23,6 +23,7 @@ from kit.protocols.tablets.rules.balance.cluster import (
 from kit.protocols.tablets.rules.balance.reasons import (
     GivesNone,
     InTransition,
+    Misplaced,
     MoveReason,
     OtherDatacenter,
     RackSpread,
@@ -183,7 +184,7 @@ class Loads:
             return GivesNone(role)
         return self.misplaced(row, column, target) or self.full(row, column, source, target)
 
-    def misplaced(self, row: int, column: int, target: int) -> Refused | None:
+    def misplaced(self, row: int, column: int, target: int) -> Misplaced | None:
         """What speaks against a shard as the place of a replica, whatever else goes on."""
         source = int(self.place[row, column])
         giver, taker = int(self.node_of[source]), int(self.node_of[target])
@@ -198,7 +199,7 @@ class Loads:
                 return refused
         return None
 
-    def _crowded(self, row: int, source: int, target: int) -> Refused | None:
+    def _crowded(self, row: int, source: int, target: int) -> Misplaced | None:
         """Whether a tablet's other replicas are too near to a shard."""
         giver, taker = int(self.node_of[source]), int(self.node_of[target])
         there = [node for node in self.given.rows.nodes[row].tolist() if node != NOBODY]

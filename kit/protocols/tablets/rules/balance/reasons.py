@@ -125,8 +125,7 @@ class Disabled(Struct, frozen=True, tag=True):
 
 
 MoveReason = EvensOut | Drains | JoinsSibling
-Refused = (
-    InTransition | GivesNone | TakesNone | OtherDatacenter | ReplicaThere | RackSpread | StreamsFull
-)
+Misplaced = TakesNone | OtherDatacenter | ReplicaThere | RackSpread
+Refused = InTransition | GivesNone | Misplaced | StreamsFull
 Obstacle = Refused | Balanced | NotEmptier | WouldInvert | MovesElsewhere | OthersFirst | Disabled
 Reason = MoveReason | Obstacle

@@ -1,0 +1,1 @@
+"""The commands that this family adds to the command line."""

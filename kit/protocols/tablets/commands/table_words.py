@@ -1,0 +1,116 @@
+"""A table that is imagined on the command line: ``count=8,rf=3,size=400G,shards=16,target=5G``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from kit.commands.layout import MOST_LINES, columns
+from kit.engine.registry import one_of
+from kit.errors import BadInput
+from kit.protocols.tablets.dry_run.report import ResizeLine, resize_line
+from kit.protocols.tablets.facts.reasons import bytes_said
+from kit.protocols.tablets.rules.layout import first_token, last_tokens
+from kit.protocols.tablets.rules.resize import TARGET_SIZE, THRESHOLDS, TableSize, Thresholds
+from kit.protocols.topology.rules.machines import Edition
+
+MOST = {"count": 2**20, "rf": 1000, "shards": 10**6, "size": 2**62, "target": 2**62}
+FORM = "NAME=NUMBER pairs with commas between them: count=8,rf=3,size=400G,shards=16,target=5G"
+_POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+_SIZE = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,6})?)([KMGT]?)(?:i?B)?", re.ASCII)
+
+
+class TokenLine(Struct, frozen=True):
+    """A tablet's tokens: those after ``after`` up to ``last_token``."""
+
+    tablet: int
+    after: int
+    last_token: int
+
+
+class ImaginedTable(Struct, frozen=True):
+    """A table of so many tablets: the bytes of all its replicas, how many shards there are."""
+
+    count: int
+    rf: int
+    size: int | None
+    shards: int | None
+    limits: Thresholds
+
+    def resize(self) -> ResizeLine:
+        """The decision on it."""
+        return resize_line(TableSize("table", self.count, self.rf, self.size), self.limits)
+
+    def tokens(self) -> tuple[TokenLine, ...]:
+        """The tokens of each tablet."""
+        lasts = last_tokens(self.count)
+        return tuple(
+            TokenLine(number, first_token(number, lasts), last) for number, last in enumerate(lasts)
+        )
+
+
+def parse_size(field: str, given: str) -> int:
+    """Bytes, as ``5368709120``, ``5G`` or ``2.5T``.
+
+    Raises:
+        BadInput: for what is no such size, or more than a signed 64-bit integer holds.
+    """
+    words = _SIZE.fullmatch(given)
+    size = 0 if words is None else round(float(words[1]) * (1 << _POWERS[words[2]]))
+    if words is None or not 0 < size <= MOST["size"]:
+        raise BadInput(field, given, "a size in bytes above 0, such as 5368709120 or 5G")
+    return size
+
+
+def imagined(given: str, edition: Edition) -> ImaginedTable:
+    """The table that the words of ``--table`` describe.
+
+    Raises:
+        BadInput: naming the word that is wrong.
+    """
+    values: dict[str, int] = {}
+    for pair in given.split(","):
+        name, is_pair, value = pair.partition("=")
+        if not is_pair:
+            raise BadInput("--table", pair, FORM)
+        if name not in MOST:
+            raise BadInput("--table", name, one_of(name, list(MOST)))
+        if name in values:
+            raise BadInput(f"--table {name}", value, "each name once")
+        values[name] = _value(name, value)
+    if "count" not in values:
+        raise BadInput("--table", given, "also count, the number of tablets")
+    usual = THRESHOLDS[edition]
+    limits = Thresholds(values.get("target", TARGET_SIZE), usual.split_percent, usual.merge_percent)
+    return ImaginedTable(
+        values["count"], values.get("rf", 1), values.get("size"), values.get("shards"), limits
+    )
+
+
+def _value(name: str, given: str) -> int:
+    if name == "size" and re.fullmatch("0+", given):
+        return 0
+    if name in ("size", "target"):
+        return parse_size(f"--table {name}", given)
+    if re.fullmatch(r"[0-9]{1,9}", given, re.ASCII) and 1 <= int(given) <= MOST[name]:
+        return int(given)
+    raise BadInput(f"--table {name}", given, f"a number from 1 to {MOST[name]}")
+
+
+def token_lines(table: ImaginedTable) -> Iterator[str]:
+    """The tokens of a table's tablets, and how many replicas a shard has, for a terminal."""
+    lines = table.tokens()
+    yield f"{len(lines):,} tablets"
+    shown = lines if len(lines) <= MOST_LINES else lines[: MOST_LINES - 1]
+    yield from columns([(str(row.tablet), f"({row.after}, {row.last_token}]") for row in shown])
+    if len(shown) < len(lines):
+        yield f"  … and {len(lines) - len(shown):,} more tablets; --json has all"
+    if table.shards is not None:
+        replicas = table.count * table.rf
+        each = f"{replicas / table.shards:,.2f} each"
+        yield f"{replicas:,} replicas on {table.shards:,} shards: {each}"
+    if table.size is not None:
+        average = table.size // table.rf // table.count
+        yield f"{bytes_said(average)} a tablet"

@@ -1,0 +1,240 @@
+"""What a cluster's tablets are, and what would become of them, in words for a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from kit.commands.layout import GAP, columns, counted, limited, limited_columns, listed, wrap
+from kit.protocols.tablets.dry_run.opening import OpenedTablets
+from kit.protocols.tablets.dry_run.report import ResizeLine, TabletsReport
+from kit.protocols.tablets.dry_run.what_if import (
+    BalanceReport,
+    DrainReport,
+    LoadSpread,
+    LossReport,
+    ServedToken,
+    StuckTablet,
+)
+from kit.protocols.tablets.facts.reasons import (
+    bytes_said,
+    load_said,
+    reason_said,
+    resize_said,
+)
+from kit.protocols.tablets.rules.balance.loads import TabletMove
+from kit.protocols.topology.commands.topology_text import short_names
+from kit.protocols.topology.rules.machines import Edition
+
+Short = Mapping[str, str]
+
+
+def report_text(report: TabletsReport) -> str:
+    """Nodes, tables and transitions."""
+    short = short_names(node.host for node in report.nodes)
+    kinds = Counter(line.kind for line in report.transitions)
+    moving = listed((f"{count:,} {kind}" for kind, count in kinds.items()), "no transition")
+    total = sum(table.tablets for table in report.tables)
+    held = f"{counted(total, 'tablet')} of {counted(len(report.tables), 'table')}"
+    lines = [f"{report.source}: {held}; {moving} (edition {report.edition})"]
+    lines += [] if report.balancing else ["balancing is disabled"]
+    lines += _warnings(report.warnings)
+    nodes = [
+        (
+            short[node.host],
+            f"{node.datacenter}/{node.rack}",
+            counted(node.shards, "shard"),
+            counted(node.tablets, "tablet"),
+            f"{node.least_on_a_shard} to {node.most_on_a_shard} a shard",
+            _known(node.bytes, node.utilisation),
+            listed(filter(None, (_role(node.role), "" if node.up else "down")), ""),
+        )
+        for node in report.nodes
+    ]
+    lines += ["", counted(len(nodes), "node"), *limited_columns(nodes, "nodes")]
+    tables = [
+        (
+            table.table,
+            counted(table.tablets, "tablet"),
+            listed((f"{dc} {count}" for dc, count in table.replicas.items()), "no replica"),
+            "size unknown" if table.average is None else f"{bytes_said(table.average)} a tablet",
+            _resize(table.resize_type, table.resize_seq_number),
+            f"with {listed(table.colocated)}" if table.colocated else "",
+        )
+        for table in report.tables
+    ]
+    lines += ["", counted(len(tables), "table"), *limited_columns(tables, "tables")]
+    transitions = [
+        (
+            f"{line.table} {line.tablet}",
+            line.kind,
+            line.stage,
+            f"reads {line.reads}, writes {line.writes}",
+            f"{_places(line.replicas, short)} → {_places(line.new_replicas, short)}",
+        )
+        for line in report.transitions
+    ]
+    if transitions:
+        lines += ["", "transitions", *limited_columns(transitions, "transitions")]
+    return "\n".join(lines)
+
+
+def balance_text(report: BalanceReport, opened: OpenedTablets) -> str:
+    """The plan: loads before and after, moves with their reasons."""
+    short = short_names(node.host for node in opened.nodes)
+    what = "shards, tablets" if opened.edition == "seed" else "nodes, storage"
+    lines = [f"{counted(len(report.moves), 'move')}, {bytes_said(report.bytes)} to copy"]
+    lines += _warnings(opened.warnings)
+    lines.append(f"loads of {what}: {_spread(report.before, opened.edition)}")
+    if report.moves:
+        lines.append(f"{GAP}after this plan: {_spread(report.after, opened.edition)}")
+        lines += ["", "moves", *_moves(report.moves, short, opened.edition)]
+    return "\n".join([*lines, *_stuck(report.stuck, short, opened.edition)])
+
+
+def drain_text(report: DrainReport, opened: OpenedTablets) -> str:
+    """Who takes what of an emptied node, and what cannot go."""
+    short = short_names(node.host for node in opened.nodes)
+    moved = sum(report.targets.values())
+    goes = f"{moved:,} can go, {report.replicas - moved:,} cannot"
+    held = f"{short[report.host]} has {counted(report.replicas, 'replica')}"
+    lines = [f"{held}: {goes}; {bytes_said(report.bytes)} to copy"]
+    lines += _warnings(opened.warnings)
+    rows = [(short[host], f"takes {count:,}") for host, count in report.targets.items()]
+    lines += limited(columns(rows), "nodes")
+    return "\n".join([*lines, *_stuck(report.stuck, short, opened.edition)])
+
+
+def resize_text(rows: Sequence[ResizeLine], edition: Edition, warnings: Iterable[str] = ()) -> str:
+    """Each table's decision, and how far it is from another one."""
+    decided = Counter(row.decision for row in rows)
+    kinds = f"{decided['split']:,} to split, {decided['merge']:,} to merge"
+    lines = [f"{kinds}, {decided['none']:,} as they are (edition {edition})"]
+    lines += _warnings(warnings)
+    cells = [
+        (
+            row.table,
+            counted(row.tablets, "tablet"),
+            row.decision if row.decision == row.was else f"{row.was} → {row.decision}",
+            f"number {row.resize_seq_number}",
+            f"{resize_said(row.reason)}{_distance(row)}",
+        )
+        for row in rows
+    ]
+    return "\n".join([*lines, *limited_columns(cells, "tables")])
+
+
+def _distance(row: ResizeLine) -> str:
+    if row.decision != "none" or row.to_split is None or row.to_merge is None:
+        return ""
+    grow, shrink = bytes_said(row.to_split), bytes_said(row.to_merge)
+    return f"; {grow} more a tablet would split it, {shrink} less would merge it"
+
+
+def loss_text(report: LossReport, opened: OpenedTablets) -> str:
+    """How many tablets lose their quorum, and which."""
+    short = short_names(node.host for node in opened.nodes)
+    without = listed(short.get(host, host) for host in report.down)
+    local = listed((f"{count:,} in {dc}" for dc, count in report.no_local_quorum.items()), "none")
+    lost = f"{report.no_quorum:,} have no quorum, {report.no_replica:,} no replica"
+    head = f"without {without}: of {counted(report.tablets, 'tablet')} {lost}"
+    lines = [f"{head}; no LOCAL_QUORUM: {local}"]
+    lines += _warnings(opened.warnings)
+    rows = [
+        (
+            f"{tablet.table} {tablet.tablet}",
+            f"{tablet.alive} of {tablet.replicas} replicas left",
+            f"no majority in {listed(tablet.datacenters)}" if tablet.datacenters else "",
+        )
+        for tablet in report.lost
+    ]
+    return "\n".join([*lines, *limited_columns(rows, "tablets")])
+
+
+def shard_text(token: int, answers: Sequence[ServedToken]) -> str:
+    """Who serves a token in each table."""
+    short = short_names(dict.fromkeys(host.host for answer in answers for host in answer.hosts))
+    lines = [f"token {token}"]
+    for answer in answers:
+        stage = f", {answer.stage}" if answer.stage else ""
+        head = f"{answer.table}: tablet {answer.tablet}, ({answer.after}, {answer.up_to}]{stage}"
+        rows = [
+            (
+                short[host.host],
+                f"reads on shard {host.reads}",
+                f"writes on {listed(map(str, host.writes))}",
+                f"static sharding: {host.static}",
+            )
+            for host in answer.hosts
+        ]
+        lines += [head, *columns(rows)]
+    return "\n".join(limited(lines, "lines", ""))
+
+
+def _warnings(warnings: Iterable[str]) -> list[str]:
+    return [line for text in warnings for line in wrap(text, f"{GAP}warning: ")]
+
+
+def _known(size: int | None, utilisation: float | None) -> str:
+    if size is None:
+        return "size unknown"
+    return bytes_said(size) + ("" if utilisation is None else f", {utilisation:.1%}")
+
+
+def _role(role: str) -> str:
+    return "" if role == "normal" else role
+
+
+def _resize(kind: str, number: int) -> str:
+    return f"{kind}, number {number}" if kind != "none" else "no resize"
+
+
+def _spread(spread: LoadSpread, edition: Edition) -> str:
+    most, least, mean = (
+        load_said(value, edition) for value in (spread.most, spread.least, spread.mean)
+    )
+    return f"from {least} to {most}, mean {mean}"
+
+
+def _moves(moves: Sequence[TabletMove], short: Short, edition: Edition) -> list[str]:
+    rows = [
+        (
+            f"{move.table} {' and '.join(map(str, move.tablets))}",
+            move.kind,
+            f"{_place(str(move.source), short)} → {_place(str(move.target), short)}",
+            bytes_said(move.bytes),
+            reason_said(move.reason, edition),
+        )
+        for move in moves
+    ]
+    return limited_columns(rows, "moves")
+
+
+def _stuck(stuck: Sequence[StuckTablet], short: Short, edition: Edition) -> list[str]:
+    """What cannot leave its node, and what each other node has against it."""
+    if not stuck:
+        return []
+    rows = [
+        (
+            f"{tablet.table} {' and '.join(map(str, tablet.tablets))}",
+            f"on {_place(tablet.source, short)}",
+            "; ".join(
+                f"{listed(short.get(host, host) for host in hosts[:3])}"
+                f"{f' and {len(hosts) - 3:,} more' if len(hosts) > 3 else ''}: "
+                f"{reason_said(reason, edition)}"
+                for reason, hosts in tablet.reasons
+            ),
+        )
+        for tablet in stuck
+    ]
+    return ["", "no node may take", *limited_columns(rows, "tablets")]
+
+
+def _places(places: Iterable[str], short: Short) -> str:
+    return listed((_place(place, short) for place in places), "none")
+
+
+def _place(place: str, short: Short) -> str:
+    """A host's first letters and a shard."""
+    host, _, shard = place.rpartition(":")
+    return f"{short.get(host, host)}:{shard}"

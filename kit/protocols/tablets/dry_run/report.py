@@ -1,0 +1,241 @@
+"""What a dump of tablets says of a cluster: who holds what, which transitions there are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from kit.protocols.tablets.dry_run.opening import OpenedTablets
+from kit.protocols.tablets.rules.balance.loads import Loads
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, group
+from kit.protocols.tablets.rules.resize import (
+    THRESHOLDS,
+    ResizeReason,
+    TableSize,
+    Thresholds,
+    decide,
+    group_bytes,
+)
+from kit.protocols.tablets.rules.sharder import selectors
+from kit.protocols.topology.rules.machines import Edition
+
+
+class TabletNode(Struct, frozen=True):
+    """A node: its tablets, their bytes as far as known, and the part of its capacity they take.
+
+    ``up`` is None where nothing tells. A tablet in transition counts as if that were over.
+    """
+
+    host: str
+    datacenter: str
+    rack: str
+    shards: int
+    role: str
+    up: bool
+    tablets: int
+    most_on_a_shard: int
+    least_on_a_shard: int
+    bytes: int | None
+    utilisation: float | None
+
+
+class TabletTable(Struct, frozen=True):
+    """A table, or a group of co-located ones: how many tablets, replicas by datacenter, bytes."""
+
+    table: str
+    colocated: tuple[str, ...]
+    tablets: int
+    replicas: Mapping[str, int]
+    bytes: int | None
+    average: int | None
+    resize_type: str
+    resize_seq_number: int
+
+
+class TransitionLine(Struct, frozen=True):
+    """A tablet in transition: its kind and stage, and what requests use there."""
+
+    table: str
+    tablet: int
+    kind: str
+    stage: str
+    reads: str
+    writes: str
+    replicas: tuple[str, ...]
+    new_replicas: tuple[str, ...]
+
+
+class TabletsReport(Struct, frozen=True):
+    """A dump in figures."""
+
+    source: str
+    edition: Edition
+    balancing: bool
+    nodes: tuple[TabletNode, ...]
+    tables: tuple[TabletTable, ...]
+    transitions: tuple[TransitionLine, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class ResizeLine(Struct, frozen=True):
+    """A table's resize: what is decided now, what would be, and how far it is from a change.
+
+    ``to_split`` is by how much an average tablet would have to grow, ``to_merge`` by how much to
+    shrink, in bytes; None where sizes are not known.
+    """
+
+    table: str
+    colocated: tuple[str, ...]
+    tablets: int
+    average: int | None
+    split_above: int
+    merge_below: int
+    to_split: int | None
+    to_merge: int | None
+    was: str
+    decision: str
+    resize_seq_number: int
+    reason: ResizeReason
+
+
+def tablets_report(opened: OpenedTablets) -> TabletsReport:
+    """The nodes, tables and transitions of an opened cluster."""
+    return TabletsReport(
+        opened.source,
+        opened.edition,
+        opened.enabled,
+        tuple(_nodes(opened)),
+        tuple(_tables(opened)),
+        tuple(_transitions(opened)),
+        opened.warnings,
+    )
+
+
+def _nodes(opened: OpenedTablets) -> Iterator[TabletNode]:
+    counts = Loads(opened.input, "seed")
+    sizes = Loads(opened.input, "code")
+    for code, node in enumerate(opened.nodes):
+        shards = counts.held[counts.first[code] : counts.first[code + 1]]
+        size = None if opened.sizes is None else int(sizes.node_held[code])
+        yield TabletNode(
+            node.host,
+            node.datacenter,
+            node.rack,
+            node.shards,
+            node.role,
+            node.host not in opened.down,
+            int(shards.sum()),
+            int(shards.max()),
+            int(shards.min()),
+            size,
+            size / node.capacity if size is not None and node.capacity else None,
+        )
+
+
+def _tables(opened: OpenedTablets) -> Iterator[TabletTable]:
+    for name, table in opened.maps.items():
+        if table.base_table:
+            continue
+        size = table_size(opened, name)
+        replicas = _replicas(opened, table)
+        yield TabletTable(
+            name,
+            group(name, opened.maps)[1:],
+            table.count,
+            replicas,
+            size.bytes,
+            size.average_tablet,
+            table.resize_type,
+            table.resize_seq_number,
+        )
+
+
+def _replicas(opened: OpenedTablets, table: TabletMap) -> dict[str, int]:
+    """The replicas of a tablet in each datacenter: the most that any has."""
+    places = {node.host: node.datacenter for node in opened.nodes}
+    most: Counter[str] = Counter()
+    for tablet in table.tablets:
+        most |= Counter(places[replica.host] for replica in tablet.replicas)
+    return dict(sorted(most.items()))
+
+
+def table_size(opened: OpenedTablets, base: str) -> TableSize:
+    """The size of a table with those that are co-located, as resize decisions take it.
+
+    A replica that a transition adds does not count; the bytes are not known where one's are not.
+    """
+    table = opened.maps[base]
+    replicas = sum(len(tablet.replicas) for tablet in table.tablets)
+    sizes = [_bytes(opened, name, table) for name in group(base, opened.maps)]
+    return TableSize(
+        base,
+        table.count,
+        max(1, round(replicas / table.count)),
+        group_bytes(sizes),
+        table.resize_type,
+        table.resize_seq_number,
+    )
+
+
+def _bytes(opened: OpenedTablets, name: str, base: TabletMap) -> int | None:
+    rows = (opened.sizes or {}).get(name)
+    if rows is None:
+        return None
+    total = 0
+    for tablet, row in zip(base.tablets, rows, strict=True):
+        for replica in tablet.replicas:
+            if replica.host not in row:
+                return None
+            total += row[replica.host]
+    return total
+
+
+def _transitions(opened: OpenedTablets) -> Iterator[TransitionLine]:
+    for name, table in opened.maps.items():
+        for number, tablet in enumerate(table.tablets):
+            if tablet.transition:
+                yield _transition(name, number, tablet, opened.edition)
+
+
+def _transition(table: str, number: int, tablet: Tablet, edition: Edition) -> TransitionLine:
+    reads, writes = selectors(tablet, edition)
+    old, new = (tuple(map(str, places)) for places in (tablet.replicas, tablet.new_replicas))
+    return TransitionLine(table, number, tablet.transition, tablet.stage, reads, writes, old, new)
+
+
+def limits_of(opened: OpenedTablets) -> Thresholds:
+    """The thresholds of the edition with the target size that was asked for."""
+    usual = THRESHOLDS[opened.edition]
+    return Thresholds(opened.target_size, usual.split_percent, usual.merge_percent)
+
+
+def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
+    """The decision on each table, or group of co-located ones."""
+    limits = limits_of(opened)
+    bases = (name for name, table in opened.maps.items() if not table.base_table)
+    return tuple(
+        resize_line(table_size(opened, name), limits, group(name, opened.maps)[1:])
+        for name in bases
+    )
+
+
+def resize_line(size: TableSize, limits: Thresholds, colocated: tuple[str, ...] = ()) -> ResizeLine:
+    """The decision on a table, and how far it is from another one."""
+    decision = decide(size, limits)
+    average = size.average_tablet
+    return ResizeLine(
+        size.table,
+        colocated,
+        size.count,
+        average,
+        limits.split_above,
+        limits.merge_below,
+        None if average is None else max(0, limits.split_above + 1 - average),
+        None if average is None else max(0, average + 1 - limits.merge_below),
+        size.resize_type,
+        decision.resize_type,
+        decision.resize_seq_number,
+        decision.reason,
+    )

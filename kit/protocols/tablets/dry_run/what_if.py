@@ -1,0 +1,263 @@
+"""What would happen: the next plan, an emptied node, lost nodes, where a token is served."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.protocols.tablets.dry_run.opening import IGNORE_MSB, OpenedTablets, without
+from kit.protocols.tablets.rules.balance.cluster import NodeRole
+from kit.protocols.tablets.rules.balance.draining import DrainFailure
+from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
+from kit.protocols.tablets.rules.balance.planner import planned
+from kit.protocols.tablets.rules.balance.reasons import Misplaced
+from kit.protocols.tablets.rules.layout import first_token, tablet_of
+from kit.protocols.tablets.rules.maps import TabletMap, complete
+from kit.protocols.tablets.rules.sharder import (
+    selectors,
+    shard_for_reads,
+    shard_for_writes,
+    static_shard_of,
+)
+
+ANY_NUMBER = 2**30  # of streams: all moves of a drain at once
+
+
+class LoadSpread(Struct, frozen=True):
+    """How even loads are: of shards in edition ``seed`` (tablets), of nodes in ``code``."""
+
+    most: float
+    least: float
+    mean: float
+
+
+class StuckTablet(Struct, frozen=True):
+    """A replica that no node may take: for each reason the nodes that it keeps away."""
+
+    table: str
+    tablets: tuple[int, ...]
+    source: str
+    reasons: tuple[tuple[Misplaced, tuple[str, ...]], ...]
+
+
+class BalanceReport(Struct, frozen=True):
+    """The balancer's next plan: loads before and after it, and what is copied, in bytes."""
+
+    moves: tuple[TabletMove, ...]
+    bytes: int
+    before: LoadSpread
+    after: LoadSpread
+    nodes: Mapping[str, tuple[float, float]]
+    stuck: tuple[StuckTablet, ...]
+
+
+class DrainReport(Struct, frozen=True):
+    """An emptied node: who takes how many of its replicas, what cannot go, and what is copied."""
+
+    host: str
+    replicas: int
+    targets: Mapping[str, int]
+    bytes: int
+    moves: tuple[TabletMove, ...]
+    stuck: tuple[StuckTablet, ...]
+
+
+class LostTablet(Struct, frozen=True):
+    """A tablet without a majority: of all replicas, or of those in some datacenters."""
+
+    table: str
+    tablet: int
+    replicas: int
+    alive: int
+    datacenters: tuple[str, ...]
+
+
+class LossReport(Struct, frozen=True):
+    """What is lost with some nodes, those included that are down already.
+
+    ``no_quorum`` counts tablets without a majority of all replicas, ``no_local_quorum`` those
+    without one in a datacenter, ``no_replica`` those without any replica.
+    """
+
+    down: tuple[str, ...]
+    tablets: int
+    no_quorum: int
+    no_local_quorum: Mapping[str, int]
+    no_replica: int
+    lost: tuple[LostTablet, ...]
+
+
+class ServedToken(Struct, frozen=True):
+    """Where a token of a table is served: its tablet, and for each host of it the shards.
+
+    ``static`` is the shard that static sharding would give on that host.
+    """
+
+    table: str
+    tablet: int
+    after: int
+    up_to: int
+    stage: str
+    hosts: tuple[ServingHost, ...]
+
+
+class ServingHost(Struct, frozen=True):
+    """A host with a replica: its shards for reads and writes, and that of static sharding."""
+
+    host: str
+    reads: int
+    writes: tuple[int, ...]
+    static: int
+
+
+def balance(opened: OpenedTablets) -> BalanceReport:
+    """The next plan of the balancer."""
+    loads = Loads(opened.input, opened.edition)
+    before, nodes = _spread(loads), loads.node_load.tolist()
+    step = planned(loads)
+    hosts = [node.host for node in opened.nodes]
+    pairs = zip(nodes, loads.node_load.tolist(), strict=True)
+    return BalanceReport(
+        step.moves,
+        step.bytes,
+        before,
+        _spread(loads),
+        dict(zip(hosts, pairs, strict=True)),
+        _stuck(loads, step.failures),
+    )
+
+
+def _spread(loads: Loads) -> LoadSpread:
+    """The loads of the places that take tablets."""
+    takes = loads.takes
+    values = loads.node_load[takes]
+    if loads.edition == "seed":
+        values = loads.held[takes[loads.node_of]]
+    if not len(values):
+        return LoadSpread(0.0, 0.0, 0.0)
+    return LoadSpread(float(values.max()), float(values.min()), float(values.mean()))
+
+
+def drain(opened: OpenedTablets, host: str) -> DrainReport:
+    """All that would leave a node that is decommissioned (removed, if it is down), and what not."""
+    role: NodeRole = "removing" if host in opened.down else "leaving"
+    given = without(opened, [host], role).input
+    loads = Loads(
+        replace(given, streams_read=ANY_NUMBER, streams_write=ANY_NUMBER, enabled=False),
+        opened.edition,
+    )
+    step = planned(loads)
+    moves = tuple(move for move in step.moves if move.source.host == host)
+    failures = tuple(failure for failure in step.failures if failure.source.host == host)
+    targets = Counter[str]()
+    for move in moves:
+        targets[move.target.host] += len(move.tablets)
+    left = sum(len(failure.tablets) for failure in failures)
+    return DrainReport(
+        host,
+        targets.total() + left,
+        dict(sorted(targets.items())),
+        sum(move.bytes for move in moves),
+        moves,
+        _stuck(loads, failures),
+    )
+
+
+def _stuck(loads: Loads, failures: Sequence[DrainFailure]) -> tuple[StuckTablet, ...]:
+    """Each failure with the nodes that may not take it, by reason; asked of a shard of each."""
+    stuck = []
+    tables = {name: code for code, name in enumerate(loads.given.tables)}
+    rows = (
+        {
+            (int(table), int(number)): row
+            for row, (table, number) in enumerate(
+                zip(loads.given.rows.table, loads.given.rows.number, strict=True)
+            )
+        }
+        if failures
+        else {}
+    )
+    for failure in failures:
+        row = rows[tables[failure.table], failure.tablets[0]]
+        column = loads.place[row].tolist().index(loads.shard_number(failure.source))
+        reasons: dict[Misplaced, list[str]] = {}
+        for code, node in enumerate(loads.given.nodes):
+            misplaced = loads.misplaced(row, column, int(loads.first[code]))
+            if misplaced is not None and node.host != failure.source.host:
+                reasons.setdefault(misplaced, []).append(node.host)
+        stuck.append(
+            StuckTablet(
+                failure.table,
+                failure.tablets,
+                str(failure.source),
+                tuple((reason, tuple(hosts)) for reason, hosts in reasons.items()),
+            )
+        )
+    return tuple(stuck)
+
+
+def lose(opened: OpenedTablets, hosts: Sequence[str]) -> LossReport:
+    """Which tablets lose their quorum when some nodes are gone, besides those that are down."""
+    down = frozenset(hosts) | opened.down
+    places = {node.host: node.datacenter for node in opened.nodes}
+    lost = tuple(_lost(opened.maps, down, places))
+    local: Counter[str] = Counter()
+    for tablet in lost:
+        local.update(tablet.datacenters)
+    return LossReport(
+        tuple(sorted(down)),
+        sum(table.count for table in opened.maps.values()),
+        sum(1 for tablet in lost if tablet.alive <= tablet.replicas // 2),
+        dict(sorted(local.items())),
+        sum(1 for tablet in lost if not tablet.alive),
+        lost,
+    )
+
+
+def _lost(
+    maps: Mapping[str, TabletMap], down: frozenset[str], places: Mapping[str, str]
+) -> Iterator[LostTablet]:
+    for name, table in maps.items():
+        for number, tablet in enumerate(table.tablets):
+            hosts = [replica.host for replica in tablet.replicas]
+            if down.isdisjoint(hosts):
+                continue
+            alive = [host for host in hosts if host not in down]
+            every, left = (Counter(map(places.__getitem__, each)) for each in (hosts, alive))
+            short = tuple(dc for dc in sorted(every) if left[dc] <= every[dc] // 2)
+            if short or len(alive) <= len(hosts) // 2:
+                yield LostTablet(name, number, len(hosts), len(alive), short)
+
+
+def served(opened: OpenedTablets, token: int) -> tuple[ServedToken, ...]:
+    """Where a token is served, for each table.
+
+    Raises:
+        BadInput: for what is no token.
+    """
+    shards = {node.host: node.shards for node in opened.nodes}
+    answers = []
+    for name in opened.maps:
+        table = complete(name, opened.maps)
+        lasts = table.last_tokens
+        number = tablet_of(token, lasts)
+        tablet = table.tablets[number]
+        reads, writes = selectors(tablet, opened.edition)
+        hosts = tuple(
+            ServingHost(
+                host,
+                shard_for_reads(tablet, host, reads),
+                shard_for_writes(tablet, host, writes),
+                static_shard_of(token, shards[host], opened.ignore_msb.get(host, IGNORE_MSB)),
+            )
+            for host in dict.fromkeys(replica.host for replica in tablet.sets.both)
+        )
+        answers.append(
+            ServedToken(
+                name, number, first_token(number, lasts), lasts[number], tablet.stage, hosts
+            )
+        )
+    return tuple(answers)

@@ -1,0 +1,1 @@
+"""Tables of tablets on Spark: sizes and resize decisions, losses, and balancers over seeds."""

@@ -1,0 +1,259 @@
+"""Average tablet sizes and resize decisions of many tables, and what the loss of nodes costs.
+
+Spark adds up replicas in its own columns; the decision on each table is the engine's, by the same
+rule as in a model. Without Spark the same is done here. Sources: seed 000, "Tablet resize",
+"Co-located tables".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from msgspec import Struct
+
+from kit.protocols.storage.rules.levels import majority
+from kit.protocols.tablets.rules.balance.cluster import UNKNOWN
+from kit.protocols.tablets.rules.resize import (
+    THRESHOLDS,
+    ResizeDecision,
+    TableSize,
+    Thresholds,
+    decide,
+    group_bytes,
+)
+from kit.protocols.tablets.spark.drawing import (
+    CHUNK,
+    DrawnTable,
+    TabletsSize,
+    drawn_chunk,
+    drawn_tables,
+    size_of,
+)
+from kit.protocols.tablets.spark.tables import LOSSES, RESIZES, TABLETS
+from kit.protocols.topology.rules.machines import Edition
+from kit.spark.workers import keep_worker_quick
+
+Batches = Iterator[pa.RecordBatch]
+WIDEST = 9  # replicas of a tablet
+
+
+class TabletCluster:
+    """A drawn cluster as tables: its tablets on Spark, or as an Arrow table without it."""
+
+    def __init__(self, spark: Any, size: TabletsSize) -> None:
+        """Nothing is drawn yet but what is known of each table."""
+        self.spark = spark
+        self.size = size
+        self.tables = drawn_tables(size)
+
+    @property
+    def tablets(self) -> Any:
+        """A row for each tablet, made when it is used."""
+        size, pieces = self.size, self.size.tables * -(-self.size.tablets // CHUNK)
+        if self.spark is None:
+            return pa.Table.from_batches(_drawn(size, range(pieces)), TABLETS.arrow)
+        return self.spark.range(0, pieces, 1).mapInArrow(_drawing(size), TABLETS.ddl)
+
+    def resizes(self, tablets: Any = None, edition: Edition = "code") -> pa.Table:
+        """The decision on each table, or group of co-located ones, from these rows or its own."""
+        rows = self.tablets if tablets is None else tablets
+        sums = _added_up(rows) if self.spark is None else _added_by_spark(rows)
+        limits = THRESHOLDS[edition]
+        scaled = Thresholds(self.size.target_size, limits.split_percent, limits.merge_percent)
+        return decisions(self.tables, self.size, sums, scaled)
+
+    def losses(self, tablets: Any = None) -> Any:
+        """A row for each loss of one or two nodes that costs a quorum, if no smaller one does."""
+        rows = self.tablets if tablets is None else tablets
+        return _lost(rows) if self.spark is None else _lost_on_spark(rows)
+
+
+def tablets(spark: Any, **sizes: Any) -> TabletCluster:
+    """A drawn cluster with tablets, as tables on a session, or with None in this process.
+
+    ``sizes`` are the fields of ``kit.protocols.tablets.spark.drawing.TabletsSize``.
+
+    Raises:
+        BadInput: for a size that is unknown, out of its limits, or does not fit the others.
+    """
+    return TabletCluster(spark, size_of(sizes))
+
+
+class TableSum(Struct, frozen=True):
+    """The replicas of a table that are known of, and their bytes; None where some have no size."""
+
+    replicas: int
+    bytes: int | None
+
+
+def decisions(
+    tables: Iterable[DrawnTable],
+    size: TabletsSize,
+    sums: Mapping[int, TableSum],
+    limits: Thresholds,
+) -> pa.Table:
+    """What the engine decides on each group, as rows of ``resizes``."""
+    groups: dict[int, list[DrawnTable]] = {}
+    for table in tables:
+        groups.setdefault(table.base, []).append(table)
+    rows = []
+    for base, members in groups.items():
+        known = group_bytes(
+            sums[each.number].bytes
+            if each.number in sums and sums[each.number].replicas == size.tablets * size.replicas
+            else None
+            for each in members
+        )
+        judged = table_size(members[0], size, known)
+        rows.append(_row(base, len(members), judged, decide(judged, limits)))
+    return pa.Table.from_pylist(
+        [dict(zip(RESIZES.arrow.names, row, strict=True)) for row in rows], RESIZES.arrow
+    )
+
+
+def table_size(base: DrawnTable, size: TabletsSize, known: int | None) -> TableSize:
+    """What the engine judges: a base table with the bytes of its group."""
+    return TableSize(
+        str(base.number),
+        size.tablets,
+        size.replicas,
+        known,
+        base.resize_type,
+        base.resize_seq_number,
+        base.initial,
+        base.growing,
+    )
+
+
+def _row(base: int, tables: int, judged: TableSize, decision: ResizeDecision) -> tuple[Any, ...]:
+    return (
+        base,
+        tables,
+        judged.count,
+        judged.replicas,
+        judged.bytes,
+        judged.average_tablet,
+        judged.resize_type,
+        decision.resize_type,
+        decision.resize_seq_number,
+        type(decision.reason).__name__,
+    )
+
+
+def _drawing(size: TabletsSize) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
+    """The function that a Spark task runs over the numbers of its pieces (column ``id``)."""
+
+    def run(given: Iterable[pa.RecordBatch]) -> Batches:
+        keep_worker_quick()
+        yield from _drawn(size, (n for batch in given for n in batch.column("id").to_pylist()))
+
+    return run
+
+
+def _drawn(size: TabletsSize, numbers: Iterable[int]) -> Batches:
+    """The tablets of some pieces, each a stretch of a table."""
+    tables, chunks = drawn_tables(size), -(-size.tablets // CHUNK)
+    for number in numbers:
+        table, chunk = tables[number // chunks], number % chunks
+        placed = drawn_chunk(size, table, chunk)
+        count = len(placed.nodes)
+        ends = pa.array(np.arange(count + 1, dtype=np.int32) * size.replicas)
+        columns = [
+            pa.array(np.full(count, table.number, np.int32)),
+            pa.array(np.arange(count, dtype=np.int32) + np.int32(chunk * CHUNK)),
+            *(
+                pa.ListArray.from_arrays(ends, pa.array(column.ravel()))
+                for column in (placed.nodes, placed.shards, placed.bytes)
+            ),
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=TABLETS.arrow)
+
+
+def _added_by_spark(tablets: Any) -> dict[int, TableSum]:
+    """The sums of each table, by Spark's own aggregates."""
+    sizes = tablets.selectExpr("table", "explode(bytes) as bytes")
+    columns = sizes.selectExpr("table", "bytes as replicas", "bytes", "bytes as least")
+    sums = columns.groupBy("table").agg({"replicas": "count", "bytes": "sum", "least": "min"})
+    total = sums.toDF("table", "replicas", "bytes", "least")
+    return _sums(total.toArrow())
+
+
+def _added_up(tablets: pa.Table) -> dict[int, TableSum]:
+    """The sums of each table, by Arrow."""
+    lists = tablets["bytes"].combine_chunks()
+    table = tablets["table"].combine_chunks().take(lists.value_parent_indices())
+    total = pa.table({"table": table, "bytes": lists.flatten()}).group_by("table")
+    sums = total.aggregate([("bytes", "count"), ("bytes", "sum"), ("bytes", "min")])
+    return _sums(sums.rename_columns(["table", "replicas", "bytes", "least"]))
+
+
+def _sums(total: pa.Table) -> dict[int, TableSum]:
+    return {
+        row["table"]: TableSum(row["replicas"], None if row["least"] == UNKNOWN else row["bytes"])
+        for row in total.to_pylist()
+    }
+
+
+def spares(widest: int = WIDEST) -> list[int]:
+    """How many of n replicas may be gone while a majority is left, for n from 0 on."""
+    return [n - majority((1 << n) - 1) for n in range(widest + 1)]
+
+
+def _lost_on_spark(tablets: Any) -> Any:
+    """Rows of ``losses``, in Spark's own columns: every pair of replicas of a tablet."""
+    spare = f"element_at(array({', '.join(map(str, spares()))}), size(nodes) + 1) as spare"
+    sets = tablets.selectExpr("nodes", spare).where("spare in (0, 1)")
+    firsts = sets.selectExpr("explode(nodes) as first", "nodes", "spare")
+    # Where one is enough there is no second.
+    seconds = "explode(if(spare = 0, array(cast(null as int)), nodes)) as second"
+    pairs = firsts.selectExpr("first", seconds).where("second is null or first < second")
+    return pairs.groupBy("first", "second").count().toDF(*LOSSES.arrow.names)
+
+
+def _lost(tablets: pa.Table) -> pa.Table:
+    """Rows of ``losses``, tablet by tablet."""
+    costs: dict[tuple[int, int | None], int] = {}
+    spare = spares()
+    for nodes in tablets["nodes"].to_pylist():
+        for first in nodes:
+            others = {0: [None], 1: [n for n in nodes if n > first]}.get(spare[len(nodes)], [])
+            for second in others:
+                costs[first, second] = costs.get((first, second), 0) + 1
+    rows = [(*loss, count) for loss, count in costs.items()]
+    columns = list(zip(*rows, strict=True)) or [()] * len(LOSSES.columns)
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, LOSSES.arrow, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=LOSSES.arrow)
+
+
+class Availability(Struct, frozen=True):
+    """What losses of one and of two nodes cost, over all of them.
+
+    ``singles`` of ``nodes`` nodes, and ``doubles`` of ``pairs`` pairs, take some tablet's quorum.
+    ``worst`` is the row of ``losses`` with the most tablets: nodes, and how many.
+    """
+
+    nodes: int
+    singles: int
+    pairs: int
+    doubles: int
+    worst: tuple[tuple[int, ...], int]
+
+
+def availability(losses: Any, nodes: int) -> Availability:
+    """Every loss of one or two of so many nodes, from the rows of ``losses``."""
+    table = losses if isinstance(losses, pa.Table) else losses.toArrow()
+    single = table["second"].is_null().to_numpy(zero_copy_only=False)
+    first, tablets = table["first"].to_numpy(), table["tablets"].to_numpy()
+    second = table["second"].fill_null(-1).to_numpy()
+    harmful = np.unique(first[single])
+    apart = ~(single | np.isin(first, harmful) | np.isin(second, harmful))
+    safe = nodes - len(harmful)
+    pairs = nodes * (nodes - 1) // 2
+    doubles = pairs - safe * (safe - 1) // 2 + int(apart.sum())
+    order = np.lexsort((second, first, -tablets))
+    worst = [int(n) for n in (first[order[0]], second[order[0]]) if n >= 0] if len(order) else []
+    most = int(tablets[order[0]]) if len(order) else 0
+    return Availability(nodes, len(harmful), pairs, doubles, (tuple(worst), most))

@@ -1,0 +1,1 @@
+"""A table of tablets is truncated: a request of the whole cluster, under a session."""

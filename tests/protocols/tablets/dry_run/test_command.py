@@ -1,0 +1,150 @@
+"""``python -m kit tablets``: words, JSON, exit codes, and the examples of ARCHITECTURE.md."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.commands.calling import bad, call
+from tests.saying import says
+
+ROOT = Path(__file__).resolve().parents[4]
+FIXTURES = ROOT / "tests" / "fixtures" / "tablets"
+DUMP = str(FIXTURES / "tablets.csv")
+TOPOLOGY = ("--topology", str(FIXTURES / "topology.csv"))
+SIZES = ("--sizes", str(FIXTURES / "sizes.csv"))
+LOADS = ("--loads", str(FIXTURES / "loads.csv"))
+STATUS = ("--status", str(FIXTURES / "status.txt"))
+ALL = (*TOPOLOGY, *SIZES, *LOADS)
+
+
+def host(number: int) -> str:
+    """A host id of the fixtures."""
+    return f"{number:08x}-0000-4000-8000-{number:012x}"
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (
+            ["show"],
+            0,
+            (
+                "6 tablets of 2 tables; 1 migration",
+                "shop.orders 0  migration  streaming  reads old, writes both",
+                "5.0 GiB a tablet    no resize        with shop.orders_by_day",
+                "00000005  dc1/r2  2 shards  1 tablet   0 to 1 a shard",
+            ),
+        ),
+        (["balance"], 0, ("3 moves", "loads of nodes, storage", "evens out 1.98% and 0.20%")),
+        (["balance", "--edition", "seed"], 0, ("loads of shards, tablets: from 0 to 3",)),
+        (["drain", "00000001"], 0, ("has 4 replicas: 4 can go, 0 cannot",)),
+        (["drain", "00000003"], 1, ("0 can go, 4 cannot", "have 2 of its replicas; none has more")),
+        (["resize"], 0, ("shop.items   2 tablets  merge", "lies between 2.5 GiB and 10.0 GiB")),
+        (["lose", "00000001"], 1, ("1 have no quorum", "shop.items 0  1 of 2 replicas left")),
+        (["lose", "00000004"], 0, ("0 have no quorum, 0 no replica",)),
+        (["shard", "5"], 0, ("shop.orders: tablet 2, (-1, 4611686018427387903]",)),
+    ],
+)
+def test_words_of_a_dump(words: list[str], status: int, said: tuple[str, ...]) -> None:
+    """Every question has its answer, and a status: 1 where something is in the way."""
+    answer = call("tablets", DUMP, *words, *ALL)
+    assert (answer.status, answer.err) == (status, "")
+    for part in said:
+        assert part in answer.out
+    as_json = call("tablets", DUMP, *words, *ALL, "--json")
+    assert as_json.status == status
+    assert as_json.json
+
+
+def test_csv_and_select_json_say_the_same() -> None:
+    """Both ways in which cqlsh gives a table."""
+    csv = call("tablets", DUMP, *ALL, "--json").json
+    shown = call("tablets", str(FIXTURES / "tablets.txt"), *ALL, "--json").json
+    assert {**csv, "source": ""} == {**shown, "source": ""}
+
+
+def test_who_is_down_counts() -> None:
+    """A node that is down takes no tablets, and its replicas are gone; addresses are names."""
+    answer = call("tablets", DUMP, "lose", "10.0.0.1", *STATUS, "--json").json
+    assert answer["down"] == [host(1), host(5)]
+    assert answer["no_quorum"] == 2
+    moves = call("tablets", DUMP, "balance", *STATUS, "--json").json["moves"]
+    assert host(5) not in {move["target"][0] for move in moves}
+
+
+def test_what_is_not_known_is_said() -> None:
+    """Without files about nodes: racks, capacities, sizes."""
+    answer = call("tablets", DUMP)
+    assert "nothing tells of nodes (--topology, --status)" in answer.out
+    assert "no capacities (--loads)" in answer.out
+    assert "sizes are not known" in call("tablets", DUMP, "resize").out
+
+
+def test_a_table_is_imagined() -> None:
+    """Without a dump: the layout of its tokens, and its resize decision."""
+    answer = call("tablets", "--table", "count=8,size=400G,rf=3,shards=16,target=5G", "tokens")
+    assert answer.status == 0
+    assert "4  (-1, 2305843009213693951]" in answer.out
+    assert "24 replicas on 16 shards: 1.50 each" in answer.out
+    answer = call("tablets", "--table", "count=8,size=400G,rf=3", "resize", "--json")
+    assert (answer.json["decision"], answer.json["average"]) == ("split", 50 * 2**30 // 3)
+    seed = call("tablets", "--table", "count=8,size=121G,rf=3", "resize", "--edition", "seed")
+    assert "none → split" in seed.out
+    assert "none → split" not in call("tablets", "--table", "count=8,size=121G,rf=3", "resize").out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "DUMP | nothing | a dump of system.tablets"),
+        (["nope"], "dump: got 'nope'; allowed: a readable file"),
+        ([DUMP, "drian"], "words | 'drian' | one of drain"),
+        ([DUMP, "drain"], "words behind drain | nothing | one word more"),
+        ([DUMP, "show", "more"], "words behind show | 'more' | nothing more"),
+        ([DUMP, "drain", "9"], "HOST | '9' | one of"),
+        ([DUMP, "drain", "0"], "HOST | '0' | a name of one node only"),
+        ([DUMP, "shard", "x"], "TOKEN | 'x' | a signed 64-bit integer"),
+        ([DUMP, "shard", "9223372036854775808"], "token | an integer from"),
+        ([DUMP, "--target", "5X"], "--target | '5X' | a size in bytes"),
+        (["--table", "count=8"], "words | 'nothing' | resize or tokens"),
+        (["--table", "count=8", "tokens", *TOPOLOGY], "--topology | nothing beside --table"),
+        (["--table", "count=0", "tokens"], "--table count | '0' | a number from 1"),
+        (["--table", "count", "tokens"], "--table | 'count' | NAME=NUMBER"),
+        (["--table", "cuont=8", "tokens"], "--table | 'cuont' | one of count"),
+        (["--table", "rf=3", "tokens"], "--table | 'rf=3' | also count"),
+        (["--table", "count=8,count=8", "tokens"], "--table count | each name once"),
+        ([DUMP, "--edition", "sed"], "edition | 'sed' | nearest: seed"),
+        (["/dev/null"], "a readable file (this is a device)"),
+    ],
+)
+def test_bad_words(words: list[str], said: str) -> None:
+    """Each is one line."""
+    line = bad("tablets", *words)
+    assert said in line or says(line, said)
+
+
+def test_architecture_tells_the_truth(tmp_path: Path) -> None:
+    """The example files and the answers shown there are these."""
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    section = text.split("### `tablets`")[1].split("\n### ")[0].split("\n## ")[0]
+    files = re.findall(r"`(\w+\.csv)`:\n\n```csv\n(.*?)```", section, re.DOTALL)
+    for name, content in files:
+        (tmp_path / name).write_text(content, "utf-8")
+    answers = re.findall(
+        r"`python -m kit (tablets [^`]*)`[^`]*```json\n(.*?)```", section, re.DOTALL
+    )
+    asked = set()
+    for command, answer in answers:
+        words = command.split()
+        asked.add(next((word for word in words if word in ACTIONS), "show"))
+        given = [str(tmp_path / word) if word.endswith(".csv") else word for word in words]
+        assert call(*given).json == json.loads(answer), command
+    assert len(files) == 3
+    assert asked == set(ACTIONS)
+
+
+ACTIONS = ("show", "balance", "drain", "resize", "lose", "shard", "tokens")

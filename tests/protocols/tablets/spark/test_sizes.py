@@ -1,0 +1,165 @@
+"""Sizes, resize decisions and losses of many tables: Spark says what the engine says."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kit.errors import BadInput
+from kit.protocols.tablets.rules.layout import last_tokens
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, group
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.resize import THRESHOLDS, TableSize, decide, group_bytes
+from kit.protocols.tablets.spark.sizes import TabletCluster, availability, tablets
+from kit.protocols.tablets.spark.tables import RESIZES, TABLETS
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from tests.saying import like
+
+SMALL = {"nodes": 12, "shards": 4, "tables": 14, "tablets": 48, "colocated": 30, "unknown": 20}
+
+
+def maps_of(cluster: TabletCluster) -> dict[str, TabletMap]:
+    """The tables as maps of ``system.tablets``."""
+    rows = cluster.tablets.to_pylist()
+    lasts = last_tokens(cluster.size.tablets)
+    maps = {}
+    for table in cluster.tables:
+        if table.base != table.number:
+            maps[str(table.number)] = TabletMap(str(table.number), base_table=str(table.base))
+            continue
+        own = [row for row in rows if row["table"] == table.number]
+        assert [row["tablet"] for row in own] == list(range(len(lasts)))
+        every = tuple(
+            Tablet(last, tuple(map(TabletReplica, map(str, row["nodes"]), row["shards"])))
+            for last, row in zip(lasts, own, strict=True)
+        )
+        kind, number = table.resize_type, table.resize_seq_number
+        maps[str(table.number)] = TabletMap(str(table.number), every, "", kind, number)
+    return maps
+
+
+def by_the_engine(cluster: TabletCluster, edition: Edition) -> list[dict[str, Any]]:
+    """Every group judged by the engine alone, replica by replica."""
+    maps, rows = maps_of(cluster), cluster.tablets.to_pylist()
+    lines = []
+    for table in cluster.tables:
+        own = maps[str(table.number)]
+        if own.base_table:
+            continue
+        names = group(own.table, maps)
+        known = group_bytes(
+            None if size < 0 else size
+            for row in rows
+            if str(row["table"]) in names
+            for size in row["bytes"]
+        )
+        size = TableSize(
+            own.table,
+            own.count,
+            len(own.tablets[0].replicas),
+            known,
+            own.resize_type,
+            own.resize_seq_number,
+            table.initial,
+            table.growing,
+        )
+        decision = decide(size, THRESHOLDS[edition])
+        lines.append(
+            {
+                "table": table.number,
+                "tables": len(names),
+                "tablets": own.count,
+                "replicas": 3,
+                "bytes": known,
+                "average": size.average_tablet,
+                "before": own.resize_type,
+                "decision": decision.resize_type,
+                "resize_seq_number": decision.resize_seq_number,
+                "reason": type(decision.reason).__name__,
+            }
+        )
+    return lines
+
+
+@pytest.mark.spec("H-019", "H-020")
+def test_resizes_are_the_engines(spark: Any) -> None:
+    """Each table's average and decision, of co-located ones together, are what the rule functions
+    say of the same maps and sizes; on Spark, without it, in both editions.
+    """
+    ours, alone = tablets(spark, **SMALL), tablets(None, **SMALL)
+    stored = pa.Table.from_batches(alone.tablets.to_batches())
+    for edition in EDITIONS:
+        wanted = by_the_engine(alone, edition)
+        assert alone.resizes(edition=edition).to_pylist() == wanted
+        assert ours.resizes(edition=edition).to_pylist() == wanted
+        assert ours.resizes(spark.createDataFrame(stored), edition).to_pylist() == wanted
+    kinds = {row["decision"] for row in wanted}
+    assert kinds == {"none", "split", "merge"}
+    assert {row["tables"] for row in wanted} > {1}
+    assert "SizesUnknown" in {row["reason"] for row in wanted}
+    assert alone.resizes().schema.equals(RESIZES.arrow)
+
+
+@pytest.mark.spec("H-019")
+def test_three_thousand_nodes_have_the_engines_sizes(spark: Any) -> None:
+    """A cluster in the low thousands of nodes, its tables cut into tasks: the decisions of one
+    process.
+    """
+    large = {"nodes": 3000, "tables": 6, "tablets": 70_000}
+    ours, alone = tablets(spark, **large), tablets(None, **large)
+    assert ours.resizes().equals(alone.resizes())
+    assert ours.tablets.count() == 6 * 70_000
+
+
+def test_a_missing_replica_leaves_the_size_unknown() -> None:
+    """A table of which some replica tells nothing is not judged."""
+    cluster = tablets(None, **{**SMALL, "unknown": 0, "colocated": 0})
+    first = cluster.resizes(cluster.tablets.slice(1)).to_pylist()[0]
+    assert (first["bytes"], first["reason"]) == (None, "SizesUnknown")
+    assert first["decision"] == first["before"]
+
+
+@pytest.mark.spec("H-018")
+@pytest.mark.parametrize("replicas", [1, 2, 3, 4, 5])
+def test_losses_are_those_of_every_single_and_double(spark: Any, replicas: int) -> None:
+    """For each loss of one or two nodes, tried one by one: which tablets have no majority left."""
+    size = {**SMALL, "tables": 2, "tablets": 20, "nodes": 9, "racks": 5, "replicas": replicas}
+    alone, ours = tablets(None, **size), tablets(spark, **size)
+    assert alone.tablets.schema.equals(TABLETS.arrow)
+    sets = [set(row["nodes"]) for row in alone.tablets.to_pylist()]
+    nodes = range(9)
+
+    def without(*gone: int) -> set[int]:
+        left = ((at, len(each - set(gone)), len(each)) for at, each in enumerate(sets))
+        return {at for at, alive, every in left if alive < every // 2 + 1}
+
+    wanted: dict[tuple[int, int | None], int] = {(n, None): len(without(n)) for n in nodes}
+    pairs = list(combinations(nodes, 2))
+    wanted |= {(a, b): len(without(a, b) - without(a) - without(b)) for a, b in pairs}
+    wanted = {loss: count for loss, count in wanted.items() if count}
+    for cluster in (alone, ours):
+        losses = cluster.losses()
+        rows = (losses if isinstance(losses, pa.Table) else losses.toArrow()).to_pylist()
+        assert {(row["first"], row["second"]): row["tablets"] for row in rows} == wanted
+        summary = availability(losses, len(nodes))
+        assert summary.singles == sum(bool(without(n)) for n in nodes)
+        assert (summary.pairs, summary.doubles) == (36, sum(bool(without(*p)) for p in pairs))
+        assert summary.worst[1] == max(wanted.values(), default=0)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ({"racks": 2}, "racks | 2 | at least 3"),
+        ({"nodes": 4, "empty": 2}, "nodes | 4 | at least 3"),
+        ({"tablet": 5}, "size | 'tablet'"),
+        ({"nodes": "many"}, "nodes"),
+    ],
+)
+def test_sizes_that_make_no_cluster_are_refused(sizes: dict[str, Any], words: str) -> None:
+    """What is unknown, out of its limits, or does not fit the rest is named."""
+    with pytest.raises(BadInput, match=like(words)):
+        tablets(None, **sizes)

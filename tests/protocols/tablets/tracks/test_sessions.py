@@ -1,0 +1,88 @@
+"""Sessions of tablets: when they are open, what runs in them, what they do not hold up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.protocols.tablets.rules.stages import in_session
+from kit.protocols.tablets.tracks.state import TabletTransition, TracksState
+
+
+def states(model: Any) -> Iterator[TracksState]:
+    """The states of the default schedule."""
+    state = model.start()
+    while (action := model.suggest(state)) is not None:
+        yield state
+        state = model.act(state, action)
+    yield state
+
+
+def transition(state: TracksState, tablet: int = 0) -> TabletTransition:
+    """The one transition of a tablet."""
+    [found] = state.tablets[tablet].transitions
+    return found
+
+
+@pytest.mark.spec("F-002")
+@pytest.mark.parametrize("edition", ["seed", "code"])
+@pytest.mark.parametrize("kind", ["migration", "repair", "rebuild_v2"])
+def test_a_session_is_open_in_the_stages_that_need_one(edition: str, kind: str) -> None:
+    """It is there from the command that enters such a stage to the one that leaves it."""
+    given = {"edition": edition, "tablets": ("A B",), "kinds": (kind,), "rf": 3, "nodes": 3}
+    model = build("tablets", given)
+    needed, met = set[str](), set[str]()
+    for state in states(model):
+        for each in state.tablets[0].transitions:
+            needed |= in_session(model.table(each))
+            met |= {each.stage} if each.session else set()
+            assert bool(each.session) == (each.stage in in_session(model.table(each)))
+    assert met == needed
+    if edition == "seed":
+        assert met <= {"streaming", "rebuild_repair", "repair"}
+
+
+@pytest.mark.spec("F-003")
+def test_each_stage_has_a_session_of_its_own_and_retries_keep_it() -> None:
+    """An RPC that is late is sent again in the same session; the next stage opens another one."""
+    given = {"edition": "seed", "tablets": ("A B",), "kinds": ("rebuild_v2",), "rf": 3, "late": 1}
+    model = build("tablets", {**given, "nodes": 3})
+    sessions = dict[str, set[int]]()
+    state = model.start()
+    while (action := _late_once(model, state)) is not None:
+        state = model.act(state, action)
+        for each in state.tablets[0].transitions:
+            if each.session:
+                sessions.setdefault(each.stage, set()).add(each.session)
+    assert {stage: len(ids) for stage, ids in sessions.items()} == {
+        "rebuild_repair": 1,
+        "streaming": 1,
+    }
+    assert not sessions["rebuild_repair"] & sessions["streaming"]
+
+
+def _late_once(model: Any, state: TracksState) -> Any:
+    """The next step; the first RPC that there is is late."""
+    option = model.find(state, "delay 0")
+    if option is not None and option[1] is None:
+        return option[0]
+    return model.suggest(state)
+
+
+@pytest.mark.spec("F-012")
+def test_streaming_of_one_tablet_holds_up_no_barrier_of_another() -> None:
+    """While tablet 0 streams, tablet 1 passes the barriers of its stages."""
+    model = build("tablets", {"tablets": ("A", "B"), "moves": 2, "nodes": 3})
+    state = model.start()
+    to_streaming = ("commit", "barrier", "decide", "commit", "barrier", "decide", "commit")
+    first = ("imbalance", "migrate 0 A:0 C:0", *to_streaming)
+    for verb in (*first, "migrate 1 B:0 C:0", *to_streaming):
+        option = model.find(state, verb)
+        assert option is not None
+        state = model.act(state, option[0])
+    assert transition(state, 0).stage == "streaming"
+    assert transition(state, 1).stage == "streaming"
+    assert transition(state, 0).session != transition(state, 1).session

@@ -1,0 +1,78 @@
+"""How the coordinator enters the tablet track and leaves it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.protocols.tablets.tracks.state import TracksState, in_transition
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+
+
+def acted(model: Any, state: TracksState, *verbs: str) -> TracksState:
+    """The state after these verbs."""
+    for verb in verbs:
+        option = model.find(state, verb)
+        assert option is not None, verb
+        state = model.act(state, option[0])
+    return state
+
+
+def refused(model: Any, state: TracksState, verb: str) -> str:
+    """Why a verb may not be done."""
+    option = model.find(state, verb)
+    assert option is not None, verb
+    assert option[1] is not None, f"{verb} is possible"
+    return str(option[1].reason)
+
+
+@pytest.mark.spec("E-024")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_plan_and_the_entry_into_the_track_are_one_command(edition: Edition) -> None:
+    """An idle coordinator may not enter the track alone: one command has the state and the plan."""
+    model = build("tablets", {"edition": edition, "nodes": 3, "tablets": ("A B",)})
+    state = acted(model, model.start(), "imbalance")
+    assert "plan goes into the same command" in refused(model, state, "decide")
+    state = acted(model, state, "migrate 0 A:0 C:0")
+    assert not in_transition(state)
+    assert state.control.topology.transition == ""
+    state = acted(model, state, "commit")
+    assert in_transition(state)
+    assert state.control.topology.transition == "tablet_migration"
+
+
+@pytest.mark.spec("E-026")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_request_stops_new_migrations_and_waits_for_the_running_one(edition: Edition) -> None:
+    """Before it another migration could begin; with it none does, the running one goes to its end,
+    the track ends, and the request begins.
+    """
+    given = {"nodes": 4, "tablets": ("A B", "A B"), "moves": 2, "operations": ("leave D",)}
+    model = build("tablets", {"edition": edition, **given})
+    state = acted(model, model.start(), "imbalance", "migrate 0 A:0 C:0", "commit")
+    begins = [a for a in model.actions(state) if model.verb(a).startswith("migrate 1")]
+    assert begins
+    state = acted(model, state, "leave D")
+    while in_transition(state):
+        assert not [a for a in model.actions(state) if model.verb(a).startswith("migrate")]
+        assert state.control.topology.nodes[3].state == "normal"
+        state = model.act(state, model.suggest(state))
+    state = acted(model, state, "move tablets to A B C", "decide", "commit", "decide", "commit")
+    assert state.control.topology.nodes[3].state == "decommissioning"
+
+
+def test_a_bootstrap_of_edition_code_goes_before_tablets_that_move() -> None:
+    """The published server lets a join in at once: transitions stay recorded and go on later."""
+    given = {"nodes": 2, "tablets": ("A",), "operations": ("join C",)}
+    model = build("tablets", given)
+    state = acted(model, model.start(), "imbalance", "migrate 0 A:0 B:0", "commit", "join C")
+    state = acted(model, state, "decide", "commit")
+    assert state.control.topology.transition == "join_group0"
+    assert in_transition(state)
+    assert "holds the state machine" in refused(model, state, "barrier")
+    while (action := model.suggest(state)) is not None:
+        state = model.act(state, action)
+    assert state.control.topology.nodes[2].state == "normal"
+    assert [str(each) for each in state.tablets[0].replicas] == ["B:0"]

@@ -1,0 +1,82 @@
+"""A truncate: its searches, its session, and what it excludes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.protocols.tablets.truncate.parameters import SAFEGUARDS
+from kit.protocols.tablets.truncate.state import NEW_ROWS, OLD_ROWS, TruncateState
+
+INVARIANTS = {prop.name: prop.invariant for prop in build("truncate").properties}
+TO_SENDING = ("truncate", "open session", "apply A", "apply B", "apply C", "barrier")
+TO_DONE = ("close session", "apply A", "apply B", "apply C", "barrier", "write")
+
+
+def played(model: Any, *verbs: str) -> TruncateState:
+    """The state after these verbs."""
+    state: TruncateState = model.start()
+    for verb in verbs:
+        option = model.find(state, verb)
+        assert option is not None, verb
+        state = model.act(state, option[0])
+    return state
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"late": 2, "changes": 1, "moves": 1}, {"nodes": 4, "replicas": "A B C", "late": 2}],
+    ids=str,
+)
+def test_a_truncate_with_late_rpcs_and_another_coordinator(given: dict[str, Any]) -> None:
+    """RPCs are late, the coordinator changes, tablets want to move: new rows stay, old ones go."""
+    result = check(build("truncate", given))
+    assert result.violation is None, result.violation
+    assert result.verdict == "complete"
+    assert not result.unreached
+
+
+def test_the_session_protects_new_rows() -> None:
+    """S-42: off, a late RPC deletes rows that were written after the truncate; on, it does not."""
+    [guard] = SAFEGUARDS
+    missing = check(build("truncate", guard.smallest, (guard.name,))).violation
+    assert missing is not None
+    assert INVARIANTS[missing.property] in guard.protects
+    assert check(build("truncate", guard.smallest)).verdict == "complete"
+
+
+@pytest.mark.spec("F-013")
+def test_a_truncate_waits_for_moves_and_moves_wait_for_it() -> None:
+    """It begins once no tablet moves; while it is asked for or under way none begins to."""
+    model = build("truncate", {"moves": 2})
+    state = played(model, "move", "truncate")
+    assert model.find(state, "open session")[1].reason == "tablets are in transition"
+    state = played(model, "move", "truncate", "end move")
+    assert model.find(state, "open session")[1] is None
+    assert "asked for or under way" in model.find(state, "move")[1].reason
+
+
+@pytest.mark.spec("F-014")
+def test_rpcs_go_to_the_replicas_only() -> None:
+    """In its one stage the coordinator sends to the nodes that hold replicas, and to no others."""
+    model = build("truncate", {"replicas": "A C"})
+    state = played(model, *TO_SENDING)
+    sends = [model.verb(a) for a in model.actions(state) if model.verb(a).startswith("send")]
+    assert sends == ["send A", "send C"]
+    assert state.session == 1
+
+
+@pytest.mark.spec("F-015")
+def test_a_late_rpc_has_no_effect_after_its_session() -> None:
+    """The RPC that was given up arrives after the end: it is refused, and the new rows stay."""
+    model = build("truncate", {})
+    state = played(model, *TO_SENDING, "delay A", "send A", "send B", *TO_DONE)
+    action, _ = model.find(state, "arrive A")
+    after = model.act(state, action)
+    assert "refuses it" in model.describe(state, action, after)
+    assert after.rows[0] == NEW_ROWS
+    assert not any(rows & OLD_ROWS for rows in after.rows)
+    assert after.late == 0
