@@ -23,7 +23,8 @@ from kit.protocols.tcm.rules.metadata import (
 )
 from kit.protocols.tcm.rules.operations import Operation, ResolvedOperation, placed, ring_after
 from kit.protocols.tcm.rules.plan import compensation, plan
-from kit.protocols.tcm.rules.steps import SENTENCES, ProtocolSwitches, TcmSafeguards
+from kit.protocols.tcm.rules.safeguards import TcmSafeguards
+from kit.protocols.tcm.rules.steps import SENTENCES, ProtocolSwitches
 from kit.ring.applying import Spans, apply, settle
 from kit.ring.placements import stable_placement
 from kit.ring.replication import Keyspace
