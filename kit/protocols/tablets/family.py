@@ -67,5 +67,12 @@ FAMILY = Family(
             "commands.tablets:tablets",
         ),
     },
-    searches=(TimedSearch("data, RF 2, a crash", "tablet", {"rf": 2, "crashes": 1}),),
+    searches=(
+        TimedSearch(
+            "control, a move, a crash",
+            "tablets",
+            {"nodes": 4, "tablets": ("A B C",), "crashes": 1, "exclusions": 1},
+        ),
+        TimedSearch("data, RF 2, a crash", "tablet", {"rf": 2, "crashes": 1}),
+    ),
 )

@@ -25,7 +25,7 @@ from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.tablets.tracks import actions as act
-from kit.protocols.tablets.tracks import coordinating, failing, wording
+from kit.protocols.tablets.tracks import answering, coordinating, failing, wording
 from kit.protocols.tablets.tracks.parameters import TracksParameters
 from kit.protocols.tablets.tracks.planning import excluded_nodes, replica_of
 from kit.protocols.tablets.tracks.properties import properties_of
@@ -78,7 +78,8 @@ class Tracks(Model[TracksState, Any]):
         self.setting = self.control.setting
         self.hosts = lru_cache(1 << 12)(self._hosts)
         self.rows = tuple(map(self._row, self.parameters.tablets))
-        self.rules = (*coordinating.rules(self), *failing.rules(self))
+        one_by_one = answering.rules(self) if self.parameters.answering else ()
+        self.rules = (*coordinating.rules(self), *one_by_one, *failing.rules(self))
         self.properties = properties_of(self)
 
     def _row(self, text: str) -> TabletRow:
@@ -93,13 +94,14 @@ class Tracks(Model[TracksState, Any]):
     def start(self) -> TracksState:
         """The cluster at its start, and no tablet in transition."""
         given = self.parameters
-        return TracksState(
+        start = TracksState(
             control=self.control.start(),
             tablets=self.rows,
             moves=given.moves,
             lates=given.late,
             failures=given.failures,
         )
+        return answering.begun(self, start) if given.answering else start
 
     def rule(
         self,
@@ -125,7 +127,7 @@ class Tracks(Model[TracksState, Any]):
         late = s.late
         if late is not None and self.mask(late.targets) & ~s.control.up:
             s = replace(s, late=None)
-        return s
+        return answering.followed(self, before, s) if self.parameters.answering else s
 
     def table(self, transition: TabletTransition) -> Machine:
         """The table of a transition's kind."""

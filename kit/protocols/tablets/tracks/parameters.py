@@ -81,6 +81,9 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             extra_json_schema=_WRITTEN,
         ),
     ] = ()
+    answering: Annotated[
+        bool, Meta(description="nodes apply stages, and answer barriers, one by one")
+    ] = False
     crashes: Annotated[int, _faults("crashes", "how often a node may crash")] = 0
     changes: Annotated[
         int, _faults("coordinator changes", "how often a coordinator that is up may be deposed")

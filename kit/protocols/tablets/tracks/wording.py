@@ -37,6 +37,10 @@ def verb(model: Tracks, action: Any) -> str:
             return " ".join(filter(None, [VERBS[kind], str(tablet), source, target]))
         case act.WorkOnTablet(tablet):
             return f"work on {tablet}"
+        case act.AnswerStages(node):
+            return f"answer stages {node}"
+        case act.ApplyStages(node):
+            return f"apply stages {node}"
         case act.FailTablet(tablet):
             return f"fail work on {tablet}"
         case act.DelayRpc(tablet):
@@ -112,6 +116,10 @@ def describe(model: Tracks, before: TracksState, action: Any, after: TracksState
             return f"The coordinator decides: {said(model, before, after.command)}."
         case act.PassBarrier():
             return "All nodes have applied the stages, and no request of an older stage is left."
+        case act.AnswerStages(node):
+            return f"{node} has applied all stages and answers the barrier."
+        case act.ApplyStages(node):
+            return f"{node} goes by the next stage."
         case act.FailBarrier():
             return "The barrier of the tablets fails."
         case act.WorkOnTablet(tablet) | act.FailTablet(tablet) | act.DelayRpc(tablet):
