@@ -8,8 +8,10 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
+from kit.engine.timeline import Timeline
+from kit.protocols.tablets.requests.history import stage_of
 from kit.protocols.tablets.rules.stages import KINDS
-from kit.protocols.topology.rules.machines import EDITIONS
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.dataplane.test_search import replayed
 from tests.protocols.tablets.requests.runs import (
     BROKEN,
@@ -85,7 +87,6 @@ def verbs(found: Any, model: Any) -> list[str]:
     return [model.verb(action) for action in found.violation.actions]
 
 
-@pytest.mark.partly("E-018", "a choice with both counts")
 def test_the_documents_way_back_loses_a_write() -> None:
     """Edition ``seed`` leaves ``write_both_read_new`` backwards in one step: where the ignored
     target answers later, one coordinator writes to the old set, another one reads the new set.
@@ -103,6 +104,26 @@ def test_the_documents_way_back_loses_a_write() -> None:
     first, _ = search(given)
     assert first.violation is not None
     assert first.violation.property == "one-stage-apart"
+
+
+@pytest.mark.spec("E-018")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_way_back_is_chosen_by_both_counts(edition: Edition) -> None:
+    """Out of write_both_read_new the way back is open once more new than old replicas are lost;
+    before, it says how many are of either set.
+    """
+    model = built({"edition": edition, "ignored": "D"})
+    timeline = Timeline(model)
+    while stage_of(model.newest(timeline.state)) != "write_both_read_new":
+        timeline.forward()
+    (back,) = (a for a, _ in model.waiting(timeline.state) if "roll back" in model.verb(a))
+    refusal = dict(model.waiting(timeline.state))[back]
+    assert refusal.reason == "too few are down or ignored: 0 of B, C, D, 0 of A, B, C"
+    (ignore,) = (a for a in model.actions(timeline.state) if model.verb(a) == "ignore D")
+    after = model.apply(timeline.state, ignore)
+    assert back in list(model.actions(after))
+    stage = {"seed": "cleanup_target", "code": "write_both_read_old_fallback_cleanup"}[edition]
+    assert stage_of(model.newest(model.apply(after, back))) == stage
 
 
 def test_a_dead_target_loses_no_write() -> None:
