@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -10,7 +10,7 @@ from kit.engine.check import check
 from kit.engine.fuzz import fuzz
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets.requests.history import stage_of
-from kit.protocols.tablets.rules.stages import KINDS
+from kit.protocols.tablets.requests.parameters import BetweenNodes
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.dataplane.test_search import replayed
 from tests.protocols.tablets.requests.runs import (
@@ -141,7 +141,7 @@ def test_an_ignored_coordinator_that_lives_may_miss_a_write() -> None:
     assert "ignore K2" in verbs(found, model)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "intranode_migration"])
+@pytest.mark.parametrize("kind", get_args(BetweenNodes))
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_random_runs_of_three_replicas(kind: str, edition: str) -> None:
     """Seeded walks with lost messages, time-outs and crashes: each promise is kept."""
