@@ -126,6 +126,18 @@ def test_the_way_back_is_chosen_by_both_counts(edition: Edition) -> None:
     assert stage_of(model.newest(model.apply(after, back))) == stage
 
 
+def test_the_published_count_refuses_what_both_sets_could_take() -> None:
+    """While a dead replica is rebuilt its place counts, too: with the target dead as well two of
+    four are left, a quorum of either set, and edition code refuses the write (Q-48).
+    """
+    given = {"kind": "rebuild_v2", "crashes": 1}
+    found, model = search({**given, **CODE})
+    assert found.violation is not None
+    assert found.violation.property == "available"
+    assert verbs(found, model)[3] == "crash D"
+    assert len(found.violation.actions) == 9
+
+
 def test_a_dead_target_loses_no_write() -> None:
     """Under the condition of Q-09 nobody reads the target that made the stage fail."""
     found, _ = search({**ONE, "crashes": 1}, lost=True)
