@@ -14,11 +14,12 @@ FAMILY = Family(
     },
     views={
         "tablets": "panels:TRACKS",
+        "resize": "panels:RESIZE",
         "tablet": "panels.requests:TABLET",
     },
     flows={
         "tablets": "facts.track_flows:FLOWS",
-        "resize": "resize.flows:FLOWS",
+        "resize": "facts.resizing:FLOWS",
         "truncate": "truncate.flows:FLOWS",
         "tablet": "facts.flows:TABLET",
     },

@@ -23,6 +23,7 @@ from kit.protocols.tablets.facts.reasons import (
     resize_said,
 )
 from kit.protocols.tablets.rules.balance.loads import TabletMove
+from kit.protocols.tablets.rules.balance.why import WhyAnswer
 from kit.protocols.topology.commands.topology_text import short_names
 from kit.protocols.topology.rules.machines import Edition
 
@@ -169,6 +170,15 @@ def shard_text(token: int, answers: Sequence[ServedToken]) -> str:
         ]
         lines += [head, *columns(rows)]
     return "\n".join(limited(lines, "lines", ""))
+
+
+def why_text(answer: WhyAnswer, opened: OpenedTablets) -> str:
+    """One move that was asked about, and the reason for it or against it."""
+    short = short_names(node.host for node in opened.nodes)
+    move = f"{_place(str(answer.source), short)} → {_place(str(answer.target), short)}"
+    verdict = "in the next plan" if answer.moves else "not in the next plan"
+    reason = reason_said(answer.reason, opened.edition)
+    return "\n".join([*wrap(f"{move}: {verdict}: {reason}"), *_warnings(opened.warnings)])
 
 
 def _warnings(warnings: Iterable[str]) -> list[str]:
