@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.plain_balancer import PlainBalancer
@@ -15,6 +15,7 @@ from kit.protocols.tablets.rules.balance.reasons import JoinsSibling
 from kit.protocols.tablets.rules.maps import faults
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from tests.examples import examples
 from tests.protocols.tablets.balance.clusters import (
     TARGET,
     DrawnCluster,
@@ -96,7 +97,7 @@ def test_all_at_once_is_one_by_one(
 
 
 @pytest.mark.partly("E-029", "a bar chart over time")
-@settings(max_examples=200)
+@examples(200)
 @given(clusters())
 def test_another_planner_makes_the_same_plan(cluster: DrawnCluster) -> None:
     """Heaps and lists in plain Python, one pair of shards after the other."""
