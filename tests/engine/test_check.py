@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from benchmarks.plain_twophase import explore
-from kit.engine.check import Result, check
+from kit.engine.check import Mode, Result, check
 from kit.engine.model import Model, Property, always, goal, sometimes, step
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
@@ -205,11 +205,14 @@ def test_a_senseless_bound_is_bad_input(bound: int) -> None:
         check(TwoPhase(), max_states=bound)
 
 
-def test_progress_is_told_now_and_then() -> None:
+@pytest.mark.parametrize("mode", ["breadth", "depth"])
+def test_progress_is_told_now_and_then(mode: Mode) -> None:
     """The progress callback hears growing counts, often enough, but not at every state."""
     heard: list[tuple[int, int]] = []
     result = check(
-        TwoPhase(TwoPhaseParameters(6)), progress=lambda seen, level: heard.append((seen, level))
+        TwoPhase(TwoPhaseParameters(6)),
+        mode=mode,
+        progress=lambda seen, level: heard.append((seen, level)),
     )
     seen = [count for count, _ in heard]
     assert seen == sorted(set(seen))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check
+from kit.engine.model import always
 from kit.engine.registry import build
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
@@ -120,6 +121,16 @@ def test_a_failed_drain_costs_edition_code_a_promise(
     assert code.violation is not None
     assert code.violation.property == broken
     assert searched("seed", words, **given)
+
+
+def test_work_that_cannot_succeed_fails_for_nothing() -> None:
+    """A node that the work needs is dead: its failure takes nothing from the budget."""
+
+    def spent(s: Any) -> str | None:
+        return None if s.faults.failures >= 0 else "more failures than there may be"
+
+    model = build("topology", {"operations": ("leave C",), "crashes": 1})
+    assert check(model, (always("budget", "Failures", spent),), max_states=2000).violation is None
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
