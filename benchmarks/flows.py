@@ -16,7 +16,7 @@ from benchmarks.figures import HEAD, Figure, unmeasured
 from benchmarks.player import at
 from kit.engine.registry import build
 from kit.widgets import Player
-from tests.widgets.browsing import Desk, launch
+from tests.widgets.browsing import Desk, Place, launch
 from tools.programs import chromium
 
 NODES, TOKENS = 64, 16
@@ -66,7 +66,7 @@ def figures() -> Iterator[Figure]:
     with sync_playwright() as playwright:
         browser = launch(playwright, path)
         page = browser.new_page(viewport={"width": 1280, "height": 2400})
-        Desk(page, player, folder)
+        Desk(Place(page), player, folder)
         times = [float(time) for time in page.evaluate(FRAMES, STEPS)]
         browser.close()
     mean, slowest = 1000 * len(times) / sum(times), at(times, 0.95)

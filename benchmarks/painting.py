@@ -10,7 +10,7 @@ from playwright.sync_api import sync_playwright
 from benchmarks.figures import Figure, unmeasured
 from benchmarks.player import PLAYER_CLICK, at, measured
 from kit.widgets import Player
-from tests.widgets.browsing import Desk, launch
+from tests.widgets.browsing import Desk, Place, launch
 from tools.programs import chromium
 
 AIM = 150  # milliseconds, 95 of 100
@@ -25,7 +25,7 @@ def painted(name: str, player: Player, steps: int) -> Figure:
     with sync_playwright() as playwright:
         browser = launch(playwright, path)
         page = browser.new_page(viewport={"width": 1280, "height": 720})
-        Desk(page, player, folder)
+        Desk(Place(page), player, folder)
         times = measured(page, PLAYER_CLICK, ".kp", steps)
         browser.close()
     most = at(times, 0.95)

@@ -66,6 +66,7 @@ STAGES = (
 DEEP = (
     # Tests that draw examples are run once more, with more of them (tests/examples.py).
     Stage("deep", ("-m", DEEP_TESTS, f"--ignore={MUTANTS}", *PARALLEL, *PATIENT)),
+    Stage("deep, browser", ("-m", "browser and deep", *QUICK, *PARALLEL, *PATIENT)),
     # Has two processes of its own, and prints what it did.
     Stage("mutants", ("-m", "deep", MUTANTS, "-s", *PATIENT)),
     Stage("notebooks, once more", (*NOTEBOOKS, *PARALLEL)),

@@ -11,7 +11,7 @@ from kit.engine import trace
 from kit.engine.model import verdicts
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
-from kit.errors import one_line
+from kit.errors import BadInput, one_line
 
 FINE = 0
 MOST_PLAYED = 10_000
@@ -43,26 +43,40 @@ def play(what: str, html: str | None) -> int:
 def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
     """The timeline of a trace file, a scenario file (``.txt``) or a scenario by name, and notes.
 
+    The kit's own scenario files go by their names, too: ``topology/another-address``.
+
     A note says what a scenario file calls by the name that it had in an earlier version.
 
     Raises:
         BadInput: when it is none of these.
     """
     if what.endswith(".txt"):
-        from kit.engine.scenario import differences, open_script, parse, read
-
-        script = parse(read(what), what)
-        for line in differences(script):
-            print(f"kit: {one_line(line)}", file=sys.stderr)
-        return open_script(script), script.notes
+        return _script(what)
     if what.endswith(".json") or _exists(what):
         return Timeline.load(trace.read(what)), ()
-    entry, scenario = scenario_of(what)
+    try:
+        entry, scenario = scenario_of(what)
+    except BadInput:
+        from kit.engine.scenario import files
+
+        if what not in files():
+            raise
+        return _script(str(files()[what]))
     model = build(entry.name, scenario.parameters, scenario.off)
     timeline = Timeline(model, scenario.script)
     while len(timeline.moments) < MOST_PLAYED and timeline.forward() is not None:
         pass
     return timeline, ()
+
+
+def _script(path: str) -> tuple[Timeline, tuple[str, ...]]:
+    """The timeline of a scenario file; where it says something else than it shows, that is told."""
+    from kit.engine.scenario import differences, open_script, parse, read
+
+    script = parse(read(path), path)
+    for line in differences(script):
+        print(f"kit: {one_line(line)}", file=sys.stderr)
+    return open_script(script), script.notes
 
 
 def _exists(path: str) -> bool:

@@ -10,8 +10,10 @@ import pytest
 
 from kit.commands.layout import WIDTH
 from kit.engine.registry import entries, entry_of
+from kit.engine.scenario import file_named
 from kit.protocols.tcm.rules.steps import OPERATION_SPECS, VARIANTS, transitions
-from tests.commands.calling import Answer, call
+from tests.commands.calling import Answer, bad, call
+from tests.saying import says
 
 SAFEGUARDS = {guard.id: guard.name for guard in entry_of("tcm").safeguards}
 CHECKED = ["model", "states", "transitions", "depth", "complete", "violation", "seconds"]
@@ -179,6 +181,16 @@ def test_play_every_scenario() -> None:
 
 
 @pytest.mark.spec("A-001", "A-006", "A-007")
+def test_play_takes_the_names_of_scenario_files() -> None:
+    """What a changelog or a lesson names is played by that name; an unknown one is told."""
+    by_name = call("play", "topology/another-address")
+    path = str(file_named("topology/another-address"))
+    assert by_name.status == 0
+    assert by_name.out == call("play", path).out
+    assert "the same host id, is at 10.1.0.3" in by_name.out
+    assert says(bad("play", "topology/no-such"), "scenario | 'topology/no-such' | one of")
+
+
 def test_play_bootstrap() -> None:
     """The worked bootstrap: each epoch with both tables, additions and removals marked."""
     out = call("play", "bootstrap").out

@@ -81,6 +81,7 @@ OPERATIONS = (
     "resize",
     "lose",
     "shard",
+    "why",
     "tokens",
     "count=8,rf=3",
 )

@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import LONGEST
 from tests.house.source import ROOT, imports, offenders, python_files
 from tests.spreading import SparkTogether
-from tools.test import DEEP, NOTEBOOKS, QUICK, STAGES, Outcome, Stage, closing, run
+from tools.test import DEEP, DEEP_TESTS, NOTEBOOKS, QUICK, STAGES, Outcome, Stage, closing, run
 
 
 def notebook_stages(stages: tuple[Stage, ...]) -> list[Stage]:
@@ -54,6 +54,12 @@ def test_deep_draws_twenty_times_as_many(
     module = run_path(str(ROOT / "tests/examples.py"))
     assert [module["PROFILE"].max_examples, module["examples"](7).max_examples] == counts
     assert "hypothesis" in DEEP[0].arguments[1]
+
+
+def test_a_deep_test_of_the_browser_is_run_by_a_stage() -> None:
+    """Each of the four sorts of tests, deep or not, of the browser or not, has its stage."""
+    asked = {stage.arguments[1] for stage in STAGES + DEEP if stage.arguments[0] == "-m"}
+    assert asked >= {"browser and not deep", "browser and deep", DEEP_TESTS}
 
 
 def test_the_longest_files_are_there() -> None:

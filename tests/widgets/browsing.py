@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, Playwright
+from playwright.sync_api import Browser, Page, Playwright, ViewportSize
 
 from kit.views.assets import widget_module
 from kit.views.styles import widget_style
 from kit.widgets import Player
+
+USUAL: ViewportSize = {"width": 1280, "height": 720}
 
 FLAGS = [
     "--no-sandbox",
@@ -107,18 +109,44 @@ def launch(playwright: Playwright, path: Path) -> Browser:
     return playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=120_000)
 
 
+class Place:
+    """A page for one desk after the other; what happens on it reaches the one that stands there."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.desk: Desk | None = None
+        page.on("pageerror", self._failed)
+        page.expose_function("kernel", self._kernel)
+
+    def _failed(self, error: object) -> None:
+        if self.desk is not None:
+            self.desk.errors.append(str(error))
+
+    def _kernel(self, text: str) -> str:
+        return self.desk.answer(text) if self.desk is not None else "[]"
+
+    def clear(self) -> None:
+        """Leave the page as a new one is: empty, of usual size, the mouse in its corner."""
+        self.page.goto("about:blank")
+        self.desk = None
+        self.page.mouse.move(0, 0)
+        self.page.set_viewport_size(USUAL)
+        self.page.emulate_media(
+            color_scheme="light", reduced_motion="no-preference", forced_colors="none"
+        )
+
+
 class Desk:
     """A Player on a bare page: clicks in the page reach the real Python side."""
 
-    def __init__(self, page: Page, player: Player, folder: Path) -> None:
-        self.page = page
+    def __init__(self, place: Place, player: Player, folder: Path) -> None:
+        self.page = page = place.page
         self.player = player
         self.outbox: list[dict[str, Any]] = []
         self.errors: list[str] = []
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        place.desk = self
         player.stage.send = self._post
         player.stage.observe(self._repack, "pack")
-        page.expose_function("kernel", self._kernel)
         self.file = folder / "desk.html"
         self.file.write_text(self._html(), encoding="utf-8")
         page.goto(self.file.as_uri())
@@ -131,7 +159,8 @@ class Desk:
     def _repack(self, change: dict[str, Any]) -> None:
         self.outbox.append({"pack": base64.b64encode(change["new"]).decode()})
 
-    def _kernel(self, text: str) -> str:
+    def answer(self, text: str) -> str:
+        """What Python says to a message of the page."""
         self.player._hear(None, json.loads(text), None)
         return json.dumps(self.drain())
 

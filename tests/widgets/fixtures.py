@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # a browser's modules are loaded by the tests that use one
     from playwright.sync_api import Browser, BrowserContext, Page
 
     from kit.widgets import Player
-    from tests.widgets.browsing import Desk
+    from tests.widgets.browsing import Desk, Place
     from tests.widgets.exporting import Pages
 
 
@@ -60,17 +60,36 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     made.close()
 
 
+@pytest.fixture(scope="session")
+def place(browser: Browser) -> Iterator[Place]:
+    """The page for Players, without a network: opening one takes longer than a Player on it."""
+    from tests.widgets.browsing import USUAL, Place
+
+    context = browser.new_context(viewport=USUAL, offline=True)
+    context.set_default_timeout(180_000)
+    yield Place(context.new_page())
+    context.close()
+
+
 @pytest.fixture
-def desk(context: BrowserContext, tmp_path: Path) -> Callable[..., Desk]:
-    """Put a Player on a bare page."""
+def desk(place: Place, tmp_path: Path) -> Iterator[Callable[..., Desk]]:
+    """Put a Player on a bare page; a second one of the same test has a page of its own."""
     from kit.widgets import Player
-    from tests.widgets.browsing import Desk
+    from tests.widgets.browsing import Desk, Place
+
+    more: list[Place] = []
 
     def make(player: Player | str) -> Desk:
         chosen = Player(player) if isinstance(player, str) else player
-        return Desk(context.new_page(), chosen, tmp_path)
+        if place.desk is None:
+            return Desk(place, chosen, tmp_path)
+        more.append(Place(place.page.context.new_page()))
+        return Desk(more[-1], chosen, tmp_path)
 
-    return make
+    yield make
+    for other in more:
+        other.page.close()
+    place.clear()
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -240,17 +241,21 @@ def exercise(page: Page, root: ElementHandle, control: ElementHandle, way: str) 
     return False
 
 
-@pytest.mark.parametrize("way", ["mouse", "keys"])
-def test_every_control_of_the_stage_does_something(page: Page, way: str) -> None:
-    """All that can take the focus on the stage is used in turn; each use changes what is shown."""
-    root = page.query_selector(".kit-player .kp")
-    assert root is not None
-    tabs = page.locator(".kp-stage [data-tab]").evaluate_all(
+def tabs(page: Page) -> list[str]:
+    """The names of the tabs."""
+    told = page.locator(".kp-stage [data-tab]").evaluate_all(
         "(all) => all.map((one) => one.dataset.tab)"
     )
+    return [str(name) for name in told]
+
+
+def used(page: Page, states: Iterable[str], way: str) -> set[str]:
+    """The controls of the stage, with these tabs and sheets: each is used, and does something."""
+    root = page.query_selector(".kit-player .kp")
+    assert root is not None
     seen: set[str] = set()
     idle = []
-    for state in (*tabs, *SHEETS):
+    for state in states:
         restore(page, root, state)
         while left := [name for name in names(root) if name not in seen]:
             seen.add(left[0])
@@ -260,6 +265,18 @@ def test_every_control_of_the_stage_does_something(page: Page, way: str) -> None
                 idle.append(left[0])
             restore(page, root, state)
     assert idle == []
+    return seen
+
+
+def test_every_control_of_one_tab_is_used_by_keys(page: Page) -> None:
+    """All that can take the focus beside a tab, and in the sheet of actions, works by keyboard."""
+    assert len(used(page, (tabs(page)[0], "more"), "keys")) > 30
+
+
+@pytest.mark.parametrize("way", ["mouse", pytest.param("keys", marks=pytest.mark.deep)])
+def test_every_control_of_the_stage_does_something(page: Page, way: str) -> None:
+    """All that can take the focus on the stage is used in turn; each use changes what is shown."""
+    seen = used(page, (*tabs(page), *SHEETS), way)
     assert len(seen) > 60
     for name in ("first", "back", "play", "step", "milestone", "fork", "scrub", "speed", "show",
                  "compare", "alone", "unfold", "predict", "projector", "help", "setup", "zoom-in",
@@ -267,7 +284,7 @@ def test_every_control_of_the_stage_does_something(page: Page, way: str) -> None
         assert any(f"|{name}|" in one for one in seen), name
 
 
-@pytest.mark.parametrize("way", ["mouse", "keys"])
+@pytest.mark.parametrize("way", [pytest.param("mouse", marks=pytest.mark.deep), "keys"])
 def test_every_control_around_the_stage_does_something(page: Page, way: str) -> None:
     """Drop-downs, figures, switches and buttons above the stage are used; each does its work."""
     root = page.query_selector(".kit-player")

@@ -277,6 +277,33 @@ def test_a_new_model_takes_the_stage(desk: MakeDesk) -> None:
     assert table.difference() == ""
 
 
+SLOWLY = """() => {
+  const packed = Response.prototype.arrayBuffer;
+  const gate = new Promise((open) => { window.packNow = open; });
+  Response.prototype.arrayBuffer = async function () {
+    window.packing = true;
+    await gate;
+    return packed.call(this);
+  };
+}"""
+
+
+def test_a_model_that_comes_while_the_former_is_kept_is_shown(desk: MakeDesk) -> None:
+    """The page packs its history for who saves the notebook; what the kernel sends meanwhile is
+    another session, and it is that which is shown.
+    """
+    table = desk("tcm/bootstrap")
+    table.page.evaluate(SLOWLY)
+    table.page.click("[data-do=step]")
+    table.page.wait_for_function("window.packing")
+    assert table.player.controls is not None
+    table.player.controls.source.value = "twophase"
+    table.page.evaluate("window.deliver", table.drain())
+    table.page.evaluate("window.packNow()")
+    table.wait_where("0 / 0")
+    assert table.difference() == ""
+
+
 def test_frames_that_were_let_go_come_back(desk: MakeDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scrubbing to a frame the store has dropped asks for it and shows it."""
     monkeypatch.setattr("kit.views.rendered.KEPT", 2)

@@ -330,10 +330,19 @@ def _check_names(names: tuple[str, ...], where: str, needed: tuple[str, ...], ta
 
 
 def _reader(column: ColumnType) -> Callable[[str, str], Any]:
-    """What reads a field of a column; replicas by one pattern each, as cqlsh writes them."""
+    """What reads a field of a column; replicas by one pattern each, as cqlsh writes them.
+
+    What is the same as in the row before, as most of it is, is read once.
+    """
     whole, part = _FORMS.get(column.type, (None, None))
+    before: list[Any] = ["", None]
 
     def read(given: str, where: str) -> Any:
+        if given != before[0]:
+            before[:] = given, read_new(given, where)
+        return before[1]
+
+    def read_new(given: str, where: str) -> Any:
         if whole is None or part is None or given in ("[]", "{}"):
             return from_csv(column, given, where)
         if whole.fullmatch(given) is None:

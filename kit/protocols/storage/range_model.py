@@ -41,7 +41,7 @@ from kit.protocols.storage.rules.conditions import (
 )
 from kit.protocols.storage.rules.exchange import counted, invalidates
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
-from kit.protocols.storage.rules.masks import holds, members
+from kit.protocols.storage.rules.masks import holds, mask_of, members
 from kit.protocols.storage.rules.requests import AT_WORK, OPEN, ClientRequest, Request
 from kit.protocols.storage.rules.trails import trails
 from kit.protocols.storage.rules.view import View
@@ -149,8 +149,13 @@ class RangeModel(Model[StorageState, Any]):
             case HaveCleaned():
                 return Refusal(f"{', '.join(missing)} must clean up first", missing=missing)
             case MoreLost():
-                these = ", ".join(self.history.names(condition.these))
-                return Refusal(f"too few of {these} are down or ignored")
+                lost = mask_of(lacking)
+                counts = (
+                    f"{(group & lost).bit_count()} of {', '.join(self.history.names(group))}"
+                    for group in (condition.these, condition.those)
+                    if group
+                )
+                return Refusal(f"too few are down or ignored: {', '.join(counts)}")
             case AllKnow() if not lacking:
                 return Refusal(f"a coordinator at work does not know {self.history.unit} {epoch}")
             case AllKnow(replicas):

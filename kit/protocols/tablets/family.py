@@ -14,18 +14,30 @@ FAMILY = Family(
     },
     views={
         "tablets": "panels:TRACKS",
+        "resize": "panels:RESIZE",
         "tablet": "panels.requests:TABLET",
     },
     flows={
         "tablets": "facts.track_flows:FLOWS",
-        "resize": "resize.flows:FLOWS",
+        "resize": "facts.resizing:FLOWS",
         "truncate": "truncate.flows:FLOWS",
         "tablet": "facts.flows:TABLET",
     },
     trace_tables={"tablet": "requests.trace_rows:ROWS"},
     images="panels.images",
-    composes=("group0", "storage", "topology"),
+    tasks=(
+        "lessons.tasks",
+        "lessons.tasks_requests",
+    ),
     public={
+        "lessons": {
+            "late_arrives": "lessons.questions:late_arrives",
+            "next_stage": "lessons.questions:next_stage",
+            "read_from": "lessons.questions:read_from",
+            "stage_fails": "lessons.questions:stage_fails",
+            "stage_table": "lessons.tables:stage_table",
+            "written_to": "lessons.questions:written_to",
+        },
         "spark": {
             "availability": "spark.sizes:availability",
             "balancing": "spark.balancing:balancing",
@@ -33,6 +45,7 @@ FAMILY = Family(
             "tablets": "spark.sizes:tablets",
         },
     },
+    composes=("group0", "storage", "topology"),
     pipeline_tables=("spark.tables:TABLET_TABLES",),
     importers=(
         FileKind(
@@ -57,5 +70,12 @@ FAMILY = Family(
             "commands.tablets:tablets",
         ),
     },
-    searches=(TimedSearch("data, RF 2, a crash", "tablet", {"rf": 2, "crashes": 1}),),
+    searches=(
+        TimedSearch(
+            "control, a move, a crash",
+            "tablets",
+            {"nodes": 4, "tablets": ("A B C",), "crashes": 1, "exclusions": 1},
+        ),
+        TimedSearch("data, RF 2, a crash", "tablet", {"rf": 2, "crashes": 1}),
+    ),
 )

@@ -75,8 +75,9 @@ FUZZING = Fuzzing(
         "changes": 1,
         "clients": 3,
         "late": 1,
+        "addresses": 1,
     },
-    {"fault": 0.05, "elect": 0.02, "client": 0.3},
+    {"fault": 0.05, "readdress": 0.05, "elect": 0.02, "client": 0.3},
 )
 ENTRY = Entry(
     name="topology",

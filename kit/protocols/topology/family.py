@@ -21,6 +21,7 @@ FAMILY = Family(
     },
     trace_tables={
         "topology": "spark.trace_rows:ROWS",
+        "join": "spark.join_rows:ROWS",
     },
     tasks=(
         "lessons.tasks",

@@ -81,59 +81,70 @@ def failed(s: ControlState, task: work.CoordinatorTask, model: Topology) -> Cont
 
 def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
     """Failures of work, and what follows them without a change of state."""
-    fail, pause = (act.FailWork(),), (act.PauseWork(),)
-
-    def may_fail(s: ControlState, action: act.FailWork) -> Refusal | None:
-        blocked = model.busy(s)
-        if blocked is not None:
-            return blocked
-        task = work.task_of(s, model.setting)
-        if task.work is None or not leads_somewhere(s, task, model):
-            return Refusal("there is no work that could fail to any effect")
-        if s.faults.failures or fails_by_itself(s, task, model):
-            return None
-        return Refusal("no work may fail by itself any more")
-
-    def fail_work(s: ControlState, action: act.FailWork) -> ControlState:
-        task = work.task_of(s, model.setting)
-        if not fails_by_itself(s, task, model):
-            s = replace(s, faults=replace(s.faults, failures=s.faults.failures - 1))
-        return work.advanced(failed(s, task, model), model.setting)
-
-    def may_pause(s: ControlState, action: act.PauseWork) -> Refusal | None:
-        newest = len(s.views) - 1
-        behind = [i for i in nodes_in(s.reachable) if s.applied[i] < newest]
-        if behind:
-            names = tuple(model.names[i] for i in behind)
-            return Refusal("a pause lasts until everyone has applied", missing=names)
-        older = s.client != NOBODY and s.client_version < s.topology.version
-        return Refusal("a pause lasts until older requests are over") if older else None
-
-    def pauses(s: ControlState) -> tuple[Any, ...]:
-        if not s.attempted.failed or s.coordinator == NOBODY:
-            return ()
-        task = work.task_of(s, model.setting)
-        return pause if task.work and task.work.on_failure == "proceed" else ()
-
-    def paused(s: ControlState, action: act.PauseWork) -> ControlState:
-        task = work.task_of(s, model.setting)
-        return work.advanced(work.next_step(s, task), model.setting)
-
-    def imbalance(s: ControlState, action: act.FindImbalance) -> ControlState:
-        left = replace(s.faults, tablets=s.faults.tablets - 1)
-        return replace(s, topology=replace(s.topology, tablets="uneven"), faults=left)
-
-    def always(s: ControlState, action: Any) -> None:
-        return None
-
     return (
         model.rule(
             act.FindImbalance,
             "tablets found",
             lambda s: (act.FindImbalance(),) * (s.faults.tablets > 0),
             lambda s, a: None if s.topology.tablets == "even" else Refusal("it is uneven already"),
-            imbalance,
+            _imbalance,
         ),
-        model.rule(act.PauseWork, "work", pauses, may_pause, paused),
-        model.rule(act.FailWork, "fault", lambda s: fail, may_fail, fail_work),
+        model.rule(
+            act.PauseWork,
+            "work",
+            lambda s: _pauses(s, model),
+            lambda s, a: _may_pause(s, model),
+            lambda s, a: work.advanced(
+                work.next_step(s, work.task_of(s, model.setting)), model.setting
+            ),
+        ),
+        model.rule(
+            act.FailWork,
+            "fault",
+            lambda s: (act.FailWork(),),
+            lambda s, a: _may_fail(s, model),
+            lambda s, a: _fail(s, model),
+        ),
     )
+
+
+def _imbalance(s: ControlState, action: act.FindImbalance) -> ControlState:
+    left = replace(s.faults, tablets=s.faults.tablets - 1)
+    return replace(s, topology=replace(s.topology, tablets="uneven"), faults=left)
+
+
+def _may_fail(s: ControlState, model: Topology) -> Refusal | None:
+    blocked = model.busy(s)
+    if blocked is not None:
+        return blocked
+    task = work.task_of(s, model.setting)
+    if task.work is None or not leads_somewhere(s, task, model):
+        return Refusal("there is no work that could fail to any effect")
+    if s.faults.failures or fails_by_itself(s, task, model):
+        return None
+    return Refusal("no work may fail by itself any more")
+
+
+def _fail(s: ControlState, model: Topology) -> ControlState:
+    task = work.task_of(s, model.setting)
+    if not fails_by_itself(s, task, model):
+        s = replace(s, faults=replace(s.faults, failures=s.faults.failures - 1))
+    return work.advanced(failed(s, task, model), model.setting)
+
+
+def _pauses(s: ControlState, model: Topology) -> tuple[act.PauseWork, ...]:
+    """A pause follows a failure behind which the coordinator goes on all the same."""
+    if not s.attempted.failed or s.coordinator == NOBODY:
+        return ()
+    task = work.task_of(s, model.setting)
+    return (act.PauseWork(),) if task.work and task.work.on_failure == "proceed" else ()
+
+
+def _may_pause(s: ControlState, model: Topology) -> Refusal | None:
+    newest = len(s.views) - 1
+    behind = [i for i in nodes_in(s.reachable) if s.applied[i] < newest]
+    if behind:
+        names = tuple(model.names[i] for i in behind)
+        return Refusal("a pause lasts until everyone has applied", missing=names)
+    older = s.client != NOBODY and s.client_version < s.topology.version
+    return Refusal("a pause lasts until older requests are over") if older else None

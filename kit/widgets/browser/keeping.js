@@ -22,6 +22,7 @@ export class Keeper {
   async keep() {
     const { at, tip, store, wire } = this.player;
     const { texts } = store;
+    const known = this.model.get("pack");
     if (texts.reduce((size, text) => size + text.length, 0) > MOST_KEPT) return;
     const moments = store.moments.map((moment) => Object.values(moment));
     const position = { at, tip, sequence: wire.sequence };
@@ -29,6 +30,7 @@ export class Keeper {
     const packed = new Blob([pack]).stream().pipeThrough(new CompressionStream("gzip"));
     const bytes = new DataView(await new Response(packed).arrayBuffer());
     bytes.isKept = true;
-    this.model.set("pack", bytes);
+    // What the kernel sent meanwhile is newer, and waits to be unpacked.
+    if (this.model.get("pack") === known) this.model.set("pack", bytes);
   }
 }

@@ -13,8 +13,10 @@ LOCAL = ("K1@dc1 write LOCAL_QUORUM", "K2@dc1 read LOCAL_QUORUM")
 EACH = ("K1@dc2 write EACH_QUORUM", "K2@dc1 read LOCAL_QUORUM")
 DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
 LEAVE = ("decommission D",)
+MOVE = {"nodes": 4, "operations": ("move B --tokens 350",)}
+REMOVE = {"nodes": 5, "rf": 3, "operations": ("removenode B",)}
 REPLACEMENT = {"nodes": 4, "operations": ("replace B Z",), "cancels": 1}
-REMOVAL = {"nodes": 5, "rf": 3, "operations": ("removenode B",), "cancels": 1}
+REMOVAL = {**REMOVE, "cancels": 1}
 
 # name -> parameters, unique states, steps of the longest shortest run
 CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
@@ -23,9 +25,10 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     # nobody more than an epoch behind; with any lag below, among the deep ones
     "bootstrap, lag 1, RF 3": ({"rf": 3, "lag": 1}, 16969, 29),
     "decommission, RF 2": ({"nodes": 4, "rf": 2, "operations": LEAVE}, 54406, 27),
-    "move, RF 2": ({"nodes": 4, "rf": 2, "operations": ("move B --tokens 350",)}, 82157, 32),
+    "move, RF 1": ({**MOVE, "rf": 1}, 2967, 26),
+    "move, lag 1, RF 2": ({**MOVE, "rf": 2, "lag": 1}, 3671, 29),
     "replace, RF 3": ({"nodes": 4, "rf": 3, "operations": ("replace B Z",)}, 22493, 26),
-    "remove, RF 3": ({"nodes": 5, "rf": 3, "operations": ("removenode B",)}, 74590, 31),
+    "remove, lag 1, RF 3": ({**REMOVE, "lag": 1}, 8718, 27),
     "cancel, RF 1": ({"rf": 1, "cancels": 1}, 27063, 44),
     "cancel of a replacement, RF 2": ({**REPLACEMENT, "rf": 2}, 34311, 39),
     "two datacenters": (TWO, 29005, 27),
@@ -52,8 +55,7 @@ JOIN_LEAVE = {"operations": ("bootstrap X --tokens 150", "decommission X")}
 REJOIN = {"rf": 1, "operations": ("bootstrap X --tokens 150",), "cancels": 2}
 CLEAN |= {
     "join and leave again, RF 1": ({**JOIN_LEAVE, "rf": 1, "lag": 4}, 13185, 67),
-    "join and leave again, RF 2": ({**JOIN_LEAVE, "rf": 2, "lag": 2}, 42949, 59),
-    "cancel and join again": ({**REJOIN, "lag": 4}, 50465, 46),
+    "cancel and join again": ({**REJOIN, "lag": 2}, 10738, 42),
 }
 # A read answers when a write quorum holds what it found: one order of a write and two reads.
 THREE = ("K1 write QUORUM", "K2 read QUORUM", "K2 read QUORUM")
@@ -64,6 +66,8 @@ CLEAN |= {"lag 1, blocking repair, bootstrap": ({**REPAIRED, "lag": 1}, 26136, 2
 LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "bootstrap, RF 3": ({"rf": 3}, 407156, 32),
     "time-outs, RF 2": ({"rf": 2, "timeouts": True}, 108236, 27),
+    "move, RF 2": ({**MOVE, "rf": 2}, 82157, 32),
+    "remove, RF 3": (REMOVE, 74590, 31),
     "decommission, RF 3": ({"nodes": 4, "rf": 3, "operations": LEAVE}, 414949, 32),
     "cancel of a replacement, RF 3": ({**REPLACEMENT, "rf": 3}, 550264, 50),
     "joint, RF 3": ({"rf": 3, "acknowledgement": "joint"}, 382786, 32),
@@ -72,17 +76,15 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "last relevant epoch, RF 3": ({"rf": 3, "exchange": "relevant"}, 466695, 32),
     "last-modified epoch, RF 3": ({"rf": 3, "exchange": "last-modified"}, 495685, 33),
     "clients side by side, RF 2": ({"rf": 2, "together": True}, 570656, 28),
+    "join and leave again, RF 2": ({**JOIN_LEAVE, "rf": 2, "lag": 2}, 42949, 59),
     "join and leave again, lag 8, RF 1": ({**JOIN_LEAVE, "rf": 1, "lag": 8}, 52275, 76),
     "join and leave again, lag 4, RF 2": ({**JOIN_LEAVE, "rf": 2, "lag": 4}, 379414, 67),
+    "cancel and join again, lag 4": ({**REJOIN, "lag": 4}, 50465, 46),
     "cancel and join again, lag 8": ({**REJOIN, "lag": 8}, 193774, 54),
     "blocking repair, bootstrap": (REPAIRED, 218794, 28),
     "blocking repair, leave": ({**REPAIRED, "nodes": 4, "operations": LEAVE}, 286510, 29),
     "blocking repair, replace": ({**REPAIRED, **SWAP}, 282247, 29),
-    "blocking repair, move": (
-        {**REPAIRED, "nodes": 4, "operations": ("move B --tokens 350",)},
-        542558,
-        33,
-    ),
+    "blocking repair, move": ({**MOVE, **REPAIRED}, 542558, 33),
 }
 # The same three requests with more replicas: one client after the other, or nobody far behind.
 ONE_BY_ONE = {"requests": THREE, "repair": "blocking"}

@@ -108,7 +108,7 @@ LOST: dict[str, dict[str, Any]] = {
     "epoch-exchange": {"rf": 1},
     "plan-revalidation": {},
     "write-before-read": {},
-    "old-writer-stays": {"rf": 3},
+    "old-writer-stays": {"rf": 3, "lag": 1},
     "streams-before-switch": {},
     "known-before-streams": {"rf": 1},
     "stream-from-displaced": {},

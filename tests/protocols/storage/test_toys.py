@@ -76,8 +76,15 @@ def test_blocking_repair_keeps_one_order_in_other_protocols(move: Toy, states: i
     assert (found.states, found.complete) == (states, True)
 
 
-@pytest.mark.parametrize("kind", ["answered", "mismatch"])
-@pytest.mark.parametrize(("move", "steps"), [(drains, 14), (stages, 17)])
+@pytest.mark.parametrize(
+    ("move", "steps", "kind"),
+    [
+        (drains, 14, "answered"),
+        (drains, 14, "mismatch"),
+        (stages, 17, "answered"),
+        pytest.param(stages, 17, "mismatch", marks=pytest.mark.deep),
+    ],
+)
 def test_weaker_repair_loses_in_other_protocols(move: Toy, steps: int, kind: str) -> None:
     """A pending replica that is not repaired lets a later read miss what an earlier one saw."""
     found = check(toy(move(), READS, together=True, repair=kind))

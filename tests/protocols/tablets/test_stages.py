@@ -64,7 +64,6 @@ def test_the_seed_edition_has_exactly_the_edges_of_the_documents(kind: Transitio
     assert len(theirs) == len(set(theirs)) > 2
 
 
-@pytest.mark.partly("E-010", "two columns beside the stage")
 def test_a_stage_alone_says_which_replicas_are_used() -> None:
     """Selectors, session and work of a stage are those of the documents in every kind."""
     known = {row[0]: row[1:] for row in rows("STAGE")}

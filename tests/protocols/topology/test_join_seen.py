@@ -10,6 +10,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.topology.handshake.state import joiner, tables
 from kit.protocols.topology.rules.joining import FEATURE, REASONS, Reason
+from kit.spark.traces import as_tables
 from kit.views.messages import MESSAGES
 from kit.views.panel import scene_at
 from tests.protocols.topology.joins import PLACED, asked, do, played, refused, shown
@@ -161,6 +162,21 @@ def test_a_counter_shows_how_often_each_call_was_made() -> None:
     assert shown(copied, "processes", "tried").startswith("Calls so far: JOIN_NODE_QUERY 1,")
     again = played("start-again", restarts=1)
     assert shown(again, "processes", "tried").startswith("Calls so far: JOIN_NODE_QUERY 2,")
+
+
+def test_a_join_is_rows_of_tables() -> None:
+    """Host ids step by step, as the model's facts have them; calls only grow."""
+    timeline = played()
+    tables = as_tables(timeline, "one")
+    states = [timeline.moments[moment].state for moment in timeline.path()]
+    hosts = [(r["step"], r["host"], r["node_state"]) for r in tables["host_ids"].to_pylist()]
+    assert hosts == [
+        (at, row.host, row.state) for at, s in enumerate(states) for row in s.nodes[0].rows
+    ]
+    calls = tables["join_calls"].to_pylist()
+    assert [r["step"] for r in calls] == list(range(len(states)))
+    assert (calls[0]["queries"], calls[-1]["requests"], calls[-1]["responses"]) == (1, 1, 1)
+    assert [r["epoch"] for r in tables["events"].to_pylist()] == [1] * len(states)
 
 
 @pytest.mark.spec("G-037")

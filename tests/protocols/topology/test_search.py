@@ -37,14 +37,14 @@ def test_each_operation_with_a_failure_and_a_new_coordinator(edition: Edition, w
     searched(edition, words, failures=1, changes=1)
 
 
-LONGEST = ("join D", "code")
+LONGEST = tuple(product(("join D", "leave C"), EDITIONS))
 
 
 @pytest.mark.spec("D-048", "D-049")
 @pytest.mark.parametrize(
     ("words", "edition"),
     [
-        pytest.param(*pair, marks=[pytest.mark.deep] if pair == LONGEST else [])
+        pytest.param(*pair, marks=[pytest.mark.deep] if pair in LONGEST else [])
         for pair in product(OPERATIONS, EDITIONS)
     ],
 )
@@ -54,9 +54,9 @@ def test_each_operation_with_a_crash_and_a_new_coordinator(words: str, edition: 
 
 
 @pytest.mark.spec("D-048", "D-049")
-def test_the_longest_operation_with_a_crash() -> None:
-    """Any node dies anywhere in it; another coordinator only follows one that died."""
-    words, edition = LONGEST
+@pytest.mark.parametrize(("words", "edition"), LONGEST)
+def test_the_longest_operations_with_a_crash(words: str, edition: Edition) -> None:
+    """Any node dies anywhere in them; another coordinator only follows one that died."""
     searched(edition, words, crashes=1)
 
 

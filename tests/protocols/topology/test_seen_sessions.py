@@ -48,7 +48,7 @@ def test_a_barrier_empties_the_list_of_sessions() -> None:
     assert not any("open" in line for line in seen(timeline)["Barrier by node"])
 
 
-@pytest.mark.partly("F-004", "a tablet's own session comes with tablets")
+@pytest.mark.spec("F-004")
 def test_vnode_operations_have_one_session_for_all() -> None:
     """It is a static column: one value, whatever the node."""
     timeline = until(starting("join D", edition="code"), lambda s: s.attempted.streaming)

@@ -40,8 +40,12 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     )
     for operation, edition, rf in product(OPERATIONS, EDITIONS, (2, 3))
 }
-# what only `make test-deep` searches: the large ones of the edition whose tables are the shorter
-LARGE = {name: CLEAN.pop(name) for name in ("bootstrap, code, RF 3", "decommission, code, RF 3")}
+# what only `make test-deep` searches: the operations that come and go with all their replicas
+LARGE = {
+    name: CLEAN.pop(name)
+    for operation, edition in product(("bootstrap", "decommission"), EDITIONS)
+    for name in (f"{operation}, {edition}, RF 3",)
+}
 THREE = ("K1 write QUORUM", "K2 read QUORUM", "K2 read QUORUM")
 ONE = {"nodes": 3, "rf": 1}
 REPAIRED = {**ONE, "requests": THREE, "together": True, "repair": "blocking"}
@@ -56,11 +60,11 @@ CLEAN |= {
     ),
     "a crash, RF 2": ({"nodes": 3, "rf": 2, "crashes": 1}, 22806, 23),
     "a lost message, RF 2": ({"nodes": 3, "rf": 2, "losses": 1}, 15441, 23),
-    "a lost message, replace, RF 3": ({"operation": "replace", "losses": 1}, 47287, 26),
+    "a lost message, replace, RF 2": ({"operation": "replace", "losses": 1, "rf": 2}, 6387, 20),
     "slow replicas": ({**ONE, "slow": True}, 1526, 19),
     "slow replicas, fence without drain, RF 1": ({**ONE, **FENCED, "slow": True}, 30829, 28),
     "time-outs": ({"nodes": 3, "rf": 2, "timeouts": True}, 32946, 23),
-    "blocking repair": (REPAIRED, 84353, 23),
+    "blocking repair, one after the other": ({**REPAIRED, "together": False}, 2077, 21),
 }
 # A second operation after the first; with a deletion, and a copy that outlives its session.
 AGAIN = {"leaves": True}
@@ -95,6 +99,8 @@ CLEAN |= {
     ),
 }
 LARGE |= {
+    "a lost message, replace, RF 3": ({"operation": "replace", "losses": 1}, 47287, 26),
+    "blocking repair": (REPAIRED, 84353, 23),
     "a lost message, RF 3": ({"nodes": 4, "rf": 3, "losses": 1}, 357366, 28),
     "two crashes, decommission, RF 3": ({"operation": "decommission", "crashes": 2}, 1162246, 33),
     "fence without drain, removenode, RF 3": (

@@ -77,9 +77,8 @@ def _submitted(m: Group0, before: Group0State, action: Submit | Retry, after: Gr
     assert guard is not None
     same = [i for i, command in enumerate(after.in_flight) if command.new == guard.new]
     at, leader = same[-1], m.setup.names[after.leader]
-    label = facts.said(after.in_flight[at])
-    text = f"{action.node} → {leader}: {label}"
-    return (Flow("entry", f"n:{action.node}", facts.key_of(after.in_flight, at), label, text),)
+    text = f"{action.node} → {leader}: {facts.said(after.in_flight[at])}"
+    return (Flow("entry", f"n:{action.node}", facts.key_of(after.in_flight, at), "command", text),)
 
 
 def _stored(m: Group0, before: Group0State, action: CommitCommand, after: Group0State) -> Flows:

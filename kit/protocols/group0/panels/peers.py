@@ -14,8 +14,8 @@ from kit.views.parts import badge, badge_row, counted, heads, moved, scroll
 from kit.views.promises import LAMPS, scene_verdicts
 from kit.views.registry import Views
 
-SIZE, RADIUS, DISC = 300, 118, 22
-ASIDE = 70
+SIZE, RADIUS, DISC = 300, 95, 22
+ASIDE = 25
 """Room at the left and the right for the words beside a disc."""
 
 

@@ -16,7 +16,7 @@ from kit.views.panel import Scene
 STEP, ROW = 40, 46
 LANES = 6
 """Fewer lifelines stand further apart, up to twice as far, so that the drawing is as high."""
-TOP, NAMES, MARGIN = 40, 34, 56
+TOP, NAMES, MARGIN = 40, 34, 104
 SHOWN = 16
 """Columns in the window."""
 AFTER = 0.62

@@ -155,8 +155,8 @@ class MoreLost(Struct, frozen=True):
         return (self.these & lost).bit_count() > (self.those & lost).bit_count()
 
     def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
-        """No replica: it is a failure that is waited for."""
-        return ()
+        """Those that are lost, for a failure is what it waits for."""
+        return members((self.these | self.those) & (facts.down | self.ignored))
 
 
 Condition = MajorityKnows | AllKnow | NothingBelow | SessionClosed | HaveCleaned | MoreLost

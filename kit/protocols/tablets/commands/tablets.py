@@ -18,6 +18,8 @@ from kit.protocols.tablets.commands.table_words import imagined, parse_size, tok
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
 from kit.protocols.tablets.dry_run.report import resizes, tablets_report
 from kit.protocols.tablets.dry_run.what_if import balance, drain, lose, served
+from kit.protocols.tablets.rules.balance.why import why
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.topology.rules.machines import EDITIONS
 
@@ -32,6 +34,8 @@ A dump of system.tablets: who holds what, what the balancer would do next and wh
   resize         whether tables are to be split or merged, and how far they are from it
   lose HOST...   which tablets lose their quorum without these nodes (and those that are down)
   shard TOKEN    who serves a token, on which shards, beside static sharding
+  why TABLE TABLET HOST:SHARD
+                 why the next plan moves a tablet to that shard, or why it does not
 """
 AFTER = """\
 DUMP is what cqlsh writes for COPY system.tablets TO 'file' WITH HEADER = TRUE, or shows for
@@ -107,7 +111,7 @@ def _of_dump(given: argparse.Namespace) -> _Said:
         raise BadInput("words", action, one_of(action, list(ACTIONS)))
     least, most, answer = ACTIONS[action]
     if not least <= len(rest) <= most:
-        wanted = {0: "nothing more", 1: "one word more"}.get(most, "names of nodes")
+        wanted = {0: "nothing more", ANY_NUMBER: "names of nodes"}.get(most, USAGE.get(action, ""))
         raise BadInput(f"words behind {action}", " ".join(rest) or "nothing", wanted)
     target = TARGET_SIZE if given.target is None else parse_size("--target", given.target)
     opened = open_tablets(
@@ -157,6 +161,19 @@ def _shard(opened: OpenedTablets, words: Sequence[str]) -> _Said:
     return _Said(answers, lambda: text.shard_text(int(words[0]), answers))
 
 
+def _why(opened: OpenedTablets, words: Sequence[str]) -> _Said:
+    table, tablet, place = words
+    if not re.fullmatch("[0-9]{1,9}", tablet, re.ASCII):
+        raise BadInput("TABLET", tablet, "the number of a tablet, from 0 on")
+    name, _, shard = place.rpartition(":")
+    if not name or not re.fullmatch("[0-9]{1,5}", shard, re.ASCII):
+        raise BadInput("HOST:SHARD", place, "a node and one of its shards, such as 0000000a:0")
+    base = opened.maps[table].base_table if table in opened.maps else ""
+    target = TabletReplica(opened.host(name, "HOST:SHARD"), int(shard))
+    answer = why(opened.input, base or table, int(tablet), target, edition=opened.edition)
+    return _Said(answer, lambda: text.why_text(answer, opened))
+
+
 ANY_NUMBER = 10_000
 ACTIONS: dict[str, tuple[int, int, Callable[[OpenedTablets, Sequence[str]], _Said]]] = {
     "show": (0, 0, _show),
@@ -165,8 +182,11 @@ ACTIONS: dict[str, tuple[int, int, Callable[[OpenedTablets, Sequence[str]], _Sai
     "resize": (0, 0, _resize),
     "lose": (1, ANY_NUMBER, _lose),
     "shard": (1, 1, _shard),
+    "why": (3, 3, _why),
 }
 """What may be asked: how many words follow at least and at most, and what answers."""
+
+USAGE = {"drain": "HOST", "shard": "TOKEN", "why": "TABLE TABLET HOST:SHARD"}
 
 
 def _parser() -> Parser:

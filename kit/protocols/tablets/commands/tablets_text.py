@@ -23,6 +23,7 @@ from kit.protocols.tablets.facts.reasons import (
     resize_said,
 )
 from kit.protocols.tablets.rules.balance.loads import TabletMove
+from kit.protocols.tablets.rules.balance.why import WhyAnswer
 from kit.protocols.topology.commands.topology_text import short_names
 from kit.protocols.topology.rules.machines import Edition
 
@@ -117,7 +118,7 @@ def resize_text(rows: Sequence[ResizeLine], edition: Edition, warnings: Iterable
             counted(row.tablets, "tablet"),
             row.decision if row.decision == row.was else f"{row.was} → {row.decision}",
             f"number {row.resize_seq_number}",
-            f"{resize_said(row.reason)}{_distance(row)}",
+            f"{resize_said(row.reason)}{_distance(row)}{_target(row)}",
         )
         for row in rows
     ]
@@ -129,6 +130,16 @@ def _distance(row: ResizeLine) -> str:
         return ""
     grow, shrink = bytes_said(row.to_split), bytes_said(row.to_merge)
     return f"; {grow} more a tablet would split it, {shrink} less would merge it"
+
+
+def _target(row: ResizeLine) -> str:
+    """What all rules of the server ask for, and the one that asks for the most."""
+    if row.target is None:
+        return ""
+    rules = row.target.rules
+    largest = max(rules, key=rules.__getitem__)
+    asks = f"{largest} asks for {rules[largest]:,}, {row.target.aligned:,} are the target"
+    return f"; by the schema's defaults {asks}: {row.target.resize_type}"
 
 
 def loss_text(report: LossReport, opened: OpenedTablets) -> str:
@@ -169,6 +180,15 @@ def shard_text(token: int, answers: Sequence[ServedToken]) -> str:
         ]
         lines += [head, *columns(rows)]
     return "\n".join(limited(lines, "lines", ""))
+
+
+def why_text(answer: WhyAnswer, opened: OpenedTablets) -> str:
+    """One move that was asked about, and the reason for it or against it."""
+    short = short_names(node.host for node in opened.nodes)
+    move = f"{_place(str(answer.source), short)} → {_place(str(answer.target), short)}"
+    verdict = "in the next plan" if answer.moves else "not in the next plan"
+    reason = reason_said(answer.reason, opened.edition)
+    return "\n".join([*wrap(f"{move}: {verdict}: {reason}"), *_warnings(opened.warnings)])
 
 
 def _warnings(warnings: Iterable[str]) -> list[str]:

@@ -173,6 +173,8 @@ FLOWS = FlowTable(
         *topology.FLOWS.still,
         *(kind for kind in topology.FLOWS.moving if kind not in {*_SEEN, *_COMMITS}),
         act.BeginTransition,
+        act.AnswerStages,
+        act.ApplyStages,
         act.FailBarrier,
         act.FailTablet,
         act.EndLate,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.protocols.tablets.panels import tracks
+from kit.protocols.tablets.panels import resizing, tracks
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
@@ -14,5 +14,13 @@ TRACKS = Views(
     evidence=("now",),
     picture="grid",
     table="now",
+    badges="badges",
+)
+
+RESIZE = Views(
+    (resizing.BADGES, resizing.GRID, resizing.LINE, resizing.READINESS, resizing.STORAGE, LAMPS),
+    evidence=("resize",),
+    picture="grid",
+    table="resize",
     badges="badges",
 )

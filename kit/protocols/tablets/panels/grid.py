@@ -35,6 +35,7 @@ LOOKS: dict[Part, tuple[str | None, str]] = {
     "stray": (None, "box dashed"),
 }
 """The classes of a chip and of its shape."""
+PORT = LEFT - 6
 LEADS = "★"
 LEGEND = "+ comes, − goes, ? data without being a replica; dashed: not read or not for long"
 HALF = 163.0
@@ -122,26 +123,27 @@ def _shard_heads(lies: GridLayout, grid: TabletGrid) -> Iterator[Frag]:
 
 
 def _row(prefix: str, host: GridHost, lies: GridLayout) -> Frag:
-    """A node's name and the cells of its shards."""
+    """A node's name and the cells of its shards; its place is behind its name, where flows end."""
     note = host.note or host.rack
     full = ", ".join(filter(None, (host.name, host.rack, host.note)))
     kind = "wire dashed" if host.note else "wire"
+    left, top = PORT, lies.row / 2
     return h(
         "g",
         h("title", full),
         h(
             "text",
             f"{LEADS * host.leads}{host.name}",
-            x=2,
-            y=lies.row / 2 + (0 if note else 5),
+            x=2 - left,
+            y=0 if note else 5,
             class_="strong",
         ),
-        h("text", note, x=2, y=lies.row / 2 + 15, class_="soft") if note else None,
+        h("text", note, x=2 - left, y=15, class_="soft") if note else None,
         [
             h(
                 "rect",
-                x=LEFT + lies.cell * shard + 1,
-                y=1,
+                x=LEFT + lies.cell * shard + 1 - left,
+                y=1 - top,
                 width=lies.cell - 2,
                 height=lies.row - 2,
                 rx=4,
@@ -150,7 +152,7 @@ def _row(prefix: str, host: GridHost, lies: GridLayout) -> Frag:
             for shard in range(host.shards)
         ],
         k=f"{prefix}{host_spot(host.name)}",
-        transform=f"translate(0 {lies.tops[host.name]:.0f})",
+        transform=f"translate({left:.0f} {lies.tops[host.name] + top:.0f})",
         data_of=host.name,
     )
 

@@ -1,17 +1,22 @@
-"""The panels of one tablet's requests: those of storage, whose epochs are stages here."""
+"""The panels of one tablet's requests: those of storage, whose epochs are stages; its own tabs."""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
 from kit.protocols.storage.panels import VIEWS as STORAGE
+from kit.protocols.tablets.panels.strips import STATES, STRIPS
 
 TABLET = replace(
     STORAGE,
-    panels=tuple(
-        replace(panel, title="The tablet, stage by stage", tab="Stages")
-        if panel.name == "views"
-        else panel
-        for panel in STORAGE.panels
+    panels=(
+        *(
+            replace(panel, title="The tablet, stage by stage", tab="Stages")
+            if panel.name == "views"
+            else panel
+            for panel in STORAGE.panels
+        ),
+        STRIPS,
+        STATES,
     ),
 )

@@ -67,6 +67,7 @@ class TabletRequests(PlayedStorage):
             raise BadInput("ignored", given.ignored, f"a replica or coordinator: {known}")
         super().__init__(made, workload, _request_options(given))
         self.parameters, self.off = given, off
+        self.edition, self.plans = given.edition, planned
         # Where another safeguard is off, the harm to show is the lost write, not its first sign.
         self.properties = tuple(self._judged(given.ignored))
         self.monitors = monitors(self)

@@ -24,6 +24,18 @@ class PassBarrier(Struct, frozen=True, tag="barrier"):
     """All nodes answer one barrier for every tablet that waits for one."""
 
 
+class AnswerStages(Struct, frozen=True, tag="answer-stages"):
+    """A node has applied all stages and answers the barrier of the tablets."""
+
+    node: str
+
+
+class ApplyStages(Struct, frozen=True, tag="apply-stages"):
+    """A node applies the next stage that changes what it reads or writes."""
+
+    node: str
+
+
 class WorkOnTablet(Struct, frozen=True, tag="work-on"):
     """The next piece of a stage's work on a tablet is done: a stream, a repair, a cleanup."""
 
@@ -57,6 +69,8 @@ class EndLate(Struct, frozen=True, tag="end-late-rpc"):
 TabletAction = (
     BeginTransition
     | PassBarrier
+    | AnswerStages
+    | ApplyStages
     | WorkOnTablet
     | FailBarrier
     | FailTablet

@@ -300,9 +300,10 @@ def _barrier(model: Tracks) -> Rule[TracksState, Any]:
         blocked = busy(model, s)
         if blocked is not None:
             return blocked
-        missing = working.barrier_nodes(s) & ~s.control.reachable
+        one_by_one = model.parameters.answering
+        missing = working.barrier_nodes(s) & ~(s.answered if one_by_one else s.control.reachable)
         if missing:
-            said = "a node does not hear the barrier"
+            said = "a node has not answered" if one_by_one else "a node does not hear the barrier"
             return Refusal(said, missing=working.named(model, missing))
         late = s.late
         waits = late is not None and late.runs and working.is_over(s, late)
@@ -317,7 +318,7 @@ def _barrier(model: Tracks) -> Rule[TracksState, Any]:
         late = s.late
         if late is not None and working.is_over(s, late):
             s = replace(s, late=replace(late, sealed=True))
-        return s
+        return replace(s, answered=0)
 
     return model.rule(act.PassBarrier, "work", candidates, condition, effect)
 

@@ -23,9 +23,9 @@ from kit.errors import BadInput, Refusal
 from kit.protocols.group0.rules.safeguards import Group0Safeguards
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.tablets.rules.replica_sets import Replicas
-from kit.protocols.tablets.rules.stages import TRANSITIONS
+from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
 from kit.protocols.tablets.tracks import actions as act
-from kit.protocols.tablets.tracks import coordinating, failing, wording
+from kit.protocols.tablets.tracks import answering, coordinating, failing, wording
 from kit.protocols.tablets.tracks.parameters import TracksParameters
 from kit.protocols.tablets.tracks.planning import excluded_nodes, replica_of
 from kit.protocols.tablets.tracks.properties import properties_of
@@ -38,7 +38,8 @@ from kit.protocols.tablets.tracks.state import (
 )
 from kit.protocols.topology.model import UNASKED, Topology
 from kit.protocols.topology.parameters import TopologyParameters
-from kit.protocols.topology.rules.machines import Machine
+from kit.protocols.topology.rules.cluster import NOBODY
+from kit.protocols.topology.rules.machines import Machine, WorkRow
 from kit.protocols.topology.rules.safeguards import TopologySafeguards
 from kit.protocols.topology.words import stored_words
 
@@ -76,8 +77,10 @@ class Tracks(Model[TracksState, Any]):
         self.names, self.number = self.control.names, self.control.number
         self.setting = self.control.setting
         self.hosts = lru_cache(1 << 12)(self._hosts)
+        self.work = lru_cache(1 << 8)(self._work)
         self.rows = tuple(map(self._row, self.parameters.tablets))
-        self.rules = (*coordinating.rules(self), *failing.rules(self))
+        one_by_one = answering.rules(self) if self.parameters.answering else ()
+        self.rules = (*coordinating.rules(self), *one_by_one, *failing.rules(self))
         self.properties = properties_of(self)
 
     def _row(self, text: str) -> TabletRow:
@@ -92,13 +95,14 @@ class Tracks(Model[TracksState, Any]):
     def start(self) -> TracksState:
         """The cluster at its start, and no tablet in transition."""
         given = self.parameters
-        return TracksState(
+        start = TracksState(
             control=self.control.start(),
             tablets=self.rows,
             moves=given.moves,
             lates=given.late,
             failures=given.failures,
         )
+        return answering.begun(self, start) if given.answering else start
 
     def rule(
         self,
@@ -124,11 +128,20 @@ class Tracks(Model[TracksState, Any]):
         late = s.late
         if late is not None and self.mask(late.targets) & ~s.control.up:
             s = replace(s, late=None)
-        return s
+        return answering.followed(self, before, s) if self.parameters.answering else s
 
     def table(self, transition: TabletTransition) -> Machine:
         """The table of a transition's kind."""
         return TRANSITIONS[self.parameters.edition][transition.kind]
+
+    def _work(self, kind: TransitionKind, stage: str) -> tuple[tuple[WorkRow, str], ...]:
+        """The work of a stage in order; data work once for each co-located table."""
+        rows = TRANSITIONS[self.parameters.edition][kind].state(stage).work
+        return tuple(
+            (row, table)
+            for row in rows
+            for table in (("",) if row.barrier else self.parameters.tables)
+        )
 
     def mask(self, replicas: Replicas) -> int:
         """The nodes of replicas, as a mask."""
@@ -161,7 +174,8 @@ class Tracks(Model[TracksState, Any]):
             kind = self.kind(action)
             if kind not in UNASKED:
                 return action
-            helps.setdefault(kind, action)
+            if kind != "elect" or s.control.coordinator == NOBODY:
+                helps.setdefault(kind, action)
         for kind in ("elect", "restart", "tablets found"):
             if kind in helps and (kind != "restart" or not coordinating.at_rest(self, s)):
                 return helps[kind]

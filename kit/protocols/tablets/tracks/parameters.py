@@ -30,6 +30,14 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             extra_json_schema=_WRITTEN,
         ),
     ] = ("A B C",)
+    tables: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="the co-located tables whose tablets these are, the base table first",
+            min_length=1,
+            extra_json_schema=_WRITTEN,
+        ),
+    ] = ("ks.t",)
     shards: Annotated[int, Meta(description="the shards of each node", ge=1, le=64)] = 1
     kinds: Annotated[
         tuple[TransitionKind, ...],
@@ -81,6 +89,9 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             extra_json_schema=_WRITTEN,
         ),
     ] = ()
+    answering: Annotated[
+        bool, Meta(description="nodes apply stages, and answer barriers, one by one")
+    ] = False
     crashes: Annotated[int, _faults("crashes", "how often a node may crash")] = 0
     changes: Annotated[
         int, _faults("coordinator changes", "how often a coordinator that is up may be deposed")

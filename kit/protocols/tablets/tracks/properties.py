@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from kit.engine.model import Property, always, goal, sometimes, step
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.stages import REPLACES
+from kit.protocols.tablets.tracks.answering import one_stage_apart
 from kit.protocols.tablets.tracks.coordinating import TRACKS, at_rest
 from kit.protocols.tablets.tracks.state import TabletRow, TracksState, in_transition
 from kit.protocols.topology import actions as cluster
@@ -74,6 +75,7 @@ def properties_of(model: Tracks) -> tuple[Property, ...]:
         *_apart(model),
         _follow_table(model),
         *_of_replicas(model),
+        *((one_stage_apart(model),) if model.parameters.answering else ()),
         always("work-in-session", "Nothing runs after its stage", in_session, "INV-SESSION"),
         always("one-per-host", "One replica on a node", one_per_host),
         sometimes("moved", "A transition ends with the new replicas", _moved_of(model)),

@@ -90,6 +90,10 @@ class LateRpc(Struct, frozen=True, cache_hash=True):
     sealed: bool = False
 
 
+SelectedReplicas = tuple[tuple[Replicas, Replicas], ...]
+"""Of each tablet the replicas that requests read, and those that they write."""
+
+
 class TracksState(Struct, frozen=True, cache_hash=True, kw_only=True):
     """Tablets while the coordinator moves them.
 
@@ -97,6 +101,10 @@ class TracksState(Struct, frozen=True, cache_hash=True, kw_only=True):
     committed yet (volatile), ``deposed`` such a command of an earlier one. ``moves`` is how many
     transitions the balancer may still begin, ``lates`` how many RPCs may still be late,
     ``failures`` how much work on tablets may still fail by itself.
+
+    Where nodes answer one by one: ``views`` are the replicas that some node still goes by, the
+    newest last, ``applied[i]`` is the place of node ``i``'s among them, and ``answered`` a mask of
+    who has answered the barrier that runs (volatile).
     """
 
     control: ControlState
@@ -107,6 +115,9 @@ class TracksState(Struct, frozen=True, cache_hash=True, kw_only=True):
     moves: int = 0
     lates: int = 0
     failures: int = 0
+    views: tuple[SelectedReplicas, ...] = ()
+    applied: tuple[int, ...] = ()
+    answered: int = 0
 
 
 def with_tablet(s: TracksState, tablet: int, row: TabletRow) -> TracksState:
@@ -121,6 +132,17 @@ def with_transition(row: TabletRow, place: int, transition: TabletTransition | N
     kept = () if transition is None else (transition,)
     left, right = row.transitions[:place], row.transitions[place + 1 :]
     return replace(row, transitions=(*left, *kept, *right))
+
+
+def same_stages(before: TracksState, after: TracksState) -> bool:
+    """Whether every transition is in the stage that it was in, and has not failed meanwhile."""
+    if before.tablets is after.tablets:
+        return True
+    stages = (
+        [[(t.stage, t.failed) for t in row.transitions] for row in s.tablets]
+        for s in (before, after)
+    )
+    return next(stages) == next(stages)
 
 
 def in_transition(s: TracksState) -> bool:

@@ -23,8 +23,9 @@ from kit.protocols.tcm.rules.metadata import (
 )
 from kit.protocols.tcm.rules.operations import Operation, ResolvedOperation, placed, ring_after
 from kit.protocols.tcm.rules.plan import compensation, plan
+from kit.protocols.tcm.rules.safeguards import TcmSafeguards
 from kit.protocols.tcm.rules.steps import SENTENCES, ProtocolSwitches
-from kit.ring.applying import apply, settle
+from kit.ring.applying import Spans, apply, settle
 from kit.ring.placements import stable_placement
 from kit.ring.replication import Keyspace
 from kit.ring.topology import Ring
@@ -42,12 +43,31 @@ def enact(snapshot: Snapshot, event: ResolvedEvent, switches: ProtocolSwitches) 
     checked = switches.safeguards.merge_equality
     ring = reading_ring(metadata)
     placements = tuple(
-        settle(apply(placement, delta, merge_check=checked), ring, replication)
-        for placement, delta, replication in zip(
-            snapshot.placements, step.deltas, metadata.groups, strict=True
+        settle(apply(placement, delta, merge_check=checked), ring, replication, area)
+        for placement, delta, replication, area in zip(
+            snapshot.placements,
+            step.deltas,
+            metadata.groups,
+            _areas(snapshot.metadata, metadata, event, switches),
+            strict=True,
         )
     )
     return Snapshot(metadata, placements)
+
+
+def _areas(
+    before: Metadata, after: Metadata, event: ResolvedEvent, switches: ProtocolSwitches
+) -> tuple[Spans | None, ...]:
+    """Where the event's operation works, a group each: elsewhere groups keep their order.
+
+    None is everywhere: an operation that ends as it begins, and any where safeguards are off, so
+    that operations may get into each other's way.
+    """
+    node = event.operation.node if isinstance(event, ResolvedOperation) else event.node
+    sequence = after.sequence(node) or before.sequence(node)
+    if sequence is None or switches.safeguards != TcmSafeguards():
+        return (None,) * len(after.groups)
+    return tuple(movement.area for movement in sequence.plan.movements)
 
 
 def advance(

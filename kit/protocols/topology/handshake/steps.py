@@ -59,19 +59,36 @@ Effect = Callable[[ActorState, Any], ActorState]
 
 def rules(model: Join) -> tuple[Rule[ActorState, Any], ...]:
     """What members, the coordinator and the joiner do with group 0, beside their messages."""
-    setting = model.setting
+    return (*_of_members(model), *_of_coordinator(model), *_of_joiner(model), _enabling(model))
+
+
+def _of_members(model: Join) -> tuple[Rule[ActorState, Any], ...]:
+    """Whoever received a request checks it, and puts it into the queue or turns it away."""
 
     def place(s: ActorState, action: act.PlaceRequest) -> ActorState:
         asks = member(s, action.node).handling[0]
-        why = rejection("placing", tables(s), asks, up(s), setting)
+        why = rejection("placing", tables(s), asks, up(s), model.setting)
         if not why:
             s = with_tables(s, placed(tables(s), asks))
         return model.advance(s, action.node, RequestChecked(why))
 
+    handling = Rule(
+        act.PlaceRequest,
+        "place",
+        lambda s: [act.PlaceRequest(each.name) for each in members(s) if each.handling],
+        _always,
+        place,
+    )
+    return (handling,)
+
+
+def _of_coordinator(model: Join) -> tuple[Rule[ActorState, Any], ...]:
+    """It takes a request, adds the joiner, sends its verdict, and goes on when that was heard."""
+
     def take(s: ActorState, action: act.TakeRequest) -> ActorState:
         row = tables(s).pending
         assert row is not None
-        why = rejection("coordinator", tables(s), request_in(row), up(s), setting)
+        why = rejection("coordinator", tables(s), request_in(row), up(s), model.setting)
         if not why:
             state = "replacing" if row.replaces else "bootstrapping"
             return with_tables(s, moved(tables(s), row.host, state))
@@ -86,7 +103,19 @@ def rules(model: Join) -> tuple[Rule[ActorState, Any], ...]:
         joining = tables(s).joining
         assert joining is not None
         s = with_member(s, replace(coordinator(s), call=""))
-        return s if setting.edition == "seed" else left(s, joining.host, "not-accepted")
+        return s if model.setting.edition == "seed" else left(s, joining.host, "not-accepted")
+
+    return (
+        _led(act.TakeRequest, "take", _once(act.TakeRequest), _may_take, take),
+        _led(act.AddMember, "add", _once(act.AddMember), _may_add, _add),
+        _led(act.Respond, "respond", _once(act.Respond), _may_respond, respond),
+        _led(act.Conclude, "conclude", _once(act.Conclude), _may_conclude, _conclude),
+        Rule(act.CallFails, "fails", _failing, _always, call_fails),
+    )
+
+
+def _of_joiner(model: Join) -> tuple[Rule[ActorState, Any], ...]:
+    """It sees in group 0 what became of it, or waits no longer."""
 
     def learn(s: ActorState, action: act.LearnOutcome) -> ActorState:
         row = tables(s).row(joiner(s).host)
@@ -97,35 +126,25 @@ def rules(model: Join) -> tuple[Rule[ActorState, Any], ...]:
         why = "unanswered" if joiner(s).status == "waiting" else "lost"
         return model.advance(s, JOINER, Unanswered(why))
 
-    def may_enable(s: ActorState) -> Refusal | None:
-        why = enabling_obstacle(tables(s), setting)
-        return Refusal(why) if why else None
-
-    def enabling(s: ActorState) -> tuple[Any, ...]:
-        return () if FEATURE in tables(s).enabled else (act.EnableFeature(),)
-
     return (
-        Rule(
-            act.PlaceRequest,
-            "place",
-            lambda s: [act.PlaceRequest(each.name) for each in members(s) if each.handling],
-            _always,
-            place,
-        ),
-        _led(act.TakeRequest, "take", _once(act.TakeRequest), _may_take, take),
-        _led(act.AddMember, "add", _once(act.AddMember), _may_add, _add),
-        _led(act.Respond, "respond", _once(act.Respond), _may_respond, respond),
-        _led(act.Conclude, "conclude", _once(act.Conclude), _may_conclude, _conclude),
-        Rule(act.CallFails, "fails", _failing, _always, call_fails),
         Rule(act.LearnOutcome, "learn", _learners, _always, learn),
         Rule(act.StopWaiting, "give up", _hopeless, _always, give_up),
-        _led(
-            act.EnableFeature,
-            "enable",
-            enabling,
-            may_enable,
-            lambda s, a: with_tables(s, replace(tables(s), enabled=(FEATURE,))),
-        ),
+    )
+
+
+def _enabling(model: Join) -> Rule[ActorState, Any]:
+    """The feature is enabled, once nobody joins who lacks it."""
+
+    def may_enable(s: ActorState) -> Refusal | None:
+        why = enabling_obstacle(tables(s), model.setting)
+        return Refusal(why) if why else None
+
+    return _led(
+        act.EnableFeature,
+        "enable",
+        lambda s: () if FEATURE in tables(s).enabled else (act.EnableFeature(),),
+        may_enable,
+        lambda s, a: with_tables(s, replace(tables(s), enabled=(FEATURE,))),
     )
 
 

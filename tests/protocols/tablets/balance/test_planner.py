@@ -6,12 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.plain_balancer import PlainBalancer
+from benchmarks.tablet_balancer import as_plain, plain_tablets
+from kit.protocols.tablets.rules.balance.candidates import candidates
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.balance.planner import plan
 from kit.protocols.tablets.rules.balance.reasons import JoinsSibling
 from kit.protocols.tablets.rules.maps import faults
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from tests.examples import examples
 from tests.protocols.tablets.balance.clusters import (
     TARGET,
     DrawnCluster,
@@ -89,10 +93,26 @@ def test_all_at_once_is_one_by_one(
     loads.reads[source] = data.draw(st.integers(0, 2))
     loads.writes[target] = data.draw(st.integers(0, 2))
     one_by_one = [place for place in loads.rows_on(source) if not loads.refusal(*place, target)]
-    assert [tuple(place) for place in loads.candidates(source, target).tolist()] == one_by_one
+    assert [tuple(place) for place in candidates(loads, source, target).tolist()] == one_by_one
 
 
 @pytest.mark.partly("E-029", "a bar chart over time")
+@examples(200)
+@given(clusters())
+def test_another_planner_makes_the_same_plan(cluster: DrawnCluster) -> None:
+    """Heaps and lists in plain Python, one pair of shards after the other."""
+    nodes = tuple(node for node in cluster.nodes if node.datacenter == "dc0")
+    hosts = {node.host for node in nodes}
+    maps = {}
+    for name, one in cluster.maps.items():
+        sets = [tuple(r for r in t.replicas if r.host in hosts) for t in one.tablets]
+        maps[name] = table(name, *sets)
+    given = DrawnCluster(nodes, maps, cluster.sizes).input
+    racks = [node.rack for node in nodes]
+    peer = PlainBalancer(list(map(racks.index, racks)), [node.shards for node in nodes])
+    assert as_plain(given, plan(given, "seed").moves) == peer.plan(plain_tablets(given))
+
+
 def test_counts_are_even_at_last() -> None:
     """Four tablets of RF 1 on one shard of two nodes with two shards: one each."""
     one = DrawnCluster(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -17,6 +17,7 @@ from kit.protocols.tablets.rules.balance.reasons import Reason
 from kit.protocols.tablets.rules.balance.why import WhyAnswer, why
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from tests.examples import examples
 from tests.protocols.tablets.balance.clusters import TARGET, DrawnCluster, clusters, counts
 from tests.protocols.tablets.balance.clusters import table as made
 
@@ -146,7 +147,7 @@ def _rack_after(figures: Figures, replicas: Replicas, target: TabletReplica) -> 
     return place.rack, len(same) + 1
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(clusters(("normal", "normal", "leaving", "excluded")), st.sampled_from(EDITIONS), st.data())
 def test_each_number_is_the_inputs(
     cluster: DrawnCluster, edition: Edition, data: st.DataObject

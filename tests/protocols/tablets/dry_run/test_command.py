@@ -43,9 +43,15 @@ def host(number: int) -> str:
         (["balance", "--edition", "seed"], 0, ("loads of shards, tablets: from 0 to 3",)),
         (["drain", "00000001"], 0, ("has 4 replicas: 4 can go, 0 cannot",)),
         (["drain", "00000003"], 1, ("0 can go, 4 cannot", "have 2 of its replicas; none has more")),
-        (["resize"], 0, ("shop.items   2 tablets  merge", "lies between 2.5 GiB and 10.0 GiB")),
+        (["resize"], 0, ("shop.items   2 tablets  merge", "min_per_shard_tablet_count asks")),
         (["lose", "00000001"], 1, ("1 have no quorum", "shop.items 0  1 of 2 replicas left")),
         (["lose", "00000004"], 0, ("0 have no quorum, 0 no replica",)),
+        (
+            ["why", "shop.orders", "1", "00000005:1"],
+            0,
+            ("not in the next plan: others go first: here 1.98% and 0.29%",),
+        ),
+        (["why", "shop.orders_by_day", "1", "00000003:1"], 0, ("has a replica of the tablet",)),
         (["shard", "5"], 0, ("shop.orders: tablet 2, (-1, 4611686018427387903]",)),
     ],
 )
@@ -92,6 +98,9 @@ def test_a_table_is_imagined() -> None:
     assert "24 replicas on 16 shards: 1.50 each" in answer.out
     answer = call("tablets", "--table", "count=8,size=400G,rf=3", "resize", "--json")
     assert (answer.json["decision"], answer.json["average"]) == ("split", 50 * 2**30 // 3)
+    answer = call("tablets", "--table", "count=8,size=40G,rf=3,shards=24", "resize", "--json")
+    assert (answer.json["decision"], answer.json["target"]["resize_type"]) == ("merge", "split")
+    assert answer.json["target"]["rules"]["min_per_shard_tablet_count"] == 80
     seed = call("tablets", "--table", "count=8,size=121G,rf=3", "resize", "--edition", "seed")
     assert "none → split" in seed.out
     assert "none → split" not in call("tablets", "--table", "count=8,size=121G,rf=3", "resize").out
@@ -103,12 +112,17 @@ def test_a_table_is_imagined() -> None:
         ([], "DUMP | nothing | a dump of system.tablets"),
         (["nope"], "dump: got 'nope'; allowed: a readable file"),
         ([DUMP, "drian"], "words | 'drian' | one of drain"),
-        ([DUMP, "drain"], "words behind drain | nothing | one word more"),
+        ([DUMP, "drain"], "words behind drain | nothing | HOST"),
         ([DUMP, "show", "more"], "words behind show | 'more' | nothing more"),
         ([DUMP, "drain", "9"], "HOST | '9' | one of"),
         ([DUMP, "drain", "0"], "HOST | '0' | a name of one node only"),
         ([DUMP, "shard", "x"], "TOKEN | 'x' | a signed 64-bit integer"),
         ([DUMP, "shard", "9223372036854775808"], "token | an integer from"),
+        ([DUMP, "why", "t", "0"], "words behind why | 't 0' | TABLE TABLET HOST:SHARD"),
+        ([DUMP, "why", "t", "x", "00000001:0"], "TABLET | 'x' | the number of a tablet"),
+        ([DUMP, "why", "t", "0", "00000001"], "HOST:SHARD | '00000001' | a node and one"),
+        ([DUMP, "why", "t", "0", "00000001:0"], "table | 't' | a base table"),
+        ([DUMP, "why", "shop.orders", "9", "00000001:0"], "tablet | 9 | 0 to 3"),
         ([DUMP, "--target", "5X"], "--target | '5X' | a size in bytes"),
         (["--table", "count=8"], "words | 'nothing' | resize or tokens"),
         (["--table", "count=8", "tokens", *TOPOLOGY], "--topology | nothing beside --table"),
@@ -147,4 +161,4 @@ def test_architecture_tells_the_truth(tmp_path: Path) -> None:
     assert asked == set(ACTIONS)
 
 
-ACTIONS = ("show", "balance", "drain", "resize", "lose", "shard", "tokens")
+ACTIONS = ("show", "balance", "drain", "resize", "lose", "shard", "why", "tokens")

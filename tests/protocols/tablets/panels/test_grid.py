@@ -55,12 +55,12 @@ def cell_of(grid: TabletGrid, drawn: Frag, key: str) -> str:
     chip = part(drawn, replica_spot(key))
     assert chip is not None
     y = _shift(chip)[1]
-    tops = {
+    middles = {
         host.name: _shift(row)[1]
         for host in grid.hosts
         if (row := part(drawn, host_spot(host.name)))
     }
-    return max((name for name in tops if tops[name] <= y), key=lambda name: tops[name])
+    return min(middles, key=lambda name: abs(middles[name] - y))
 
 
 def _shift(drawn: Frag) -> tuple[float, float]:

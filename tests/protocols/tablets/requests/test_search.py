@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
-from kit.protocols.tablets.rules.stages import KINDS
-from kit.protocols.topology.rules.machines import EDITIONS
+from kit.engine.timeline import Timeline
+from kit.protocols.tablets.requests.history import stage_of
+from kit.protocols.tablets.requests.parameters import BetweenNodes
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.dataplane.test_search import replayed
 from tests.protocols.tablets.requests.runs import (
     BROKEN,
@@ -25,7 +27,6 @@ from tests.protocols.tablets.requests.runs import (
 MOST_STATES = 1_000_000
 
 
-@pytest.mark.partly("E-064", "two strips of stages")
 @pytest.mark.parametrize("name", CLEAN)
 def test_no_run_breaks_a_promise(name: str) -> None:
     """The search is complete, ways back included, and finds no harm from any schedule."""
@@ -86,7 +87,6 @@ def verbs(found: Any, model: Any) -> list[str]:
     return [model.verb(action) for action in found.violation.actions]
 
 
-@pytest.mark.partly("E-018", "a choice with both counts")
 def test_the_documents_way_back_loses_a_write() -> None:
     """Edition ``seed`` leaves ``write_both_read_new`` backwards in one step: where the ignored
     target answers later, one coordinator writes to the old set, another one reads the new set.
@@ -106,6 +106,38 @@ def test_the_documents_way_back_loses_a_write() -> None:
     assert first.violation.property == "one-stage-apart"
 
 
+@pytest.mark.spec("E-018")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_way_back_is_chosen_by_both_counts(edition: Edition) -> None:
+    """Out of write_both_read_new the way back is open once more new than old replicas are lost;
+    before, it says how many are of either set.
+    """
+    model = built({"edition": edition, "ignored": "D"})
+    timeline = Timeline(model)
+    while stage_of(model.newest(timeline.state)) != "write_both_read_new":
+        timeline.forward()
+    (back,) = (a for a, _ in model.waiting(timeline.state) if "roll back" in model.verb(a))
+    refusal = dict(model.waiting(timeline.state))[back]
+    assert refusal.reason == "too few are down or ignored: 0 of B, C, D, 0 of A, B, C"
+    (ignore,) = (a for a in model.actions(timeline.state) if model.verb(a) == "ignore D")
+    after = model.apply(timeline.state, ignore)
+    assert back in list(model.actions(after))
+    stage = {"seed": "cleanup_target", "code": "write_both_read_old_fallback_cleanup"}[edition]
+    assert stage_of(model.newest(model.apply(after, back))) == stage
+
+
+def test_the_published_count_refuses_what_both_sets_could_take() -> None:
+    """While a dead replica is rebuilt its place counts, too: with the target dead as well two of
+    four are left, a quorum of either set, and edition code refuses the write (Q-48).
+    """
+    given = {"kind": "rebuild_v2", "crashes": 1}
+    found, model = search({**given, **CODE})
+    assert found.violation is not None
+    assert found.violation.property == "available"
+    assert verbs(found, model)[3] == "crash D"
+    assert len(found.violation.actions) == 9
+
+
 def test_a_dead_target_loses_no_write() -> None:
     """Under the condition of Q-09 nobody reads the target that made the stage fail."""
     found, _ = search({**ONE, "crashes": 1}, lost=True)
@@ -121,7 +153,7 @@ def test_an_ignored_coordinator_that_lives_may_miss_a_write() -> None:
     assert "ignore K2" in verbs(found, model)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "intranode_migration"])
+@pytest.mark.parametrize("kind", get_args(BetweenNodes))
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_random_runs_of_three_replicas(kind: str, edition: str) -> None:
     """Seeded walks with lost messages, time-outs and crashes: each promise is kept."""

@@ -53,7 +53,7 @@ def entering(steps: list[Step], stage: str) -> Iterator[Step]:
             yield model, before, action, after
 
 
-@pytest.mark.partly("E-012", "a tick for each replica that is ready")
+@pytest.mark.spec("E-012")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_all_replicas_are_ready_for_double_writes(edition: Edition) -> None:
     """As write_both_read_old is committed, each old and new replica knows of itself."""
@@ -66,7 +66,7 @@ def test_all_replicas_are_ready_for_double_writes(edition: Edition) -> None:
     assert met
 
 
-@pytest.mark.partly("E-013", "counters of answers of both sets")
+@pytest.mark.spec("E-013")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_writes_reach_their_level_in_both_sets(edition: Edition) -> None:
     """A write planned from streaming on until reads move succeeds with a quorum of either set."""
@@ -104,7 +104,7 @@ def test_the_new_replica_holds_what_the_leaving_one_held(edition: Edition) -> No
     assert met
 
 
-@pytest.mark.partly("E-015", "arrows to the new cells only")
+@pytest.mark.spec("E-015")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_reads_use_the_new_set(edition: Edition) -> None:
     """Once use_new is committed no read begins that asks a replica outside the new set."""
@@ -119,7 +119,7 @@ def test_reads_use_the_new_set(edition: Edition) -> None:
     assert met
 
 
-@pytest.mark.partly("E-016", "a counter of writes on their way")
+@pytest.mark.spec("E-016")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_no_write_is_on_its_way_to_the_leaving_replica(edition: Edition) -> None:
     """As cleanup is committed, no write is in flight to A."""
@@ -132,8 +132,7 @@ def test_no_write_is_on_its_way_to_the_leaving_replica(edition: Edition) -> None
     assert met
 
 
-@pytest.mark.partly("E-019", "a cell that empties")
-@pytest.mark.partly("E-021", "the storage panel")
+@pytest.mark.spec("E-019", "E-021")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_data_ends_on_the_replicas_in_force(edition: Edition) -> None:
     """After a way back these are the old ones, and D is empty; after the end the new ones, and A

@@ -15,6 +15,7 @@ from kit.protocols.topology.rules.machines import EDITIONS, Edition
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "failures, a new coordinator": {"failures": 1, "changes": 1},
     "crash of a node that is excluded": {"crashes": 1, "exclusions": 1},
+    "nodes answer one by one": {"answering": True, "failures": 1},
     "late RPC": {"failures": 1, "late": 1},
     "two tablets": {"tablets": ("A", "B"), "moves": 2},
     "leave": {"moves": 0, "operations": ("leave B",), "failures": 1, "undone": 1},

@@ -13,10 +13,15 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from kit.protocols.tablets.rules.balance.candidates import first_fits
 from kit.protocols.tablets.rules.balance.cluster import NOBODY
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.reasons import EvensOut, StreamsFull
 
+Places = NDArray[np.intp]
+"""Numbers of shards within the scope."""
+
+AT_ONCE = 256  # pairs of shards; what comes after one that does not fit is looked at again
 LEAST_GAP = 2  # tablets: to move one between closer shards would only swap them
 
 
@@ -59,15 +64,17 @@ class _Evening:
         held = loads.held[self.shards]
         mean = held.mean() if len(held) else 0.0
         self.low, self.high = float(np.floor(mean)), float(np.ceil(mean))
-        self.giving = np.where(loads.reads[self.shards] < loads.given.streams_read, held, -np.inf)
-        self.taking = np.where(loads.writes[self.shards] < loads.given.streams_write, held, np.inf)
+        self.giving, self.taking = held.copy(), held.copy()
+        self._look_again(np.arange(len(held)))
         self.over, self.under = int((held > self.high).sum()), int((held < self.low).sum())
 
     def moves(self) -> Iterator[TabletMove]:
-        """Moves until counts are even, or streams are full."""
+        """Moves until counts are even, or streams are full.
+
+        From all the fullest shards in turn to the emptiest ones: each pair has the same counts.
+        """
         while len(self.shards):
-            source, target = int(self.giving.argmax()), int(self.taking.argmin())
-            most, least = float(self.giving[source]), float(self.taking[target])
+            most, least = float(self.giving.max()), float(self.taking.min())
             if not most - least >= LEAST_GAP:
                 return
             waits_for_streams = (most <= self.high and self.over) or (
@@ -75,9 +82,28 @@ class _Evening:
             )
             if waits_for_streams:
                 return
-            move = self._first_fit(source, target)
+            sources = np.flatnonzero(self.giving == most)
+            targets = np.flatnonzero(self.taking == least)
+            pairs = min(len(sources), len(targets), AT_ONCE)
+            yield from self._between(sources[:pairs], targets[:pairs])
+
+    def _between(self, sources: Places, targets: Places) -> Iterator[TabletMove]:
+        """Moves of the first pairs whose first tablets fit, or of one pair that is looked at."""
+        loads = self.loads
+        rows, columns, fit = first_fits(loads, self.shards[sources], self.shards[targets])
+        in_turn = int(np.append(fit, False).argmin())
+        if not in_turn:
+            move = self._first_fit(int(sources[0]), int(targets[0]))
             if move is not None:
                 yield move
+            return
+        sources, targets = sources[:in_turn], targets[:in_turn]
+        most, least = float(self.giving[sources[0]]), float(self.taking[targets[0]])
+        reason = EvensOut(most, least, most - 1, least + 1)
+        places = np.column_stack((rows, columns))[:in_turn].astype(np.int32)
+        yield from loads.apply_all(places, self.shards[targets], reason)
+        self._count(reason, in_turn)
+        self._look_again(np.concatenate((sources, targets)))
 
     def _first_fit(self, source: int, target: int) -> TabletMove | None:
         """The first tablet of a shard that may go to the emptiest shard, or to the next one."""
@@ -117,16 +143,19 @@ class _Evening:
         taker = int(self.shards[target])
         reason = EvensOut(*loads.compared(row, column, taker))
         move = loads.apply(row, column, taker, reason)
-        self.over -= reason.source > self.high >= reason.source_after
-        self.under -= reason.target < self.low <= reason.target_after
-        for place in (source, target):
-            self._look_again(place)
+        self._count(reason, 1)
+        self._look_again(np.array([source, target]))
         return move
 
-    def _look_again(self, place: int) -> None:
-        """A shard's count as it is now; a shard whose streams are full is out of the question."""
-        shard, given = int(self.shards[place]), self.loads.given
-        held = self.loads.held[shard]
-        reads, writes = self.loads.reads[shard], self.loads.writes[shard]
-        self.giving[place] = -np.inf if reads >= given.streams_read else held
-        self.taking[place] = np.inf if writes >= given.streams_write else held
+    def _count(self, reason: EvensOut, moves: int) -> None:
+        """How many shards are no longer above the mean, or below it."""
+        self.over -= moves * (reason.source > self.high >= reason.source_after)
+        self.under -= moves * (reason.target < self.low <= reason.target_after)
+
+    def _look_again(self, places: Places) -> None:
+        """Counts as they are now; a shard whose streams are full is out of the question."""
+        shards, given = self.shards[places], self.loads.given
+        held = self.loads.held[shards]
+        reads, writes = self.loads.reads[shards], self.loads.writes[shards]
+        self.giving[places] = np.where(reads < given.streams_read, held, -np.inf)
+        self.taking[places] = np.where(writes < given.streams_write, held, np.inf)

@@ -7,6 +7,7 @@ in columns.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import repeat
 
 import numpy as np
 from msgspec import Struct
@@ -17,7 +18,6 @@ from kit.protocols.tablets.rules.balance.cluster import (
     UNKNOWN,
     BalancerInput,
     Bytes,
-    Codes,
     first_shards,
 )
 from kit.protocols.tablets.rules.balance.reasons import (
@@ -37,6 +37,10 @@ from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.machines import Edition
 
 Numbers = NDArray[np.float64]
+Shards = NDArray[np.intp]
+KINDS: dict[bool, TransitionKind] = {True: "intranode_migration", False: "migration"}
+"""A move's kind, by whether it stays in its node."""
+
 SMALLEST = 100  # a tablet counts for at least this part of the target size
 
 
@@ -85,9 +89,10 @@ class Loads:
         self.reads, self.writes = given.reads.copy(), given.writes.copy()
         # The odd one of two siblings that are together moves with the even one.
         single = np.where(rows.together > 0, self.place, self.count).ravel()
-        self._slots = np.argsort(single, kind="stable").astype(np.int32)
+        narrow = np.uint16 if self.count < 2**16 else np.int32  # numpy sorts 16 bits by radix
+        self.slots = np.argsort(single.astype(narrow), kind="stable").astype(np.int32)
         counts = np.bincount(single, minlength=self.count + 1)
-        self._starts = np.concatenate(([0], np.cumsum(counts)))
+        self.starts = np.concatenate(([0], np.cumsum(counts)))
         self.width = rows.nodes.shape[1]
 
     def _weights(self) -> Numbers:
@@ -146,7 +151,7 @@ class Loads:
 
     def slots_on(self, shard: int) -> list[int]:
         """The replicas on a shard, ascending by row: row times width, plus the column."""
-        slots: list[int] = self._slots[self._starts[shard] : self._starts[shard + 1]].tolist()
+        slots: list[int] = self.slots[self.starts[shard] : self.starts[shard + 1]].tolist()
         return slots
 
     def rows_on(self, shard: int) -> Iterator[tuple[int, int]]:
@@ -224,46 +229,6 @@ class Loads:
                 return StreamsFull(reads, streams, weight, limit)
         return None
 
-    def candidates(self, source: int, target: int) -> NDArray[np.int32]:
-        """The replicas on a shard that nothing forbids to move to another one: rows and columns.
-
-        ``refusal`` of all replicas at once.
-        """
-        slots = self._slots[self._starts[source] : self._starts[source + 1]]
-        rows, columns = slots // self.width, slots % self.width
-        together = self.given.rows.together[rows, columns]
-        fit = ~self.busy[rows] & self._have_room(rows, source, target)
-        fit &= self.given.nodes[int(self.node_of[source])].role != "excluded"
-        pairs = np.flatnonzero(together == 2)
-        fit[pairs] &= self._have_room(rows[pairs] + 1, source, target)
-        for streams, limit in (
-            (self.reads[source], self.given.streams_read),
-            (self.writes[target], self.given.streams_write),
-        ):
-            if streams:
-                fit &= streams + together <= limit
-        return np.column_stack((rows[fit], columns[fit]))
-
-    def _have_room(self, rows: Codes, source: int, target: int) -> NDArray[np.bool_]:
-        """Which tablets a shard may take from another one: ``misplaced`` of many."""
-        giver, taker = self.node_of[source], self.node_of[target]
-        open_to = self.takes[taker] and self.dc[giver] == self.dc[taker] and source != target
-        fit = np.full(len(rows), open_to, np.bool_)
-        if giver != taker:
-            nodes = self.given.rows.nodes[rows]
-            fit &= (nodes != taker).all(1)
-            if self.rack[giver] != self.rack[taker]:
-                held, most = self._held_in_racks(nodes, giver)
-                fit &= (held == self.rack[taker]).sum(1) < most
-        return fit
-
-    def _held_in_racks(self, nodes: Codes, giver: int) -> tuple[Codes, Codes]:
-        """For rows of nodes: the rack of each in the giver's datacenter, and the most in one."""
-        local = (nodes != NOBODY) & (self.dc[nodes] == self.dc[giver])
-        racks = np.where(local, self.rack[nodes], NOBODY)
-        alike = (racks[:, :, None] == racks[:, None, :]).sum(2) * local
-        return racks, alike.max(1)
-
     def judged(self, source: int, target: int) -> tuple[int, int, Numbers, Numbers]:
         """Whose loads are compared: those of nodes; of shards in one node, and in ``seed``."""
         giver, taker = int(self.node_of[source]), int(self.node_of[target])
@@ -308,12 +273,40 @@ class Loads:
         return TabletMove(
             self.given.tables[int(rows.table[row])],
             tuple(range(number, number + tablets)),
-            kind or ("intranode_migration" if giver == taker else "migration"),
+            kind or KINDS[bool(giver == taker)],
             self.replica(source),
             self.replica(target),
             int(self._copied[row, column]),
             reason,
         )
+
+    def apply_all(
+        self, places: NDArray[np.int32], targets: Shards, reason: MoveReason
+    ) -> Iterator[TabletMove]:
+        """``apply`` of single tablets, no two of which have a source or a target in common."""
+        rows, columns = places[:, 0], places[:, 1]
+        sources = self.place[rows, columns]
+        weights = self.weight[rows, columns]
+        left, right = self.node_of[sources], self.node_of[targets]
+        self.held[sources] -= weights
+        self.held[targets] += weights
+        np.subtract.at(self.node_held, left, weights)
+        np.add.at(self.node_held, right, weights)
+        self.reads[sources] += 1
+        self.writes[targets] += 1
+        self.busy[rows] = True
+        given = self.given
+        tables = [given.tables[table] for table in given.rows.table[rows].tolist()]
+        numbers = [(number,) for number in given.rows.number[rows].tolist()]
+        kinds = [KINDS[inside] for inside in (left == right).tolist()]
+        sizes = self._copied[rows, columns].tolist()
+        places_of = map(self._replicas, (sources, targets))
+        return map(TabletMove, tables, numbers, kinds, *places_of, sizes, repeat(reason))
+
+    def _replicas(self, shards: Shards) -> Iterator[TabletReplica]:
+        nodes = self.node_of[shards]
+        hosts = [self.given.nodes[node].host for node in nodes.tolist()]
+        return map(TabletReplica, hosts, (shards - self.first[nodes]).tolist())
 
 
 def _codes(values: list[object]) -> NDArray[np.int32]:

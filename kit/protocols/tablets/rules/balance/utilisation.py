@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kit.protocols.tablets.rules.balance.badness import TableSpread
+from kit.protocols.tablets.rules.balance.candidates import candidates
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.reasons import EvensOut
 
@@ -79,7 +80,7 @@ def _best(
     if target is None:
         return None
     for source in sources:
-        fit = loads.candidates(source, target)
+        fit = candidates(loads, source, target)
         fit = fit[~_inverting(loads, fit, source, target)]
         if len(fit):
             bad = spread.of(fit, source, target)

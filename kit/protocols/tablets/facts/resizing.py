@@ -1,0 +1,160 @@
+"""One state of a resize as people ask of it: the grid, the average, thresholds, readiness."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from kit.engine.flows import Flow, FlowTable
+from kit.protocols.tablets.facts.grid import GridHost, TabletGrid, grid_of_maps
+from kit.protocols.tablets.facts.spots import LOG, host_spot
+from kit.protocols.tablets.resize import actions as act
+from kit.protocols.tablets.resize import steps
+from kit.protocols.tablets.resize.model import Resize
+from kit.protocols.tablets.resize.state import ResizeState
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.resize import TARGET_SIZE, THRESHOLDS, Thresholds
+
+
+def grid(m: Resize, s: ResizeState) -> TabletGrid:
+    """Who holds which tablet, and how much; beside a node which map it goes by, if an older one."""
+    places = [each for tablet in s.map.tablets for each in tablet.replicas]
+    shards = 1 + max((each.shard for each in places), default=0)
+    hosts = tuple(
+        GridHost(name, shards, note="" if s.views[i] == s.view else f"{s.views[i].count} known")
+        for i, name in enumerate(m.names)
+    )
+    each_copy = s.size * TARGET_SIZE // (steps.TARGET * s.map.count)
+    sizes = {
+        (s.map.table, number, place): each_copy
+        for number, tablet in enumerate(s.map.tablets)
+        for place in tablet.replicas
+    }
+    return grid_of_maps([s.map], hosts, sizes)
+
+
+class Readiness(Struct, frozen=True):
+    """A replica of a tablet: whether its storage is divided, and the number that it shows."""
+
+    tablet: int
+    replica: TabletReplica
+    divided: bool
+    number: int
+    is_ready: bool
+
+
+class ResizeLineFacts(Struct, frozen=True):
+    """The average tablet against both thresholds, all in percent of the target size.
+
+    ``asks`` is the decision that the sizes ask for, with the ``reason``'s name; ``decided`` and
+    ``number`` are what is stored. ``waits`` says why it may not take effect now, ``missing`` for
+    whom it waits.
+    """
+
+    average: int
+    merge_below: int
+    split_above: int
+    asks: str
+    reason: str
+    decided: str
+    number: int
+    phase: str
+    waits: str
+    missing: tuple[str, ...]
+    readiness: tuple[Readiness, ...]
+
+
+def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
+    """Where a table's resize stands."""
+    usual = THRESHOLDS[m.parameters.edition]
+    limits = Thresholds(steps.TARGET, usual.split_percent, usual.merge_percent)
+    decision = steps.decision(m, s)
+    blocked = steps.blocked(m, s) if s.map.resize_type != "none" else None
+    return ResizeLineFacts(
+        average=s.size // s.map.count,
+        merge_below=limits.merge_below,
+        split_above=limits.split_above,
+        asks=decision.resize_type,
+        reason=REASONS[type(decision.reason).__name__],
+        decided=s.map.resize_type,
+        number=s.map.resize_seq_number,
+        phase=s.phase,
+        waits=blocked.reason if blocked else "",
+        missing=tuple(blocked.evidence) if blocked else (),
+        readiness=_readiness(s),
+    )
+
+
+REASONS = {
+    "AboveSplit": "the average is above the split threshold",
+    "BelowMerge": "the average is below the merge threshold",
+    "WithinThresholds": "the average is between the thresholds",
+    "OppositeAfterwards": "what is decided would call for its opposite",
+    "StillGrowing": "the table is still growing",
+    "SingleTablet": "there is one tablet only",
+    "SizesUnknown": "some size is not known",
+}
+
+
+def _readiness(s: ResizeState) -> tuple[Readiness, ...]:
+    unready = set(steps.unready_places(s))
+    splits = s.map.resize_type == "split"
+    return tuple(
+        Readiness(
+            number,
+            store.replica,
+            store.divided,
+            store.number,
+            splits and (number, store.replica) not in unready,
+        )
+        for number, stores in enumerate(s.stores)
+        for store in stores
+    )
+
+
+def _applied(
+    m: Resize, before: ResizeState, action: act.ApplyView, after: ResizeState
+) -> tuple[Flow, ...]:
+    view = after.view
+    text = f"group 0 → {action.node}: {view.count} tablets, resize {view.resize_type}"
+    return (Flow("entry", LOG, host_spot(action.node), f"{view.count} tablets", text),)
+
+
+def _moved(
+    m: Resize, before: ResizeState, action: act.MoveReplica, after: ResizeState
+) -> tuple[Flow, ...]:
+    source, target = map(steps.replica_of, (action.source, action.target))
+    label = f"tablet {action.tablet}"
+    return (
+        Flow(
+            *("data", host_spot(source.host), host_spot(target.host), label),
+            f"{source} → {target}: {label}",
+        ),
+    )
+
+
+def _barrier(
+    m: Resize, before: ResizeState, action: act.PassFinalBarrier, after: ResizeState
+) -> tuple[Flow, ...]:
+    asks = (
+        Flow("request", LOG, host_spot(name), "barrier", f"coordinator → {name}: barrier")
+        for name in m.names
+    )
+    answers = (
+        Flow("answer", host_spot(name), LOG, "done", f"{name} → coordinator: drained", 1)
+        for name in m.names
+    )
+    return (*asks, *answers)
+
+
+FLOWS = FlowTable(
+    {
+        act.ApplyView: _applied,
+        act.MoveReplica: _moved,
+        act.PassFinalBarrier: _barrier,
+    },
+    # Sizes change, decisions and maps are committed, storages are divided where they are.
+    (
+        *(act.GrowTable, act.ShrinkTable, act.DecideResize, act.DivideStorage),
+        *(act.BeginFinalization, act.CommitMap, act.BeginRepair, act.EndRepair),
+    ),
+)

@@ -1,0 +1,125 @@
+"""Which stages of a tablet somebody still works by: coordinators, replicas, messages.
+
+A row is a version; the oldest one is that of whoever is furthest behind. Source: seed 000, "Shard
+assignment stability": coordinators and replicas are at most one stage apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from kit.protocols.storage.actions import StorageState
+from kit.protocols.storage.rules.masks import holds
+from kit.protocols.storage.rules.requests import AT_WORK, WAITING
+from kit.protocols.tablets.requests.history import NO_TRANSITION, stage_of
+from kit.protocols.tablets.requests.model import TabletRequests
+from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
+
+
+class StageInUse(Struct, frozen=True):
+    """A version with its stage: its selectors, which replicas stand there, and who plans by it.
+
+    ``reads`` and ``writes`` are the replicas that the selectors stand for; ``selectors`` are their
+    names, empty outside a transition. Of ``replicas`` those in ``without`` find no replica of the
+    tablet on themselves. ``planners`` are coordinators that may plan their next request by it, or
+    by any newer one; ``requests`` are those planned by it that are open or have messages on their
+    way. ``note`` says what happened without a version of its own.
+    """
+
+    index: int
+    version: int
+    stage: str
+    note: str
+    selectors: tuple[str, str]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    replicas: tuple[str, ...]
+    without: tuple[str, ...]
+    planners: tuple[str, ...]
+    requests: tuple[str, ...]
+
+
+class StagePath(Struct, frozen=True):
+    """The stages of the latest transition, and its kind; ``ended``: it is over."""
+
+    kind: TransitionKind
+    stages: tuple[str, ...]
+    ended: bool
+
+
+def stages_in_use(m: TabletRequests, s: StorageState) -> tuple[StageInUse, ...]:
+    """The versions from the oldest that somebody works by to the newest."""
+    newest = len(m.views(s)) - 1
+    live = [s.known[i] for i in range(m.replicas) if not holds(s.down, i)]
+    planned = [r.epoch for r in s.requests if r.phase in AT_WORK or r.in_flight & ~s.down]
+    planning = [at for name, at in _places(m, s) if name in _planners(m, s)]
+    oldest = min([newest, *live, *planned, *planning])
+    return tuple(_row(m, s, index) for index in range(oldest, newest + 1))
+
+
+def _places(m: TabletRequests, s: StorageState) -> Iterator[tuple[str, int]]:
+    """The coordinators, and the oldest version that each may plan by."""
+    return zip(m.coordinators, s.known[m.replicas :], strict=True)
+
+
+def _planners(m: TabletRequests, s: StorageState) -> set[str]:
+    """The coordinators with a request to come and none that is open."""
+    pairs = list(zip(m.workload, s.requests, strict=True))
+    busy = {client.coordinator for client, request in pairs if request.phase in AT_WORK}
+    return {client.coordinator for client, r in pairs if r.phase == WAITING} - busy
+
+
+def _row(m: TabletRequests, s: StorageState, index: int) -> StageInUse:
+    epoch = m.history.epochs[m.trails[s.at].nodes[index]]
+    view, stage = m.views(s)[index], stage_of(epoch)
+    at = [i for i in range(m.replicas) if s.known[i] == index and not holds(s.down, i)]
+    return StageInUse(
+        index,
+        m.epoch(s, index),
+        stage,
+        epoch.title.rpartition(", ")[2].removesuffix(")") if epoch.quiet else "",
+        _selectors(m, stage),
+        m.history.names(view.reads),
+        m.history.names(view.writes),
+        tuple(m.history.replicas[i] for i in at),
+        tuple(m.history.replicas[i] for i in at if not view.holds_it(i, write=True)),
+        tuple(name for name, at in _places(m, s) if at == index and name in _planners(m, s)),
+        tuple(_request(m, s, n) for n in range(len(s.requests)) if _is_at(s, n, index)),
+    )
+
+
+def _selectors(m: TabletRequests, stage: str) -> tuple[str, str]:
+    for table in TRANSITIONS[m.edition].values():
+        for row in table.states:
+            if row.name == stage:
+                return row.reads, row.writes
+    return "", ""
+
+
+def _is_at(s: StorageState, number: int, index: int) -> bool:
+    request = s.requests[number]
+    return request.epoch == index and (
+        request.phase in AT_WORK or bool(request.in_flight & ~s.down)
+    )
+
+
+def _request(m: TabletRequests, s: StorageState, number: int) -> str:
+    ways = ", ".join(m.history.names(s.requests[number].in_flight & ~s.down))
+    who = f"{m.workload[number].coordinator}: {m.title_of(number)}"
+    return f"{who} → {ways}" if ways else who
+
+
+def path(m: TabletRequests, s: StorageState) -> StagePath:
+    """The way of the latest transition; of none yet, that of the first one, without a stage."""
+    begun, stages, ended = 0, list[str](), False
+    for node in m.trails[s.at].nodes[1:]:
+        stage = stage_of(m.history.epochs[node])
+        if stage == NO_TRANSITION:
+            ended = True
+        elif ended or (len(stages) > 1 and stage == stages[0]):  # or written over the one before
+            begun, stages, ended = begun + 1, [stage], False
+        elif not stages or stages[-1] != stage:
+            stages.append(stage)
+    return StagePath(m.plans[begun].kind, tuple(stages), ended)

@@ -1,0 +1,1 @@
+"""What the lessons on tablets ask and check."""

@@ -1,0 +1,162 @@
+"""Questions on a tablet in transition: what comes next, whom a request asks, where failures lead.
+
+Each is answered by the model, which goes there on a copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.engine.timeline import Timeline
+from kit.errors import KitError
+from kit.lessons.questions import PosedQuestion, copied
+from kit.lessons.stills import still
+from kit.protocols.tablets.facts import tracks as facts
+from kit.protocols.tablets.facts.tracks import StageFacts
+from kit.protocols.tablets.lessons.tables import END, leads_to
+from kit.protocols.tablets.tracks import actions as act
+from kit.protocols.tablets.tracks import working
+from kit.protocols.tablets.tracks.model import Tracks
+from kit.protocols.topology.rules.machines import Machine
+from kit.views.question import Question
+
+AGAIN = "it stays there, and the work is tried again"
+
+
+def next_stage(timeline: Timeline) -> PosedQuestion:
+    """Which stage comes next, when nothing fails?
+
+    Raises:
+        KitError: when no tablet is in transition.
+    """
+    m, now = _moving(timeline)
+    ahead = _led_on(copied(timeline), now)
+    after = _stage(ahead, now.tablet)
+    question = Question(
+        f"Tablet {now.tablet} is in {now.stage}. Nothing fails. Which stage is next?",
+        _choices(_table(m, timeline, now), now.stage),
+        (after,),
+        f"The table of {now.kind} leads from {now.stage} to {after}.",
+    )
+    return PosedQuestion(question, still(ahead, "stages"))
+
+
+def written_to(timeline: Timeline) -> PosedQuestion:
+    """Which replicas does a write go to in the stage of now?
+
+    Raises:
+        KitError: when no tablet is in transition.
+    """
+    return _used(timeline, "write", "goes to")
+
+
+def read_from(timeline: Timeline) -> PosedQuestion:
+    """Which replicas does a read ask in the stage of now?
+
+    Raises:
+        KitError: when no tablet is in transition.
+    """
+    return _used(timeline, "read", "asks")
+
+
+def _used(timeline: Timeline, what: str, does: str) -> PosedQuestion:
+    _, now = _moving(timeline)
+    sets = _transition(timeline, now).sets
+    write = what == "write"
+    selector, chosen = (now.writes, now.written_to) if write else (now.reads, now.read_from)
+    question = Question(
+        f"Tablet {now.tablet} is in {now.stage}. Which replicas may a {what} be for?",
+        tuple(map(str, sets.both)),
+        tuple(map(str, chosen)),
+        f"In {now.stage} a {what} {does} {selector} replicas: {facts.words(chosen)}.",
+    )
+    return PosedQuestion(question, still(timeline, "grid", "now"))
+
+
+def stage_fails(timeline: Timeline) -> PosedQuestion:
+    """Where does it lead when the next piece of the stage's work fails?
+
+    Raises:
+        KitError: when no tablet is in transition, or its stage has no work left.
+    """
+    m, now = _moving(timeline)
+    piece = next((work.name for work in now.work if work.standing == "next"), None)
+    if piece is None:
+        raise KitError("predict: the stage has no work left that could fail")
+    edge = working.error_edge(m, timeline.state, _transition(timeline, now))
+    after = AGAIN if edge is None else leads_to(edge)
+    gone = ", ".join(sorted(m.lost(timeline.state))) or "nobody"
+    question = Question(
+        f"Tablet {now.tablet} is in {now.stage}, and {piece.replace('_', ' ')} fails. Gone for "
+        f"good: {gone}. Where does that lead?",
+        (*_choices(_table(m, timeline, now), now.stage), AGAIN),
+        (after,),
+        f"With {gone} gone the table leads from {now.stage} to {after}."
+        if edge is not None
+        else f"No edge leads out of {now.stage} with {gone} gone: the coordinator tries again.",
+    )
+    return PosedQuestion(question, still(timeline, "stages"))
+
+
+def late_arrives(timeline: Timeline) -> PosedQuestion:
+    """What does a node do with the RPC that comes late?
+
+    Raises:
+        KitError: when no RPC is late.
+    """
+    _model(timeline)
+    late = timeline.state.late
+    if late is None:
+        raise KitError("predict: no RPC is late here")
+    ahead = copied(timeline)
+    ahead.do(act.ArriveLate())
+    choices = ("it lets it in", "it refuses it", "it waits for the coordinator")
+    let_in = ahead.state.late is not None
+    over = "is over for every node" if late.sealed else "is not over for every node"
+    question = Question(
+        f"A {late.work} of tablet {late.tablet}, sent in {late.stage} with session "
+        f"{late.session}, reaches {facts.words(late.targets)} late. What does the node do?",
+        choices,
+        (choices[0] if let_in else choices[1],),
+        f"Its permit is of a stage that {over}.",
+    )
+    return PosedQuestion(question, still(ahead, "grid", "sessions"))
+
+
+def _led_on(ahead: Timeline, now: StageFacts) -> Timeline:
+    """The timeline once the tablet has left its stage."""
+    while _stage(ahead, now.tablet) == now.stage and ahead.forward() is not None:
+        pass
+    return ahead
+
+
+def _stage(timeline: Timeline, tablet: int) -> str:
+    ways = timeline.state.tablets[tablet].transitions
+    return ways[0].stage if ways else END
+
+
+def _choices(table: Machine, stage: str) -> tuple[str, ...]:
+    return (*(row.name for row in table.states if row.name != stage), END)
+
+
+def _table(m: Tracks, timeline: Timeline, now: StageFacts) -> Machine:
+    return m.table(_transition(timeline, now))
+
+
+def _transition(timeline: Timeline, now: StageFacts) -> Any:
+    return timeline.state.tablets[now.tablet].transitions[0]
+
+
+def _moving(timeline: Timeline) -> tuple[Tracks, StageFacts]:
+    """The model, and the first tablet that is in transition."""
+    m = _model(timeline)
+    moving = facts.stages(m, timeline.state)
+    if not moving:
+        raise KitError("predict: no tablet is in transition here")
+    return m, moving[0]
+
+
+def _model(timeline: Timeline) -> Tracks:
+    if not isinstance(timeline.model, Tracks):
+        raise KitError(f"predict: this asks about the model tablets, not {timeline.model.name}")
+    return timeline.model

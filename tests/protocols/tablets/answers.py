@@ -1,0 +1,69 @@
+"""A right answer to every exercise of the family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.engine.registry import build
+from kit.engine.scenario import file_named, open_file
+from kit.engine.timeline import Timeline
+
+
+def until(timeline: Timeline, stage: str) -> Timeline:
+    """The default schedule until a tablet enters a stage."""
+    while not any(t.stage == stage for row in timeline.state.tablets for t in row.transitions):
+        assert timeline.forward() is not None
+    return timeline
+
+
+def done(timeline: Timeline, *verbs: str) -> list[str]:
+    """All verbs of the timeline once these are done, and the schedule has led it to its end."""
+    for verb in verbs:
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None, verb
+        timeline.do(option[0])
+    while timeline.forward() is not None:
+        pass
+    return [timeline.model.verb(moment.action) for moment in timeline.moments[1:]]
+
+
+def taken_back() -> list[str]:
+    """The target dies while it is streamed to."""
+    timeline = Timeline(build("tablets", {"edition": "seed", "crashes": 1, "moves": 1}))
+    return done(until(timeline, "streaming"), "crash D", "fail work on 0")
+
+
+def too_late() -> list[str]:
+    """A stream is given up, done again, and comes when the barrier behind it has passed."""
+    timeline = Timeline(build("tablets", {"moves": 1, "late": 1}))
+    done_before = until(timeline, "streaming")
+    delayed = done_before.model.find(done_before.state, "delay 0")
+    assert delayed is not None
+    done_before.do(delayed[0])
+    return done(until(timeline, "cleanup"), "arrive late")
+
+
+def replicas_used(stage: str, write: bool, old: list[str], new: list[str]) -> list[str]:
+    """Written down by hand: where both are written, where reads are new."""
+    both = ("write_both_read_old", "streaming", "rebuild_repair", "write_both_read_new",
+            "write_both_read_old_fallback_cleanup")  # fmt: skip
+    reads_new = ("write_both_read_new", "use_new", "cleanup", "end_migration")
+    if write and stage in both:
+        return sorted({*old, *new})
+    return sorted(new if stage in reads_new else old)
+
+
+def played(name: str, last: str) -> list[str]:
+    """The verbs of a scenario of this family, up to one of them."""
+    timeline = open_file(file_named(f"tablets/{name}"))
+    verbs = [timeline.model.verb(moment.action) for moment in timeline.moments[1:]]
+    return verbs[: verbs.index(last) + 1]
+
+
+RIGHT: dict[str, Any] = {
+    "row-that-came-back": lambda: played("off-sessions", "answer read 3"),
+    "turned-away": lambda: played("late-stream-refused", "late copy of session 1, A to D"),
+    "take-it-back": taken_back,
+    "knock-too-late": too_late,
+    "replicas-used": lambda: replicas_used,
+}

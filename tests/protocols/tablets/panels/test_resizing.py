@@ -1,0 +1,75 @@
+"""What a student sees of a resize: average and thresholds, readiness, the map that nodes go by."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.engine.flows import flows
+from kit.engine.registry import entries
+from kit.engine.timeline import Timeline
+from kit.protocols.tablets.facts import resizing as facts
+from kit.protocols.tablets.resize import actions as act
+from kit.protocols.tablets.rules.resize import THRESHOLDS
+from kit.views.registry import for_model
+from kit.views.rendered import RenderedTimeline
+from tests.views.frames import check_frame, part, scenes, walk
+
+SCENARIOS = [f"resize/{one.name}" for one in entries()["resize"].scenarios]
+
+
+def panel_text(timeline: Timeline, name: str) -> str:
+    """The words of a panel at the moment that is shown."""
+    [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
+    return panel.text(RenderedTimeline(timeline, panels=()).scene(timeline.at))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_step_is_drawn_whole(name: str) -> None:
+    """In every step of every scenario keys are unique and each panel has words and a label."""
+    for scene in scenes(walk(name)):
+        check_frame(scene)
+
+
+def test_the_line_has_the_average_and_both_thresholds() -> None:
+    """The average lies where it stands to the thresholds of the edition, in every step."""
+    for scene in scenes(walk("resize/split-is-revoked")):
+        now = facts.line(scene.model, scene.state)
+        limits = THRESHOLDS["code"]
+        assert (now.merge_below, now.split_above) == (limits.merge_percent, limits.split_percent)
+        [panel] = [one for one in for_model(scene.model).panels if one.name == "resize"]
+        drawn = panel.draw(scene)
+        mark = part(drawn, "average")
+        assert mark is not None
+        x = float((mark.get("transform") or "").removeprefix("translate(").split()[0])
+        ends = [float(one.get("x") or 0) for one in drawn.walk() if one.tag == "rect"]
+        assert (x < ends[1]) == (now.average < now.merge_below)
+        assert (x > ends[2]) == (now.average > now.split_above)
+
+
+def test_a_split_waits_for_the_number_of_every_replica() -> None:
+    """One after the other the replicas are ready; then nothing is waited for any more."""
+    timeline = walk("resize/table-splits")
+    ready = []
+    while timeline.forward() is not None:
+        now = facts.line(timeline.model, timeline.state)
+        if now.decided == "split":
+            ready.append(sum(each.is_ready for each in now.readiness))
+            assert bool(now.waits) == (ready[-1] < len(now.readiness))
+            assert f"ready: {ready[-1]} of 2 replicas" in panel_text(timeline, "resize")
+    assert sorted(set(ready)) == [0, 1, 2]
+
+
+def test_the_sibling_travels_to_where_the_other_one_is() -> None:
+    """A move before a merge goes from node to node; a node with an older map says so."""
+    timeline = walk("resize/table-merges")
+    moved, behind = [], set()
+    while (moment := timeline.forward()) is not None:
+        before = timeline.moments[moment.parent].state
+        if isinstance(moment.action, act.MoveReplica):
+            moved += flows(timeline.model, before, moment.action, moment.state)
+        grid = facts.grid(timeline.model, timeline.state)
+        behind |= {host.note for host in grid.hosts}
+    assert [(flow.kind, flow.from_key, flow.to_key) for flow in moved] == [
+        ("data", "host:C", "host:B")
+    ]
+    assert {"", "2 known"} <= behind

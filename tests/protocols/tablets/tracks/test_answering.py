@@ -1,0 +1,65 @@
+"""Barriers of tablets answered node by node: nodes are at most one stage apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import Result, check
+from kit.engine.registry import build
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+
+SMALL: dict[str, Any] = {"nodes": 3, "tablets": ("A B",), "answering": True}
+
+
+def searched(edition: Edition, **given: Any) -> Result:
+    """A search in which nodes apply stages in steps of their own."""
+    return check(build("tablets", {"edition": edition, **SMALL, **given}), max_states=1_000_000)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"changes": 1},
+        {"late": 1},
+        {"moves": 0, "operations": ("leave B",)},
+        pytest.param({"tablets": ("A B", "B A"), "moves": 2}, marks=pytest.mark.deep),
+        pytest.param({"nodes": 4, "tablets": ("A B C",), "changes": 1}, marks=pytest.mark.deep),
+        pytest.param({"nodes": 4, "kinds": ("rebuild_v2",), "rf": 3}, marks=pytest.mark.deep),
+    ],
+    ids=str,
+)
+def test_nodes_are_at_most_one_stage_apart(edition: Edition, given: dict[str, Any]) -> None:
+    """Coordinators change, RPCs are late, two tablets share barriers: of no tablet do two nodes
+    read other replicas and write other ones, too; and barriers still end.
+    """
+    result = searched(edition, **given)
+    assert result.violation is None, result.violation
+    assert result.verdict == "complete"
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_barrier_that_fails_after_the_read_switch_costs_it(edition: Edition) -> None:
+    """The error edge out of ``write_both_read_new`` goes on without the barrier: one node may still
+    read the old replicas and write both, while another writes the new ones only.
+    """
+    violation = searched(edition, failures=1).violation
+    assert violation is not None
+    assert violation.property == "one-stage"
+
+
+def test_an_answer_counts_for_the_stages_that_it_was_given_for() -> None:
+    """A barrier needs every node; once a stage has changed all are asked again."""
+    model = build("tablets", SMALL)
+    state = model.start()
+    for verb in ("imbalance", "migrate 0 A:0 C:0", "commit", "answer stages A"):
+        state = model.act(state, model.find(state, verb)[0])
+    assert model.find(state, "barrier")[1].missing == ("B", "C")
+    for verb in ("answer stages B", "answer stages C", "barrier", "decide", "commit"):
+        state = model.act(state, model.find(state, verb)[0])
+    assert model.find(state, "barrier")[1].missing == ("A", "B", "C")
+    assert [state.views[at] for at in state.applied] == [state.views[0]] * 3
+    state = model.act(state, model.find(state, "apply stages B")[0])
+    assert state.views[state.applied[1]] == state.views[-1]
