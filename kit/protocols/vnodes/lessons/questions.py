@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
+from kit.lessons.asked import model_of
 from kit.lessons.questions import PosedQuestion
 from kit.lessons.stills import still
 from kit.protocols.storage.actions import LandLate, Serve
@@ -74,6 +75,4 @@ def vnodes_of(timeline: Timeline) -> Vnodes:
     Raises:
         BadInput: when it is another.
     """
-    if not isinstance(timeline.model, Vnodes):
-        raise BadInput("model", timeline.model.name, "vnodes, requests under the coordinator")
-    return timeline.model
+    return model_of(timeline, Vnodes, "vnodes, requests under the coordinator")
