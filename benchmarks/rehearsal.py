@@ -48,8 +48,8 @@ def frames(timeline: Timeline) -> list[float]:
     rendered = RenderedTimeline(timeline)
     steps = [at for at, node in enumerate(rendered.moments) if not node.inner]
     for at in steps:
-        rendered.need(at)
-    return sorted(seconds(partial(rendered.need, at)) for at in steps)
+        rendered.draw(at)
+    return sorted(seconds(partial(rendered.draw, at)) for at in steps)
 
 
 def all_rows(timeline: Timeline) -> float:

@@ -100,9 +100,10 @@ class RenderedTimeline:
         return msgspec.structs.replace(held, error=error)
 
     def need(self, moment: int) -> Update:
-        """Draw a moment that is not drawn, and return what shows it."""
+        """Draw a moment, unless it is drawn, and return what shows it."""
         base = len(self.store)
-        self.moments[moment] = self._framed(moment)
+        if self.moments[moment].root is None:
+            self.moments[moment] = self.draw(moment)
         texts = self.store.since(base)
         return Update(self.session, base, texts, moment, [self.moments[moment]])
 
@@ -160,7 +161,7 @@ class RenderedTimeline:
         limit = LONGEST_LIVE if self.closed is None else LONGEST_RUN
         steps = self._folds[self.timeline.moments[moment].fold]
         if steps <= limit or not self._inner(moment):
-            return self._framed(moment)
+            return self.draw(moment)
         if steps > LONGEST_RUN:
             return self.moments[moment]
         return self._with_flows(moment, self.scene(moment))
@@ -177,8 +178,8 @@ class RenderedTimeline:
         breaches = self.timeline.breaches
         return parent >= 0 and len(breaches(number)) > len(breaches(parent))
 
-    def _framed(self, moment: int) -> DrawnMoment:
-        """A moment with its frame, its question and what travels."""
+    def draw(self, moment: int) -> DrawnMoment:
+        """Draw a moment into the store: its frame, its question and what travels."""
         scene = self.scene(moment)
         views, changed = self.views, self._changed(moment, scene)
         root = self.store.add(frame(scene, self.panels, views.macros, views.slots, changed))

@@ -220,6 +220,32 @@ def test_the_picture_can_be_made_larger(desk: MakeDesk) -> None:
     assert width() == pytest.approx(plain)
 
 
+@pytest.mark.parametrize(
+    ("name", "drawn"),
+    [
+        ("group0/race", ".log-matrix .reach"),
+        ("discovery/three-nodes", "svg.lifelines"),
+        ("dataplane/write-and-read", "svg.spacetime-drawing"),
+    ],
+)
+def test_pictures_that_scroll_can_be_made_larger(desk: MakeDesk, name: str, drawn: str) -> None:
+    """A log and a run in space and time fill their slot first, and grow and shrink from there."""
+    table = desk(walked(name, 12))
+    page = table.page
+
+    def height() -> float:
+        box = page.locator(f".kp-picture {drawn}").first.bounding_box()
+        assert box is not None
+        return box["height"]
+
+    plain = height()
+    page.click("[data-do=zoom-in]")
+    assert height() == pytest.approx(1.25 * plain, rel=0.02)
+    page.click("[data-do=zoom-out]")
+    page.click("[data-do=zoom-out]")
+    assert height() < 0.9 * plain
+
+
 def test_the_projector_fills_the_screen(desk: MakeDesk) -> None:
     """Full screen, half of it the picture, the narration at 28 pixels, digits on the actions."""
     table = desk(walked("tcm/bootstrap", 6))
