@@ -127,7 +127,11 @@ def stages(m: Tracks, s: TracksState) -> tuple[StageFacts, ...]:
 
 def _stage(m: Tracks, tablet: int, t: TabletTransition) -> StageFacts:
     row = m.table(t).state(t.stage)
-    work = tuple(WorkFacts(each.name, _standing(place, t)) for place, each in enumerate(row.work))
+    several = len(m.parameters.tables) > 1
+    work = tuple(
+        WorkFacts(f"{each.name} {table}" if table and several else each.name, _standing(place, t))
+        for place, (each, table) in enumerate(m.work(t.kind, t.stage))
+    )
     chosen = t.sets.chosen
     return StageFacts(
         *(tablet, t.kind, t.stage, row.reads, chosen(row.reads)),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kit.errors import BadInput
-from kit.protocols.tablets.requests.parameters import Second
+from kit.protocols.tablets.requests.parameters import BetweenNodes, Second
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, TabletReplica
-from kit.protocols.tablets.rules.stages import TransitionKind
 
 FIRST, TARGET, OTHER_TARGET = "ABC", "D", "E"
 
@@ -15,7 +14,7 @@ FIRST, TARGET, OTHER_TARGET = "ABC", "D", "E"
 class TransitionPlan(Struct, frozen=True):
     """One transition: the replica in a ``place`` of the tablet's list gives way to ``target``."""
 
-    kind: TransitionKind
+    kind: BetweenNodes
     place: int
     target: TabletReplica
 
@@ -43,14 +42,12 @@ def first_replicas(rf: int) -> Replicas:
     return tuple(TabletReplica(name) for name in FIRST[:rf])
 
 
-def plans(kind: TransitionKind, rf: int, second: Second) -> tuple[TransitionPlan, ...]:
+def plans(kind: BetweenNodes, rf: int, second: Second) -> tuple[TransitionPlan, ...]:
     """The transitions, in the order in which they are planned.
 
     Raises:
         BadInput: when a dead replica is to be rebuilt and no other holds the data.
     """
-    if kind == "intranode_migration":
-        raise BadInput("kind", kind, "a kind that moves data between nodes, or repair")
     if kind.startswith("rebuild") and rf < 2:
         raise BadInput("rf", rf, "2 or more, so that a dead replica can be rebuilt")
     first = TransitionPlan(kind, 0, TabletReplica(TARGET))

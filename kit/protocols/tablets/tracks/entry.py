@@ -26,6 +26,11 @@ SCENARIOS = (
         {"moves": 0, "operations": ("removenode C",)},
     ),
     Scenario(
+        "co-located-tables-move",
+        "Two co-located tables share their tablets: one transition, and each stage works on both",
+        {"tablets": ("A B C",), "tables": ("ks.base", "ks.view")},
+    ),
+    Scenario(
         "nowhere-to-go",
         "C may not leave: no node is left for its replica, and the request ends with an error",
         {"nodes": 3, "moves": 0, "operations": ("decommission C",), "undone": 1},

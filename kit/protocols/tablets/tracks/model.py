@@ -23,7 +23,7 @@ from kit.errors import BadInput, Refusal
 from kit.protocols.group0.rules.safeguards import Group0Safeguards
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.tablets.rules.replica_sets import Replicas
-from kit.protocols.tablets.rules.stages import TRANSITIONS
+from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
 from kit.protocols.tablets.tracks import actions as act
 from kit.protocols.tablets.tracks import answering, coordinating, failing, wording
 from kit.protocols.tablets.tracks.parameters import TracksParameters
@@ -39,7 +39,7 @@ from kit.protocols.tablets.tracks.state import (
 from kit.protocols.topology.model import UNASKED, Topology
 from kit.protocols.topology.parameters import TopologyParameters
 from kit.protocols.topology.rules.cluster import NOBODY
-from kit.protocols.topology.rules.machines import Machine
+from kit.protocols.topology.rules.machines import Machine, WorkRow
 from kit.protocols.topology.rules.safeguards import TopologySafeguards
 from kit.protocols.topology.words import stored_words
 
@@ -77,6 +77,7 @@ class Tracks(Model[TracksState, Any]):
         self.names, self.number = self.control.names, self.control.number
         self.setting = self.control.setting
         self.hosts = lru_cache(1 << 12)(self._hosts)
+        self.work = lru_cache(1 << 8)(self._work)
         self.rows = tuple(map(self._row, self.parameters.tablets))
         one_by_one = answering.rules(self) if self.parameters.answering else ()
         self.rules = (*coordinating.rules(self), *one_by_one, *failing.rules(self))
@@ -132,6 +133,15 @@ class Tracks(Model[TracksState, Any]):
     def table(self, transition: TabletTransition) -> Machine:
         """The table of a transition's kind."""
         return TRANSITIONS[self.parameters.edition][transition.kind]
+
+    def _work(self, kind: TransitionKind, stage: str) -> tuple[tuple[WorkRow, str], ...]:
+        """The work of a stage in order; data work once for each co-located table."""
+        rows = TRANSITIONS[self.parameters.edition][kind].state(stage).work
+        return tuple(
+            (row, table)
+            for row in rows
+            for table in (("",) if row.barrier else self.parameters.tables)
+        )
 
     def mask(self, replicas: Replicas) -> int:
         """The nodes of replicas, as a mask."""

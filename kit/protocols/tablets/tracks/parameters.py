@@ -30,6 +30,14 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             extra_json_schema=_WRITTEN,
         ),
     ] = ("A B C",)
+    tables: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="the co-located tables whose tablets these are, the base table first",
+            min_length=1,
+            extra_json_schema=_WRITTEN,
+        ),
+    ] = ("ks.t",)
     shards: Annotated[int, Meta(description="the shards of each node", ge=1, le=64)] = 1
     kinds: Annotated[
         tuple[TransitionKind, ...],

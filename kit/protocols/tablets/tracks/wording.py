@@ -9,6 +9,7 @@ from kit.protocols.tablets.tracks import actions as act
 from kit.protocols.tablets.tracks.coordinating import piece_of
 from kit.protocols.tablets.tracks.planning import without_target
 from kit.protocols.tablets.tracks.state import TabletCommand, TabletRow, TracksState
+from kit.protocols.tablets.tracks.working import Piece
 from kit.protocols.topology import actions as cluster
 
 if TYPE_CHECKING:
@@ -54,7 +55,9 @@ def label(model: Tracks, s: TracksState, action: Any) -> str:
     match action:
         case act.WorkOnTablet(tablet) | act.FailTablet(tablet) | act.DelayRpc(tablet):
             piece = piece_of(model, s, tablet)
-            return words if piece is None else f"{words}: {piece.work.name}"
+            if piece is None:
+                return words
+            return f"{words}: {piece.work.name}{_of_table(model, piece)}"
         case cluster.CommitDecision() if s.command is not None:
             return f"{words}: {briefly(model, s, s.command)}"
         case cluster.CommitDeposed() if s.deposed is not None:
@@ -154,7 +157,12 @@ def _worked(model: Tracks, s: TracksState, action: Any, tablet: int) -> str:
         act.FailTablet: f"{name} fails",
         act.DelayRpc: f"the coordinator gives the RPC of {name} up; it is still on its way",
     }[type(action)]
-    return f"Tablet {tablet} in {stage}: {what}."
+    return f"Tablet {tablet} in {stage}{_of_table(model, piece)}: {what}."
+
+
+def _of_table(model: Tracks, piece: Piece) -> str:
+    """Which of several co-located tables the work is for."""
+    return f" ({piece.table})" if len(model.parameters.tables) > 1 else ""
 
 
 def _late(before: TracksState, after: TracksState) -> str:

@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 class Piece(Struct, frozen=True):
     """The next piece of a transition's work, and whom it needs.
 
-    ``hosts`` are the nodes (a mask); ``possible`` is false where it can only fail.
+    ``hosts`` are the nodes (a mask); ``possible`` is false where it can only fail. ``table`` is the
+    table that it is done for, of co-located ones one after the other; ``last``: it is the last one.
     """
 
     tablet: int
@@ -55,24 +56,28 @@ class Piece(Struct, frozen=True):
     work: WorkRow
     hosts: int
     possible: bool = True
+    table: str = ""
+    last: bool = True
 
 
 def pieces(model: Tracks, s: TracksState) -> Iterator[Piece]:
     """What is to be done next on each tablet in transition, unless it has failed or is done."""
     for tablet, row in enumerate(s.tablets):
         for place, transition in enumerate(row.transitions):
-            work = model.table(transition).state(transition.stage).work
+            work = model.work(transition.kind, transition.stage)
             if not transition.failed and transition.done < len(work):
-                yield _piece(model, s, tablet, place, work[transition.done])
+                yield _piece(model, s, tablet, place)
 
 
-def _piece(model: Tracks, s: TracksState, tablet: int, place: int, work: WorkRow) -> Piece:
+def _piece(model: Tracks, s: TracksState, tablet: int, place: int) -> Piece:
     transition = s.tablets[tablet].transitions[place]
+    work, table = model.work(transition.kind, transition.stage)[transition.done]
     if work.barrier:
         return Piece(tablet, place, transition, work, barrier_nodes(s))
     task = involved(model, s, transition, work.name)
     lost = work.name == STREAM and bool(transition.sets.pending) and not task[0]
-    return Piece(tablet, place, transition, work, model.mask(task[0] + task[1]), not lost)
+    hosts, last = model.mask(task[0] + task[1]), table == model.parameters.tables[-1]
+    return Piece(tablet, place, transition, work, hosts, not lost, table, last)
 
 
 def barrier_nodes(s: TracksState) -> int:
@@ -107,7 +112,10 @@ def step_done(s: TracksState, piece: Piece) -> TracksState:
 def worked(model: Tracks, s: TracksState, piece: Piece) -> TracksState:
     """The state once a piece of work that is no barrier is done."""
     sources, written = involved(model, s, piece.transition, piece.work.name)
-    row = effect(s.tablets[piece.tablet], piece.work.name, written, sources)
+    row = s.tablets[piece.tablet]
+    # Data are those of all co-located tables: they are whole, or gone, with the last one.
+    if piece.last or piece.work.name == STREAM:
+        row = effect(row, piece.work.name, written, sources if piece.last else None)
     return step_done(with_tablet(s, piece.tablet, row), piece)
 
 
@@ -155,7 +163,7 @@ def _due(model: Tracks, s: TracksState, transition: TabletTransition) -> EdgeRow
     table = model.table(transition)
     if transition.failed:
         return error_edge(model, s, transition)
-    complete = transition.done == len(table.state(transition.stage).work)
+    complete = transition.done == len(model.work(transition.kind, transition.stage))
     return onward(table, transition.stage) if complete else None
 
 

@@ -42,6 +42,7 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "rebuild_v2, seed, RF 3": ({"kind": "rebuild_v2"}, 111966, 51),
     "rebuild_v2, code, RF 3": ({**CODE, "kind": "rebuild_v2"}, 97199, 51),
     "a crash, code, RF 2": ({**TWO, **CODE, "crashes": 1}, 130302, 44),
+    "a crash, rebuild, seed, RF 3": ({"kind": "rebuild", "crashes": 1}, 461632, 46),
     "a lost message, code, RF 3": ({**CODE, "losses": 1}, 532516, 53),
     "tried again, a late stream": ({**AGAIN, "late": 1}, 69145, 60),
     "an ignored target, code, RF 2": ({**TWO, **CODE, "ignored": "D"}, 161544, 50),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args
 
 import pytest
 from msgspec.structs import replace
@@ -10,14 +11,15 @@ from msgspec.structs import replace
 from kit.errors import BadInput
 from kit.protocols.storage.rules.conditions import AllKnow, HaveCleaned, MoreLost, NothingBelow
 from kit.protocols.tablets.requests.history import NO_TRANSITION, stage_of
+from kit.protocols.tablets.requests.parameters import BetweenNodes
 from kit.protocols.tablets.requests.tables import without
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
-from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind, in_session
+from kit.protocols.tablets.rules.stages import TRANSITIONS, in_session
 from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
 from tests.protocols.tablets.requests.runs import CODE, ONE, built, search
 
 Spoils = Callable[[Machine], Machine]
-MOVING = [kind for kind in KINDS if kind != "intranode_migration"]
+KINDS: tuple[BetweenNodes, ...] = get_args(BetweenNodes)
 WAY = [
     ("no transition", "ABC", "ABC"),
     ("allow_write_both_read_old", "ABC", "ABC"),
@@ -49,8 +51,8 @@ def test_a_migration_is_told_stage_by_stage(edition: Edition) -> None:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("kind", MOVING)
-def test_every_stage_is_that_of_its_table(kind: TransitionKind, edition: Edition) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_stage_is_that_of_its_table(kind: BetweenNodes, edition: Edition) -> None:
     """Selectors, sessions and copies of each epoch are those of its row, ways back included."""
     table = TRANSITIONS[edition][kind]
     history = built({"kind": kind, "edition": edition}).history

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -10,7 +10,7 @@ from kit.engine.check import check
 from kit.engine.fuzz import fuzz
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets.requests.history import stage_of
-from kit.protocols.tablets.rules.stages import KINDS
+from kit.protocols.tablets.requests.parameters import BetweenNodes
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.dataplane.test_search import replayed
 from tests.protocols.tablets.requests.runs import (
@@ -126,6 +126,18 @@ def test_the_way_back_is_chosen_by_both_counts(edition: Edition) -> None:
     assert stage_of(model.newest(model.apply(after, back))) == stage
 
 
+def test_the_published_count_refuses_what_both_sets_could_take() -> None:
+    """While a dead replica is rebuilt its place counts, too: with the target dead as well two of
+    four are left, a quorum of either set, and edition code refuses the write (Q-48).
+    """
+    given = {"kind": "rebuild_v2", "crashes": 1}
+    found, model = search({**given, **CODE})
+    assert found.violation is not None
+    assert found.violation.property == "available"
+    assert verbs(found, model)[3] == "crash D"
+    assert len(found.violation.actions) == 9
+
+
 def test_a_dead_target_loses_no_write() -> None:
     """Under the condition of Q-09 nobody reads the target that made the stage fail."""
     found, _ = search({**ONE, "crashes": 1}, lost=True)
@@ -141,7 +153,7 @@ def test_an_ignored_coordinator_that_lives_may_miss_a_write() -> None:
     assert "ignore K2" in verbs(found, model)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "intranode_migration"])
+@pytest.mark.parametrize("kind", get_args(BetweenNodes))
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_random_runs_of_three_replicas(kind: str, edition: str) -> None:
     """Seeded walks with lost messages, time-outs and crashes: each promise is kept."""

@@ -61,6 +61,7 @@ def test_two_tablets_share_barriers(edition: Edition) -> None:
     [
         {"kinds": ("intranode_migration",), "shards": 2, "tablets": ("A:0 B:1",)},
         {"kinds": ("repair",)},
+        {"kinds": ("migration",), "tables": ("ks.base", "ks.view")},
         {"kinds": ("rebuild",), "rf": 1},
         {"kinds": ("rebuild_v2",), "rf": 3},
     ],

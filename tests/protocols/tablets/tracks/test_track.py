@@ -76,3 +76,27 @@ def test_a_bootstrap_of_edition_code_goes_before_tablets_that_move() -> None:
         state = model.act(state, action)
     assert state.control.topology.nodes[2].state == "normal"
     assert [str(each) for each in state.tablets[0].replicas] == ["B:0"]
+
+
+@pytest.mark.spec("E-058")
+def test_a_transition_works_on_every_co_located_table() -> None:
+    """One transition stands for the group: its stages stream and clean up each table, and end once
+    all are done; a stream of some of them leaves no data that is taken for whole.
+    """
+    given = {"nodes": 3, "tablets": ("A B",), "tables": ("ks.base", "ks.view")}
+    model = build("tablets", given)
+    state, said = model.start(), list[str]()
+    while (action := model.suggest(state)) is not None:
+        if model.verb(action) == "work on 0":
+            said.append(model.label(state, action).partition(": ")[2])
+            [transition] = state.tablets[0].transitions
+            if said[-1] == "stream (ks.view)":
+                assert transition.done == 1
+                assert "C:0" not in map(str, state.tablets[0].whole)
+        state = model.act(state, action)
+    assert said == [
+        f"{work} ({table})"
+        for work in ("stream", "cleanup_leaving")
+        for table in ("ks.base", "ks.view")
+    ]
+    assert list(map(str, state.tablets[0].replicas)) == ["C:0", "B:0"]

@@ -1,0 +1,77 @@
+"""What lives after a loss, and what a repair passes over."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.protocols.tablets.rules.availability import (
+    availability,
+    lost_with,
+    primary_replica,
+    skipped_by_primary_repair,
+    unrepaired_in_time,
+)
+from kit.protocols.tablets.rules.layout import last_tokens
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+
+
+def table(*replicas: str) -> TabletMap:
+    """A map with these hosts' replicas, tablet by tablet."""
+    rows = zip(last_tokens(len(replicas)), replicas, strict=True)
+    return TabletMap(
+        "ks.t",
+        tuple(
+            Tablet(last, tuple(TabletReplica(host) for host in hosts.split()))
+            for last, hosts in rows
+        ),
+    )
+
+
+GIVEN = table("A B C", "B C D", "A C D", "A B D")
+
+
+@pytest.mark.partly("E-033", "a picture of it")
+def test_after_a_replace_tablets_have_less_to_spare_until_they_are_rebuilt() -> None:
+    """Tablets of the replaced node C have no replica to spare; losing another of their nodes costs
+    their quorum. Rebuilt ones have one to spare again.
+    """
+    assert [each.spare for each in availability(GIVEN, ())] == [1, 1, 1, 1]
+    assert [each.spare for each in availability(GIVEN, {"C"})] == [0, 0, 0, 1]
+    assert lost_with(GIVEN, {"C"}, "ABD") == {"A": (0, 2), "B": (0, 1), "D": (1, 2)}
+    rebuilt = table("A B X", "B X D", "A X D", "A B D")
+    assert lost_with(rebuilt, {"C"}, "ABD") == {"A": (), "B": (), "D": ()}
+
+
+def test_what_is_lost_already_is_not_lost_again() -> None:
+    """A tablet without a quorum is no cost of one more loss."""
+    [first, *_] = availability(GIVEN, {"A", "B"})
+    assert first.spare == -1
+    assert 0 not in lost_with(GIVEN, {"A", "B"}, "C")["C"]
+
+
+def test_primary_replicas_are_spread() -> None:
+    """With three replicas everywhere, each of nine tablets' hosts is primary of three."""
+    given = table(*["A B C"] * 9)
+    hosts = [primary_replica(given, number).host for number in range(9)]
+    assert [hosts.count(host) for host in "ABC"] == [3, 3, 3]
+    assert hosts[:3] == ["A", "B", "C"]
+    assert hosts[3:6] == ["B", "C", "A"]
+
+
+@pytest.mark.partly("E-035", "a picture of it")
+def test_a_primary_repair_passes_over_tablets_whose_primary_has_left() -> None:
+    """Nobody takes those up, whose range stays unmarked; after the rebuild none is passed over."""
+    skipped = skipped_by_primary_repair(GIVEN, {"C"})
+    assert skipped == tuple(n for n in range(4) if primary_replica(GIVEN, n).host == "C")
+    assert skipped
+    assert skipped_by_primary_repair(table("A B X", "B X D", "A X D", "A B D"), {"C"}) == ()
+
+
+@pytest.mark.partly("E-036", "a picture of it")
+def test_tablets_that_were_not_repaired_within_the_grace_are_named() -> None:
+    """In tombstone mode ``timeout`` a tablet that was repaired too long ago, or never, is named."""
+    repaired_at = {0: 1000, 1: 500, 2: 90}
+    assert unrepaired_in_time(GIVEN, repaired_at, 1010, 900) == (2, 3)
+    assert unrepaired_in_time(GIVEN, repaired_at, 1500, 900) == (1, 2, 3)
+    assert unrepaired_in_time(GIVEN, dict.fromkeys(range(4), 1500), 1500, 0) == ()
