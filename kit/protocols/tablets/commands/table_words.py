@@ -14,6 +14,7 @@ from kit.protocols.tablets.dry_run.report import ResizeLine, resize_line
 from kit.protocols.tablets.facts.reasons import bytes_said
 from kit.protocols.tablets.rules.layout import first_token, last_tokens
 from kit.protocols.tablets.rules.resize import TARGET_SIZE, THRESHOLDS, TableSize, Thresholds
+from kit.protocols.tablets.rules.tablet_counts import target_counts
 from kit.protocols.topology.rules.machines import Edition
 
 MOST = {"count": 2**20, "rf": 1000, "shards": 10**6, "size": 2**62, "target": 2**62}
@@ -38,10 +39,17 @@ class ImaginedTable(Struct, frozen=True):
     size: int | None
     shards: int | None
     limits: Thresholds
+    edition: Edition
 
     def resize(self) -> ResizeLine:
-        """The decision on it."""
-        return resize_line(TableSize("table", self.count, self.rf, self.size), self.limits)
+        """The decision on it; with shards also what the published server's rules ask for."""
+        size = TableSize("table", self.count, self.rf, self.size)
+        target = None
+        if self.shards is not None and self.edition == "code":
+            shards = {"dc1": {"r1": self.shards}}
+            factors = {size.table: {"dc1": self.rf}}
+            target = target_counts({size.table: size}, {}, factors, shards, self.limits)["table"]
+        return resize_line(size, self.limits, target=target)
 
     def tokens(self) -> tuple[TokenLine, ...]:
         """The tokens of each tablet."""
@@ -85,7 +93,12 @@ def imagined(given: str, edition: Edition) -> ImaginedTable:
     usual = THRESHOLDS[edition]
     limits = Thresholds(values.get("target", TARGET_SIZE), usual.split_percent, usual.merge_percent)
     return ImaginedTable(
-        values["count"], values.get("rf", 1), values.get("size"), values.get("shards"), limits
+        values["count"],
+        values.get("rf", 1),
+        values.get("size"),
+        values.get("shards"),
+        limits,
+        edition,
     )
 
 

@@ -118,7 +118,7 @@ def resize_text(rows: Sequence[ResizeLine], edition: Edition, warnings: Iterable
             counted(row.tablets, "tablet"),
             row.decision if row.decision == row.was else f"{row.was} → {row.decision}",
             f"number {row.resize_seq_number}",
-            f"{resize_said(row.reason)}{_distance(row)}",
+            f"{resize_said(row.reason)}{_distance(row)}{_target(row)}",
         )
         for row in rows
     ]
@@ -130,6 +130,16 @@ def _distance(row: ResizeLine) -> str:
         return ""
     grow, shrink = bytes_said(row.to_split), bytes_said(row.to_merge)
     return f"; {grow} more a tablet would split it, {shrink} less would merge it"
+
+
+def _target(row: ResizeLine) -> str:
+    """What all rules of the server ask for, and the one that asks for the most."""
+    if row.target is None:
+        return ""
+    rules = row.target.rules
+    largest = max(rules, key=rules.__getitem__)
+    asks = f"{largest} asks for {rules[largest]:,}, {row.target.aligned:,} are the target"
+    return f"; by the schema's defaults {asks}: {row.target.resize_type}"
 
 
 def loss_text(report: LossReport, opened: OpenedTablets) -> str:

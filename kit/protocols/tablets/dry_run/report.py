@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from kit.protocols.tablets.dry_run.opening import OpenedTablets
+from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, group
 from kit.protocols.tablets.rules.resize import (
@@ -19,6 +19,7 @@ from kit.protocols.tablets.rules.resize import (
     group_bytes,
 )
 from kit.protocols.tablets.rules.sharder import selectors
+from kit.protocols.tablets.rules.tablet_counts import TargetCount, target_counts
 from kit.protocols.topology.rules.machines import Edition
 
 
@@ -83,7 +84,8 @@ class ResizeLine(Struct, frozen=True):
     """A table's resize: what is decided now, what would be, and how far it is from a change.
 
     ``to_split`` is by how much an average tablet would have to grow, ``to_merge`` by how much to
-    shrink, in bytes; None where sizes are not known.
+    shrink, in bytes; None where sizes are not known. ``target`` is what all rules of the published
+    server ask for with the schema's defaults; None where shards are not known, and in ``seed``.
     """
 
     table: str
@@ -98,6 +100,7 @@ class ResizeLine(Struct, frozen=True):
     decision: str
     resize_seq_number: int
     reason: ResizeReason
+    target: TargetCount | None = None
 
 
 def tablets_report(opened: OpenedTablets) -> TabletsReport:
@@ -214,14 +217,38 @@ def limits_of(opened: OpenedTablets) -> Thresholds:
 def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
     """The decision on each table, or group of co-located ones."""
     limits = limits_of(opened)
-    bases = (name for name, table in opened.maps.items() if not table.base_table)
+    sizes = {
+        name: table_size(opened, name)
+        for name, table in opened.maps.items()
+        if not table.base_table
+    }
+    factors = {name: _replicas(opened, opened.maps[name]) for name in sizes}
+    shards = _shards(opened)
+    targets: dict[str, TargetCount] = {}
+    if opened.edition == "code" and SOMEWHERE not in shards:
+        targets = target_counts(sizes, {}, factors, shards, limits)
     return tuple(
-        resize_line(table_size(opened, name), limits, group(name, opened.maps)[1:])
-        for name in bases
+        resize_line(size, limits, group(name, opened.maps)[1:], targets.get(name))
+        for name, size in sizes.items()
     )
 
 
-def resize_line(size: TableSize, limits: Thresholds, colocated: tuple[str, ...] = ()) -> ResizeLine:
+def _shards(opened: OpenedTablets) -> dict[str, dict[str, int]]:
+    """How many shards each rack has that takes tablets."""
+    shards: dict[str, dict[str, int]] = {}
+    for node in opened.nodes:
+        if node.role == "normal":
+            racks = shards.setdefault(node.datacenter, {})
+            racks[node.rack] = racks.get(node.rack, 0) + node.shards
+    return shards
+
+
+def resize_line(
+    size: TableSize,
+    limits: Thresholds,
+    colocated: tuple[str, ...] = (),
+    target: TargetCount | None = None,
+) -> ResizeLine:
     """The decision on a table, and how far it is from another one."""
     decision = decide(size, limits)
     average = size.average_tablet
@@ -238,4 +265,5 @@ def resize_line(size: TableSize, limits: Thresholds, colocated: tuple[str, ...] 
         decision.resize_type,
         decision.resize_seq_number,
         decision.reason,
+        target,
     )

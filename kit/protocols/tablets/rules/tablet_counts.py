@@ -1,0 +1,151 @@
+"""How many tablets the published server wants a table to have: its size is one rule of several.
+
+The largest of what the rules ask for counts; then no shard is to get more tablets than a goal, and
+what is left becomes a power of two. A resize doubles or halves once, whatever is wanted. The
+documents know the size alone. Source: the sizing plan of the published tablet allocator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import ceil, floor
+
+from msgspec import Struct
+
+from kit.protocols.tablets.rules.maps import ResizeType
+from kit.protocols.tablets.rules.resize import TableSize, Thresholds, decide
+
+SHARD_GOAL = 100
+"""Tablets a shard that no rack is to pass on the average."""
+
+INITIAL_SCALE = 10
+"""Tablets a shard that a table has at the least where its schema says nothing."""
+
+GIB = 2**30
+Shards = Mapping[str, Mapping[str, int]]
+"""How many shards each rack of each datacenter has."""
+
+
+class CountOptions(Struct, frozen=True):
+    """What the schema asks for; 0 and None stand for what it does not say."""
+
+    initial: int = 0
+    min_tablet_count: int = 0
+    max_tablet_count: int = 0
+    expected_data_size_in_gb: int = 0
+    min_per_shard_tablet_count: int | None = None
+
+
+class TargetCount(Struct, frozen=True):
+    """What each rule asks for, the count within the goal, that as a power of two, the step."""
+
+    rules: Mapping[str, int]
+    count: int
+    aligned: int
+    resize_type: ResizeType
+
+
+def by_size(size: TableSize, limits: Thresholds) -> int:
+    """The count that the size asks for; the present one where sizes are not known."""
+    average = size.average_table
+    if average is None:
+        return size.count
+    fitting = -(-average // limits.target)
+    match decide(size, limits).resize_type:
+        case "split":
+            return max(2 * size.count, fitting)
+        case "merge":
+            return max(1, min(-(-size.count // 2), fitting))
+    return size.count
+
+
+def rules_of(
+    size: TableSize,
+    options: CountOptions,
+    factors: Mapping[str, int],
+    shards: Shards,
+    limits: Thresholds,
+) -> dict[str, int]:
+    """What each rule asks for; ``factors`` are replication factors by datacenter."""
+    per_shard = options.min_per_shard_tablet_count
+    if per_shard is None:
+        per_shard = 0 if options.initial or options.min_tablet_count else INITIAL_SCALE
+    by_shards = [
+        ceil(Fraction(per_shard * sum(shards.get(dc, {}).values()), factor))
+        for dc, factor in factors.items()
+        if factor
+    ]
+    return {
+        "size": by_size(size, limits),
+        "initial": options.initial,
+        "min_tablet_count": options.min_tablet_count,
+        "expected_data_size_in_gb": options.expected_data_size_in_gb * GIB // limits.target,
+        "min_per_shard_tablet_count": max(by_shards, default=0),
+    }
+
+
+def wanted(rules: Mapping[str, int], options: CountOptions) -> int:
+    """The largest count of all rules, at least one, and no more than the schema allows."""
+    most = max(1, *rules.values())
+    return min(most, options.max_tablet_count) if options.max_tablet_count else most
+
+
+def within_goal(
+    counts: Mapping[str, int],
+    factors: Mapping[str, Mapping[str, int]],
+    shards: Shards,
+    goal: int = SHARD_GOAL,
+) -> dict[str, int]:
+    """Counts by table, made smaller where a rack's shards would get more than the goal.
+
+    Every table that has replicas in such a rack shrinks by the same part; the smallest part counts.
+    """
+    parts = dict.fromkeys(counts, Fraction(1))
+    for datacenter, racks in shards.items():
+        held = {name: factors[name].get(datacenter, 0) for name in counts}
+        tablets = sum(counts[name] * factor for name, factor in held.items())
+        for width in racks.values():
+            average = Fraction(tablets, len(racks) * width)
+            if average > goal:
+                for name, factor in held.items():
+                    if factor:
+                        parts[name] = min(parts[name], goal / average)
+    return {name: max(1, floor(count * parts[name])) for name, count in counts.items()}
+
+
+def power_of_two(count: int) -> int:
+    """The next power of two."""
+    return 1 << (count - 1).bit_length()
+
+
+def towards(count: int, aligned: int) -> ResizeType:
+    """The one resize that leads towards a count."""
+    if aligned > count:
+        return "split"
+    return "merge" if aligned < count and aligned <= -(-count // 2) else "none"
+
+
+def target_counts(
+    sizes: Mapping[str, TableSize],
+    options: Mapping[str, CountOptions],
+    factors: Mapping[str, Mapping[str, int]],
+    shards: Shards,
+    limits: Thresholds,
+) -> dict[str, TargetCount]:
+    """The target of each table, or group of co-located ones; they share the goal for shards."""
+    rules = {
+        name: rules_of(size, options.get(name, CountOptions()), factors[name], shards, limits)
+        for name, size in sizes.items()
+    }
+    counts = {name: wanted(asks, options.get(name, CountOptions())) for name, asks in rules.items()}
+    scaled = within_goal(counts, factors, shards)
+    return {
+        name: TargetCount(
+            rules[name],
+            scaled[name],
+            power_of_two(scaled[name]),
+            towards(sizes[name].count, power_of_two(scaled[name])),
+        )
+        for name in sizes
+    }

@@ -1,0 +1,94 @@
+"""How many tablets the published server wants: rules, the goal for shards, powers of two."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.protocols.tablets.rules.resize import THRESHOLDS, TableSize
+from kit.protocols.tablets.rules.tablet_counts import (
+    SHARD_GOAL,
+    CountOptions,
+    by_size,
+    power_of_two,
+    rules_of,
+    target_counts,
+    towards,
+    wanted,
+    within_goal,
+)
+
+CODE = THRESHOLDS["code"]
+TARGET = CODE.target
+ONE_DC = {"dc1": {"r1": 8, "r2": 8, "r3": 8}}
+
+
+@pytest.mark.parametrize(
+    ("tablets", "count"),
+    [(1, 1), (16, 8), (17, 17), (80, 80), (4, 8), (3, 3), (0, 1)],
+)
+def test_what_a_size_asks_for(tablets: int, count: int) -> None:
+    """Eight tablets: twice as many at the least, half as many at the most, else what fits."""
+    size = TableSize("t", 8, 3, tablets * TARGET * 3)
+    assert by_size(size, CODE) == count
+    assert by_size(TableSize("t", 8, 3, None), CODE) == 8
+
+
+def test_each_rule_has_its_say() -> None:
+    """The largest counts; what the schema says of a count takes the default per shard away."""
+    size = TableSize("t", 8, 3, 0)
+    asks = rules_of(size, CountOptions(), {"dc1": 3}, ONE_DC, CODE)
+    assert asks["min_per_shard_tablet_count"] == 10 * 24 // 3
+    assert wanted(asks, CountOptions()) == 80
+    assert wanted(asks, CountOptions(max_tablet_count=20)) == 20
+    some = CountOptions(initial=16, expected_data_size_in_gb=200)
+    asks = rules_of(size, some, {"dc1": 3}, ONE_DC, CODE)
+    assert asks == {
+        "size": 1,
+        "initial": 16,
+        "min_tablet_count": 0,
+        "expected_data_size_in_gb": 40,
+        "min_per_shard_tablet_count": 0,
+    }
+    assert wanted(asks, some) == 40
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcd"), st.integers(1, 10**6), min_size=1),
+    st.integers(1, 3),
+    st.integers(1, 40),
+)
+def test_no_rack_passes_the_goal(counts: dict[str, int], factor: int, width: int) -> None:
+    """On the average of its shards, but for tables that have one tablet already."""
+    shards = {"dc1": {"r1": width, "r2": 2 * width}}
+    factors = {name: {"dc1": factor} for name in counts}
+    scaled = within_goal(counts, factors, shards)
+    tablets = sum(count * factor for count in scaled.values())
+    spare = sum(factor for count in scaled.values() if count == 1)
+    assert (tablets - spare) / 2 / width <= SHARD_GOAL
+    assert all(1 <= scaled[name] <= counts[name] for name in counts)
+    if sum(counts.values()) * factor / 2 / width <= SHARD_GOAL:
+        assert scaled == counts
+
+
+@given(st.integers(1, 2**20), st.integers(1, 2**20))
+def test_a_resize_is_one_step(count: int, asked: int) -> None:
+    """To a power of two that is not below what is wanted; a merge never goes past it."""
+    aligned = power_of_two(asked)
+    assert asked <= aligned < 2 * asked
+    step = towards(count, aligned)
+    assert (step == "split") == (aligned > count)
+    if step == "merge":
+        assert -(-count // 2) >= aligned
+
+
+def test_targets_of_tables_that_share_shards() -> None:
+    """A table that is too small for its size is not merged while the rule per shard wants more."""
+    sizes = {"a": TableSize("a", 128, 3, 0), "b": TableSize("b", 8, 3, 0)}
+    factors = {"a": {"dc1": 3}, "b": {"dc1": 3}}
+    targets = target_counts(sizes, {}, factors, ONE_DC, CODE)
+    assert (targets["a"].aligned, targets["a"].resize_type) == (128, "none")
+    assert (targets["b"].aligned, targets["b"].resize_type) == (128, "split")
+    none = {"a": CountOptions(min_per_shard_tablet_count=0)}
+    assert target_counts(sizes, none, factors, ONE_DC, CODE)["a"].resize_type == "merge"
