@@ -26,6 +26,7 @@ NOTEBOOKS = (
     "10-the-coordinator.ipynb",
     "11-when-things-fail-halfway.ipynb",
     "12-one-tablet-moves.ipynb",
+    "13-the-row-that-came-back.ipynb",
     "08-write-your-own-model.ipynb",
 )
 

@@ -25,7 +25,10 @@ FAMILY = Family(
     },
     trace_tables={"tablet": "requests.trace_rows:ROWS"},
     images="panels.images",
-    tasks=("lessons.tasks",),
+    tasks=(
+        "lessons.tasks",
+        "lessons.tasks_requests",
+    ),
     public={
         "lessons": {
             "late_arrives": "lessons.questions:late_arrives",

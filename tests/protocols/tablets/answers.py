@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kit.engine.registry import build
+from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
 
 
@@ -52,7 +53,16 @@ def replicas_used(stage: str, write: bool, old: list[str], new: list[str]) -> li
     return sorted(new if stage in reads_new else old)
 
 
+def played(name: str, last: str) -> list[str]:
+    """The verbs of a scenario of this family, up to one of them."""
+    timeline = open_file(file_named(f"tablets/{name}"))
+    verbs = [timeline.model.verb(moment.action) for moment in timeline.moments[1:]]
+    return verbs[: verbs.index(last) + 1]
+
+
 RIGHT: dict[str, Any] = {
+    "row-that-came-back": lambda: played("off-sessions", "answer read 3"),
+    "turned-away": lambda: played("late-stream-refused", "late copy of session 1, A to D"),
     "take-it-back": taken_back,
     "knock-too-late": too_late,
     "replicas-used": lambda: replicas_used,

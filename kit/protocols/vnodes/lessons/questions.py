@@ -11,7 +11,7 @@ from kit.lessons.questions import PosedQuestion
 from kit.lessons.stills import still
 from kit.protocols.storage.actions import LandLate, Serve
 from kit.protocols.storage.facts import moment as facts
-from kit.protocols.vnodes.model import Vnodes
+from kit.protocols.storage.played import PlayedStorage
 from kit.views.question import Question
 
 TAKES, TURNS_AWAY = "it takes the copy", "it turns the copy away"
@@ -23,7 +23,7 @@ def refusers(timeline: Timeline, request: str) -> PosedQuestion:
     Raises:
         BadInput: when no such request is on its way.
     """
-    m, s = vnodes_of(timeline), timeline.state
+    m, s = versions_of(timeline), timeline.state
     rows = {row.title: row for row in facts.requests(m, s) if row.on_the_way}
     if request not in rows:
         raise BadInput("request", request, "one that is on its way: " + ", ".join(rows) or "none")
@@ -51,7 +51,7 @@ def late_copy(timeline: Timeline) -> PosedQuestion:
     Raises:
         KitError: when no copy was left behind.
     """
-    m, s = vnodes_of(timeline), timeline.state
+    m, s = versions_of(timeline), timeline.state
     late = next((action for action in m.actions(s) if isinstance(action, LandLate)), None)
     if late is None:
         raise KitError("predict: no copy was left behind")
@@ -63,17 +63,20 @@ def late_copy(timeline: Timeline) -> PosedQuestion:
         f"{late.session}. What does {late.target} do?",
         (TAKES, TURNS_AWAY),
         (TAKES if takes else TURNS_AWAY,),
-        f"{late.target} has applied version {known}; by that, session {late.session} is {state}.",
+        f"{late.target} has applied version {known}; by that, session {late.session} is {state}."
+        if m.history.sessions
+        else f"Nobody asks for sessions here: {late.target} takes what it is sent.",
     )
     return PosedQuestion(question, still(timeline, "replicas"))
 
 
-def vnodes_of(timeline: Timeline) -> Vnodes:
-    """The model of a timeline, where it must be one of requests under the coordinator.
+def versions_of(timeline: Timeline) -> PlayedStorage:
+    """The model of a timeline, where it must be one of requests under the topology coordinator.
 
     Raises:
         BadInput: when it is another.
     """
-    if not isinstance(timeline.model, Vnodes):
-        raise BadInput("model", timeline.model.name, "vnodes, requests under the coordinator")
-    return timeline.model
+    model = timeline.model
+    if not isinstance(model, PlayedStorage) or model.history.unit != "version":
+        raise BadInput("model", model.name, "requests under the coordinator: vnodes, tablet")
+    return model
