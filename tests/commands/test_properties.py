@@ -220,14 +220,14 @@ def check(case: Case) -> None:
 
 
 @pytest.mark.spec("A-017", "A-018", "A-019", "A-021", "A-028", "A-034", "A-039", "A-043")
-@examples(200, suppress_health_check=SHARED_FOLDER)
+@examples(100, suppress_health_check=SHARED_FOLDER)
 @given(cases(8, 3))
 def test_plan_equals_the_account(tmp_path: Path, drawn: Any) -> None:
     """Every step of any operation: names, epochs, tables, locks, streams and barriers."""
     check(Case(tmp_path, *drawn))
 
 
-@examples(25, suppress_health_check=SHARED_FOLDER)
+@examples(12, suppress_health_check=SHARED_FOLDER)
 @given(cases(64, 4, rf=4))
 def test_large_rings(tmp_path: Path, drawn: Any) -> None:
     """The same on rings of up to 64 nodes."""
@@ -235,7 +235,7 @@ def test_large_rings(tmp_path: Path, drawn: Any) -> None:
 
 
 @pytest.mark.spec("A-014", "A-034", "A-039")
-@examples(150, suppress_health_check=SHARED_FOLDER)
+@examples(75, suppress_health_check=SHARED_FOLDER)
 @given(cases(14, 1, 1, 2) | cases(20, 2, 1, 2))
 def test_beside_another(tmp_path: Path, drawn: Any) -> None:
     """Beside an operation in flight: accepted just when locks allow it, and stepped the same."""
@@ -249,7 +249,7 @@ def test_beside_another(tmp_path: Path, drawn: Any) -> None:
     check(case)
 
 
-@examples(60, suppress_health_check=SHARED_FOLDER)
+@examples(30, suppress_health_check=SHARED_FOLDER)
 @given(cases(8, 2), st.data())
 def test_bytes_add_up(tmp_path: Path, drawn: Any, data: st.DataObject) -> None:
     """With the bytes of every range known, each copy has its share of them by tokens."""

@@ -168,7 +168,7 @@ cases = st.builds(Case, edges, edges, places, places, places, st.booleans(), wat
 
 
 @given(cases)
-@examples(600)
+@examples(300)
 def test_the_shortest_of_all_is_told(case: Case) -> None:
     """As short as anything that breaks; a goal that is lost sooner wins as soon as the states
     visited till then show it, and nothing that breaks goes unnoticed.

@@ -13,7 +13,7 @@ from runpy import run_path
 import pytest
 
 from tests.conftest import LONGEST
-from tests.house.source import ROOT, imports, offenders, python_files
+from tests.house.source import ROOT
 from tests.spreading import SparkTogether
 from tools.test import DEEP, DEEP_TESTS, NOTEBOOKS, QUICK, STAGES, Outcome, Stage, closing, run
 
@@ -35,14 +35,6 @@ def test_every_notebook_is_run_and_compared() -> None:
 def test_the_stages_run_engine_browser_and_notebooks() -> None:
     """``make test`` runs the engine's tests, the browser's and the notebooks'."""
     assert [stage.name for stage in STAGES] == ["tests", "browser", "notebooks"]
-
-
-def test_how_many_examples_are_drawn_is_said_in_one_way() -> None:
-    """Settings of a test's own would hold in deep, too; ``examples`` multiplies there."""
-    others = [
-        path for path in python_files("tests") if path.name not in ("conftest.py", "examples.py")
-    ]
-    assert not offenders(others, lambda path: imports(path) & {"hypothesis.settings"})
 
 
 @pytest.mark.parametrize(("profile", "counts"), [("", [100, 7]), ("deep", [2000, 140])])

@@ -283,3 +283,11 @@ def test_no_merge_is_left_half_done() -> None:
         and marks.search(path.read_text(encoding="utf-8"))
     ]
     assert not left
+
+
+def test_how_many_examples_are_drawn_is_said_in_one_way() -> None:
+    """Settings of a test's own would hold in deep, too; ``examples`` multiplies there."""
+    others = [
+        path for path in python_files("tests") if path.name not in ("conftest.py", "examples.py")
+    ]
+    assert not offenders(others, lambda path: imports(path) & {"hypothesis.settings"})

@@ -43,7 +43,7 @@ def sets(placement: Placement, tokens: list[int]) -> list[list[list[frozenset[in
 
 
 @pytest.mark.spec("A-021", "A-036")
-@examples(300)
+@examples(150)
 @given(st.data())
 def test_every_plan_leads_to_the_future_placement(data: st.DataObject) -> None:
     """For any change of any ring the five steps lead from rest to rest, and each can be undone.

@@ -118,7 +118,7 @@ def of_the_server(ring: Ring, replication: NetworkTopologyStrategy, start: int) 
 
 
 @pytest.mark.spec("A-012", "A-013")
-@examples(300)
+@examples(150)
 @given(rings(64), networks())
 def test_network_equals_the_server(ring: Ring, replication: NetworkTopologyStrategy) -> None:
     """Over all datacenters together the list is the server's, a rack that comes again included."""
@@ -129,7 +129,7 @@ def test_network_equals_the_server(ring: Ring, replication: NetworkTopologyStrat
 
 
 @pytest.mark.spec("A-012", "A-013")
-@examples(300)
+@examples(150)
 @given(rings(64), networks())
 def test_network_equals_the_driver(ring: Ring, replication: NetworkTopologyStrategy) -> None:
     """Within each datacenter the set is the driver's, which lists repetitions of a rack later.

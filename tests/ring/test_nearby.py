@@ -49,7 +49,7 @@ def anew(before: Ring, after: Ring, replication: Replication) -> Movement:
         return movement(before, after, replication)
 
 
-@examples(300)
+@examples(150)
 @given(st.data(), st.sampled_from((2, 4, 16)))
 def test_plans_from_nearby_rows_equal_plans_from_all_rows(data: st.DataObject, span: int) -> None:
     """For any change, narrow windows included, looking nearby gives the plan of looking at all."""

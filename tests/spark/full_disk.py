@@ -93,6 +93,14 @@ def interrupted(spark: Any, job: Any, folder: Path) -> dict[str, Any]:
     return found
 
 
+def begun_again(spark: Any) -> bool:
+    """Whether another session works once the Java of this one has died."""
+    again = started()
+    works = again is not spark and again.range(3).count() == 3
+    ks.stop(again)
+    return works
+
+
 def main() -> int:
     """Print a line of JSON."""
     # A shell starts what runs in its background deaf to Ctrl-C.
@@ -118,9 +126,8 @@ def main() -> int:
     java: Any = driver._Java.now
     java.proc.kill()
     java.proc.wait()
-    again = started()
-    found["again"] = again is not spark and again.range(3).count() == 3
-    ks.stop(again)
+    found["lives"] = driver.lives()
+    found["again"] = begun_again(spark) if "again" in sys.argv else None
     print(json.dumps(found))
     return 0
 

@@ -39,14 +39,16 @@ class Judges:
         """All of them, the placements' first."""
         kept = tcm_keeps_barriers(self.tcm)
         return (
-            self._lamp("valid", "INV-VALID", "Each event makes sense where it is committed"),
-            self._lamp("replicas", "INV-RF", "Each range has its replicas"),
-            self._lamp("quorums", "INV-QI", "Every read majority meets every write majority"),
-            self._lamp("cover", "INV-COVER", "Every token is owned, exactly once"),
-            self._lamp("reads-in-writes", "INV-RF", "Reads are covered by writes"),
-            self._lamp("locks", "INV-LOCK", "Operations in flight keep to disjoint ranges"),
-            self._lamp("settled", "INV-RESUME", "Nothing is left half done"),
-            self._lamp("asked-for", "INV-CANCEL", "Nothing is undone that no operator cancelled"),
+            self._of_events("valid", "INV-VALID", "Each event makes sense where it is committed"),
+            self._of_events("replicas", "INV-RF", "Each range has its replicas"),
+            self._of_events("quorums", "INV-QI", "Every read majority meets every write majority"),
+            self._of_events("cover", "INV-COVER", "Every token is owned, exactly once"),
+            self._of_events("reads-in-writes", "INV-RF", "Reads are covered by writes"),
+            self._of_events("locks", "INV-LOCK", "Operations in flight keep to disjoint ranges"),
+            self._of_events("settled", "INV-RESUME", "Nothing is left half done"),
+            self._of_events(
+                "asked-for", "INV-CANCEL", "Nothing is undone that no operator cancelled"
+            ),
             always(
                 "same-state",
                 "Nodes at one epoch have the same tables",
@@ -89,7 +91,7 @@ class Judges:
             for group, placement in zip(first.metadata.groups, first.placements, strict=True)
         )
 
-    def _lamp(self, name: str, invariant: str, title: str) -> Property:
+    def _of_events(self, name: str, invariant: str, title: str) -> Property:
         """A property of the committed events alone."""
 
         def judge(s: Any) -> str | None:

@@ -140,7 +140,7 @@ def compare(plain: OrderedPlain, model: TcmCluster, state: Any) -> None:
 
 
 @pytest.mark.spec("A-007", "A-008", "A-011", "A-012", "A-013", "A-014", "A-034", "A-039")
-@examples(60)
+@examples(30)
 @given(configurations(), CHOICES)
 def test_tables_are_those_of_the_plain_model(
     parameters: dict[str, Any], choices: list[tuple[int, int]]
@@ -160,7 +160,7 @@ def test_tables_are_those_of_the_plain_model(
 
 
 @pytest.mark.spec("A-009", "A-018", "A-019")
-@examples(60)
+@examples(30)
 @given(configurations(), CHOICES)
 def test_lamps_stay_lit(parameters: dict[str, Any], choices: list[tuple[int, int]]) -> None:
     """With all safeguards on no run puts out a lamp, and each ends in a stable ring."""
@@ -194,7 +194,7 @@ def test_who_may_and_who_must_wait(
             assert "\n" not in refusal.reason
 
 
-@examples(40)
+@examples(20)
 @given(configurations(), CHOICES)
 def test_groups_keep_their_bounds(
     parameters: dict[str, Any], choices: list[tuple[int, int]]

@@ -41,7 +41,7 @@ from kit.protocols.topology.parameters import TopologyParameters
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.machines import Machine, WorkRow
 from kit.protocols.topology.rules.safeguards import TopologySafeguards
-from kit.protocols.topology.words import stored_words
+from kit.protocols.topology.words import plan_of, stored_words
 
 Effect = Callable[[TracksState, Any], TracksState]
 
@@ -73,21 +73,23 @@ class Tracks(Model[TracksState, Any]):
         self.drains_first = switches.drain_tablets_first
         self.guarded = switches.topology.group0.commit_with_guard
         self.paused = self.parameters.edition == "code"
-        self.control = Topology(cluster_of(self.parameters, switches), _of_the_cluster(off))
+        cluster = cluster_of(self.parameters, switches)
+        members = plan_of(cluster).names[: self.parameters.nodes]
+        self.rows = tuple(self._row(text, members) for text in self.parameters.tablets)
+        self.control = Topology(cluster, _of_the_cluster(off))
         self.names, self.number = self.control.names, self.control.number
         self.setting = self.control.setting
         self.hosts = lru_cache(1 << 12)(self._hosts)
         self.work = lru_cache(1 << 8)(self._work)
-        self.rows = tuple(map(self._row, self.parameters.tablets))
         one_by_one = answering.rules(self) if self.parameters.answering else ()
         self.rules = (*coordinating.rules(self), *one_by_one, *failing.rules(self))
         self.properties = properties_of(self)
 
-    def _row(self, text: str) -> TabletRow:
+    def _row(self, text: str, members: tuple[str, ...]) -> TabletRow:
         replicas = replicas_in(text)
         for replica in replicas:
-            if replica.host not in self.names[: self.parameters.nodes]:
-                raise BadInput("tablets", text, f"members: {' '.join(self.names)}")
+            if replica.host not in members:
+                raise BadInput("tablets", text, "hosts among " + ", ".join(members))
             if replica.shard >= self.parameters.shards:
                 raise BadInput("tablets", text, f"shards below {self.parameters.shards}")
         return TabletRow(replicas, (), tuple(sorted(replicas)), tuple(sorted(replicas)))
