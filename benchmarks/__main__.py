@@ -18,7 +18,7 @@ ORDER = ("placements", "player", "flows", "search", "timeline", "imports")
 BEHIND_THE_SCENES = {
     *("__init__", "__main__", "figures"),
     *("harmony_twophase", "plain_search", "plain_twophase", "spin_twophase"),
-    *("painting", "plain_balancer", "stateful_twophase"),
+    *("duck_sums", "painting", "plain_balancer", "stateful_twophase"),
 }
 
 

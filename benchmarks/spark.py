@@ -1,10 +1,11 @@
-"""The placement pipeline on Spark: rows a second, growth, two cores against one, against pandas.
+"""The placement pipeline and the sizes of tablets on Spark: rows a second, growth, peers.
 
 The job is a join in a ring of two datacenters with three racks each: placements of every step, and
 all sums over them. Spark runs embedded, after one run of each that warms it up; runs take turns and
-the best counts. On one core all parts are one task, so that one Python worker does them; beside it
-stands what the machine itself gives to two processes at that time.
-The pandas job starts from the same Parquet and ends in the same sums, which are compared.
+the best counts. Rows a second are those between a large ring and one of a tenth, so that what a
+start costs is left out. On one core all parts are one task, so that one Python worker does them;
+beside it stands what the machine itself gives to two processes at that time.
+Pandas and DuckDB start from the same Parquet and end in the same sums, which are compared.
 """
 
 from __future__ import annotations
@@ -15,18 +16,21 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from benchmarks.figures import Figure, alternating, seconds, show, spoken
+from benchmarks import duck_sums
+from benchmarks.figures import Figure, alternating, seconds, show, spoken, unmeasured
 from kit import spark as ks
+from kit.protocols.tablets.spark.sizes import TabletCluster, added_by_spark
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.pipelines import OnSpark, Pipeline, added_up
 
 TOKENS = 256
-SMALL, LARGE = 200, 2000  # nodes
-PARTS = 4
-AIM_GROWTH, AIM_CORES = 10.0, 1.6
+TINY, SMALL, LARGE = 200, 2000, 20_000  # nodes
+TABLETS = {"nodes": 3000, "tables": 50, "tablets": 33_334}
+AIM_SPEED, AIM_GROWTH, AIM_CORES, AIM_PEER = 5e6, 10.0, 1.6, 0.5
 ROUNDS = 3
 COUNT = 10_000_000
 KEYS = ["group", "step", "measure", "unit"]
@@ -38,33 +42,55 @@ def a_join(nodes: int) -> History:
     return ks.history(drawn.ring, drawn.keyspaces, [drawn.bootstrap()])
 
 
-def rows(job: Pipeline) -> int:
-    """How many rows of replicas the job makes."""
-    return int(job.affected()["ranges"].sum())
+def rows(case: History) -> int:
+    """How many rows of replicas there are at all steps; a join cuts some ranges at most."""
+    return len(case.ring.rights) * len(case.stages)
 
 
 def figures() -> Iterator[Figure]:
     """The rows of the table."""
-    small, large = a_join(SMALL), a_join(LARGE)
     spark = ks.session("local[2]")
     try:
-        first, job = (OnSpark(spark, found, PARTS) for found in (small, large))
-        works = first.measured, job.measured, partial(on_one_core, job)
-        for work in works:
-            work()
-        short, long, one = alternating(ROUNDS, *works)
-        alone = ks.pipeline(None, large, parts=PARTS)
-        by_itself = seconds(lambda: alone.measures)
-        yield speed(rows(alone), long, by_itself)
-        growth, cores = long / short, one / long
-        name, aim = f"Spark: ten times the ranges ({SMALL} to {LARGE} nodes)", "at most 10"
-        yield Figure(name, spoken(long), spoken(short), growth, aim, growth <= AIM_GROWTH)
-        name, aim = "Spark: two cores against one, the same job", f"at least {AIM_CORES}"
-        beside = f"{spoken(one)} (machine: {two_cores_give():.2f})"
-        yield Figure(name, spoken(long), beside, cores, aim, cores >= AIM_CORES)
-        yield against_pandas(first, small.wanted(0, 0))
+        small = a_join(SMALL)
+        yield from of_the_ring(spark, small, a_join(LARGE))
+        yield against_pandas(OnSpark(spark, a_join(TINY)), small.wanted(0, 0))
+        with duck_sums.installed() as python:
+            if python is None:
+                yield unmeasured("Spark against DuckDB", f"{duck_sums.PACKAGE} cannot be installed")
+                return
+            yield against_duckdb(OnSpark(spark, small), python)
+            yield from of_tablets(ks.tablets(spark, **TABLETS), python)
     finally:
         ks.stop(spark)
+
+
+def of_the_ring(spark: Any, small: History, large: History) -> Iterator[Figure]:
+    """Rows a second beyond the start, growth, and cores."""
+    first, job = OnSpark(spark, small), OnSpark(spark, large)
+    works = first.measured, job.measured, partial(on_one_core, job)
+    for work in works:
+        work()
+    short, long, one = alternating(ROUNDS, *works)
+    speed = (rows(large) - rows(small)) / max(long - short, 1e-9)
+    alone = ks.pipeline(None, large)
+    by_itself = rows(large) / seconds(lambda: alone.measures)
+    name = f"Spark: placements and sums, from {spoken_rows(small)} to {spoken_rows(large)}"
+    beside, aim = (
+        f"{by_itself / 1e6:.1f} M rows/s in one process",
+        f"at least {AIM_SPEED / 1e6:g} M",
+    )
+    ours = f"{speed / 1e6:.1f} M rows/s"
+    yield Figure(name, ours, beside, speed / by_itself, aim, speed >= AIM_SPEED)
+    name, growth = f"Spark: ten times the ranges ({SMALL} to {LARGE} nodes)", long / short
+    yield Figure(name, spoken(long), spoken(short), growth, "at most 10", growth <= AIM_GROWTH)
+    name, cores = "Spark: two cores against one, the same job", one / long
+    beside, aim = f"{spoken(one)} (machine: {two_cores_give():.2f})", f"at least {AIM_CORES}"
+    yield Figure(name, spoken(long), beside, cores, aim, cores >= AIM_CORES)
+
+
+def spoken_rows(case: History) -> str:
+    """How many rows, in millions."""
+    return f"{rows(case) / 1e6:.1f} M rows"
 
 
 def on_one_core(job: OnSpark) -> None:
@@ -85,13 +111,6 @@ def counted(_: int) -> int:
     return sum(range(COUNT))
 
 
-def speed(count: int, long: float, alone: float) -> Figure:
-    """Rows a second on Spark, and in this process without it."""
-    name = f"Spark: placements and sums, {LARGE} x {TOKENS}, {count / 1e6:.1f} M rows"
-    ours, theirs = (f"{count / time / 1e3:.0f} k rows/s" for time in (long, alone))
-    return Figure(name, ours, f"{theirs} in one process", alone / long)
-
-
 def against_pandas(job: Pipeline, wanted: int) -> Figure:
     """Sums of all kinds from stored replicas: Spark and pandas give the same, in these times."""
     found: list[pd.DataFrame] = []
@@ -101,8 +120,56 @@ def against_pandas(job: Pipeline, wanted: int) -> Figure:
         ours = min(seconds(job.measured) for _ in range(ROUNDS))
         theirs = seconds(lambda: found.append(by_pandas(place, wanted)))
         check(job.measures, found[0])
-    name = f"Spark: the sums over stored replicas, {SMALL} x {TOKENS}"
+    name = f"Spark: the sums over stored replicas, {TINY} x {TOKENS}"
     return Figure(name, spoken(ours), f"{spoken(theirs)} by pandas", theirs / ours)
+
+
+def against_duckdb(job: OnSpark, python: Path) -> Figure:
+    """The same sums from stored replicas by DuckDB on two threads."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = job.write(Path(folder) / "cluster")
+        job.measured()
+        ours = min(seconds(job.measured) for _ in range(ROUNDS))
+        statements = duck_sums.ring_sums(place, job.history.wanted(0, 0))
+        theirs, sums = duck_sums.added_up(python, statements, ROUNDS)
+        check(job.measures, sums.astype(dict.fromkeys(("ranges", "high", "low"), "int64")))
+    name = f"Spark: the sums over stored replicas, {SMALL} x {TOKENS}"
+    return against(name, ours, theirs)
+
+
+def of_tablets(cluster: TabletCluster, python: Path) -> Iterator[Figure]:
+    """The bytes of every table from stored tablets: by pandas, by DuckDB, and as many by Spark."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "tablets"
+        cluster.tablets.write.parquet(str(place))
+        stored = cluster.spark.read.parquet(str(place))
+        sums = added_by_spark(stored)
+        ours = min(seconds(lambda: added_by_spark(stored)) for _ in range(ROUNDS))
+        frames: list[pd.DataFrame] = []
+        plain = seconds(lambda: frames.append(bytes_by_pandas(place)))
+        theirs, table = duck_sums.added_up(python, duck_sums.tablet_sums(place), ROUNDS)
+    known = {number: (each.replicas, each.bytes) for number, each in sums.items() if each.bytes}
+    plainly = {at: (row["count"], row["sum"]) for at, row in frames[0].iterrows() if at in known}
+    in_sql = {at: (n, size) for at, n, size, _ in table.itertuples(index=False) if at in known}
+    assert plainly == known == in_sql
+    count = sum(each.replicas for each in sums.values())
+    name = f"Spark: sizes of {count / 1e6:.1f} M tablet replicas"
+    yield Figure(name, spoken(ours), f"{spoken(plain)} by pandas", plain / ours)
+    yield against(name, ours, theirs)
+
+
+def bytes_by_pandas(place: Path) -> pd.DataFrame:
+    """How many replicas each table has, and their bytes."""
+    frame = pd.read_parquet(place, columns=["table", "bytes"])
+    sizes = frame.explode("bytes").astype("int64")
+    return sizes.groupby("table")["bytes"].agg(["sum", "count"])
+
+
+def against(name: str, ours: float, theirs: float) -> Figure:
+    """A row beside DuckDB."""
+    ratio = theirs / ours
+    aim = f"at least {AIM_PEER}"
+    return Figure(name, spoken(ours), f"{spoken(theirs)} by DuckDB", ratio, aim, ratio >= AIM_PEER)
 
 
 def check(ours: pd.DataFrame, theirs: pd.DataFrame) -> None:

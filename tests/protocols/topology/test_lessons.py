@@ -84,7 +84,7 @@ def test_questions_that_do_not_fit() -> None:
     for question in (next_transition, after_failure, barrier_waits, of_the_deposed):
         with pytest.raises(KitError, match="predict: "):
             question(idle)
-        with pytest.raises(KitError, match="model topology, not twophase"):
+        with pytest.raises(KitError, match="model: got 'twophase'"):
             question(Timeline(build("twophase", {})))
 
 

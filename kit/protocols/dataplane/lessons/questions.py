@@ -7,6 +7,7 @@ from itertools import combinations
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
+from kit.lessons.asked import model_of
 from kit.lessons.questions import PosedQuestion, copied
 from kit.lessons.stills import scene_of, still
 from kit.protocols.dataplane.model import Dataplane
@@ -123,6 +124,4 @@ def dataplane_of(timeline: Timeline) -> Dataplane:
     Raises:
         BadInput: when it is another.
     """
-    if not isinstance(timeline.model, Dataplane):
-        raise BadInput("model", timeline.model.name, "dataplane, reads and writes of a range")
-    return timeline.model
+    return model_of(timeline, Dataplane, "dataplane, reads and writes of a range")

@@ -60,7 +60,7 @@ class TabletCluster:
     def resizes(self, tablets: Any = None, edition: Edition = "code") -> pa.Table:
         """The decision on each table, or group of co-located ones, from these rows or its own."""
         rows = self.tablets if tablets is None else tablets
-        sums = _added_up(rows) if self.spark is None else _added_by_spark(rows)
+        sums = _added_up(rows) if self.spark is None else added_by_spark(rows)
         limits = THRESHOLDS[edition]
         scaled = Thresholds(self.size.target_size, limits.split_percent, limits.merge_percent)
         return decisions(self.tables, self.size, sums, scaled)
@@ -172,7 +172,7 @@ def _drawn(size: TabletsSize, numbers: Iterable[int]) -> Batches:
         yield pa.RecordBatch.from_arrays(columns, schema=TABLETS.arrow)
 
 
-def _added_by_spark(tablets: Any) -> dict[int, TableSum]:
+def added_by_spark(tablets: Any) -> dict[int, TableSum]:
     """The sums of each table, by Spark's own aggregates."""
     sizes = tablets.selectExpr("table", "explode(bytes) as bytes")
     columns = sizes.selectExpr("table", "bytes as replicas", "bytes", "bytes as least")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput
+from kit.lessons.asked import model_of
 from kit.protocols.tcm.cluster import TcmCluster
 
 
@@ -13,6 +13,4 @@ def cluster_of(timeline: Timeline) -> TcmCluster:
     Raises:
         BadInput: when it is another.
     """
-    if not isinstance(timeline.model, TcmCluster):
-        raise BadInput("model", timeline.model.name, "tcm, the epoch protocol")
-    return timeline.model
+    return model_of(timeline, TcmCluster, "tcm, the epoch protocol")

@@ -17,7 +17,14 @@ import pyarrow.parquet as pq
 
 from kit.protocols.tcm.spark import reports
 from kit.protocols.tcm.spark.histories import History
-from kit.protocols.tcm.spark.jobs import JOBS, JobInput, SharedValue, counting, numbered
+from kit.protocols.tcm.spark.jobs import (
+    JOBS,
+    JobInput,
+    SharedValue,
+    counting,
+    numbered,
+    stored_pieces,
+)
 from kit.protocols.tcm.spark.parts import Part, cut_at, cut_evenly
 from kit.protocols.tcm.spark.small import small_tables
 from kit.protocols.tcm.spark.tables import MEASURES, PLACEMENT_TABLES, REPLICAS
@@ -191,7 +198,9 @@ class OnSpark(Pipeline):
         if self._stored is None:
             rows = self.made("measures")
         else:
-            rows = self.table(REPLICAS.name).mapInArrow(counting(self._held), MEASURES.ddl)
+            pieces = stored_pieces(self._stored / REPLICAS.name)
+            numbers = self.spark.range(0, len(pieces), 1)
+            rows = numbers.mapInArrow(counting(self._held, pieces), MEASURES.ddl)
         return added_up(rows)
 
     def judged(self) -> pd.DataFrame:

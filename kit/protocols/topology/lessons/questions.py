@@ -10,6 +10,7 @@ from typing import Any
 
 from kit.engine.timeline import Timeline
 from kit.errors import KitError
+from kit.lessons.asked import model_of
 from kit.lessons.questions import PosedQuestion, copied
 from kit.lessons.stills import still
 from kit.protocols.topology import coordinator as work
@@ -141,6 +142,4 @@ def _under_way(timeline: Timeline) -> tuple[Topology, TopologyOperation]:
 
 
 def _model(timeline: Timeline) -> Any:
-    if not isinstance(timeline.model, Topology):
-        raise KitError(f"predict: this asks about the model topology, not {timeline.model.name}")
-    return timeline.model
+    return model_of(timeline, Topology, "topology, the coordinator")

@@ -58,14 +58,14 @@ def late_copy(timeline: Timeline) -> PosedQuestion:
     takes = m.lets_in(s, m.code[late.target], late.session)
     known = {row.name: row.epoch for row in facts.replicas(m, s)}[late.target]
     state = "open" if takes else "closed"
+    by_session = f"by that, session {late.session} is {state}"
+    why = by_session if m.history.sessions else "nobody asks for sessions here"
     question = Question(
         f"A copy from {late.source} reaches {late.target} with the permit of session "
         f"{late.session}. What does {late.target} do?",
         (TAKES, TURNS_AWAY),
         (TAKES if takes else TURNS_AWAY,),
-        f"{late.target} has applied version {known}; by that, session {late.session} is {state}."
-        if m.history.sessions
-        else f"Nobody asks for sessions here: {late.target} takes what it is sent.",
+        f"{late.target} has applied version {known}; {why}.",
     )
     return PosedQuestion(question, still(timeline, "replicas"))
 

@@ -66,6 +66,17 @@ def test_words_of_a_dump(words: list[str], status: int, said: tuple[str, ...]) -
     assert as_json.json
 
 
+@pytest.mark.spec("E-056")
+def test_a_table_that_names_its_base_is_told_with_it() -> None:
+    """The group is one line; a token of the other table is served as one of the base table."""
+    report = call("tablets", DUMP, *ALL, "--json").json
+    orders = next(table for table in report["tables"] if table["table"] == "shop.orders")
+    assert (orders["tablets"], orders["colocated"]) == (4, ["shop.orders_by_day"])
+    served = {one["table"]: one for one in call("tablets", DUMP, "shard", "5", "--json").json}
+    base, other = served["shop.orders"], served["shop.orders_by_day"]
+    assert {**other, "table": ""} == {**base, "table": ""}
+
+
 def test_csv_and_select_json_say_the_same() -> None:
     """Both ways in which cqlsh gives a table."""
     csv = call("tablets", DUMP, *ALL, "--json").json

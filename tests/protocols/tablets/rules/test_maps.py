@@ -140,7 +140,7 @@ def test_two_replicas_never_share_a_host() -> None:
         moved((A, B, C), D, TabletReplica("E", 1))
 
 
-@pytest.mark.partly("E-056", "a picture of it")
+@pytest.mark.spec("E-056")
 def test_a_colocated_table_names_its_base() -> None:
     """Only the base table's map is complete; the others are found through it."""
     known = {"ks.t": four((A, B)), "ks.v": TabletMap("ks.v", base_table="ks.t")}
