@@ -92,5 +92,7 @@ def resize_said(reason: resize.ResizeReason) -> str:
         case resize.SingleTablet(average, threshold):
             below = f"{bytes_said(average)} is below {bytes_said(threshold)}"
             return f"{below}, but there is one tablet only"
+        case resize.CountCompared(_, target):
+            return f"the target is {target:,} {'tablet' if target == 1 else 'tablets'}"
         case resize.SizesUnknown():
             return "sizes are not known"
