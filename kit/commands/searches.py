@@ -162,7 +162,8 @@ def _watching(
     properties = tuple(each for each in judges if each.invariant == invariant)
     monitors = tuple(each for each in model.monitors if each.invariant == invariant)
     if not (properties or monitors):
-        known = {each.invariant for each in (*judges, *model.monitors)}
+        known = {each.invariant for each in judges}
+        known |= {each.invariant for each in model.monitors}
         raise BadInput("--breaks", invariant, one_of(invariant, sorted(known - {""})))
     return properties, monitors
 

@@ -26,6 +26,7 @@ from kit.protocols.tablets.requests.properties import (
 from kit.protocols.tablets.requests.safeguards import ANSWERS, SAFEGUARDS
 from kit.protocols.tablets.requests.switches import TabletSafeguards
 
+# What is judged beside the lost write: of answers, and what it begins with.
 _OF_ANSWERS = ("available", "found-there")
 _SIGNS = ("streamed", "fenced", "session", "stage-asks", "one-stage-apart", "replicas-hold")
 
