@@ -34,7 +34,7 @@ SCENARIOS = (
         "nowhere-to-go",
         "C may not leave: no node is left for its replica, and the request ends with an error",
         {"nodes": 3, "moves": 0, "operations": ("decommission C",), "undone": 1},
-        script=("leave C", "decide", "commit", "fail"),
+        script=("decommission C", "decide", "commit", "fail"),
     ),
 )
 FUZZING = Fuzzing(
