@@ -139,6 +139,9 @@ def _beside(row: ResizeLine) -> Iterator[str]:
         rules = row.target.rules
         largest = max(rules, key=rules.__getitem__)
         yield f"by the schema's defaults {largest} asks for {rules[largest]:,}"
+    elif row.decision != "none" and row.to_revoke:
+        which = "less" if row.decision == "split" else "more"
+        yield f"{bytes_said(row.to_revoke)} {which} a tablet would cancel it"
     elif row.decision == "none" and row.to_split is not None and row.to_merge is not None:
         grow, shrink = bytes_said(row.to_split), bytes_said(row.to_merge)
         yield f"{grow} more a tablet would split it, {shrink} less would merge it"

@@ -19,7 +19,7 @@ def bytes_said(size: float, digits: int = 1) -> str:
     for unit, power in UNITS:
         if size >= 1 << power:
             return f"{size / (1 << power):,.{digits}f} {unit}"
-    return f"{size:,.0f} bytes"
+    return f"{size:,.0f} {'byte' if size == 1 else 'bytes'}"
 
 
 def load_said(load: float, edition: Edition, digits: int = 2) -> str:

@@ -107,6 +107,12 @@ def test_who_is_down_counts() -> None:
     assert host(5) not in {move["target"][0] for move in moves}
 
 
+def test_a_resize_under_way_says_what_would_cancel_it() -> None:
+    """In edition ``seed`` its size alone decides: 256 MiB are to be 2.5 GiB and one byte."""
+    answer = call("tablets", DUMP, "resize", "--edition", "seed", *ALL)
+    assert "2.3 GiB more a tablet would cancel it" in " ".join(answer.out.split())
+
+
 def test_what_is_not_known_is_said() -> None:
     """Without files about nodes: racks, capacities, sizes."""
     answer = call("tablets", DUMP)
