@@ -56,33 +56,33 @@ class TabletRequests(PlayedStorage):
             given.edition,
             given.version,
             (replicas[0].host,) if given.kind.startswith("rebuild") else (),
-            given.ignored,
-            _requests_of(given.ignored, workload),
+            given.excluded,
+            _requests_of(given.excluded, workload),
             safeguards,
         )
         made = history(replicas, planned, options)
         check_coordinators(workload, made)
-        if given.ignored and not (given.ignored in made.replicas or options.ignored_requests):
+        if given.excluded and not (given.excluded in made.replicas or options.excluded_requests):
             known = ", ".join((*made.replicas, *dict.fromkeys(c.coordinator for c in workload)))
-            raise BadInput("ignored", given.ignored, f"a replica or coordinator: {known}")
+            raise BadInput("excluded", given.excluded, f"a replica or coordinator: {known}")
         super().__init__(made, workload, _request_options(given))
         self.parameters, self.off = given, off
         self.edition, self.plans = given.edition, planned
         # Where another safeguard is off, the harm to show is the lost write, not its first sign.
-        self.properties = tuple(self._judged(given.ignored))
+        self.properties = tuple(self._judged(given.excluded))
         self.monitors = monitors(self)
 
-    def _judged(self, ignored: str) -> Iterator[Property]:
+    def _judged(self, excluded: str) -> Iterator[Property]:
         harmless = {*self.off} <= set(ANSWERS)
         yield from properties(self, streaming=not self.off)
         if harmless:
             yield available(self)
-            yield found_there(self, ignored)
+            yield found_there(self, excluded)
         if not self.off:
             yield fenced(self)
             yield under_session(self)
             for made in (stage_asks, one_stage_apart, replicas_hold):
-                yield made(self, ignored)
+                yield made(self, excluded)
 
 
 def _requests_of(coordinator: str, workload: tuple[ClientRequest, ...]) -> int:
