@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kit.engine import registry
 from kit.engine.check import check
-from kit.engine.family import families
+from kit.engine.family import FileKind, families
 from kit.engine.registry import (
     MOST_NAMED,
     Entry,
@@ -356,3 +356,10 @@ def test_a_name_alone_where_a_list_is_wanted() -> None:
     """The line shows how it would be given; a text is never taken letter by letter."""
     with pytest.raises(BadInput, match=r"off: got 'S-01'; allowed: .*, such as \['S-01'\]"):
         build("tcm", off="S-01")
+
+
+def test_a_kind_of_file_is_told_by_its_recogniser() -> None:
+    """The function at the declared place looks at the text, and its answer is yes or no."""
+    sizes = FileKind("sizes", "operators.importers.tablet_tables:is_sizes", ("tablets",))
+    assert sizes.is_one("last_token,missing_replicas") is True
+    assert sizes.is_one("last_token,new_replicas") is False

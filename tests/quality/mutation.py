@@ -36,7 +36,7 @@ from tests.quality.mutants import Mutant, mutants
 SOURCES = ("kit/ring/*.py", "kit/engine/*.py", "kit/protocols/*/rules/*.py")
 # What a family declares, reads and tells. Whatever else stands beside its model is part of it.
 SPOKEN = (
-    *("entries", "family", "former", "parameter_types", "parameters", "safeguards"),
+    *("entries", "family", "former", "join_entry", "parameter_types", "parameters", "safeguards"),
     *("scenario_output", "trace_rows", "wording", "words"),
 )
 # What starts Java or a process for each answer is too slow to judge mutants, and so is what spoils

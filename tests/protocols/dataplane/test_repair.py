@@ -6,6 +6,7 @@ import json
 from typing import Any, get_args
 
 import pytest
+from msgspec import UNSET
 
 from kit.engine.check import check
 from kit.engine.registry import build
@@ -13,6 +14,7 @@ from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.errors import BadInput
+from kit.protocols.storage.actions import Admit, Serve, Start
 from kit.protocols.storage.rules.history import RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.read_repair import ReadRepair
 from kit.protocols.storage.rules.requests import DONE, FAILED, REPAIRING
@@ -159,6 +161,26 @@ def test_what_is_written_back_arrives_late_too() -> None:
     assert timeline.state.cells[model.code["C"]] == 0
     do(timeline, "read 2 writes back to C")
     assert timeline.state.cells[model.code["C"]] == timeline.state.cells[model.code["A"]]
+
+
+@pytest.mark.parametrize(("slow", "begun"), [(False, UNSET), (True, 0)])
+def test_nobody_has_begun_what_is_to_be_written_back(slow: bool, begun: object) -> None:
+    """Where replicas take their time a write-back has a mask of who began it, empty at first; where
+    they do not it has none, so that such states are no others than before.
+    """
+    view = View(0b111, 0b111, 0b111, 0b111)
+    still = RangeHistory("", 0, 0, tuple("ABC"), ("dc1",) * 3, (RangeEpoch(1, "stable", view),))
+    model: Any = toy(still, ASKS, together=True, repair="blocking", slow=slow)
+    state = model.start()
+    sent = (Start(0, 1), Start(1, 1))
+    served = ((0, "A"), (1, "A"), (1, "B"))
+    begins = [Admit(*at) for at in served] if slow else []
+    for action in (*sent, *begins, *(Serve(*at) for at in served)):
+        assert model.refusal(state, action) is None, action
+        state = model.act(state, action)
+    back = model.write_back(state, 1)
+    assert back is not None
+    assert back.begun == begun
 
 
 def test_what_earlier_versions_called_repair() -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.protocols.tcm.rules import aligned
+from kit.protocols.tcm.rules.metadata import Snapshot
 from kit.protocols.tcm.rules.quorums import disjoint_majorities, levels, majorities_meet
+from kit.ring.placements import Placement, Table
 
 Groups = tuple[tuple[int, ...], ...]
 GROUPS = st.lists(st.integers(0, 6), max_size=5, unique=True).map(tuple)
@@ -62,3 +67,15 @@ def test_what_each_level_has_to_spare(groups: list[tuple[int, ...]], down: froze
             spare = len(voters - down) - (needed if voters else 0)
             assert level.spare[row] == spare, (level.name, group)
             assert {code for code in level.alive[:, row].tolist() if code >= 0} == voters - down
+
+
+def test_overlapping_rows_are_compared_token_by_token() -> None:
+    """Where a table's rows overlap no columns of it are made: every pair of groups is compared."""
+    reads = Table.of([(0, 20, (1,)), (10, 30, (2,))])
+    writes = Table.of([(0, 30, (2,))])
+    nothing: Any = None
+    for placement in (Placement(reads, writes), Placement(writes, reads)):
+        snapshot = Snapshot(nothing, (placement,))
+        assert aligned.columns(snapshot, snapshot, 0) is None
+        sides = [{read, write} for _, read, write in aligned.aligned(snapshot, snapshot, 0)]
+        assert sides == [{(1,), (2,)}]

@@ -65,3 +65,19 @@ def test_a_search_reports_it(name: str) -> None:
 def test_every_judge_has_a_broken_variant() -> None:
     """The table names all properties and monitors."""
     assert set(REPORTED) == set(judges(build("vnodes")))
+
+
+@pytest.mark.parametrize(
+    ("off", "judged"),
+    [
+        ("streams-before-switch", True),
+        ("known-before-streams", True),
+        ("stream-from-displaced", True),
+        ("barrier-drains", False),
+    ],
+)
+def test_streaming_is_judged_where_it_is_spoiled(off: str, judged: bool) -> None:
+    """Without what streaming needs its promise is the first sign; without anything else the harm
+    to show is what a client misses.
+    """
+    assert ("streamed" in judges(without(off)())) is judged

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kit.commands.layout import GAP, columns, counted, limited, limited_columns, listed, wrap
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
@@ -24,6 +24,7 @@ from kit.protocols.tablets.facts.reasons import (
 )
 from kit.protocols.tablets.rules.balance.loads import TabletMove
 from kit.protocols.tablets.rules.balance.why import WhyAnswer
+from kit.protocols.tablets.rules.resize import CountCompared
 from kit.protocols.topology.commands.topology_text import short_names
 from kit.protocols.topology.rules.machines import Edition
 
@@ -118,28 +119,28 @@ def resize_text(rows: Sequence[ResizeLine], edition: Edition, warnings: Iterable
             counted(row.tablets, "tablet"),
             row.decision if row.decision == row.was else f"{row.was} → {row.decision}",
             f"number {row.resize_seq_number}",
-            f"{resize_said(row.reason)}{_distance(row)}{_target(row)}",
+            "; ".join(filter(None, (_average(row), resize_said(row.reason), *_beside(row)))),
         )
         for row in rows
     ]
     return "\n".join([*lines, *limited_columns(cells, "tables")])
 
 
-def _distance(row: ResizeLine) -> str:
-    if row.decision != "none" or row.to_split is None or row.to_merge is None:
-        return ""
-    grow, shrink = bytes_said(row.to_split), bytes_said(row.to_merge)
-    return f"; {grow} more a tablet would split it, {shrink} less would merge it"
+def _average(row: ResizeLine) -> str:
+    """The size beside a decision by count, whose reason does not tell it."""
+    by_count = isinstance(row.reason, CountCompared) and row.average is not None
+    return f"{bytes_said(row.average or 0)} a tablet" if by_count else ""
 
 
-def _target(row: ResizeLine) -> str:
-    """What all rules of the server ask for, and the one that asks for the most."""
-    if row.target is None:
-        return ""
-    rules = row.target.rules
-    largest = max(rules, key=rules.__getitem__)
-    asks = f"{largest} asks for {rules[largest]:,}, {row.target.aligned:,} are the target"
-    return f"; by the schema's defaults {asks}: {row.target.resize_type}"
+def _beside(row: ResizeLine) -> Iterator[str]:
+    """How far a size is from asking for a resize; else which of all rules asks for the most."""
+    if row.target is not None:
+        rules = row.target.rules
+        largest = max(rules, key=rules.__getitem__)
+        yield f"by the schema's defaults {largest} asks for {rules[largest]:,}"
+    elif row.decision == "none" and row.to_split is not None and row.to_merge is not None:
+        grow, shrink = bytes_said(row.to_split), bytes_said(row.to_merge)
+        yield f"{grow} more a tablet would split it, {shrink} less would merge it"
 
 
 def loss_text(report: LossReport, opened: OpenedTablets) -> str:

@@ -15,11 +15,14 @@ from kit.protocols.tablets.rules.resize import (
     ResizeReason,
     TableSize,
     Thresholds,
-    decide,
     group_bytes,
 )
 from kit.protocols.tablets.rules.sharder import selectors
-from kit.protocols.tablets.rules.tablet_counts import TargetCount, target_counts
+from kit.protocols.tablets.rules.tablet_counts import (
+    TargetCount,
+    decide_by_count,
+    target_counts,
+)
 from kit.protocols.topology.rules.machines import Edition
 
 
@@ -83,9 +86,10 @@ class TabletsReport(Struct, frozen=True):
 class ResizeLine(Struct, frozen=True):
     """A table's resize: what is decided now, what would be, and how far it is from a change.
 
-    ``to_split`` is by how much an average tablet would have to grow, ``to_merge`` by how much to
-    shrink, in bytes; None where sizes are not known. ``target`` is what all rules of the published
-    server ask for with the schema's defaults; None where shards are not known, and in ``seed``.
+    ``to_split`` is by how much an average tablet would have to grow for its size to ask for a
+    split, ``to_merge`` by how much to shrink for a merge, in bytes; None where sizes are not known.
+    ``target`` is what all rules of the published server ask for with the schema's defaults, and
+    what it decides by; None where shards are not known, and in ``seed``.
     """
 
     table: str
@@ -171,7 +175,8 @@ def table_size(opened: OpenedTablets, base: str) -> TableSize:
     """
     table = opened.maps[base]
     replicas = sum(len(tablet.replicas) for tablet in table.tablets)
-    sizes = [_bytes(opened, name, table) for name in group(base, opened.maps)]
+    tables = group(base, opened.maps)
+    sizes = [_bytes(opened, name, table) for name in tables]
     return TableSize(
         base,
         table.count,
@@ -179,6 +184,7 @@ def table_size(opened: OpenedTablets, base: str) -> TableSize:
         group_bytes(sizes),
         table.resize_type,
         table.resize_seq_number,
+        tables=len(tables),
     )
 
 
@@ -250,7 +256,7 @@ def resize_line(
     target: TargetCount | None = None,
 ) -> ResizeLine:
     """The decision on a table, and how far it is from another one."""
-    decision = decide(size, limits)
+    decision = decide_by_count(size, limits, target)
     average = size.average_tablet
     return ResizeLine(
         size.table,

@@ -50,7 +50,9 @@ def reason_said(reason: Reason, edition: Edition) -> str:
     return _forbidden(reason)
 
 
-def _forbidden(reason: reasons.Refused | reasons.MovesElsewhere | reasons.Disabled) -> str:
+def _forbidden(
+    reason: reasons.Refused | reasons.MovesElsewhere | reasons.DrainsFirst | reasons.Disabled,
+) -> str:
     """What forbids a move, whatever the loads are."""
     match reason:
         case reasons.InTransition():
@@ -70,6 +72,8 @@ def _forbidden(reason: reasons.Refused | reasons.MovesElsewhere | reasons.Disabl
             return f"a shard {does} {streams} streams; {weight} more would pass its {limit}"
         case reasons.MovesElsewhere(host, shard):
             return f"the plan moves it to shard {shard} of {host}"
+        case reasons.DrainsFirst(host):
+            return f"node {host} is to be emptied first: nothing else moves in its datacenter"
         case reasons.Disabled():
             return "balancing is disabled"
 
@@ -92,5 +96,7 @@ def resize_said(reason: resize.ResizeReason) -> str:
         case resize.SingleTablet(average, threshold):
             below = f"{bytes_said(average)} is below {bytes_said(threshold)}"
             return f"{below}, but there is one tablet only"
+        case resize.CountCompared(_, target):
+            return f"the target is {target:,} {'tablet' if target == 1 else 'tablets'}"
         case resize.SizesUnknown():
             return "sizes are not known"

@@ -3,7 +3,8 @@
 Where they differ from the documents: ``write_both_read_new`` is left backwards by way of
 ``write_both_read_old_fallback_cleanup``, so that reads go back before writes do; within a node it
 is never left backwards. A failure leads back only where a participant is excluded, else the work is
-tried again (besides, streaming is given up on a full disk or for the sake of a node that leaves).
+tried again; so is the barrier of ``write_both_read_new``, without which no tablet goes on (besides,
+streaming is given up on a full disk or for the sake of a node that leaves).
 The session is opened with ``write_both_read_old``, which saves a barrier, and one session serves
 ``rebuild_repair`` and ``streaming``. The stage and kind ``restore`` are not played.
 
@@ -40,7 +41,6 @@ _MOVING_EDGES = """
     streaming | cleanup_target | error | rollback | version closes when:excluded
     write_both_read_new | write_both_read_old_fallback_cleanup | error, more new replicas excluded \
         | rollback | version when:more_new_excluded
-    write_both_read_new | use_new | error | proceed | version
     write_both_read_old_fallback_cleanup | cleanup_target | | happy | version
     cleanup_target | revert_migration | | happy | version
     revert_migration | * | | happy | version

@@ -27,6 +27,8 @@ class TabletReplica(NamedTuple):
 
 
 Replicas = tuple[TabletReplica, ...]
+REPAIR_WEIGHT = 2
+"""The streams that a repair counts as, where a migration is one."""
 
 
 class ReplicaSets(Struct, frozen=True):
@@ -74,6 +76,29 @@ def streaming(kind: TransitionKind, sets: ReplicaSets, excluded: Collection[str]
     if kind == "rebuild_v2":
         return DataTask(staying[:1], sets.pending)
     return DataTask(staying, sets.pending)
+
+
+class StreamLoad(Struct, frozen=True):
+    """The shards that a transition reads from and writes to, and how many streams each counts."""
+
+    reads: Replicas
+    writes: Replicas
+    weight: int
+
+
+def stream_load(
+    kind: TransitionKind, sets: ReplicaSets, excluded: Collection[str] = ()
+) -> StreamLoad:
+    """What a transition takes of the streams of shards; hosts that are ``excluded`` have none.
+
+    A repair, also that of ``rebuild_v2``, reads and writes all replicas that can be reached.
+    """
+    if kind in ("repair", "rebuild_v2"):
+        reached = repairing(sets, excluded).sources
+        added = sets.pending if kind == "rebuild_v2" else ()
+        return StreamLoad(reached, reached + added, REPAIR_WEIGHT)
+    task = streaming(kind, sets, excluded)
+    return StreamLoad(task.sources if task.targets else (), task.targets, 1)
 
 
 def repairing(sets: ReplicaSets, excluded: Collection[str] = ()) -> DataTask:

@@ -64,6 +64,7 @@ class TableSize(Struct, frozen=True):
     ``bytes`` are those of all replicas in all datacenters, of all tables of the group; None where
     some replica's are not known. ``replicas`` is the replication factor, summed over datacenters.
     ``initial`` is the tablet count that the schema asks for; a table that is ``growing`` keeps it.
+    ``tables`` is how many the group has.
     """
 
     table: str
@@ -74,6 +75,7 @@ class TableSize(Struct, frozen=True):
     resize_seq_number: int = 0
     initial: int = 0
     growing: bool = False
+    tables: int = 1
 
     @property
     def average_table(self) -> int | None:
@@ -129,6 +131,13 @@ class SingleTablet(Struct, frozen=True, tag=True):
     threshold: int
 
 
+class CountCompared(Struct, frozen=True, tag=True):
+    """The target count of all rules, which edition ``code`` compares with the present one."""
+
+    count: int
+    target: int
+
+
 class SizesUnknown(Struct, frozen=True, tag=True):
     """Some replica's size is not known: nothing is decided."""
 
@@ -140,6 +149,7 @@ ResizeReason = (
     | OppositeAfterwards
     | StillGrowing
     | SingleTablet
+    | CountCompared
     | SizesUnknown
 )
 

@@ -14,7 +14,13 @@ from math import ceil, floor
 from msgspec import Struct
 
 from kit.protocols.tablets.rules.maps import ResizeType
-from kit.protocols.tablets.rules.resize import TableSize, Thresholds, decide
+from kit.protocols.tablets.rules.resize import (
+    CountCompared,
+    ResizeDecision,
+    TableSize,
+    Thresholds,
+    decide,
+)
 
 SHARD_GOAL = 100
 """Tablets a shard that no rack is to pass on the average."""
@@ -67,7 +73,10 @@ def rules_of(
     shards: Shards,
     limits: Thresholds,
 ) -> dict[str, int]:
-    """What each rule asks for; ``factors`` are replication factors by datacenter."""
+    """What each rule asks for; ``factors`` are replication factors by datacenter.
+
+    Co-located tables share the target size: a tablet of one of them holds its part of it.
+    """
     per_shard = options.min_per_shard_tablet_count
     if per_shard is None:
         per_shard = 0 if options.initial or options.min_tablet_count else INITIAL_SCALE
@@ -76,11 +85,12 @@ def rules_of(
         for dc, factor in factors.items()
         if factor
     ]
+    share = max(1, limits.target // size.tables)
     return {
         "size": by_size(size, limits),
         "initial": options.initial,
         "min_tablet_count": options.min_tablet_count,
-        "expected_data_size_in_gb": options.expected_data_size_in_gb * GIB // limits.target,
+        "expected_data_size_in_gb": options.expected_data_size_in_gb * GIB // share,
         "min_per_shard_tablet_count": max(by_shards, default=0),
     }
 
@@ -149,3 +159,21 @@ def target_counts(
         )
         for name in sizes
     }
+
+
+def decide_by_count(
+    size: TableSize, limits: Thresholds, target: TargetCount | None
+) -> ResizeDecision:
+    """The decision on a table: by its target count, or by its size where no target is known.
+
+    What differs from the resize under way revokes it first. While sizes are not known nothing new
+    is decided.
+    """
+    if target is None or size.bytes is None:
+        return decide(size, limits)
+    kind = target.resize_type
+    if size.resize_type not in ("none", kind):
+        kind = "none"
+    number = size.resize_seq_number + (kind != size.resize_type)
+    reason = CountCompared(size.count, target.aligned)
+    return ResizeDecision(size.table, kind, number, reason)

@@ -43,7 +43,16 @@ def host(number: int) -> str:
         (["balance", "--edition", "seed"], 0, ("loads of shards, tablets: from 0 to 3",)),
         (["drain", "00000001"], 0, ("has 4 replicas: 4 can go, 0 cannot",)),
         (["drain", "00000003"], 1, ("0 can go, 4 cannot", "have 2 of its replicas; none has more")),
-        (["resize"], 0, ("shop.items   2 tablets  merge", "min_per_shard_tablet_count asks")),
+        (
+            ["resize"],
+            0,
+            (
+                "1 to split, 0 to merge, 1 as they are",
+                "shop.items   2 tablets  merge → none  number 6",
+                "the target is 64 tablets",
+                "min_per_shard_tablet_count",
+            ),
+        ),
         (["lose", "00000001"], 1, ("1 have no quorum", "shop.items 0  1 of 2 replicas left")),
         (["lose", "00000004"], 0, ("0 have no quorum, 0 no replica",)),
         (
@@ -110,7 +119,7 @@ def test_a_table_is_imagined() -> None:
     answer = call("tablets", "--table", "count=8,size=400G,rf=3", "resize", "--json")
     assert (answer.json["decision"], answer.json["average"]) == ("split", 50 * 2**30 // 3)
     answer = call("tablets", "--table", "count=8,size=40G,rf=3,shards=24", "resize", "--json")
-    assert (answer.json["decision"], answer.json["target"]["resize_type"]) == ("merge", "split")
+    assert (answer.json["decision"], answer.json["target"]["resize_type"]) == ("split", "split")
     assert answer.json["target"]["rules"]["min_per_shard_tablet_count"] == 80
     seed = call("tablets", "--table", "count=8,size=121G,rf=3", "resize", "--edition", "seed")
     assert "none → split" in seed.out

@@ -6,11 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.protocols.tablets.rules.resize import THRESHOLDS, TableSize
+from kit.protocols.tablets.rules.maps import ResizeType
+from kit.protocols.tablets.rules.resize import THRESHOLDS, CountCompared, SizesUnknown, TableSize
 from kit.protocols.tablets.rules.tablet_counts import (
     SHARD_GOAL,
     CountOptions,
     by_size,
+    decide_by_count,
     power_of_two,
     rules_of,
     target_counts,
@@ -52,6 +54,9 @@ def test_each_rule_has_its_say() -> None:
         "min_per_shard_tablet_count": 0,
     }
     assert wanted(asks, some) == 40
+    pair = TableSize("t", 8, 3, 0, tables=2)
+    asks = rules_of(pair, some, {"dc1": 3}, ONE_DC, CODE)
+    assert asks["expected_data_size_in_gb"] == 80  # each of two tables has half of the target
 
 
 @given(
@@ -92,3 +97,29 @@ def test_targets_of_tables_that_share_shards() -> None:
     assert (targets["b"].aligned, targets["b"].resize_type) == (128, "split")
     none = {"a": CountOptions(min_per_shard_tablet_count=0)}
     assert target_counts(sizes, none, factors, ONE_DC, CODE)["a"].resize_type == "merge"
+
+
+@pytest.mark.parametrize(
+    ("count", "was", "decision", "number"),
+    [
+        (8, "none", "split", 6),
+        (8, "split", "split", 5),
+        (8, "merge", "none", 6),
+        (128, "merge", "none", 6),
+        (128, "split", "none", 6),
+        (512, "none", "merge", 6),
+    ],
+)
+def test_the_target_count_decides(
+    count: int, was: ResizeType, decision: ResizeType, number: int
+) -> None:
+    """The rule per shard asks for 80, so 128: what is under way and differs is revoked first."""
+    size = TableSize("t", count, 3, 0, was, 5)
+    target = target_counts({"t": size}, {}, {"t": {"dc1": 3}}, ONE_DC, CODE)["t"]
+    decided = decide_by_count(size, CODE, target)
+    assert (decided.resize_type, decided.resize_seq_number) == (decision, number)
+    assert decided.reason == CountCompared(count, 128)
+    unknown = decide_by_count(TableSize("t", count, 3, None, was, 5), CODE, target)
+    assert (unknown.resize_type, unknown.reason) == (was, SizesUnknown())
+    by_its_size = "merge" if was == "none" else was if was == "merge" else "none"
+    assert decide_by_count(size, CODE, None).resize_type == by_its_size

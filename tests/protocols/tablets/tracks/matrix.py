@@ -20,7 +20,9 @@ from kit.protocols.topology.rules.machines import BOUNDARY, Edition, Machine
 from kit.protocols.topology.state import FaultBudget
 
 LONGEST = 600
-COORDINATOR, SOURCE, TARGET, THIRD = "A", "B", "E", "C"
+COORDINATOR, SOURCE, THIRD = "A", "B", "C"
+PREFERRED = "E"
+"""The node that gets a replica, where the transition may choose."""
 FAULTS = (
     "the source dies",
     "the target dies",
@@ -36,6 +38,39 @@ KINDS: dict[TransitionKind, dict[str, Any]] = {
     "rebuild_v2": {"moves": 0, "operations": (f"remove {SOURCE}",)},
     "repair": {"kinds": ("repair",)},
 }
+# fault | kinds | editions | why there is no such fault in which stages of the way forward
+_EMPTY = """
+an RPC is late  | migration intranode_migration | seed code | no RPC is sent: \
+    allow_write_both_read_old write_both_read_old write_both_read_new use_new end_migration
+an RPC is late  | rebuild rebuild_v2 | seed code | and who leaves is dead, nothing is cleaned up: \
+    allow_write_both_read_old write_both_read_old write_both_read_new use_new cleanup end_migration
+an RPC is late  | repair | seed | no RPC is sent: end_repair
+an RPC fails    | migration intranode_migration rebuild rebuild_v2 | seed | it is tried again: \
+    use_new cleanup end_migration
+an RPC fails    | migration intranode_migration | code | nobody is excluded, it is tried again: \
+    allow_write_both_read_old write_both_read_old streaming write_both_read_new use_new cleanup \
+    end_migration
+an RPC fails    | rebuild rebuild_v2 | code | no new replica is excluded, it is tried again: \
+    write_both_read_new use_new cleanup end_migration
+an RPC fails    | repair | seed code | it is tried again: end_repair
+the source dies | rebuild | seed code | it is dead from the start: \
+    allow_write_both_read_old write_both_read_old streaming write_both_read_new use_new cleanup \
+    end_migration
+the source dies | rebuild_v2 | seed code | it is dead from the start: \
+    allow_write_both_read_old write_both_read_old rebuild_repair streaming write_both_read_new \
+    use_new cleanup end_migration
+the target dies | repair | seed code | nobody gets a replica: repair end_repair
+"""
+
+
+def empty(edition: Edition, kind: TransitionKind, fault: str) -> set[str]:
+    """The stages in which there is no such fault."""
+    found = set[str]()
+    for line in _EMPTY.replace("\\\n", "").strip().splitlines():
+        name, kinds, editions, stages = (field.strip() for field in line.split("|"))
+        if name == fault and kind in kinds.split() and edition in editions.split():
+            found |= set(stages.partition(":")[2].split())
+    return found
 
 
 class Point(Struct, frozen=True):
@@ -66,23 +101,25 @@ def points(model: Any) -> Iterator[Point]:
 
 
 def next_step(model: Any, state: TracksState) -> Any:
-    """The default schedule's step; what begins goes to the target."""
+    """The default schedule's step; what begins goes to the preferred node, if it may."""
     for action in model.actions(state):
-        if isinstance(action, act.BeginTransition) and action.target.startswith(TARGET):
+        if isinstance(action, act.BeginTransition) and action.target.startswith(PREFERRED):
             return action
     return model.suggest(state)
 
 
 def fault_action(model: Any, state: TracksState, fault: str) -> Any:
     """The action that is the fault in this state; None where there is none."""
+    [transition] = state.tablets[0].transitions
     dies = {
         "the source dies": SOURCE,
-        "the target dies": TARGET,
+        "the target dies": next((each.host for each in transition.sets.pending), None),
         "a third replica dies": THIRD,
         "the coordinator dies": COORDINATOR,
     }
     if fault in dies:
-        return cluster.CrashMember(dies[fault])
+        host = dies[fault]
+        return host and cluster.CrashMember(host)
     piece = next(pieces(model, state), None)
     if piece is None:
         return None

@@ -40,14 +40,23 @@ def test_nodes_are_at_most_one_stage_apart(edition: Edition, given: dict[str, An
     assert result.verdict == "complete"
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_a_barrier_that_fails_after_the_read_switch_costs_it(edition: Edition) -> None:
-    """The error edge out of ``write_both_read_new`` goes on without the barrier: one node may still
-    read the old replicas and write both, while another writes the new ones only.
+def test_a_barrier_that_fails_after_the_read_switch_costs_it() -> None:
+    """The documents' error edge out of ``write_both_read_new`` goes on without the barrier: one
+    node may still read the old replicas and write both, while another writes the new ones only.
+    The server has no such edge.
     """
-    violation = searched(edition, failures=1).violation
+    violation = searched("seed", failures=1).violation
     assert violation is not None
     assert violation.property == "one-stage"
+
+
+def test_a_barrier_that_fails_is_tried_again_by_the_server() -> None:
+    """In edition ``code`` no failure lets a tablet go on without its barrier: where a new replica
+    is excluded it goes back, one selector after the other.
+    """
+    result = searched("code", failures=1, crashes=1, exclusions=1)
+    assert result.violation is None, result.violation
+    assert result.verdict == "complete"
 
 
 def test_an_answer_counts_for_the_stages_that_it_was_given_for() -> None:

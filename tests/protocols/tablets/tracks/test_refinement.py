@@ -21,7 +21,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "leave": {"moves": 0, "operations": ("leave B",), "failures": 1, "undone": 1},
     "leave while tablets move": {"moves": 1, "operations": ("leave B",)},
     "remove": {"moves": 0, "operations": ("remove B",), "failures": 1, "undone": 1},
-    "RF change": {"kinds": ("rebuild_v2",), "rf": 3, "failures": 1},
+    "RF change": {"kinds": ("rebuild_v2",), "rf": 3, "failures": 1, "late": 1},
     "replace": {"moves": 0, "operations": ("replace D B",), "failures": 1},
     "join while tablets move": {"moves": 1, "operations": ("join D",)},
 }

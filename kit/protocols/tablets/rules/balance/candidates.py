@@ -57,12 +57,16 @@ def first_fits(
         room = ((held == racks).sum(1) < most).reshape(fit.shape)
         fit &= ~other_rack | room
     siblings = inside & (rows_of.together[rows, columns] == 2)
-    pick = np.arange(len(rows)), _first_of_its_own(rows, fit | siblings)
-    return rows[pick], columns[pick], fit[pick] & ~siblings[pick]
+    left = fit | siblings
+    pick = np.arange(len(rows)), _first_of_its_own(rows, left)
+    return rows[pick], columns[pick], left[pick] & ~siblings[pick]
 
 
 def _first_of_its_own(rows: Shards, fit: NDArray[np.bool_]) -> Shards:
-    """For each line the place of the first row that fits and that no line before has taken."""
+    """For each line the place of the first row that fits and that no line before has taken.
+
+    What is taken before does not fit afterwards.
+    """
     lines = np.arange(len(rows))
     while True:
         first: Shards = fit.argmax(1)

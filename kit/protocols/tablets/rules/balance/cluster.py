@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kit.errors import BadInput
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, group
-from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.replica_sets import TabletReplica, stream_load
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 
 NodeRole = Literal["normal", "leaving", "removing", "excluded"]
@@ -28,7 +28,7 @@ UNKNOWN = -1
 STREAMING_STAGES = frozenset(
     ("allow_write_both_read_old", "write_both_read_old", "rebuild_repair", "streaming", "repair")
 )
-"""The stages whose tablet counts as a stream on both its shards."""
+"""The stages in which a tablet's transition counts as streams."""
 
 TabletSizes = Mapping[str, Sequence[Mapping[str, int]]]
 """For each table the bytes of each tablet's replicas by host; what is not there is not known."""
@@ -186,16 +186,21 @@ def _streams(
     nodes: Sequence[BalancerNode], codes: Mapping[str, int], tablets: Sequence[Tablet]
 ) -> tuple[Codes, Codes]:
     """How many streams each shard reads for and takes now."""
-    first = first_shards(nodes)
+    first, gone = first_shards(nodes), unread_hosts(nodes)
     reads, writes = (np.zeros(first[-1], np.int32) for _ in range(2))
     for tablet in tablets:
         if tablet.transition and tablet.stage in STREAMING_STAGES:
-            sources = tablet.sets.leaving or tablet.replicas
-            for streams, places in ((reads, sources), (writes, tablet.sets.pending)):
+            load = stream_load(tablet.transition, tablet.sets, gone)
+            for streams, places in ((reads, load.reads), (writes, load.writes)):
                 for place in places:
                     if place.host in codes:
-                        streams[first[codes[place.host]] + place.shard] += 1
+                        streams[first[codes[place.host]] + place.shard] += load.weight
     return reads, writes
+
+
+def unread_hosts(nodes: Sequence[BalancerNode]) -> frozenset[str]:
+    """The hosts that nothing can be read from: they are removed, or left alone."""
+    return frozenset(node.host for node in nodes if node.role in ("removing", "excluded"))
 
 
 def first_shards(nodes: Sequence[BalancerNode]) -> list[int]:

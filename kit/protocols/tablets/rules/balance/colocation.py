@@ -12,12 +12,14 @@ from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.reasons import JoinsSibling
 
 
-def brought_together(loads: Loads) -> Iterator[TabletMove]:
-    """A move of each odd sibling that is apart and that streams allow."""
+def brought_together(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
+    """A move of each odd sibling that is apart in a datacenter and that streams allow."""
     for even, odd in loads.given.pairs:
         if loads.busy[even] or loads.busy[odd]:
             continue
         for column, target in _steps(loads, even, odd):
+            if loads.dc[loads.node_of[target]] != datacenter:
+                continue
             if loads.refusal(odd, column, target) is None:
                 reason = JoinsSibling(int(loads.given.rows.number[even]))
                 yield loads.apply(odd, column, target, reason)

@@ -25,18 +25,17 @@ AT_ONCE = 256  # pairs of shards; what comes after one that does not fit is look
 LEAST_GAP = 2  # tablets: to move one between closer shards would only swap them
 
 
-def even_counts(loads: Loads) -> Iterator[TabletMove]:
-    """Moves that even out tablet counts: within datacenters, else within their racks."""
-    for datacenter in dict.fromkeys(loads.dc.tolist()):
-        inside = loads.dc == datacenter
-        moves = []
-        if _may_cross(loads, inside):
-            moves = list(_Evening(loads, inside).moves())
-        if moves:
-            yield from moves
-            continue
-        for rack in dict.fromkeys(loads.rack[inside].tolist()):
-            yield from _Evening(loads, loads.rack == rack).moves()
+def even_counts(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
+    """Moves that even out tablet counts: within a datacenter (by its code), else in its racks."""
+    inside = loads.dc == datacenter
+    moves = []
+    if _may_cross(loads, inside):
+        moves = list(_Evening(loads, inside).moves())
+    if moves:
+        yield from moves
+        return
+    for rack in dict.fromkeys(loads.rack[inside].tolist()):
+        yield from _Evening(loads, loads.rack == rack).moves()
 
 
 def _may_cross(loads: Loads, inside: NDArray[np.bool_]) -> bool:

@@ -17,9 +17,8 @@ from kit.protocols.tablets.rules.balance.cluster import NOBODY, NodeRole
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.reasons import Drains
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.protocols.tablets.rules.stages import TransitionKind
 
-KINDS: dict[NodeRole, TransitionKind] = {"leaving": "migration", "removing": "rebuild"}
+DRAINED: frozenset[NodeRole] = frozenset(("leaving", "removing"))
 
 
 class DrainFailure(Struct, frozen=True):
@@ -34,7 +33,7 @@ def drained(loads: Loads) -> Iterator[TabletMove | DrainFailure]:
     """Moves off the nodes to drain, as far as streams allow, and what cannot be moved."""
     rows = loads.given.rows
     for node, entry in enumerate(loads.given.nodes):
-        if entry.role not in KINDS:
+        if entry.role not in DRAINED:
             continue
         for shard in loads.shards_of(node):
             for row, column in loads.rows_on(shard):
@@ -47,10 +46,18 @@ def drained(loads: Loads) -> Iterator[TabletMove | DrainFailure]:
                     table = loads.given.tables[int(rows.table[row])]
                     yield DrainFailure(table, tablets, loads.replica(shard))
                     continue
-                target = _least_loaded(loads, (row, column), shard, nodes)
+                target = _least_loaded(loads, row, column, nodes)
                 if target is not None:
                     reason = Drains(entry.role, float(loads.shard_load[target]))
-                    yield loads.apply(row, column, target, reason, KINDS[entry.role])
+                    yield loads.apply(row, column, target, reason)
+
+
+def to_drain(loads: Loads, datacenter: int) -> list[int]:
+    """The nodes of a datacenter (by its code) that are to be empty and are not."""
+    nodes, held = loads.given.nodes, loads.given.rows.nodes
+    left = np.isin(np.arange(len(nodes)), held[held != NOBODY])
+    left &= loads.dc == datacenter
+    return [node for node in np.flatnonzero(left).tolist() if nodes[node].role in DRAINED]
 
 
 def fit_nodes(loads: Loads, rows: Iterable[int], giver: int) -> NDArray[np.bool_]:
@@ -66,15 +73,13 @@ def fit_nodes(loads: Loads, rows: Iterable[int], giver: int) -> NDArray[np.bool_
     return fit
 
 
-def _least_loaded(
-    loads: Loads, place: tuple[int, int], source: int, nodes: NDArray[np.bool_]
-) -> int | None:
+def _least_loaded(loads: Loads, row: int, column: int, nodes: NDArray[np.bool_]) -> int | None:
     """The least loaded shard of the least loaded of these nodes; None while streams are full."""
     order = np.flatnonzero(nodes)
     order = order[np.argsort(loads.node_load[order], kind="stable")]
     for node in order.tolist():
         for shard in loads.by_load(node):
-            full = loads.full(*place, source, shard)
+            full = loads.full(row, column, shard)
             if full is None:
                 return shard
             if full.reads:

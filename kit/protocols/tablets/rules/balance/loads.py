@@ -6,6 +6,7 @@ in columns.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import repeat
 
@@ -19,6 +20,7 @@ from kit.protocols.tablets.rules.balance.cluster import (
     BalancerInput,
     Bytes,
     first_shards,
+    unread_hosts,
 )
 from kit.protocols.tablets.rules.balance.reasons import (
     GivesNone,
@@ -32,14 +34,18 @@ from kit.protocols.tablets.rules.balance.reasons import (
     StreamsFull,
     TakesNone,
 )
-from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.replica_sets import (
+    ReplicaSets,
+    TabletReplica,
+    stream_load,
+)
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.machines import Edition
 
 Numbers = NDArray[np.float64]
 Shards = NDArray[np.intp]
 KINDS: dict[bool, TransitionKind] = {True: "intranode_migration", False: "migration"}
-"""A move's kind, by whether it stays in its node."""
+"""A move's kind, by whether it stays in its node; off a node that is removed it is a rebuild."""
 
 SMALLEST = 100  # a tablet counts for at least this part of the target size
 
@@ -69,6 +75,8 @@ class Loads:
     def __init__(self, given: BalancerInput, edition: Edition) -> None:
         rows, nodes = given.rows, given.nodes
         self.given, self.edition = given, edition
+        self._codes = {node.host: code for code, node in enumerate(nodes)}
+        self._unread = unread_hosts(nodes)
         self.first = np.array(first_shards(nodes), np.int32)
         shards = np.diff(self.first)
         self.node_of = np.repeat(np.arange(len(nodes), dtype=np.int32), shards)
@@ -170,10 +178,10 @@ class Loads:
         Raises:
             KeyError: for a host that is no node, or a shard that it lacks.
         """
-        for code, node in enumerate(self.given.nodes):
-            if node.host == replica.host and 0 <= replica.shard < node.shards:
-                return int(self.first[code]) + replica.shard
-        raise KeyError(replica)
+        code = self._codes[replica.host]
+        if not 0 <= replica.shard < self.given.nodes[code].shards:
+            raise KeyError(replica)
+        return int(self.first[code]) + replica.shard
 
     def moving(self, row: int, column: int) -> range:
         """The rows that move with a replica: its own, and the odd sibling that is with it."""
@@ -187,7 +195,7 @@ class Loads:
         role = self.given.nodes[int(self.node_of[source])].role
         if role == "excluded":
             return GivesNone(role)
-        return self.misplaced(row, column, target) or self.full(row, column, source, target)
+        return self.misplaced(row, column, target) or self.full(row, column, target)
 
     def misplaced(self, row: int, column: int, target: int) -> Misplaced | None:
         """What speaks against a shard as the place of a replica, whatever else goes on."""
@@ -218,15 +226,42 @@ class Loads:
                 return RackSpread(self.given.nodes[taker].rack, after, most)
         return None
 
-    def full(self, row: int, column: int, source: int, target: int) -> StreamsFull | None:
-        """Which of both shards has no stream left for a tablet; an idle one always takes one."""
-        given, weight = self.given, len(self.moving(row, column))
-        for reads, streams, limit in (
-            (True, int(self.reads[source]), given.streams_read),
-            (False, int(self.writes[target]), given.streams_write),
+    def kind(self, source: int, target: int) -> TransitionKind:
+        """What moves a replica from a shard to another one."""
+        giver = int(self.node_of[source])
+        if self.given.nodes[giver].role == "removing":
+            return "rebuild"
+        return KINDS[giver == int(self.node_of[target])]
+
+    def streams(self, row: int, column: int, target: int) -> tuple[Counter[int], Counter[int]]:
+        """The streams that a move would add, by shard: those that are read there, and taken."""
+        source = int(self.place[row, column])
+        kind, leaves, joins = self.kind(source, target), self.replica(source), self.replica(target)
+        reads, writes = Counter[int](), Counter[int]()
+        for each in self.moving(row, column):
+            held = self.place[each][self.present[each]].tolist()
+            old = tuple(map(self.replica, held))
+            new = tuple(joins if place == leaves else place for place in old)
+            load = stream_load(kind, ReplicaSets(old, new), self._unread)
+            for streams, places in ((reads, load.reads), (writes, load.writes)):
+                for place in places:
+                    streams[self.shard_number(place)] += load.weight
+        return reads, writes
+
+    def full(self, row: int, column: int, target: int) -> StreamsFull | None:
+        """What shard has no stream left for a move, of those that it reads from and goes to.
+
+        An idle one always takes one.
+        """
+        added, given = self.streams(row, column, target), self.given
+        for is_read, running, limit in (
+            (True, self.reads, given.streams_read),
+            (False, self.writes, given.streams_write),
         ):
-            if streams and streams + weight > limit:
-                return StreamsFull(reads, streams, weight, limit)
+            for shard, weight in added[not is_read].items():
+                streams = int(running[shard])
+                if streams and streams + weight > limit:
+                    return StreamsFull(is_read, streams, weight, limit)
         return None
 
     def judged(self, source: int, target: int) -> tuple[int, int, Numbers, Numbers]:
@@ -253,10 +288,10 @@ class Loads:
         column: int,
         target: int,
         reason: MoveReason,
-        kind: TransitionKind | None = None,
     ) -> TabletMove:
         """Count a move as done, and its streams as running."""
         source = int(self.place[row, column])
+        kind, (reads, writes) = self.kind(source, target), self.streams(row, column, target)
         weight = float(self.weight[row, column])
         giver, taker = self.node_of[source], self.node_of[target]
         self.held[source] -= weight
@@ -265,15 +300,15 @@ class Loads:
         self.node_held[taker] += weight
         rows = self.given.rows
         tablets = len(self.moving(row, column))
-        if kind != "rebuild":  # which reads from those who stay
-            self.reads[source] += tablets
-        self.writes[target] += tablets
+        for running, added in ((self.reads, reads), (self.writes, writes)):
+            for shard, streams in added.items():
+                running[shard] += streams
         self.busy[row : row + tablets] = True
         number = int(rows.number[row])
         return TabletMove(
             self.given.tables[int(rows.table[row])],
             tuple(range(number, number + tablets)),
-            kind or KINDS[bool(giver == taker)],
+            kind,
             self.replica(source),
             self.replica(target),
             int(self._copied[row, column]),

@@ -120,6 +120,12 @@ class OthersFirst(Struct, frozen=True, tag=True):
     least: float
 
 
+class DrainsFirst(Struct, frozen=True, tag=True):
+    """A node of the datacenter is to be emptied: loads are evened out once it is."""
+
+    host: str
+
+
 class Disabled(Struct, frozen=True, tag=True):
     """Balancing is switched off; nodes are drained all the same."""
 
@@ -127,5 +133,14 @@ class Disabled(Struct, frozen=True, tag=True):
 MoveReason = EvensOut | Drains | JoinsSibling
 Misplaced = TakesNone | OtherDatacenter | ReplicaThere | RackSpread
 Refused = InTransition | GivesNone | Misplaced | StreamsFull
-Obstacle = Refused | Balanced | NotEmptier | WouldInvert | MovesElsewhere | OthersFirst | Disabled
+Obstacle = (
+    Refused
+    | Balanced
+    | NotEmptier
+    | WouldInvert
+    | MovesElsewhere
+    | OthersFirst
+    | DrainsFirst
+    | Disabled
+)
 Reason = MoveReason | Obstacle

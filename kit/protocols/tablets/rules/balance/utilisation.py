@@ -25,12 +25,11 @@ def is_even(most: float, least: float) -> bool:
     return most == 0 or (most - least) / most < THRESHOLD
 
 
-def even_utilisation(loads: Loads) -> Iterator[TabletMove]:
-    """Moves to the least utilised node of each datacenter, then those within nodes."""
-    spread = TableSpread(loads)
-    for datacenter in dict.fromkeys(loads.dc.tolist()):
-        yield from _between_nodes(loads, spread, loads.takes & (loads.dc == datacenter))
-    yield from _within_nodes(loads, spread)
+def even_utilisation(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
+    """Moves to the least utilised node of a datacenter (by its code), then those within nodes."""
+    spread, inside = TableSpread(loads), loads.takes & (loads.dc == datacenter)
+    yield from _between_nodes(loads, spread, inside)
+    yield from _within_nodes(loads, spread, inside)
 
 
 def _between_nodes(
@@ -55,10 +54,12 @@ def _between_nodes(
             yield move
 
 
-def _within_nodes(loads: Loads, spread: TableSpread) -> Iterator[TabletMove]:
+def _within_nodes(
+    loads: Loads, spread: TableSpread, inside: NDArray[np.bool_]
+) -> Iterator[TabletMove]:
     load, starts = loads.shard_load, loads.first[:-1]
     most, least = np.maximum.reduceat(load, starts), np.minimum.reduceat(load, starts)
-    uneven = loads.takes & (most > 0) & (most - least >= THRESHOLD * most)
+    uneven = inside & (most > 0) & (most - least >= THRESHOLD * most)
     for node in np.flatnonzero(uneven).tolist():
         while True:
             shards = loads.by_load(node)

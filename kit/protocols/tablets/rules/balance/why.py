@@ -9,12 +9,13 @@ from msgspec import Struct
 from kit.errors import BadInput
 from kit.protocols.tablets.rules.balance.cluster import NOBODY, BalancerInput
 from kit.protocols.tablets.rules.balance.counting import LEAST_GAP
-from kit.protocols.tablets.rules.balance.draining import KINDS
+from kit.protocols.tablets.rules.balance.draining import DRAINED, to_drain
 from kit.protocols.tablets.rules.balance.loads import Loads, Numbers
 from kit.protocols.tablets.rules.balance.planner import planned
 from kit.protocols.tablets.rules.balance.reasons import (
     Balanced,
     Disabled,
+    DrainsFirst,
     MovesElsewhere,
     NotEmptier,
     OthersFirst,
@@ -114,7 +115,7 @@ def _column(loads: Loads, row: int, place: int, source: TabletReplica | None) ->
         shard = places[column]
         node = int(loads.node_of[shard])
         role = loads.given.nodes[node].role
-        return node == taker, role in KINDS, bool(loads.dc[node] == loads.dc[taker]), load[shard]
+        return node == taker, role in DRAINED, bool(loads.dc[node] == loads.dc[taker]), load[shard]
 
     return max(places, key=nearness)
 
@@ -132,11 +133,13 @@ def _obstacles(before: Loads, after: Loads, row: int, column: int, target: int) 
     refusal = before.refusal(row, column, target)
     if refusal is not None:
         yield refusal
-    is_drained = before.given.nodes[int(before.node_of[source])].role in KINDS
-    full = after.full(row, column, source, target)
+    is_drained = before.given.nodes[int(before.node_of[source])].role in DRAINED
+    full = after.full(row, column, target)
     if not is_drained:
         if not before.given.enabled:
             yield Disabled()
+        for node in to_drain(before, int(before.dc[before.node_of[target]])):
+            yield DrainsFirst(before.given.nodes[node].host)
         yield from _uneven_enough(before, row, column, target)
     if full is not None:
         yield full

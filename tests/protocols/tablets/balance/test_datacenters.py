@@ -1,0 +1,129 @@
+"""Plans of clusters with transitions and with datacenters of their own: streams, drains."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from kit.protocols.tablets.rules.balance import reasons
+from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole
+from kit.protocols.tablets.rules.balance.loads import Loads
+from kit.protocols.tablets.rules.balance.planner import plan
+from kit.protocols.tablets.rules.balance.why import why
+from kit.protocols.tablets.rules.maps import Tablet
+from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
+from kit.protocols.tablets.rules.stages import TransitionKind
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from tests.protocols.tablets.balance.clusters import TARGET, DrawnCluster, node, table
+
+
+def places(words: str) -> Replicas:
+    """``A1 B`` as replicas on shard 1 of A and on shard 0 of B."""
+    return tuple(TabletReplica(word[0], int(word[1:] or 0)) for word in words.split())
+
+
+def begun(kind: TransitionKind, old: str, new: str, stage: str = "streaming") -> Tablet:
+    """A tablet in transition."""
+    return Tablet(2**63 - 1, places(old), places(new), stage, kind)
+
+
+@pytest.mark.parametrize(
+    ("tablet", "reads", "writes"),
+    [
+        (begun("migration", "A B", "D B"), {"A": 1}, {"D": 1}),
+        (begun("migration", "A B", "D B", "use_new"), {}, {}),
+        (begun("rebuild", "C B A", "D B A"), {"A": 1, "B": 1}, {"D": 1}),
+        (begun("rebuild", "A B", "A B D"), {"A": 1, "B": 1}, {"D": 1}),
+        (begun("rebuild", "A B D", "A B"), {}, {}),
+        (begun("rebuild_v2", "C B A", "D B A"), {"A": 2, "B": 2}, {"A": 2, "B": 2, "D": 2}),
+        (begun("repair", "A B C", "A B C", "repair"), {"A": 2, "B": 2}, {"A": 2, "B": 2}),
+    ],
+)
+def test_what_streams_a_transition_takes(
+    tablet: Tablet, reads: dict[str, int], writes: dict[str, int]
+) -> None:
+    """Of who takes part, by kind; C is removed, so that nothing is read from it."""
+    nodes = (*map(node, "AB"), node("C", role="removing"), node("D"))
+    one = replace(table("t", places("A B")), tablets=(tablet,))
+    given = DrawnCluster(nodes, {"t": one}, {"t": (TARGET,)}).input
+    for streams, said in ((given.reads, reads), (given.writes, writes)):
+        shards = {host: streams[2 * at : 2 * at + 2].tolist() for at, host in enumerate("ABCD")}
+        assert shards == {host: [said.get(host, 0), 0] for host in "ABCD"}
+
+
+def removed(tablets: int, running: int) -> DrawnCluster:
+    """A is removed: all tablets are on A, B and C, the first ones are rebuilt on D already."""
+    nodes = (node("A", shards=1, role="removing"), *(node(host, shards=4) for host in "BCDE"))
+    sets = [places(f"A B{number % 4} C{number % 4}") for number in range(tablets)]
+    one = table("t", *sets)
+    rows = [
+        replace(
+            tablet,
+            transition="rebuild",
+            stage="streaming",
+            new_replicas=(TabletReplica("D", number % 4), *tablet.replicas[1:]),
+        )
+        if number < running
+        else tablet
+        for number, tablet in enumerate(one.tablets)
+    ]
+    return DrawnCluster(nodes, {"t": replace(one, tablets=tuple(rows))}, {"t": (TARGET,) * tablets})
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_dead_node_is_no_busy_source(edition: Edition) -> None:
+    """Two rebuilds run: others begin, as many as the shards that stay can be read for."""
+    moves = plan(removed(16, 2).input, edition).moves
+    assert {move.kind for move in moves} == {"rebuild"}
+    assert len(moves) == 6  # four shards of B and of C, two streams each, two run already
+    given = removed(16, 2).input
+    loads = Loads(given, edition)
+    for number, move in enumerate(moves):
+        row = move.tablets[0]
+        target = loads.shard_number(move.target)
+        assert loads.full(row, 0, target) is None, number
+        loads.apply(row, 0, target, move.reason)
+    assert loads.reads[0] == 0
+    assert max(loads.reads) <= given.streams_read
+
+
+def two_datacenters(role: NodeRole) -> DrawnCluster:
+    """In dc1 A is drained, in dc2 all tablets are on one of two nodes."""
+    nodes = (
+        BalancerNode("A", "dc1", "r1", 1, 2**40, role),
+        BalancerNode("B", "dc1", "r1", 1, 2**40),
+        BalancerNode("X", "dc2", "r1", 1, 2**40),
+        BalancerNode("Y", "dc2", "r1", 1, 2**40),
+    )
+    sets = [places("A")] * 2 + [places("X")] * 4
+    return DrawnCluster(nodes, {"t": table("t", *sets)}, {"t": (TARGET,) * 6})
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_drain_does_not_stop_other_datacenters(edition: Edition) -> None:
+    """A is drained in dc1 while loads are evened out in dc2."""
+    moves = plan(two_datacenters("leaving").input, edition).moves
+    assert {(move.source.host, move.target.host) for move in moves} == {("A", "B"), ("X", "Y")}
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_nothing_is_evened_out_beside_a_drain_that_is_stuck(edition: Edition) -> None:
+    """The tablet of A has replicas on both others: that is said, and B keeps its tablets."""
+    nodes = (node("A", role="leaving"), node("B"), node("C"))
+    sets = [places("A B C"), *[places("B")] * 4]
+    one = DrawnCluster(nodes, {"t": table("t", *sets)}, {"t": (TARGET,) * 5})
+    step = plan(one.input, edition)
+    assert [failure.source.host for failure in step.failures] == ["A"]
+    assert not step.moves
+    answer = why(one.input, "t", 1, TabletReplica("C", 1), edition=edition)
+    assert answer.reason == reasons.DrainsFirst("A")
+    done = replace(one, nodes=(replace(nodes[0], role="normal"), *nodes[1:]))
+    assert plan(done.input, edition).moves
+
+
+def test_a_tablet_is_moved_once_though_three_shards_would_give_it() -> None:
+    """Two tablets on three full shards, three empty ones: the third pair has none of its own."""
+    nodes = (*(node(host, shards=1) for host in "ABCD"), node("E"))
+    one = table("t", *[places("A B D")] * 2)
+    moves = plan(DrawnCluster(nodes, {"t": one}, {"t": (0, 0)}).input, "seed").moves
+    assert sorted(move.tablets for move in moves) == [(0,), (1,)]
