@@ -16,6 +16,12 @@ def like(pinned: str) -> str:
     return ".*".join([rf"(?<![\w-]){first}:" if first and words else first, *words])
 
 
+def line_with(text: object, *words: str) -> str:
+    """The first line of a text that holds each of these words; empty where there is none."""
+    lines = (line for line in str(text).splitlines() if all(word in line for word in words))
+    return next(lines, "")
+
+
 def says(message: object, pinned: str) -> bool:
     """Whether a message, or an error's, is about that."""
     return re.search(like(pinned), str(message), re.DOTALL) is not None

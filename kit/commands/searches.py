@@ -158,10 +158,11 @@ def _watching(
     model: Model[Any, Any], invariant: str
 ) -> tuple[tuple[Property, ...], tuple[Monitor, ...]]:
     """The properties and monitors that watch over an invariant."""
-    properties = tuple(each for each in model.properties if each.invariant == invariant)
+    judges = (*model.properties, *model.signs)
+    properties = tuple(each for each in judges if each.invariant == invariant)
     monitors = tuple(each for each in model.monitors if each.invariant == invariant)
     if not (properties or monitors):
-        known = {each.invariant for each in model.properties}
+        known = {each.invariant for each in judges}
         known |= {each.invariant for each in model.monitors}
         raise BadInput("--breaks", invariant, one_of(invariant, sorted(known - {""})))
     return properties, monitors

@@ -122,6 +122,8 @@ class Model(Generic[S, A]):
     may come to rest only where a *goal* property holds; resting elsewhere is a deadlock.
     ``faults`` are the kinds of action that nobody wants: among all actions they come last, and the
     first one of each type has a button of its own beside the next action.
+    ``signs`` are properties that break on the way to a harm that the others judge: they are judged
+    only where they are asked for, so that a search goes on to the harm.
     """
 
     name: str
@@ -132,6 +134,7 @@ class Model(Generic[S, A]):
     Action: Any
     safeguards: tuple[Safeguard, ...] = ()
     properties: tuple[Property, ...] = ()
+    signs: tuple[Property, ...] = ()
     monitors: tuple[Monitor, ...] = ()
     symmetry: Callable[[S], tuple[S, Any]] | None = None
     rests_at_goals: bool = False

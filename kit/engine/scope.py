@@ -69,7 +69,8 @@ def scope_of(
     judged = [(str(prop.kind), prop.name) for prop in properties]
     judged += [("monitor", monitor.name) for monitor in monitors]
     names = {name for _, name in judged}
-    own = [prop.name for prop in model.properties] + [monitor.name for monitor in model.monitors]
+    own = [prop.name for prop in (*model.properties, *model.signs)]
+    own += [monitor.name for monitor in model.monitors]
     off = [safeguard for safeguard in model.safeguards if safeguard.name in model.off]
     return Scope(
         _parameters(model, {name for safeguard in off for name in safeguard.smallest}),

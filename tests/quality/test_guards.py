@@ -22,7 +22,17 @@ from tests.engine.test_log_model import logging_lift
 from tests.quality.breaking import broken, tables, unguarded
 
 # States that show it; 300 for others.
-MOST = {"dataplane": 1500, "coordinator": 600, "group0": 1000, "topology": 1800, "vnodes": 1500}
+MOST = {
+    "dataplane": 1500,
+    "coordinator": 600,
+    "group0": 1000,
+    "topology": 1800,
+    "vnodes": 1500,
+    "join": 600,
+    "tablet": 4000,
+    "tablets": 1500,
+    "resize": 1000,
+}
 Build = Callable[[], Model[Any, Any]]
 
 
@@ -44,6 +54,21 @@ def group0(**parameters: Any) -> Build:
 def topology(**parameters: Any) -> Build:
     """A coordinator of the topology with these parameters."""
     return lambda: build("topology", parameters)
+
+
+def join(**parameters: Any) -> Build:
+    """The join handshake with these parameters."""
+    return lambda: build("join", parameters)
+
+
+def tablets(**parameters: Any) -> Build:
+    """Tablets under a coordinator with these parameters."""
+    return lambda: build("tablets", parameters)
+
+
+def resize(**parameters: Any) -> Build:
+    """A table that is resized with these parameters."""
+    return lambda: build("resize", parameters)
 
 
 SERVED = {
@@ -106,12 +131,31 @@ MODELS: dict[str, tuple[Build, ...]] = {
         lambda: build("vnodes", {"nodes": 3, "rf": 1, "timeouts": True, "losses": 1}),
         lambda: build("vnodes", {"nodes": 3, "rf": 1, "crashes": 1}),
     ),
+    "join": (
+        join(restarts=1, wipes=1),
+        join(nodes=1, supports=False, enabled=False),
+        join(outages=1),
+        join(nodes=1, zombie=True),
+    ),
+    "tablet": (lambda: build("tablet", {"rf": 1, "edition": "code", "crashes": 1}),),
+    "tablets": (
+        tablets(nodes=2, tablets=("A",), crashes=1, changes=1, exclusions=1),
+        tablets(nodes=2, tablets=("A",), edition="seed"),
+        tablets(nodes=3, tablets=("A B",), moves=0, operations=("leave B",), undone=1),
+        tablets(nodes=3, tablets=("A",), answering=True, late=1, crashes=1),
+    ),
+    "resize": (
+        resize(tablets=("A",), nodes=2, shrinks=1, moves=1, repairs=1),
+        resize(tablets=("A B",), shrinks=1, moves=1),
+    ),
+    "truncate": (lambda: build("truncate", {"nodes": 2, "moves": 1, "changes": 1}),),
 }
 # What nothing forbids: whoever works may prepare, whoever fell may come back, a decision is taken
 # elsewhere (the log only writes it down), what is held may be released, tests hold what they like,
 # clients ask when they like, time passes. What a node does by itself once it has reached a step
 # needs no guard beside that: who reads, makes an id, validates; who applies what it was told. The
-# network of discovery is never cut.
+# network of discovery is never cut, nor is that of tablets, where an RPC to who is down is gone.
+# What tablets take over from the topology as it is loses its guards there.
 FREE = {
     "twophase": {"Prepare"},
     "tcm": {"Restart", "Append", "Hold", "Release"},
@@ -127,6 +171,23 @@ FREE = {
         *("CrashMember", "CutOff", "Reconnect", "RestartElsewhere", "RestartMember"),
     },
     "vnodes": {"Start"},
+    "join": {
+        *("DeliverMessage", "PlaceRequest", "CallFails", "LearnOutcome", "StopWaiting"),
+        *("TakeTheLead", "WakeUp"),
+    },
+    "tablet": {"Start"},
+    "tablets": {
+        *("ApplyStages", "ArriveLate", "EndLate"),
+        *("AnswerBarrier", "ApplyTopology", "BeginRequest", "CrashMember", "CutOff", "EndLeftover"),
+        *("HearAddress", "LateArrival", "LeaveBehind", "MakeRequest", "PauseWork"),
+        *("PublishGeneration", "Reconnect", "ReportClean", "RestartElsewhere", "RestartMember"),
+        *("ServeRequest", "UnlockTopology"),
+    },
+    "resize": {"ApplyView", "CommitMap", "EndRepair", "GrowTable", "ShrinkTable"},
+    "truncate": {
+        *("AskTruncate", "SendTruncate", "LearnSession", "WriteRows", "ArriveTruncate"),
+        *("DelayTruncate", "ChangeCoordinator", "EndMove"),
+    },
 }
 
 

@@ -77,6 +77,9 @@ REQUESTS_NEEDED = ("id", "request_type", "done")
 SPELT_WITH_BLANKS = "transition_state"
 """The one column whose words the server stores with blanks between them."""
 
+MOST_SHARDS = 65_536
+"""Of a node: far more than any machine has, and few enough to count them one by one."""
+
 TABLE = "system.topology"
 PARTITION = TABLE.rpartition(".")[2]  # its one partition is called as the table is
 NULL: tuple[object, ...] = (None, "", [], {})  # neither CSV nor a collection tells null from empty
@@ -143,6 +146,10 @@ def parse_topology(text: str, source: str) -> TopologyTable:
             raise BadInput(f"{where} host_id", host, "a UUID in each row")
         if host in nodes:
             raise BadInput(f"{where} host_id", host, "each node once")
+        shards = row.get("shard_count")
+        if isinstance(shards, int) and not 1 <= shards <= MOST_SHARDS:
+            allowed = f"the shards of a node: a number from 1 to {MOST_SHARDS}"
+            raise BadInput(f"{where} shard_count", shards, allowed)
         nodes[host] = {name: value for name, value in row.items() if name not in statics}
     unknown = tuple(name for name in rows[0][1] if name not in TOPOLOGY)
     return TopologyTable(source, statics, tuple(nodes[host] for host in sorted(nodes)), unknown)

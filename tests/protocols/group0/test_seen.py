@@ -11,6 +11,7 @@ from kit.protocols.group0.parameters import Group0Parameters
 from kit.views.panel import Scene
 from kit.views.registry import for_model
 from tests.protocols.group0.driving import Driven
+from tests.saying import line_with
 
 CREATE = "create table ks.t at"
 ONE = (f"{CREATE} A",)
@@ -55,14 +56,14 @@ def test_a_node_has_one_lock() -> None:
     assert driven.refused("drop keyspace ks at A") == (
         "A holds the lock for another change: create table ks.t"
     )
-    assert "A 🔒 create table ks.t: step 1 of 8 is done" in driven.drawn("guards").text()
+    assert line_with(driven.drawn("guards").text(), "A 🔒 create table ks.t", "1 of 8")
 
 
 @pytest.mark.spec("C-030")
 def test_the_read_barrier_waits_for_what_was_committed_before() -> None:
     """B lags; step 2 is refused until B has applied all of the log, which its lane shows."""
     driven = Driven().submitted(ONE[0]).do("commit 4 by A C", f"{CREATE} B")
-    assert driven.refused("barrier B") == "B has applied 1 of 2 committed commands"
+    assert line_with(driven.refused("barrier B"), "B", "applied", "1 of 2")
     assert driven.part("matrix", "at:B:2").text() == ""
     driven.do("replicate B")
     assert driven.part("matrix", "at:B:2").text() == "●"
@@ -86,7 +87,7 @@ def test_what_makes_no_sense_is_refused_before_anything_is_sent() -> None:
     driven = Driven(operations=("create keyspace ks at C",))
     driven.do("create keyspace ks at C", "barrier C", "read C", "make-id C", "validate C")
     assert driven.part("matrix", "op:0").text() == "client: create keyspace ks at C error"
-    assert "keyspace ks already exists. Nothing is sent." in driven.scene.say
+    assert line_with(driven.scene.say, "keyspace ks", "exists")
     assert driven.flows() == ["C → client: error"]
     assert (len(driven.state.log), driven.state.in_flight) == (1, ())
 
@@ -95,9 +96,9 @@ def test_what_makes_no_sense_is_refused_before_anything_is_sent() -> None:
 def test_the_second_of_two_commands_on_one_state_is_a_no_op() -> None:
     """Each node compares: equal ids apply, different ones do nothing; the row is struck out."""
     driven = raced().do("apply A")
-    assert driven.scene.say == "A applies create table ks.t of A: state 1 becomes 4."
+    assert line_with(driven.scene.say, "A applies create table ks.t", "1", "4")
     driven.do("replicate A" if driven.state.indexes[0].commit < 3 else "apply A")
-    assert driven.scene.say.endswith("built on state 1, the newest is 4. It does nothing.")
+    assert line_with(driven.scene.say, "state 1", "4", "does nothing")
     second = driven.part("history", "history:3")
     assert second.get("class") == "no-op"
     assert second.text() == "2 create table ks.t of B 1 no-op on A"
@@ -108,12 +109,12 @@ def test_the_second_of_two_commands_on_one_state_is_a_no_op() -> None:
 def test_the_submitter_waits_for_its_own_apply_and_then_starts_again() -> None:
     """Step 8 is refused until B went through its command; a no-op leads B back to step 1."""
     driven = raced()
-    assert driven.refused("look-up B") == "B has not applied its command yet"
+    assert line_with(driven.refused("look-up B"), "B", "not applied")
     driven.do("replicate B", "apply B")
-    assert driven.refused("look-up B") == "B has not applied its command yet"
+    assert line_with(driven.refused("look-up B"), "B", "not applied")
     driven.do("apply B", "look-up B")
-    assert "B starts again from step 1" in driven.scene.say
-    assert "B 🔒 create table ks.t: step 1 of 8 is done" in driven.drawn("guards").text()
+    assert line_with(driven.scene.say, "B", "again", "step 1")
+    assert line_with(driven.drawn("guards").text(), "B 🔒 create table ks.t", "1 of 8")
 
 
 @pytest.mark.spec("C-035", "C-039")
@@ -121,7 +122,7 @@ def test_a_retry_has_no_second_effect() -> None:
     """The leader dies and its answer with it; the same command again gives one row of history."""
     driven = Driven(operations=(f"{CREATE} B",), elections=1, crashes=1).submitted(f"{CREATE} B")
     driven.do("commit 2 by A B", "crash A")
-    assert driven.refused("look-up B") == "B has not applied its command yet"
+    assert line_with(driven.refused("look-up B"), "B", "not applied")
     driven.do("elect B", "retry B", "commit 2 by B C", "apply B", "apply B")
     assert len(driven.state.log) == 3
     assert driven.model.tables(driven.state, 1).history.rows == (1, 2)
@@ -133,7 +134,7 @@ def test_the_history_tells_what_became_of_a_command() -> None:
     """After the leader's crash B finds its state id in its own table, and answers its client."""
     driven = Driven(operations=(f"{CREATE} B",), elections=1, crashes=1).submitted(f"{CREATE} B")
     driven.do("commit 2 by A B", "crash A", "elect B", "apply B", "look-up B")
-    assert driven.scene.say == "B finds state 2 in its history: the change was made."
+    assert line_with(driven.scene.say, "B finds state 2", "history")
     assert driven.flows() == ["B → client: success"]
 
 
@@ -143,7 +144,7 @@ def test_every_node_is_a_member_and_comes_up_again_from_what_it_stored() -> None
     driven = Driven(nodes=5, crashes=1).do("crash E")
     assert "E: voter, down" in driven.words("configuration")
     driven.do("restart E")
-    assert driven.scene.say == "E is up again, with what it had applied: index 1."
+    assert line_with(driven.scene.say, "E is up", "index 1")
     assert driven.words("configuration").count("voter") == 5
 
 
@@ -168,7 +169,7 @@ def test_a_deposed_leader_reaches_nobody() -> None:
 def test_only_who_stores_all_may_lead() -> None:
     """C lacks a committed command, so that no majority votes for it."""
     driven = Driven(operations=ONE, elections=1).submitted(ONE[0]).do("commit 4 by A B")
-    assert driven.refused("elect C") == "C stores 1 of 2 committed commands"
+    assert line_with(driven.refused("elect C"), "C", "1 of 2", "committed")
 
 
 def test_at_most_five_vote_in_edition_code() -> None:
@@ -184,7 +185,7 @@ def test_the_question_at_a_commit_has_the_models_answer() -> None:
     question = ask(driven.scene)
     assert question is not None
     assert question.right == ("it does nothing on any node",)
-    assert question.because == "The newest state before it is 4; it was built on state 1."
+    assert line_with(question.because, "newest", "4", "state 1")
     assert ask(Scene(driven.model, driven.model.start())) is None
 
 

@@ -18,7 +18,6 @@ from kit.protocols.tablets.rules.stages import (
     KINDS,
     TRANSITIONS,
     TransitionKind,
-    barrier_first,
     in_session,
     onward,
     stages,
@@ -189,10 +188,8 @@ def test_who_streams_to_whom() -> None:
     assert streaming("rebuild", ReplicaSets(replicas("A B"), replicas("A"))).targets == ()
 
 
-def test_a_stage_begins_with_its_barrier() -> None:
-    """The work of ``cleanup_target`` begins with one, that of ``cleanup`` does not."""
+def test_what_is_no_stage_leads_nowhere() -> None:
+    """A track of the topology is none."""
     table = TRANSITIONS["seed"]["migration"]
-    assert barrier_first(table, "cleanup_target") == "global"
-    assert barrier_first(table, "cleanup") == ""
     with pytest.raises(KeyError):
         onward(table, "tablet_draining")

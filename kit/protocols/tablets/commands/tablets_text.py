@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kit.commands.layout import GAP, columns, counted, limited, limited_columns, listed, wrap
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
-from kit.protocols.tablets.dry_run.report import ResizeLine, TabletsReport
+from kit.protocols.tablets.dry_run.report import ResizeLine, TabletNode, TabletsReport
 from kit.protocols.tablets.dry_run.what_if import (
     BalanceReport,
     DrainReport,
@@ -19,6 +19,7 @@ from kit.protocols.tablets.dry_run.what_if import (
 from kit.protocols.tablets.facts.reasons import (
     bytes_said,
     load_said,
+    loads_said,
     reason_said,
     resize_said,
 )
@@ -47,7 +48,7 @@ def report_text(report: TabletsReport) -> str:
             f"{node.datacenter}/{node.rack}",
             counted(node.shards, "shard"),
             counted(node.tablets, "tablet"),
-            f"{node.least_on_a_shard} to {node.most_on_a_shard} a shard",
+            _each(node),
             _known(node.bytes, node.utilisation),
             listed(filter(None, (_role(node.role), "" if node.up else "down")), ""),
         )
@@ -138,6 +139,9 @@ def _beside(row: ResizeLine) -> Iterator[str]:
         rules = row.target.rules
         largest = max(rules, key=rules.__getitem__)
         yield f"by the schema's defaults {largest} asks for {rules[largest]:,}"
+    elif row.decision != "none" and row.to_revoke:
+        which = "less" if row.decision == "split" else "more"
+        yield f"{bytes_said(row.to_revoke)} {which} a tablet would cancel it"
     elif row.decision == "none" and row.to_split is not None and row.to_merge is not None:
         grow, shrink = bytes_said(row.to_split), bytes_said(row.to_merge)
         yield f"{grow} more a tablet would split it, {shrink} less would merge it"
@@ -148,7 +152,7 @@ def loss_text(report: LossReport, opened: OpenedTablets) -> str:
     short = short_names(node.host for node in opened.nodes)
     without = listed(short.get(host, host) for host in report.down)
     local = listed((f"{count:,} in {dc}" for dc, count in report.no_local_quorum.items()), "none")
-    lost = f"{report.no_quorum:,} have no quorum, {report.no_replica:,} no replica"
+    lost = f"{_have(report.no_quorum)} no quorum, {_have(report.no_replica)} no replica"
     head = f"without {without}: of {counted(report.tablets, 'tablet')} {lost}"
     lines = [f"{head}; no LOCAL_QUORUM: {local}"]
     lines += _warnings(opened.warnings)
@@ -161,6 +165,10 @@ def loss_text(report: LossReport, opened: OpenedTablets) -> str:
         for tablet in report.lost
     ]
     return "\n".join([*lines, *limited_columns(rows, "tablets")])
+
+
+def _have(number: int) -> str:
+    return f"{number:,} {'has' if number == 1 else 'have'}"
 
 
 def shard_text(token: int, answers: Sequence[ServedToken]) -> str:
@@ -196,10 +204,17 @@ def _warnings(warnings: Iterable[str]) -> list[str]:
     return [line for text in warnings for line in wrap(text, f"{GAP}warning: ")]
 
 
+def _each(node: TabletNode) -> str:
+    """How many tablets a shard of a node has: the least and the most."""
+    least, most = node.least_on_a_shard, node.most_on_a_shard
+    return f"{most:,} a shard" if least == most else f"{least:,} to {most:,} a shard"
+
+
 def _known(size: int | None, utilisation: float | None) -> str:
     if size is None:
         return "size unknown"
-    return bytes_said(size) + ("" if utilisation is None else f", {utilisation:.1%}")
+    used = () if utilisation is None else (load_said(utilisation, "code", 1),)
+    return ", ".join((bytes_said(size), *used))
 
 
 def _role(role: str) -> str:
@@ -211,9 +226,7 @@ def _resize(kind: str, number: int) -> str:
 
 
 def _spread(spread: LoadSpread, edition: Edition) -> str:
-    most, least, mean = (
-        load_said(value, edition) for value in (spread.most, spread.least, spread.mean)
-    )
+    most, least, mean = loads_said(edition, spread.most, spread.least, spread.mean)
     return f"from {least} to {most}, mean {mean}"
 
 

@@ -7,12 +7,13 @@ refused with its line and column.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.edge.limits import check_room
 from kit.edge.reading import read_text
 from kit.engine.registry import one_of
 from kit.errors import BadInput
@@ -50,6 +51,11 @@ SOMEWHERE = "unknown"
 """The datacenter and rack of a node of which nothing tells."""
 
 IGNORE_MSB = 12
+NOT_PLAYED = ("restore",)
+"""Kinds of transitions that the published server has, too."""
+
+MOST_HOSTS = 5  # that a line names
+BYTES_A_SHARD = 250  # columns of loads, and what is made of them on the way
 _ROLES: dict[str, NodeRole] = {
     "normal": "normal",
     "rebuilding": "normal",
@@ -102,7 +108,8 @@ class OpenedTablets(Struct, frozen=True):
         hosts = [node.host for node in self.nodes]
         fitting = [host for host in hosts if name and host.startswith(name.lower())]
         if len(fitting) != 1:
-            allowed = "a name of one node only" if fitting else one_of(name, hosts)
+            allowed = f"a name of one node only; it fits {_few(fitting)}"
+            allowed = allowed if fitting else one_of(name, hosts)
             raise BadInput(field, name, allowed)
         return fitting[0]
 
@@ -183,11 +190,21 @@ def _nodes(
         }
     elif topology is None:
         known.warnings.append("no --topology: a node has as many shards as its replicas show")
-    if not all(node.capacity for node in known.nodes.values() if node.role == "normal"):
+    total = sum(node.shards for node in known.nodes.values())
+    check_room(table.source, f"{total} shards", total * BYTES_A_SHARD)
+    without = [host for host, node in sorted(known.nodes.items()) if not node.capacity]
+    if without:
+        which = "capacities" if len(without) == len(known.nodes) else f"capacity of {_few(without)}"
         known.warnings.append(
-            "no capacities (--loads): 100% is one tablet a shard, of the target size"
+            f"no {which} (--loads): 100% is one tablet a shard, of the target size"
         )
     return known
+
+
+def _few(hosts: list[str]) -> str:
+    """Some hosts by name, and how many more there are."""
+    more = len(hosts) - MOST_HOSTS
+    return ", ".join(hosts[:MOST_HOSTS]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _shards_seen(table: TabletsTable) -> dict[str, int]:
@@ -213,15 +230,22 @@ def _add_topology(
     known.warnings += opened.warnings
     known.enabled = opened.table.tablet_balancing_enabled is not False
     known.down |= opened.down or set()
+    untold = []
     for row in opened.table.rows:
         if row.node_state == "left" and row.host_id not in shards:
             continue
         role = _role(row, row.host_id in known.down or row.host_id in opened.table.ignore_nodes)
-        count = row.shard_count or shards.get(row.host_id, 1)
+        count = row.shard_count
+        if count is None:
+            untold.append(row.host_id)
+            count = shards.get(row.host_id, 1)
         place = (row.datacenter or SOMEWHERE, row.rack or SOMEWHERE)
         known.nodes[row.host_id] = BalancerNode(row.host_id, *place, count, role=role)
         if row.ignore_msb is not None:
             known.ignore_msb[row.host_id] = row.ignore_msb
+    if untold:
+        which = f"{opened.source} does not tell the shard_count of {_few(untold)}"
+        known.warnings.append(f"{which}: as many as the replicas show")
 
 
 def _role(row: SystemTopologyRow, is_gone: bool) -> NodeRole:
@@ -297,6 +321,9 @@ def _map(
     resize = next((kind for kind in RESIZES if kind == lines.resize_type), None)
     if resize is None:
         raise BadInput(f"{lines.line} resize_type", lines.resize_type, ", ".join(RESIZES))
+    if lines.resize_seq_number < 0:
+        allowed = "a number from 0 on"
+        raise BadInput(f"{lines.line} resize_seq_number", lines.resize_seq_number, allowed)
     rows = sorted(lines.tablets, key=lambda row: row.last_token)
     given = TabletMap(
         name,
@@ -318,9 +345,10 @@ def _map(
 def _tablet(row: TabletLine, known: _Nodes, sessions: dict[str, int], edition: Edition) -> Tablet:
     kind = next((kind for kind in KINDS if kind == row.transition), None)
     if row.transition and kind is None:
-        raise BadInput(
-            f"{row.line} transition", row.transition, one_of(row.transition, list(KINDS))
-        )
+        allowed = one_of(row.transition, list(KINDS))
+        if row.transition in NOT_PLAYED:
+            allowed += f"; {row.transition} is a kind of the server that this kit does not play"
+        raise BadInput(f"{row.line} transition", row.transition, allowed)
     if kind is not None:
         stages = [state.name for state in TRANSITIONS[edition][kind].states]
         if row.stage not in stages:
@@ -368,10 +396,3 @@ def _sizes(
                 raise BadInput(f"{source} last_token", last, allowed)
         sizes[names[table]] = [tablets.get(last, {}) for last in base.last_tokens]
     return sizes
-
-
-def without(opened: OpenedTablets, hosts: Iterable[str], role: NodeRole) -> OpenedTablets:
-    """The same cluster with some nodes in another role."""
-    gone = frozenset(hosts)
-    nodes = (replace(node, role=role) if node.host in gone else node for node in opened.nodes)
-    return replace(opened, nodes=tuple(nodes))

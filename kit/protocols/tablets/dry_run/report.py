@@ -16,6 +16,7 @@ from kit.protocols.tablets.rules.resize import (
     TableSize,
     Thresholds,
     group_bytes,
+    until_revoked,
 )
 from kit.protocols.tablets.rules.sharder import selectors
 from kit.protocols.tablets.rules.tablet_counts import (
@@ -88,6 +89,7 @@ class ResizeLine(Struct, frozen=True):
 
     ``to_split`` is by how much an average tablet would have to grow for its size to ask for a
     split, ``to_merge`` by how much to shrink for a merge, in bytes; None where sizes are not known.
+    ``to_revoke`` is the same for the end of a resize that is under way; None without one.
     ``target`` is what all rules of the published server ask for with the schema's defaults, and
     what it decides by; None where shards are not known, and in ``seed``.
     """
@@ -100,6 +102,7 @@ class ResizeLine(Struct, frozen=True):
     merge_below: int
     to_split: int | None
     to_merge: int | None
+    to_revoke: int | None
     was: str
     decision: str
     resize_seq_number: int
@@ -267,6 +270,7 @@ def resize_line(
         limits.merge_below,
         None if average is None else max(0, limits.split_above + 1 - average),
         None if average is None else max(0, average + 1 - limits.merge_below),
+        until_revoked(size, limits),
         size.resize_type,
         decision.resize_type,
         decision.resize_seq_number,

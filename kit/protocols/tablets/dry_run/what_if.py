@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.protocols.tablets.dry_run.opening import IGNORE_MSB, OpenedTablets, without
+from kit.protocols.tablets.dry_run.opening import IGNORE_MSB, OpenedTablets
 from kit.protocols.tablets.rules.balance.cluster import NodeRole
 from kit.protocols.tablets.rules.balance.draining import DrainFailure
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
@@ -144,7 +144,7 @@ def _spread(loads: Loads) -> LoadSpread:
 def drain(opened: OpenedTablets, host: str) -> DrainReport:
     """All that would leave a node that is decommissioned (removed, if it is down), and what not."""
     role: NodeRole = "removing" if host in opened.down else "leaving"
-    given = without(opened, [host], role).input
+    given = _with_role(opened, host, role).input
     loads = Loads(
         replace(given, streams_read=ANY_NUMBER, streams_write=ANY_NUMBER, enabled=False),
         opened.edition,
@@ -164,6 +164,12 @@ def drain(opened: OpenedTablets, host: str) -> DrainReport:
         moves,
         _stuck(loads, failures),
     )
+
+
+def _with_role(opened: OpenedTablets, host: str, role: NodeRole) -> OpenedTablets:
+    """The same cluster with a node in another role."""
+    nodes = (replace(node, role=role) if node.host == host else node for node in opened.nodes)
+    return replace(opened, nodes=tuple(nodes))
 
 
 def _stuck(loads: Loads, failures: Sequence[DrainFailure]) -> tuple[StuckTablet, ...]:

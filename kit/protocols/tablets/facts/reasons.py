@@ -2,51 +2,91 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from kit.protocols.tablets.rules import resize
 from kit.protocols.tablets.rules.balance import reasons
 from kit.protocols.tablets.rules.balance.reasons import Reason
 from kit.protocols.topology.rules.machines import Edition
 
 UNITS = (("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10))
+HUGE = 10_000  # times a capacity: its percentage is a power of ten
+MOST_DIGITS = 9
 
 
-def bytes_said(size: float) -> str:
+def bytes_said(size: float, digits: int = 1) -> str:
     """``7.5 GiB``, ``12 bytes``."""
     for unit, power in UNITS:
         if size >= 1 << power:
-            return f"{size / (1 << power):,.1f} {unit}"
-    return f"{size:,.0f} bytes"
+            return f"{size / (1 << power):,.{digits}f} {unit}"
+    return f"{size:,.0f} {'byte' if size == 1 else 'bytes'}"
 
 
-def load_said(load: float, edition: Edition) -> str:
+def load_said(load: float, edition: Edition, digits: int = 2) -> str:
     """A load: tablets in edition ``seed``, in ``code`` the part of the capacity in use."""
-    return f"{load:,.4g}" if edition == "seed" else f"{load:.2%}"
+    if edition == "seed":
+        return f"{load:,.{2 + digits}g}"
+    return f"{load:,.{digits}%}" if load < HUGE else f"{load * 100:.{digits}e}%"
+
+
+def told_apart(
+    said: Callable[[float, int], str], values: Iterable[float], digits: int
+) -> tuple[str, ...]:
+    """Numbers that are compared, with the digits that different ones need to look different.
+
+    Where they differ by what rounding does to them only, the usual ``digits``.
+    """
+    numbers = tuple(values)
+    for more in range(digits, MOST_DIGITS + 1):
+        words = tuple(said(number, more) for number in numbers)
+        if len(set(words)) == len(set(numbers)):
+            return words
+    return tuple(said(number, digits) for number in numbers)
+
+
+def loads_said(edition: Edition, *loads: float) -> tuple[str, ...]:
+    """Loads that are compared."""
+    return told_apart(lambda load, digits: load_said(load, edition, digits), loads, 2)
+
+
+def sizes_said(*sizes: float) -> tuple[str, ...]:
+    """Bytes that are compared."""
+    return told_apart(bytes_said, sizes, 1)
 
 
 def reason_said(reason: Reason, edition: Edition) -> str:
     """Why a tablet is moved, or why it is not, as one sentence."""
 
-    def load(value: float) -> str:
-        return load_said(value, edition)
+    def loads(*values: float) -> tuple[str, ...]:
+        return loads_said(edition, *values)
 
     match reason:
-        case reasons.EvensOut(source, target, source_after, target_after):
-            change = f"{load(source)} and {load(target)}"
-            return f"evens out {change} to {load(source_after)} and {load(target_after)}"
-        case reasons.Drains(role, least):
-            return f"its node is {role}; the target has {load(least)}, the least of those that fit"
+        case reasons.EvensOut():
+            here, there, after, then = loads(
+                reason.source, reason.target, reason.source_after, reason.target_after
+            )
+            return f"evens out {here} and {there} to {after} and {then}"
+        case reasons.Drains(role, value):
+            [least] = loads(value)
+            return f"its node is {role}; the target has {least}, the least of those that fit"
         case reasons.JoinsSibling(even):
             return f"follows its sibling, tablet {even}: both are to be one"
-        case reasons.Balanced(most, least, allowed):
-            within = f"within {load(allowed)} of each other"
-            return f"loads are even enough: from {load(least)} to {load(most)}, {within}"
+        case reasons.Balanced(most, smallest, allowed):
+            least, largest = loads(smallest, most)
+            within = f"within {load_said(allowed, edition)} of each other"
+            return f"loads are even enough: from {least} to {largest}, {within}"
         case reasons.NotEmptier(source, target):
-            return f"the target has {load(target)}, the source {load(source)}"
+            here, there = loads(source, target)
+            return f"the target has {there}, the source {here}"
         case reasons.WouldInvert(source, target):
-            return f"then the target would have {load(target)}, the source {load(source)}"
-        case reasons.OthersFirst(source, target, most, least):
-            others = f"loads reach from {load(least)} to {load(most)}"
-            return f"others go first: here {load(source)} and {load(target)}, {others}"
+            here, there = loads(source, target)
+            return f"then the target would have {there}, the source {here}"
+        case reasons.OthersFirst():
+            here, there, most_said, least = loads(
+                reason.source, reason.target, reason.most, reason.least
+            )
+            reach = f"loads reach from {least} to {most_said}"
+            return f"others go first: here {here} and {there}, {reach}"
     return _forbidden(reason)
 
 
@@ -82,20 +122,22 @@ def resize_said(reason: resize.ResizeReason) -> str:
     """Why a table is split or merged, or is not, as one sentence."""
     match reason:
         case resize.AboveSplit(average, threshold):
-            return f"{bytes_said(average)} a tablet is above {bytes_said(threshold)}"
+            size, bound = sizes_said(average, threshold)
+            return f"{size} a tablet is above {bound}"
         case resize.BelowMerge(average, threshold):
-            return f"{bytes_said(average)} a tablet is below {bytes_said(threshold)}"
+            size, bound = sizes_said(average, threshold)
+            return f"{size} a tablet is below {bound}"
         case resize.WithinThresholds(average, lower, upper):
-            bounds = f"{bytes_said(lower)} and {bytes_said(upper)}"
-            return f"{bytes_said(average)} a tablet lies between {bounds}"
+            size, low, high = sizes_said(average, lower, upper)
+            return f"{size} a tablet lies between {low} and {high}"
         case resize.OppositeAfterwards(average, threshold):
-            compared = f"{bytes_said(average)} a tablet, against {bytes_said(threshold)}"
-            return f"the opposite would be needed afterwards: {compared}"
+            size, bound = sizes_said(average, threshold)
+            return f"the opposite would be needed afterwards: {size} a tablet, against {bound}"
         case resize.StillGrowing(count, initial):
             return f"the table is growing: {count} tablets, {initial} at first"
         case resize.SingleTablet(average, threshold):
-            below = f"{bytes_said(average)} is below {bytes_said(threshold)}"
-            return f"{below}, but there is one tablet only"
+            size, bound = sizes_said(average, threshold)
+            return f"{size} is below {bound}, but there is one tablet only"
         case resize.CountCompared(_, target):
             return f"the target is {target:,} {'tablet' if target == 1 else 'tablets'}"
         case resize.SizesUnknown():

@@ -11,6 +11,7 @@ from kit.protocols.tablets.resize import actions as act
 from kit.protocols.tablets.resize import steps
 from kit.protocols.tablets.resize.model import Resize
 from kit.protocols.tablets.resize.state import ResizeState
+from kit.protocols.tablets.resize.wording import REASONS
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.resize import TARGET_SIZE, THRESHOLDS, Thresholds
 
@@ -20,7 +21,7 @@ def grid(m: Resize, s: ResizeState) -> TabletGrid:
     places = [each for tablet in s.map.tablets for each in tablet.replicas]
     shards = 1 + max((each.shard for each in places), default=0)
     hosts = tuple(
-        GridHost(name, shards, note="" if s.views[i] == s.view else f"{s.views[i].count} known")
+        GridHost(name, shards, note="" if s.views[i] == s.view else f"has {s.views[i].count}")
         for i, name in enumerate(m.names)
     )
     each_copy = s.size * TARGET_SIZE // (steps.TARGET * s.map.count)
@@ -45,7 +46,7 @@ class Readiness(Struct, frozen=True):
 class ResizeLineFacts(Struct, frozen=True):
     """The average tablet against both thresholds, all in percent of the target size.
 
-    ``asks`` is the decision that the sizes ask for, with the ``reason``'s name; ``decided`` and
+    ``asks`` is the decision that the sizes ask for, with the ``reason`` in words; ``decided`` and
     ``number`` are what is stored. ``waits`` says why it may not take effect now, ``missing`` for
     whom it waits.
     """
@@ -74,7 +75,7 @@ def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
         merge_below=limits.merge_below,
         split_above=limits.split_above,
         asks=decision.resize_type,
-        reason=REASONS[type(decision.reason).__name__],
+        reason=REASONS[type(decision.reason)],
         decided=s.map.resize_type,
         number=s.map.resize_seq_number,
         phase=s.phase,
@@ -82,17 +83,6 @@ def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
         missing=tuple(blocked.evidence) if blocked else (),
         readiness=_readiness(s),
     )
-
-
-REASONS = {
-    "AboveSplit": "the average is above the split threshold",
-    "BelowMerge": "the average is below the merge threshold",
-    "WithinThresholds": "the average is between the thresholds",
-    "OppositeAfterwards": "what is decided would call for its opposite",
-    "StillGrowing": "the table is still growing",
-    "SingleTablet": "there is one tablet only",
-    "SizesUnknown": "some size is not known",
-}
 
 
 def _readiness(s: ResizeState) -> tuple[Readiness, ...]:

@@ -26,6 +26,10 @@ from kit.protocols.tablets.requests.properties import (
 from kit.protocols.tablets.requests.safeguards import ANSWERS, SAFEGUARDS
 from kit.protocols.tablets.requests.switches import TabletSafeguards
 
+# What is judged beside the lost write: of answers, and what it begins with.
+_OF_ANSWERS = ("available", "found-there")
+_SIGNS = ("streamed", "fenced", "session", "stage-asks", "one-stage-apart", "replicas-hold")
+
 
 class TabletRequests(PlayedStorage):
     """Clients, coordinators and the replicas of one tablet, while it is in transition.
@@ -68,21 +72,22 @@ class TabletRequests(PlayedStorage):
         super().__init__(made, workload, _request_options(given))
         self.parameters, self.off = given, off
         self.edition, self.plans = given.edition, planned
-        # Where another safeguard is off, the harm to show is the lost write, not its first sign.
-        self.properties = tuple(self._judged(given.excluded))
+        judges = (*properties(self), *self._of_stages(given.excluded))
+        # Where a safeguard is off, the harm to show is the lost write, not its first sign.
+        self.signs = tuple(each for each in judges if off and self._is_sign(each))
+        self.properties = tuple(each for each in judges if each not in self.signs)
         self.monitors = monitors(self)
 
-    def _judged(self, excluded: str) -> Iterator[Property]:
-        harmless = {*self.off} <= set(ANSWERS)
-        yield from properties(self, streaming=not self.off)
-        if harmless:
-            yield available(self)
-            yield found_there(self, excluded)
-        if not self.off:
-            yield fenced(self)
-            yield under_session(self)
-            for made in (stage_asks, one_stage_apart, replicas_hold):
-                yield made(self, excluded)
+    def _of_stages(self, excluded: str) -> Iterator[Property]:
+        for of_any in (available, fenced, under_session):
+            yield of_any(self)
+        for made in (found_there, stage_asks, one_stage_apart, replicas_hold):
+            yield made(self, excluded)
+
+    def _is_sign(self, judge: Property) -> bool:
+        if judge.name in _OF_ANSWERS:
+            return not {*self.off} <= set(ANSWERS)
+        return judge.name in _SIGNS
 
 
 def _requests_of(coordinator: str, workload: tuple[ClientRequest, ...]) -> int:

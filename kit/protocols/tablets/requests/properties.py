@@ -31,10 +31,14 @@ def stage_asks(model: Storage, excluded: str) -> Property:
 
 
 def one_stage_apart(model: Storage, excluded: str) -> Property:
-    """Coordinator and replica of an accepted request."""
+    """Coordinator and replica of an accepted request: stages are told apart by their selectors.
+
+    Not every stage has a barrier, and where reads and writes are for the same replicas two nodes
+    may be further apart; requests cannot tell such stages apart.
+    """
     return step(
         "one-stage-apart",
-        "Coordinator and replica are at most one stage apart",
+        "Coordinator and replica are one stage apart at most; those with equal selectors are one",
         partial(_too_far_apart, model, excluded),
         "INV-ONESTAGE",
         on=(Admit, Serve, WriteBack),

@@ -23,7 +23,7 @@ SAFEGUARDS = (
         "split-readiness",
         "S-43",
         "A split waits until each replica shows its number",
-        ("INV-MAP", "INV-VISIBLE"),
+        ("INV-VISIBLE",),
         {"tablets": ("A B",), "nodes": 2, "grows": 1},
     ),
     Safeguard(

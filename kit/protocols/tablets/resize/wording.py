@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kit.protocols.tablets.resize import actions as act
 from kit.protocols.tablets.resize import steps
 from kit.protocols.tablets.resize.state import ResizeState
+from kit.protocols.tablets.rules import resize
 
 if TYPE_CHECKING:
     from kit.protocols.tablets.resize.model import Resize
@@ -20,6 +21,17 @@ PLAIN: dict[type, str] = {
     act.CommitMap: "commit map",
     act.EndRepair: "end repair",
 }
+
+REASONS: dict[type, str] = {
+    resize.AboveSplit: "the average is above the split threshold",
+    resize.BelowMerge: "the average is below the merge threshold",
+    resize.WithinThresholds: "the average is between the thresholds",
+    resize.OppositeAfterwards: "what is decided would call for its opposite",
+    resize.StillGrowing: "the table is still growing",
+    resize.SingleTablet: "there is one tablet only",
+    resize.SizesUnknown: "some size is not known",
+}
+"""Why a table is split or merged, or is not, as far as an average says."""
 
 
 def verb(action: Any) -> str:
@@ -52,12 +64,13 @@ def describe(model: Resize, before: ResizeState, action: Any, after: ResizeState
         case act.GrowTable() | act.ShrinkTable():
             return f"The average tablet is now at {average(after)} % of the target size."
         case act.DecideResize():
-            reason = type(steps.decision(model, before).reason).__name__
+            reason = REASONS[type(steps.decision(model, before).reason)]
             number = f"number {new.resize_seq_number}"
             return f"Decision {new.resize_type}, {number}, at {average(before)} %: {reason}."
         case act.ApplyView(node):
             view = after.view
-            return f"{node} goes by {view.count} tablets; resize {view.resize_type}."
+            tablets = "1 tablet" if view.count == 1 else f"{view.count} tablets"
+            return f"{node} applies a map of {tablets}, with resize {view.resize_type}."
         case act.DivideStorage(tablet, replica):
             copied = f"number {new.resize_seq_number}"
             return f"{replica} has divided tablet {tablet} and copies {copied}."

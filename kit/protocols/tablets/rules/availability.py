@@ -14,6 +14,9 @@ from msgspec import Struct
 from kit.protocols.tablets.rules.maps import TabletMap
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 
+Places = Mapping[str, tuple[str, str]]
+"""The datacenter and the rack of each host."""
+
 
 class TabletAvailability(Struct, frozen=True):
     """A tablet's replicas that live, and how many more may be lost before its quorum is.
@@ -58,25 +61,33 @@ def lost_with(
     }
 
 
-def primary_replica(given: TabletMap, tablet: int) -> TabletReplica:
+def primary_replica(given: TabletMap, tablet: int, places: Places) -> TabletReplica:
     """The replica on whose host a primary-range repair repairs a tablet.
 
-    Replicas are taken in the order of their hosts, one further for each round of tablets, so that
-    neighbouring tablets have different ones.
+    Replicas are taken in the order of datacenters, racks and hosts, one further for each round of
+    tablets, so that neighbouring tablets have different ones.
+
+    Raises:
+        KeyError: for a host without a place.
     """
-    replicas = sorted(given.tablets[tablet].replicas)
+    held = given.tablets[tablet].replicas
+    replicas = sorted(held, key=lambda each: (*places[each.host], each.host))
     size = len(replicas)
     return replicas[(tablet + tablet // size) % size]
 
 
-def skipped_by_primary_repair(given: TabletMap, left: Collection[str]) -> tuple[int, ...]:
+def skipped_by_primary_repair(
+    given: TabletMap, left: Collection[str], places: Places
+) -> tuple[int, ...]:
     """The tablets that a primary-range repair on all nodes of the topology does not repair.
 
     Their primary replica is on a node that has left, so that nobody takes them up; their range is
     not marked as repaired, and its tombstones stay.
     """
     return tuple(
-        number for number in range(given.count) if primary_replica(given, number).host in left
+        number
+        for number in range(given.count)
+        if primary_replica(given, number, places).host in left
     )
 
 

@@ -203,6 +203,18 @@ def _within(average: int, limits: Thresholds) -> ResizeReason:
     return WithinThresholds(average, limits.merge_below, limits.split_above)
 
 
+def until_revoked(size: TableSize, limits: Thresholds) -> int | None:
+    """By how many bytes an average tablet would have to shrink for its split under way to be
+    revoked, or to grow for its merge; None where there is none, or sizes are not known.
+    """
+    average = size.average_tablet
+    if average is None or size.resize_type == "none":
+        return None
+    if size.resize_type == "split":
+        return max(0, average + 1 - limits.split_ends_below)
+    return max(0, limits.merge_ends_above + 1 - average)
+
+
 def is_growing(count: int, initial: int) -> bool:
     """Whether a table is in growing mode: it has not been split beyond its initial count."""
     return count <= initial

@@ -13,7 +13,6 @@ from typing import Literal, get_args
 from kit.protocols.tablets.rules import code_stages, seed_stages
 from kit.protocols.topology.rules.machines import (
     BOUNDARY,
-    BarrierKind,
     EdgeRow,
     Edition,
     Machine,
@@ -46,12 +45,6 @@ def stages(edition: Edition) -> tuple[str, ...]:
     """Every stage that a tablet can be in, those of migrations first."""
     rows = (row.name for table in TRANSITIONS[edition].values() for row in table.states)
     return tuple(dict.fromkeys(rows))
-
-
-def barrier_first(table: Machine, stage: str) -> BarrierKind:
-    """The barrier with which the work of a stage begins; empty where it begins with none."""
-    work = table.state(stage).work
-    return work[0].barrier if work else ""
 
 
 def onward(table: Machine, stage: str) -> EdgeRow:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from kit.protocols.tablets.tracks.model import Tracks
 
 
+ONE_STAGE = "Nodes are one stage apart at most; stages with equal selectors count as one"
+
+
 def selected(model: Tracks, s: TracksState) -> SelectedReplicas:
     """The replicas of each tablet that requests read, and those that they write, by its stage."""
     return tuple(_selected(model, row) for row in s.tablets)
@@ -125,7 +128,7 @@ def one_stage_apart(model: Tracks) -> Property:
                     return f"of tablet {tablet} {ways}"
         return None
 
-    return always("one-stage", "Nodes are at most one stage apart", check, "INV-ONESTAGE")
+    return always("one-stage", ONE_STAGE, check, "INV-ONESTAGE")
 
 
 def _ways(reads: Replicas, writes: Replicas) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -259,11 +259,17 @@ def _fail_work(model: Tracks) -> Rule[TracksState, Any]:
 def _begin(model: Tracks) -> Rule[TracksState, Any]:
     decision = own(model, cluster.TakeDecision)
 
-    def candidates(s: TracksState) -> Iterable[act.BeginTransition]:
-        moving = s.control.topology.tablets == "moving"
-        return planning.plan(model, s) if moving or begins_track(model, s) else ()
+    def candidates(s: TracksState) -> Iterator[act.BeginTransition]:
+        if s.control.topology.tablets == "moving" or begins_track(model, s):
+            yield from planning.plan(model, s)
+            yield from planning.balance_moves(model, s, later=True)
 
     def condition(s: TracksState, action: act.BeginTransition) -> Refusal | None:
+        row = s.tablets[action.tablet]
+        if not planning.free(model, row):
+            under_way = row.transitions[0]
+            said = f"tablet {action.tablet} is in transition: {under_way.kind}, {under_way.stage}"
+            return Refusal(said)
         if not begins_track(model, s):
             return busy(model, s)
         if s.command is not None or not s.control.started:

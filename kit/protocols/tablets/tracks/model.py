@@ -28,7 +28,7 @@ from kit.protocols.tablets.tracks import actions as act
 from kit.protocols.tablets.tracks import answering, coordinating, failing, wording
 from kit.protocols.tablets.tracks.parameters import TracksParameters
 from kit.protocols.tablets.tracks.planning import excluded_nodes, replica_of
-from kit.protocols.tablets.tracks.properties import properties_of
+from kit.protocols.tablets.tracks.properties import SINGLE, properties_of
 from kit.protocols.tablets.tracks.safeguards import SAFEGUARDS, TrackSafeguards
 from kit.protocols.tablets.tracks.state import (
     TabletRow,
@@ -84,6 +84,7 @@ class Tracks(Model[TracksState, Any]):
         one_by_one = answering.rules(self) if self.parameters.answering else ()
         self.rules = (*coordinating.rules(self), *one_by_one, *failing.rules(self))
         self.properties = properties_of(self)
+        self.signs = () if self.one_transition else (SINGLE,)
 
     def _row(self, text: str, members: tuple[str, ...]) -> TabletRow:
         replicas = replicas_in(text)

@@ -138,12 +138,17 @@ def without_target(model: Tracks, s: TracksState) -> tuple[TabletReplica, ...]:
     )
 
 
-def balance_moves(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:
-    """The transitions that a balancer, or a repair, may begin now."""
+def balance_moves(
+    model: Tracks, s: TracksState, *, later: bool = False
+) -> Iterator[BeginTransition]:
+    """The transitions that a balancer, or a repair, may begin now.
+
+    ``later``: those of tablets that are in transition and have to come to its end first.
+    """
     if not s.moves:
         return
     for tablet, row in enumerate(s.tablets):
-        if free(model, row):
+        if free(model, row) != later:
             for kind in model.parameters.kinds:
                 yield from _of_kind(model, s, tablet, kind)
 

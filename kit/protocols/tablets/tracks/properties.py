@@ -40,6 +40,9 @@ def one_transition(s: TracksState) -> str | None:
     return None
 
 
+SINGLE = always("one-transition", "A tablet has one transition", one_transition, "INV-TABL-2")
+
+
 def one_per_host(s: TracksState) -> str | None:
     """No host has two replicas of a tablet."""
     for tablet, row in enumerate(s.tablets):
@@ -68,10 +71,9 @@ def lifted(prop: Property) -> Property:
 def properties_of(model: Tracks) -> tuple[Property, ...]:
     """The properties of a model; with S-25 off its harm is judged, not that it is off."""
     inherited = (lifted(p) for p in model.control.properties if p.name not in REPLACED)
-    single = always("one-transition", "A tablet has one transition", one_transition, "INV-TABL-2")
     return (
         *inherited,
-        *((single,) if model.one_transition else ()),
+        *((SINGLE,) if model.one_transition else ()),
         *_apart(model),
         _follow_table(model),
         *_of_replicas(model),

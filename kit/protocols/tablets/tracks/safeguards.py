@@ -47,7 +47,7 @@ SAFEGUARDS = (
         "drain-tablets-first",
         "S-27",
         "A node's tablets move away before it leaves",
-        ("INV-RF", "INV-AVAIL"),
+        ("INV-RF",),
         {"nodes": 2, "tablets": ("B",), "moves": 0, "operations": ("decommission B",)},
     ),
     Safeguard(

@@ -37,6 +37,7 @@ def host(number: int) -> str:
                 "shop.orders 0  migration  streaming  reads old, writes both",
                 "5.0 GiB a tablet    no resize        with shop.orders_by_day",
                 "00000005  dc1/r2  2 shards  1 tablet   0 to 1 a shard",
+                "00000001  dc1/r1  2 shards  4 tablets  2 a shard  ",
             ),
         ),
         (["balance"], 0, ("3 moves", "loads of nodes, storage", "evens out 1.98% and 0.20%")),
@@ -53,8 +54,12 @@ def host(number: int) -> str:
                 "min_per_shard_tablet_count",
             ),
         ),
-        (["lose", "00000001"], 1, ("1 have no quorum", "shop.items 0  1 of 2 replicas left")),
-        (["lose", "00000004"], 0, ("0 have no quorum, 0 no replica",)),
+        (
+            ["lose", "00000001"],
+            1,
+            ("1 has no quorum, 0 have no replica", "shop.items 0  1 of 2 replicas left"),
+        ),
+        (["lose", "00000004"], 0, ("0 have no quorum, 0 have no replica",)),
         (
             ["why", "shop.orders", "1", "00000005:1"],
             0,
@@ -102,6 +107,12 @@ def test_who_is_down_counts() -> None:
     assert host(5) not in {move["target"][0] for move in moves}
 
 
+def test_a_resize_under_way_says_what_would_cancel_it() -> None:
+    """In edition ``seed`` its size alone decides: 256 MiB are to be 2.5 GiB and one byte."""
+    answer = call("tablets", DUMP, "resize", "--edition", "seed", *ALL)
+    assert "2.3 GiB more a tablet would cancel it" in " ".join(answer.out.split())
+
+
 def test_what_is_not_known_is_said() -> None:
     """Without files about nodes: racks, capacities, sizes."""
     answer = call("tablets", DUMP)
@@ -135,7 +146,7 @@ def test_a_table_is_imagined() -> None:
         ([DUMP, "drain"], "words behind drain | nothing | HOST"),
         ([DUMP, "show", "more"], "words behind show | 'more' | nothing more"),
         ([DUMP, "drain", "9"], "HOST | '9' | one of"),
-        ([DUMP, "drain", "0"], "HOST | '0' | a name of one node only"),
+        ([DUMP, "drain", "0"], f"HOST | '0' | a name of one node only; it fits {host(1)}"),
         ([DUMP, "shard", "x"], "TOKEN | 'x' | a signed 64-bit integer"),
         ([DUMP, "shard", "9223372036854775808"], "token | an integer from"),
         ([DUMP, "why", "t", "0"], "words behind why | 't 0' | TABLE TABLET HOST:SHARD"),

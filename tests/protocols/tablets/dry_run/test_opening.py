@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,6 +88,20 @@ def test_what_a_node_is_to_the_balancer(columns: dict[str, str], role: str, tmp_
         ("tablets", 0, {"transition": "move"}, "line 2 transition | 'move' | one of"),
         ("tablets", 0, {"transition": ""}, "line 2 stage | 'streaming' | a stage with each"),
         ("tablets", 6, {"base_table": host(9)}, "base_table | a table of this dump"),
+        (
+            "tablets",
+            0,
+            {"transition": "restore"},
+            "transition | a kind of the server that this kit",
+        ),
+        (
+            "topology",
+            1,
+            {"shard_count": 0},
+            "topology.csv line 3 shard_count | 0 | from 1 to 65536",
+        ),
+        ("topology", 0, {"shard_count": -2}, "line 2 shard_count | -2 | from 1 to 65536"),
+        ("topology", 4, {"shard_count": 2 * 10**9}, "line 6 shard_count | 2000000000 | to 65536"),
         ("sizes", 0, {"last_token": 7}, "sizes.csv last_token | 7 | the last token of a tablet"),
         ("sizes", 0, {"table_id": host(9)}, "sizes.csv table_id | a table of the dump"),
     ],
@@ -108,3 +123,44 @@ def test_any_count_that_covers_the_tokens_is_taken(tmp_path: Path) -> None:
     path.write_text("\n".join([*lines, ""]), "utf-8")
     cluster = open_tablets(path, topology=FILES["topology"])
     assert cluster.maps["shop.orders"].count == 3
+
+
+def test_a_resize_number_is_none_below_0(tmp_path: Path) -> None:
+    """The column is static, so each row of a table has it."""
+    text = (FIXTURES / "tablets.csv").read_text("utf-8")
+    [number] = {row["resize_seq_number"] for row in rows_of(text) if row["table_name"] == "items"}
+    assert number == "5"
+    path = tmp_path / "tablets.csv"
+    path.write_text(text.replace(",5,merge,", ",-5,merge,"), "utf-8")
+    with pytest.raises(BadInput) as error:
+        opened(tablets=path)
+    assert says(error.value, "resize_seq_number | -5 | a number from 0 on"), error.value
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    """The rows of a dump as CSV."""
+    return list(csv.DictReader(text.splitlines(), escapechar="\\"))
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "said"),
+    [
+        ("topology", {"shard_count": ""}, f"does not tell the shard_count of {host(2)}: as many"),
+        ("loads", {"storage_capacity": 0}, f"no capacity of {host(2)} (--loads)"),
+        ("loads", {}, f"no capacity of {host(2)} (--loads)"),
+    ],
+)
+def test_who_lacks_a_number_is_named(
+    name: str, columns: dict[str, object], said: str, tmp_path: Path
+) -> None:
+    """A warning names the nodes; without the row of a node it has no capacity either."""
+    warnings = opened(**{name: edited(tmp_path, name, 1, **columns)}).warnings
+    assert len(warnings) == 1
+    assert said in warnings[0]
+
+
+def test_more_shards_than_memory_are_refused(tmp_path: Path, monkeypatch: Any) -> None:
+    """Before they are counted one by one."""
+    monkeypatch.setattr("kit.edge.limits.spare", lambda: 10**6)
+    with pytest.raises(BadInput, match="65544 shards"):
+        opened(topology=edited(tmp_path, "topology", 1, shard_count=65_536))

@@ -72,4 +72,4 @@ def test_the_sibling_travels_to_where_the_other_one_is() -> None:
     assert [(flow.kind, flow.from_key, flow.to_key) for flow in moved] == [
         ("data", "host:C", "host:B")
     ]
-    assert {"", "2 known"} <= behind
+    assert {"", "has 2"} <= behind

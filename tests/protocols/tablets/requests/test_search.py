@@ -25,6 +25,7 @@ from tests.protocols.tablets.requests.runs import (
 )
 
 MOST_STATES = 1_000_000
+LONG = ("sessions", "stream-from-leaving")
 
 
 @pytest.mark.parametrize("name", CLEAN)
@@ -53,7 +54,8 @@ def test_no_large_run_breaks_a_promise(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.deep] if name == "stream-from-leaving" else [])
+        # The runs of both are files of the kit, too, which each landing plays.
+        pytest.param(name, marks=[pytest.mark.deep] if name in LONG else [])
         for name in BROKEN
     ],
 )
@@ -104,6 +106,19 @@ def test_the_documents_way_back_loses_a_write() -> None:
     first, _ = search(given)
     assert first.violation is not None
     assert first.violation.property == "one-stage-apart"
+
+
+def test_a_coordinator_that_is_cut_off_leaves_data_where_it_does_not_belong() -> None:
+    """S-20: with nothing else judged the search goes on to the harm to ownership. The write of a
+    version that is long over reaches the old replica once that is cleaned up, and stays.
+    """
+    model = built(dict(GUARDS["fencing"].smallest), ("fencing",))
+    found = check(model, tuple(each for each in model.signs if each.name == "replicas-hold"))
+    assert found.violation is not None
+    assert "A holds data of a tablet that it has no replica of" in found.violation.witness
+    steps = verbs(found, model)
+    assert steps.index("write 1 at version 10") < steps.index("exclude K1")
+    assert steps.index("cleanup A") < steps.index("write 1 reaches A")
 
 
 @pytest.mark.spec("E-018")

@@ -28,6 +28,7 @@ def table(*replicas: str) -> TabletMap:
     )
 
 
+PLACES = dict.fromkeys("ABCDX", ("dc1", "r1"))
 GIVEN = table("A B C", "B C D", "A C D", "A B D")
 
 
@@ -53,19 +54,26 @@ def test_what_is_lost_already_is_not_lost_again() -> None:
 def test_primary_replicas_are_spread() -> None:
     """With three replicas everywhere, each of nine tablets' hosts is primary of three."""
     given = table(*["A B C"] * 9)
-    hosts = [primary_replica(given, number).host for number in range(9)]
+    hosts = [primary_replica(given, number, PLACES).host for number in range(9)]
     assert [hosts.count(host) for host in "ABC"] == [3, 3, 3]
     assert hosts[:3] == ["A", "B", "C"]
     assert hosts[3:6] == ["B", "C", "A"]
+    elsewhere = {"A": ("dc2", "r1"), "B": ("dc1", "r2"), "C": ("dc1", "r1")}
+    assert [primary_replica(given, number, elsewhere).host for number in range(3)] == [
+        "C",
+        "B",
+        "A",
+    ]
 
 
 @pytest.mark.partly("E-035", "a picture of it")
 def test_a_primary_repair_passes_over_tablets_whose_primary_has_left() -> None:
     """Nobody takes those up, whose range stays unmarked; after the rebuild none is passed over."""
-    skipped = skipped_by_primary_repair(GIVEN, {"C"})
-    assert skipped == tuple(n for n in range(4) if primary_replica(GIVEN, n).host == "C")
+    skipped = skipped_by_primary_repair(GIVEN, {"C"}, PLACES)
+    assert skipped == tuple(n for n in range(4) if primary_replica(GIVEN, n, PLACES).host == "C")
     assert skipped
-    assert skipped_by_primary_repair(table("A B X", "B X D", "A X D", "A B D"), {"C"}) == ()
+    rebuilt = table("A B X", "B X D", "A X D", "A B D")
+    assert skipped_by_primary_repair(rebuilt, {"C"}, PLACES) == ()
 
 
 @pytest.mark.partly("E-036", "a picture of it")

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kit.protocols.tablets.rules.maps import TabletMap
+from kit.protocols.tablets.rules.maps import ResizeType, TabletMap
 from kit.protocols.tablets.rules.resize import (
     TARGET_SIZE,
     THRESHOLDS,
@@ -23,6 +23,7 @@ from kit.protocols.tablets.rules.resize import (
     is_growing,
     not_final,
     unready,
+    until_revoked,
 )
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.tablets.rules.drawn_maps import maps
@@ -206,3 +207,19 @@ def test_a_merge_is_looked_at_again_when_it_is_finalized(table: TabletMap) -> No
 def test_the_default_target_is_5_gib() -> None:
     """As the documents have it."""
     assert SEED.target == CODE.target == TARGET_SIZE == 5368709120
+
+
+@given(st.sampled_from(["split", "merge"]), st.integers(0, 20 * GIB))
+def test_how_far_a_resize_is_from_its_end(kind: ResizeType, average: int) -> None:
+    """So much less (of a split) or more (of a merge) revokes it, a byte short of it does not."""
+    for limits in THRESHOLDS.values():
+        size = TableSize("ks.t", 4, 1, 4 * average, kind)
+        left = until_revoked(size, limits)
+        assert left is not None
+        assert (left == 0) == (decide(size, limits).resize_type == "none")
+        step = -1 if kind == "split" else 1
+        for change, ends in ((left, True), (left - 1, False)):
+            if left:
+                there = replace(size, bytes=4 * (average + step * change))
+                assert (decide(there, limits).resize_type == "none") == ends
+    assert until_revoked(TableSize("ks.t", 4, 1, 4, "none"), SEED) is None

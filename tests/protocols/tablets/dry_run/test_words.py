@@ -1,0 +1,46 @@
+"""Numbers of reasons in words: those that differ look different, huge ones stay short."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.protocols.tablets.facts.reasons import (
+    load_said,
+    loads_said,
+    reason_said,
+    resize_said,
+    sizes_said,
+)
+from kit.protocols.tablets.rules.balance.reasons import DrainsFirst, EvensOut, NotEmptier
+from kit.protocols.tablets.rules.resize import AboveSplit
+
+GIB = 2**30
+
+
+@pytest.mark.parametrize(
+    ("loads", "said"),
+    [
+        ((0.0198, 0.002), ("1.98%", "0.20%")),
+        ((0.01984, 0.01981), ("1.984%", "1.981%")),
+        ((0.5, 0.5), ("50.00%", "50.00%")),
+        ((0.1 + 0.2, 0.3), ("30.00%", "30.00%")),
+        ((4e6, 4.5), ("4.00e+08%", "450.00%")),
+    ],
+)
+def test_loads_that_differ_look_different(
+    loads: tuple[float, float], said: tuple[str, str]
+) -> None:
+    """With more digits where two would not tell them apart; rounding alone is no difference."""
+    assert loads_said("code", *loads) == said
+
+
+def test_reasons_use_it() -> None:
+    """Of moves, and of resizes."""
+    assert "has 1.984%, the source 1.981%" in reason_said(NotEmptier(0.01981, 0.01984), "code")
+    even = EvensOut(0.5, 0.4, 0.4500001, 0.45)
+    assert "50.00000% and 40.00000% to 45.00001% and 45.00000%" in reason_said(even, "code")
+    above = resize_said(AboveSplit(10 * GIB + GIB // 50, 10 * GIB))
+    assert above == "10.02 GiB a tablet is above 10.00 GiB"
+    assert sizes_said(GIB, 5 * GIB) == ("1.0 GiB", "5.0 GiB")
+    assert load_said(3.0, "seed") == "3"
+    assert "A is to be emptied first" in reason_said(DrainsFirst("A"), "seed")

@@ -1,0 +1,62 @@
+"""Each property of a resize is reported by a search: a broken variant for every one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.engine.model import Rule
+from kit.engine.registry import build
+from kit.protocols.tablets.resize.actions import BeginFinalization, CommitMap, DecideResize
+from kit.protocols.tablets.resize.safeguards import SAFEGUARDS
+from kit.protocols.tablets.rules.maps import TabletMap
+from tests.quality.breaking import broken, doing, never
+from tests.quality.reporting import assert_reported, judges
+
+SMALLEST = {guard.name: guard.smallest for guard in SAFEGUARDS}
+SMALL = {"tablets": ("A",), "nodes": 1}
+
+
+def without(off: str) -> Callable[[], Any]:
+    """The model without one safeguard, in the smallest configuration that needs it."""
+    return lambda: build("resize", SMALLEST[off], (off,))
+
+
+def spoiling(action: type, change: Callable[[TabletMap], TabletMap]) -> Callable[[], Any]:
+    """The model, where a step also changes group 0's map."""
+
+    def spoiled(rule: Rule[Any, Any]) -> Rule[Any, Any]:
+        def effect(s: Any, given: Any) -> Any:
+            after = rule.effect(s, given)
+            return replace(after, map=change(after.map))
+
+        return replace(rule, effect=effect)
+
+    return lambda: broken(build("resize", SMALL), action, spoiled)
+
+
+REPORTED: dict[str, Callable[[], Any]] = {
+    "whole-map": spoiling(CommitMap, lambda m: replace(m, tablets=m.tablets[:1])),
+    "finds-all": without("split-readiness"),
+    "co-located": without("colocation-test"),
+    "repair-map": without("barrier-before-map"),
+    "numbers": spoiling(
+        DecideResize, lambda m: replace(m, resize_seq_number=m.resize_seq_number + 1)
+    ),
+    "resized": lambda: broken(build("resize", SMALL), DecideResize, doing(lambda s, action: s)),
+    "ends": lambda: broken(build("resize", SMALL), BeginFinalization, never),
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_search_reports_it(name: str) -> None:
+    """Judged alone, each promise is broken by what was broken for it."""
+    assert_reported(REPORTED[name](), name)
+
+
+def test_every_judge_has_a_broken_variant() -> None:
+    """The table names all properties."""
+    assert set(REPORTED) == set(judges(build("resize")))

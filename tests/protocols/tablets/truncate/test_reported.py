@@ -1,0 +1,41 @@
+"""Each property of a truncate is reported by a search: a broken variant for every one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.protocols.tablets.truncate.parameters import SAFEGUARDS
+from kit.protocols.tablets.truncate.state import CloseSession, MoveTablet, PassSessionBarrier
+from tests.quality.breaking import broken, doing, never, unguarded
+from tests.quality.reporting import assert_reported, judges
+
+
+def late() -> Any:
+    """A late RPC is carried out whatever its session."""
+    [guard] = SAFEGUARDS
+    return build("truncate", guard.smallest, (guard.name,))
+
+
+REPORTED: dict[str, Callable[[], Any]] = {
+    "rows-kept": late,
+    "in-session": late,
+    "rows-gone": lambda: broken(build("truncate"), CloseSession, unguarded),
+    "moves-apart": lambda: broken(build("truncate", {"moves": 1}), MoveTablet, unguarded),
+    "done": lambda: broken(build("truncate"), CloseSession, doing(lambda s, action: s)),
+    "ends": lambda: broken(build("truncate"), PassSessionBarrier, never),
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_search_reports_it(name: str) -> None:
+    """Judged alone, each promise is broken by what was broken for it."""
+    assert_reported(REPORTED[name](), name)
+
+
+def test_every_judge_has_a_broken_variant() -> None:
+    """The table names all properties."""
+    assert set(REPORTED) == set(judges(build("truncate")))

@@ -1,0 +1,78 @@
+"""Each property of the join handshake is reported by a search: a broken variant for every one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.engine.model import Rule
+from kit.engine.registry import build, entry_of
+from kit.protocols.topology.handshake.actions import LearnOutcome, PlaceRequest
+from kit.protocols.topology.handshake.actors import OutcomeSeen
+from kit.protocols.topology.handshake.messages import JOINER
+from kit.protocols.topology.handshake.state import joiner, tables, with_tables
+from tests.quality.breaking import broken, doing, never
+from tests.quality.reporting import assert_reported, judges
+
+SMALLEST = {guard.name: guard.smallest for guard in entry_of("join").safeguards}
+
+
+def without(off: str) -> Callable[[], Any]:
+    """The model without one safeguard, in the smallest configuration that needs it."""
+    return lambda: build("join", SMALLEST[off], (off,))
+
+
+def careless() -> Any:
+    """Whoever asks is in group 0 at once."""
+
+    def adding(rule: Rule[Any, Any]) -> Rule[Any, Any]:
+        def effect(s: Any, action: Any) -> Any:
+            after = rule.effect(s, action)
+            held = tables(after)
+            added = (*held.members, joiner(after).host)
+            return with_tables(after, replace(held, members=added))
+
+        return replace(rule, effect=effect)
+
+    return broken(build("join"), PlaceRequest, adding)
+
+
+def giving_up() -> Any:
+    """A cluster of edition ``seed`` gives a joiner up as the published code does."""
+    model: Any = build("join", {"edition": "seed", "losses": 1})
+    model.setting = replace(model.setting, edition="code")
+    return model
+
+
+def mistaken() -> Any:
+    """A joiner that has left takes itself for normal."""
+    model: Any = build("join", {"edition": "code", "losses": 1})
+    seen = OutcomeSeen(True)
+    return broken(model, LearnOutcome, doing(lambda s, action: model.advance(s, JOINER, seen)))
+
+
+REPORTED: dict[str, Callable[[], Any]] = {
+    "attempt": without("join-message-order"),
+    "members": careless,
+    "stays": giving_up,
+    "left-final": without("refuse-left"),
+    "in-service": mistaken,
+    "features": without("features-with-joins"),
+    "no-return": without("host-id-handshake"),
+    "over": lambda: broken(build("join"), LearnOutcome, doing(lambda s, action: s)),
+    "ends": lambda: broken(build("join"), LearnOutcome, never),
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_search_reports_it(name: str) -> None:
+    """Judged alone, each promise is broken by what was broken for it."""
+    assert_reported(REPORTED[name](), name)
+
+
+def test_every_judge_has_a_broken_variant() -> None:
+    """The table names all properties."""
+    assert set(REPORTED) == set(judges(build("join")))
