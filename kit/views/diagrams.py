@@ -54,10 +54,15 @@ class StateDiagram(Struct, frozen=True):
 
 
 class Standing(Struct, frozen=True):
-    """Where a machine stands: the states that it went through, the last one is that of now."""
+    """Where a machine stands: the states that it went through, the last one is that of now.
+
+    ``failures`` are the steps of the path that a failure took, from 0. They tell apart two events
+    that lead from one state to the same one.
+    """
 
     diagram: StateDiagram
     path: tuple[str, ...]
+    failures: frozenset[int] = frozenset()
 
     @property
     def state(self) -> str:
@@ -68,6 +73,14 @@ class Standing(Struct, frozen=True):
     def ways(self) -> tuple[Transition, ...]:
         """The transitions from here."""
         return tuple(way for way in self.diagram.transitions if way[0] == self.state)
+
+    def took(self, way: Transition) -> bool:
+        """Whether the path went this way."""
+        ends, back = way[::2], way[1] in self.diagram.rollbacks
+        steps = enumerate(pairwise(self.path))
+        failed = {number in self.failures for number, step in steps if step == ends}
+        alone = sum(other[::2] == ends for other in self.diagram.transitions) == 1
+        return bool(failed) and (alone or back in failed)
 
 
 def dot_source(diagram: StateDiagram) -> str:
@@ -141,7 +154,6 @@ def draw_diagram(standing: Standing, prefix: str, *, fits: bool = False) -> Frag
 def _looks(standing: Standing, prefix: str, *, titled: bool) -> Callable[[str, str, str], PartLook]:
     """The look of each part; those of a picture, which readers walk through, are ``titled`` too."""
     diagram = standing.diagram
-    taken = set(pairwise(standing.path))
 
     def state(name: str) -> PartLook:
         now = name == standing.state
@@ -151,10 +163,10 @@ def _looks(standing: Standing, prefix: str, *, titled: bool) -> Callable[[str, s
         return PartLook(f"{prefix}state:{name}", f"state{lit}", words, f"state:{name}")
 
     def way(i: int) -> PartLook:
-        before, event, after = diagram.transitions[i]
-        back = " back" if event in diagram.rollbacks else ""
-        walked = " taken" if (before, after) in taken else ""
-        words = _sentence(diagram.transitions[i]) if titled else ""
+        this = diagram.transitions[i]
+        back = " back" if this[1] in diagram.rollbacks else ""
+        walked = " taken" if standing.took(this) else ""
+        words = _sentence(this) if titled else ""
         return PartLook(f"{prefix}way:{i}", f"edge{back}{walked}", words)
 
     return lambda kind, name, id_: (

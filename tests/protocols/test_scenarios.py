@@ -98,7 +98,7 @@ def test_lamps_go_out_only_without_a_safeguard(path: Path) -> None:
     parted = bool(seeds) and not makes_one_group(seeds)
     refused = getattr(given, "edition", "seed") == "code" and getattr(given, "crashes", 0) > 1
     paused = getattr(given, "barrier_fails", False)
-    back = getattr(given, "ignored", "") == "D" and given.edition == "seed"
+    back = getattr(given, "excluded", "") == "D" and given.edition == "seed"
     broken = bool({*timeline.model.off} - {"continue-from-tables"})
     assert dark is (gossip or weaker or parted or refused or paused or back or broken)
 

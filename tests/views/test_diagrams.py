@@ -125,6 +125,18 @@ def test_the_way_that_was_taken_is_marked() -> None:
     assert "cancel" not in "".join(one.text() for one in made.walk() if one.tag == "text")
 
 
+@pytest.mark.parametrize(("failures", "taken"), [((), ["w:way:0"]), ((0,), ["w:way:1"])])
+def test_a_failure_that_leads_where_the_work_leads_is_told_apart(
+    failures: tuple[int, ...], taken: list[str]
+) -> None:
+    """Of two events between the same states the path names the one that it took."""
+    both = StateDiagram(
+        "never-drawn-either", "both", (("a", "", "b"), ("a", "error", "b")), frozenset({"error"})
+    )
+    made = draw_diagram(Standing(both, ("a", "b"), frozenset(failures)), "w:")
+    assert [one.key for one in classed(made, "taken")] == taken
+
+
 def test_a_machine_keeps_its_keys_and_its_size_from_step_to_step() -> None:
     """Between two moments nothing but classes and words differs, so that nothing moves."""
     before, after = (draw_diagram(at(*way), "d:", fits=True) for way in (("idle",), ("busy",)))

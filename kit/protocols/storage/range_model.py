@@ -155,7 +155,7 @@ class RangeModel(Model[StorageState, Any]):
                     for group in (condition.these, condition.those)
                     if group
                 )
-                return Refusal(f"too few are down or ignored: {', '.join(counts)}")
+                return Refusal(f"too few are down or excluded: {', '.join(counts)}")
             case AllKnow() if not lacking:
                 return Refusal(f"a coordinator at work does not know {self.history.unit} {epoch}")
             case AllKnow(replicas):

@@ -167,11 +167,11 @@ def _names(names: tuple[str, ...]) -> str:
 def _started(model: Storage, after: StorageState, number: int, epoch: int) -> str:
     ask, targets = model.workload[number], model.history.names(after.requests[number].in_flight)
     latest, unit = model.newest(after).epoch, model.history.unit
-    behind = "" if epoch == latest else f"; {unit} {latest} is committed, it has not heard of it"
-    return (
-        f"{ask.coordinator}, at {unit} {epoch}{behind}, sends {model.title_of(number)} "
-        f"to {_names(targets)} and wants {ask.level}."
-    )
+    sends = f"sends {model.title_of(number)} to {_names(targets)} and wants {ask.level}."
+    if epoch == latest:
+        return f"{ask.coordinator}, at {unit} {epoch}, {sends}"
+    behind = f"It is at {unit} {epoch} and has not heard of {unit} {latest}."
+    return f"{ask.coordinator} {sends} {behind}"
 
 
 def _served(

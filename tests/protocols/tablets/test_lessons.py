@@ -103,6 +103,17 @@ def test_the_table_of_stages_is_the_table() -> None:
     """A row for each stage, with its selectors; a wrong kind or edition is refused by name."""
     sheet = stage_table("repair", "seed")
     assert [row[0] for row in sheet.rows] == ["repair", "end_repair"]
+    assert sheet.rows[0][-1] == "end_repair"
+    aside = {row[0]: row[-1] for row in stage_table().rows}
+    assert aside["streaming"] == (
+        "cleanup_target if a replica's node is excluded; else tried again"
+    )
+    seed = {row[0]: row[-1] for row in stage_table("migration", "seed").rows}
+    assert seed["streaming"] == "cleanup_target"
+    assert seed["write_both_read_new"] == (
+        "use_new if as many new as old replicas are left, or more; "
+        "cleanup_target if more old replicas are left"
+    )
     assert len(stage_table().rows) == len(TRANSITIONS["code"]["migration"].states)
     for given, field in ((("move", "seed"), "kind"), (("repair", "mine"), "edition")):
         with pytest.raises(BadInput, match=f"^{field}:"):

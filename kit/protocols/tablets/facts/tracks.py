@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.engine.breaches import PassedStep
 from kit.protocols.tablets.facts.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
@@ -14,6 +15,7 @@ from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.tablets.tracks import working
 from kit.protocols.tablets.tracks.model import Tracks
 from kit.protocols.tablets.tracks.state import TabletRow, TabletTransition, TracksState
+from kit.protocols.topology.actions import CommitDeposed
 from kit.protocols.topology.facts.moment import NodeFacts, nodes
 from kit.protocols.topology.rules.machines import Selector
 
@@ -31,8 +33,8 @@ def grid(m: Tracks, s: TracksState) -> TabletGrid:
 def _host(m: Tracks, node: NodeFacts) -> GridHost:
     state = "" if node.state == "normal" else node.state
     asks = node.request if node.request in ("leave", "remove", "replace") else ""
-    ignored = "ignored" if node.is_ignored else ""
-    note = node.health or ignored or NOTES.get(state, state) or NOTES[asks]
+    excluded = "excluded" if node.is_ignored else ""
+    note = node.health or excluded or NOTES.get(state, state) or NOTES[asks]
     return GridHost(node.name, m.parameters.shards, m.rack(node.name), note, node.is_coordinator)
 
 
@@ -146,34 +148,46 @@ def _standing(place: int, t: TabletTransition) -> str:
 
 
 class StageWay(Struct, frozen=True):
-    """A transition of a tablet with the stages that it went through; ``ended`` once it is over."""
+    """A transition of a tablet with the stages that it went through; ``ended`` once it is over.
+
+    ``failures`` are the stages, by their number, that it left because work had failed.
+    """
 
     tablet: int
     kind: TransitionKind
     stages: tuple[str, ...]
     ended: bool
+    failures: frozenset[int] = frozenset()
 
 
 def way_of(s: TracksState, steps: Sequence[PassedStep]) -> StageWay | None:
     """The transition that moved last, or is the first of those under way; None before any."""
     ways: dict[tuple[int, int], StageWay] = {}
     last: StageWay | None = None
-    for before, after in _changes(s, steps):
-        for number, (was, now) in enumerate(zip(before.tablets, after.tablets, strict=True)):
+    for step in (each for each in steps if each.before.tablets is not each.after.tablets):
+        failed = _left_by_failure(step)
+        pairs = zip(step.before.tablets, step.after.tablets, strict=True)
+        for number, (was, now) in enumerate(pairs):
             if was is now:
                 continue
             for place in range(max(len(was.transitions), len(now.transitions))):
-                moved = _moved(number, was, now, place, ways.get((number, place)))
-                if moved is not None:
-                    ways[number, place] = last = moved
+                way = _moved(number, was, now, place, ways.get((number, place)))
+                if way is None:
+                    continue
+                if (number, place) in failed:
+                    left = len(way.stages) - (1 if way.ended else 2)
+                    way = replace(way, failures=way.failures | {left})
+                ways[number, place] = last = way
     return last
 
 
-def _changes(
-    s: TracksState, steps: Sequence[PassedStep]
-) -> Iterator[tuple[TracksState, TracksState]]:
-    pairs = ((step.before, step.after) for step in steps)
-    yield from (pair for pair in pairs if pair[0].tablets is not pair[1].tablets)
+def _left_by_failure(step: PassedStep) -> set[tuple[int, int]]:
+    """The transitions, by tablet and place, whose stage this step leaves by an error edge."""
+    before = step.before
+    late = isinstance(step.action, CommitDeposed)
+    command = before.deposed if late else before.command
+    changes = command.changes if command else ()
+    return {(each.tablet, each.place) for each in changes if each.kind != "happy"}
 
 
 def _moved(
@@ -186,9 +200,11 @@ def _moved(
     if new is None:
         assert old is not None
         passed = way.stages if way else (old.stage,)
-        return StageWay(number, old.kind, passed, ended=True)
-    passed = way.stages if way and old and not way.ended else (old.stage,) if old else ()
-    return StageWay(number, new.kind, (*passed, new.stage), ended=False)
+        return StageWay(number, old.kind, passed, True, way.failures if way else frozenset())
+    goes_on = way if old else None
+    passed = goes_on.stages if goes_on else (old.stage,) if old else ()
+    failures = goes_on.failures if goes_on else frozenset()
+    return StageWay(number, new.kind, (*passed, new.stage), False, failures)
 
 
 def _at(row: TabletRow, place: int) -> TabletTransition | None:

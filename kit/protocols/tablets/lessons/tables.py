@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind
@@ -18,6 +20,15 @@ from kit.views.report import Sheet
 HEADS = ("stage", "reads", "writes", "work", "then", "if it cannot be done")
 END = "the end"
 AGAIN = "tried again"
+WHEN = {
+    "excluded": "if a replica's node is excluded",
+    "more_old": "if more old replicas are left",
+    "more_new": "if as many new as old replicas are left, or more",
+    "more_new_excluded": "if more new replicas are excluded than old ones",
+}
+"""What an error edge asks for, in words, by the names that the tables use."""
+EITHER = {"more_old", "more_new"}
+"""Conditions of which one is always met."""
 
 
 def stage_table(kind: TransitionKind = "migration", edition: Edition = "code") -> Sheet:
@@ -39,9 +50,18 @@ def _row(table: Machine, stage: StateRow) -> tuple[str, ...]:
     work = ", ".join(row.name.replace("_", " ") for row in stage.work)
     edges = [edge for edge in table.edges if edge.source == stage.name]
     onward = next(leads_to(edge) for edge in edges if edge.kind == "happy")
-    fails = [leads_to(edge) for edge in edges if edge.kind != "happy"]
-    aside = "; or ".join(dict.fromkeys(fails)) or AGAIN
+    otherwise = onward if any(each.on_failure == "proceed" for each in stage.work) else AGAIN
+    aside = _aside([edge for edge in edges if edge.kind != "happy"], otherwise)
     return stage.name, stage.reads, stage.writes, work, onward, aside
+
+
+def _aside(errors: Sequence[EdgeRow], otherwise: str) -> str:
+    """Where failed work leads: each way with its condition, then what holds without one."""
+    ways = [f"{leads_to(edge)} {WHEN[edge.when]}" for edge in errors if edge.when]
+    if {edge.when for edge in errors} >= EITHER:
+        return "; ".join(ways)
+    last = next((leads_to(edge) for edge in errors if not edge.when), otherwise)
+    return "; ".join([*ways, f"else {last}" if ways else last])
 
 
 def leads_to(edge: EdgeRow) -> str:

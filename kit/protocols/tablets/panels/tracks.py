@@ -201,7 +201,9 @@ def standing(scene: Scene) -> Standing:
     edition = m.parameters.edition
     if way is None:
         return Standing(diagram(facts.first_kind(m), edition), (START,))
-    return Standing(diagram(way.kind, edition), (START, *way.stages, *((END,) * way.ended)))
+    path = (START, *way.stages, *((END,) * way.ended))
+    failures = frozenset(number + 1 for number in way.failures)  # the path has its start before
+    return Standing(diagram(way.kind, edition), path, failures)
 
 
 def draw_sessions(scene: Scene) -> Frag:

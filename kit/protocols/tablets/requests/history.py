@@ -1,12 +1,12 @@
 """One tablet as a range's history: an epoch for each stage, read off the table of its kind.
 
 - Each stage has a version of its own; its selectors say who reads and writes, and what its work
-  waits for the edge out of it waits for: a barrier until every live node that is not ignored knows
+  waits for the edge out of it waits for: a barrier until every live node that is not excluded knows
   the version and no request of an older one is left, a stream or repair until its copies are done,
   a cleanup until the replica is empty.
 - Who streams, repairs or cleans up knows the stage first: its permit is one of that stage.
 - A way back waits for nothing but its condition, for any work may fail at any time. Where a failure
-  leads on, the work is tried again without the nodes that are ignored: the way on is the same one.
+  leads on, the work is tried again without the nodes that are excluded: the way on is the same one.
 - ``fence_version`` follows each barrier, which sets it to the version that it drained. Where more
   work comes after the barrier of a stage, setting it is an event of its own.
 - A node that crashed is in ``ignore_nodes``; one that lives may get there by an event of its own.
@@ -60,18 +60,18 @@ NO_TRANSITION = "no transition"
 
 
 class TabletOptions(Struct, frozen=True):
-    """How the stages are read: whose table, the first version, who is ignored, which safeguards.
+    """How the stages are read: whose table, the first version, who is excluded, which safeguards.
 
-    ``dead`` are the hosts that are gone when it begins, ``ignored`` is a node that may be ignored
-    though it lives (empty: none), ``ignored_requests`` its requests (a mask), where it is a
+    ``dead`` are the hosts that are gone when it begins, ``excluded`` is a node that may be excluded
+    though it lives (empty: none), ``excluded_requests`` its requests (a mask), where it is a
     coordinator.
     """
 
     edition: Edition = "seed"
     version: int = 1
     dead: tuple[str, ...] = ()
-    ignored: str = ""
-    ignored_requests: int = 0
+    excluded: str = ""
+    excluded_requests: int = 0
     safeguards: TabletSafeguards = TabletSafeguards()
 
 
@@ -94,7 +94,7 @@ class _TransitionPlace(Struct, frozen=True):
     fence: int = 0
     session: int = 0
     opened: int = 0
-    ignoring: bool = False
+    excluding: bool = False
     quiet: bool = False
     fenced: bool = False
 
@@ -172,7 +172,7 @@ class _TabletHistory:
     def _title(self, place: _TransitionPlace) -> str:
         about = (
             self.plans[place.number].title(place.sets) if place.moving else "",
-            f"{self.options.ignored} is ignored" if place.ignoring else "",
+            f"{self.options.excluded} is excluded" if place.excluding else "",
             f"fence_version is {place.version}" if place.fenced else "",
         )
         said = ", ".join(filter(None, about))
@@ -182,15 +182,15 @@ class _TabletHistory:
     def _mask(self, replicas: Replicas) -> int:
         return mask_of(self.code[each.host] for each in replicas)
 
-    def _ignored(self, place: _TransitionPlace) -> int:
+    def _excluded(self, place: _TransitionPlace) -> int:
         return mask_of(
             self.code[host]
-            for host in (self.options.ignored,)
-            if place.ignoring and host in self.code
+            for host in (self.options.excluded,)
+            if place.excluding and host in self.code
         )
 
     def _out(self, place: _TransitionPlace) -> tuple[str, ...]:
-        return (*self.options.dead, *((self.options.ignored,) * place.ignoring))
+        return (*self.options.dead, *((self.options.excluded,) * place.excluding))
 
     def _view(self, place: _TransitionPlace) -> View:
         row, sets = place.stage, place.sets
@@ -224,7 +224,7 @@ class _TabletHistory:
             mask |= self._mask(place.sets.leaving)
         if stages.CLEANUP_PENDING in names:
             mask |= self._mask(place.sets.pending)
-        return mask & ~(self._ignored(place) | self.dead)
+        return mask & ~(self._excluded(place) | self.dead)
 
     # -- what may come next -----------------------------------------------------------------------
 
@@ -238,9 +238,9 @@ class _TabletHistory:
             yield self._event(now, self._barrier(place), fenced, "commit fence_version")
         else:
             yield from self._out_of(place, now)
-        if not place.ignoring and self.options.ignored:
-            ignoring = replace(quiet, ignoring=True)
-            yield self._event(now, (), ignoring, f"ignore {self.options.ignored}", aside=True)
+        if not place.excluding and self.options.excluded:
+            excluding = replace(quiet, excluding=True)
+            yield self._event(now, (), excluding, f"exclude {self.options.excluded}", aside=True)
 
     def _out_of(self, place: _TransitionPlace, now: View) -> Iterator[Edge]:
         """The edges of the table out of a stage."""
@@ -291,8 +291,8 @@ class _TabletHistory:
             yield self._edge(place, table, row, now, (), f"give up to {target}", aside=True)
 
     def _cut_off(self, place: _TransitionPlace) -> bool:
-        """Whether a copy would go to, or come from, a node that is ignored."""
-        ends = self._ignored(place)
+        """Whether a copy would go to, or come from, a node that is excluded."""
+        ends = self._excluded(place)
         return any(1 << c.source & ends or 1 << c.target & ends for c in self._copies(place))
 
     def _passes_over(self, table: Machine, row: EdgeRow) -> bool:
@@ -359,8 +359,8 @@ class _TabletHistory:
         """The barrier of a stage: all who live know its version, and older requests are over."""
         if not place.has_barrier:
             return ()
-        kept = ((1 << len(self.code)) - 1) & ~(self.dead | self._ignored(place))
-        requests = self.options.ignored_requests if place.ignoring else 0
+        kept = ((1 << len(self.code)) - 1) & ~(self.dead | self._excluded(place))
+        requests = self.options.excluded_requests if place.excluding else 0
         know = AllKnow(kept, but_down=True, ignored=requests)
         if not self.options.safeguards.barrier_drains:
             return (know,)
@@ -371,13 +371,13 @@ class _TabletHistory:
         return place.since if self.options.safeguards.barrier_drains else place.fence
 
     def _when(self, place: _TransitionPlace, row: EdgeRow) -> Iterator[Condition]:
-        """What an edge that leads back asks for, of those that crashed or are ignored."""
+        """What an edge that leads back asks for, of those that crashed or are excluded."""
         old, new = self._mask(place.sets.old), self._mask(place.sets.new)
-        ignored = self._ignored(place)
+        excluded = self._excluded(place)
         if row.when == "excluded":
-            yield MoreLost(old | new, 0, ignored)
+            yield MoreLost(old | new, 0, excluded)
         elif row.when:
-            yield MoreLost(new, old, ignored)
+            yield MoreLost(new, old, excluded)
 
 
 def _all_know(replicas: int) -> tuple[Condition, ...]:

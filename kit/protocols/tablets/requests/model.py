@@ -60,29 +60,29 @@ class TabletRequests(PlayedStorage):
             given.edition,
             given.version,
             (replicas[0].host,) if given.kind.startswith("rebuild") else (),
-            given.ignored,
-            _requests_of(given.ignored, workload),
+            given.excluded,
+            _requests_of(given.excluded, workload),
             safeguards,
         )
         made = history(replicas, planned, options)
         check_coordinators(workload, made)
-        if given.ignored and not (given.ignored in made.replicas or options.ignored_requests):
+        if given.excluded and not (given.excluded in made.replicas or options.excluded_requests):
             known = ", ".join((*made.replicas, *dict.fromkeys(c.coordinator for c in workload)))
-            raise BadInput("ignored", given.ignored, f"a replica or coordinator: {known}")
+            raise BadInput("excluded", given.excluded, f"a replica or coordinator: {known}")
         super().__init__(made, workload, _request_options(given))
         self.parameters, self.off = given, off
         self.edition, self.plans = given.edition, planned
-        judges = (*properties(self), *self._of_stages(given.ignored))
+        judges = (*properties(self), *self._of_stages(given.excluded))
         # Where a safeguard is off, the harm to show is the lost write, not its first sign.
         self.signs = tuple(each for each in judges if off and self._is_sign(each))
         self.properties = tuple(each for each in judges if each not in self.signs)
         self.monitors = monitors(self)
 
-    def _of_stages(self, ignored: str) -> Iterator[Property]:
+    def _of_stages(self, excluded: str) -> Iterator[Property]:
         for of_any in (available, fenced, under_session):
             yield of_any(self)
         for made in (found_there, stage_asks, one_stage_apart, replicas_hold):
-            yield made(self, ignored)
+            yield made(self, excluded)
 
     def _is_sign(self, judge: Property) -> bool:
         if judge.name in _OF_ANSWERS:

@@ -34,7 +34,7 @@ class TabletParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     pending: ``seed``, the documents, the level in the old and in the new set; ``code``, the
     published server, the level and one more for each pending replica, of both sets together.
 
-    Replicas that crash are ignored from then on. ``ignored`` is a node that is put into
+    Replicas that crash are excluded from then on. ``excluded`` is a node that is put into
     ``ignore_nodes`` during the transition although it lives.
     """
 
@@ -68,10 +68,10 @@ class TabletParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             description="again: what failed is tried again; other: another replica moves to E",
         ),
     ] = "none"
-    ignored: Annotated[
+    excluded: Annotated[
         str,
         Meta(
-            title="ignored though it lives",
+            title="excluded though it lives",
             description="a replica or coordinator that barriers stop waiting for",
             max_length=20,
         ),

@@ -19,18 +19,18 @@ from kit.protocols.storage.rules.requests import AT_WORK
 from kit.protocols.tablets.requests.history import stage_of
 
 
-def stage_asks(model: Storage, ignored: str) -> Property:
-    """What a stage is committed for is true; nodes that are ``ignored`` are not waited for."""
+def stage_asks(model: Storage, excluded: str) -> Property:
+    """What a stage is committed for is true; nodes that are ``excluded`` are not waited for."""
     return step(
         "stage-asks",
         "A stage is committed when what it asks for is true",
-        partial(_missing, model, ignored),
+        partial(_missing, model, excluded),
         "INV-STAGE",
         on=(Commit,),
     )
 
 
-def one_stage_apart(model: Storage, ignored: str) -> Property:
+def one_stage_apart(model: Storage, excluded: str) -> Property:
     """Coordinator and replica of an accepted request: stages are told apart by their selectors.
 
     Not every stage has a barrier, and where reads and writes are for the same replicas two nodes
@@ -39,28 +39,28 @@ def one_stage_apart(model: Storage, ignored: str) -> Property:
     return step(
         "one-stage-apart",
         "Coordinator and replica are one stage apart at most; those with equal selectors are one",
-        partial(_too_far_apart, model, ignored),
+        partial(_too_far_apart, model, excluded),
         "INV-ONESTAGE",
         on=(Admit, Serve, WriteBack),
     )
 
 
-def replicas_hold(model: Storage, ignored: str) -> Property:
+def replicas_hold(model: Storage, excluded: str) -> Property:
     """Outside a transition the tablet's data is on its replicas alone."""
     return always(
         "replicas-hold",
         "Outside a transition only replicas hold data",
-        partial(_elsewhere, model, ignored),
+        partial(_elsewhere, model, excluded),
         "INV-TABL-1",
     )
 
 
-def found_there(model: Storage, ignored: str) -> Property:
+def found_there(model: Storage, excluded: str) -> Property:
     """Nobody is asked who finds no replica of the tablet on itself."""
     return step(
         "found-there",
         "Whoever is asked has a replica of the tablet",
-        partial(_not_there, model, ignored),
+        partial(_not_there, model, excluded),
         "INV-AVAIL",
         on=(Admit, Serve, WriteBack),
     )
@@ -70,44 +70,46 @@ def found_there(model: Storage, ignored: str) -> Property:
 
 
 def _missing(
-    model: Storage, ignored: str, before: StorageState, action: Any, after: StorageState
+    model: Storage, excluded: str, before: StorageState, action: Any, after: StorageState
 ) -> str | None:
     if not isinstance(action, Commit) or model.newest(after).quiet:
         return None
     stage = stage_of(model.newest(after))
     if stage == stage_of(model.newest(before)) or stage not in _ASKS:
         return None
-    lacking = _ASKS[stage](model, ignored, before, after)
+    lacking = _ASKS[stage](model, excluded, before, after)
     return f"{stage} is committed, but {lacking}" if lacking else None
 
 
-def _unready(model: Storage, ignored: str, before: StorageState, after: StorageState) -> str | None:
+def _unready(
+    model: Storage, excluded: str, before: StorageState, after: StorageState
+) -> str | None:
     """All old and new replicas see the transition, and so have a replica to write to."""
     wanted = model.newest(after).view
     involved = (wanted.old_replicas | wanted.new_replicas) & ~before.down
     for i, name in enumerate(model.history.replicas):
         known = model.views(before)[before.known[i]]
-        if holds(involved, i) and name != ignored and not known.holds_it(i, write=True):
+        if holds(involved, i) and name != excluded and not known.holds_it(i, write=True):
             return f"{name} has no replica of the tablet yet"
     return None
 
 
-def _under_way(model: Storage, ignored: str, s: StorageState) -> Iterator[tuple[int, int]]:
+def _under_way(model: Storage, excluded: str, s: StorageState) -> Iterator[tuple[int, int]]:
     """Requests that may still have an effect, and whom their messages are on their way to."""
-    out = s.down | sum(1 << i for i, name in enumerate(model.history.replicas) if name == ignored)
+    out = s.down | sum(1 << i for i, name in enumerate(model.history.replicas) if name == excluded)
     for number, request in enumerate(s.requests):
-        if model.workload[number].coordinator != ignored:
+        if model.workload[number].coordinator != excluded:
             reached = request.in_flight & ~out
             if reached or request.phase in AT_WORK:
                 yield number, reached
 
 
 def _writes_old_set(
-    model: Storage, ignored: str, before: StorageState, after: StorageState
+    model: Storage, excluded: str, before: StorageState, after: StorageState
 ) -> str | None:
     """Every write of a successful request reaches its level in both sets."""
     wanted = model.newest(after).view.writes
-    for number, _ in _under_way(model, ignored, before):
+    for number, _ in _under_way(model, excluded, before):
         planned = model.views(before)[before.requests[number].epoch]
         if model.writing(before, number) and planned.writes != wanted:
             group = ", ".join(model.history.names(planned.writes))
@@ -116,26 +118,26 @@ def _writes_old_set(
 
 
 def _reads_old_set(
-    model: Storage, ignored: str, before: StorageState, after: StorageState
+    model: Storage, excluded: str, before: StorageState, after: StorageState
 ) -> str | None:
     """Reads that start from now on use the new set."""
     views, reads = model.views(before), model.newest(after).view.reads
-    for number, _ in _under_way(model, ignored, before):
+    for number, _ in _under_way(model, excluded, before):
         request = before.requests[number]
         if not model.mutations[number] and views[request.epoch].reads != reads:
             return f"{model.title_of(number)} reads the old set"
     for name, known in zip(model.coordinators, after.known[model.replicas :], strict=True):
-        if name != ignored and views[known].reads != reads:
+        if name != excluded and views[known].reads != reads:
             return f"{name} may still read the old set"
     return None
 
 
 def _reaches_others(
-    model: Storage, ignored: str, before: StorageState, after: StorageState
+    model: Storage, excluded: str, before: StorageState, after: StorageState
 ) -> str | None:
     """No write can reach a replica outside the new set."""
     inside = model.newest(after).view.writes
-    for number, reached in _under_way(model, ignored, before):
+    for number, reached in _under_way(model, excluded, before):
         outside = reached & ~inside
         if model.writing(before, number) and outside:
             names = ", ".join(model.history.names(outside))
@@ -158,14 +160,14 @@ promise of streaming (``INV-STREAM``)."""
 
 
 def _too_far_apart(
-    model: Storage, ignored: str, before: StorageState, action: Any, after: StorageState
+    model: Storage, excluded: str, before: StorageState, action: Any, after: StorageState
 ) -> str | None:
     """Adjacent stages differ in one selector at most; those that differ in none count as one."""
-    if not isinstance(action, Admit | Serve | WriteBack) or action.replica == ignored:
+    if not isinstance(action, Admit | Serve | WriteBack) or action.replica == excluded:
         return None
     number, i = action.request, model.code[action.replica]
     if (
-        model.workload[number].coordinator == ignored
+        model.workload[number].coordinator == excluded
         or model.answer(before, action).verdict != "ok"
     ):
         return None
@@ -179,14 +181,14 @@ def _too_far_apart(
     )
 
 
-def _elsewhere(model: Storage, ignored: str, s: StorageState) -> str | None:
+def _elsewhere(model: Storage, excluded: str, s: StorageState) -> str | None:
     view = model.views(s)[-1]
     if view.stores != view.writes:
         return None
     outside = [
         name
         for i, name in enumerate(model.history.replicas)
-        if s.cells[i] != NOTHING and not holds(view.writes | s.down, i) and name != ignored
+        if s.cells[i] != NOTHING and not holds(view.writes | s.down, i) and name != excluded
     ]
     return (
         f"{', '.join(outside)} holds data of a tablet that it has no replica of"
@@ -196,9 +198,9 @@ def _elsewhere(model: Storage, ignored: str, s: StorageState) -> str | None:
 
 
 def _not_there(
-    model: Storage, ignored: str, before: StorageState, action: Any, after: StorageState
+    model: Storage, excluded: str, before: StorageState, action: Any, after: StorageState
 ) -> str | None:
-    if not isinstance(action, Admit | Serve | WriteBack) or action.replica == ignored:
+    if not isinstance(action, Admit | Serve | WriteBack) or action.replica == excluded:
         return None
     if model.answer(before, action).verdict != "not-a-member":
         return None

@@ -19,7 +19,7 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         "S-20",
         "Replicas refuse requests of versions below fence_version",
         ("INV-FENCE", "INV-TABL-1", "INV-VISIBLE"),
-        {**CODE, "ignored": "K1"},
+        {**CODE, "excluded": "K1"},
     ),
     Safeguard(
         "barrier-drains",
@@ -75,7 +75,7 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         "S-61",
         "Reads go back before writes do",
         ("INV-ONESTAGE", "INV-VISIBLE"),
-        {**CODE, "ignored": "D"},
+        {**CODE, "excluded": "D"},
     ),
 )
 ANSWERS = ("allow-stage", "stable-ownership")

@@ -155,7 +155,7 @@ def _worked(model: Tracks, s: TracksState, action: Any, tablet: int) -> str:
     what = {
         act.WorkOnTablet: f"{name} is done",
         act.FailTablet: f"{name} fails",
-        act.DelayRpc: f"the coordinator gives the RPC of {name} up; it is still on its way",
+        act.DelayRpc: f"the coordinator gives up the {name} RPC; it is still on its way",
     }[type(action)]
     return f"Tablet {tablet} in {stage}{_of_table(model, piece)}: {what}."
 

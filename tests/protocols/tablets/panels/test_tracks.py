@@ -11,6 +11,7 @@ from kit.engine.flows import flows
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts import tracks as facts
+from kit.protocols.tablets.panels.tracks import standing
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.tablets.tracks import actions as act
 from kit.views.registry import for_model
@@ -86,6 +87,21 @@ def test_a_failure_leads_aside_in_the_diagram() -> None:
     assert "stream failed" in panel_text(timeline, "now")
     until(timeline, stage("cleanup_target"))
     assert "streaming → cleanup_target" in panel_text(timeline, "stages")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_failure_that_leads_on_lights_its_own_edge(fails: bool) -> None:
+    """In the documents a barrier that fails goes on where it would have led: one edge is lit."""
+    timeline = until(starting(edition="seed", moves=1, failures=1), stage("write_both_read_new"))
+    option = timeline.model.find(timeline.state, "fail barrier")
+    assert option is not None
+    if fails:
+        timeline.do(option[0])
+    until(timeline, stage("use_new"))
+    place = standing(RenderedTimeline(timeline, panels=()).scene(timeline.at))
+    ways = [way for way in place.diagram.transitions if way[0] == "write_both_read_new"]
+    taken = [event for before, event, after in ways if place.took((before, event, after))]
+    assert taken == (["error, more new replicas"] if fails else [""])
 
 
 def test_the_table_has_the_columns_of_system_tablets() -> None:

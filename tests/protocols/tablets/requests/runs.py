@@ -27,9 +27,9 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "a lost message, code, RF 2": ({**TWO, **CODE, "losses": 1}, 16046, 44),
     "slow replicas, RF 1": ({**ONE, "slow": True}, 4962, 35),
     "time-outs, code, RF 1": ({**ONE, **CODE, "timeouts": True}, 6294, 34),
-    "an ignored writer, code, RF 1": ({**ONE, **CODE, "ignored": "K1"}, 26520, 40),
-    "an ignored target, code, RF 1": ({**ONE, **CODE, "ignored": "D"}, 28339, 38),
-    "an ignored replica that leaves, code, RF 1": ({**ONE, **CODE, "ignored": "A"}, 22109, 36),
+    "an excluded writer, code, RF 1": ({**ONE, **CODE, "excluded": "K1"}, 26520, 40),
+    "an excluded target, code, RF 1": ({**ONE, **CODE, "excluded": "D"}, 28339, 38),
+    "an excluded replica that leaves, code, RF 1": ({**ONE, **CODE, "excluded": "A"}, 22109, 36),
     "tried again, RF 1": ({**ONE, "second": "again"}, 14695, 55),
     "two moves, code, RF 1": ({**ONE, **CODE, "second": "other"}, 5440, 76),
     "clients side by side, code, RF 1": ({**ONE, **CODE, "together": True}, 15275, 33),
@@ -45,7 +45,7 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "a crash, rebuild, seed, RF 3": ({"kind": "rebuild", "crashes": 1}, 461632, 46),
     "a lost message, code, RF 3": ({**CODE, "losses": 1}, 532516, 53),
     "tried again, a late stream": ({**AGAIN, "late": 1}, 69145, 60),
-    "an ignored target, code, RF 2": ({**TWO, **CODE, "ignored": "D"}, 161544, 50),
+    "an excluded target, code, RF 2": ({**TWO, **CODE, "excluded": "D"}, 161544, 50),
     "two moves, code, RF 2": ({**TWO, **CODE, "second": "other"}, 25826, 94),
 }
 

@@ -168,7 +168,7 @@ def test_a_spoiled_table_is_found_out(name: str, monkeypatch: pytest.MonkeyPatch
     [
         ({"kind": "rebuild", "rf": 1}, "rf"),
         ({"kind": "intranode_migration"}, "kind"),
-        ({"ignored": "Q"}, "ignored"),
+        ({"excluded": "Q"}, "excluded"),
         ({"rf": 4}, "rf"),
         ({"requests": ("D write QUORUM",)}, "requests"),
     ],

@@ -70,7 +70,7 @@ def unready() -> Any:
 
 def far_apart() -> Any:
     """The documents' way back, which changes both selectors at once."""
-    model: Any = built({**ONE, "ignored": "D"})
+    model: Any = built({**ONE, "excluded": "D"})
     return judged(model, one_stage_apart(model, "D"))
 
 

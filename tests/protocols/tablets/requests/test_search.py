@@ -90,16 +90,16 @@ def verbs(found: Any, model: Any) -> list[str]:
 
 
 def test_the_documents_way_back_loses_a_write() -> None:
-    """Edition ``seed`` leaves ``write_both_read_new`` backwards in one step: where the ignored
+    """Edition ``seed`` leaves ``write_both_read_new`` backwards in one step: where the excluded
     target answers later, one coordinator writes to the old set, another one reads the new set.
     """
-    given = {**ONE, "ignored": "D"}
+    given = {**ONE, "excluded": "D"}
     found, model = search(given, lost=True)
     assert found.violation is not None
     assert found.violation.property == "visible"
     assert verbs(found, model)[11:14] == [
         "commit write_both_read_new",
-        "ignore D",
+        "exclude D",
         "roll back to cleanup_target",
     ]
     # Its first sign is that coordinator and replica are more than one stage apart.
@@ -117,7 +117,7 @@ def test_a_coordinator_that_is_cut_off_leaves_data_where_it_does_not_belong() ->
     assert found.violation is not None
     assert "A holds data of a tablet that it has no replica of" in found.violation.witness
     steps = verbs(found, model)
-    assert steps.index("write 1 at version 10") < steps.index("ignore K1")
+    assert steps.index("write 1 at version 10") < steps.index("exclude K1")
     assert steps.index("cleanup A") < steps.index("write 1 reaches A")
 
 
@@ -127,15 +127,15 @@ def test_the_way_back_is_chosen_by_both_counts(edition: Edition) -> None:
     """Out of write_both_read_new the way back is open once more new than old replicas are lost;
     before, it says how many are of either set.
     """
-    model = built({"edition": edition, "ignored": "D"})
+    model = built({"edition": edition, "excluded": "D"})
     timeline = Timeline(model)
     while stage_of(model.newest(timeline.state)) != "write_both_read_new":
         timeline.forward()
     (back,) = (a for a, _ in model.waiting(timeline.state) if "roll back" in model.verb(a))
     refusal = dict(model.waiting(timeline.state))[back]
-    assert refusal.reason == "too few are down or ignored: 0 of B, C, D, 0 of A, B, C"
-    (ignore,) = (a for a in model.actions(timeline.state) if model.verb(a) == "ignore D")
-    after = model.apply(timeline.state, ignore)
+    assert refusal.reason == "too few are down or excluded: 0 of B, C, D, 0 of A, B, C"
+    (exclude,) = (a for a in model.actions(timeline.state) if model.verb(a) == "exclude D")
+    after = model.apply(timeline.state, exclude)
     assert back in list(model.actions(after))
     stage = {"seed": "cleanup_target", "code": "write_both_read_old_fallback_cleanup"}[edition]
     assert stage_of(model.newest(model.apply(after, back))) == stage
@@ -160,12 +160,12 @@ def test_a_dead_target_loses_no_write() -> None:
     assert found.complete
 
 
-def test_an_ignored_coordinator_that_lives_may_miss_a_write() -> None:
-    """Who is ignored must be dead: a replica that lags admits the read of one that lives."""
-    found, model = search({**ONE, **CODE, "ignored": "K2"})
+def test_an_excluded_coordinator_that_lives_may_miss_a_write() -> None:
+    """Who is excluded must be dead: a replica that lags admits the read of one that lives."""
+    found, model = search({**ONE, **CODE, "excluded": "K2"})
     assert found.violation is not None
     assert found.violation.property == "visible"
-    assert "ignore K2" in verbs(found, model)
+    assert "exclude K2" in verbs(found, model)
 
 
 @pytest.mark.parametrize("kind", get_args(BetweenNodes))

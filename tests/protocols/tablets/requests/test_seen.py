@@ -178,9 +178,9 @@ def test_a_second_plan_begins_the_diagram_again() -> None:
 
 
 def test_an_event_without_a_version_is_named() -> None:
-    """Two rows of one version: the later one says that D is ignored."""
+    """Two rows of one version: the later one says that D is excluded."""
     timeline = open_file(file_named("tablets/reads-go-back-first"))
-    moment = next(m for m in timeline.moments if "D is ignored" in m.say)
+    moment = next(m for m in timeline.moments if "D is excluded" in m.say)
     text = panel(timeline.model, moment.state, "strips")
-    assert "14 write_both_read_new, D is ignored: reads new: D; writes both: A, D" in text
+    assert "14 write_both_read_new, D is excluded: reads new: D; writes both: A, D" in text
     assert built({**ONE, **CODE}).edition == "code"
