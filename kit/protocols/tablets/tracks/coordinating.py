@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -86,14 +86,21 @@ def own(model: Tracks, action: type) -> Rule[Any, Any]:
     return next(rule for rule in model.control.rules if rule.action is action)
 
 
-def lift(model: Tracks, rule: Rule[Any, Any]) -> Rule[TracksState, Any]:
-    """A rule of the cluster that changes no tablet."""
+def lift(
+    model: Tracks,
+    rule: Rule[Any, Any],
+    *,
+    candidates: Callable[[TracksState], Iterable[Any]] | None = None,
+    condition: Callable[[TracksState, Any], Refusal | None] | None = None,
+    effect: Callable[[TracksState, Any], TracksState] | None = None,
+) -> Rule[TracksState, Any]:
+    """A rule of the cluster, changed in what is given; without that it changes no tablet."""
     return model.rule(
         rule.action,
         rule.kind,
-        lambda s: rule.candidates(s.control),
-        lambda s, a: rule.condition(s.control, a),
-        lambda s, a: replace(s, control=rule.effect(s.control, a)),
+        candidates or (lambda s: rule.candidates(s.control)),
+        condition or (lambda s, a: rule.condition(s.control, a)),
+        effect or (lambda s, a: replace(s, control=rule.effect(s.control, a))),
     )
 
 
@@ -116,9 +123,7 @@ def _take_decision(model: Tracks) -> Rule[TracksState, Any]:
             return replace(s, control=rule.effect(s.control, action))
         return replace(s, command=TabletCommand(working.changes(model, s)))
 
-    return model.rule(
-        rule.action, rule.kind, lambda s: rule.candidates(s.control), condition, effect
-    )
+    return lift(model, rule, condition=condition, effect=effect)
 
 
 def _in_log(model: Tracks, s: TracksState, command: TabletCommand) -> TracksState:
@@ -152,13 +157,7 @@ def _commit(model: Tracks) -> Rule[TracksState, Any]:
             s = replace(s, control=rule.effect(s.control, action))
         return s if command is None else _in_log(model, s, command)
 
-    return model.rule(
-        rule.action,
-        rule.kind,
-        candidates,
-        lambda s, a: rule.condition(s.control, a),
-        effect,
-    )
+    return lift(model, rule, candidates=candidates, effect=effect)
 
 
 def _commit_deposed(model: Tracks) -> Rule[TracksState, Any]:
@@ -175,13 +174,7 @@ def _commit_deposed(model: Tracks) -> Rule[TracksState, Any]:
             s = replace(s, control=rule.effect(s.control, action))
         return s if command is None else _in_log(model, s, command)
 
-    return model.rule(
-        rule.action,
-        rule.kind,
-        candidates,
-        lambda s, a: rule.condition(s.control, a),
-        effect,
-    )
+    return lift(model, rule, candidates=candidates, effect=effect)
 
 
 def _move_tablets(model: Tracks) -> Rule[TracksState, Any]:
@@ -202,13 +195,7 @@ def _move_tablets(model: Tracks) -> Rule[TracksState, Any]:
             return blocked
         return Refusal("tablets have to move first") if planning.unfinished(model, s) else None
 
-    return model.rule(
-        rule.action,
-        rule.kind,
-        candidates,
-        condition,
-        lambda s, a: replace(s, control=rule.effect(s.control, a)),
-    )
+    return lift(model, rule, candidates=candidates, condition=condition)
 
 
 def _find_imbalance(model: Tracks) -> Rule[TracksState, Any]:
@@ -221,13 +208,7 @@ def _find_imbalance(model: Tracks) -> Rule[TracksState, Any]:
             return Refusal("nothing could be moved")
         return refused
 
-    return model.rule(
-        rule.action,
-        rule.kind,
-        lambda s: rule.candidates(s.control),
-        condition,
-        lambda s, a: replace(s, control=rule.effect(s.control, a)),
-    )
+    return lift(model, rule, condition=condition)
 
 
 def _fail_work(model: Tracks) -> Rule[TracksState, Any]:
@@ -247,13 +228,7 @@ def _fail_work(model: Tracks) -> Rule[TracksState, Any]:
             return Refusal("there is a place for every tablet")
         return None
 
-    return model.rule(
-        rule.action,
-        rule.kind,
-        lambda s: rule.candidates(s.control),
-        condition,
-        lambda s, a: replace(s, control=rule.effect(s.control, a)),
-    )
+    return lift(model, rule, condition=condition)
 
 
 def _begin(model: Tracks) -> Rule[TracksState, Any]:

@@ -1,0 +1,50 @@
+"""The rows that requests on one range leave in the tables of a run, whatever moves the range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kit.protocols.storage.facts import moment as facts
+from kit.protocols.storage.model import Storage
+from kit.spark.trace_tables import (
+    EPOCHS,
+    EVENTS,
+    PLACEMENTS,
+    REQUESTS,
+    Makers,
+    Moments,
+    Row,
+    epochs_with,
+    events_with,
+)
+
+
+def range_rows(keyspace: Callable[[Any], str]) -> Makers:
+    """Makers of rows for a family on the storage model; ``keyspace(model)`` names the range's."""
+
+    def groups(run: str, m: Storage, moments: Moments) -> Iterator[Row]:
+        """A row per version; events that share their version leave the last one."""
+        place = keyspace(m), m.history.left, m.history.right
+        rows = {row.epoch: row for row in facts.epochs(m, moments[-1].state)}
+        for row in rows.values():
+            yield run, row.epoch, *place, row.reads, row.writes
+
+    return {
+        EVENTS: events_with(facts.epoch),
+        EPOCHS: epochs_with(facts.epoch, _nodes),
+        PLACEMENTS: groups,
+        REQUESTS: _requests,
+    }
+
+
+def _nodes(m: Storage, s: Any) -> Iterator[tuple[str, int, bool]]:
+    return ((row.name, row.epoch, row.up) for row in facts.replicas(m, s))
+
+
+def _requests(run: str, m: Storage, moments: Moments) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        for row in facts.requests(m, moment.state):
+            judged = (row.enough, row.valid) if row.phase == "open" else (None, None)
+            request = row.title, row.coordinator, row.level, row.phase, row.planned, row.knows
+            yield run, step, row.number + 1, *request, row.answered, *judged, row.result
