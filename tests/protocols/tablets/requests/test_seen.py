@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,32 @@ def test_answers_are_counted_in_both_sets() -> None:
             if model.views(after)[request.epoch].writes == 0b1111:
                 text = panel(model, after, "requests")
                 assert "2 of 3 (A, B, C) and 2 of 3 (B, C, D) must answer" in text
+                met += 1
+    assert met
+
+
+@pytest.mark.spec("E-062")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_stale_read_is_served_by_the_replica_that_leaves(edition: Edition) -> None:
+    """A read planned by the old replicas reaches A, which stands in write_both_read_new and goes:
+    its row of requests counts the answer of A then.
+    """
+    met = 0
+    for steps in walks(edition):
+        for model, before, action, after in steps:
+            late = isinstance(action, Serve) and action.replica == "A"
+            if not late or model.mutations[action.request]:
+                continue
+            *_, newest = stages_in_use(model, before)
+            title = model.title_of(action.request)
+            waits, answered = (
+                next(line for line in panel(model, s, "requests").splitlines() if title in line)
+                for s in (before, after)
+            )
+            stands = newest.stage == "write_both_read_new" and "A" in newest.replicas
+            if stands and "needed of A, B, C" in waits:
+                assert re.search("on its way to A", waits)
+                assert re.search(r"needed of A, B, C: A\b.* answered", answered)
                 met += 1
     assert met
 

@@ -77,7 +77,7 @@ def test_siblings_are_pairs_by_number() -> None:
             siblings(count)
 
 
-@pytest.mark.partly("E-048", "a picture of it")
+@pytest.mark.spec("E-048")
 @given(maps())
 def test_a_split_doubles_and_a_merge_halves(table: TabletMap) -> None:
     """Each half has the replicas of the whole, and the merge of a split is the map before."""
@@ -90,8 +90,7 @@ def test_a_split_doubles_and_a_merge_halves(table: TabletMap) -> None:
     assert merged(twice) == table
 
 
-@pytest.mark.partly("E-051", "a picture of it")
-@pytest.mark.partly("E-054", "a picture of it")
+@pytest.mark.spec("E-051", "E-054")
 @given(maps(most=3))
 def test_a_merge_waits_for_siblings_in_the_same_places(table: TabletMap) -> None:
     """Moves of the odd tablets alone bring each pair together; until then a merge is refused."""

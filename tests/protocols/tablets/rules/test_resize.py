@@ -54,8 +54,7 @@ def test_the_average_is_of_one_copy() -> None:
     assert TableSize("ks.t", 4, 5, None).average_tablet is None
 
 
-@pytest.mark.partly("E-040", "a slider that crosses the line")
-@pytest.mark.partly("E-041", "a slider that crosses the line")
+@pytest.mark.spec("E-040", "E-041")
 @pytest.mark.parametrize(
     ("limits", "average", "kind"),
     [
@@ -75,7 +74,7 @@ def test_thresholds_are_strict(limits: Thresholds, average: int, kind: str) -> N
     assert decide(of_average(average), limits).resize_type == kind
 
 
-@pytest.mark.partly("E-042", "the decision flips back on the screen")
+@pytest.mark.spec("E-042")
 @pytest.mark.parametrize(
     ("edition", "running", "average", "kind"),
     [
@@ -100,8 +99,7 @@ def test_what_would_be_undone_is_revoked(
     assert isinstance(decision.reason, OppositeAfterwards) == (kind == "none")
 
 
-@pytest.mark.partly("E-037", "two columns of the table list")
-@pytest.mark.partly("E-038", "the number grows on the screen")
+@pytest.mark.spec("E-037", "E-038")
 @given(sizes, st.sampled_from(EDITIONS))
 def test_each_new_decision_takes_the_next_number(size: TableSize, edition: Edition) -> None:
     """By exactly one, a revocation included; what stays as it is keeps its number."""
@@ -151,8 +149,7 @@ def test_a_single_tablet_is_not_merged() -> None:
     assert decide(TableSize("ks.t", 1, 3, 0), CODE).resize_type == "none"
 
 
-@pytest.mark.partly("E-044", "a column of local numbers")
-@pytest.mark.partly("E-045", "a lamp for the last replica")
+@pytest.mark.spec("E-044", "E-045")
 @given(maps(most=2), st.data())
 def test_a_split_waits_for_the_last_replica(table: TabletMap, data: st.DataObject) -> None:
     """Numbers of an earlier decision, or none, do not count."""
@@ -177,7 +174,7 @@ def test_a_finalized_split_is_no_longer_decided(table: TabletMap, edition: Editi
     assert (split.resize_type, split.resize_seq_number) == ("none", 5 if edition == "code" else 4)
 
 
-@pytest.mark.partly("E-055", "a revocation just before")
+@pytest.mark.spec("E-055")
 @given(maps(most=2))
 def test_a_merge_is_looked_at_again_when_it_is_finalized(table: TabletMap) -> None:
     """A decision that was revoked leaves the map as it is; so do siblings that are apart."""

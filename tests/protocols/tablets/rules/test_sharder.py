@@ -52,7 +52,7 @@ def test_between_hosts_the_owner_is_the_same_at_every_stage(selector: Selector) 
     assert writes == [(1,), (2,), (0,), (3,), (0,)]
 
 
-@pytest.mark.partly("E-063", "a picture of it")
+@pytest.mark.spec("E-063")
 def test_within_a_host_the_selectors_choose() -> None:
     """One shard for reads; the former, the next or both for writes; other hosts as ever."""
     assert [shard_for_reads(WITHIN_B, "B", selector) for selector in ("old", "new")] == [2, 5]
@@ -60,7 +60,7 @@ def test_within_a_host_the_selectors_choose() -> None:
     assert {shard_for_writes(WITHIN_B, "A", selector) for selector in SELECTORS} == {(1,)}
 
 
-@pytest.mark.partly("E-062", "a picture of it")
+@pytest.mark.spec("E-062")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_a_request_that_is_one_stage_off_is_served(edition: Edition) -> None:
     """At each stage of a move between hosts both hosts answer with the shard of their replica."""

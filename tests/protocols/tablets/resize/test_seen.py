@@ -1,0 +1,222 @@
+"""What a student sees of a resize, step by step: decision and number, readiness, both maps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.protocols.tablets.rules.resize import THRESHOLDS
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.views.fragment import Frag
+from kit.views.panel import Panel, Scene
+from kit.views.registry import for_model
+from tests.views.frames import part
+
+APPLY = ("apply A", "apply B", "apply C")
+MERGES: dict[str, Any] = {"nodes": 3, "grows": 1, "shrinks": 1}
+
+
+def walked(given: dict[str, Any], *verbs: str) -> Iterator[Scene]:
+    """The scenes of the start and of each verb."""
+    model: Any = build("resize", given)
+    state = model.start()
+    yield Scene(model, state)
+    for verb in verbs:
+        option = model.find(state, verb)
+        assert option is not None, verb
+        assert option[1] is None, option
+        state = model.act(state, option[0])
+        yield Scene(model, state)
+
+
+def last(given: dict[str, Any], *verbs: str) -> Scene:
+    """The scene after all verbs."""
+    return list(walked(given, *verbs))[-1]
+
+
+def panel(scene: Scene, name: str) -> Panel:
+    """A panel of the model."""
+    [found] = [each for each in for_model(scene.model).panels if each.name == name]
+    return found
+
+
+def lines(scene: Scene, name: str) -> dict[str, str]:
+    """The lines of a panel: what stands before the first colon, and what behind it."""
+    heads = (line.strip().partition(": ") for line in panel(scene, name).text(scene).splitlines())
+    return {head: words for head, _, words in heads}
+
+
+def drawn(scene: Scene, name: str, key: str) -> Frag | None:
+    """A part of a drawn panel."""
+    return part(panel(scene, name).draw(scene), key)
+
+
+def is_offered(scene: Scene, verb: str) -> bool:
+    """Whether a step may be taken now."""
+    option = scene.model.find(scene.state, verb)
+    return option is not None and option[1] is None
+
+
+@pytest.mark.spec("E-037", "E-038")
+def test_the_decision_and_its_number_stand_on_the_screen() -> None:
+    """Badges and the tab's row have what group 0 stores; each decision takes the next number."""
+    given = {"tablets": ("A B",), "nodes": 2, "edition": "seed", "size": 75, "shrinks": 1}
+    seen = []
+    for scene in walked(given, "grow", "resize", "shrink", "resize"):
+        row = drawn(scene, "resize", "resize:decision")
+        kind, number = (drawn(scene, "badges", f"badge:{key}") for key in ("decision", "number"))
+        assert row is not None
+        assert kind is not None
+        assert number is not None
+        stored = scene.state.map
+        assert f"{stored.resize_type}, number {stored.resize_seq_number}" in row.text()
+        seen.append((kind.text().strip(), number.text().strip()))
+    assert seen == [
+        *[("resize none", "number 0")] * 2,
+        *[("resize split", "number 1")] * 2,
+        ("resize none", "number 2"),
+    ]
+
+
+def _stands(scene: Scene) -> tuple[bool, bool]:
+    """Whether the mark of the average is left of the lower threshold, and right of the upper."""
+    picture = panel(scene, "resize").draw(scene)
+    mark = part(picture, "average")
+    assert mark is not None
+    found = re.match(r"translate\((\d+)", mark.get("transform") or "")
+    assert found is not None
+    _, low, high = (float(one.get("x") or 0) for one in picture.walk() if one.tag == "rect")
+    return int(found[1]) < low, int(found[1]) > high
+
+
+@pytest.mark.spec("E-040", "E-041")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_size_that_crosses_a_line_asks_for_a_resize(edition: Edition) -> None:
+    """From setting to setting the mark goes along the line; only beyond a threshold the tab asks
+    for a resize and one may be decided. 100 % is the default target, 5 GiB.
+    """
+    limits = THRESHOLDS[edition]
+    low, high = limits.merge_percent, limits.split_percent
+    for size, asks in (
+        (low // 2, "merge"), (low - 1, "merge"), (low, "none"),
+        (high, "none"), (high + 1, "split"), (2 * high, "split"),
+    ):  # fmt: skip
+        scene = last({"edition": edition, "tablets": ("A", "B"), "size": size})
+        text = lines(scene, "resize")
+        assert text["average"] == f"{size} % of the target size"
+        assert text["sizes ask for"].startswith(f"{asks}: ")
+        assert is_offered(scene, "resize") == (asks != "none")
+        if size in (low // 2, 2 * high):
+            assert _stands(scene) == (asks == "merge", asks == "split")
+    whole = last({"edition": edition, "tablets": ("A", "B"), "size": 100})
+    assert lines(whole, "storage")["A:0"] == "5.0 GiB"
+
+
+@pytest.mark.spec("E-042")
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    ("kind", "size", "there", "back"),
+    [("split", 75, "grow", "shrink"), ("merge", 180, "shrink", "grow")],
+)
+def test_a_decision_flips_back_to_none(
+    edition: Edition, kind: str, size: int, there: str, back: str
+) -> None:
+    """A size that goes back takes a split or a merge back, and the tab says why."""
+    given = {**MERGES, "edition": edition, "tablets": ("A B", "A C"), "size": size}
+    scenes = list(walked(given, there, "resize", back, "resize"))
+    assert [lines(each, "resize")["decision"] for each in scenes[2:]] == [
+        *[f"{kind}, number 1"] * 2,
+        "none, number 2",
+    ]
+    assert lines(scenes[3], "resize")["sizes ask for"] == (
+        "none: what is decided would call for its opposite"
+    )
+
+
+@pytest.mark.spec("E-044", "E-045")
+def test_numbers_are_copied_one_by_one_and_the_last_lets_a_split_end() -> None:
+    """A replica's row has 0, then the number and a lit lamp; the coordinator waits for those
+    that are left, by name, and may finalize with the last.
+    """
+    given = {"tablets": ("A B", "B C"), "size": 75}
+    places = [(0, "A:0"), (0, "B:0"), (1, "B:0"), (1, "C:0")]
+    verbs = [f"divide {tablet} {place}" for tablet, place in places]
+    scenes = list(walked(given, "grow", "resize", *APPLY, *verbs))[-5:]
+    for done, scene in enumerate(scenes):
+        for at, (tablet, place) in enumerate(places):
+            row = drawn(scene, "readiness", f"ready:{tablet}:{place}")
+            assert row is not None
+            number, lamp = [one.text() for one in row.walk() if one.tag == "td"][-2:]
+            assert (number, lamp.strip()) == (("1", "✓") if at < done else ("0", "…"))
+        waits = lines(scene, "resize").get("waits", "")
+        for at, (tablet, place) in enumerate(places):
+            assert (f"tablet {tablet} on {place}" in waits) == (at >= done)
+        assert is_offered(scene, "finalize") == (done == len(places)) == (not waits)
+
+
+def _final(begun: tuple[str, ...], *within: str) -> tuple[str, ...]:
+    return (*begun, "finalize", *within, *APPLY, "barrier", "commit map")
+
+
+@pytest.mark.spec("E-048")
+def test_a_split_doubles_the_map_where_it_is() -> None:
+    """The grid has two tablets for each, in the same cells; divided storages are two whole ones,
+    each with half of the bytes, and a node says that it has the former map until it applies.
+    """
+    divides = ("divide 0 A:0", "divide 0 B:0", "divide 1 B:0", "divide 1 C:0")
+    begun = ("grow", "resize", *APPLY, *divides)
+    *_, before, after = walked({"tablets": ("A B", "B C")}, *_final(begun))
+    assert lines(before, "grid") == {"A": "0", "B": "0, 1", "C": "1"}
+    assert lines(after, "grid") == {"A": "0, 1", "B": "0, 1, 2, 3", "C": "2, 3"}
+    assert [words.partition(",")[0] for words in lines(before, "readiness").values()] == [
+        "divided"
+    ] * 4
+    assert list(lines(after, "readiness").values()) == ["whole, number 0"] * 8
+    assert lines(before, "storage") == lines(after, "storage")
+    note = drawn(after, "grid", "host:A")
+    assert note is not None
+    assert "has 2" in note.text()
+
+
+@pytest.mark.spec("E-051", "E-054")
+def test_odd_tablets_go_to_the_even_ones_and_then_a_merge_may_end() -> None:
+    """The odd one's replicas alone move, from shard to shard or from node to node; the tab names
+    the pairs that are still apart, and with none left the merge may be finalized.
+    """
+    given = {**MERGES, "grows": 0, "tablets": ("A:0 B:1", "A:1 C:0", "B:0 C:1", "B:0 A:1")}
+    moves = ("move 1 A:1 A:0", "move 1 C:0 B:1", "move 3 A:1 C:1")
+    scenes = list(walked(given, "shrink", "resize", *moves))[2:]
+    assert [lines(each, "grid") for each in (scenes[0], scenes[-1])] == [
+        {"A:0": "0", "A:1": "1, 3", "B:0": "2, 3", "B:1": "0", "C:0": "1", "C:1": "2"},
+        {"A:0": "0, 1", "B:0": "2, 3", "B:1": "0, 1", "C:1": "2, 3"},
+    ]
+    waits = [lines(each, "resize").get("waits", "").rpartition(": ")[2] for each in scenes]
+    pairs = "tablets 0 and 1", "tablets 2 and 3"
+    assert waits == [", ".join(pairs), ", ".join(pairs), pairs[1], ""]
+    assert [is_offered(each, "finalize") for each in scenes] == [False] * 3 + [True]
+
+
+@pytest.mark.spec("E-055")
+@pytest.mark.parametrize("grows", [False, True])
+def test_a_merge_is_looked_at_again_at_its_end(grows: bool) -> None:
+    """The table grows within finalization: the map of the grid stays, and the tab asks for none;
+    else tablets and storages are half as many, each with the bytes of both.
+    """
+    given = {**MERGES, "tablets": ("A B", "A B"), "size": 180}
+    within = ("grow",) if grows else ()
+    ends = _final(("shrink", "resize"), *within)
+    *_, before, after = walked(given, *ends)
+    kept = {"A": "0, 1", "B": "0, 1"}
+    assert lines(before, "grid") == kept
+    assert lines(after, "grid") == (kept if grows else {"A": "0", "B": "0"})
+    assert len(lines(after, "readiness")) == (4 if grows else 2)
+    assert lines(after, "storage") == lines(before, "storage")
+    if grows:
+        assert lines(before, "resize")["sizes ask for"].startswith("none: ")
+        assert (
+            lines(last(given, *ends, "barrier", "resize"), "resize")["decision"] == "none, number 2"
+        )
