@@ -220,3 +220,17 @@ def test_a_merge_is_looked_at_again_at_its_end(grows: bool) -> None:
         assert (
             lines(last(given, *ends, "barrier", "resize"), "resize")["decision"] == "none, number 2"
         )
+
+
+@pytest.mark.partly("E-049", "a flag of the mode: it is named only where it keeps a merge back")
+def test_a_growing_table_says_why_it_is_not_merged() -> None:
+    """Small from the start, it keeps its count; once it was split beyond it, it may be merged."""
+    given = {"tablets": ("A", "A"), "nodes": 1, "initial": 2, "size": 40, "grows": 2, "shrinks": 2}
+    small = last(given)
+    assert lines(small, "resize")["sizes ask for"] == "none: the table is still growing"
+    assert not is_offered(small, "resize")
+    divides = ("apply A", "divide 0 A:0", "divide 1 A:0")
+    split = ("grow", "grow", "resize", *divides, "finalize", "apply A", "barrier", "commit map")
+    beyond = last(given, *split, "shrink", "shrink")
+    assert lines(beyond, "grid") == {"A": "0, 1, 2, 3"}
+    assert lines(beyond, "resize")["sizes ask for"].startswith("merge: ")

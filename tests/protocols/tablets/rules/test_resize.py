@@ -124,7 +124,7 @@ def test_decisions_do_not_oscillate(size: TableSize, edition: Edition) -> None:
     assert after in ("none", kind)
 
 
-@pytest.mark.partly("E-049", "a mode flag")
+@pytest.mark.partly("E-049", "a flag of the mode")
 def test_a_growing_table_is_not_merged() -> None:
     """Until it was split beyond its initial count; it may be split as any."""
     empty = of_average(0, initial=8, growing=is_growing(8, 8))

@@ -27,7 +27,7 @@ BETWEEN_HOSTS = Tablet(0, (A1, B2, C0), (D3, B2, C0), "streaming", "migration")
 WITHIN_B = Tablet(0, (A1, B2, C0), (A1, B5, C0), "streaming", "intranode_migration")
 
 
-@pytest.mark.partly("E-061", "a picture of it")
+@pytest.mark.partly("E-061", "a host to ask: no Player has the sharder")
 @given(
     maps(),
     st.sampled_from("ABCDEF"),
@@ -85,7 +85,7 @@ def test_within_a_host_each_stage_has_its_shards() -> None:
     assert shards["revert_migration"] == (2, (2,))
 
 
-@pytest.mark.partly("E-065", "a picture of it")
+@pytest.mark.partly("E-065", "both answers in one row")
 def test_a_shard_that_takes_no_request_may_hold_a_replica() -> None:
     """A pending one before it is written to: the map tells, not the sharder."""
     assert B5.shard not in shard_for_writes(WITHIN_B, "B", "old")
@@ -121,7 +121,7 @@ def test_static_sharding_goes_through_all_shards_again_and_again(
     assert static_shard_of(token, shards) == shard
 
 
-@pytest.mark.partly("E-005", "a picture of it")
+@pytest.mark.partly("E-005", "shards of tokens beside those of static sharding")
 def test_neighbours_by_tokens_need_not_be_neighbours_by_shards() -> None:
     """Static sharding gives the next run of tokens to the next shard; a tablet map need not."""
     step = 2**50
