@@ -1,4 +1,4 @@
-"""What the parameters that both models of the topology take are called, mean and may be."""
+"""What the parameters that models under the coordinator share are called, mean and may be."""
 
 from __future__ import annotations
 
@@ -11,6 +11,27 @@ from kit.protocols.topology.rules.machines import Edition
 AnyEdition = Annotated[
     Edition, Meta(description="the documents (seed) or the published server (code)")
 ]
+FirstVersion = Annotated[
+    int,
+    Meta(
+        description="the topology version of the first state",
+        ge=1,
+        le=2**31,
+        extra_json_schema={"hidden": True},
+    ),
+]
+DownAtFirst = Annotated[
+    tuple[str, ...] | None,
+    Meta(
+        description="who is down at first; else the nodes that are removed or replaced",
+        extra_json_schema={"hidden": True},
+    ),
+]
+Ignored = Annotated[
+    tuple[str, ...],
+    Meta(description="the nodes to ignore", extra_json_schema={"written": True}),
+]
+MOST_FAULTS = 9
 
 
 def members(most: int) -> Meta:
@@ -21,3 +42,14 @@ def members(most: int) -> Meta:
 def faults(title: str, meaning: str, most: int) -> Meta:
     """How often something may go wrong: a number of at most ``most``."""
     return Meta(title=title, description=meaning, ge=0, le=most)
+
+
+Crashes = Annotated[int, faults("crashes", "how often a node may crash", MOST_FAULTS)]
+CoordinatorChanges = Annotated[
+    int,
+    faults(
+        "coordinator changes",
+        "how often a coordinator that is up may be deposed",
+        MOST_FAULTS,
+    ),
+]

@@ -6,11 +6,19 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from kit.protocols.topology.parameter_types import AnyEdition, faults, members
+from kit.protocols.topology.parameter_types import (
+    MOST_FAULTS,
+    AnyEdition,
+    CoordinatorChanges,
+    Crashes,
+    DownAtFirst,
+    Ignored,
+    faults,
+    members,
+)
 
 MOST_NODES = 2000
 """Beyond some 20 nodes models are stepped and walked, not searched."""
-MOST_FAULTS = 9
 
 
 def _faults(title: str, meaning: str) -> Meta:
@@ -31,17 +39,8 @@ class TopologyParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
             extra_json_schema={"written": True},
         ),
     ] = ("join D",)
-    down: Annotated[
-        tuple[str, ...] | None,
-        Meta(
-            description="who is down at first; else the nodes that are removed or replaced",
-            extra_json_schema={"hidden": True},
-        ),
-    ] = None
-    ignored: Annotated[
-        tuple[str, ...],
-        Meta(description="the nodes to ignore", extra_json_schema={"written": True}),
-    ] = ()
+    down: DownAtFirst = None
+    ignored: Ignored = ()
     racks: Annotated[
         tuple[str, ...],
         Meta(
@@ -59,10 +58,8 @@ class TopologyParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
             le=MOST_NODES,
         ),
     ] = 0
-    crashes: Annotated[int, _faults("crashes", "how often a node may crash")] = 0
-    changes: Annotated[
-        int, _faults("coordinator changes", "how often a coordinator that is up may be deposed")
-    ] = 0
+    crashes: Crashes = 0
+    changes: CoordinatorChanges = 0
     failures: Annotated[
         int, _faults("failures", "how often a piece of work may fail by itself")
     ] = 0

@@ -18,6 +18,7 @@ from kit.protocols.storage.parameter_types import (
     Timeouts,
     Together,
 )
+from kit.protocols.topology.parameter_types import FirstVersion
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.vnodes.rules.ranges import MOST_NODES, Operation
 
@@ -47,15 +48,7 @@ class VnodesParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             le=MOST_NODES,
         ),
     ] = 3
-    version: Annotated[
-        int,
-        Meta(
-            description="the topology version of the first state",
-            ge=1,
-            le=2**31,
-            extra_json_schema={"hidden": True},
-        ),
-    ] = 10
+    version: FirstVersion = 10
     leaves: Annotated[
         bool,
         Meta(

@@ -7,16 +7,19 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from kit.engine.check import Result
 from tests.protocols.dataplane.runs import BOUNDED, CLEAN, LARGE, search
 
 Runs = Mapping[str, tuple[dict[str, Any], int, int]]
 """Configurations by name: the parameters, the states and the steps of their searches."""
+Search = Callable[[dict[str, Any]], tuple[Result, Any]]
+"""A search with these parameters, and its model."""
 
 PLACE = Path(__file__).with_name("searches.md")
 HEAD = """\
@@ -68,11 +71,18 @@ def parsed(text: str) -> list[Row]:
     return found
 
 
-def searched(name: str, parameters: dict[str, Any], target: str) -> Row:
-    """Search one configuration."""
-    found, _ = search(parameters)
-    assert found.complete, name
-    return Row(name, found.states, found.depth, found.seconds, target)
+def write(place: Path, head: str, search: Search, clean: Runs, large: Runs, tail: str = "") -> None:
+    """Search them all; the table takes the place of the old one when it is whole."""
+    rows = []
+    for target, runs in (("make test", clean), ("make test-deep", large)):
+        for name, (parameters, _, _) in runs.items():
+            result, _ = search(parameters)
+            assert result.complete, name
+            rows.append(Row(name, result.states, result.depth, result.seconds, target))
+    new = place.with_suffix(".new")
+    lines = "".join(f"{row.text}\n" for row in rows)
+    new.write_text(f"{head}{lines}{tail}", encoding="utf-8")
+    new.replace(place)
 
 
 def assert_current(place: Path, clean: Runs, large: Runs) -> None:
@@ -85,15 +95,5 @@ def assert_current(place: Path, clean: Runs, large: Runs) -> None:
             assert (row.states, row.depth, row.target) == (states, depth, target)
 
 
-def main() -> None:
-    """Search them all; the table takes the place of the old one when it is whole."""
-    rows = [searched(name, given, "make test") for name, (given, _, _) in CLEAN.items()]
-    rows += [searched(name, given, "make test-deep") for name, (given, _, _) in LARGE.items()]
-    new = PLACE.with_suffix(".new")
-    lines = "".join(f"{row.text}\n" for row in rows)
-    new.write_text(f"{HEAD}{lines}{TAIL}{BEYOND}", encoding="utf-8")
-    new.replace(PLACE)
-
-
 if __name__ == "__main__":
-    main()
+    write(PLACE, HEAD, search, CLEAN, LARGE, TAIL + BEYOND)

@@ -120,15 +120,15 @@ def not_offered(model: Any, state: ControlState, fault: str) -> str:
     return f"the node is no member of group 0: its state is {standing or 'no row'}"
 
 
-def broken(model: Any, before: ControlState, action: Any, after: ControlState) -> list[str]:
+def broken(model: Any, before: Any, action: Any, after: Any) -> list[str]:
     """What a step breaks."""
     return [f"{v.name}: {v.witness}" for v in verdicts(model, after, before, action) if not v.ok]
 
 
-def walked(model: Any, state: ControlState, seed: int) -> tuple[ControlState, list[str]]:
-    """A schedule to rest, drawn by ``seed``, and what it broke on its way."""
+def walked(model: Any, state: Any, seed: int, longest: int = LONGEST) -> tuple[Any, list[str]]:
+    """A schedule until nothing is left to do, drawn by ``seed``, and what it broke on its way."""
     chance = Random(seed)
-    for _ in range(LONGEST):
+    for _ in range(longest):
         enabled = list(model.actions(state))
         if not enabled:
             return state, []
@@ -138,7 +138,7 @@ def walked(model: Any, state: ControlState, seed: int) -> tuple[ControlState, li
         if wrong:
             return after, wrong
         state = after
-    return state, ["it never came to rest"]
+    return state, ["it never came to its end"]
 
 
 def is_over(model: Any, state: ControlState) -> bool:

@@ -18,6 +18,7 @@ from kit.protocols.storage.parameter_types import (
     Timeouts,
     Together,
 )
+from kit.protocols.topology.parameter_types import FirstVersion
 from kit.protocols.topology.rules.machines import Edition
 
 MOST_REPLICAS = 3
@@ -52,15 +53,7 @@ class TabletParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             le=MOST_REPLICAS,
         ),
     ] = 3
-    version: Annotated[
-        int,
-        Meta(
-            description="the topology version of the first state",
-            ge=1,
-            le=2**31,
-            extra_json_schema={"hidden": True},
-        ),
-    ] = 10
+    version: FirstVersion = 10
     second: Annotated[
         Second,
         Meta(

@@ -7,10 +7,18 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from kit.protocols.tablets.rules.stages import TransitionKind
-from kit.protocols.topology.parameter_types import AnyEdition, faults, members
+from kit.protocols.topology.parameter_types import (
+    MOST_FAULTS,
+    AnyEdition,
+    CoordinatorChanges,
+    Crashes,
+    DownAtFirst,
+    Ignored,
+    faults,
+    members,
+)
 
 MOST_NODES = 200
-MOST_FAULTS = 9
 _WRITTEN = {"written": True}
 
 
@@ -71,17 +79,8 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             extra_json_schema=_WRITTEN,
         ),
     ] = ()
-    down: Annotated[
-        tuple[str, ...] | None,
-        Meta(
-            description="who is down at first; else the nodes that are removed or replaced",
-            extra_json_schema={"hidden": True},
-        ),
-    ] = None
-    ignored: Annotated[
-        tuple[str, ...],
-        Meta(description="the nodes to ignore", extra_json_schema=_WRITTEN),
-    ] = ()
+    down: DownAtFirst = None
+    ignored: Ignored = ()
     racks: Annotated[
         tuple[str, ...],
         Meta(
@@ -92,10 +91,8 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     answering: Annotated[
         bool, Meta(description="nodes apply stages, and answer barriers, one by one")
     ] = False
-    crashes: Annotated[int, _faults("crashes", "how often a node may crash")] = 0
-    changes: Annotated[
-        int, _faults("coordinator changes", "how often a coordinator that is up may be deposed")
-    ] = 0
+    crashes: Crashes = 0
+    changes: CoordinatorChanges = 0
     failures: Annotated[
         int, _faults("failures", "how often a piece of work on tablets may fail by itself")
     ] = 0

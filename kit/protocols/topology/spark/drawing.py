@@ -12,7 +12,8 @@ from msgspec import Meta, Struct
 from kit.engine.chance import Chance
 from kit.engine.registry import one_of
 from kit.errors import BadInput, misfit
-from kit.protocols.topology.parameters import MOST_FAULTS, TopologyParameters
+from kit.protocols.topology.parameter_types import MOST_FAULTS
+from kit.protocols.topology.parameters import TopologyParameters
 from kit.protocols.topology.rules.machines import Edition
 
 LARGEST = 20

@@ -8,9 +8,8 @@ wrote it.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from tests.protocols.dataplane.table import Row
+from tests.protocols.dataplane.table import write
 from tests.protocols.tablets.requests.runs import CLEAN, LARGE, search
 
 PLACE = Path(__file__).with_name("searches.md")
@@ -25,21 +24,5 @@ Each is complete and finds nothing. Written by
 """
 
 
-def searched(name: str, parameters: dict[str, Any], target: str) -> Row:
-    """Search one configuration."""
-    result, _ = search(parameters)
-    assert result.complete, name
-    return Row(name, result.states, result.depth, result.seconds, target)
-
-
-def main() -> None:
-    """Search them all; the table takes the place of the old one when it is whole."""
-    rows = [searched(name, given, "make test") for name, (given, _, _) in CLEAN.items()]
-    rows += [searched(name, given, "make test-deep") for name, (given, _, _) in LARGE.items()]
-    new = PLACE.with_suffix(".new")
-    new.write_text(HEAD + "".join(f"{row.text}\n" for row in rows), encoding="utf-8")
-    new.replace(PLACE)
-
-
 if __name__ == "__main__":
-    main()
+    write(PLACE, HEAD, search, CLEAN, LARGE)

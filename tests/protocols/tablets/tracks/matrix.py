@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from random import Random
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.model import verdicts
 from kit.engine.registry import build
 from kit.protocols.tablets.rules.stages import REPLACES, TransitionKind
 from kit.protocols.tablets.tracks import actions as act
@@ -139,27 +137,6 @@ def injected(model: Any, point: Point, fault: str) -> TracksState | None:
     after = model.apply(armed, action)
     spent = replace(after.control, faults=FaultBudget(exclusions=1, failures=1))
     return replace(after, control=spent, failures=0, lates=0)
-
-
-def broken(model: Any, before: Any, action: Any, after: Any) -> list[str]:
-    """What a step breaks."""
-    return [f"{v.name}: {v.witness}" for v in verdicts(model, after, before, action) if not v.ok]
-
-
-def walked(model: Any, state: TracksState, seed: int) -> tuple[TracksState, list[str]]:
-    """A schedule until nothing is left to do, drawn by ``seed``, and what it broke on its way."""
-    chance = Random(seed)
-    for _ in range(LONGEST):
-        enabled = list(model.actions(state))
-        if not enabled:
-            return state, []
-        action = chance.choice(enabled)
-        after = model.apply(state, action)
-        wrong = broken(model, state, action, after)
-        if wrong:
-            return after, wrong
-        state = after
-    return state, ["it never came to its end"]
 
 
 def ends(table: Machine, stage: str) -> set[str]:

@@ -15,7 +15,7 @@ from kit.protocols.tablets.tracks.state import TracksState
 from kit.protocols.topology import actions as cluster
 from kit.protocols.topology.coverage import row_name
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from tests.protocols.tablets.tracks.matrix import broken
+from tests.protocols.topology.matrix import broken
 
 REBUILDS = ("rebuild", "rebuild_v2")
 FAULTS: dict[str, Any] = {"nodes": 4, "failures": 2, "crashes": 1, "exclusions": 1, "late": 1}

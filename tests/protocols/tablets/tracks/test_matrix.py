@@ -13,6 +13,7 @@ from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.tablets.tracks.matrix import (
     FAULTS,
     KINDS,
+    LONGEST,
     SOURCE,
     Point,
     built,
@@ -20,8 +21,8 @@ from tests.protocols.tablets.tracks.matrix import (
     ends,
     injected,
     points,
-    walked,
 )
+from tests.protocols.topology.matrix import walked
 
 FEW, MANY = range(2), range(20)
 """The seeds of schedules that each landing walks, and those of the deep tests."""
@@ -54,7 +55,7 @@ def test_one_fault_in_each_stage(
         met.add(point.stage)
         for seed in seeds:
             where = f"{edition} {kind}, {fault} at {point.name}, seed {seed}"
-            end, wrong = walked(model, state, seed)
+            end, wrong = walked(model, state, seed, LONGEST)
             assert not wrong, f"{where}: {wrong}"
             assert at_rest(model, end), f"{where}: {end}"
             assert rightly_ended(model, point, end), f"{where}: {end.tablets}"
