@@ -51,7 +51,7 @@ script.type = "module";
 script.textContent = await unpacked("module");
 document.body.append(script);
 """
-"""What the page runs first: it unpacks the player's module, which its policy knows by its digest."""
+"""What the page runs first: it unpacks the player's module, whose digest the policy has."""
 CLOSED = "This is an exported page: open the trace in the notebook to act."
 
 
