@@ -35,12 +35,12 @@ def siblings_panel(map_of: MapOf) -> Panel:
 
 def draw_pairs(given: TabletMap) -> Frag:
     """Draw the tablets in their order, brackets over siblings, and where the replicas are."""
-    found = pairs(given)
-    if not found:
+    every = pairs(given)
+    if not every:
         return h("p", NO_PAIRS, class_="soft")
-    shown = found[:MOST_PAIRS]
+    shown = every[:MOST_PAIRS]
     lines = [shown[at : at + A_LINE] for at in range(0, len(shown), A_LINE)]
-    rows = told_apart(found, _look, lambda pair: bool(pair.moves))
+    rows = told_apart(every, _look, lambda pair: bool(pair.moves))
     return scroll(
         "siblings",
         h(
@@ -49,7 +49,7 @@ def draw_pairs(given: TabletMap) -> Frag:
             viewBox=f"0 0 {WIDTH:.0f} {LINE * len(lines):.0f}",
             width=WIDTH,
             role="img",
-            aria_label=f"{counted(given.count, 'tablet')} in {counted(len(found), 'pair')}",
+            aria_label=f"{counted(given.count, 'tablet')} in {counted(len(every), 'pair')}",
         ),
         h(
             "table",
@@ -138,6 +138,6 @@ def _said(pair: SiblingPair) -> str:
 
 def pair_lines(given: TabletMap) -> list[str]:
     """A line for each pair that stands out, the others counted."""
-    found = pairs(given)
-    rows = told_apart(found, _look, lambda pair: bool(pair.moves))
-    return [*map(_said, rows.listed), *others_lines(rows.others)] if found else [NO_PAIRS]
+    every = pairs(given)
+    rows = told_apart(every, _look, lambda pair: bool(pair.moves))
+    return [*map(_said, rows.listed), *others_lines(rows.others)] if every else [NO_PAIRS]
