@@ -131,8 +131,7 @@ def test_the_order_of_deaths_is_told() -> None:
 
 def test_a_dump_with_options(tmp_path: Path) -> None:
     """Who is lost, the indexes and the factors stand in options; ids may be shortened."""
-    words = ("--lost", "00000001", "--lost", "00000002", "--down", "00000003")
-    words += ("--commit", "00000004=7", "--rf", "dc1=3")
+    words = "--lost 00000001 --lost 00000002 --down 00000003 --commit 00000004=7 --rf dc1=3".split()
     answer = call("recover", DUMP, *words, "--edition", "seed", "--json")
     assert answer.status == 1
     found = answer.json
