@@ -245,11 +245,12 @@ class Recovery(Model[RecoveryState, Any]):
         return self._each(s, act.CleanRows, lambda n: n.takes_part and n.old_rows)
 
     def _alter(self, s: RecoveryState) -> Iterable[Any]:
-        """One for each group that has somebody up."""
-        first: dict[int, str] = {NO_GROUP: ""}
+        """One for each group that has somebody up, on either side of the firewall."""
+        first: dict[tuple[int, bool], str] = {}
         for name, node in zip(self.names, s.nodes, strict=True):
-            first.setdefault(node.group, name)
-        return map(act.AddColumn, list(first.values())[1:]) if s.changes else ()
+            if node.group != NO_GROUP:
+                first.setdefault((node.group, groups.is_walled_off(s, node)), name)
+        return map(act.AddColumn, first.values()) if s.changes else ()
 
     def _store(self, s: RecoveryState) -> Iterable[Any]:
         """Data in the newest column that a node knows, and in the newest of all."""
