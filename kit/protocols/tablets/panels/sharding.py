@@ -135,10 +135,10 @@ def _lines(scene: Scene) -> Iterator[str]:
         if len(maps) < 2:
             continue
         key = facts.asked_about(maps[-1], maps[-2])
-        for one in facts.both_kinds(scene.model, maps, host, key):
-            version, reads, writes, waits = _held(one)
+        for version_of in facts.both_kinds(scene.model, maps, host, key):
+            version, reads, writes, waits = _held(version_of)
             yield (
-                f"{host}, {key.key}, {KINDS[one.kind]}: version {version}, reads {reads}, "
+                f"{host}, {key.key}, {KINDS[version_of.kind]}: version {version}, reads {reads}, "
                 f"writes {writes}; a barrier {waits}"
             )
     if len(maps) < 2:
