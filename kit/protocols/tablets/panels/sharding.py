@@ -19,7 +19,7 @@ NO_VERSION = "Two sharders are compared once the map has a second version."
 
 
 def draw_sharder(scene: Scene) -> Frag:
-    """Draw a drop-down of hosts, and for the chosen one a row for each key."""
+    """Draw a drop-down of hosts, and for the chosen one a row per key."""
     hosts = facts.asked_hosts(scene.model)
     options = [h("option", name, value=name) for name in hosts]
     return h(
@@ -135,10 +135,10 @@ def _lines(scene: Scene) -> Iterator[str]:
         if len(maps) < 2:
             continue
         key = facts.asked_about(maps[-1], maps[-2])
-        for version_of in facts.both_kinds(scene.model, maps, host, key):
-            version, reads, writes, waits = _held(version_of)
+        for sharder in facts.both_kinds(scene.model, maps, host, key):
+            version, reads, writes, waits = _held(sharder)
             yield (
-                f"{host}, {key.key}, {KINDS[version_of.kind]}: version {version}, reads {reads}, "
+                f"{host}, {key.key}, {KINDS[sharder.kind]}: version {version}, reads {reads}, "
                 f"writes {writes}; a barrier {waits}"
             )
     if len(maps) < 2:
