@@ -19,7 +19,7 @@ NO_VERSION = "Two sharders are compared once the map has a second version."
 
 
 def draw_sharder(scene: Scene) -> Frag:
-    """Draw a drop-down of hosts, and for the chosen one a row per key."""
+    """Draw a drop-down of hosts, and for the chosen host a row for each key."""
     hosts = facts.asked_hosts(scene.model)
     options = [h("option", name, value=name) for name in hosts]
     return h(
