@@ -232,7 +232,8 @@ def _events(run: Spacetime, step: int) -> Iterator[str]:
             yield _story(arrow)
     for mark in run.marks:
         if mark.at == step:
-            yield f"{mark.node}: {mark.label}" if mark.node else mark.label
+            named = mark.label.startswith(mark.node)
+            yield mark.label if named else f"{mark.node}: {mark.label}"
     sent = Counter(a for a in map(_sending, run.arrows) if a is not None and a[0] == step)
     for (_, source, text, target), number in sent.items():
         yield f"{source} sends {times(text, number)} to {target}"

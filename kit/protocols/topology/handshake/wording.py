@@ -76,7 +76,7 @@ def told(message: Any) -> str:
         case PlacedReply():
             return "the answer to wait for JOIN_NODE_RESPONSE"
         case RejectedReply(_, reason):
-            return f"the answer that it is rejected ({because(reason)})"
+            return f"the answer that it is rejected ({reason})"
         case JoinNodeResponse(host, verdict):
             how = ACCEPTED if verdict == ACCEPTED else f"rejected, {because(verdict)}"
             return f"JOIN_NODE_RESPONSE for {host} ({how})"
