@@ -210,7 +210,7 @@ def _warnings(warnings: Iterable[str]) -> list[str]:
 def _each(node: TabletNode) -> str:
     """How many tablets a shard of a node has: the least and the most."""
     least, most = node.least_on_a_shard, node.most_on_a_shard
-    return f"{most:,} a shard" if least == most else f"{least:,} to {most:,} a shard"
+    return f"{most:,} per shard" if least == most else f"{least:,} to {most:,} per shard"
 
 
 def _known(size: int | None, utilisation: float | None) -> str:
