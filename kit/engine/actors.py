@@ -181,7 +181,7 @@ class ActorModel(Model[ActorState, Any]):
         """A message in the protocol's own words, short enough for a picture."""
         return words(message)
 
-    def told(self, message: Any) -> str:
+    def in_full(self, message: Any) -> str:
         """A message with all that it says, for sentences and texts."""
         return self.called(message)
 
@@ -219,18 +219,18 @@ class ActorModel(Model[ActorState, Any]):
             case DeliverMessage(envelope):
                 return self._received(before, envelope)
             case _ if isinstance(action, MESSAGE_ACTIONS):
-                envelope = action.envelope
-                what = f"{self.told(envelope.message)} from {envelope.source} to {envelope.target}"
+                sent = action.envelope
+                what = f"{self.in_full(sent.message)} from {sent.source} to {sent.target}"
                 return _FATES[type(action)].format(what)
         return super().describe(before, action, after)
 
     def _received(self, before: ActorState, envelope: Envelope[Any]) -> str:
         i = self.index[envelope.target]
         state, sent = self._turns(i, before.nodes[i], envelope)
-        done = [f"sends {self.told(answer.message)} to {answer.target}" for answer in sent]
+        done = [f"sends {self.in_full(answer.message)} to {answer.target}" for answer in sent]
         if not done and state == before.nodes[i]:
             done = ["has nothing to do"]
-        what = f"{envelope.target} receives {self.told(envelope.message)} from {envelope.source}"
+        what = f"{envelope.target} receives {self.in_full(envelope.message)} from {envelope.source}"
         return f"{what}{_list(done)}."
 
     def readable(self, s: ActorState) -> dict[str, Any]:

@@ -112,7 +112,7 @@ def _received(
 ) -> tuple[Flow, ...]:
     envelope = action.envelope
     source, target, label = envelope.source, envelope.target, model.called(envelope.message)
-    text = f"{source} → {target}: {model.told(envelope.message)}"
+    text = f"{source} → {target}: {model.in_full(envelope.message)}"
     return (Flow("message", f"n:{source}", f"n:{target}", label, text),)
 
 

@@ -53,8 +53,8 @@ def run_of(scene: Scene) -> Spacetime:
 def _new(
     model: ActorModel, envelope: Envelope[Any], step: int, fate: Fate = "in flight"
 ) -> MessageArrow:
-    label, told = model.called(envelope.message), model.told(envelope.message)
-    arrow = Arrow(envelope.source, envelope.target, label, step, fate=fate, told=told)
+    label, full = model.called(envelope.message), model.in_full(envelope.message)
+    arrow = Arrow(envelope.source, envelope.target, label, step, fate=fate, full=full)
     return MessageArrow(envelope, arrow)
 
 

@@ -38,7 +38,7 @@ class Arrow(Struct, frozen=True):
     """A message: from whom to whom, what it says, and between which steps it was on its way.
 
     Step 0 is the start. ``ended_at`` is the step in which it was received or lost; None while it is
-    in flight or held. ``copied_at`` is the step in which the network made it, as a copy. ``told``
+    in flight or held. ``copied_at`` is the step in which the network made it, as a copy. ``full``
     is what it says in full, where that is more than its label.
     """
 
@@ -49,12 +49,12 @@ class Arrow(Struct, frozen=True):
     ended_at: int | None = None
     fate: Fate = "in flight"
     copied_at: int | None = None
-    told: str = ""
+    full: str = ""
 
     @property
     def text(self) -> str:
         """What it says, in full."""
-        return self.told or self.label
+        return self.full or self.label
 
     @property
     def what(self) -> str:

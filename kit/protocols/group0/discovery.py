@@ -244,9 +244,9 @@ class Discovery(ActorModel):
         """A message in the words of discovery: ``knows A,B``, ``joined group A``."""
         return _called(message)
 
-    def told(self, message: Any) -> str:
+    def in_full(self, message: Any) -> str:
         """A message with what it asks or answers."""
-        return _told(message)
+        return _in_full(message)
 
     def label(self, s: ActorState, action: Any) -> str:
         """The text of a button, with what a node is about to do."""
@@ -306,7 +306,7 @@ def _called(message: DiscoveryMessage) -> str:
             return f"in group {group}"
 
 
-def _told(message: DiscoveryMessage) -> str:
+def _in_full(message: DiscoveryMessage) -> str:
     match message:
         case PeerRequest(peers):
             return f"a request for peers (it knows {', '.join(peers)})"

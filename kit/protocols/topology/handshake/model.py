@@ -102,9 +102,9 @@ class Join(ActorModel):
         """The short name of a message, and what it is about."""
         return wording.called(message)
 
-    def told(self, message: Any) -> str:
+    def in_full(self, message: Any) -> str:
         """A message by its name in the protocol, with all that it says."""
-        return wording.told(message)
+        return wording.in_full(message)
 
     def actor_of(self, s: ActorState, action: Any) -> str:
         """The member, the coordinator, the joiner or the removed node."""

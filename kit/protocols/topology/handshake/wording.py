@@ -61,7 +61,7 @@ def called(message: Any) -> str:
     raise TypeError(message)
 
 
-def told(message: Any) -> str:
+def in_full(message: Any) -> str:
     """A message by its name in the protocol, with all that it says."""
     match message:
         case JoinNodeQuery(host, call):
