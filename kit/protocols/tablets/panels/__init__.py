@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.protocols.tablets.panels import resizing, tracks
+from kit.protocols.tablets.panels import balancing, resizing, tracks
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
@@ -22,5 +22,13 @@ RESIZE = Views(
     evidence=("resize",),
     picture="grid",
     table="resize",
+    badges="badges",
+)
+
+BALANCE = Views(
+    (balancing.BADGES, balancing.GRID, balancing.LOADS, balancing.PLAN, balancing.STORAGE, LAMPS),
+    evidence=("loads",),
+    picture="grid",
+    table="loads",
     badges="badges",
 )
