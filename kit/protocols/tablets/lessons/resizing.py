@@ -12,7 +12,7 @@ from kit.protocols.tablets.facts import resizing as facts
 from kit.protocols.tablets.resize import steps
 from kit.protocols.tablets.resize.model import Resize
 from kit.protocols.tablets.resize.state import ResizeState
-from kit.protocols.tablets.resize.wording import REASONS
+from kit.protocols.tablets.resize.wording import resize_said
 from kit.protocols.tablets.rules.maps import ResizeType
 from kit.protocols.tablets.rules.resize import (
     THRESHOLDS,
@@ -114,7 +114,7 @@ def decisions(
     """The decision on tables that differ by their average tablet, in percent of the target size."""
     made = [decision_on(each, under_way, count, initial, edition) for each in averages]
     rows = tuple(
-        (f"{average} %", each.resize_type, REASONS[type(each.reason)])
+        (f"{average} %", each.resize_type, resize_said(each.reason))
         for average, each in zip(averages, made, strict=True)
     )
     title = f"{counted(count, 'tablet')}, {initial} at first; under way: {SAID[under_way]}"

@@ -18,7 +18,10 @@ TRACKS = Views(
 )
 
 RESIZE = Views(
-    (resizing.BADGES, resizing.GRID, resizing.LINE, resizing.READINESS, resizing.STORAGE, LAMPS),
+    (
+        *(resizing.BADGES, resizing.GRID, resizing.LINE, resizing.READINESS),
+        *(resizing.SIBLINGS, resizing.STORAGE, LAMPS),
+    ),
     evidence=("resize",),
     picture="grid",
     table="resize",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kit.protocols.tablets.resize import actions as act
@@ -22,16 +23,40 @@ PLAIN: dict[type, str] = {
     act.EndRepair: "end repair",
 }
 
-REASONS: dict[type, str] = {
-    resize.AboveSplit: "the average is above the split threshold",
-    resize.BelowMerge: "the average is below the merge threshold",
-    resize.WithinThresholds: "the average is between the thresholds",
-    resize.OppositeAfterwards: "what is decided would call for its opposite",
-    resize.StillGrowing: "the table is still growing",
-    resize.SingleTablet: "there is one tablet only",
-    resize.SizesUnknown: "some size is not known",
-}
-"""Why a table is split or merged, or is not, as far as an average says."""
+Said = Callable[..., tuple[str, ...]]
+"""How sizes that are compared are written: in bytes, in percent."""
+
+
+def percents_said(*sizes: int) -> tuple[str, ...]:
+    """Sizes in hundredths of the target size."""
+    return tuple(f"{size} %" for size in sizes)
+
+
+def resize_said(reason: resize.ResizeReason, said: Said = percents_said) -> str:
+    """Why a table is split or merged, or is not, in a few words."""
+    match reason:
+        case resize.AboveSplit(average, threshold):
+            size, bound = said(average, threshold)
+            return f"{size} a tablet is above {bound}"
+        case resize.BelowMerge(average, threshold):
+            size, bound = said(average, threshold)
+            return f"{size} a tablet is below {bound}"
+        case resize.WithinThresholds(average, lower, upper):
+            size, low, high = said(average, lower, upper)
+            return f"{size} a tablet lies between {low} and {high}"
+        case resize.OppositeAfterwards(average, threshold):
+            size, bound = said(average, threshold)
+            return f"the opposite would be needed afterwards: {size} a tablet, against {bound}"
+        case resize.StillGrowing(count, initial):
+            tablets = f"{count} {'tablet' if count == 1 else 'tablets'}"
+            return f"the table is growing: {tablets}, {initial} at first"
+        case resize.SingleTablet(average, threshold):
+            size, bound = said(average, threshold)
+            return f"{size} is below {bound}, but there is one tablet only"
+        case resize.CountCompared(_, target):
+            return f"the target is {target:,} {'tablet' if target == 1 else 'tablets'}"
+        case resize.SizesUnknown():
+            return "sizes are not known"
 
 
 def verb(action: Any) -> str:
@@ -64,9 +89,8 @@ def describe(model: Resize, before: ResizeState, action: Any, after: ResizeState
         case act.GrowTable() | act.ShrinkTable():
             return f"The average tablet is now at {average(after)} % of the target size."
         case act.DecideResize():
-            reason = REASONS[type(steps.decision(model, before).reason)]
-            number = f"number {new.resize_seq_number}"
-            return f"Decision {new.resize_type}, {number}, at {average(before)} %: {reason}."
+            reason = resize_said(steps.decision(model, before).reason)
+            return f"Decision {new.resize_type}, number {new.resize_seq_number}: {reason}."
         case act.ApplyView(node):
             view = after.view
             return f"{node} applies a map of {tablets(view.count)}, with resize {view.resize_type}."
@@ -74,9 +98,9 @@ def describe(model: Resize, before: ResizeState, action: Any, after: ResizeState
             copied = f"number {new.resize_seq_number}"
             return f"{replica} has divided tablet {tablet} and copies {copied}."
         case act.MoveReplica(tablet, source, target):
-            with_it = steps.sibling_of(before, tablet)
-            along = "" if with_it is None else f", and with it that of tablet {with_it}"
-            return f"A replica of tablet {tablet} moves from {source} to {target}{along}."
+            with_sibling = steps.sibling_of(before, tablet) is not None
+            who = f"tablets {tablet} and {tablet ^ 1}" if with_sibling else f"tablet {tablet}"
+            return f"A replica of {who} moves from {source} to {target}."
         case act.BeginFinalization():
             return "The coordinator enters tablet_resize_finalization."
         case act.PassFinalBarrier():

@@ -139,7 +139,7 @@ def test_a_balanced_cluster_is_left_alone() -> None:
 
 
 @pytest.mark.partly("E-052", "a picture of it")
-@pytest.mark.partly("E-053", "an arrow of both: the way of a move names one sibling")
+@pytest.mark.spec("E-053")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_siblings_come_together_and_stay(edition: Edition) -> None:
     """The odd one follows the even one, within a node by shards; both then move as one."""

@@ -68,8 +68,8 @@ class TabletMove(Struct, frozen=True):
 class Loads:
     """Who holds what, how loaded every shard is, and what the plan has done to that so far.
 
-    Shards are counted through all nodes. A load is ``held`` by ``room``: tablets a shard in edition
-    ``seed``, bytes by capacity in ``code``.
+    Shards are counted through all nodes. A load is ``held`` by ``room``: tablets per shard in
+    edition ``seed``, bytes by capacity in ``code``.
     """
 
     def __init__(self, given: BalancerInput, edition: Edition) -> None:
