@@ -38,7 +38,7 @@ PLACE = "dc1/r1"
 KEPT = 1 << 12  # placements that are looked at more than once
 
 
-class MoveTablet(Struct, frozen=True, tag="move"):
+class MoveAtOnce(Struct, frozen=True, tag="move"):
     """A replica of a tablet goes to another shard; both are written ``A:0``."""
 
     tablet: int
@@ -62,7 +62,7 @@ class Balance(Model[BalanceState, Any]):
     name = "balance"
     title = "Tablets move until loads are even"
     State = BalanceState
-    Action = MoveTablet
+    Action = MoveAtOnce
 
     def __init__(
         self, parameters: BalanceParameters | None = None, off: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class Balance(Model[BalanceState, Any]):
         self._plan = lru_cache(KEPT)(lambda s: plan(self._given(s), given.edition))
         self._loads = lru_cache(KEPT)(lambda s: Loads(self._given(s), given.edition))
         self.given(self.start())
-        self.rules = (Rule(MoveTablet, "move", self._moves, self._forbidden, self._moved),)
+        self.rules = (Rule(MoveAtOnce, "move", self._moves, self._forbidden, self._moved),)
         self.properties = (
             always("whole-map", "One replica of a tablet on a node", self._fault, "INV-MAP"),
             step("racks", "Replicas stay spread over racks", self._crowded),
@@ -142,8 +142,8 @@ class Balance(Model[BalanceState, Any]):
 
     def given(self, s: BalanceState) -> BalancerInput:
         """What the planner looks at."""
-        found: BalancerInput = self._given(s)
-        return found
+        given: BalancerInput = self._given(s)
+        return given
 
     def _gathered(self, s: BalanceState) -> BalancerInput:
         sizes: dict[str, list[dict[str, int]]] = {}
@@ -154,15 +154,15 @@ class Balance(Model[BalanceState, Any]):
 
     def plan(self, s: BalanceState) -> BalancePlan:
         """What the planner would do now."""
-        found: BalancePlan = self._plan(s)
-        return found
+        moves: BalancePlan = self._plan(s)
+        return moves
 
     def loads(self, s: BalanceState) -> Loads:
         """The loads as they are now; not to be changed."""
-        found: Loads = self._loads(s)
-        return found
+        loads: Loads = self._loads(s)
+        return loads
 
-    def why(self, s: BalanceState, action: MoveTablet) -> WhyAnswer:
+    def why(self, s: BalanceState, action: MoveAtOnce) -> WhyAnswer:
         """What the planner says of a move."""
         table, number = self.tables[action.tablet]
         source, target = replica_of(action.source), replica_of(action.target)
@@ -173,15 +173,15 @@ class Balance(Model[BalanceState, Any]):
         """Whether the planner has nothing to do."""
         return not self.plan(s).moves
 
-    def _moves(self, s: BalanceState) -> Iterator[MoveTablet]:
+    def _moves(self, s: BalanceState) -> Iterator[MoveAtOnce]:
         places = [str(TabletReplica(n.host, i)) for n in self.nodes for i in range(n.shards)]
         for tablet, replicas in enumerate(s.replicas):
             for source in map(str, replicas):
                 for target in places:
                     if target != source:
-                        yield MoveTablet(tablet, source, target)
+                        yield MoveAtOnce(tablet, source, target)
 
-    def place(self, s: BalanceState, action: MoveTablet) -> tuple[int, int, int]:
+    def place(self, s: BalanceState, action: MoveAtOnce) -> tuple[int, int, int]:
         """Row and column of the replica that moves, and the number of the shard that it goes to."""
         table, number = self.tables[action.tablet]
         given = self.given(s)
@@ -189,13 +189,13 @@ class Balance(Model[BalanceState, Any]):
         column = s.replicas[action.tablet].index(replica_of(action.source))
         return first + number, column, self.loads(s).shard_number(replica_of(action.target))
 
-    def _forbidden(self, s: BalanceState, action: MoveTablet) -> Refusal | None:
+    def _forbidden(self, s: BalanceState, action: MoveAtOnce) -> Refusal | None:
         refused: Refused | None = self.loads(s).refusal(*self.place(s, action))
         if refused is None:
             return None
         return Refusal(wording.reason(refused, self.parameters.edition))
 
-    def _moved(self, s: BalanceState, action: MoveTablet) -> BalanceState:
+    def _moved(self, s: BalanceState, action: MoveAtOnce) -> BalanceState:
         source, target = replica_of(action.source), replica_of(action.target)
         rows = list(s.replicas)
         rows[action.tablet] = tuple(
@@ -207,7 +207,7 @@ class Balance(Model[BalanceState, Any]):
         every = ((table, fault) for table, given in self.maps(s).items() for fault in faults(given))
         return next((f"{table}, tablet {f.tablet}: {f.value} twice" for table, f in every), None)
 
-    def _crowded(self, before: BalanceState, action: MoveTablet, after: BalanceState) -> str | None:
+    def _crowded(self, before: BalanceState, action: MoveAtOnce, after: BalanceState) -> str | None:
         was, now = (self._most_in_a_rack(s.replicas[action.tablet]) for s in (before, after))
         if now <= was:
             return None
@@ -226,7 +226,7 @@ class Balance(Model[BalanceState, Any]):
         numbers = {place: i for i, place in enumerate(self.tables)}
         move = moves[0]
         tablet = numbers[move.table, move.tablets[0]]
-        return MoveTablet(tablet, str(move.source), str(move.target))
+        return MoveAtOnce(tablet, str(move.source), str(move.target))
 
     def verb(self, action: Any) -> str:
         """``move 3 A:0 C:1``."""

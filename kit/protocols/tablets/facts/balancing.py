@@ -8,7 +8,7 @@ from kit.engine.flows import Flow, FlowTable
 from kit.protocols.tablets.balancing.model import (
     Balance,
     BalanceState,
-    MoveTablet,
+    MoveAtOnce,
     replica_of,
 )
 from kit.protocols.tablets.facts.grid import GridHost, TabletGrid, grid_of_maps
@@ -16,7 +16,7 @@ from kit.protocols.tablets.facts.reasons import load_said, reason_said
 from kit.protocols.tablets.facts.spots import host_spot
 
 
-class NodeLoad(Struct, frozen=True):
+class LoadedNode(Struct, frozen=True):
     """A node: how many replicas it holds, its load in words, that load by the largest one."""
 
     node: str
@@ -62,12 +62,12 @@ def grid(m: Balance, s: BalanceState) -> TabletGrid:
     return grid_of_maps(m.maps(s).values(), hosts, sizes)
 
 
-def node_loads(m: Balance, s: BalanceState) -> tuple[NodeLoad, ...]:
+def node_loads(m: Balance, s: BalanceState) -> tuple[LoadedNode, ...]:
     """The load of each node."""
     loads = m.loads(s).node_load.tolist()
     most = max(loads) or 1.0
     return tuple(
-        NodeLoad(
+        LoadedNode(
             name,
             sum(each.host == name for replicas in s.replicas for each in replicas),
             load_said(load, m.parameters.edition),
@@ -80,7 +80,7 @@ def node_loads(m: Balance, s: BalanceState) -> tuple[NodeLoad, ...]:
 def plan(m: Balance, s: BalanceState) -> PlanFacts:
     """The planner's plan."""
     labels = dict(zip(m.tables, m.labels, strict=True))
-    found, edition = m.plan(s), m.parameters.edition
+    planned, edition = m.plan(s), m.parameters.edition
     moves = tuple(
         PlannedMove(
             labels[move.table, move.tablets[0]],
@@ -88,16 +88,17 @@ def plan(m: Balance, s: BalanceState) -> PlanFacts:
             str(move.target),
             reason_said(move.reason, edition),
         )
-        for move in found.moves
+        for move in planned.moves
     )
     stuck = tuple(
-        f"tablet {labels[each.table, each.tablets[0]]} at {each.source}" for each in found.failures
+        f"tablet {labels[each.table, each.tablets[0]]} at {each.source}"
+        for each in planned.failures
     )
     return PlanFacts(moves, stuck)
 
 
 def _moved(
-    m: Balance, before: BalanceState, action: MoveTablet, after: BalanceState
+    m: Balance, before: BalanceState, action: MoveAtOnce, after: BalanceState
 ) -> tuple[Flow, ...]:
     source, target = map(replica_of, (action.source, action.target))
     if source.host == target.host:
@@ -107,4 +108,4 @@ def _moved(
     return (Flow("data", *ends, label, f"{source} → {target}: {label}"),)
 
 
-FLOWS = FlowTable({MoveTablet: _moved})
+FLOWS = FlowTable({MoveAtOnce: _moved})

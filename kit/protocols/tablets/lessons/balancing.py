@@ -13,7 +13,7 @@ from kit.errors import BadInput, KitError
 from kit.lessons.asked import model_of
 from kit.lessons.questions import PosedQuestion, listed
 from kit.lessons.stills import still, timeline_of
-from kit.protocols.tablets.balancing.model import Balance, BalanceState, MoveTablet
+from kit.protocols.tablets.balancing.model import Balance, BalanceState, MoveAtOnce
 from kit.protocols.tablets.facts.reasons import load_said, reason_said
 from kit.protocols.tablets.rules.balance.badness import TableSpread
 from kit.protocols.tablets.rules.balance.loads import Loads
@@ -46,7 +46,7 @@ def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
     nodes = [name for name in m.names if name != source.partition(":")[0]]
     if not nodes:
         raise KitError("predict: there is no other node")
-    refusals = {name: m.refusal(s, MoveTablet(number, source, f"{name}:0")) for name in nodes}
+    refusals = {name: m.refusal(s, MoveAtOnce(number, source, f"{name}:0")) for name in nodes}
     right = tuple(name for name, why in refusals.items() if why is None)
     reasons = tuple(f"{name}: {why.reason}" for name, why in refusals.items() if why is not None)
     text = f"Tablet {tablet} is at {', '.join(places)}. Who may take the replica at {source}?"
@@ -132,7 +132,7 @@ def candidates_judged(source: Any) -> Sheet:
     return Sheet(title, heads, rows)
 
 
-def badness(m: Balance, s: BalanceState, action: MoveTablet) -> float:
+def badness(m: Balance, s: BalanceState, action: MoveAtOnce) -> float:
     """How bad a move is for the spread of its table: that of nodes, else that of shards."""
     row, column, target = m.place(s, action)
     loads = Loads(m.given(s), "code")
@@ -147,7 +147,7 @@ def _tablet(m: Balance, label: str) -> int:
     return m.labels.index(label)
 
 
-def _run(timeline: Timeline) -> tuple[list[tuple[BalanceState, MoveTablet]], BalanceState]:
+def _run(timeline: Timeline) -> tuple[list[tuple[BalanceState, MoveAtOnce]], BalanceState]:
     """The moves of a timeline with the state before each, and the state that it looks at."""
     path = [timeline.moments[at] for at in timeline.path(timeline.at)]
     steps = [(before.state, after.action) for before, after in itertools.pairwise(path)]
@@ -155,7 +155,7 @@ def _run(timeline: Timeline) -> tuple[list[tuple[BalanceState, MoveTablet]], Bal
 
 
 def _summary(
-    who: str, m: Balance, run: tuple[list[tuple[BalanceState, MoveTablet]], BalanceState]
+    who: str, m: Balance, run: tuple[list[tuple[BalanceState, MoveAtOnce]], BalanceState]
 ) -> tuple[str, ...]:
     steps, last = run
     loads = m.loads(last).node_load
@@ -171,13 +171,13 @@ def _summary(
     )
 
 
-def _judged(m: Balance, s: BalanceState, action: MoveTablet) -> tuple[str, ...]:
+def _judged(m: Balance, s: BalanceState, action: MoveAtOnce) -> tuple[str, ...]:
     answer = m.why(s, action)
     said = reason_said(answer.reason, m.parameters.edition)
     return m.verb(action), HOLDS if answer.moves else "no", f"{badness(m, s, action):.2f}", said
 
 
-def _candidate(m: Balance, s: BalanceState, action: MoveTablet) -> tuple[str, ...]:
+def _candidate(m: Balance, s: BalanceState, action: MoveAtOnce) -> tuple[str, ...]:
     edition = m.parameters.edition
     *_, left, right = m.loads(s).compared(*m.place(s, action))
     return (

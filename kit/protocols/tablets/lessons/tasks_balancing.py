@@ -6,10 +6,13 @@ import random
 from typing import Any
 
 from kit.engine.timeline import Timeline
+from kit.lessons.asked import model_of
 from kit.lessons.functions import Arguments, judged
 from kit.lessons.replays import Ground
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
+from kit.protocols.tablets.balancing.model import Balance
+from kit.protocols.tablets.lessons.balancing import NAME
 from kit.protocols.tablets.lessons.resizing import KINDS, decision_on
 
 DECISIONS = (1, "split"), (2, "none"), (3, "split")
@@ -17,7 +20,7 @@ DECISIONS = (1, "split"), (2, "none"), (3, "split")
 
 def evened(timeline: Timeline) -> str | None:
     """The goal that the planner has nothing to do at the end."""
-    moves = timeline.model.plan(timeline.state).moves  # type: ignore[attr-defined]
+    moves = model_of(timeline, Balance, NAME).plan(timeline.state).moves
     return f"At the end the planner would still make {len(moves)} moves." if moves else None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kit.protocols.tablets.facts import balancing as facts
-from kit.protocols.tablets.facts.balancing import NodeLoad, PlanFacts, PlannedMove
+from kit.protocols.tablets.facts.balancing import LoadedNode, PlanFacts, PlannedMove
 from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
@@ -13,16 +13,16 @@ BAR, THICK = 120.0, 12.0
 EVEN = "The planner has nothing to do."
 
 
-def _loads(scene: Scene) -> tuple[NodeLoad, ...]:
-    found: tuple[NodeLoad, ...] = scene.once(
+def _loads(scene: Scene) -> tuple[LoadedNode, ...]:
+    loads: tuple[LoadedNode, ...] = scene.once(
         "node loads", lambda: facts.node_loads(scene.model, scene.state)
     )
-    return found
+    return loads
 
 
 def _plan(scene: Scene) -> PlanFacts:
-    found: PlanFacts = scene.once("plan", lambda: facts.plan(scene.model, scene.state))
-    return found
+    now: PlanFacts = scene.once("plan", lambda: facts.plan(scene.model, scene.state))
+    return now
 
 
 def draw_loads(scene: Scene) -> Frag:
@@ -37,7 +37,7 @@ def draw_loads(scene: Scene) -> Frag:
     )
 
 
-def _load(each: NodeLoad) -> Frag:
+def _load(each: LoadedNode) -> Frag:
     bar = h("rect", width=max(1.0, BAR * each.part), height=THICK, class_="box")
     svg = h(
         "svg",
