@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from kit.protocols.tablets.panels import balancing, resizing, tracks
+from kit.protocols.tablets.panels import balancing, losses, resizing, sharding, tracks
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
 TRACKS = Views(
     (
         *(tracks.BADGES, tracks.GRID, tracks.NOW, tracks.STAGES, tracks.TABLE),
-        *(tracks.SESSIONS, tracks.BARRIER, *tracks.CLUSTER, LAMPS),
+        *(tracks.SESSIONS, tracks.BARRIER, sharding.SHARDER, losses.LOSSES, losses.REPAIRS),
+        *(*tracks.CLUSTER, LAMPS),
     ),
     evidence=("now",),
     picture="grid",
