@@ -10,17 +10,20 @@ FAMILY = Family(
         "tablets": "tracks.entry:ENTRY",
         "resize": "resize.entry:ENTRY",
         "truncate": "truncate.entry:ENTRY",
+        "balance": "balancing.entry:ENTRY",
         "tablet": "requests.entries:ENTRY",
     },
     views={
         "tablets": "panels:TRACKS",
         "resize": "panels:RESIZE",
+        "balance": "panels:BALANCE",
         "tablet": "panels.requests:TABLET",
     },
     flows={
         "tablets": "facts.track_flows:FLOWS",
         "resize": "facts.resizing:FLOWS",
         "truncate": "truncate.flows:FLOWS",
+        "balance": "facts.balancing:FLOWS",
         "tablet": "facts.flows:TABLET",
     },
     trace_tables={
@@ -31,14 +34,24 @@ FAMILY = Family(
     tasks=(
         "lessons.tasks",
         "lessons.tasks_requests",
+        "lessons.tasks_balancing",
     ),
     public={
         "lessons": {
+            "against_planner": "lessons.balancing:against_planner",
+            "candidates_judged": "lessons.balancing:candidates_judged",
+            "decisions": "lessons.resizing:decisions",
+            "goes_to": "lessons.balancing:goes_to",
             "late_arrives": "lessons.questions:late_arrives",
+            "may_take": "lessons.balancing:may_take",
+            "moves_judged": "lessons.balancing:moves_judged",
             "next_stage": "lessons.questions:next_stage",
             "read_from": "lessons.questions:read_from",
+            "resize_wanted": "lessons.resizing:resize_wanted",
             "stage_fails": "lessons.questions:stage_fails",
             "stage_table": "lessons.tables:stage_table",
+            "thresholds": "lessons.resizing:thresholds",
+            "waits_for": "lessons.resizing:waits_for",
             "written_to": "lessons.questions:written_to",
         },
         "spark": {
