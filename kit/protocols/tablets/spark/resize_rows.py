@@ -1,4 +1,4 @@
-"""The rows of a run in which a table is resized: sizes of its tablets, decisions; and their sums."""
+"""The rows of a run in which a table is resized: tablet sizes, decisions; and what they add up to."""
 
 from __future__ import annotations
 
