@@ -1,4 +1,4 @@
-"""The rows of a run in which a table is resized: tablet sizes, decisions; and what they add up to."""
+"""The rows of a run in which a table is resized: tablet sizes, decisions; and their sums."""
 
 from __future__ import annotations
 
