@@ -8,7 +8,7 @@ import pytest
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.tablets.facts import balancing as facts
+from kit.protocols.tablets.facts import plans_of_states as facts
 from kit.protocols.tablets.tracks.actions import BeginTransition
 from kit.protocols.tablets.tracks.model import UNASKED
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
