@@ -7,14 +7,13 @@ A tablet in transition counts as if that were over, as it does for the balancer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
 from kit.protocols.tablets.facts.reasons import reason_said
-from kit.protocols.tablets.rules.balance.cluster import BalancerInput
 from kit.protocols.tablets.rules.balance.loads import TabletMove
-from kit.protocols.tablets.rules.balance.planner import plan
+from kit.protocols.tablets.rules.balance.planner import BalancePlan
 from kit.protocols.tablets.rules.balance.reasons import Drains, EvensOut, JoinsSibling
 from kit.protocols.tablets.rules.maps import TabletMap
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
@@ -50,10 +49,17 @@ def load_history(maps: Iterable[TabletMap], places: Sequence[TabletReplica]) -> 
     return LoadHistory(tuple(places), tuple(columns[-MOST_TIMES:]))
 
 
-class PlannedMove(Struct, frozen=True):
-    """A transition of the plan, the siblings that move as one, and why."""
+Label = Callable[[str, int], str]
 
-    tablets: tuple[int, ...]
+
+def _number(table: str, tablet: int) -> str:
+    return str(tablet)
+
+
+class PlannedMove(Struct, frozen=True):
+    """A transition of the plan, the tablets (two siblings, where they move as one), and why."""
+
+    tablets: tuple[str, ...]
     kind: str
     source: TabletReplica
     target: TabletReplica
@@ -77,32 +83,42 @@ PRIORITIES: tuple[tuple[type, str, str], ...] = (
 
 
 class PlanFacts(Struct, frozen=True):
-    """The balancer's next plan by priority; ``stuck`` are replicas that can go nowhere.
+    """The balancer's next plan by priority; ``stuck`` are replicas that no node may take.
 
     ``enabled``: loads are evened out; nodes are emptied all the same.
     """
 
     priorities: tuple[PlanPriority, ...]
-    stuck: tuple[TabletReplica, ...]
+    stuck: tuple[str, ...]
     enabled: bool
 
+    @property
+    def moves(self) -> tuple[PlannedMove, ...]:
+        """All moves, by priority."""
+        return tuple(move for each in self.priorities for move in each.moves)
 
-def planned(given: BalancerInput, edition: Edition) -> PlanFacts:
-    """What the balancer would begin."""
-    step = plan(given, edition)
+
+def planned(
+    step: BalancePlan, edition: Edition, label: Label = _number, *, enabled: bool = True
+) -> PlanFacts:
+    """A plan as a person reads it; ``label`` says how a table's tablet is called."""
+
+    def named(move: TabletMove) -> PlannedMove:
+        tablets = tuple(label(move.table, number) for number in move.tablets)
+        words = reason_said(move.reason, edition)
+        return PlannedMove(tablets, move.kind, move.source, move.target, words)
+
     return PlanFacts(
         tuple(
             PlanPriority(
                 *(number, name, when),
-                tuple(_move(each, edition) for each in step.moves if type(each.reason) is kind),
+                tuple(named(each) for each in step.moves if type(each.reason) is kind),
             )
             for number, (kind, name, when) in enumerate(PRIORITIES, 1)
         ),
-        tuple(each.source for each in step.failures),
-        given.enabled,
+        tuple(
+            f"tablet {label(each.table, each.tablets[0])} at {each.source}"
+            for each in step.failures
+        ),
+        enabled,
     )
-
-
-def _move(move: TabletMove, edition: Edition) -> PlannedMove:
-    words = reason_said(move.reason, edition)
-    return PlannedMove(move.tablets, move.kind, move.source, move.target, words)

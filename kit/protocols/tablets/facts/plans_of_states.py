@@ -12,6 +12,7 @@ from kit.protocols.tablets.facts.sharding import versions
 from kit.protocols.tablets.resize.model import Resize
 from kit.protocols.tablets.resize.state import ResizeState
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
+from kit.protocols.tablets.rules.balance.planner import plan
 from kit.protocols.tablets.tracks.model import Tracks
 from kit.protocols.tablets.tracks.planning import gone_nodes, leaving_nodes, targets
 from kit.protocols.tablets.tracks.state import TracksState
@@ -35,7 +36,8 @@ def tracks_plan(m: Tracks, s: TracksState) -> PlanFacts:
         for i, name in enumerate(m.names)
     ]
     given = tracks.tablet_map(s)
-    return planned(gathered(nodes, {given.table: given}), m.parameters.edition)
+    step = plan(gathered(nodes, {given.table: given}), m.parameters.edition)
+    return planned(step, m.parameters.edition)
 
 
 def _place(rack: str) -> tuple[str, str]:
@@ -57,7 +59,7 @@ def resize_plan(m: Resize, s: ResizeState) -> PlanFacts:
     ]
     nodes = [BalancerNode(host.name, "dc1", "r1", host.shards) for host in grid.hosts]
     view = gathered(nodes, {s.map.table: s.map}, {s.map.table: sizes})
-    return planned(view, m.parameters.edition)
+    return planned(plan(view, m.parameters.edition), m.parameters.edition)
 
 
 def resize_loads(m: Resize, s: ResizeState, steps: Sequence[PassedStep]) -> LoadHistory:

@@ -133,7 +133,7 @@ def draw_plan(given: PlanFacts) -> Frag:
         h("p", f"and {counted(len(moves) - MOST_ROWS, 'move')} more", class_="soft")
         if len(moves) > MOST_ROWS
         else None,
-        [h("p", _stuck(str(each))) for each in given.stuck[:MOST_ROWS]],
+        [h("p", _stuck(each)) for each in given.stuck[:MOST_ROWS]],
     )
 
 
@@ -141,8 +141,8 @@ def _disabled() -> str:
     return "Balancing is disabled: nodes are emptied, nothing else is begun."
 
 
-def _stuck(place: str) -> str:
-    return f"! {place} is to be emptied, and a replica of it can go nowhere."
+def _stuck(replica: str) -> str:
+    return f"! no node may take {replica}"
 
 
 def _priority(each: PlanPriority) -> Frag:
@@ -169,7 +169,7 @@ def _move(priority: int, move: PlannedMove) -> Frag:
 
 
 def _tablets(move: PlannedMove) -> str:
-    return " and ".join(map(str, move.tablets))
+    return " and ".join(move.tablets)
 
 
 def plan_lines(given: PlanFacts) -> Iterator[str]:
@@ -181,7 +181,7 @@ def plan_lines(given: PlanFacts) -> Iterator[str]:
         for move in each.moves[:MOST_ROWS]:
             kind = move.kind.replace("_", " ")
             yield f"  tablet {_tablets(move)}, {kind}, {move.source} → {move.target}: {move.why}"
-    yield from (_stuck(str(place)) for place in given.stuck[:MOST_ROWS])
+    yield from (_stuck(each) for each in given.stuck[:MOST_ROWS])
 
 
 def _once(plan_of: Callable[[Any, Any], PlanFacts]) -> Plans:

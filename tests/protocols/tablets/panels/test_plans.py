@@ -153,11 +153,12 @@ def test_the_plan_moves_both_siblings_of_a_pair() -> None:
     timeline = _merging("A B", "A B", "A B", "A B")
     [_, evens, _] = facts.resize_plan(timeline.model, timeline.state).priorities
     move = evens.moves[0]
-    assert move.tablets in ((0, 1), (2, 3))
+    assert move.tablets in (("0", "1"), ("2", "3"))
     assert any(
         f"tablet {move.tablets[0]} and {move.tablets[1]}" in x for x in lines(timeline, "plan")
     )
     done(timeline, f"move {move.tablets[0]} {move.source} {move.target}")
     tablets = timeline.state.map.tablets
-    assert tablets[move.tablets[0]].replicas == tablets[move.tablets[1]].replicas
-    assert move.target in tablets[move.tablets[1]].replicas
+    first, second = (tablets[int(number)].replicas for number in move.tablets)
+    assert first == second
+    assert move.target in second
