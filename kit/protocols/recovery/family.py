@@ -7,6 +7,7 @@ FAMILY = Family(
     "Losing and regaining the majority",
     order=90,
     models={"recovery": "entries:ENTRY"},
+    views={"recovery": "panels:VIEWS"},
     flows={"recovery": "facts.flows:FLOWS"},
     commands={
         "recover": (

@@ -36,6 +36,7 @@ class RecoveryParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
             extra_json_schema={"written": True},
         ),
     ] = "C D"
+    rf: Annotated[int, Meta(description="replicas of each range of data", ge=1, le=9)] = 3
     operation: Annotated[
         bool, Meta(description="whether a topology operation was under way when they died")
     ] = False

@@ -44,7 +44,6 @@ def test_only_the_latest_index_may_lead() -> None:
     assert refused(model, state, "choose B") == ""
 
 
-@pytest.mark.partly("G-028", "no row shows the column that is no more")
 def test_a_wrong_leader_takes_the_others_back() -> None:
     """A leads with 10, B joins with 11: column 11 is gone, the data in it are not."""
     given = {**FIVE, "writes": 1}
@@ -58,7 +57,6 @@ def test_a_wrong_leader_takes_the_others_back() -> None:
     assert "Its schema loses column 11" in model.describe(state, action, after)
 
 
-@pytest.mark.partly("G-029", "no picture of the snapshot")
 def test_the_leader_restarts_first_and_gives_its_state() -> None:
     """Others wait for its group; its state reaches them as it is."""
     model, state = played(FIVE, *SEED_STEPS)
@@ -93,7 +91,6 @@ def test_an_entry_that_only_the_dead_had_is_lost_without_harm() -> None:
     assert not witnesses(model, state)
 
 
-@pytest.mark.partly("G-036", "no dangling effect is drawn")
 def test_data_that_are_persisted_too_early_dangle() -> None:
     """Without causality B stores data in column 12, which no leader knows."""
     model, state = played({**LOST, "writes": 1}, "write B column 12", *SEED_STEPS,
