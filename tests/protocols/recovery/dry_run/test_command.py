@@ -192,6 +192,27 @@ def test_what_is_no_description(tmp_path: Path) -> None:
     assert "no leader" in answer.out
 
 
+@pytest.mark.partly("G-019", "the table is not built by clicking nodes off")
+def test_the_documents_tables_stand_beside_the_truth() -> None:
+    """Both words of a row, as text and as data."""
+    answer = call("recover", "--documented")
+    assert (answer.status, answer.err) == (0, "")
+    text = " ".join(answer.out.split())
+    for words in (
+        "2 datacenters, 6 nodes: 3 nodes down documents schema changes impossible, 1 have to",
+        "never where all vote; of five voters sometimes when they die at once, always one after",
+        "3 datacenters, 9 nodes: 2 datacenters down documents schema changes impossible, 6 have",
+        "1 datacenter, 3 nodes: 1 node down",
+        "data not always available at QUORUM, LOCAL_QUORUM dc1",
+    ):
+        assert words in text
+    rows = call("recover", "--documented", "--json").json
+    assert len(rows) == 8
+    assert {row["row"]["data"] for row in rows} == {True}
+    assert says(bad("recover"), "FILE | 'nothing' | --documented")
+    assert says(bad("recover", "--documented", "x"), "FILE | 'x' | nothing beside --documented")
+
+
 def test_a_thousand_nodes() -> None:
     """700 of 1,000 nodes die one by one: voters are chosen again, and the quorum stays."""
     nodes = [
