@@ -160,7 +160,8 @@ def test_groups_tell_members_and_majority() -> None:
 def test_ranges_are_those_of_the_ring() -> None:
     """Each node that is not removed owns a range; a removed one replicates nothing."""
     timeline = after(FIVE, *SEED_STEPS, "restart B", "restart A", "removenode C")
-    rows = facts.ranges(timeline.model, timeline.state)
+    model: Any = timeline.model
+    rows = facts.ranges(model, timeline.state)
     assert len(rows) == 4
     assert not [row for row in rows if "C" in row.replicas]
     assert {len(row.replicas) for row in rows} == {3}
