@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.protocols.tablets.panels import losses, resizing, sharding, tracks
+from kit.protocols.tablets.panels import balancing, losses, resizing, sharding, tracks
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
@@ -26,5 +26,13 @@ RESIZE = Views(
     evidence=("resize",),
     picture="grid",
     table="resize",
+    badges="badges",
+)
+
+BALANCE = Views(
+    (balancing.BADGES, balancing.GRID, balancing.LOADS, balancing.PLAN, balancing.STORAGE, LAMPS),
+    evidence=("loads",),
+    picture="grid",
+    table="loads",
     badges="badges",
 )
