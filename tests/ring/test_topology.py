@@ -36,7 +36,7 @@ def test_rows_end_at_tokens_and_at_the_end_of_the_line(
 
 
 def test_the_nodes_of_a_ring_give_it_again() -> None:
-    """The very tuple is checked once; equal nodes in another tuple, or another space, are not it."""
+    """The very tuple is checked once; equal nodes elsewhere, or another space, are another ring."""
     ring = Ring.of(ABC, small(400))
     assert Ring.of(ring.nodes, small(400)) is ring
     assert Ring.of(list(ABC), small(400)) is not ring
