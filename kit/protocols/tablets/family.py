@@ -26,7 +26,10 @@ FAMILY = Family(
         "balance": "facts.balancing:FLOWS",
         "tablet": "facts.flows:TABLET",
     },
-    trace_tables={"tablet": "requests.trace_rows:ROWS"},
+    trace_tables={
+        "tablet": "requests.trace_rows:ROWS",
+        "resize": "spark.resize_rows:ROWS",
+    },
     images="panels.images",
     tasks=(
         "lessons.tasks",
@@ -65,6 +68,7 @@ FAMILY = Family(
             "availability": "spark.sizes:availability",
             "balancing": "spark.balancing:balancing",
             "convergence_of": "spark.balancing:convergence_of",
+            "size_spread": "spark.resize_rows:size_spread",
             "tablets": "spark.sizes:tablets",
         },
     },

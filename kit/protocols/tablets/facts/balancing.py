@@ -12,7 +12,8 @@ from kit.protocols.tablets.balancing.model import (
     replica_of,
 )
 from kit.protocols.tablets.facts.grid import GridHost, TabletGrid, grid_of_maps
-from kit.protocols.tablets.facts.reasons import load_said, reason_said
+from kit.protocols.tablets.facts.loads import PlanFacts, planned
+from kit.protocols.tablets.facts.reasons import load_said
 from kit.protocols.tablets.facts.spots import host_spot
 
 
@@ -23,22 +24,6 @@ class LoadedNode(Struct, frozen=True):
     replicas: int
     load: str
     part: float
-
-
-class PlannedMove(Struct, frozen=True):
-    """A move of the plan: which tablet, from where, to where, and why."""
-
-    tablet: str
-    source: str
-    target: str
-    reason: str
-
-
-class PlanFacts(Struct, frozen=True):
-    """What the planner would do now, and which replicas on nodes to empty have no place to go."""
-
-    moves: tuple[PlannedMove, ...]
-    stuck: tuple[str, ...]
 
 
 def grid(m: Balance, s: BalanceState) -> TabletGrid:
@@ -80,21 +65,7 @@ def node_loads(m: Balance, s: BalanceState) -> tuple[LoadedNode, ...]:
 def plan(m: Balance, s: BalanceState) -> PlanFacts:
     """The planner's plan."""
     labels = dict(zip(m.tables, m.labels, strict=True))
-    planned, edition = m.plan(s), m.parameters.edition
-    moves = tuple(
-        PlannedMove(
-            labels[move.table, move.tablets[0]],
-            str(move.source),
-            str(move.target),
-            reason_said(move.reason, edition),
-        )
-        for move in planned.moves
-    )
-    stuck = tuple(
-        f"tablet {labels[each.table, each.tablets[0]]} at {each.source}"
-        for each in planned.failures
-    )
-    return PlanFacts(moves, stuck)
+    return planned(m.plan(s), m.parameters.edition, lambda *tablet: labels[tablet])
 
 
 def _moved(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from msgspec import Struct
 
@@ -103,9 +103,9 @@ def _holding(tablet: Tablet, host: str, shards: int) -> tuple[int, ...]:
 def versions(s: TracksState, steps: Sequence[PassedStep]) -> tuple[TabletMap, ...]:
     """Each version of the map on the way, the newest last."""
     states = [*(each.before for each in steps), s]
-    other = [after for before, after in pairwise(states) if before.tablets is not after.tablets]
-    maps = [tablet_map(each) for each in (states[0], *other)]
-    return (maps[0], *(after for before, after in pairwise(maps) if before != after))
+    other = (after for before, after in pairwise(states) if before.tablets is not after.tablets)
+    maps = (tablet_map(each) for each in (states[0], *other))
+    return tuple(given for given, _ in groupby(maps))
 
 
 def asked_about(given: TabletMap, before: TabletMap) -> KeyToken:

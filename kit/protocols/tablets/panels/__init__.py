@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.protocols.tablets.panels import balancing, losses, resizing, sharding, tracks
+from kit.protocols.tablets.panels import balancing, losses, plans, resizing, sharding, tracks
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
@@ -10,7 +10,7 @@ TRACKS = Views(
     (
         *(tracks.BADGES, tracks.GRID, tracks.NOW, tracks.STAGES, tracks.TABLE),
         *(tracks.SESSIONS, tracks.BARRIER, sharding.SHARDER, losses.LOSSES, losses.REPAIRS),
-        *(*tracks.CLUSTER, LAMPS),
+        *(plans.TRACKS_LOAD, plans.TRACKS_PLAN, *tracks.CLUSTER, LAMPS),
     ),
     evidence=("now",),
     picture="grid",
@@ -21,7 +21,8 @@ TRACKS = Views(
 RESIZE = Views(
     (
         *(resizing.BADGES, resizing.GRID, resizing.LINE, resizing.READINESS),
-        *(resizing.SIBLINGS, resizing.STORAGE, LAMPS),
+        *(resizing.SIBLINGS, resizing.STORAGE, plans.RESIZE_LOAD, plans.RESIZE_PLAN),
+        LAMPS,
     ),
     evidence=("resize",),
     picture="grid",

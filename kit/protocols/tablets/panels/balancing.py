@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from kit.protocols.tablets.facts import balancing as facts
-from kit.protocols.tablets.facts.balancing import LoadedNode, PlanFacts, PlannedMove
+from kit.protocols.tablets.facts.balancing import LoadedNode
+from kit.protocols.tablets.facts.loads import PlanFacts
 from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
+from kit.protocols.tablets.panels.plans import plan_panel
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badges, counted, heads, scroll
 
 BAR, THICK = 120.0, 12.0
-EVEN = "The planner has nothing to do."
 
 
 def _loads(scene: Scene) -> tuple[LoadedNode, ...]:
@@ -65,41 +66,6 @@ def loads_text(scene: Scene) -> str:
     )
 
 
-def draw_plan(scene: Scene) -> Frag:
-    """Draw a row for each move that the planner would make now, with its reason."""
-    now = _plan(scene)
-    if not now.moves and not now.stuck:
-        return h("p", EVEN)
-    return scroll(
-        "plan",
-        h(
-            "table",
-            heads("tablet", "from", "to", "because"),
-            h("tbody", [_move(number, each) for number, each in enumerate(now.moves)]),
-        ),
-        [h("p", f"No node may take {each}.", class_="broken") for each in now.stuck],
-    )
-
-
-def _move(number: int, each: PlannedMove) -> Frag:
-    return h(
-        "tr",
-        h("th", each.tablet, scope="row"),
-        h("td", each.source),
-        h("td", each.target),
-        h("td", each.reason),
-        k=f"plan:{number}",
-    )
-
-
-def plan_text(scene: Scene) -> str:
-    """Write a line for each move."""
-    now = _plan(scene)
-    lines = [f"tablet {m.tablet}: {m.source} → {m.target}: {m.reason}" for m in now.moves]
-    lines += [f"no node may take {each}" for each in now.stuck]
-    return "\n".join(f"  {line}" for line in lines or [EVEN])
-
-
 def draw_badges(scene: Scene) -> Frag:
     """Draw how many replicas there are, and how many moves the plan has."""
     moves = len(_plan(scene).moves)
@@ -116,5 +82,5 @@ def draw_badges(scene: Scene) -> Frag:
 GRID = grid_panel(lambda scene: facts.grid(scene.model, scene.state))
 STORAGE = storage_panel(lambda scene: facts.grid(scene.model, scene.state))
 LOADS = Panel("loads", "Load by node", draw_loads, loads_text, still=True, tab="Loads")
-PLAN = Panel("plan", "What the planner would do", draw_plan, plan_text, tab="Plan")
+PLAN = plan_panel(_plan)
 BADGES = Panel("badges", "Status", draw_badges, still=True)

@@ -48,13 +48,12 @@ def resize_said(reason: resize.ResizeReason, said: Said = percents_said) -> str:
             size, bound = said(average, threshold)
             return f"the opposite would be needed afterwards: {size} a tablet, against {bound}"
         case resize.StillGrowing(count, initial):
-            tablets = f"{count} {'tablet' if count == 1 else 'tablets'}"
-            return f"the table is growing: {tablets}, {initial} at first"
+            return f"the table is growing: {tablets(count)}, {initial} at first"
         case resize.SingleTablet(average, threshold):
             size, bound = said(average, threshold)
             return f"{size} is below {bound}, but there is one tablet only"
         case resize.CountCompared(_, target):
-            return f"the target is {target:,} {'tablet' if target == 1 else 'tablets'}"
+            return f"the target is {tablets(target)}"
         case resize.SizesUnknown():
             return "sizes are not known"
 
@@ -118,7 +117,7 @@ def describe(model: Resize, before: ResizeState, action: Any, after: ResizeState
 
 def tablets(count: int) -> str:
     """How many tablets there are."""
-    return "1 tablet" if count == 1 else f"{count} tablets"
+    return "1 tablet" if count == 1 else f"{count:,} tablets"
 
 
 def average(s: ResizeState) -> int:
