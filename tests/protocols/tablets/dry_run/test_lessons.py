@@ -63,7 +63,7 @@ def test_what_would_help_is_tried_on_a_copy(cluster: OpenedTablets, helps: str) 
 
 
 def test_the_loss_that_costs_most(cluster: OpenedTablets) -> None:
-    """The table has a row for each node that is up, with the counts that `lose` gives."""
+    """The table has a row for each node that is up, with the counts that ``lose`` gives."""
     rows = {row[0]: int(row[1]) for row in losses_table(cluster).rows}
     assert set(rows) == {"nobody more", *(f"0000000{n}" for n in (1, 2, 3, 4, 6))}
     assert rows["nobody more"] == lose(cluster, ()).no_quorum
