@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from kit.protocols.tablets.panels import resizing, tracks
+from kit.views.panel import Scene
 from kit.views.promises import LAMPS
+from kit.views.question import Question, changed_fields
 from kit.views.registry import Views
+
+
+def _question(scene: Scene) -> Question | None:
+    """Which fields change; of a cluster that was read from a dump nobody is asked."""
+    return None if scene.model.dump is not None else changed_fields(scene)
+
 
 TRACKS = Views(
     (
@@ -15,6 +23,7 @@ TRACKS = Views(
     picture="grid",
     table="now",
     badges="badges",
+    question=_question,
 )
 
 RESIZE = Views(
