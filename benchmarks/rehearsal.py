@@ -23,7 +23,7 @@ from kit.protocols.tcm.rules.operations import Operation
 from kit.views.rendered import RenderedTimeline
 
 SIZES = ((1000, 16), (1000, 256))
-AIM = 0.150  # seconds a frame, 95 of 100
+AIM = 0.150  # seconds per frame, 95 of 100
 AIM_OPEN = 3.0  # seconds
 STEPS = 12
 

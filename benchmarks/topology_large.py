@@ -1,6 +1,6 @@
 """A topology of 1,000 nodes: joins one after another, and frames of the Player.
 
-A join takes three steps a node and a few more, so its time should grow with the nodes and no
+A join takes three steps per node and a few more, so its time should grow with the nodes and no
 faster, and what stays in memory of a join should not grow with those before it. Times are CPU
 time; memory is what Python holds.
 """
@@ -26,7 +26,7 @@ from kit.widgets import Player
 NODES, SMALLER = 1000, 125
 JOINS, HELD = 20, 60
 FRAMES = 40
-AIM_FRAME = 0.150  # seconds a frame, 95 of 100
+AIM_FRAME = 0.150  # seconds per frame, 95 of 100
 MOST_GROWTH = 2.0
 
 

@@ -168,7 +168,7 @@ def _parser() -> argparse.ArgumentParser:
         "--steps",
         default="100",
         metavar="N",
-        help="so many steps a walk at most (100 if not given)",
+        help="so many steps per walk at most (100 if not given)",
     )
     _add_outcome(fuzzing)
     ring = commands.add_parser("ring", help="the placements of a stable ring")

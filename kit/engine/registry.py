@@ -220,7 +220,7 @@ def _number(value: Any) -> int:
 
 @checked
 def rows_of(model: Model[Any, Any]) -> TransitionRows:
-    """The transitions of a model's tables: as its entry tells them, else one a rule."""
+    """The transitions of a model's tables: as its entry tells them, else one per rule."""
     entry = _entry_if_known(model.name)
     return rule_rows(model) if entry is None or entry.rows is None else entry.rows(model)
 

@@ -58,7 +58,7 @@ class ReplicaQuota(Struct, frozen=True):
 
 
 def quotas(ring: Ring, replication: Replication) -> tuple[ReplicaQuota, ...]:
-    """The walks of a strategy: one, or one a datacenter; none when nothing is replicated."""
+    """The walks of a strategy: one, or one per datacenter; none when nothing is replicated."""
     match replication:
         case LocalStrategy():
             walks = []

@@ -30,7 +30,7 @@ class Stored(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Sizes(Struct, frozen=True):
-    """Known sizes: sorted (left, right, bytes) rows a keyspace; bytes a token for each node.
+    """Known sizes: sorted (left, right, bytes) rows per keyspace; bytes per token for each node.
 
     A node's bytes are spread evenly over all the ranges that it replicates.
     """

@@ -8,6 +8,7 @@ content security policy lets nothing in and nothing out.
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import os
 from collections.abc import Sequence
@@ -38,6 +39,19 @@ PAGE = (
     "{--tall:max(364px,100vh - 196px)}}"
 )
 """A page of its own fills the window."""
+UNPACK = """\
+async function unpacked(id) {
+const text = atob(document.getElementById(id).textContent);
+const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+return new Response(stream).text();
+}
+const script = document.createElement("script");
+script.type = "module";
+script.textContent = await unpacked("module");
+document.body.append(script);
+"""
+"""What the page runs first: it unpacks the player's module, whose digest the policy has."""
 CLOSED = "This is an exported page: open the trace in the notebook to act."
 
 
@@ -101,10 +115,10 @@ def stored_page(pack: bytes, title: str) -> bytes:
 
 
 def _page(title: str, rules: str, place: Frag, pack: bytes) -> bytes:
-    script, style = page_module(), rules + PAGE
+    module, style = page_module(), rules + PAGE
     policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src '{_digest(UNPACK)}' '{_digest(module)}'; "
+        f"style-src '{_digest(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
     return (
         "<!DOCTYPE html>\n"
@@ -114,9 +128,15 @@ def _page(title: str, rules: str, place: Frag, pack: bytes) -> bytes:
         '<link rel="icon" href="data:,">'
         f"<title>{escape(title)}</title><style>{style}</style></head>\n"
         f'<body><main id="player" data-closed="{escape(CLOSED)}">{place.html()}</main>\n'
-        f'<script type="text/plain" id="pack">{base64.b64encode(pack).decode()}</script>\n'
-        f'<script type="module">{script}</script></body></html>\n'
+        f"{_packed('module', gzip.compress(module.encode(), compresslevel=9, mtime=0))}"
+        f"{_packed('pack', pack)}"
+        f'<script type="module">{UNPACK}</script></body></html>\n'
     ).encode()
+
+
+def _packed(name: str, data: bytes) -> str:
+    """A part of the page that its scripts unpack."""
+    return f'<script type="text/plain" id="{name}">{base64.b64encode(data).decode()}</script>\n'
 
 
 def _digest(text: str) -> str:

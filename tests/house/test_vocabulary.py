@@ -58,8 +58,11 @@ LINES = {
         "the operator's word: bootstrap, decommission, removenode"
     ),
     r"\bby epoch \d": "at epoch",
+    r"\b(one|rows?|lines?|bars?|chips?|cells?|tokens|tablets) an? (node|row|epoch|step|table|"
+    r"tablet|shard|replica|range|operation|manager|datacenter|keyspace|seed|request|rule)\b"
+    r"(?! (has|had|in|may|can|by|keeps|wants|owns|holds|is|of))": "per: a row per range",
 }
-"""What is said of an operation or an epoch, wherever a name or a number follows."""
+"""What is said otherwise wherever a name, a number or what is counted by follows."""
 
 
 def _prose() -> list[Path]:

@@ -17,7 +17,7 @@ RING = text_of(CASSANDRA / "ring.txt")
 
 
 def test_a_sample_of_cassandra() -> None:
-    """Two datacenters, three tokens a node, every state, racks that run into the next column."""
+    """Two datacenters, three tokens per node, every state, racks that run into the next column."""
     listing = parse_ring_text(RING, "ring.txt")
     assert listing.warnings == ()
     assert [(n.name, n.dc, n.rack, n.health, n.state, n.load) for n in listing.nodes] == [

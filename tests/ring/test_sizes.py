@@ -40,7 +40,7 @@ def test_rows_count_by_their_share(left: int, right: int, size: int | None) -> N
 
 def test_rows_count_before_nodes() -> None:
     """Where rows do not cover a range, the densest of its sources that are known says its size."""
-    sizes = Sizes({"ks": ROWS}, {"a": 3, "b": 5})  # type: ignore[dict-item]  # whole bytes a token
+    sizes = Sizes({"ks": ROWS}, {"a": 3, "b": 5})  # type: ignore[dict-item]  # whole bytes per token
     assert sizes.of("ks", 0, 10, ("a", "b")) == 100
     assert sizes.of("ks", 20, 40, ("a", "b")) == 100
     assert sizes.of("ks", 20, 40, ("a", "c")) == 60

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import hashlib
 import re
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
+from kit.views.assets import page_module
 from kit.views.export import CLOSED, export_html
 from kit.views.rendered import RenderedTimeline
 from tests.views.frames import walk
@@ -36,6 +40,21 @@ def test_the_first_frame_reads_without_scripts(tmp_path: Path) -> None:
     assert "read from" in before_scripts
     assert "unsafe-inline" not in page
     assert not re.search(r'(?:src|href)="(?!data:)', page)
+
+
+def test_the_policy_lets_in_the_packed_module_alone(tmp_path: Path) -> None:
+    """Two scripts may run: the one that unpacks, and the player's module as it was packed."""
+    page = export_html(walk("tcm/bootstrap"), tmp_path / "page.html").path.read_text("utf-8")
+    packed = re.search(r'<script type="text/plain" id="module">([^<]+)</script>', page)
+    unpacking = re.search(r'<script type="module">([^<]+)</script>', page)
+    assert packed
+    assert unpacking
+    module = gzip.decompress(base64.b64decode(packed[1], validate=True))
+    assert module.decode() == page_module()
+    allowed = re.search(r"script-src ([^;]+);", page)
+    assert allowed
+    digests = (hashlib.sha256(code).digest() for code in (unpacking[1].encode(), module))
+    assert allowed[1] == " ".join(f"'sha256-{base64.b64encode(one).decode()}'" for one in digests)
 
 
 def test_acting_is_shown_but_closed(tmp_path: Path) -> None:

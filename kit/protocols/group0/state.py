@@ -59,7 +59,7 @@ class Group0State(Struct, frozen=True, cache_hash=True):
 
     ``log`` holds the committed commands. ``leader`` is the newest one, up or not; ``deposed`` are
     those that were leaders and have not heard of it. ``guards`` has an entry a node, ``answers``
-    one a client's operation. ``in_flight`` are the commands that were submitted and are neither
+    one per client's operation. ``in_flight`` are the commands that were submitted and are neither
     committed nor lost, sorted by id. State ids up to ``expired`` are more than an hour old.
     ``requests`` are reads and writes, an entry each.
     """

@@ -33,7 +33,7 @@ NodeCount = Annotated[
 TokenCount = Annotated[
     int,
     Meta(
-        title="tokens a node",
+        title="tokens per node",
         description="how many each node has, evenly spread (100, 200, …)",
         ge=1,
         le=MOST_TOKENS,

@@ -50,6 +50,8 @@ def _of_tables(model: Topology) -> Iterator[Property]:
     hold = partial(tables.tablets_hold, model)
     title = "No tablet advances while a node operation is under way"
     yield step("tablets-hold", title, hold, "INV-EXCL", (act.MoveTablets,))
+    title = "A node without tokens owns none"
+    yield always("tokenless", title, tables.tokenless)
     yield step("left-final", "Who has left stays so", tables.left_is_final, "INV-MEMBER")
     title = "Normal nodes are in group 0, newcomers are not"
     yield always("members", title, tables.members, "INV-MEMBER")

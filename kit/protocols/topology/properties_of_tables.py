@@ -91,6 +91,14 @@ def tablets_hold(
     return None if track else f"tablets advanced in {operation.machine if operation else ''}"
 
 
+def tokenless(s: ControlState) -> str | None:
+    """A node that joined without tokens never owns any."""
+    for entry in s.topology.nodes:
+        if entry.zero_token and entry.tokens:
+            return f"a node without tokens has some, in {entry.state}"
+    return None
+
+
 def left_is_final(before: ControlState, action: Any, after: ControlState) -> str | None:
     """Who has left stays so."""
     if before.topology is after.topology:

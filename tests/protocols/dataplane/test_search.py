@@ -23,6 +23,7 @@ from tests.protocols.dataplane.runs import (
     search,
     smallest,
 )
+from tests.protocols.storage.proofs import assert_holds, assert_needed
 
 MOST_STATES = 1_000_000
 
@@ -33,10 +34,7 @@ def test_no_run_breaks_a_promise(name: str) -> None:
     """The search is complete, finds no harm from any schedule, and no property is vacuous."""
     parameters, states, depth = CLEAN[name]
     found, _ = search(parameters)
-    assert found.violation is None
-    assert found.complete
-    assert found.unjudged == ()
-    assert (found.states, found.depth) == (states, depth)
+    assert_holds(found, states, depth)
     assert found.states <= MOST_STATES
     assert found.unreached == ()
 
@@ -47,9 +45,7 @@ def test_no_large_run_breaks_a_promise(name: str) -> None:
     """The same for configurations that take longer."""
     parameters, states, depth = LARGE[name]
     found, _ = search(parameters)
-    assert found.violation is None
-    assert found.complete
-    assert (found.states, found.depth) == (states, depth)
+    assert_holds(found, states, depth)
 
 
 @pytest.mark.deep
@@ -67,25 +63,8 @@ def test_short_runs_of_what_is_too_large_break_nothing(name: str) -> None:
 def test_each_safeguard_is_needed(name: str) -> None:
     """Switched off, the search finds the harm, with a shortest run that replays to it."""
     found, model = search(smallest(name), name)
-    assert found.violation is not None
-    assert (found.violation.property, len(found.violation.actions)) == BROKEN[name]
-    invariants = {p.name: p.invariant for p in (*model.properties, *model.monitors)}
-    protects = next(guard.protects for guard in SAFEGUARDS if guard.name == name)
-    assert invariants[found.violation.property] in protects
-    assert replayed(model, found.violation.actions) == found.violation.witness
-
-
-def replayed(model: Any, actions: tuple[Any, ...]) -> str | None:
-    """What the last step of a run breaks, as the model's own judges say."""
-    memories = {monitor.name: monitor.begin() for monitor in model.monitors}
-    before, state = model.start(), model.start()
-    for action in actions:
-        before, state = state, model.act(state, action)
-        for monitor in model.monitors:
-            memories[monitor.name] = monitor.step(memories[monitor.name], before, action, state)
-    told = [p.check(before, actions[-1], state) for p in model.properties if p.kind == "step"]
-    told += [monitor.verdict(memories[monitor.name]) for monitor in model.monitors]
-    return next((witness for witness in told if witness), None)
+    guard = next(guard for guard in SAFEGUARDS if guard.name == name)
+    assert_needed(found, model, guard, BROKEN[name])
 
 
 @pytest.mark.parametrize("name", BROKEN)

@@ -309,7 +309,7 @@ def test_each_answer_of_a_random_run_has_its_plan(seed: int) -> None:
 
 @pytest.mark.spec("B-082")
 def test_seeds_have_a_table_of_verdicts() -> None:
-    """A row a seed with its verdict: all clean with every safeguard, some not without one."""
+    """A row per seed with its verdict: all clean with every safeguard, some not without one."""
     seeds = range(5, 105)
     for off, clean in (((), True), (("write-before-read",), False)):
         rows = sweep(None, "dataplane", seeds, parameters={"rf": 1}, off=off).to_pylist()

@@ -137,7 +137,7 @@ def test_who_takes_a_place_stands_before_its_owner() -> None:
 
 
 def test_a_stream_on_a_large_ring_has_a_way_to_go() -> None:
-    """With many tokens a node a stream begins at one that is an eighth of the ring away or more."""
+    """With many tokens per node a stream begins at one an eighth of the ring away, or more."""
     drive = Drive(nodes=16, tokens=4, rf=3)
     drive.act(next(verb for verb in drive.verbs() if verb.startswith("bootstrap "))).commit("X")
     drive.repeat("apply ")

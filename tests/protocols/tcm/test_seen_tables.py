@@ -38,7 +38,7 @@ def test_the_counter_of_computations_moves_with_epochs_only() -> None:
         seen = Watched(operations=(JOIN,), focus=(0, 200))
         seen.states = drive.states[: number + 1]
         events = len(state.tcm.events)
-        words = f"placement computations: {1 + events}, one at the start and one an epoch"
+        words = f"placement computations: {1 + events}, one at the start and one per epoch"
         assert seen.words("log")[-1].strip() == words
         assert words in seen.drawn("log").text()
     assert facts.computations(drive.model) == 1 + len(drive.state.tcm.events)

@@ -33,7 +33,7 @@ def test_members_beyond_the_alphabet_have_numbers() -> None:
 
 
 def test_a_join_takes_as_many_steps_a_node_in_any_cluster() -> None:
-    """Each node answers three barriers: so many steps a node more, and the join is done."""
+    """Each node answers three barriers: so many steps per node more, and the join is done."""
     steps = []
     for nodes in (20, 40, 80):
         timeline = Timeline(cluster(nodes, "join X1"))

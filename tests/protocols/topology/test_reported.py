@@ -48,6 +48,7 @@ REPORTED: dict[str, Broken] = {
         CommitDecision, lambda t, a: replace(t, tablets="moving"), edition="seed"
     ),
     "tablets-hold": without("tablet-track-excludes"),
+    "tokenless": spoiling(MakeRequest, lambda t, a: with_node(t, 0, zero_token=True)),
     "left-final": without("refuse-left"),
     "members": spoiling(MakeRequest, lambda t, a: replace(t, members=t.members | 1 << 2)),
     "left-silent": without("refuse-live-removal"),

@@ -264,7 +264,7 @@ def test_the_queue_says_why_each_request_waits() -> None:
     assert way(ended(starting("new_cdc_generation"))) == ["commit_cdc_generation", "◎"]
 
 
-@pytest.mark.partly("D-035", "tablets are one opaque work item: no replica of theirs has a place")
+@pytest.mark.spec("D-035")
 def test_a_node_without_tokens_has_none_in_the_table() -> None:
     """It is normal, its card says so, and its row has no tokens."""
     timeline = ended(starting("join D --zero-token"))

@@ -11,7 +11,7 @@ from kit.engine.fuzz import fuzz
 from kit.engine.registry import build
 from kit.protocols.storage.availability import available
 from kit.protocols.storage.rules.requests import AT_WORK
-from tests.protocols.dataplane.test_search import replayed
+from tests.protocols.storage.proofs import assert_holds, assert_needed
 from tests.protocols.vnodes.runs import (
     BROKEN,
     CLEAN,
@@ -33,10 +33,7 @@ def test_no_run_breaks_a_promise(name: str) -> None:
     """The search is complete, rollbacks included, and finds no harm from any schedule."""
     parameters, states, depth = CLEAN[name]
     found, _ = search(parameters)
-    assert found.violation is None
-    assert found.complete
-    assert found.unjudged == ()
-    assert (found.states, found.depth) == (states, depth)
+    assert_holds(found, states, depth)
     assert found.states <= MOST_STATES
 
 
@@ -46,20 +43,14 @@ def test_no_large_run_breaks_a_promise(name: str) -> None:
     """The same for configurations that take longer."""
     parameters, states, depth = LARGE[name]
     found, _ = search(parameters)
-    assert found.violation is None
-    assert found.complete
-    assert (found.states, found.depth) == (states, depth)
+    assert_holds(found, states, depth)
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_each_safeguard_is_needed(name: str) -> None:
     """Switched off, the search finds the harm, with a shortest run that replays to it."""
     found, model = search(dict(GUARDS[name].smallest), name)
-    assert found.violation is not None
-    assert (found.violation.property, len(found.violation.actions)) == BROKEN[name]
-    invariants = {p.name: p.invariant for p in (*model.properties, *model.monitors)}
-    assert invariants[found.violation.property] in GUARDS[name].protects
-    assert replayed(model, found.violation.actions) == found.violation.witness
+    assert_needed(found, model, GUARDS[name], BROKEN[name])
 
 
 @pytest.mark.parametrize("name", BROKEN)

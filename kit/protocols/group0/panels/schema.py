@@ -94,7 +94,7 @@ def _rows(scene: Scene, name: str) -> Iterator[tuple[str, ...]]:
 
 
 def schema_text(scene: Scene) -> str:
-    """Write the same, a line a row."""
+    """Write the same, a line per row."""
     lines = []
     for name, value, keyspaces, _ in _local(scene):
         lines.append(f"  {name}: group0_schema_version {value}; keyspaces {keyspaces}")

@@ -43,7 +43,7 @@ def _pairs(scene: Scene) -> list[tuple[EpochRow, EpochRow]]:
 
 
 def draw_views(scene: Scene) -> Frag:
-    """Draw a row an epoch; where the event changed the range's row, that is marked."""
+    """Draw a row per epoch; where the event changed the range's row, that is marked."""
     pairs, unit = _pairs(scene), scene.model.history.unit
     shown = pairs[-MOST_ROWS:]
     return scroll(
@@ -98,7 +98,7 @@ def _row(row: EpochRow, before: EpochRow) -> Frag:
 
 
 def views_text(scene: Scene) -> str:
-    """Write a line an epoch; ``*`` marks where the range's row changed."""
+    """Write a line per epoch; ``*`` marks where the range's row changed."""
     rows = [
         f"{'*' if row.changed else ' '} {row.epoch}  {row.title}: "
         f"reads {_signed(row.reads, before.reads)}; writes {_signed(row.writes, before.writes)}; "

@@ -93,7 +93,7 @@ def _ways(row: ReplicaRow) -> Iterator[tuple[CopyRow, str]]:
 
 
 def replicas_text(scene: Scene) -> str:
-    """Write a line a replica."""
+    """Write a line per replica."""
     lines, unit = [], scene.model.history.unit
     for row in _rows(scene):
         behind = f" ({row.behind} behind)" if row.behind else ""

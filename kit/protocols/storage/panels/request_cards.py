@@ -83,7 +83,7 @@ def _stale(row: RequestRow) -> str:
 
 
 def requests_text(scene: Scene) -> str:
-    """Write a line a request."""
+    """Write a line per request."""
     return "\n".join(
         f"  {row.title} ({_request_line(row)}): {'; '.join(_lines(row, scene.model.history.unit))}"
         for row in facts.requests(scene.model, scene.state)

@@ -55,7 +55,7 @@ def _again(scene: Scene, step: int, name: str) -> Frag:
 
 
 def _buttons(scene: Scene, words: str, who: str, choices: Iterable[Choice]) -> Frag:
-    """Draw a line of buttons, one an epoch, each of which does what it says or says why not."""
+    """Draw a line of buttons, one per epoch, each of which does what it says or says why not."""
     drawn = []
     for choice in choices:
         name = mark(scene.model, choice.action)

@@ -118,7 +118,7 @@ def _words(drawing: Layout) -> str:
 
 
 def spacetime_text(scene: Scene) -> str:
-    """Write a line a step, ``!`` where a promise was broken."""
+    """Write a line per step, ``!`` where a promise was broken."""
     wrong = {breach.step for breach in scene.breaches()}
     lines = []
     for dot in layout(scene).placed:

@@ -21,8 +21,9 @@ from kit.protocols.tablets.facts.reasons import (
     load_said,
     loads_said,
     reason_said,
-    resize_said,
+    sizes_said,
 )
+from kit.protocols.tablets.resize.wording import resize_said
 from kit.protocols.tablets.rules.balance.loads import TabletMove
 from kit.protocols.tablets.rules.balance.why import WhyAnswer
 from kit.protocols.tablets.rules.resize import CountCompared
@@ -120,7 +121,9 @@ def resize_text(rows: Sequence[ResizeLine], edition: Edition, warnings: Iterable
             counted(row.tablets, "tablet"),
             row.decision if row.decision == row.was else f"{row.was} → {row.decision}",
             f"number {row.resize_seq_number}",
-            "; ".join(filter(None, (_average(row), resize_said(row.reason), *_beside(row)))),
+            "; ".join(
+                filter(None, (_average(row), resize_said(row.reason, sizes_said), *_beside(row)))
+            ),
         )
         for row in rows
     ]
@@ -207,7 +210,7 @@ def _warnings(warnings: Iterable[str]) -> list[str]:
 def _each(node: TabletNode) -> str:
     """How many tablets a shard of a node has: the least and the most."""
     least, most = node.least_on_a_shard, node.most_on_a_shard
-    return f"{most:,} a shard" if least == most else f"{least:,} to {most:,} a shard"
+    return f"{most:,} per shard" if least == most else f"{least:,} to {most:,} per shard"
 
 
 def _known(size: int | None, utilisation: float | None) -> str:

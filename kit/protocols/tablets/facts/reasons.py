@@ -1,10 +1,9 @@
-"""Reasons of the balancer and of resize decisions as sentences, with the numbers compared."""
+"""Reasons of the balancer as sentences, with the numbers compared, and how loads are written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from kit.protocols.tablets.rules import resize
 from kit.protocols.tablets.rules.balance import reasons
 from kit.protocols.tablets.rules.balance.reasons import Reason
 from kit.protocols.topology.rules.machines import Edition
@@ -109,36 +108,11 @@ def _forbidden(
             return f"rack {rack} would have {after} of its replicas; none has more than {most} now"
         case reasons.StreamsFull(reads, streams, weight, limit):
             does = "reads for" if reads else "takes"
-            return f"a shard {does} {streams} streams; {weight} more would pass its {limit}"
+            busy = f"a shard {does} {streams} {'stream' if streams == 1 else 'streams'} already"
+            return f"{busy}; {weight} more would pass its limit of {limit}"
         case reasons.MovesElsewhere(host, shard):
             return f"the plan moves it to shard {shard} of {host}"
         case reasons.DrainsFirst(host):
             return f"node {host} is to be emptied first: nothing else moves in its datacenter"
         case reasons.Disabled():
             return "balancing is disabled"
-
-
-def resize_said(reason: resize.ResizeReason) -> str:
-    """Why a table is split or merged, or is not, as one sentence."""
-    match reason:
-        case resize.AboveSplit(average, threshold):
-            size, bound = sizes_said(average, threshold)
-            return f"{size} a tablet is above {bound}"
-        case resize.BelowMerge(average, threshold):
-            size, bound = sizes_said(average, threshold)
-            return f"{size} a tablet is below {bound}"
-        case resize.WithinThresholds(average, lower, upper):
-            size, low, high = sizes_said(average, lower, upper)
-            return f"{size} a tablet lies between {low} and {high}"
-        case resize.OppositeAfterwards(average, threshold):
-            size, bound = sizes_said(average, threshold)
-            return f"the opposite would be needed afterwards: {size} a tablet, against {bound}"
-        case resize.StillGrowing(count, initial):
-            return f"the table is growing: {count} tablets, {initial} at first"
-        case resize.SingleTablet(average, threshold):
-            size, bound = sizes_said(average, threshold)
-            return f"{size} is below {bound}, but there is one tablet only"
-        case resize.CountCompared(_, target):
-            return f"the target is {target:,} {'tablet' if target == 1 else 'tablets'}"
-        case resize.SizesUnknown():
-            return "sizes are not known"

@@ -11,9 +11,9 @@ from kit.protocols.tablets.resize import actions as act
 from kit.protocols.tablets.resize import steps
 from kit.protocols.tablets.resize.model import Resize
 from kit.protocols.tablets.resize.state import ResizeState
-from kit.protocols.tablets.resize.wording import REASONS
+from kit.protocols.tablets.resize.wording import resize_said
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.protocols.tablets.rules.resize import TARGET_SIZE, THRESHOLDS, Thresholds
+from kit.protocols.tablets.rules.resize import TARGET_SIZE, THRESHOLDS, TableSize, Thresholds
 
 
 def grid(m: Resize, s: ResizeState) -> TabletGrid:
@@ -24,13 +24,18 @@ def grid(m: Resize, s: ResizeState) -> TabletGrid:
         GridHost(name, shards, note="" if s.views[i] == s.view else f"has {s.views[i].count}")
         for i, name in enumerate(m.names)
     )
-    each_copy = s.size * TARGET_SIZE // (steps.TARGET * s.map.count)
+    each_copy = in_bytes(s.size) // s.map.count
     sizes = {
         (s.map.table, number, place): each_copy
         for number, tablet in enumerate(s.map.tablets)
         for place in tablet.replicas
     }
     return grid_of_maps([s.map], hosts, sizes)
+
+
+def in_bytes(size: int) -> int:
+    """A size of the model, which is in hundredths of the target size, as bytes."""
+    return size * TARGET_SIZE // steps.TARGET
 
 
 class Readiness(Struct, frozen=True):
@@ -46,11 +51,13 @@ class Readiness(Struct, frozen=True):
 class ResizeLineFacts(Struct, frozen=True):
     """The average tablet against both thresholds, all in percent of the target size.
 
+    ``size`` is what they come from, in hundredths of the target size.
     ``asks`` is the decision that the sizes ask for, with the ``reason`` in words; ``decided`` and
     ``number`` are what is stored. ``waits`` says why it may not take effect now, ``missing`` for
     whom it waits.
     """
 
+    size: TableSize
     average: int
     merge_below: int
     split_above: int
@@ -68,14 +75,15 @@ def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
     """Where a table's resize stands."""
     usual = THRESHOLDS[m.parameters.edition]
     limits = Thresholds(steps.TARGET, usual.split_percent, usual.merge_percent)
-    decision = steps.decision(m, s)
+    size, decision = steps.size_of(m, s), steps.decision(m, s)
     blocked = steps.blocked(m, s) if s.map.resize_type != "none" else None
     return ResizeLineFacts(
+        size=size,
         average=s.size // s.map.count,
         merge_below=limits.merge_below,
         split_above=limits.split_above,
         asks=decision.resize_type,
-        reason=REASONS[type(decision.reason)],
+        reason=resize_said(decision.reason),
         decided=s.map.resize_type,
         number=s.map.resize_seq_number,
         phase=s.phase,
@@ -113,7 +121,11 @@ def _moved(
     m: Resize, before: ResizeState, action: act.MoveReplica, after: ResizeState
 ) -> tuple[Flow, ...]:
     source, target = map(steps.replica_of, (action.source, action.target))
+    sibling = steps.sibling_of(before, action.tablet)
     label = f"tablet {action.tablet}"
+    if sibling is not None:
+        even, odd = sorted((action.tablet, sibling))
+        label = f"tablets {even} and {odd}"
     return (
         Flow(
             *("data", host_spot(source.host), host_spot(target.host), label),

@@ -9,14 +9,18 @@ from msgspec.structs import replace
 
 from kit.engine.breaches import PassedStep
 from kit.protocols.tablets.facts.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
+from kit.protocols.tablets.rules.layout import last_tokens
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.tablets.tracks import working
-from kit.protocols.tablets.tracks.model import Tracks
+from kit.protocols.tablets.tracks.model import ONE_TABLE, Tracks
 from kit.protocols.tablets.tracks.state import TabletRow, TabletTransition, TracksState
 from kit.protocols.topology.actions import CommitDeposed
 from kit.protocols.topology.facts.moment import NodeFacts, nodes
 from kit.protocols.topology.rules.machines import Selector
+
+TABLE = ONE_TABLE
 
 
 def grid(m: Tracks, s: TracksState) -> TabletGrid:
@@ -52,6 +56,20 @@ NOTES = {
 def _placed(m: Tracks, tablet: int, row: TabletRow) -> PlacedTablet:
     ways = tuple(TabletWay(t.kind, t.stage, t.sets) for t in row.transitions)
     return PlacedTablet(*m.place(tablet), row.replicas, ways, row.some)
+
+
+def tablet_map(s: TracksState) -> TabletMap:
+    """The map that group 0 holds; of a tablet in two transitions with the first one."""
+    lasts = last_tokens(len(s.tablets))
+    rows = zip(lasts, s.tablets, strict=True)
+    return TabletMap(TABLE, tuple(_tablet(last, row) for last, row in rows))
+
+
+def _tablet(last: int, row: TabletRow) -> Tablet:
+    if not row.transitions:
+        return Tablet(last, row.replicas)
+    way = row.transitions[0]
+    return Tablet(last, row.replicas, way.new, way.stage, way.kind, way.session)
 
 
 class TableRow(Struct, frozen=True):

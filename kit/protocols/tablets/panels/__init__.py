@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from kit.protocols.tablets.panels import resizing, tracks
-from kit.views.panel import Scene
+from msgspec.structs import replace
+
+from kit.protocols.tablets.panels import balancing, losses, plans, resizing, sharding, tracks
+from kit.views.panel import Panel, Scene
 from kit.views.promises import LAMPS
 from kit.views.question import Question, changed_fields
 from kit.views.registry import Views
@@ -14,10 +16,17 @@ def _question(scene: Scene) -> Question | None:
     return None if scene.model.dump is not None else changed_fields(scene)
 
 
+def _of_model(panel: Panel) -> Panel:
+    """A panel that looks at every tablet of one table; no dump is so small."""
+    return replace(panel, shown=lambda scene: scene.model.dump is None)
+
+
 TRACKS = Views(
     (
         *(tracks.BADGES, tracks.GRID, tracks.NOW, tracks.STAGES, tracks.TABLE),
-        *(tracks.SESSIONS, tracks.BARRIER, *tracks.CLUSTER, LAMPS),
+        *(tracks.SESSIONS, tracks.BARRIER, _of_model(sharding.SHARDER)),
+        *(_of_model(losses.LOSSES), _of_model(losses.REPAIRS), _of_model(plans.TRACKS_LOAD)),
+        *(plans.TRACKS_PLAN, *tracks.CLUSTER, LAMPS),
     ),
     evidence=("now",),
     picture="grid",
@@ -27,9 +36,21 @@ TRACKS = Views(
 )
 
 RESIZE = Views(
-    (resizing.BADGES, resizing.GRID, resizing.LINE, resizing.READINESS, resizing.STORAGE, LAMPS),
+    (
+        *(resizing.BADGES, resizing.GRID, resizing.LINE, resizing.READINESS),
+        *(resizing.SIBLINGS, resizing.STORAGE, plans.RESIZE_LOAD, plans.RESIZE_PLAN),
+        LAMPS,
+    ),
     evidence=("resize",),
     picture="grid",
     table="resize",
+    badges="badges",
+)
+
+BALANCE = Views(
+    (balancing.BADGES, balancing.GRID, balancing.LOADS, balancing.PLAN, balancing.STORAGE, LAMPS),
+    evidence=("loads",),
+    picture="grid",
+    table="loads",
     badges="badges",
 )

@@ -89,7 +89,7 @@ def _cell(
     words = volume(round(mean)) if by_storage else f"{mean:.0f}"
     return h(
         "g",
-        h("title", f"{name}: {words}" + (" a shard" if len(places) > 1 else "")),
+        h("title", f"{name}: {words}" + (" per shard" if len(places) > 1 else "")),
         h("rect", x=1, y=1, width=wide - 3, height=ROW - 3, class_="wire"),
         h("rect", x=1, y=1, width=full, height=ROW - 3, class_="band"),
         h("text", words, x=wide / 2, y=16, text_anchor="middle"),
@@ -112,6 +112,6 @@ def summary(grid: TabletGrid) -> str:
 
 
 def _legend(grid: TabletGrid, *, singly: bool) -> str:
-    what = "a cell a shard" if singly else "a cell a node, its bar the mean of its shards"
+    what = "a cell per shard" if singly else "a cell per node, its bar the mean of its shards"
     moving = len(grid.moving)
     return f"{what}; {summary(grid)}; {counted(moving, 'tablet')} in transition"

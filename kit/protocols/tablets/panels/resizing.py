@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kit.protocols.tablets.facts import resizing as facts
 from kit.protocols.tablets.facts.resizing import Readiness, ResizeLineFacts
 from kit.protocols.tablets.facts.spots import LOG
 from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
+from kit.protocols.tablets.panels.sibling_pairs import siblings_panel
+from kit.protocols.tablets.rules.resize import TableSize
 from kit.views.alike import draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, badges, bulb, counted, heads, scroll
+from kit.views.parts import badge, badges, bulb, counted, heads, scroll, volume
 
+PHASES = {
+    "": "not begun",
+    "barrier": "waits for the barrier before the new map",
+    "commit": "the new map may be committed",
+    "after": "waits for the barrier behind the new map",
+}
 WIDTH, HEIGHT, EDGE = 380.0, 96.0, 12.0
 BAR_TOP, BAR = 40.0, 16.0
 
@@ -42,14 +52,33 @@ def _words(now: ResizeLineFacts) -> list[tuple[str, str]]:
     ready = sum(each.is_ready for each in now.readiness)
     missing = f": {', '.join(now.missing)}" if now.missing else ""
     rows = [
+        *_formula(now.size),
         ("average", f"{now.average} % of the target size"),
+        ("growing mode", _growing(now.size)),
         ("decision", f"{now.decided}, number {now.number}"),
         ("sizes ask for", f"{now.asks}: {now.reason}"),
-        ("finalization", now.phase or "not begun"),
+        ("finalization", PHASES[now.phase]),
     ]
     if now.decided == "split":
         rows.append(("ready", f"{ready} of {counted(len(now.readiness), 'replica')}"))
     return [*rows, ("waits", f"{now.waits}{missing}")] if now.waits else rows
+
+
+def _formula(size: TableSize) -> Iterator[tuple[str, str]]:
+    """From the bytes of all replicas, of all datacenters, to those of one tablet."""
+    total, table, tablet = (
+        volume(None if each is None else facts.in_bytes(each))
+        for each in (size.bytes, size.average_table, size.average_tablet)
+    )
+    yield "one copy", f"{total} in all ÷ {counted(size.replicas, 'replica')} = {table}"
+    yield "one tablet", f"{table} ÷ {counted(size.count, 'tablet')} = {tablet}"
+
+
+def _growing(size: TableSize) -> str:
+    """Whether the table keeps the count that its schema asks for."""
+    if size.growing:
+        return f"on: not merged until there are more than {counted(size.initial, 'tablet')}"
+    return "off"
 
 
 def _thresholds(now: ResizeLineFacts) -> Frag:
@@ -162,6 +191,7 @@ def draw_badges(scene: Scene) -> Frag:
         scene.state.map.count,
         badge("decision", f"resize {now.decided}", "" if now.decided == "none" else "busy"),
         badge("number", f"number {now.number}"),
+        badge("growing", "growing mode") if now.size.growing else None,
         badge("phase", f"finalization: {now.phase}", "busy") if now.phase else None,
         counts="tablets",
     )
@@ -173,5 +203,6 @@ GRID = grid_panel(
 )
 STORAGE = storage_panel(lambda scene: facts.grid(scene.model, scene.state))
 LINE = Panel("resize", "Resize decision", draw_resize, resize_text, still=True, tab="Resize")
+SIBLINGS = siblings_panel(lambda scene: scene.state.map)
 READINESS = Panel("readiness", "Readiness by replica", draw_readiness, readiness_text, tab="Ready")
 BADGES = Panel("badges", "Status", draw_badges, still=True)

@@ -48,10 +48,10 @@ def parts_of(model: Resize, tablet: int, count: int) -> int:
     return ((1 << width) - 1) << (tablet * width)
 
 
-def decision(model: Resize, s: ResizeState) -> ResizeDecision:
-    """What the balancer decides on the table by its size."""
+def size_of(model: Resize, s: ResizeState) -> TableSize:
+    """What the balancer knows of the table's size, in hundredths of the target size."""
     replicas = len(s.map.tablets[0].replicas)
-    size = TableSize(
+    return TableSize(
         s.map.table,
         s.map.count,
         replicas,
@@ -61,8 +61,12 @@ def decision(model: Resize, s: ResizeState) -> ResizeDecision:
         model.parameters.initial,
         is_growing(s.map.count, model.parameters.initial),
     )
+
+
+def decision(model: Resize, s: ResizeState) -> ResizeDecision:
+    """What the balancer decides on the table by its size."""
     usual = THRESHOLDS[model.parameters.edition]
-    return decide(size, Thresholds(TARGET, usual.split_percent, usual.merge_percent))
+    return decide(size_of(model, s), Thresholds(TARGET, usual.split_percent, usual.merge_percent))
 
 
 def is_due(model: Resize, s: ResizeState) -> bool:

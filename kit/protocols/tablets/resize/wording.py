@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kit.protocols.tablets.resize import actions as act
@@ -22,16 +23,39 @@ PLAIN: dict[type, str] = {
     act.EndRepair: "end repair",
 }
 
-REASONS: dict[type, str] = {
-    resize.AboveSplit: "the average is above the split threshold",
-    resize.BelowMerge: "the average is below the merge threshold",
-    resize.WithinThresholds: "the average is between the thresholds",
-    resize.OppositeAfterwards: "what is decided would call for its opposite",
-    resize.StillGrowing: "the table is still growing",
-    resize.SingleTablet: "there is one tablet only",
-    resize.SizesUnknown: "some size is not known",
-}
-"""Why a table is split or merged, or is not, as far as an average says."""
+Said = Callable[..., tuple[str, ...]]
+"""How sizes that are compared are written: in bytes, in percent."""
+
+
+def percents_said(*sizes: int) -> tuple[str, ...]:
+    """Sizes in hundredths of the target size."""
+    return tuple(f"{size} %" for size in sizes)
+
+
+def resize_said(reason: resize.ResizeReason, said: Said = percents_said) -> str:
+    """Why a table is split or merged, or is not, in a few words."""
+    match reason:
+        case resize.AboveSplit(average, threshold):
+            size, bound = said(average, threshold)
+            return f"{size} a tablet is above {bound}"
+        case resize.BelowMerge(average, threshold):
+            size, bound = said(average, threshold)
+            return f"{size} a tablet is below {bound}"
+        case resize.WithinThresholds(average, lower, upper):
+            size, low, high = said(average, lower, upper)
+            return f"{size} a tablet lies between {low} and {high}"
+        case resize.OppositeAfterwards(average, threshold):
+            size, bound = said(average, threshold)
+            return f"the opposite would be needed afterwards: {size} a tablet, against {bound}"
+        case resize.StillGrowing(count, initial):
+            return f"the table is growing: {tablets(count)}, {initial} at first"
+        case resize.SingleTablet(average, threshold):
+            size, bound = said(average, threshold)
+            return f"{size} is below {bound}, but there is one tablet only"
+        case resize.CountCompared(_, target):
+            return f"the target is {tablets(target)}"
+        case resize.SizesUnknown():
+            return "sizes are not known"
 
 
 def verb(action: Any) -> str:
@@ -64,18 +88,18 @@ def describe(model: Resize, before: ResizeState, action: Any, after: ResizeState
         case act.GrowTable() | act.ShrinkTable():
             return f"The average tablet is now at {average(after)} % of the target size."
         case act.DecideResize():
-            reason = REASONS[type(steps.decision(model, before).reason)]
-            number = f"number {new.resize_seq_number}"
-            return f"Decision {new.resize_type}, {number}, at {average(before)} %: {reason}."
+            reason = resize_said(steps.decision(model, before).reason)
+            return f"Decision {new.resize_type}, number {new.resize_seq_number}: {reason}."
         case act.ApplyView(node):
             view = after.view
-            tablets = "1 tablet" if view.count == 1 else f"{view.count} tablets"
-            return f"{node} applies a map of {tablets}, with resize {view.resize_type}."
+            return f"{node} applies a map of {tablets(view.count)}, with resize {view.resize_type}."
         case act.DivideStorage(tablet, replica):
             copied = f"number {new.resize_seq_number}"
             return f"{replica} has divided tablet {tablet} and copies {copied}."
         case act.MoveReplica(tablet, source, target):
-            return f"A replica of tablet {tablet} moves from {source} to {target}."
+            with_sibling = steps.sibling_of(before, tablet) is not None
+            who = f"tablets {tablet} and {tablet ^ 1}" if with_sibling else f"tablet {tablet}"
+            return f"A replica of {who} moves from {source} to {target}."
         case act.BeginFinalization():
             return "The coordinator enters tablet_resize_finalization."
         case act.PassFinalBarrier():
@@ -83,12 +107,17 @@ def describe(model: Resize, before: ResizeState, action: Any, after: ResizeState
         case act.CommitMap():
             same = new.count == before.map.count
             said = "The decision is no longer due: the map stays" if same else "The new map"
-            return f"{said} ({new.count} tablets)."
+            return f"{said} ({tablets(new.count)})."
         case act.BeginRepair(node, tablet):
             return f"{node} begins to repair tablet {tablet}."
     run = before.repair
     assert run is not None
     return f"The repair of tablet {run.tablet} of {run.count} ends; its range is marked repaired."
+
+
+def tablets(count: int) -> str:
+    """How many tablets there are."""
+    return "1 tablet" if count == 1 else f"{count:,} tablets"
 
 
 def average(s: ResizeState) -> int:

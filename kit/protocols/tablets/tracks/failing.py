@@ -107,13 +107,6 @@ def rules(model: Tracks) -> tuple[Rule[TracksState, Any], ...]:
         late = LateRpc(action.tablet, piece.work.name, written, stage, session)
         return replace(s, late=late, lates=s.lates - 1)
 
-    def may_arrive(s: TracksState, action: act.ArriveLate) -> Refusal | None:
-        assert s.late is not None
-        missing = model.mask(s.late.targets) & ~s.control.reachable
-        if not missing:
-            return None
-        return Refusal("it is not heard", missing=working.named(model, missing))
-
     def arrive(s: TracksState, action: act.ArriveLate) -> TracksState:
         late = s.late
         assert late is not None
@@ -147,7 +140,7 @@ def rules(model: Tracks) -> tuple[Rule[TracksState, Any], ...]:
             act.ArriveLate,
             "late",
             lambda s: (act.ArriveLate(),) if s.late and not s.late.runs else (),
-            may_arrive,
+            lambda s, a: None,  # who is down gets none: ``Tracks.settled`` drops it
             arrive,
         ),
         model.rule(

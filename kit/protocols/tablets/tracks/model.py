@@ -49,6 +49,8 @@ from kit.protocols.topology.rules.safeguards import TopologySafeguards
 from kit.protocols.topology.state import ControlState
 from kit.protocols.topology.words import plan_of, stored_words
 
+ONE_TABLE = "ks.t"
+"""What pictures call the table of a model that was read from no dump."""
 Effect = Callable[[TracksState, Any], TracksState]
 
 
@@ -148,7 +150,7 @@ class Tracks(Model[TracksState, Any]):
     def place(self, tablet: int) -> tuple[str, int]:
         """The table of a tablet, and its number there."""
         if self.dump is None:
-            return self.parameters.tables[0], tablet
+            return ONE_TABLE, tablet
         table = bisect_right(self.dump.firsts, tablet) - 1
         return self.dump.tables[table].name, tablet - self.dump.firsts[table]
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
-from kit.protocols.tablets.rules.balance.planner import planned
+from kit.protocols.tablets.rules.balance.planner import BalancePlan, planned
 from kit.protocols.tablets.rules.balance.reasons import Drains
 from kit.protocols.tablets.rules.layout import last_tokens
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap
@@ -27,11 +27,15 @@ Rows = tuple[TabletRow, ...]
 
 
 class StatePlan(Struct, frozen=True):
-    """What the balancer would begin in a state: all of it, what of that drains, what is stuck."""
+    """What the balancer would begin in a state: all of it, what of that drains, what is stuck.
+
+    ``step`` is the plan itself, with its reasons.
+    """
 
     begins: tuple[BeginTransition, ...]
     drains: tuple[BeginTransition, ...]
     stuck: tuple[TabletReplica, ...]
+    step: BalancePlan
 
 
 class TrackPlanner:
@@ -79,6 +83,7 @@ class TrackPlanner:
             tuple(begin for _, begin in begins),
             tuple(begin for move, begin in begins if isinstance(move.reason, Drains)),
             tuple(failure.source for failure in step.failures),
+            step,
         )
 
     def _nodes(self, roles: tuple[NodeRole, ...]) -> Iterator[BalancerNode]:

@@ -192,8 +192,17 @@ def _of_replicas(model: Tracks) -> tuple[Property, ...]:
                     return f"tablet {tablet} has a replica on {replica.host}, which has left"
         return None
 
+    def on_owners(s: TracksState) -> str | None:
+        nodes = s.control.topology.nodes
+        for tablet, row in enumerate(s.tablets):
+            for replica in (*row.replicas, *(r for t in row.transitions for r in t.new)):
+                if nodes[model.number[replica.host]].zero_token:
+                    return f"tablet {tablet} has a replica on {replica.host}, without tokens"
+        return None
+
     return (
         always("replicas-complete", "Who is read has all the data", complete, "INV-STREAM"),
         always("data-owned", "Outside a transition only replicas have data", owned, "INV-TABL-1"),
         always("replicas-on-members", "No replica is on who has left", on_members, "INV-RF"),
+        always("replicas-on-owners", "No replica is on a node without tokens", on_owners),
     )

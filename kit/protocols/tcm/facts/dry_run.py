@@ -1,4 +1,4 @@
-"""What an operator asks of each step: bytes a node, quorums after one more death, what may begin.
+"""What an operator asks of each step: bytes per node, quorums after one more death, what may begin.
 
 As in ``kit.protocols.tcm.facts.moment``, every function takes the model and a state, and is
 pure.

@@ -352,7 +352,7 @@ def _locks(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[LockRow, ...]:
 
 
 def barriers(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[BarrierRow, ...]:
-    """The barriers before the sequence's next step, a row a keyspace and range."""
+    """The barriers before the sequence's next step, a row per keyspace and range."""
     metadata = m.snapshot(s).metadata
     known = m.applied(s)
     return tuple(

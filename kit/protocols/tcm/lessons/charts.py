@@ -27,7 +27,7 @@ FILLS = {
 def group_sizes(source: Any, token: int) -> Chart:
     """How many nodes are read from and written to for a token, epoch by epoch so far.
 
-    Two bars an epoch, side by side: reads plain, writes hatched, each with its number.
+    Two bars per epoch, side by side: reads plain, writes hatched, each with its number.
 
     Raises:
         BadInput: for a token outside the space.
@@ -68,7 +68,7 @@ def _sizes(row: facts.RangeRow) -> str:
 
 
 def step_table(*sources: Any) -> Chart:
-    """Which steps the operation of each timeline has committed so far: a row an operation.
+    """Which steps the operation of each timeline has committed so far: a row per operation.
 
     The tiles are the epochs, in order; each names its step.
     """

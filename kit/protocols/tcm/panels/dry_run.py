@@ -1,4 +1,4 @@
-"""What an operator asks at each step: what may begin, what one more death breaks, bytes a node.
+"""What an operator asks at each step: what may begin, what one more death breaks, bytes per node.
 
 These panels are shown for somebody's own ring (see ``kit.protocols.tcm.dry_run.history``).
 """

@@ -46,7 +46,7 @@ def draw_log(scene: Scene) -> Frag:
 
 def _computed(scene: Scene) -> str:
     times = facts.computed(scene.model, scene.state)
-    return f"placement computations: {times}, one at the start and one an epoch"
+    return f"placement computations: {times}, one at the start and one per epoch"
 
 
 def _small(text: str | None) -> Frag | None:

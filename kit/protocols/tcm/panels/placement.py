@@ -1,4 +1,4 @@
-"""The placement table: a row a range, who is read from beside who is written to.
+"""The placement table: a row per range, who is read from beside who is written to.
 
 What the step changed is marked and comes first.
 """
@@ -258,7 +258,7 @@ def _moved(read: int, write: int) -> str:
 
 
 def _table(keyspace: str, note: str, rows: Sequence[Lines], named: Collection[str]) -> Frag:
-    """Draw a row a range: who is read from beside who is written to."""
+    """Draw a row per range: who is read from beside who is written to."""
     seen: set[int] = set()
     body = []
     for line in rows:
@@ -312,7 +312,7 @@ def lock_sign(holder: str | None) -> Frag | None:
 
 
 def chips(prefix: str, group: GroupChange, reads: Sequence[str]) -> list[Frag]:
-    """Draw a chip a replica: a plus for one that came, a struck minus for one that went."""
+    """Draw a chip per replica: a plus for one that came, a struck minus for one that went."""
     drawn = []
     for name in group.order:
         marks: list[Mark] = ["added"] if name in group.added else []
@@ -354,7 +354,7 @@ def _large_keyspace(scene: Scene, name: str, count: int, *, hidden: bool, severa
 
 
 def placements_text(scene: Scene) -> str:
-    """Write both tables of every keyspace, a line a range; ``+`` and ``−`` mark the step."""
+    """Write both tables of every keyspace, a line per range; ``+`` and ``−`` mark the step."""
     parts = []
     for name in facts.keyspaces(scene.model):
         count = large(scene, name)

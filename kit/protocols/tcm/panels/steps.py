@@ -20,7 +20,7 @@ BOXES = {"done": "x", "next": ">", "pending": " "}
 
 
 def draw_steps(scene: Scene, operation: OperationRow) -> Frag:
-    """Draw a numbered button a step; only the next one can be pressed, once nothing holds it."""
+    """Draw a numbered button per step; only the next one can be pressed, once nothing holds it."""
     return h(
         "ol", [_step(scene, operation, i) for i in range(len(operation.steps))], class_="steps"
     )

@@ -1,4 +1,4 @@
-"""Cluster metadata: one immutable value an epoch, with every plan that is still under way.
+"""Cluster metadata: one immutable value per epoch, with every plan that is still under way.
 
 The steps that an operation has yet to do are kept *in the metadata*, so that a node that failed
 between two steps reads there what comes next. Source: CEP-21, "Bootstrap", "Node Level Changes".
@@ -187,7 +187,7 @@ class Metadata(Struct, frozen=True, dict=True):
 
 
 class Snapshot(Struct, frozen=True):
-    """Metadata with its placements, one a replication group: computed once, when applied."""
+    """Metadata with its placements, one per replication group: computed once, when applied."""
 
     metadata: Metadata
     placements: tuple[Placement, ...]

@@ -313,7 +313,7 @@ def replicated(snapshot: Snapshot, floor: tuple[int, ...]) -> str | None:
     """Each range has its replicas.
 
     No read group has more members than the replication factor, or fewer than ``floor`` (a
-    number a group: the factor, or what the ring had to begin with). Where no operation holds a
+    number per group: the factor, or what the ring had to begin with). Where no operation holds a
     lock, reads are exactly the replicas that the ring's walk gives.
     """
     metadata = snapshot.metadata

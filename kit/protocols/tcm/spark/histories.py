@@ -219,9 +219,9 @@ class Sample(Struct, frozen=True):
 def sample(
     nodes: int = 12, tokens: int = 16, *, dcs: int = 2, racks: int = 3, rf: int = 3, seed: int = 1
 ) -> Sample:
-    """A ring with ``tokens`` random Murmur3 tokens a node, dealt to datacenters and racks in turn.
+    """A ring of ``tokens`` random Murmur3 tokens per node, dealt to datacenters and racks in turn.
 
-    The keyspace ``ks`` keeps ``rf`` replicas a datacenter. The same seed gives the same ring.
+    The keyspace ``ks`` keeps ``rf`` replicas per datacenter. The same seed gives the same ring.
 
     Raises:
         BadInput: naming what is out of its limits.

@@ -80,8 +80,8 @@ TASKS = (
     Task(
         "an-invariant",
         "an invariant of your own",
-        "Write disagree(managers). managers is a list of words, one a manager: working, prepared, "
-        "committed or aborted. Tell whether the promise of two-phase commit is broken.",
+        "Write disagree(managers). managers is a list of words, one per manager: working, "
+        "prepared, committed or aborted. Tell whether the promise of two-phase commit is broken.",
         "function",
         "no manager may have committed while another one has aborted; what the others do does "
         "not matter.",

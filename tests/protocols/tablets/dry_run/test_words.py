@@ -8,9 +8,9 @@ from kit.protocols.tablets.facts.reasons import (
     load_said,
     loads_said,
     reason_said,
-    resize_said,
     sizes_said,
 )
+from kit.protocols.tablets.resize.wording import resize_said
 from kit.protocols.tablets.rules.balance.reasons import DrainsFirst, EvensOut, NotEmptier
 from kit.protocols.tablets.rules.resize import AboveSplit
 
@@ -39,8 +39,9 @@ def test_reasons_use_it() -> None:
     assert "has 1.984%, the source 1.981%" in reason_said(NotEmptier(0.01981, 0.01984), "code")
     even = EvensOut(0.5, 0.4, 0.4500001, 0.45)
     assert "50.00000% and 40.00000% to 45.00001% and 45.00000%" in reason_said(even, "code")
-    above = resize_said(AboveSplit(10 * GIB + GIB // 50, 10 * GIB))
+    above = resize_said(AboveSplit(10 * GIB + GIB // 50, 10 * GIB), sizes_said)
     assert above == "10.02 GiB a tablet is above 10.00 GiB"
+    assert resize_said(AboveSplit(101, 100)) == "101 % a tablet is above 100 %"
     assert sizes_said(GIB, 5 * GIB) == ("1.0 GiB", "5.0 GiB")
     assert load_said(3.0, "seed") == "3"
     assert "A is to be emptied first" in reason_said(DrainsFirst("A"), "seed")

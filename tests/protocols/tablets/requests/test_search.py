@@ -12,7 +12,7 @@ from kit.engine.timeline import Timeline
 from kit.protocols.tablets.requests.history import stage_of
 from kit.protocols.tablets.requests.parameters import BetweenNodes
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from tests.protocols.dataplane.test_search import replayed
+from tests.protocols.storage.proofs import assert_holds, assert_needed
 from tests.protocols.tablets.requests.runs import (
     BROKEN,
     CLEAN,
@@ -33,10 +33,7 @@ def test_no_run_breaks_a_promise(name: str) -> None:
     """The search is complete, ways back included, and finds no harm from any schedule."""
     parameters, states, depth = CLEAN[name]
     found, _ = search(parameters)
-    assert found.violation is None
-    assert found.complete
-    assert found.unjudged == ()
-    assert (found.states, found.depth) == (states, depth)
+    assert_holds(found, states, depth)
 
 
 @pytest.mark.deep
@@ -45,9 +42,7 @@ def test_no_large_run_breaks_a_promise(name: str) -> None:
     """The same for configurations that take longer; none has more than a million states."""
     parameters, states, depth = LARGE[name]
     found, _ = search(parameters)
-    assert found.violation is None
-    assert found.complete
-    assert (found.states, found.depth) == (states, depth)
+    assert_holds(found, states, depth)
     assert found.states <= MOST_STATES
 
 
@@ -62,11 +57,7 @@ def test_no_large_run_breaks_a_promise(name: str) -> None:
 def test_each_safeguard_is_needed(name: str) -> None:
     """Switched off, the search finds the harm, with a shortest run that replays to it."""
     found, model = search(dict(GUARDS[name].smallest), name)
-    assert found.violation is not None
-    assert (found.violation.property, len(found.violation.actions)) == BROKEN[name]
-    invariants = {p.name: p.invariant for p in (*model.properties, *model.monitors)}
-    assert invariants[found.violation.property] in GUARDS[name].protects
-    assert replayed(model, found.violation.actions) == found.violation.witness
+    assert_needed(found, model, GUARDS[name], BROKEN[name])
 
 
 @pytest.mark.parametrize("name", BROKEN)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from kit.engine.flows import flows
 from kit.engine.registry import build
 from kit.protocols.tablets.rules.resize import THRESHOLDS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
@@ -17,6 +19,7 @@ from kit.views.registry import for_model
 from tests.views.frames import part
 
 APPLY = ("apply A", "apply B", "apply C")
+SIBLING = "move 3 C:0 B:0"
 MERGES: dict[str, Any] = {"nodes": 3, "grows": 1, "shrinks": 1}
 
 
@@ -132,8 +135,8 @@ def test_a_decision_flips_back_to_none(
         *[f"{kind}, number 1"] * 2,
         "none, number 2",
     ]
-    assert lines(scenes[3], "resize")["sizes ask for"] == (
-        "none: what is decided would call for its opposite"
+    assert lines(scenes[3], "resize")["sizes ask for"].startswith(
+        "none: the opposite would be needed afterwards: "
     )
 
 
@@ -222,15 +225,78 @@ def test_a_merge_is_looked_at_again_at_its_end(grows: bool) -> None:
         )
 
 
-@pytest.mark.partly("E-049", "a flag of the mode: it is named only where it keeps a merge back")
-def test_a_growing_table_says_why_it_is_not_merged() -> None:
-    """Small from the start, it keeps its count; once it was split beyond it, it may be merged."""
+@pytest.mark.spec("E-049")
+def test_a_growing_table_is_flagged_and_not_merged() -> None:
+    """Small from the start, it keeps its count; once it was split beyond it, the flag is gone and
+    it may be merged.
+    """
     given = {"tablets": ("A", "A"), "nodes": 1, "initial": 2, "size": 40, "grows": 2, "shrinks": 2}
     small = last(given)
-    assert lines(small, "resize")["sizes ask for"] == "none: the table is still growing"
+    text = lines(small, "resize")
+    assert text["sizes ask for"] == "none: the table is growing: 2 tablets, 2 at first"
+    assert text["growing mode"] == "on: not merged until there are more than 2 tablets"
+    assert drawn(small, "badges", "badge:growing") is not None
     assert not is_offered(small, "resize")
     divides = ("apply A", "divide 0 A:0", "divide 1 A:0")
     split = ("grow", "grow", "resize", *divides, "finalize", "apply A", "barrier", "commit map")
     beyond = last(given, *split, "shrink", "shrink")
     assert lines(beyond, "grid") == {"A": "0, 1, 2, 3"}
+    assert lines(beyond, "resize")["growing mode"] == "off"
+    assert drawn(beyond, "badges", "badge:growing") is None
     assert lines(beyond, "resize")["sizes ask for"].startswith("merge: ")
+    assert lines(last({**given, "initial": 0}), "resize")["growing mode"] == "off"
+
+
+@pytest.mark.spec("E-039")
+def test_the_average_is_worked_out_with_the_numbers_of_now() -> None:
+    """All bytes by the replicas of a tablet, then by the tablets; it follows size and count."""
+    given = {"tablets": ("A B", "B C"), "size": 80}
+    formulas = [
+        (lines(scene, "resize")["one copy"], lines(scene, "resize")["one tablet"])
+        for scene in walked(given, "grow")
+    ]
+    assert formulas == [
+        ("16.0 GiB in all ÷ 2 replicas = 8.0 GiB", "8.0 GiB ÷ 2 tablets = 4.0 GiB"),
+        ("64.0 GiB in all ÷ 2 replicas = 32.0 GiB", "32.0 GiB ÷ 2 tablets = 16.0 GiB"),
+    ]
+    for scene in walked({"tablets": ("A B C",), "size": 80}):
+        formula = drawn(scene, "resize", "resize:one copy")
+        assert formula is not None
+        assert "12.0 GiB in all ÷ 3 replicas = 4.0 GiB" in formula.text()
+
+
+@pytest.mark.spec("E-050")
+def test_brackets_pair_siblings() -> None:
+    """(0, 1), (2, 3) and so on; a bracket closes once both are in the same places."""
+    given = {**MERGES, "grows": 0, "tablets": ("A B", "B A", "A B", "A C")}
+    apart, together = last(given, "shrink", "resize"), last(given, "shrink", "resize", SIBLING)
+    for scene, closed in ((apart, [True, False]), (together, [True, True])):
+        drawings = [drawn(scene, "siblings", f"pair:{even}") for even in (0, 2)]
+        for pair, numbers, is_closed in zip(drawings, ("0 1", "2 3"), closed, strict=True):
+            assert pair is not None
+            assert pair.text().endswith(f"{'=' if is_closed else '≠'} {numbers}")
+            bracket = next(one for one in pair.walk() if one.tag == "path")
+            assert ("dashed" in (bracket.get("class") or "")) != is_closed
+    assert "apart: C:0 → B:0" in panel(apart, "siblings").text(apart)
+    single = last({"tablets": ("A B",)})
+    assert "no pairs" in panel(single, "siblings").text(single)
+
+
+@pytest.mark.spec("E-053")
+def test_siblings_that_are_together_travel_as_one() -> None:
+    """A move of the balancer takes both along, and its arrow names both; before, only the odd one
+    is named.
+    """
+    given = {**MERGES, "grows": 0, "moves": 1, "tablets": ("A B", "A C")}
+    begun = ("shrink", "resize", "move 1 C:0 B:0", "move 0 A:0 C:0")
+    steps = list(walked(given, *begun))
+    labels = [
+        [flow.label for flow in flows(before.model, before.state, action, after.state)]
+        for (before, after), verb in zip(pairwise(steps), begun, strict=True)
+        for action in (before.model.find(before.state, verb)[0],)
+    ]
+    assert labels == [[], [], ["tablet 1"], ["tablets 0 and 1"]]
+    assert lines(steps[-1], "grid") == {"B": "0, 1", "C": "0, 1"}
+    model, (_, _, _, before, after) = steps[-1].model, steps
+    action = model.find(before.state, begun[-1])[0]
+    assert "tablets 0 and 1 moves" in model.describe(before.state, action, after.state)

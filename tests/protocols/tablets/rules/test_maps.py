@@ -68,7 +68,7 @@ def test_halves_of_equal_tablets_are_the_tablets_of_twice_as_many(power: int) ->
     assert tuple(split_tokens(last_tokens(2**power))) == last_tokens(2 ** (power + 1))
 
 
-@pytest.mark.partly("E-050", "brackets over the pairs")
+@pytest.mark.spec("E-050")
 def test_siblings_are_pairs_by_number() -> None:
     """(0, 1), (2, 3); a count that is no power of two has none."""
     assert siblings(4) == ((0, 1), (2, 3))

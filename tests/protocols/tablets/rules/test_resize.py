@@ -46,7 +46,7 @@ def of_average(average: int, **columns: object) -> TableSize:
     return TableSize("ks.t", 8, 6, average * 8 * 6, **columns)  # type: ignore[arg-type]  # any columns
 
 
-@pytest.mark.partly("E-039", "a formula with live numbers")
+@pytest.mark.spec("E-039")
 def test_the_average_is_of_one_copy() -> None:
     """All bytes by all replicas, over the datacenters, then by tablets; in whole bytes."""
     table = TableSize("ks.t", 4, 5, 1003)
@@ -124,7 +124,7 @@ def test_decisions_do_not_oscillate(size: TableSize, edition: Edition) -> None:
     assert after in ("none", kind)
 
 
-@pytest.mark.partly("E-049", "a flag of the mode")
+@pytest.mark.spec("E-049")
 def test_a_growing_table_is_not_merged() -> None:
     """Until it was split beyond its initial count; it may be split as any."""
     empty = of_average(0, initial=8, growing=is_growing(8, 8))

@@ -72,6 +72,7 @@ OWN: dict[str, Callable[[], Any]] = {
     "replicas-complete": without("one-transition"),
     "data-owned": without("one-transition"),
     "replicas-on-members": without("drain-tablets-first"),
+    "replicas-on-owners": of_cluster(lambda t: with_node(t, 0, zero_token=True)),
     "work-in-session": without("sessions"),
     "one-per-host": of_tablet(
         lambda row: replace(row, replicas=(*row.replicas, TabletReplica("A", 1)))

@@ -170,7 +170,7 @@ def test_it_is_shown_without_a_browser(friday: DryRun) -> None:
 
 
 def test_it_is_shown_as_text(friday: DryRun) -> None:
-    """As text: warnings first, a line an epoch, then every panel of the moment."""
+    """As text: warnings first, a line per epoch, then every panel of the moment."""
     text = friday.text()
     assert text.startswith("warning: 10.20.0.6 is down")
     assert len(re.findall(r"^\d+ +[a-z ]+ \((?:decommission|bootstrap) ", text, re.MULTILINE)) == 12

@@ -79,7 +79,7 @@ def test_fifty_nodes_come_and_go(rf: int, at_once: int) -> None:
     ids=str,
 )
 def test_datacenters_racks_and_several_tokens(sizes: dict[str, Any]) -> None:
-    """Racks, datacenters, several tokens a node, many cancels and the published variant of the
+    """Racks, datacenters, several tokens per node, many cancels and the published variant of the
     protocol: the same columns hold.
     """
     for seed in range(2):

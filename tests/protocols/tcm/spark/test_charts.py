@@ -61,7 +61,7 @@ def test_availability_has_a_cell_a_step(job: Pipeline) -> None:
 
 
 def test_lag_names_every_node() -> None:
-    """The words of the lag chart have a line a node."""
+    """The words of the lag chart have a line per node."""
     runs = [as_tables(drawn(seed, nodes=4), f"seed-{seed}") for seed in range(2)]
     chart = charts.lag(PlainTraces(*runs).lag())
     assert chart.words.splitlines()[0] == "Epochs behind, over 2 runs"

@@ -1,7 +1,7 @@
 """Why a tablet is moved, and why it is not: a closed set, with the numbers that were compared.
 
-Loads are tablets a shard in edition ``seed``; in ``code`` they are utilisations: bytes by capacity,
-of nodes where a tablet would leave its node, of shards where it would stay.
+Loads are tablets per shard in edition ``seed``; in ``code`` they are utilisations: bytes by
+capacity, of nodes where a tablet would leave its node, of shards where it would stay.
 """
 
 from __future__ import annotations

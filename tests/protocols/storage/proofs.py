@@ -1,0 +1,40 @@
+"""What a search of requests proves of any history: all holds, or a safeguard is needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.engine.check import Result
+from kit.engine.safeguards import Safeguard
+
+
+def assert_holds(result: Result, states: int, depth: int) -> None:
+    """The search is complete, judged all, finds no harm and has so many states and steps."""
+    assert result.violation is None
+    assert result.complete
+    assert result.unjudged == ()
+    assert (result.states, result.depth) == (states, depth)
+
+
+def assert_needed(result: Result, model: Any, guard: Safeguard, harm: tuple[str, int]) -> None:
+    """The search broke this property in so many steps, one that ``guard`` protects, and the run
+    replays to it.
+    """
+    assert result.violation is not None
+    assert (result.violation.property, len(result.violation.actions)) == harm
+    invariants = {p.name: p.invariant for p in (*model.properties, *model.monitors)}
+    assert invariants[result.violation.property] in guard.protects
+    assert replayed(model, result.violation.actions) == result.violation.witness
+
+
+def replayed(model: Any, actions: tuple[Any, ...]) -> str | None:
+    """What the last step of a run breaks, as the model's own judges say."""
+    memories = {monitor.name: monitor.begin() for monitor in model.monitors}
+    before, state = model.start(), model.start()
+    for action in actions:
+        before, state = state, model.act(state, action)
+        for monitor in model.monitors:
+            memories[monitor.name] = monitor.step(memories[monitor.name], before, action, state)
+    witnesses = [p.check(before, actions[-1], state) for p in model.properties if p.kind == "step"]
+    witnesses += [monitor.verdict(memories[monitor.name]) for monitor in model.monitors]
+    return next((witness for witness in witnesses if witness), None)
