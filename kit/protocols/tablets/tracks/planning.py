@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from kit.protocols.tablets.tracks.model import Tracks
 
 
+BALANCING: tuple[TransitionKind, ...] = ("migration", "intranode_migration")
+"""What the balancer begins to even out loads, unless that is disabled."""
+
+
 def replica_of(text: str) -> TabletReplica:
     """The replica that ``A:0`` names."""
     host, _, shard = text.partition(":")
@@ -154,8 +158,14 @@ def balance_moves(
         return
     for tablet, row in enumerate(s.tablets):
         if free(model, row) != later:
-            for kind in model.parameters.kinds:
+            for kind in begun_kinds(model):
                 yield from _of_kind(model, s, tablet, kind)
+
+
+def begun_kinds(model: Tracks) -> tuple[TransitionKind, ...]:
+    """The kinds that may begin by themselves: with balancing disabled none that evens out loads."""
+    given = model.parameters
+    return tuple(kind for kind in given.kinds if given.balancing or kind not in BALANCING)
 
 
 def _of_kind(
