@@ -107,17 +107,17 @@ def rehearse(
         edition=edition,
         target_size=target_size,
     )
-    asked = _asked(opened, operations)
-    parameters, names, warnings = parameters_of(opened, asked.requests, asked.balance, asked.lost)
+    given = _wanted(opened, operations)
+    parameters, names, warnings = parameters_of(opened, given.requests, given.balance, given.lost)
     timeline = Timeline(Tracks(parameters))
-    first = [CrashMember(names[host]) for host in asked.lost]
+    first = [CrashMember(names[host]) for host in given.lost]
     requests = range(len(parameters.operations))
     if first or requests:
         timeline.run([*first, *map(MakeRequest, requests)])
     return TabletRehearsal(opened, timeline, warnings)
 
 
-def _asked(opened: OpenedTablets, operations: str | Iterable[str]) -> Rehearsed:
+def _wanted(opened: OpenedTablets, operations: str | Iterable[str]) -> Rehearsed:
     """What the dump shows as requested, then what the lines say.
 
     Raises:
