@@ -6,6 +6,9 @@ FAMILY = Family(
     "recovery",
     "Losing and regaining the majority",
     order=90,
+    models={"recovery": "entries:ENTRY"},
+    views={"recovery": "panels:VIEWS"},
+    flows={"recovery": "facts.flows:FLOWS"},
     commands={
         "recover": (
             "advise on a cluster that lost nodes: which procedure, which leader, what is lost",
