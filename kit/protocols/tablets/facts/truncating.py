@@ -49,7 +49,7 @@ def nodes(m: Truncate, s: TruncateState) -> tuple[TruncatedNode, ...]:
     )
 
 
-def _learned(
+def _applied(
     m: Truncate, before: TruncateState, action: act.LearnSession, after: TruncateState
 ) -> tuple[Flow, ...]:
     words = f"session {after.session}" if after.session else "no session"
@@ -100,7 +100,7 @@ def _arrived(
 
 
 _MOVING: dict[type, Travels] = {
-    act.LearnSession: _learned,
+    act.LearnSession: _applied,
     act.PassSessionBarrier: _passed,
     act.SendTruncate: _sent,
     act.DelayTruncate: _delayed,
