@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family
+from kit.engine.family import Family, TimedSearch
 
 FAMILY = Family(
     "recovery",
@@ -15,5 +15,20 @@ FAMILY = Family(
             "commands.recover:recover",
         ),
     },
+    searches=(
+        TimedSearch(
+            "manual's order, a crash, a return",
+            "recovery",
+            {
+                "edition": "code",
+                "commit_indexes": (1, 2, 2, 2, 2),
+                "dead": "C D E",
+                "operation": True,
+                "crashes": 1,
+                "returns": 1,
+                "changes": 1,
+            },
+        ),
+    ),
     composes=("group0", "storage", "topology"),
 )

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kit.engine.flows import flows
+from kit.engine.model import verdicts
 from kit.engine.registry import build, entries
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
@@ -105,6 +106,16 @@ def test_data_that_came_too_early_dangle() -> None:
     timeline = after(given, "write B column 12", *SEED_STEPS, "restart B", off=("causality",))
     said = "column 12 on B ? entry 12 is unknown to group 2"
     assert said in panel_text(timeline, "causality")
+
+
+@pytest.mark.spec("G-034")
+def test_an_entry_that_is_lost_leaves_no_dangling_effect() -> None:
+    """Entry 12 died with C, D and E: B's data need entry 11, which the new group has."""
+    given = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E", "writes": 1}
+    timeline = after(given, "write B column 11", *SEED_STEPS, "restart B", "restart A")
+    assert panel_text(timeline, "causality") == "  column 11 on B ← entry 11, persisted on B"
+    assert "A: group 2, id of group 2, commit index 11" in panel_text(timeline, "rows")
+    assert not [each for each in verdicts(timeline.model, timeline.state) if not each.ok]
 
 
 @pytest.mark.spec("G-029")

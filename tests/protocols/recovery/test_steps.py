@@ -80,7 +80,6 @@ def test_an_option_that_was_forgotten_keeps_a_node_down() -> None:
     assert (node(model, after, "A").status, node(model, after, "A").group) == ("up", 1)
 
 
-@pytest.mark.partly("G-034", "no lamp shows it")
 def test_an_entry_that_only_the_dead_had_is_lost_without_harm() -> None:
     """Entry 12 is nowhere in the new group, and no data need it."""
     model, state = played({**LOST, "writes": 1}, "write B column 11", *SEED_STEPS)
@@ -113,8 +112,8 @@ def test_a_dead_node_that_returns_is_heard_unless_it_is_cut_off() -> None:
     assert "old group talk as one cluster" in witnesses(model, state)["INV-ONEGROUP"]
 
 
-@pytest.mark.partly("G-032", "no arrow is drawn")
-@pytest.mark.partly("G-033", "no arrow is drawn")
+@pytest.mark.partly("G-032", "a tab says it, no arrow is drawn")
+@pytest.mark.partly("G-033", "a tab says it, no arrow is drawn")
 def test_gossip_goes_by_the_group_id() -> None:
     """Ids that differ are refused, unless either side recovers; nothing passes a firewall."""
     old, new = GossipDigest(0), GossipDigest(1)
