@@ -17,12 +17,13 @@ FAMILY = Family(
         "tablets": "panels:TRACKS",
         "resize": "panels:RESIZE",
         "balance": "panels:BALANCE",
+        "truncate": "panels.truncating:TRUNCATE",
         "tablet": "panels.requests:TABLET",
     },
     flows={
         "tablets": "facts.track_flows:FLOWS",
         "resize": "facts.resizing:FLOWS",
-        "truncate": "truncate.flows:FLOWS",
+        "truncate": "facts.truncating:FLOWS",
         "balance": "facts.balancing:FLOWS",
         "tablet": "facts.flows:TABLET",
     },
@@ -100,6 +101,7 @@ FAMILY = Family(
             "a dump of system.tablets",
             "operators.importers.tablet_tables:is_tablets",
             ("tablets",),
+            "dry_run.player:rehearse",
         ),
         FileKind(
             "a dump of system.tablet_sizes",
