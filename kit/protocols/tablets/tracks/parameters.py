@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from kit.protocols.tablets.rules.stages import TransitionKind
+from kit.protocols.tablets.tracks.dump import TabletDump
 from kit.protocols.topology.parameter_types import (
     MOST_FAULTS,
     AnyEdition,
@@ -14,11 +15,12 @@ from kit.protocols.topology.parameter_types import (
     Crashes,
     DownAtFirst,
     Ignored,
+    Names,
     faults,
     members,
 )
+from kit.protocols.topology.parameters import MOST_NODES
 
-MOST_NODES = 200
 _WRITTEN = {"written": True}
 
 
@@ -31,6 +33,7 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     edition: AnyEdition = "code"
     nodes: Annotated[int, members(MOST_NODES)] = 4
+    names: Names = ()
     tablets: Annotated[
         tuple[str, ...],
         Meta(
@@ -110,3 +113,10 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         int, _faults("exclusions", "how often an operator excludes a node that is dead")
     ] = 0
     late: Annotated[int, _faults("late RPCs", "how many RPCs of stages may be late")] = 0
+    dump: Annotated[
+        TabletDump | None,
+        Meta(
+            description="what a cluster's own tables tell beside its tablets; its balancer plans",
+            extra_json_schema={"hidden": True},
+        ),
+    ] = None

@@ -106,6 +106,9 @@ def drains(model: Tracks, s: TracksState) -> Iterator[tuple[int, TabletReplica]]
 
 def drain_moves(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:
     """The transitions that empty the nodes that are to leave, or that have left."""
+    if model.planner is not None:
+        yield from model.planner.plan(s).drains
+        return
     gone = gone_nodes(s.control.topology)
     for tablet, source in drains(model, s):
         kind: TransitionKind = "migration"
@@ -135,6 +138,8 @@ def unfinished(model: Tracks, s: TracksState) -> bool:
 
 def without_target(model: Tracks, s: TracksState) -> tuple[TabletReplica, ...]:
     """The replicas that cannot be drained: there is no place for them."""
+    if model.planner is not None:
+        return model.planner.plan(s).stuck
     return tuple(
         source
         for tablet, source in drains(model, s)
@@ -204,7 +209,13 @@ def _changing_rf(
 
 
 def plan(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:
-    """All transitions that may begin: draining first, and nothing else while requests wait."""
+    """All transitions that may begin: draining first, and nothing else while requests wait.
+
+    Those of a cluster that was read from a dump are what its balancer would begin.
+    """
+    if model.planner is not None:
+        yield from model.planner.plan(s).begins
+        return
     draining = False
     for each in drain_moves(model, s):
         draining = True
