@@ -10,6 +10,7 @@ from kit.engine.check import Result, check
 from kit.engine.registry import build
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
+TO_THREE = ("keyspace_rf_change ks dc1=3",)
 SMALL: dict[str, Any] = {"nodes": 3, "tablets": ("A B",), "answering": True}
 
 
@@ -27,7 +28,7 @@ def searched(edition: Edition, **given: Any) -> Result:
         {"moves": 0, "operations": ("leave B",)},
         pytest.param({"tablets": ("A B", "B A"), "moves": 2}, marks=pytest.mark.deep),
         pytest.param({"nodes": 4, "tablets": ("A B C",), "changes": 1}, marks=pytest.mark.deep),
-        pytest.param({"nodes": 4, "kinds": ("rebuild_v2",), "rf": 3}, marks=pytest.mark.deep),
+        pytest.param({"nodes": 4, "moves": 0, "operations": TO_THREE}, marks=pytest.mark.deep),
     ],
     ids=str,
 )
