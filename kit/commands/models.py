@@ -140,7 +140,11 @@ def _properties(entry: Entry) -> list[tuple[str, str, str]]:
 
 def _safeguards(entry: Entry) -> list[tuple[str, str, str]]:
     return [
-        (safeguard.id, safeguard.name, f"{safeguard.title}; protects {listed(safeguard.protects)}")
+        (
+            safeguard.id,
+            safeguard.name,
+            f"{safeguard.title}; protects {listed(safeguard.protects, 'nothing')}",
+        )
         for safeguard in entry.safeguards
     ]
 

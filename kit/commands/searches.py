@@ -148,7 +148,7 @@ def _search(configuration: Configuration, breaks: str | None) -> SearchPlan:
         if safeguard.name in off and case.breaks == breaks
     ]
     if scenario is not None or configuration.given or not cases:
-        model = _model(configuration, {})
+        model = _model(configuration, {}, breaks)
         return SearchPlan(model, *_watching(model, breaks))
     start = begun_by(cases[0], off)
     return SearchPlan(start.model, *_watching(start.model, breaks), start)
@@ -168,20 +168,22 @@ def _watching(
     return properties, monitors
 
 
-def _model(configuration: Configuration, otherwise: Mapping[str, Any]) -> Model[Any, Any]:
+def _model(
+    configuration: Configuration, otherwise: Mapping[str, Any], breaks: str = ""
+) -> Model[Any, Any]:
     """A model or scenario by name, with parameters ``key=value`` and safeguards switched off.
 
-    A safeguard brings its smallest configuration along, unless parameters are given; ``otherwise``
-    holds where nothing else does.
+    A safeguard brings the configuration along in which ``breaks`` does (without: its smallest one),
+    unless parameters are given; ``otherwise`` holds where nothing else does.
     """
     entry, scenario = named(configuration.name)
     parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
     switched = (*(scenario.off if scenario else ()), *configuration.off)
     if not configuration.given and not parameters:
         off = safeguards_off(entry, tuple(configuration.off))
-        smallest = [safeguard.smallest for safeguard in entry.safeguards if safeguard.name in off]
-        parameters = {} if smallest else dict(otherwise)
-        for case in smallest:
+        needed = [each.breaking(breaks) for each in entry.safeguards if each.name in off]
+        parameters = {} if needed else dict(otherwise)
+        for case in needed:
             parameters |= case
     parameters.update(entry.former.parameters_today(_given(configuration)))
     convert(entry, parameters)

@@ -177,6 +177,27 @@ class ActorModel(Model[ActorState, Any]):
 
     # -- words -------------------------------------------------------------------------------------
 
+    def called(self, message: Any) -> str:
+        """A message in the protocol's own words, short enough for a picture."""
+        return words(message)
+
+    def in_full(self, message: Any) -> str:
+        """A message with all that it says, for sentences and texts."""
+        return self.called(message)
+
+    def actor_of(self, s: ActorState, action: Any) -> str:
+        """The node that does something of the protocol's own; empty: it concerns all of them."""
+        node = getattr(action, "node", "")
+        return node if node in self.index else ""
+
+    def label(self, s: ActorState, action: Any) -> str:
+        """The text of a button: of a message what it is called."""
+        if isinstance(action, MESSAGE_ACTIONS):
+            envelope = action.envelope
+            way = f"{envelope.source}>{envelope.target}"
+            return f"{self.kind(action)} {way} {self.called(envelope.message)}"
+        return super().label(s, action)
+
     def verb(self, action: Any) -> str:
         """``deliver A>B ping 1``, ``partition A | B C``, ``heal``."""
         match action:
@@ -198,18 +219,18 @@ class ActorModel(Model[ActorState, Any]):
             case DeliverMessage(envelope):
                 return self._received(before, envelope)
             case _ if isinstance(action, MESSAGE_ACTIONS):
-                envelope = action.envelope
-                what = f"{words(envelope.message)} from {envelope.source} to {envelope.target}"
+                sent = action.envelope
+                what = f"{self.in_full(sent.message)} from {sent.source} to {sent.target}"
                 return _FATES[type(action)].format(what)
         return super().describe(before, action, after)
 
     def _received(self, before: ActorState, envelope: Envelope[Any]) -> str:
         i = self.index[envelope.target]
         state, sent = self._turns(i, before.nodes[i], envelope)
-        done = [f"sends {words(answer.message)} to {answer.target}" for answer in sent]
+        done = [f"sends {self.in_full(answer.message)} to {answer.target}" for answer in sent]
         if not done and state == before.nodes[i]:
             done = ["has nothing to do"]
-        what = f"{envelope.target} receives {words(envelope.message)} from {envelope.source}"
+        what = f"{envelope.target} receives {self.in_full(envelope.message)} from {envelope.source}"
         return f"{what}{_list(done)}."
 
     def readable(self, s: ActorState) -> dict[str, Any]:

@@ -26,7 +26,6 @@ from kit.engine.network import (
     HoldMessage,
     Partition,
     ReleaseMessage,
-    words,
 )
 
 FlowKind = Literal["entry", "data", "request", "answer", "refusal", "message"]
@@ -112,8 +111,8 @@ def _received(
     model: ActorModel, before: ActorState, action: DeliverMessage[Any], after: ActorState
 ) -> tuple[Flow, ...]:
     envelope = action.envelope
-    source, target, label = envelope.source, envelope.target, words(envelope.message)
-    text = f"{source} → {target}: {label}"
+    source, target, label = envelope.source, envelope.target, model.called(envelope.message)
+    text = f"{source} → {target}: {model.in_full(envelope.message)}"
     return (Flow("message", f"n:{source}", f"n:{target}", label, text),)
 
 

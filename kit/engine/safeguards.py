@@ -33,9 +33,10 @@ class LaterCase(Struct, frozen=True):
 class Safeguard(Struct, frozen=True):
     """A rule of the protocol that can be switched off, to see what it is for.
 
-    ``protects`` names the invariants that may break without it (``INV-QI``), ``smallest`` the
-    parameters of the smallest configuration in which one of them does. ``later`` are smallest
-    configurations for others of them, which need something to have happened before.
+    ``protects`` names the invariants that break without it (``INV-QI``), ``smallest`` the
+    parameters of the smallest configuration in which one of them does. For others of them
+    ``wider`` says what they need besides, and ``later`` are configurations in which something has
+    happened before. Where a search shows that nothing breaks, it protects nothing.
     """
 
     name: str
@@ -44,10 +45,20 @@ class Safeguard(Struct, frozen=True):
     protects: tuple[str, ...]
     smallest: Mapping[str, Any] = field(default_factory=dict)
     later: tuple[LaterCase, ...] = ()
+    wider: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def shown_by(self, smallest: Mapping[str, Any], *later: LaterCase) -> Safeguard:
         """The same safeguard in a model where these are the smallest configurations."""
         return replace(self, smallest=smallest, later=later)
+
+    def seen_by(self, *invariants: str) -> Safeguard:
+        """The same safeguard in a model that judges these of its invariants alone."""
+        wider = {name: more for name, more in self.wider.items() if name in invariants}
+        return replace(self, protects=invariants, wider=wider)
+
+    def breaking(self, invariant: str) -> dict[str, Any]:
+        """The parameters with which an invariant that it protects breaks without it."""
+        return {**self.smallest, **self.wider.get(invariant, {})}
 
 
 def switched_off(switches: type[Switches], off: Iterable[str]) -> Switches:

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.engine.actors import ActorModel
 from kit.engine.breaches import PassedStep
 from kit.engine.links import posted
 from kit.engine.network import (
@@ -18,7 +19,6 @@ from kit.engine.network import (
     Envelope,
     HoldMessage,
     ReleaseMessage,
-    words,
 )
 from kit.views.panel import Panel, Scene
 from kit.views.spacetime import draw_spacetime, spacetime_text
@@ -36,21 +36,26 @@ def run_of(scene: Scene) -> Spacetime:
     """The messages and marks of the way to a moment."""
     steps = scene.way()
     first = steps[0].before if steps else scene.state
-    journal = [_new(envelope, 0) for envelope in first.network.in_flight]
-    journal += [_new(envelope, 0, "held") for envelope in first.network.held]
+    model = scene.model
+    journal = [_new(model, envelope, 0) for envelope in first.network.in_flight]
+    journal += [_new(model, envelope, 0, "held") for envelope in first.network.held]
     marks = []
     for number, passed in enumerate(steps, start=1):
-        _write(journal, number, passed)
+        _write(model, journal, number, passed)
         if not isinstance(passed.action, MESSAGE_ACTIONS):
-            marks.append(Mark("", number, scene.model.verb(passed.action)))
+            done = model.label(passed.before, passed.action)
+            marks.append(Mark(model.actor_of(passed.before, passed.action), number, done))
     marks += [Mark("", b.step + 1, b.title, alarm=True) for b in scene.breaches()]
-    nodes = tuple(actor.name for actor in scene.model.actors)
+    nodes = tuple(actor.name for actor in model.actors)
     return Spacetime(nodes, len(steps), tuple(sent.arrow for sent in journal), tuple(marks))
 
 
-def _new(envelope: Envelope[Any], step: int, fate: Fate = "in flight") -> MessageArrow:
-    label = words(envelope.message)
-    return MessageArrow(envelope, Arrow(envelope.source, envelope.target, label, step, fate=fate))
+def _new(
+    model: ActorModel, envelope: Envelope[Any], step: int, fate: Fate = "in flight"
+) -> MessageArrow:
+    label, full = model.called(envelope.message), model.in_full(envelope.message)
+    arrow = Arrow(envelope.source, envelope.target, label, step, fate=fate, full=full)
+    return MessageArrow(envelope, arrow)
 
 
 FATES: dict[Any, tuple[Fate, Fate]] = {
@@ -62,7 +67,7 @@ FATES: dict[Any, tuple[Fate, Fate]] = {
 """What each action makes of a message: from which fate to which."""
 
 
-def _write(journal: list[MessageArrow], step: int, passed: PassedStep) -> None:
+def _write(model: ActorModel, journal: list[MessageArrow], step: int, passed: PassedStep) -> None:
     """Enter a step into a journal. Of equal messages the one that was sent first is meant."""
     action, before, after = passed.action, passed.before.network, passed.after.network
     if type(action) in FATES:
@@ -76,7 +81,7 @@ def _write(journal: list[MessageArrow], step: int, passed: PassedStep) -> None:
     elif isinstance(action, DuplicateMessage):
         sent = _first(journal, action.envelope, "in flight")
         journal.append(MessageArrow(sent.envelope, replace(sent.arrow, copied_at=step)))
-    journal += [_new(envelope, step) for envelope in posted(before, action, after)]
+    journal += [_new(model, envelope, step) for envelope in posted(before, action, after)]
 
 
 def _first(journal: list[MessageArrow], envelope: Envelope[Any], fate: Fate) -> MessageArrow:

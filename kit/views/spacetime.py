@@ -232,22 +232,23 @@ def _events(run: Spacetime, step: int) -> Iterator[str]:
             yield _story(arrow)
     for mark in run.marks:
         if mark.at == step:
-            yield f"{mark.node}: {mark.label}" if mark.node else mark.label
+            named = mark.label.startswith(mark.node)
+            yield mark.label if named else f"{mark.node}: {mark.label}"
     sent = Counter(a for a in map(_sending, run.arrows) if a is not None and a[0] == step)
-    for (_, source, label, target), number in sent.items():
-        yield f"{source} sends {times(label, number)} to {target}"
+    for (_, source, text, target), number in sent.items():
+        yield f"{source} sends {times(text, number)} to {target}"
 
 
 def _sending(arrow: Arrow) -> tuple[int, str, str, str] | None:
     """When and by whom a message was sent; a copy was not."""
     if arrow.copied_at is not None:
         return None
-    return arrow.sent_at, arrow.source, arrow.label, arrow.target
+    return arrow.sent_at, arrow.source, arrow.text, arrow.target
 
 
 def _story(arrow: Arrow) -> str:
     since = f"sent at {arrow.sent_at or 'the start'}"
     since += "" if arrow.copied_at is None else f", copied at {arrow.copied_at}"
     if arrow.fate == "received":
-        return f"{arrow.target} receives {arrow.label} from {arrow.source} ({since})"
+        return f"{arrow.target} receives {arrow.text} from {arrow.source} ({since})"
     return f"{arrow.what} is {arrow.fate} ({since})"

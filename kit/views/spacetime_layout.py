@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from kit.views.labels import Box, seated, wide
 
-LANE, ROW = 88, 30
+LANE, ROW = 84, 30
 LANES = 4
 """Fewer lifelines stand further apart, so that the drawing is as wide."""
 TOP, GUTTER, FOOT = 26, 40, 4
@@ -38,7 +38,8 @@ class Arrow(Struct, frozen=True):
     """A message: from whom to whom, what it says, and between which steps it was on its way.
 
     Step 0 is the start. ``ended_at`` is the step in which it was received or lost; None while it is
-    in flight or held. ``copied_at`` is the step in which the network made it, as a copy.
+    in flight or held. ``copied_at`` is the step in which the network made it, as a copy. ``full``
+    is what it says in full, where that is more than its label.
     """
 
     source: str
@@ -48,11 +49,17 @@ class Arrow(Struct, frozen=True):
     ended_at: int | None = None
     fate: Fate = "in flight"
     copied_at: int | None = None
+    full: str = ""
+
+    @property
+    def text(self) -> str:
+        """What it says, in full."""
+        return self.full or self.label
 
     @property
     def what(self) -> str:
         """``add 1 from A to B``."""
-        return f"{self.label} from {self.source} to {self.target}"
+        return f"{self.text} from {self.source} to {self.target}"
 
 
 class Mark(Struct, frozen=True):
@@ -214,8 +221,9 @@ def _places_of_mark(run: Spacetime, mark: Mark) -> list[Box]:
     width = wide(mark.label, LETTERS)
     if not mark.node:
         return [Box(run.width - 4 - width / 2, y(mark.at) - LINE / 2 - 2, width, LINE)]
-    x = run.x(mark.node)
-    return [Box(x + side * (8 + width / 2), y(mark.at), width, LINE) for side in (1, -1)]
+    x, far = run.x(mark.node), 8 + width / 2
+    sides = (1, -1) if x + far + width / 2 <= run.width else (-1, 1)
+    return [Box(x + side * far, y(mark.at), width, LINE) for side in sides]
 
 
 def _places_of_arrow(run: Spacetime, each: DrawnArrow) -> list[Box]:

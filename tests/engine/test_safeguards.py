@@ -42,10 +42,12 @@ def test_each_safeguard_has_one_switch(module: object, switches: type[Struct]) -
 
 
 def test_a_safeguard_of_two_models_is_defined_once() -> None:
-    """Where another model shows it, only its smallest configurations differ."""
+    """Where another model shows it, what that judges and its configurations alone differ."""
     defined = {guard.name: guard for guard in [*_defined(tcm), *_defined(storage)]}
     for guard in (*tcm.SAFEGUARDS, *SAFEGUARDS):
-        assert guard == defined[guard.name].shown_by(guard.smallest, *guard.later)
+        same = defined[guard.name]
+        assert guard == same.seen_by(*guard.protects).shown_by(guard.smallest, *guard.later)
+        assert {*guard.protects} <= {*same.protects}
     assert len({guard.id for guard in defined.values()}) == len(defined)
 
 

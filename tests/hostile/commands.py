@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
+from functools import cache
 from pathlib import Path
 from random import Random
 
+from kit.engine.family import families
 from tests.commands.calling import call
 from tests.hostile.mutating import (
     EVIL,
@@ -19,51 +22,15 @@ from tests.hostile.mutating import (
     traces,
 )
 
-COMMANDS = (
-    "models",
-    "show",
-    "play",
-    "check",
-    "fuzz",
-    "ring",
-    "plan",
-    "topology",
-    "tablets",
-    "lab",
-    "chek",
-    "",
-    "-h",
-)
+OF_FAMILIES = tuple(sorted(name for family in families() for name in family.commands))
+OWN = ("models", "show", "play", "check", "fuzz", "ring", "handout", "lab")
+COMMANDS = (*OWN, *OF_FAMILIES, "chek", "", "-h")
 NAMES = (
     *("twophase", "tcm", "dataplane", "storage", "bootstrap", "TCM", "tmc", "off-range-locks"),
     *("group0", "discovery", "topology", "vnodes", "edition=code", "operations=leave C", "S-20"),
     *("twophase/plain", "S-05", "S-99", "rms=2", "rms=1e9", "rms=[", "nodes=3", "rf=nan", "=", "-"),
 )
-OPTIONS = (
-    *("--json", "--symmetry", "--refines", "--off", "-p", "--trace", "--html", "--seeds"),
-    *("--max-states", "--with", "--keyspace", "--while", "--variant", "--force", "--sizes"),
-    *(
-        "--steps",
-        "--status",
-        "--down",
-        "--requests",
-        "--topology",
-        "--loads",
-        "--table",
-        "--target",
-        "--edition",
-        "--dc",
-        "--tokens",
-        "--rack",
-        "--port",
-        "--no-browser",
-        "--help",
-        "--jsn",
-        "--size",
-        "--",
-        "-x",
-    ),
-)
+STRAY = ("--help", "--jsn", "--size", "--", "-x", "-p")
 NUMBERS = ("0", "1", "-1", "2", "0:3", "3:0", "-5:5", "nan", "1e3", "9" * 30, "150", "1,2", "٣")
 OPERATIONS = (
     "bootstrap",
@@ -109,6 +76,13 @@ def command_line(chance: Random, folder: Path) -> None:
         assert answer.out.replace("\n", "").isprintable(), told
 
 
+@cache
+def options() -> tuple[str, ...]:
+    """Every option that a command's help names, and some that there are not."""
+    told = [call(command, "-h").out for command in (*OWN, *OF_FAMILIES)]
+    return (*sorted({word for text in told for word in re.findall(r"--[a-z-]+", text)}), *STRAY)
+
+
 def _words(chance: Random, folder: Path) -> list[str]:
     command = chance.choice(COMMANDS)
     if command == "lab":  # a good one would open JupyterLab
@@ -117,7 +91,7 @@ def _words(chance: Random, folder: Path) -> list[str]:
     count = chance.randrange(6)
     if command == "plan":
         words += [_file(chance, folder), *chance.choices(OPERATIONS, k=2)]
-    elif command in ("ring", "play", "topology", "tablets") and chance.random() < 0.8:
+    elif command in ("ring", "play", *OF_FAMILIES) and chance.random() < 0.8:
         words.append(_file(chance, folder))
     elif command in ("show", "check", "fuzz"):
         words.append(chance.choice(NAMES))
@@ -133,7 +107,7 @@ def _words(chance: Random, folder: Path) -> list[str]:
 def _word(chance: Random, folder: Path) -> str:
     kind = chance.randrange(12)
     if kind < 5:
-        option = chance.choice(OPTIONS)
+        option = chance.choice(options())
         return f"{option}={_value(chance, folder)}" if chance.random() < 0.2 else option
     return _value(chance, folder) if kind < 11 else chance.choice(EVIL)
 

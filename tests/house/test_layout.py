@@ -27,6 +27,7 @@ NOTEBOOKS = (
     "11-when-things-fail-halfway.ipynb",
     "12-one-tablet-moves.ipynb",
     "13-the-row-that-came-back.ipynb",
+    "14-balance-split-merge.ipynb",
     "08-write-your-own-model.ipynb",
 )
 

@@ -9,8 +9,8 @@ from kit.engine.model import Model, Monitor, Property
 
 
 def judges(model: Model[Any, Any]) -> dict[str, Property | Monitor]:
-    """The properties and monitors of a model, by name."""
-    return {one.name: one for one in (*model.properties, *model.monitors)}
+    """The properties, signs and monitors of a model, by name."""
+    return {one.name: one for one in (*model.properties, *model.signs, *model.monitors)}
 
 
 def assert_reported(model: Model[Any, Any], name: str, most: int = 20_000) -> None:

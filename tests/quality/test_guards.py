@@ -149,6 +149,7 @@ MODELS: dict[str, tuple[Build, ...]] = {
         resize(tablets=("A B",), shrinks=1, moves=1),
     ),
     "truncate": (lambda: build("truncate", {"nodes": 2, "moves": 1, "changes": 1}),),
+    "balance": (lambda: build("balance", {"nodes": 2, "tablets": ("A B",)}),),
 }
 # What nothing forbids: whoever works may prepare, whoever fell may come back, a decision is taken
 # elsewhere (the log only writes it down), what is held may be released, tests hold what they like,
@@ -188,6 +189,7 @@ FREE = {
         *("AskTruncate", "SendTruncate", "LearnSession", "WriteRows", "ArriveTruncate"),
         *("DelayTruncate", "ChangeCoordinator", "EndMove"),
     },
+    "balance": set(),
 }
 
 

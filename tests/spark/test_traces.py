@@ -222,7 +222,7 @@ def test_without_spark_the_same_cells_report(runs: list[Tables], tmp_path: Path)
         read_traces(None, tmp_path / "nothing")
 
 
-@pytest.mark.partly("H-018", "tablet sizes: no protocol of the kit has tablets yet")
+@pytest.mark.spec("H-018")
 def test_every_schema_is_known_by_its_name() -> None:
     """A schema is asked for by name and prints its columns; an unknown name is refused."""
     for name, found in schemas().items():

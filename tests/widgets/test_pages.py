@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -15,6 +16,8 @@ pytestmark = pytest.mark.browser
 
 FIRST = list({name.partition("/")[0]: name for name in reversed(NAMES)}.values())
 """A scenario of each model."""
+SMALL, USUAL = (840, 560), (1280, 720)
+"""Windows: the least that shows the whole board, and a projector's."""
 
 SLOTS = """() => {
   const names = ["time", "stepper", "badges", "picture", "pane", "said", "acts", "modes"];
@@ -25,8 +28,8 @@ SLOTS = """() => {
   return names.map(place).join("; ");
 }"""
 
-# In every step, with the panels shown one after the other that have a drawing: what is wrong with
-# words, and where the slots are.
+# In every step, with each of the panels that have a drawing: what is wrong with words, where the
+# slots are. A step is taken with another panel open than the one before it.
 WALK = f"""(withTabs) => {{
   const flaws = {FLAWS};
   const drawn = {TABS_WITH_DRAWINGS};
@@ -34,15 +37,22 @@ WALK = f"""(withTabs) => {{
   const root = document.querySelector(".kp");
   const range = document.querySelector("[data-do=scrub]");
   const press = (key) => root.dispatchEvent(new KeyboardEvent("keydown", {{ key, bubbles: true }}));
+  const turnTo = (tab) => document.querySelector(`.kp-stage [data-tab="${{tab}}"]`).click();
   const [found, places] = [new Set(), new Set()];
-  for (const tab of withTabs && drawn().length ? drawn() : [null]) {{
-    if (tab) document.querySelector(`.kp-stage [data-tab="${{tab}}"]`).click();
-    press("Home");
-    for (let i = 0; i <= Number(range.max); i += 1) {{
-      for (const flaw of flaws()) found.add(`step ${{i}}: ${{flaw}}`);
-      places.add(slots());
-      press("j");
+  const look = (i) => {{
+    for (const flaw of flaws()) found.add(`step ${{i}}: ${{flaw}}`);
+    places.add(slots());
+  }};
+  const tabs = withTabs ? drawn() : [];
+  press("Home");
+  for (let i = 0; i <= Number(range.max); i += 1) {{
+    look(i);
+    for (const tab of tabs) {{
+      turnTo(tab);
+      look(i);
     }}
+    tabs.reverse();
+    press("j");
   }}
   const over = document.documentElement.scrollHeight - innerHeight;
   const [at, last] = [Number(range.value), Number(range.max)];
@@ -50,21 +60,34 @@ WALK = f"""(withTabs) => {{
 }}"""
 
 
+def walk(reader: Page, page: Path, width: int, height: int) -> None:
+    """Assert what holds for a page from its first step to its last, in a window of that size."""
+    reader.emulate_media(reduced_motion="reduce")
+    opened(reader, page)
+    reader.set_viewport_size({"width": width, "height": height})
+    seen = reader.evaluate(WALK, width == SMALL[0])
+    assert seen["at"] == seen["last"] > 0
+    assert seen["flaws"] == []
+    assert len(seen["places"]) == 1, seen["places"]
+    assert seen["over"] <= 0
+    reader.emulate_media(reduced_motion="no-preference")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_step_is_legible_and_moves_no_slot(reader: Page, pages: Pages, name: str) -> None:
     """From the first step of a scenario to the last every slot keeps its place and its size, and no
     word of a drawing is over another, cut off, small, or under an arrow.
     """
-    reader.emulate_media(reduced_motion="reduce")
-    opened(reader, pages(name))
-    for width, height in ((840, 560), (1280, 720)):
-        reader.set_viewport_size({"width": width, "height": height})
-        walk = reader.evaluate(WALK, width == 840)
-        assert walk["at"] == walk["last"] > 0
-        assert walk["flaws"] == [], width
-        assert len(walk["places"]) == 1, walk["places"]
-        assert walk["over"] <= 0
-    reader.emulate_media(reduced_motion="no-preference")
+    walk(reader, pages(name), *SMALL)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in FIRST else pytest.param(name, marks=pytest.mark.deep) for name in NAMES],
+)
+def test_so_it_is_in_a_usual_window(reader: Page, pages: Pages, name: str) -> None:
+    """The same where pictures have more room; a landing looks at a scenario of each model."""
+    walk(reader, pages(name), *USUAL)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

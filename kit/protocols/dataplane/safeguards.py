@@ -30,14 +30,14 @@ _ONE = {"rf": 1}
 # Deleted data can come back only to a replica that gave the range up and got it again.
 _DELETED = LaterCase("INV-NORES", "dataplane/deleted-data-returns", before="read 3 at epoch 105")
 SAFEGUARDS: tuple[Safeguard, ...] = (
-    PROGRESS_BARRIER.shown_by(_ONE),
+    PROGRESS_BARRIER.seen_by("INV-VISIBLE").shown_by(_ONE),
     EPOCH_EXCHANGE.shown_by(_ONE),
     PLAN_REVALIDATION.shown_by(_ONE),
     MEMBERSHIP_CHECK.shown_by(_ONE, _DELETED),
-    WRITE_BEFORE_READ.shown_by(_ONE),
-    OLD_WRITER_STAYS.shown_by(_ONE),
+    WRITE_BEFORE_READ.seen_by("INV-VISIBLE").shown_by(_ONE),
+    OLD_WRITER_STAYS.seen_by("INV-VISIBLE").shown_by(_ONE),
     STREAMS_BEFORE_SWITCH.shown_by(_ONE),
     KNOWN_BEFORE_STREAMS.shown_by(_ONE),
-    TWO_EVENT_CANCEL.shown_by({"rf": 1, "cancels": 1}),
+    TWO_EVENT_CANCEL.seen_by("INV-VISIBLE").shown_by({"rf": 1, "cancels": 1}),
     STREAM_FROM_DISPLACED,
 )

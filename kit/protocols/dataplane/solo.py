@@ -109,5 +109,5 @@ def _switches(given: SoloParameters, off: tuple[str, ...]) -> ExchangeSwitches:
     return ExchangeSwitches(given.exchange, switched_off(RequestSafeguards, off))
 
 
-COORDINATORS = (PLAN_REVALIDATION.shown_by({"rf": 1}),)
-REPLICAS = (MEMBERSHIP_CHECK.shown_by({"rf": 1}),)
+COORDINATORS = (PLAN_REVALIDATION.seen_by("INV-CL").shown_by({"rf": 1}),)
+REPLICAS = (MEMBERSHIP_CHECK.seen_by("INV-OWN").shown_by({"rf": 1}),)

@@ -240,6 +240,20 @@ class Discovery(ActorModel):
             return f"{type(action).__struct_config__.tag} {action.node}"
         return super().verb(action)
 
+    def called(self, message: Any) -> str:
+        """A message in the words of discovery: ``knows A,B``, ``joined group A``."""
+        return _called(message)
+
+    def in_full(self, message: Any) -> str:
+        """A message with what it asks or answers."""
+        return _in_full(message)
+
+    def label(self, s: ActorState, action: Any) -> str:
+        """The text of a button, with what a node is about to do."""
+        if isinstance(action, FoundGroup | AskAgain | CrashAndStart):
+            return f"{action.node} {_ABOUT_TO[type(action)]}"
+        return super().label(s, action)
+
     def describe(self, before: ActorState, action: Any, after: ActorState) -> str:
         """What the step did, and why."""
         match action:
@@ -269,6 +283,41 @@ class Discovery(ActorModel):
             return f"group {action.node}"
         everybody = all(peers.group for peers in after.nodes)
         return "everybody in" if everybody and before.nodes != after.nodes else None
+
+
+_ABOUT_TO: dict[type, str] = {
+    FoundGroup: "founds group 0",
+    AskAgain: "asks again",
+    CrashAndStart: "crashes and starts again",
+}
+
+
+def _called(message: DiscoveryMessage) -> str:
+    match message:
+        case PeerRequest(peers):
+            return f"ask: {','.join(peers)}"
+        case PeerReply(peers):
+            return f"knows {','.join(peers)}"
+        case GroupReply(group):
+            return f"group {group}"
+        case JoinRequest():
+            return "let me in"
+        case JoinReply(group):
+            return f"in group {group}"
+
+
+def _in_full(message: DiscoveryMessage) -> str:
+    match message:
+        case PeerRequest(peers):
+            return f"a request for peers (it knows {', '.join(peers)})"
+        case PeerReply(peers):
+            return f"the answer with peers {', '.join(peers)}"
+        case GroupReply(group):
+            return f"the answer that there is group {group}"
+        case JoinRequest():
+            return "a request to be let in"
+        case JoinReply(group):
+            return f"the answer that it is in group {group}"
 
 
 def seeds_of(lines: tuple[str, ...]) -> dict[str, Names]:

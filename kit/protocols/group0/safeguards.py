@@ -19,7 +19,7 @@ STATE_ID_CHECK = Safeguard(
     "state-id-check",
     "S-30",
     "A command does nothing unless the state is the one that it was built on",
-    ("INV-ONCE", "INV-LIN", "INV-SCHEMA"),
+    ("INV-ONCE", "INV-LIN"),
     {"nodes": 2},
 )
 SAME_ID_ON_RETRY = Safeguard(
@@ -33,7 +33,7 @@ COMMIT_WITH_GUARD = Safeguard(
     "commit-with-guard",
     "S-59",
     "A command names the state that it was decided on",
-    ("INV-ONCE", "INV-LIN", "INV-SCHEMA"),
+    ("INV-ONCE", "INV-LIN"),
     {"nodes": 2},
 )
 SCHEMA_VERSION_CHECK = Safeguard(

@@ -12,7 +12,7 @@ EPOCH_EXCHANGE = Safeguard(
     "epoch-exchange",
     "S-02",
     "Messages and answers carry epochs, and whoever is behind catches up",
-    ("INV-QI", "INV-VISIBLE"),
+    ("INV-VISIBLE",),
 )
 PLAN_REVALIDATION = Safeguard(
     "plan-revalidation",

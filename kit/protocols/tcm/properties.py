@@ -12,7 +12,13 @@ from typing import Any
 from kit.engine.log import AtomicLog, Log, gaps
 from kit.engine.model import Property, always, goal, sometimes, step
 from kit.protocols.tcm.model import Tcm
-from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Snapshot
+from kit.protocols.tcm.rules.metadata import (
+    Advance,
+    AutomaticCancel,
+    Begin,
+    Cancel,
+    Snapshot,
+)
 from kit.protocols.tcm.rules.quorums import (
     covered,
     locks_disjoint,
@@ -163,7 +169,7 @@ class Judges:
         commands = sum(type(event) is Cancel for event in events)
         if undone == commands:
             return None
-        node = events[len(events) - 1].node
+        node = [event.node for event in events if isinstance(event, AutomaticCancel)][-1]
         return f"{undone} undone by {commands} commands of an operator: that of {node} is unasked"
 
     def _one_step(self, before: Any, action: Any, after: Any) -> str | None:

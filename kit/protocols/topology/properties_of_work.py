@@ -9,7 +9,7 @@ from kit.protocols.topology import actions as act
 from kit.protocols.topology.coordinator import task_of
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.fence import is_served
-from kit.protocols.topology.rules.work import machine_of, under_way
+from kit.protocols.topology.rules.work import state_of, under_way
 from kit.protocols.topology.serving import served
 from kit.protocols.topology.state import ControlState, view_of
 
@@ -91,7 +91,7 @@ def silent_when_shut(
     task = task_of(before, model.setting)
     if task.work is None or task.work.name != "shut_down":
         return None
-    if machine_of(operation, model.setting).state("left_token_ring").writes == "old":
+    if state_of(operation, model.setting).writes == "old":
         return None  # a joiner that failed: nobody writes to it since the rollback's barrier
     others = before.topology.members & before.reachable & ~(1 << operation.node)
     newest = before.topology.version
@@ -112,8 +112,8 @@ def no_way_back(
     operation, later = under_way(before.topology), under_way(after.topology)
     if operation is None or later is None or operation.node != later.node:
         return None
-    reads = machine_of(operation, model.setting).state(operation.state).reads
+    reads = state_of(operation, model.setting).reads
     if reads == "new" and later.state in ("left_token_ring", "rollback_to_normal"):
-        back = machine_of(later, model.setting).state(later.state).reads
+        back = state_of(later, model.setting).reads
         return "reads went back to the old replicas" if back == "old" else None
     return None

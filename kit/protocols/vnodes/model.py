@@ -55,19 +55,29 @@ class Vnodes(PlayedStorage):
         check_coordinators(workload, history)
         super().__init__(history, workload, _request_options(given))
         self.parameters, self.off = given, off
+        judges = tuple(self._judges(given))
         # Where another safeguard is off, the harm to show is the lost write, not its first sign.
-        self.properties = tuple(self._judged(given, safeguards))
+        self.signs = tuple(each for each in judges if self._is_sign(each, safeguards))
+        self.properties = tuple(each for each in judges if each not in self.signs)
         self.monitors = monitors(self)
 
-    def _judged(self, given: VnodesParameters, safeguards: VnodeSafeguards) -> Iterator[Property]:
-        """The properties of steps; a fence without a drain keeps data, but not every answer."""
-        yield from properties(self, streaming=not self.off or not _streams(safeguards))
-        barriers = not (given.drain_fails or given.barrier_fails)
-        if barriers and {*self.off} <= {DRAIN_BEFORE_LEAVING.name}:
+    def _judges(self, given: VnodesParameters) -> Iterator[Property]:
+        """What is asked of steps; a fence without a drain keeps data, but not every answer."""
+        yield from properties(self)
+        if not (given.drain_fails or given.barrier_fails):
             yield available(self)
-        if not self.off:
-            yield fenced(self)
-            yield under_session(self)
+        yield fenced(self)
+        yield under_session(self)
+
+    def _is_sign(self, judge: Property, safeguards: VnodeSafeguards) -> bool:
+        match judge.name:
+            case "streamed":
+                return bool(self.off) and _streams(safeguards)
+            case "available":
+                return not {*self.off} <= {DRAIN_BEFORE_LEAVING.name}
+            case "fenced" | "session":
+                return bool(self.off)
+        return False
 
 
 def _operations(given: VnodesParameters, safeguards: VnodeSafeguards) -> Iterator[RangeOperation]:

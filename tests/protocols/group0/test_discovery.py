@@ -194,7 +194,8 @@ def test_the_peer_graph_grows_until_nobody_is_new() -> None:
 def test_who_meets_a_group_asks_to_join_it() -> None:
     """B hears that A has a group and asks it for a change of its configuration."""
     timeline = played(("A", "A"), *JOINED[:3])
-    assert [flow.text for flow in scene_at(timeline, timeline.at).flows()] == ["A → B: group A"]
+    [flow] = scene_at(timeline, timeline.at).flows()
+    assert (flow.label, flow.text) == ("group A", "A → B: the answer that there is group A")
     timeline = played(("A", "A"), *JOINED)
     assert timeline.state.nodes[0].members == ("A", "B")
     assert "group A" in part(timeline, "peers", "peer:B")

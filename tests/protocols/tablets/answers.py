@@ -60,7 +60,33 @@ def played(name: str, last: str) -> list[str]:
     return verbs[: verbs.index(last) + 1]
 
 
+def even_by_hand() -> list[str]:
+    """A large and a small tablet leave A, a small one leaves B."""
+    return ["move a1 A:0 C:0", "move b2 A:0 C:0", "move b3 B:0 C:0"]
+
+
+def split_after_all() -> list[str]:
+    """The table grows, shrinks before the split takes effect, and grows again."""
+    begun = ("grow", "resize", "shrink", "resize", "grow", "resize")
+    ready = ("apply A", "apply B", "divide 0 A:0", "divide 0 B:0", "finalize")
+    return [*begun, *ready, "apply A", "apply B", "barrier", "commit map"]
+
+
+def resize_decided(average: int, under_way: str, count: int, initial: int) -> str:
+    """Written down by hand: thresholds 50 and 200, revoked at 100."""
+    if under_way == "split":
+        return "none" if average < 100 else "split"
+    if under_way == "merge":
+        return "none" if average > 100 else "merge"
+    if average > 200:
+        return "split"
+    return "merge" if average < 50 and count > max(1, initial) else "none"
+
+
 RIGHT: dict[str, Any] = {
+    "even-by-hand": even_by_hand,
+    "split-after-all": split_after_all,
+    "resize-decided": lambda: resize_decided,
     "row-that-came-back": lambda: played("off-sessions", "answer read 3"),
     "turned-away": lambda: played("late-stream-refused", "late copy of session 1, A to D"),
     "take-it-back": taken_back,

@@ -125,9 +125,14 @@ def always_old(stage: str, write: bool, old: list[str], new: list[str]) -> list[
     return old
 
 
+def never_resized(average: int, under_way: str, count: int, initial: int) -> str:
+    """A wrong answer: as if sizes did not matter."""
+    return "none"
+
+
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_answers_pass_and_wrong_ones_do_not(name: str) -> None:
     """What is right passes in full; an empty answer does not."""
     assert "✓" in repr(exercise(name).check(RIGHT[name]()))
-    wrong: Any = always_old if name == "replicas-used" else ["imbalance"]
+    wrong: Any = {"replicas-used": always_old, "resize-decided": never_resized}.get(name, [])
     assert "✗" in repr(exercise(name).check(wrong))

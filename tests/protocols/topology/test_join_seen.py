@@ -11,8 +11,9 @@ from kit.engine.timeline import Timeline
 from kit.protocols.topology.handshake.state import joiner, tables
 from kit.protocols.topology.rules.joining import FEATURE, REASONS, Reason
 from kit.spark.traces import as_tables
-from kit.views.messages import MESSAGES
+from kit.views.messages import MESSAGES, run_of
 from kit.views.panel import scene_at
+from kit.views.spacetime import spacetime_text
 from tests.protocols.topology.joins import PLACED, asked, do, played, refused, shown
 from tests.views.frames import check_frame
 
@@ -27,7 +28,7 @@ def test_discovery_tells_who_founds_and_who_joins() -> None:
         pass
     assert "it founds group 0" in " ".join(moment.say for moment in found.moments)
     assert [peers.group for peers in found.state.nodes] == ["A", "A"]
-    assert "query N1 1 from N and sends mode 1 raft" in played(PLACED[0]).now.say
+    assert "JOIN_NODE_QUERY of N1" in played(PLACED[0]).now.say
 
 
 @pytest.mark.spec("D-050")
@@ -37,10 +38,10 @@ def test_a_joiner_asks_any_member_how_and_then_to_be_let_in(contact: str) -> Non
     given = {"nodes": "ABC".index(contact) + 1}
     timeline = played(*asked(contact), **given)
     said = [moment.say for moment in timeline.moments[1:]]
-    assert "sends mode 1 raft" in said[0]
-    assert "sends request N1 1" in said[1]
+    assert "joins by raft" in said[0]
+    assert "sends JOIN_NODE_REQUEST of N1" in said[1]
     drawn = MESSAGES.text(scene_at(timeline, timeline.at))
-    assert f"{contact} receives request N1 1 prod simple f - from N" in drawn
+    assert f"{contact} receives JOIN_NODE_REQUEST of N1 (start 1, cluster prod" in drawn
     assert joiner(played(**given).state).status == "normal"
 
 
@@ -80,7 +81,7 @@ def test_the_receiver_turns_away_whom_group_0_knows(
     ],
 )
 def test_the_row_stands_before_the_verdict(
-    failing: str, right: str, wrong: str, given: dict[str, Any]
+    failing: Reason, right: str, wrong: str, given: dict[str, Any]
 ) -> None:
     """The receiver has checked cluster name and snitch; features lie in group 0's table by then.
     Of whom it turns away there is no row.
@@ -89,7 +90,7 @@ def test_the_row_stands_before_the_verdict(
     assert shown(timeline, "hosts", "host:N1") == "N1 none – f 1 –"
     assert shown(timeline, "checks", f"check:{failing}").endswith("✓")
     timeline = played(*PLACED[:2], PLACED[2].replace(right, wrong), **given)
-    assert timeline.now.say.endswith(f"sends rejected 1 {failing} to N.")
+    assert timeline.now.say.endswith(f"rejected ({failing}) to N.")
     assert shown(timeline, "checks", f"check:{failing}").endswith("!")
     assert tables(timeline.state).row("N1") is None
 
@@ -183,10 +184,26 @@ def test_a_join_is_rows_of_tables() -> None:
 def test_the_write_of_a_removed_node_is_refused() -> None:
     """Z's old write travels to A, which answers that it is banned and stores nothing."""
     timeline = played("wake-up", "deliver Z>A write Z", zombie=True)
-    assert [flow.text for flow in scene_at(timeline, timeline.at).flows()] == ["Z → A: write Z"]
+    [flow] = scene_at(timeline, timeline.at).flows()
+    assert (flow.label, flow.text) == ("old write", "Z → A: an old write of Z")
     assert shown(timeline, "processes", "process:A") == "A coordinator; bans Z"
     do(timeline, "deliver A>Z banned Z")
     assert "knows it" in shown(timeline, "processes", "process:Z")
+
+
+def test_the_picture_names_a_message_shortly_and_its_text_in_full() -> None:
+    """No tag of a message or of a step is left; what a node does stands on its own line of life."""
+    timeline = played()
+    run = run_of(scene_at(timeline, timeline.at))
+    assert [arrow.label for arrow in run.arrows] == [
+        "query of N1", "by raft", "request of N1", "wait", "accepted", "handled",
+    ]  # fmt: skip
+    assert "JOIN_NODE_RESPONSE for N1 (accepted)" in spacetime_text(run)
+    assert [(mark.node, mark.label) for mark in run.marks][:3] == [
+        ("B", "B checks the request with group 0"),
+        ("A", "A takes the request from the queue"),
+        ("A", "A adds N1 to group 0"),
+    ]
 
 
 def test_frames_of_a_join_are_sound() -> None:

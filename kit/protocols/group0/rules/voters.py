@@ -56,18 +56,27 @@ def chosen_voters(
     places = list(zip(dcs, racks or (0,) * len(dcs), strict=True))
     size = min(MOST_VOTERS, len(dcs))
     size -= 2 in (len(set(dcs)), len(set(places))) and len(set(dcs)) < 3 and size % 2 == 0
+    order = sorted(range(len(dcs)), key=lambda node: _after_others(node, up, leader, voters))
+    waiting: dict[tuple[int, int], list[int]] = {}
+    for rank in reversed(range(len(order))):
+        waiting.setdefault(places[order[rank]], []).append(rank)
+    in_dc, in_place = dict.fromkeys(dcs, 0), dict.fromkeys(waiting, 0)
     chosen: list[int] = []
-
-    def rank(node: int) -> tuple[int, int, bool, bool, bool]:
-        in_dc = sum(dcs[other] == dcs[node] for other in chosen)
-        in_rack = sum(places[other] == places[node] for other in chosen)
-        return in_dc, in_rack, not up >> node & 1, node != leader, not voters >> node & 1
-
     while len(chosen) < size:
-        chosen.append(min((i for i in range(len(dcs)) if i not in chosen), key=rank))
+        place = min(waiting, key=lambda each: (in_dc[each[0]], in_place[each], waiting[each][-1]))
+        chosen.append(order[waiting[place].pop()])
+        in_dc[place[0]] += 1
+        in_place[place] += 1
+        if not waiting[place]:
+            del waiting[place]
     while len(set(dcs)) > 2 and (most := _half(dcs, chosen)) is not None:
         chosen.remove(most)
     return sum(1 << node for node in chosen)
+
+
+def _after_others(node: int, up: int, leader: int, voters: int) -> tuple[bool, bool, bool]:
+    """Within a rack the lowest of these comes first."""
+    return not up >> node & 1, node != leader, not voters >> node & 1
 
 
 def are_limited(dcs: Sequence[int], racks: Sequence[int] = ()) -> bool:

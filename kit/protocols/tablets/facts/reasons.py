@@ -108,7 +108,8 @@ def _forbidden(
             return f"rack {rack} would have {after} of its replicas; none has more than {most} now"
         case reasons.StreamsFull(reads, streams, weight, limit):
             does = "reads for" if reads else "takes"
-            return f"a shard {does} {streams} streams; {weight} more would pass its {limit}"
+            busy = f"a shard {does} {streams} {'stream' if streams == 1 else 'streams'} already"
+            return f"{busy}; {weight} more would pass its limit of {limit}"
         case reasons.MovesElsewhere(host, shard):
             return f"the plan moves it to shard {shard} of {host}"
         case reasons.DrainsFirst(host):

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kit.engine.breaches import PassedStep
 from kit.protocols.tablets.facts.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
 from kit.protocols.tablets.rules.layout import last_tokens
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.tablets.tracks import working
@@ -56,6 +57,20 @@ NOTES = {
 def _placed(number: int, row: TabletRow) -> PlacedTablet:
     ways = tuple(TabletWay(t.kind, t.stage, t.sets) for t in row.transitions)
     return PlacedTablet(TABLE, number, row.replicas, ways, row.some)
+
+
+def tablet_map(s: TracksState) -> TabletMap:
+    """The map that group 0 holds; of a tablet in two transitions with the first one."""
+    lasts = last_tokens(len(s.tablets))
+    rows = zip(lasts, s.tablets, strict=True)
+    return TabletMap(TABLE, tuple(_tablet(last, row) for last, row in rows))
+
+
+def _tablet(last: int, row: TabletRow) -> Tablet:
+    if not row.transitions:
+        return Tablet(last, row.replicas)
+    way = row.transitions[0]
+    return Tablet(last, row.replicas, way.new, way.stage, way.kind, way.session)
 
 
 class TableRow(Struct, frozen=True):

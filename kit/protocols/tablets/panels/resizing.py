@@ -15,6 +15,12 @@ from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badges, bulb, counted, heads, scroll, volume
 
+PHASES = {
+    "": "not begun",
+    "barrier": "waits for the barrier before the new map",
+    "commit": "the new map may be committed",
+    "after": "waits for the barrier behind the new map",
+}
 WIDTH, HEIGHT, EDGE = 380.0, 96.0, 12.0
 BAR_TOP, BAR = 40.0, 16.0
 
@@ -51,7 +57,7 @@ def _words(now: ResizeLineFacts) -> list[tuple[str, str]]:
         ("growing mode", _growing(now.size)),
         ("decision", f"{now.decided}, number {now.number}"),
         ("sizes ask for", f"{now.asks}: {now.reason}"),
-        ("finalization", now.phase or "not begun"),
+        ("finalization", PHASES[now.phase]),
     ]
     if now.decided == "split":
         rows.append(("ready", f"{ready} of {counted(len(now.readiness), 'replica')}"))

@@ -48,13 +48,12 @@ def resize_said(reason: resize.ResizeReason, said: Said = percents_said) -> str:
             size, bound = said(average, threshold)
             return f"the opposite would be needed afterwards: {size} a tablet, against {bound}"
         case resize.StillGrowing(count, initial):
-            tablets = f"{count} {'tablet' if count == 1 else 'tablets'}"
-            return f"the table is growing: {tablets}, {initial} at first"
+            return f"the table is growing: {tablets(count)}, {initial} at first"
         case resize.SingleTablet(average, threshold):
             size, bound = said(average, threshold)
             return f"{size} is below {bound}, but there is one tablet only"
         case resize.CountCompared(_, target):
-            return f"the target is {target:,} {'tablet' if target == 1 else 'tablets'}"
+            return f"the target is {tablets(target)}"
         case resize.SizesUnknown():
             return "sizes are not known"
 
@@ -93,8 +92,7 @@ def describe(model: Resize, before: ResizeState, action: Any, after: ResizeState
             return f"Decision {new.resize_type}, number {new.resize_seq_number}: {reason}."
         case act.ApplyView(node):
             view = after.view
-            tablets = "1 tablet" if view.count == 1 else f"{view.count} tablets"
-            return f"{node} applies a map of {tablets}, with resize {view.resize_type}."
+            return f"{node} applies a map of {tablets(view.count)}, with resize {view.resize_type}."
         case act.DivideStorage(tablet, replica):
             copied = f"number {new.resize_seq_number}"
             return f"{replica} has divided tablet {tablet} and copies {copied}."
@@ -109,12 +107,17 @@ def describe(model: Resize, before: ResizeState, action: Any, after: ResizeState
         case act.CommitMap():
             same = new.count == before.map.count
             said = "The decision is no longer due: the map stays" if same else "The new map"
-            return f"{said} ({new.count} tablets)."
+            return f"{said} ({tablets(new.count)})."
         case act.BeginRepair(node, tablet):
             return f"{node} begins to repair tablet {tablet}."
     run = before.repair
     assert run is not None
     return f"The repair of tablet {run.tablet} of {run.count} ends; its range is marked repaired."
+
+
+def tablets(count: int) -> str:
+    """How many tablets there are."""
+    return "1 tablet" if count == 1 else f"{count:,} tablets"
 
 
 def average(s: ResizeState) -> int:

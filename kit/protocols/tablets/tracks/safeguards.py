@@ -28,6 +28,7 @@ SAFEGUARDS = (
         "Work of a stage runs while its session is open, and no barrier passes it",
         ("INV-SESSION", "INV-TABL-1", "INV-STREAM"),
         {"nodes": 2, "tablets": ("A",), "moves": 1, "late": 1},
+        wider={"INV-TABL-1": {"moves": 2}, "INV-STREAM": {"moves": 2}},
     ),
     Safeguard(
         "one-transition",

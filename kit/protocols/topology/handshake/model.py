@@ -98,6 +98,22 @@ class Join(ActorModel):
         """``place B``, ``take``, ``start-again``, and those of messages."""
         return wording.verb(action) or super().verb(action)
 
+    def called(self, message: Any) -> str:
+        """The short name of a message, and what it is about."""
+        return wording.called(message)
+
+    def in_full(self, message: Any) -> str:
+        """A message by its name in the protocol, with all that it says."""
+        return wording.in_full(message)
+
+    def actor_of(self, s: ActorState, action: Any) -> str:
+        """The member, the coordinator, the joiner or the removed node."""
+        return super().actor_of(s, action) or wording.actor_of(s, action)
+
+    def label(self, s: ActorState, action: Any) -> str:
+        """What is about to be done, and by whom."""
+        return wording.label(s, action) or super().label(s, action)
+
     def describe(self, before: ActorState, action: Any, after: ActorState) -> str:
         """What the step did, and why."""
         said = wording.sentence(before, action, after)

@@ -8,10 +8,22 @@ from typing import Any
 from kit.engine.actors import ActorState
 from kit.engine.links import posted
 from kit.protocols.topology.handshake import actions as act
-from kit.protocols.topology.handshake.messages import ACCEPTED, REMOVED
+from kit.protocols.topology.handshake.messages import (
+    ACCEPTED,
+    JOINER,
+    REMOVED,
+    BannedNotice,
+    JoinNodeQuery,
+    JoinNodeResponse,
+    ModeReply,
+    OldWrite,
+    PlacedReply,
+    RejectedReply,
+    ResponseHandled,
+)
 from kit.protocols.topology.handshake.state import joiner, tables
 from kit.protocols.topology.handshake.steps import verdict_due
-from kit.protocols.topology.rules.joining import FEATURE, because
+from kit.protocols.topology.rules.joining import FEATURE, JoinNodeRequest, because
 
 
 def verb(action: Any) -> str | None:
@@ -23,6 +35,72 @@ def verb(action: Any) -> str | None:
         case act.StartAgain(True):
             return f"{tag} without {FEATURE}"
     return tag if isinstance(action, act.OWN) else None
+
+
+def called(message: Any) -> str:
+    """A message in two or three words: ``request of N1``, ``wait``, ``accepted``."""
+    match message:
+        case JoinNodeQuery(host):
+            return f"query of {host}"
+        case ModeReply(_, mode):
+            return f"by {mode}"
+        case JoinNodeRequest(host):
+            return f"request of {host}"
+        case PlacedReply():
+            return "wait"
+        case RejectedReply(_, reason):
+            return f"rejected: {reason}"
+        case JoinNodeResponse(_, verdict):
+            return verdict if verdict == ACCEPTED else f"rejected: {verdict}"
+        case ResponseHandled():
+            return "handled"
+        case BannedNotice(host):
+            return f"{host} is banned"
+        case OldWrite():
+            return "old write"
+    raise TypeError(message)
+
+
+def in_full(message: Any) -> str:
+    """A message by its name in the protocol, with all that it says."""
+    match message:
+        case JoinNodeQuery(host, call):
+            return f"JOIN_NODE_QUERY of {host} (start {call})"
+        case ModeReply(_, mode):
+            return f"the answer that one joins by {mode}"
+        case JoinNodeRequest(host, call, cluster, snitch, features, replaces):
+            has = f"features {', '.join(features) or 'none'}"
+            said = f"start {call}, cluster {cluster}, snitch {snitch}, {has}"
+            instead = f", replaces {', '.join(replaces)}" if replaces else ""
+            return f"JOIN_NODE_REQUEST of {host} ({said}{instead})"
+        case PlacedReply():
+            return "the answer to wait for JOIN_NODE_RESPONSE"
+        case RejectedReply(_, reason):
+            return f"the answer that it is rejected ({reason})"
+        case JoinNodeResponse(host, verdict):
+            how = ACCEPTED if verdict == ACCEPTED else f"rejected, {because(verdict)}"
+            return f"JOIN_NODE_RESPONSE for {host} ({how})"
+        case ResponseHandled(host):
+            return f"the answer that {host} goes on as accepted"
+        case BannedNotice(host):
+            return f"the notice that {host} is banned"
+        case OldWrite(host):
+            return f"an old write of {host}"
+    raise TypeError(message)
+
+
+def actor_of(s: ActorState, action: Any) -> str:
+    """Who does what no member is named for; empty: nobody, while no one coordinates."""
+    if isinstance(action, act.WakeUp):
+        return REMOVED
+    by_joiner = (act.StartAgain, act.WipeAndStart, act.StopWaiting, act.LearnOutcome)
+    return JOINER if isinstance(action, by_joiner) else tables(s).coordinator
+
+
+def label(s: ActorState, action: Any) -> str | None:
+    """What is about to be done, and by whom; None for what messages do."""
+    say = _LABELS.get(type(action))
+    return None if say is None else say(s, action)
 
 
 def sentence(before: ActorState, action: Any, after: ActorState) -> str | None:
@@ -40,6 +118,10 @@ def stop(before: ActorState, after: ActorState) -> str:
 def _joining(s: ActorState) -> str:
     joining = tables(s).joining
     return joining.host if joining else "the joiner"
+
+
+def _lead(s: ActorState) -> str:
+    return tables(s).coordinator or "the coordinator"
 
 
 def _placed(before: ActorState, action: act.PlaceRequest, after: ActorState) -> str:
@@ -92,6 +174,25 @@ def _started(before: ActorState, action: act.StartAgain, after: ActorState) -> s
     stored = ", from what it has stored" if joiner(after).attempt else ""
     return f"{joiner(after).host} starts again{less}{stored}: start {joiner(after).boot}."
 
+
+_LABELS: dict[type, Callable[[ActorState, Any], str]] = {
+    act.PlaceRequest: lambda s, a: f"{a.node} checks the request with group 0",
+    act.TakeRequest: lambda s, a: f"{_lead(s)} takes the request from the queue",
+    act.AddMember: lambda s, a: f"{_lead(s)} adds {_joining(s)} to group 0",
+    act.Respond: lambda s, a: f"{_lead(s)} sends its verdict",
+    act.CallFails: lambda s, a: f"the call of {_lead(s)} fails",
+    act.Conclude: lambda s, a: f"{_lead(s)} ends the operation",
+    act.EnableFeature: lambda s, a: f"{_lead(s)} enables feature {FEATURE}",
+    act.StartAgain: lambda s, a: (
+        f"{joiner(s).host} starts again" + (f" without feature {FEATURE}" if a.drop else "")
+    ),
+    act.WipeAndStart: lambda s, a: "clear the data directory and start",
+    act.StopWaiting: lambda s, a: f"{joiner(s).host} gives up",
+    act.LearnOutcome: lambda s, a: f"{joiner(s).host} reads the outcome in group 0",
+    act.MemberRestarts: lambda s, a: f"{a.node} crashes and starts again",
+    act.TakeTheLead: lambda s, a: f"{a.node} takes the lead",
+    act.WakeUp: lambda s, a: f"{REMOVED} wakes up",
+}
 
 _TOLD: dict[type, Callable[[ActorState, Any, ActorState], str]] = {
     act.PlaceRequest: _placed,

@@ -27,6 +27,7 @@ from kit.protocols.topology.rules.work import (
     TopologyOperation,
     addressees,
     begins,
+    goes_on,
     state_of,
     still_to_do,
     success,
@@ -84,6 +85,9 @@ def _go_on(
     """The work that is left in the state, or the edge out of it."""
     if operation.machine == "lock":
         return Decision("wait", "the topology is locked until somebody unlocks it", operation)
+    if not goes_on(operation, setting):
+        reason = f"{operation.machine} has no state {operation.state}: the tables contradict"
+        return Decision("wait", f"{reason} each other", operation)
     step = still_to_do(topology, operation, setting, 0)
     work = state_of(operation, setting).work[step:]
     edge = success(operation, setting)

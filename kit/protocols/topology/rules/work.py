@@ -72,8 +72,19 @@ def machine_of(operation: TopologyOperation, setting: Setting) -> Machine:
 
 
 def state_of(operation: TopologyOperation, setting: Setting) -> StateRow:
-    """The row of the state that the operation is in."""
-    return machine_of(operation, setting).state(operation.state)
+    """The row of the state that the operation is in.
+
+    A state that its machine has not, which only commands without a guard (S-59) can lead to, has no
+    work.
+    """
+    machine = machine_of(operation, setting)
+    rows = (row for row in machine.states if row.name == operation.state)
+    return next(rows, StateRow(operation.state, ()))
+
+
+def goes_on(operation: TopologyOperation, setting: Setting) -> bool:
+    """Whether the operation's machine has the state that the tables show."""
+    return any(row.name == operation.state for row in machine_of(operation, setting).states)
 
 
 def success(operation: TopologyOperation, setting: Setting) -> EdgeRow | None:

@@ -14,7 +14,7 @@ from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from tests.protocols.tablets.balance.clusters import TARGET, DrawnCluster, node, table
+from tests.protocols.tablets.balance.clusters import TARGET, DrawnCluster, after, node, table
 
 
 def places(words: str) -> Replicas:
@@ -127,3 +127,19 @@ def test_a_tablet_is_moved_once_though_three_shards_would_give_it() -> None:
     one = table("t", *[places("A B D")] * 2)
     moves = plan(DrawnCluster(nodes, {"t": one}, {"t": (0, 0)}).input, "seed").moves
     assert sorted(move.tablets for move in moves) == [(0,), (1,)]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_siblings_wait_while_one_of_them_moves(edition: Edition) -> None:
+    """The odd one leaves C alone; on A both are together, and stay until it has come to its end."""
+    even = (TabletReplica("A", 0), TabletReplica("B", 0))
+    odd = (TabletReplica("A", 0), TabletReplica("C", 0))
+    one = DrawnCluster(
+        (node("C", role="leaving"), node("A", role="leaving"), *map(node, "BDE")),
+        {"ks.t": table("ks.t", even, odd, resize_type="merge")},
+        {"ks.t": (TARGET,) * 2},
+    )
+    step = plan(one.input, edition)
+    assert [(move.source.host, move.tablets) for move in step.moves] == [("C", (1,))]
+    again = plan(after(one, step).input, edition)
+    assert ("A", (0, 1)) in [(move.source.host, move.tablets) for move in again.moves]

@@ -96,7 +96,7 @@ def test_all_at_once_is_one_by_one(
     assert [tuple(place) for place in candidates(loads, source, target).tolist()] == one_by_one
 
 
-@pytest.mark.partly("E-029", "a bar chart over time")
+@pytest.mark.spec("E-029")
 @examples(200)
 @given(clusters())
 def test_another_planner_makes_the_same_plan(cluster: DrawnCluster) -> None:
@@ -138,7 +138,7 @@ def test_a_balanced_cluster_is_left_alone() -> None:
         assert not plan(one.input, edition).moves
 
 
-@pytest.mark.partly("E-052", "a picture of it")
+@pytest.mark.spec("E-052")
 @pytest.mark.spec("E-053")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_siblings_come_together_and_stay(edition: Edition) -> None:

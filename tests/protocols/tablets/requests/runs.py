@@ -44,7 +44,7 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "a crash, code, RF 2": ({**TWO, **CODE, "crashes": 1}, 130302, 44),
     "a crash, rebuild, seed, RF 3": ({"kind": "rebuild", "crashes": 1}, 461632, 46),
     "a lost message, code, RF 3": ({**CODE, "losses": 1}, 532516, 53),
-    "tried again, a late stream": ({**AGAIN, "late": 1}, 69145, 60),
+    "tried again, a late stream": ({**AGAIN, "late": 1}, 88772, 61),
     "an excluded target, code, RF 2": ({**TWO, **CODE, "excluded": "D"}, 161544, 50),
     "two moves, code, RF 2": ({**TWO, **CODE, "second": "other"}, 25826, 94),
 }

@@ -32,7 +32,7 @@ PLACES = dict.fromkeys("ABCDX", ("dc1", "r1"))
 GIVEN = table("A B C", "B C D", "A C D", "A B D")
 
 
-@pytest.mark.partly("E-033", "a picture of it")
+@pytest.mark.spec("E-033")
 def test_after_a_replace_tablets_have_less_to_spare_until_they_are_rebuilt() -> None:
     """Tablets of the replaced node C have no replica to spare; losing another of their nodes costs
     their quorum. Rebuilt ones have one to spare again.
@@ -66,7 +66,7 @@ def test_primary_replicas_are_spread() -> None:
     ]
 
 
-@pytest.mark.partly("E-035", "a picture of it")
+@pytest.mark.spec("E-035")
 def test_a_primary_repair_passes_over_tablets_whose_primary_has_left() -> None:
     """Nobody takes those up, whose range stays unmarked; after the rebuild none is passed over."""
     skipped = skipped_by_primary_repair(GIVEN, {"C"}, PLACES)
@@ -76,7 +76,7 @@ def test_a_primary_repair_passes_over_tablets_whose_primary_has_left() -> None:
     assert skipped_by_primary_repair(rebuilt, {"C"}, PLACES) == ()
 
 
-@pytest.mark.partly("E-036", "a picture of it")
+@pytest.mark.spec("E-036")
 def test_tablets_that_were_not_repaired_within_the_grace_are_named() -> None:
     """In tombstone mode ``timeout`` a tablet that was repaired too long ago, or never, is named."""
     repaired_at = {0: 1000, 1: 500, 2: 90}

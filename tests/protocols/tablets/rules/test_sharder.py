@@ -27,7 +27,7 @@ BETWEEN_HOSTS = Tablet(0, (A1, B2, C0), (D3, B2, C0), "streaming", "migration")
 WITHIN_B = Tablet(0, (A1, B2, C0), (A1, B5, C0), "streaming", "intranode_migration")
 
 
-@pytest.mark.partly("E-061", "a host to ask: no Player has the sharder")
+@pytest.mark.spec("E-061")
 @given(
     maps(),
     st.sampled_from("ABCDEF"),
@@ -85,14 +85,14 @@ def test_within_a_host_each_stage_has_its_shards() -> None:
     assert shards["revert_migration"] == (2, (2,))
 
 
-@pytest.mark.partly("E-065", "both answers in one row")
+@pytest.mark.spec("E-065")
 def test_a_shard_that_takes_no_request_may_hold_a_replica() -> None:
     """A pending one before it is written to: the map tells, not the sharder."""
     assert B5.shard not in shard_for_writes(WITHIN_B, "B", "old")
     assert has_replica(WITHIN_B, B5)
 
 
-@pytest.mark.partly("E-060", "a picture of it")
+@pytest.mark.spec("E-060")
 def test_a_holding_sharder_keeps_its_version_and_the_other_follows() -> None:
     """What the first answers stays, and barriers wait for it; the second is never waited for."""
     before = TabletMap("ks.t", (Tablet(INT64_HIGH, (A1,)),))
@@ -121,7 +121,7 @@ def test_static_sharding_goes_through_all_shards_again_and_again(
     assert static_shard_of(token, shards) == shard
 
 
-@pytest.mark.partly("E-005", "shards of tokens beside those of static sharding")
+@pytest.mark.spec("E-005")
 def test_neighbours_by_tokens_need_not_be_neighbours_by_shards() -> None:
     """Static sharding gives the next run of tokens to the next shard; a tablet map need not."""
     step = 2**50

@@ -25,7 +25,8 @@ def candidates(loads: Loads, source: int, target: int) -> NDArray[np.int32]:
     fit = ~loads.busy[rows] & _have_room(loads, rows, source, target)
     fit &= loads.given.nodes[int(loads.node_of[source])].role != "excluded"
     pairs = np.flatnonzero(together == 2)
-    fit[pairs] &= _have_room(loads, rows[pairs] + 1, source, target)
+    odd = rows[pairs] + 1
+    fit[pairs] &= ~loads.busy[odd] & _have_room(loads, odd, source, target)
     for streams, limit in (
         (loads.reads[source], loads.given.streams_read),
         (loads.writes[target], loads.given.streams_write),

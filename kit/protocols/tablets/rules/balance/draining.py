@@ -37,7 +37,7 @@ def drained(loads: Loads) -> Iterator[TabletMove | DrainFailure]:
             continue
         for shard in loads.shards_of(node):
             for row, column in loads.rows_on(shard):
-                if loads.busy[row]:
+                if loads.under_way(row, column):
                     continue
                 nodes = fit_nodes(loads, loads.moving(row, column), node)
                 if not nodes.any():

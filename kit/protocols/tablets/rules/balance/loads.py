@@ -187,10 +187,14 @@ class Loads:
         """The rows that move with a replica: its own, and the odd sibling that is with it."""
         return range(row, row + int(self.given.rows.together[row, column]))
 
+    def under_way(self, row: int, column: int) -> bool:
+        """Whether one of those rows is in transition: the odd one may be by a replica elsewhere."""
+        return any(self.busy[each] for each in self.moving(row, column))
+
     def refusal(self, row: int, column: int, target: int) -> Refused | None:
         """What forbids to move a replica to a shard; None: nothing does."""
         source = int(self.place[row, column])
-        if self.busy[row]:
+        if self.under_way(row, column):
             return InTransition()
         role = self.given.nodes[int(self.node_of[source])].role
         if role == "excluded":

@@ -1,0 +1,1 @@
+"""Recovery: what an operator does when a majority of group 0 is gone."""

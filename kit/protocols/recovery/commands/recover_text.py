@@ -1,0 +1,64 @@
+"""Advice on a recovery in words, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kit.commands.layout import GAP, columns, limited, listed, wrap
+from kit.protocols.recovery.dry_run.report import KeyspaceLine, QuorumLine, RecoveryAdvice
+
+MOST_NAMED = 6
+LEFT = {
+    "available": "every range has a replica left",
+    "of some ranges": "some ranges may have lost every replica",
+    "unavailable": "every range has lost every replica",
+}
+
+
+def as_text(advice: RecoveryAdvice) -> str:
+    """The whole answer."""
+    heading = f"{advice.source}: {advice.procedure}: {advice.reason} (edition {advice.edition})"
+    lines = wrap(heading, "", GAP)
+    lines += [line for text in advice.warnings for line in wrap(text, f"{GAP}warning: ")]
+    lines += ["", *wrap(_group0(advice.group0), "group 0: ", GAP)]
+    for said, names in (("down", advice.down), ("lost", advice.lost)):
+        lines += wrap(_named(names), f"{GAP}{said}: ")
+    if advice.restart and advice.procedure == "restart":
+        lines += wrap(f"at least {advice.restart} have to come back", GAP)
+    for keyspace in advice.keyspaces:
+        lines += ["", *_keyspace(keyspace)]
+    if advice.leader is not None:
+        lines += ["", *wrap(advice.leader, "recovery leader: ")]
+        lines += wrap(_named(advice.leaders), f"{GAP}may lead: ")
+        lines += wrap(_named(advice.order), f"{GAP}order: ")
+    if advice.steps:
+        rows = [(f"{at}", step.name, step.what) for at, step in enumerate(advice.steps, 1)]
+        lines += ["", "steps", *columns(rows)]
+    if advice.worst:
+        lines += ["", "in the worst case"]
+        lines += limited([line for text in advice.worst for line in wrap(text, GAP)], "losses")
+    return "\n".join(lines)
+
+
+def _group0(quorum: QuorumLine) -> str:
+    has = "a quorum" if quorum.holds else "no quorum"
+    said = f"{has}: {quorum.live} of {quorum.voters} voters live, {quorum.needed} are needed"
+    if quorum.at_once == quorum.in_turn:
+        return said
+    kept = "one after another" if quorum.in_turn else "at once"
+    return f"{said}; it would be kept if they died {kept}, not otherwise"
+
+
+def _keyspace(line: KeyspaceLine) -> list[str]:
+    rows = [(f"{each.level} {each.datacenter}".rstrip(), each.standing) for each in line.levels]
+    return [
+        f"data of {line.keyspace}: {LEFT[line.replicas_left]}",
+        *limited(columns(rows), "levels"),
+    ]
+
+
+def _named(names: Iterable[str]) -> str:
+    given = list(names)
+    more = len(given) - MOST_NAMED
+    shown = listed(given[:MOST_NAMED])
+    return f"{shown} and {more:,} more" if more > 0 else shown

@@ -1,0 +1,175 @@
+"""Opening what is known of a cluster that lost nodes: a description, or a dump of its topology.
+
+A description is JSON: ``{"nodes": [{"name": "A", "dc": "dc1", "rack": "r1", "status": "up",
+"commit_index": 10}, …], "keyspaces": {"shop": {"dc1": 3}}}``. ``status`` is ``up``, ``down`` (it
+may be restarted) or ``lost`` (for good). ``deaths`` lists who died with whom, in order; who is in
+none of them died before. ``upgrade`` is ``stuck`` while the Raft upgrade is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct, ValidationError, field
+
+from kit.edge.json_text import located, parse_json
+from kit.edge.reading import read_text
+from kit.engine.registry import one_of
+from kit.errors import BadInput, misfit
+from kit.operators.importers.ringfile import LARGEST_FILE
+from kit.operators.importers.topology_tables import is_topology
+from kit.protocols.recovery.rules.quorum import Place
+from kit.protocols.topology.dry_run.opening import PathLike, open_topology
+
+Status = Literal["up", "down", "lost"]
+Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[!-~]+$")]
+Index = Annotated[int, Meta(ge=0, le=2**62)]
+Factor = Annotated[int, Meta(ge=0, le=1000)]
+MOST_NODES = 10_000
+FORM = "a description of a cluster in JSON, or a dump of system.topology"
+
+
+class ClusterNode(Struct, frozen=True, forbid_unknown_fields=True):
+    """A member: where it stands, whether it lives, how far it knows the log to be committed.
+
+    ``state`` is its state in ``system.topology``.
+    """
+
+    name: Name
+    dc: Name = "dc1"
+    rack: Name = "r1"
+    status: Status = "up"
+    commit_index: Index | None = None
+    state: Name = "normal"
+
+
+class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
+    """A cluster that lost nodes; ``keyspaces`` give each datacenter its replication factor."""
+
+    nodes: Annotated[tuple[ClusterNode, ...], Meta(min_length=1, max_length=MOST_NODES)]
+    keyspaces: Mapping[Name, Mapping[Name, Factor]] = field(default_factory=dict)
+    deaths: tuple[tuple[Name, ...], ...] = ()
+    upgrade: Literal["done", "stuck"] = "done"
+
+    def named(self, *statuses: Status) -> tuple[str, ...]:
+        """The nodes of these statuses."""
+        return tuple(node.name for node in self.nodes if node.status in statuses)
+
+    def mask(self, *statuses: Status) -> int:
+        """The same as a mask."""
+        return sum(1 << at for at, node in enumerate(self.nodes) if node.status in statuses)
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The datacenter and the rack of each node."""
+        return tuple((node.dc, node.rack) for node in self.nodes)
+
+    @property
+    def deaths_in_order(self) -> tuple[int, ...]:
+        """Who died at once (masks), in order; first those whose time is not told."""
+        at = {node.name: i for i, node in enumerate(self.nodes)}
+        known = [sum(1 << at[name] for name in group) for group in self.deaths]
+        return tuple(filter(None, (self.mask("down", "lost") & ~sum(known), *known)))
+
+
+def open_cluster(
+    path: PathLike,
+    *,
+    status: PathLike | None = None,
+    down: Iterable[str] = (),
+    lost: Iterable[str] = (),
+    commit: Mapping[str, int] | None = None,
+    factors: Mapping[str, int] | None = None,
+) -> ClusterDescription:
+    """Open a description, or a dump of ``system.topology`` with what only options can tell.
+
+    Of a dump ``status`` is the text of ``nodetool status``; ``down`` nodes may be restarted, those
+    ``lost`` are gone; ``commit`` gives commit indexes by host, ``factors`` the replication factor
+    of each datacenter. Hosts are ids or their beginnings.
+
+    Raises:
+        BadInput: for a file that is not well formed, a name of no node, options beside a
+            description.
+    """
+    text = read_text(path, "FILE", LARGEST_FILE)
+    may_return, gone = tuple(down), tuple(lost)
+    indexes, rf = dict(commit or {}), dict(factors or {})
+    if not is_topology(text):
+        beside = {"status": status, "down": may_return, "lost": gone, "commit": indexes, "rf": rf}
+        for name, given in beside.items():
+            if given:
+                raise BadInput(f"--{name}", given, "nothing beside a description; it says this")
+        return parse_cluster(text)
+    opened = open_topology(path, status=status, down=(*may_return, *gone))
+    rows = [row for row in opened.table.rows if row.node_state not in (None, "none", "left")]
+    hosts = [row.host_id for row in rows]
+    for_good = {_host(name, hosts, "--lost") for name in gone}
+    known = {_host(name, hosts, "--commit"): index for name, index in indexes.items()}
+    dead = opened.down or frozenset()
+    nodes = tuple(
+        ClusterNode(
+            row.host_id,
+            row.datacenter or "dc1",
+            row.rack or "r1",
+            "lost" if row.host_id in for_good else "down" if row.host_id in dead else "up",
+            known.get(row.host_id),
+            row.node_state or "none",
+        )
+        for row in rows
+    )
+    return _checked(ClusterDescription(nodes, {"keyspace": rf} if rf else {}))
+
+
+def parse_cluster(text: str) -> ClusterDescription:
+    """Read the text of a description.
+
+    Raises:
+        BadInput: naming the field, with its line and column in the text.
+    """
+    value = parse_json(text, "FILE", FORM)
+    try:
+        return _checked(msgspec.convert(value, ClusterDescription))
+    except ValidationError as error:
+        raise located(misfit("FILE", value, error, FORM), text) from None
+    except BadInput as error:
+        raise located(error, text) from None
+
+
+def _checked(given: ClusterDescription) -> ClusterDescription:
+    """The description, if its names fit one another."""
+    names = [node.name for node in given.nodes]
+    dead = set(given.named("down", "lost"))
+    if len(set(names)) < len(names):
+        again = next(name for at, name in enumerate(names) if name in names[:at])
+        raise BadInput("nodes", again, "each name once")
+    dcs = list(dict.fromkeys(node.dc for node in given.nodes))
+    for keyspace, factors in given.keyspaces.items():
+        for dc in factors:
+            if dc not in dcs:
+                raise BadInput(f"keyspaces.{keyspace}", dc, one_of(dc, dcs))
+    seen: set[str] = set()
+    for at, group in enumerate(given.deaths):
+        for name in group:
+            if name not in dead:
+                raise BadInput(f"deaths[{at}]", name, "a node that is down or lost")
+            if name in seen:
+                raise BadInput(f"deaths[{at}]", name, "each node once")
+            seen.add(name)
+    return given
+
+
+def _host(name: str, hosts: list[str], option: str) -> str:
+    """The host id that a name means."""
+    fitting = [host for host in hosts if name and host.startswith(name.lower())]
+    if len(fitting) != 1:
+        allowed = one_of(name, hosts) if not fitting else "a name of one node only"
+        raise BadInput(option, name, allowed)
+    return fitting[0]
+
+
+def source_of(path: PathLike) -> str:
+    """What a report calls the file."""
+    return Path(path).name

@@ -1,0 +1,257 @@
+"""The recovery adviser: which procedure, which leader, which order, what is lost in the worst case.
+
+The rules alone say it. What may be restarted is restarted first: with it there may be a quorum
+again, and it may know of later entries than who lives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from kit.engine.registry import one_of
+from kit.errors import BadInput
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery.dry_run.opening import ClusterDescription
+from kit.protocols.recovery.rules.availability import (
+    LevelStanding,
+    Standing,
+    lost_ranges,
+    standings,
+)
+from kit.protocols.recovery.rules.leader import leaders, only_on, regressing
+from kit.protocols.recovery.rules.quorum import Quorum, after_deaths
+from kit.protocols.recovery.rules.steps import NEW_STEPS, OLD_STEPS, ProcedureStep
+from kit.protocols.topology.rules.machines import Edition
+
+Procedure = Literal["nothing", "restart", "replace", "recovery leader", "recovery mode"]
+BY_HAND: tuple[Procedure, ...] = ("recovery leader", "recovery mode")
+
+
+class QuorumLine(Struct, frozen=True):
+    """Group 0: how many vote, how many of them live, how many it takes.
+
+    ``at_once`` says whether there would be a quorum had all died at once, ``in_turn`` had they died
+    in the order of the description, one by one: edition ``code`` chooses voters in between.
+    """
+
+    voters: int
+    live: int
+    needed: int
+    holds: bool
+    at_once: bool
+    in_turn: bool
+
+
+class KeyspaceLine(Struct, frozen=True):
+    """Data of a keyspace: at each level now, and of which ranges a replica is left for good."""
+
+    keyspace: str
+    levels: tuple[LevelStanding, ...]
+    replicas_left: Standing
+
+
+class RecoveryAdvice(Struct, frozen=True):
+    """What to do about a cluster.
+
+    ``restart`` is how many voters have to come back for a quorum. ``leaders`` may lead, ``leader``
+    is the one chosen; ``order`` is that of the restarts. ``regressing`` are nodes whose state goes
+    back under that leader, by how many entries. ``worst`` says what may be lost, a sentence each.
+    """
+
+    source: str
+    edition: Edition
+    procedure: Procedure
+    reason: str
+    group0: QuorumLine
+    keyspaces: tuple[KeyspaceLine, ...]
+    down: tuple[str, ...]
+    lost: tuple[str, ...]
+    restart: int
+    leader: str | None
+    leaders: tuple[str, ...]
+    order: tuple[str, ...]
+    regressing: Mapping[str, int]
+    steps: tuple[ProcedureStep, ...]
+    worst: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def advise(
+    cluster: ClusterDescription, source: str, edition: Edition = "code", leader: str | None = None
+) -> RecoveryAdvice:
+    """What to do, with ``leader`` as the recovery leader, or one of those that may lead.
+
+    Raises:
+        BadInput: for a leader that is no node that lives or may be restarted, or whose commit
+            index is not told.
+    """
+    quorum = after_deaths(edition, cluster.places, cluster.deaths_in_order)
+    procedure, reason = _procedure(cluster, quorum)
+    indexes = _indexes(cluster)
+    able = leaders(indexes)
+    chosen = _leader(cluster, indexes, leader) or (able[0] if able else None)
+    by_hand = procedure in BY_HAND
+    order = _order(cluster, chosen) if by_hand else cluster.named("down")
+    return RecoveryAdvice(
+        source,
+        edition,
+        procedure,
+        reason,
+        _group0(cluster, quorum, edition),
+        tuple(_keyspace(cluster, name) for name in cluster.keyspaces),
+        cluster.named("down"),
+        cluster.named("lost"),
+        quorum.missing,
+        chosen if procedure == "recovery leader" else None,
+        able if procedure == "recovery leader" else (),
+        order,
+        regressing(indexes, chosen) if chosen and procedure == "recovery leader" else {},
+        _steps(cluster, procedure, edition, order),
+        tuple(_worst(cluster, quorum, procedure, indexes, chosen)),
+        tuple(_warnings(cluster, procedure, chosen)),
+    )
+
+
+def _procedure(cluster: ClusterDescription, quorum: Quorum) -> tuple[Procedure, str]:
+    down, lost = cluster.mask("down"), cluster.mask("lost")
+    if cluster.upgrade == "stuck" and lost:
+        return "recovery mode", "the Raft upgrade is stuck, and needs nodes that are lost"
+    if cluster.upgrade == "stuck":
+        return "restart", "the Raft upgrade needs every node alive, then a rolling restart"
+    if not down | lost:
+        return "nothing", "all nodes live"
+    if not quorum.holds and Quorum(quorum.voters, quorum.voters & ~lost).holds:
+        return "restart", "no quorum of group 0, but enough voters may come back"
+    if not quorum.holds:
+        return "recovery leader", "a majority of group 0's voters does not come back"
+    if lost:
+        return "replace", "group 0 has a quorum; nodes are lost"
+    return "restart", "group 0 has a quorum"
+
+
+def _indexes(cluster: ClusterDescription) -> dict[str, int]:
+    """The commit indexes that are told of nodes that live or may be restarted."""
+    return {
+        node.name: node.commit_index
+        for node in cluster.nodes
+        if node.status != "lost" and node.commit_index is not None
+    }
+
+
+def _leader(
+    cluster: ClusterDescription, indexes: Mapping[str, int], given: str | None
+) -> str | None:
+    able = list(cluster.named("up", "down"))
+    if given is not None and given not in able:
+        raise BadInput("--leader", given, one_of(given, able) if able else "nobody: all are lost")
+    if given is not None and given not in indexes:
+        raise BadInput("--leader", given, "a node whose commit index is told")
+    return given
+
+
+def _order(cluster: ClusterDescription, leader: str | None) -> tuple[str, ...]:
+    """Who is restarted after whom: the leader first."""
+    others = [name for name in cluster.named("up", "down") if name != leader]
+    return (*((leader,) if leader else ()), *others)
+
+
+def _group0(cluster: ClusterDescription, quorum: Quorum, edition: Edition) -> QuorumLine:
+    dead = cluster.mask("down", "lost")
+    singly = [1 << node for group in cluster.deaths_in_order for node in nodes_in(group)]
+    return QuorumLine(
+        quorum.voters.bit_count(),
+        quorum.live.bit_count(),
+        quorum.needed,
+        quorum.holds,
+        after_deaths(edition, cluster.places, [dead]).holds,
+        after_deaths(edition, cluster.places, singly).holds,
+    )
+
+
+def _keyspace(cluster: ClusterDescription, name: str) -> KeyspaceLine:
+    factors = cluster.keyspaces[name]
+    return KeyspaceLine(
+        name,
+        standings(cluster.places, cluster.mask("down", "lost"), factors),
+        lost_ranges(cluster.places, cluster.mask("lost"), factors),
+    )
+
+
+def _steps(
+    cluster: ClusterDescription, procedure: Procedure, edition: Edition, order: tuple[str, ...]
+) -> tuple[ProcedureStep, ...]:
+    if procedure not in BY_HAND:
+        return ()
+    leader = order[0] if order and procedure == "recovery leader" else "a node to be chosen"
+    words = {
+        "leader": leader,
+        "order": ", ".join(order[1:]) or "nobody",
+        "dead": ", ".join(cluster.named("lost")),
+    }
+    steps = OLD_STEPS if procedure == "recovery mode" else NEW_STEPS[edition]
+    first = (
+        (ProcedureStep("restart", f"restart first {', '.join(cluster.named('down'))}"),)
+        if cluster.named("down")
+        else ()
+    )
+    filled = [ProcedureStep(step.name, step.what.format_map(words)) for step in steps]
+    return (*first, *filled)
+
+
+def _worst(
+    cluster: ClusterDescription,
+    quorum: Quorum,
+    procedure: Procedure,
+    indexes: Mapping[str, int],
+    leader: str | None,
+) -> Iterable[str]:
+    if procedure == "recovery leader":
+        if only_on(cluster.mask("lost"), quorum.voters, quorum.needed):
+            yield "entries that only lost nodes had are gone, whoever leads"
+        yield "entries that the leader does not know to be committed are gone"
+        if leader is not None:
+            known = max((node.commit_index or 0 for node in cluster.nodes), default=0)
+            if known > indexes[leader]:
+                yield f"entries {indexes[leader] + 1} to {known}, known to be committed, are gone"
+        for name, entries in regressing(indexes, leader).items() if leader else ():
+            yield (
+                f"the state of {name} goes back by {entries}: what it wrote under them may "
+                "need a schema that is no more"
+            )
+        if any(node.state != "normal" for node in cluster.nodes):
+            yield "the operation under way is rolled back, or finished"
+    for name, factors in cluster.keyspaces.items():
+        left = lost_ranges(cluster.places, cluster.mask("lost"), factors)
+        if left != "available":
+            which = "all" if left == "unavailable" else "some"
+            yield f"{name}: {which} ranges may have lost every replica"
+
+
+def _warnings(
+    cluster: ClusterDescription, procedure: Procedure, leader: str | None
+) -> Iterable[str]:
+    if procedure not in BY_HAND:
+        return
+    if not cluster.named("up", "down"):
+        yield "no node is left to recover from"
+    untold = [n.name for n in cluster.nodes if n.status != "lost" and n.commit_index is None]
+    if untold and procedure == "recovery leader":
+        chosen = f"{leader} may lead only if none of these knows of more" if leader else "no leader"
+        yield f"the commit index is not told of {', '.join(untold[:6])}: {chosen}"
+    odd = [n.name for n in cluster.nodes if n.status != "lost" and n.state != "normal"]
+    if odd:
+        yield f"nodes that live have to be normal first: {', '.join(odd[:6])}"
+    yield from _too_few(cluster)
+
+
+def _too_few(cluster: ClusterDescription) -> Iterable[str]:
+    """Where so many are lost that a removal would leave fewer nodes than replicas."""
+    for name, factors in cluster.keyspaces.items():
+        for dc, factor in factors.items():
+            left = sum(node.dc == dc and node.status != "lost" for node in cluster.nodes)
+            gone = any(node.dc == dc and node.status == "lost" for node in cluster.nodes)
+            if left < factor and gone:
+                yield f"replace, do not remove, in {dc}: {left} nodes left, {name} has RF {factor}"

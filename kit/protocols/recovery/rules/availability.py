@@ -1,0 +1,107 @@
+"""Whether data can be read and written with nodes down: by range and consistency level.
+
+Data need a quorum of their own, of a range's replicas, whatever becomes of group 0. Where no tokens
+are known a range may have any replicas that the strategy allows: one rack each as far as racks
+go. Sources: seed 003, "Handling Failures" and the note on RECOVERY mode; "Consistency Guarantees".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery.rules.quorum import Place
+from kit.protocols.storage.rules.levels import LEVELS, Level, enough, quotas
+
+Standing = Literal["available", "of some ranges", "unavailable"]
+"""Of data at a level: of every range, of some, of none."""
+
+Factors = Mapping[str, int]
+"""The replication factor of each datacenter."""
+
+LOCAL: tuple[Level, ...] = ("LOCAL_QUORUM",)
+
+
+class DeadReplicas(Struct, frozen=True):
+    """How many of a range's replicas in a datacenter are dead: at least, and at most."""
+
+    replicas: int
+    least: int
+    most: int
+
+
+class LevelStanding(Struct, frozen=True):
+    """How data stand at a level, asked for in ``datacenter`` where that matters (else empty)."""
+
+    level: Level
+    datacenter: str
+    standing: Standing
+
+
+def dead_replicas(racks: Sequence[str], dead: int, factor: int) -> DeadReplicas:
+    """The bounds for a datacenter whose nodes stand in ``racks``, with ``dead`` ones (a mask).
+
+    Replicas stand in different racks as long as there are more racks; then any nodes follow. A
+    factor above the number of nodes still counts in full, and its missing replicas as dead.
+    """
+    replicas = min(factor, len(racks))
+    gone = Counter(racks[node] for node in nodes_in(dead))
+    lives = Counter(racks) - gone
+    extra = max(0, replicas - len(set(racks)))
+
+    def most(nodes: Counter[str]) -> int:
+        return min(replicas, len(nodes)) + min(extra, nodes.total() - len(nodes))
+
+    never = factor - replicas
+    return DeadReplicas(factor, replicas - most(lives) + never, most(gone) + never)
+
+
+def standings(places: Sequence[Place], dead: int, factors: Factors) -> tuple[LevelStanding, ...]:
+    """How a keyspace's data stand at every level with nodes ``dead`` (a mask).
+
+    A level that is counted within the coordinator's datacenter is told for each that has replicas.
+    """
+    bounds = {dc: _bounds(places, dead, dc, factor) for dc, factor in factors.items() if factor}
+    return tuple(
+        LevelStanding(level, dc, _standing(level, bounds, dc))
+        for level in LEVELS
+        for dc in (bounds if level in LOCAL else ("",))
+    )
+
+
+def lost_ranges(places: Sequence[Place], lost: int, factors: Factors) -> Standing:
+    """Of which ranges a replica is left when ``lost`` nodes (a mask) do not come back."""
+    bounds = [_bounds(places, lost, dc, factor) for dc, factor in factors.items() if factor]
+    if any(each.most < each.replicas for each in bounds):
+        return "available"
+    return "of some ranges" if any(e.least < e.replicas for e in bounds) else "unavailable"
+
+
+def _bounds(places: Sequence[Place], dead: int, dc: str, factor: int) -> DeadReplicas:
+    there = [node for node, (name, _) in enumerate(places) if name == dc]
+    gone = sum(1 << at for at, node in enumerate(there) if dead >> node & 1)
+    return dead_replicas([places[node][1] for node in there], gone, factor)
+
+
+def _standing(level: Level, bounds: Mapping[str, DeadReplicas], home: str) -> Standing:
+    if answers(level, {dc: (each.replicas, each.most) for dc, each in bounds.items()}, home):
+        return "available"
+    if answers(level, {dc: (each.replicas, each.least) for dc, each in bounds.items()}, home):
+        return "of some ranges"
+    return "unavailable"
+
+
+def answers(level: Level, replicas: Mapping[str, tuple[int, int]], home: str) -> bool:
+    """Whether a level is met: for each datacenter (replicas of a range, dead ones of these)."""
+    masks: list[int] = []
+    live = size = 0
+    for count, gone in replicas.values():
+        masks.append((1 << count) - 1 << size)
+        live |= (1 << count - gone) - 1 << size
+        size += count
+    at = list(replicas).index(home) if home in replicas else 0
+    return bool(masks) and enough(quotas(level, (1 << size) - 1, tuple(masks), at), live)

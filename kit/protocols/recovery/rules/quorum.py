@@ -1,0 +1,130 @@
+"""Whether group 0 has its quorum after deaths, by who votes.
+
+Nodes are numbers from 0; sets of them are bit masks. In edition ``seed`` every member votes. In
+edition ``code`` at most five do, and group 0 chooses them again after each death that it survives:
+so it matters who died at once and who one after another. Sources: seed 003, "Handling Failures";
+published code, ``group0_voter_handler``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from itertools import chain, islice
+
+from msgspec import Struct
+
+from kit.protocols.group0.rules.voters import MOST_VOTERS, chosen_voters, majority, nodes_in
+from kit.protocols.topology.rules.machines import Edition
+
+Place = tuple[str, str]
+"""The datacenter and the rack of a node."""
+
+
+class Quorum(Struct, frozen=True):
+    """Who votes, and which of them live (masks)."""
+
+    voters: int
+    live: int
+
+    @property
+    def needed(self) -> int:
+        """How many voters are a majority."""
+        return majority(self.voters.bit_count())
+
+    @property
+    def missing(self) -> int:
+        """How many voters have to come back before there is a majority again."""
+        return max(0, self.needed - self.live.bit_count())
+
+    @property
+    def holds(self) -> bool:
+        """Whether a majority of the voters lives."""
+        return not self.missing
+
+
+def after_deaths(edition: Edition, places: Sequence[Place], deaths: Iterable[int]) -> Quorum:
+    """The quorum after these deaths; the nodes of each mask die at once.
+
+    Whoever votes is chosen again after each of them, by edition ``code``, as long as a majority of
+    the voters lives: a group without one changes nothing, its voters neither.
+    """
+    up = everybody = (1 << len(places)) - 1
+    if edition == "seed":
+        for dead in deaths:
+            up &= ~dead
+        return Quorum(everybody, up)
+    voters = limited(places, up, 0)
+    for dead in deaths:
+        voted = dead & voters
+        up &= ~dead
+        if Quorum(voters, voters & up).holds and (voted or _is_trimmed(places, voters)):
+            voters = limited(places, up, voters)
+    return Quorum(voters, voters & up)
+
+
+def limited(places: Sequence[Place], up: int, voters: int) -> int:
+    """Who is to vote of these nodes (published code); the first voter that is up leads.
+
+    Of a rack's nodes only as many can be chosen as there are voters, so that no others are asked.
+    """
+    leader = next(nodes_in(voters & up), -1)
+    leads = 1 << leader if leader >= 0 else 0
+    by_place = _masks(tuple(places))
+    ranked = (up & leads, up & voters & ~leads, up & ~voters, voters & ~up, ~up & ~voters)
+    able = sorted(
+        node
+        for mask in by_place.values()
+        for node in islice(chain.from_iterable(nodes_in(mask & of) for of in ranked), MOST_VOTERS)
+    )
+    dcs = {dc: i for i, dc in enumerate(dict.fromkeys(dc for dc, _ in by_place))}
+    racks = {place: i for i, place in enumerate(by_place)}
+
+    def within(mask: int) -> int:
+        return sum(1 << at for at, node in enumerate(able) if mask >> node & 1)
+
+    chosen = chosen_voters(
+        [dcs[places[node][0]] for node in able],
+        within(up),
+        able.index(leader) if leader in able else -1,
+        within(voters),
+        [racks[places[node]] for node in able],
+    )
+    return sum(1 << able[at] for at in nodes_in(chosen))
+
+
+@lru_cache(maxsize=1 << 8)
+def _masks(places: tuple[Place, ...]) -> dict[Place, int]:
+    """The nodes of each place."""
+    masks: dict[Place, int] = {}
+    for node, place in enumerate(places):
+        masks[place] = masks.get(place, 0) | 1 << node
+    return masks
+
+
+def _is_trimmed(places: Sequence[Place], voters: int) -> bool:
+    """Whether fewer vote than could: then the death of one that does not vote may matter."""
+    return voters.bit_count() < min(MOST_VOTERS, len(places))
+
+
+def in_some_order(places: Sequence[Place], dead: int) -> tuple[bool, bool]:
+    """Whether group 0 keeps its quorum in some order, and in every order, of single deaths.
+
+    By edition ``code``; in edition ``seed`` the order makes no difference. It looks at every set
+    of ``dead``, so that a dozen nodes are enough to wait for.
+    """
+    everybody = (1 << len(places)) - 1
+
+    @cache
+    def ends(gone: int, voters: int) -> tuple[bool, bool]:
+        up = everybody & ~gone
+        if not Quorum(voters, voters & up).holds:
+            return False, False
+        chosen = limited(places, up, voters) if gone else voters
+        left = list(nodes_in(dead & ~gone))
+        if not left:
+            return True, True
+        further = [ends(gone | 1 << node, chosen) for node in left]
+        return any(some for some, _ in further), all(every for _, every in further)
+
+    return ends(0, limited(places, everybody, 0))

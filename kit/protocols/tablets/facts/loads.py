@@ -1,0 +1,124 @@
+"""How many replicas each shard has had over time, and what the balancer would begin now.
+
+A tablet in transition counts as if that were over, as it does for the balancer. Source: seed 000,
+"Load balancing".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+
+from kit.protocols.tablets.facts.reasons import reason_said
+from kit.protocols.tablets.rules.balance.loads import TabletMove
+from kit.protocols.tablets.rules.balance.planner import BalancePlan
+from kit.protocols.tablets.rules.balance.reasons import Drains, EvensOut, JoinsSibling
+from kit.protocols.tablets.rules.maps import TabletMap
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.topology.rules.machines import Edition
+
+MOST_TIMES = 12
+
+
+class LoadHistory(Struct, frozen=True):
+    """The replicas of each shard: a column of counts for each time that they changed, now last."""
+
+    places: tuple[TabletReplica, ...]
+    columns: tuple[tuple[int, ...], ...]
+
+    @property
+    def now(self) -> tuple[int, ...]:
+        """The replicas of each shard now."""
+        return self.columns[-1]
+
+    @property
+    def most(self) -> int:
+        """The most that a shard has had."""
+        return max((max(column, default=0) for column in self.columns), default=0)
+
+
+def load_history(maps: Iterable[TabletMap], places: Sequence[TabletReplica]) -> LoadHistory:
+    """The counts by each version of a map, the oldest first; of very many the latest."""
+    columns = list[tuple[int, ...]]()
+    for given in maps:
+        counts = Counter(place for tablet in given.tablets for place in tablet.sets.new)
+        column = tuple(counts[place] for place in places)
+        columns += [column] if columns[-1:] != [column] else []
+    return LoadHistory(tuple(places), tuple(columns[-MOST_TIMES:]))
+
+
+Label = Callable[[str, int], str]
+
+
+def _number(table: str, tablet: int) -> str:
+    return str(tablet)
+
+
+class PlannedMove(Struct, frozen=True):
+    """A transition of the plan, the tablets (two siblings, where they move as one), and why."""
+
+    tablets: tuple[str, ...]
+    kind: str
+    source: TabletReplica
+    target: TabletReplica
+    why: str
+
+
+class PlanPriority(Struct, frozen=True):
+    """What the balancer does of one sort; a later sort waits until an earlier one has nothing."""
+
+    number: int
+    name: str
+    when: str
+    moves: tuple[PlannedMove, ...]
+
+
+PRIORITIES: tuple[tuple[type, str, str], ...] = (
+    (Drains, "empty nodes", "always"),
+    (EvensOut, "even out", "once 1 has nothing to do"),
+    (JoinsSibling, "bring siblings together", "once 1 and 2 have nothing to do"),
+)
+
+
+class PlanFacts(Struct, frozen=True):
+    """The balancer's next plan by priority; ``stuck`` are replicas that no node may take.
+
+    ``enabled``: loads are evened out; nodes are emptied all the same.
+    """
+
+    priorities: tuple[PlanPriority, ...]
+    stuck: tuple[str, ...]
+    enabled: bool
+
+    @property
+    def moves(self) -> tuple[PlannedMove, ...]:
+        """All moves, by priority."""
+        return tuple(move for each in self.priorities for move in each.moves)
+
+
+def planned(
+    step: BalancePlan, edition: Edition, label: Label = _number, *, enabled: bool = True
+) -> PlanFacts:
+    """A plan as a person reads it; ``label`` says how a table's tablet is called."""
+
+    def named(move: TabletMove) -> PlannedMove:
+        tablets = tuple(label(move.table, number) for number in move.tablets)
+        words = reason_said(move.reason, edition)
+        return PlannedMove(tablets, move.kind, move.source, move.target, words)
+
+    return PlanFacts(
+        tuple(
+            PlanPriority(
+                *(number, name, when),
+                tuple(named(each) for each in step.moves if type(each.reason) is kind),
+            )
+            for number, (kind, name, when) in enumerate(PRIORITIES, 1)
+        ),
+        tuple(
+            f"tablet {label(each.table, each.tablets[0])} at {each.source}"
+            for each in step.failures
+        ),
+        enabled,
+    )

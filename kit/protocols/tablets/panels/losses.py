@@ -1,0 +1,241 @@
+"""The tabs of what is lost and what is repaired: tablets by hosts, the line of tokens, warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kit.protocols.tablets.facts import losses as facts
+from kit.protocols.tablets.facts.losses import GRACE, HostLoss, RepairedRange, TabletLosses
+from kit.protocols.tablets.facts.tracks import TABLE
+from kit.views.actions import mark
+from kit.views.alike import draw_others, others_lines, told_apart
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+from kit.views.parts import act_button, bulb, counted, heads, scroll
+
+MOST_HOSTS = 8
+"""Hosts that have a column of their own."""
+MOST_NAMED = 6  # tablets that a line names
+WIDTH, HEIGHT, EDGE, BAR = 380.0, 48.0, 6.0, 26.0
+MOST_RANGES = 48  # that are drawn; the words have all
+FATES = {1: "lives", 0: "no replica to spare", -1: "no quorum"}
+NO_WARNING = "Every tablet was repaired within the grace."
+
+
+# -- availability ----------------------------------------------------------------------------------
+
+
+def draw_losses(scene: Scene) -> Frag:
+    """Draw tablets by hosts: who lives, how many may be lost, what each further loss costs."""
+    rows = told_apart(facts.losses(scene.model, scene.state), _look, _stands_out)
+    hosts = scene.model.names if len(scene.model.names) <= MOST_HOSTS else ()
+    return scroll(
+        "availability",
+        h(
+            "table",
+            h("caption", "replicas: ✓ lives, ✗ is gone, + is being made"),
+            heads("tablet", *(hosts or ("replicas",)), "to spare"),
+            h("tbody", [_tablet(each, hosts) for each in rows.listed]),
+        ),
+        draw_others(rows.others),
+        h(
+            "table",
+            h("caption", "lose one more"),
+            h("tbody", [_loss(scene, each) for each in facts.one_more(scene.model, scene.state)]),
+        ),
+    )
+
+
+def _look(each: TabletLosses) -> tuple[str, ...]:
+    return (_fate(each),)
+
+
+def _fate(each: TabletLosses) -> str:
+    return FATES[max(-1, min(1, each.spare))]
+
+
+def _stands_out(each: TabletLosses) -> bool:
+    return bool(each.gone)
+
+
+def _tablet(each: TabletLosses, hosts: tuple[str, ...]) -> Frag:
+    cells = [_cell(each, host) for host in hosts] or [" ".join(map(str, _replicas(each)))]
+    sign = "✓" if each.spare > 0 else "!"
+    return h(
+        "tr",
+        h("th", str(each.tablet), scope="row"),
+        [h("td", words, class_="changed" if words == "✗" else None) for words in cells],
+        h("td", bulb(sign, _fate(each)), f" {max(each.spare, 0)}"),
+        k=f"losses:{each.tablet}",
+        data_of=f"tablet {TABLE} {each.tablet}",
+    )
+
+
+def _cell(each: TabletLosses, host: str) -> str:
+    if host in each.gone:
+        return "✗"
+    return "✓" if host in each.hosts else "+" if host in each.comes else ""
+
+
+def _replicas(each: TabletLosses) -> Iterator[str]:
+    for host in each.hosts:
+        yield f"{'✗' if host in each.gone else '✓'}{host}"
+    yield from (f"+{host}" for host in each.comes)
+
+
+def _loss(scene: Scene, each: HostLoss) -> Frag:
+    """A host, with the button that loses it where the model may, and what that would cost."""
+    option = scene.model.find(scene.state, f"crash {each.host}")
+    button: Frag | str = each.host
+    if option is not None and option[1] is None:
+        act = f"do:{mark(scene.model, option[0])}"
+        button = act_button(f"lose {each.host}", f"lose:{each.host}:button", act, scene.closed)
+    cost = _cost(each)
+    return h(
+        "tr",
+        h("th", button, scope="row"),
+        h("td", bulb("!" if each.tablets else "✓", "costs a quorum" if each.tablets else "safe")),
+        h("td", cost),
+        k=f"lose:{each.host}",
+        data_of=each.host,
+    )
+
+
+def _cost(each: HostLoss) -> str:
+    if not each.tablets:
+        return "every tablet keeps its quorum"
+    more = len(each.tablets) - MOST_NAMED
+    names = ", ".join(map(str, each.tablets[:MOST_NAMED])) + (f" and {more} more" * (more > 0))
+    return f"no quorum: {'tablet' if len(each.tablets) == 1 else 'tablets'} {names}"
+
+
+def losses_text(scene: Scene) -> str:
+    """Write a line for each tablet, then one for each further loss."""
+    rows = told_apart(facts.losses(scene.model, scene.state), _look, _stands_out)
+    lines = [
+        f"tablet {each.tablet}: {' '.join(_replicas(each))}; {max(each.spare, 0)} to spare"
+        f"{', no quorum' if each.spare < 0 else ''}"
+        for each in rows.listed
+    ]
+    lines += others_lines(rows.others)
+    lines += [
+        f"lose {each.host}: {_cost(each)}" for each in facts.one_more(scene.model, scene.state)
+    ]
+    return "\n".join(f"  {line}" for line in lines)
+
+
+# -- repair ----------------------------------------------------------------------------------------
+
+
+def draw_repairs(scene: Scene) -> Frag:
+    """Draw which ranges a primary-range repair would mark, and who is to be warned of."""
+    ranges = facts.repair_map(scene.model, scene.state, scene.way())
+    skipped = [each for each in ranges if each.skipped]
+    late = [each for each in ranges if each.late]
+    return scroll(
+        "repair",
+        h("p", f"A primary-range repair on all nodes, now: {_summary(ranges)}."),
+        _line(ranges[:MOST_RANGES]),
+        h("ul", [_item("!", _skipped(each), f"skipped:{each.tablet}") for each in skipped]),
+        h("p", _clock(scene), k="repair:clock"),
+        h("ul", [_item("!", _late(each), f"late:{each.tablet}") for each in late]),
+        None if late else h("p", NO_WARNING, class_="soft"),
+    )
+
+
+def _summary(ranges: tuple[RepairedRange, ...]) -> str:
+    skipped = sum(each.skipped for each in ranges)
+    return f"{counted(len(ranges) - skipped, 'range')} marked, {skipped} passed over"
+
+
+def _line(ranges: tuple[RepairedRange, ...]) -> Frag:
+    """The line of tokens: ranges that are marked are full, one that is passed over is dashed."""
+    wide = (WIDTH - 2 * EDGE) / len(ranges)
+    return h(
+        "svg",
+        [_range(each, EDGE + wide * place, wide) for place, each in enumerate(ranges)],
+        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
+        width=WIDTH,
+        role="img",
+        aria_label=f"ranges by token: {_summary(ranges)}",
+    )
+
+
+def _range(each: RepairedRange, left: float, wide: float) -> Frag:
+    sign = "!" if each.skipped else "✓"
+    return h(
+        "g",
+        h("title", f"tablet {each.tablet}, primary {each.primary}: {_mark(each)}"),
+        h(
+            "rect",
+            x=1,
+            y=16,
+            width=wide - 2,
+            height=BAR,
+            class_="wire dashed" if each.skipped else "box",
+        ),
+        h("text", str(each.tablet), x=wide / 2, y=12, text_anchor="middle", class_="soft")
+        if wide > 18
+        else None,
+        h(
+            "text",
+            sign,
+            x=wide / 2,
+            y=33,
+            text_anchor="middle",
+            class_=None if each.skipped else "on",
+        )
+        if wide > 9
+        else None,
+        k=f"repaired:{each.tablet}",
+        transform=f"translate({left:.1f} 0)",
+        data_of=f"tablet {TABLE} {each.tablet}",
+    )
+
+
+def _mark(each: RepairedRange) -> str:
+    return "passed over, not marked as repaired" if each.skipped else "marked as repaired"
+
+
+def _item(sign: str, words: str, key: str) -> Frag:
+    return h("li", bulb(sign, "warning"), h("span", words), k=key, class_="lamp")
+
+
+def _skipped(each: RepairedRange) -> str:
+    return (
+        f"tablet {each.tablet}: its primary replica {each.primary} has left; nobody repairs the "
+        f"tokens after {each.first} up to {each.last}, and tombstones stay"
+    )
+
+
+def _late(each: RepairedRange) -> str:
+    return f"tablet {each.tablet}: last repaired on day {each.repaired}"
+
+
+def _clock(scene: Scene) -> str:
+    return (
+        f"Tombstone mode timeout, day {len(scene.way())} (a step is a day, all repaired on day 0): "
+        f"what a replica missed may come back, where no repair was within {GRACE} days, gc_grace."
+    )
+
+
+def repairs_text(scene: Scene) -> str:
+    """Write what is passed over, then who is warned of."""
+    ranges = facts.repair_map(scene.model, scene.state, scene.way())
+    lines = [f"a primary-range repair now: {_summary(ranges)}"]
+    lines += [_skipped(each) for each in ranges if each.skipped]
+    lines += [_clock(scene), *(_late(each) for each in ranges if each.late)]
+    lines += [] if any(each.late for each in ranges) else [NO_WARNING]
+    return "\n".join(f"  {line}" for line in lines)
+
+
+LOSSES = Panel(
+    *("losses", "Availability, and one more loss", draw_losses, losses_text),
+    optional=True,
+    tab="Losses",
+)
+REPAIRS = Panel(
+    *("repairs", "Repair of primary ranges", draw_repairs, repairs_text),
+    optional=True,
+    tab="Repair",
+)

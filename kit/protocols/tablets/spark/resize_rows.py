@@ -1,0 +1,92 @@
+"""The rows of a run in which a table is resized: tablet sizes, decisions; and their sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import pandas as pd
+
+from kit.protocols.tablets.facts.resizing import grid, in_bytes, line
+from kit.protocols.tablets.resize.model import Resize
+from kit.spark.schemas import table
+from kit.spark.trace_reports import Reports
+from kit.spark.trace_tables import EVENTS, RUN, STEP, Makers, Moments, Row, events_with
+
+TABLE = "table string: the table, with its keyspace"
+TABLETS = "tablets int: how many tablets it has"
+TABLET_SIZES = table(
+    "tablet_sizes",
+    "a replica of a tablet after a step, with its size",
+    RUN,
+    STEP,
+    TABLE,
+    TABLETS,
+    "tablet int: its number in the table",
+    "node string: the node that holds the replica",
+    "shard int: its shard there",
+    "bytes bigint: the size of the replica",
+)
+DECISIONS = table(
+    "resize_decisions",
+    "what is decided on a table after a step, and what its sizes ask for",
+    RUN,
+    STEP,
+    TABLE,
+    TABLETS,
+    "average bigint: the size of one replica of one tablet, on average",
+    "asks string: none, split or merge, by the sizes",
+    "decided string: what is stored, likewise",
+    "resize_seq_number int: the number of what is stored",
+    "waits string: why it may not take effect yet, empty where it may or nothing is decided",
+)
+BY = ["tablets"]
+SPREAD = (
+    "count(DISTINCT run) AS runs",
+    "min(bytes) AS least",
+    "avg(bytes) AS mean",
+    "max(bytes) AS most",
+)
+
+
+def _number(m: Resize, s: Any) -> int:
+    """The number of the newest decision: what the tables of all families call the epoch."""
+    return int(s.map.resize_seq_number)
+
+
+def _sizes(run: str, m: Resize, moments: Moments) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        count = moment.state.map.count
+        for (name, number, place), size in grid(m, moment.state).sizes.items():
+            yield run, step, name, count, number, place.host, place.shard, size
+
+
+def _decisions(run: str, m: Resize, moments: Moments) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        map_, now = moment.state.map, line(m, moment.state)
+        of_table = run, step, map_.table, map_.count, in_bytes(now.average)
+        yield *of_table, now.asks, now.decided, now.number, now.waits
+
+
+ROWS: Makers = {EVENTS: events_with(_number), TABLET_SIZES: _sizes, DECISIONS: _decisions}
+
+
+def size_spread(traces: Reports) -> pd.DataFrame:
+    """The bytes of a replica by how many tablets its table has: runs, least, mean, most.
+
+    Spark adds up where the traces are on a session; else it is done in this process.
+    """
+    rows = traces.table(TABLET_SIZES.name)
+    if isinstance(rows, pd.DataFrame):
+        return rows.groupby(BY, as_index=False).agg(
+            runs=("run", "nunique"),
+            least=("bytes", "min"),
+            mean=("bytes", "mean"),
+            most=("bytes", "max"),
+        )
+    # Loaded here, so that traces can be added up where there is no Spark.
+    expr = import_module("pyspark.sql.functions").expr
+    sums = rows.groupBy(*BY).agg(*map(expr, SPREAD))
+    frame: pd.DataFrame = sums.toArrow().to_pandas().sort_values(BY, ignore_index=True)
+    return frame

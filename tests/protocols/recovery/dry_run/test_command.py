@@ -1,0 +1,219 @@
+"""``python -m kit recover``: advice, JSON, exit codes, bad input, the documented example."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.protocols.recovery.dry_run.opening import parse_cluster
+from kit.protocols.recovery.dry_run.report import RecoveryAdvice, advise
+from tests.commands.calling import bad, call, written
+from tests.saying import says
+
+ROOT = Path(__file__).resolve().parents[4]
+DUMP = str(ROOT / "tests" / "fixtures" / "topology" / "topology.csv")
+NODES: list[dict[str, Any]] = [
+    {"name": "A", "rack": "r1", "commit_index": 10},
+    {"name": "B", "rack": "r2", "commit_index": 11},
+    {"name": "C", "rack": "r3", "status": "lost"},
+    {"name": "D", "rack": "r1", "status": "lost"},
+    {"name": "E", "rack": "r2", "status": "lost"},
+]
+FIVE = {"nodes": NODES, "keyspaces": {"shop": {"dc1": 3}}}
+
+
+def of(statuses: str, edition: Any = "seed", **more: Any) -> RecoveryAdvice:
+    """The advice for nodes A, B, … with these statuses: u(p), d(own), l(ost)."""
+    full = {"u": "up", "d": "down", "l": "lost"}
+    nodes = [
+        {"name": chr(65 + at), "status": full[letter], "commit_index": 10 + at}
+        for at, letter in enumerate(statuses)
+    ]
+    return advise(parse_cluster(json.dumps({"nodes": nodes, **more})), "x", edition)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "procedure", "restart"),
+    [
+        ("uuu", "nothing", 0),
+        ("uud", "restart", 0),
+        ("uul", "replace", 0),
+        ("udd", "restart", 1),
+        ("udl", "restart", 1),
+        ("ull", "recovery leader", 1),
+        ("uddl", "restart", 2),
+        ("udll", "recovery leader", 2),
+    ],
+)
+@pytest.mark.partly("G-021", "no picker explains itself")
+def test_which_procedure(statuses: str, procedure: str, restart: int) -> None:
+    """Recovery by hand only when a majority does not come back; else restart, else replace."""
+    advice = of(statuses)
+    assert (advice.procedure, advice.restart) == (procedure, restart)
+    assert bool(advice.steps) == (procedure == "recovery leader")
+
+
+def test_a_stuck_upgrade_with_a_lost_node_needs_the_old_procedure() -> None:
+    """One lost node of three is enough for it; a node that is only down is restarted."""
+    advice = of("uul", upgrade="stuck")
+    assert advice.procedure == "recovery mode"
+    names = [step.name for step in advice.steps]
+    assert names[1:4] == ["enter", "rolling restart", "check mode"]
+    assert advice.leader is None
+    assert of("uud", upgrade="stuck").procedure == "restart"
+
+
+def test_who_may_be_restarted_is_asked_before_a_leader_is_chosen() -> None:
+    """D is down with the latest index: it is restarted first, and may lead."""
+    advice = of("ulld" + "l")
+    assert advice.procedure == "recovery leader"
+    assert advice.leader == "D"
+    assert advice.order == ("D", "A")
+    assert "restart first D" in advice.steps[0].what
+
+
+@pytest.mark.partly("G-027", "no node picker greys the others")
+def test_the_leader_is_one_with_the_latest_commit_index(tmp_path: Path) -> None:
+    """B knows of one entry more than A; with A in its place B's state goes back by one."""
+    path = written(tmp_path, FIVE)
+    answer = call("recover", path, "--json")
+    assert answer.status == 1
+    assert (answer.json["leader"], answer.json["order"]) == ("B", ["B", "A"])
+    assert answer.json["regressing"] == {}
+    wrong = call("recover", path, "--leader", "A", "--json").json
+    assert wrong["regressing"] == {"B": 1}
+    assert "entries 11 to 11, known to be committed, are gone" in wrong["worst"]
+
+
+@pytest.mark.partly("G-026", "no checklist follows along")
+def test_the_steps_of_both_editions() -> None:
+    """The documents' seven, and the manual's order: restart first, the option unset at the end."""
+    seed = [step.name for step in of("ull").steps]
+    assert seed[1:] == [
+        "read", "delete", "choose", "set", "restart leader", "restart others", "replace", "clean",
+    ]  # fmt: skip
+    code = [step.name for step in of("ull", "code").steps]
+    assert code.index("rolling restart") < code.index("read") < code.index("delete")
+    assert code[-2:] == ["unset", "clean"]
+
+
+def test_words(tmp_path: Path) -> None:
+    """Group 0, data by level, the leader, the steps, the worst case."""
+    answer = call("recover", written(tmp_path, FIVE))
+    assert (answer.status, answer.err) == (1, "")
+    for words in (
+        "recovery leader: a majority of group 0's voters does not come back",
+        "no quorum: 2 of 5 voters live, 3 are needed",
+        "replace, do not remove, in dc1: 2 nodes left, shop has RF 3",
+        "QUORUM            of some ranges",
+        "may lead: B",
+        "8   restart leader   restart B first",
+        "shop: some ranges may have lost every replica",
+    ):
+        assert words in answer.out
+
+
+def test_the_order_of_deaths_is_told() -> None:
+    """Three of six at once lose the quorum of edition code; one after another they do not."""
+    nodes = [
+        {"name": name, "dc": f"dc{at // 3 + 1}", "status": "down" if name in "ABC" else "up"}
+        for at, name in enumerate("ABCDEF")
+    ]
+    for deaths, holds in (((("A", "B", "C"),), False), ((("A",), ("B",), ("C",)), True)):
+        cluster = parse_cluster(json.dumps({"nodes": nodes, "deaths": deaths}))
+        line = advise(cluster, "x").group0
+        assert (line.holds, line.at_once, line.in_turn) == (holds, False, True)
+
+
+def test_a_dump_with_options(tmp_path: Path) -> None:
+    """Who is lost, the indexes and the factors stand in options; ids may be shortened."""
+    words = ("--lost", "00000001", "--lost", "00000002", "--down", "00000003")
+    words += ("--commit", "00000004=7", "--rf", "dc1=3")
+    answer = call("recover", DUMP, *words, "--edition", "seed", "--json")
+    assert answer.status == 1
+    found = answer.json
+    assert found["group0"]["voters"] == 4
+    assert found["procedure"] == "recovery leader"
+    assert found["leader"].startswith("00000004")
+    assert [one["keyspace"] for one in found["keyspaces"]] == ["keyspace"]
+    assert any("have to be normal first" in warning for warning in found["warnings"])
+    assert any("is rolled back, or finished" in worst for worst in found["worst"])
+    assert call("recover", DUMP).status == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"nodes": []}, "FILE.nodes | []"),
+        ({"nodes": NODES[:1] * 2}, "nodes | 'A' | each name once"),
+        ({"nodes": [{"name": "A", "status": "dead"}]}, "FILE.nodes[0].status | 'dead'"),
+        ({"nodes": [{"name": "A", "index": 1}]}, "FILE.nodes[0] | unknown field `index`"),
+        ({"nodes": [{"name": "A b"}]}, "FILE.nodes[0].name | 'A b'"),
+        ({"nodes": [{"name": "A", "commit_index": -1}]}, "FILE.nodes[0].commit_index | -1"),
+        ({"keyspaces": {"shop": {"dc2": 3}}}, "keyspaces.shop | 'dc2' | one of dc1"),
+        ({"deaths": [["A"]]}, "deaths[0] | 'A' | a node that is down or lost"),
+        ({"deaths": [["C"], ["C"]]}, "deaths[1] | 'C' | each node once"),
+        ({"upgrade": "half"}, "FILE.upgrade | 'half'"),
+    ],
+)
+def test_bad_descriptions(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    """Each is one line that names the field, the value and what is allowed."""
+    line = bad("recover", written(tmp_path, {**FIVE, **change}))
+    assert says(line, said), line
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--lost", "A"], "--lost | nothing beside a description"),
+        (["--leader", "C"], "--leader | 'C' | one of A, B"),
+        (["--commit", "A"], "--commit | 'A' | HOST=NUMBER"),
+        (["--commit", "A=1", "--commit", "A=2"], "--commit | 'A=2' | each HOST once"),
+        (["--rf", "dc1=9999"], "--rf | 'dc1=9999' | DATACENTER=NUMBER"),
+        (["--edition", "sed"], "edition | 'sed' | nearest: seed"),
+    ],
+)
+def test_bad_words(tmp_path: Path, words: list[str], said: str) -> None:
+    """Options that do not fit."""
+    line = bad("recover", written(tmp_path, FIVE), *words)
+    assert says(line, said), line
+
+
+def test_what_is_no_description(tmp_path: Path) -> None:
+    """Text of another kind, a name of no node, a node without an index as the leader."""
+    assert "a description of a cluster in JSON" in bad("recover", written(tmp_path, "no"))
+    assert says(bad("recover", DUMP, "--lost", "x"), "--down | 'x' | one of")
+    plain = written(tmp_path, {"nodes": [{"name": "A"}, {"name": "B", "status": "lost"}]})
+    assert says(bad("recover", plain, "--leader", "A"), "--leader | 'A' | commit index is told")
+    answer = call("recover", plain)
+    assert "no leader" in answer.out
+
+
+def test_a_thousand_nodes() -> None:
+    """700 of 1,000 nodes die one by one: voters are chosen again, and the quorum stays."""
+    nodes = [
+        {"name": f"n{at}", "dc": f"dc{at % 3 + 1}", "rack": f"r{at // 3 % 4}",
+         "status": "up" if at >= 700 else "lost", "commit_index": at}
+        for at in range(1000)
+    ]  # fmt: skip
+    text = json.dumps({
+        "nodes": nodes,
+        "keyspaces": {"shop": {"dc1": 3, "dc2": 3}},
+        "deaths": [[f"n{at}"] for at in range(700)],
+    })  # fmt: skip
+    advice = advise(parse_cluster(text), "x")
+    assert (advice.group0.voters, advice.group0.live) == (5, 5)
+    assert (advice.group0.at_once, advice.group0.in_turn) == (False, True)
+
+
+def test_architecture_tells_the_truth(tmp_path: Path) -> None:
+    """The example file and the JSON answer shown there are these."""
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    section = text.split("### `recover`")[1].split("\n### ")[0].split("\n## ")[0]
+    given, answer = re.findall(r"```json\n(.*?)```", section, re.DOTALL)
+    (tmp_path / "cluster.json").write_text(given, "utf-8")
+    assert call("recover", str(tmp_path / "cluster.json"), "--json").json == json.loads(answer)

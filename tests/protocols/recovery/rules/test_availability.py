@@ -1,0 +1,121 @@
+"""Data availability by level: what is computed from counts is what rings of every order show."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from random import Random
+
+import pytest
+
+from kit.protocols.recovery.rules.availability import (
+    answers,
+    dead_replicas,
+    lost_ranges,
+    standings,
+)
+from kit.protocols.recovery.rules.leader import leaders, only_on, regressing
+from kit.protocols.recovery.rules.quorum import Place
+from kit.ring.natural import replicas
+from kit.ring.replication import NetworkTopologyStrategy
+from kit.ring.tokens import small
+from kit.ring.topology import Node, Ring
+
+SIX: tuple[Place, ...] = tuple((f"dc{n // 3 + 1}", f"r{n % 3 + 1}") for n in range(6))
+
+
+def seen_dead(racks: list[str], dead: int, factor: int) -> set[int]:
+    """How many replicas of a range are dead, over all ranges of rings in every order of nodes."""
+    strategy = NetworkTopologyStrategy((("dc1", factor),))
+    found = set()
+    for order in permutations(range(len(racks))):
+        nodes = tuple(
+            Node(f"n{node}", (10 * at,), "dc1", racks[node]) for at, node in enumerate(order)
+        )
+        ring = Ring.of(nodes, small(100))
+        rights = [10 * at for at in range(len(racks))]
+        names = ring.names
+        for row in replicas(ring, strategy, rights):
+            held = [int(names[code][1:]) for code in row.tolist() if code >= 0]
+            found.add(sum(dead >> node & 1 for node in held))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_bounds_are_what_rings_show(seed: int) -> None:
+    """The fewest and the most dead replicas of a range, over rings in every order of the nodes."""
+    random = Random(seed)
+    size = random.randint(1, 5)
+    racks = [f"r{random.randint(1, 3)}" for _ in range(size)]
+    dead, factor = random.getrandbits(size), random.randint(1, size)
+    bounds = dead_replicas(racks, dead, factor)
+    found = seen_dead(racks, dead, factor)
+    assert (bounds.least, bounds.most) == (min(found), max(found))
+
+
+def test_a_factor_above_the_nodes_counts_in_full() -> None:
+    """RF 3 on two nodes: one replica is always missing."""
+    bounds = dead_replicas(["r1", "r1"], 0b01, 3)
+    assert (bounds.replicas, bounds.least, bounds.most) == (3, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("dead", "available"),
+    [
+        (0b000000, {"ONE", "TWO", "THREE", "QUORUM", "LOCAL dc1", "LOCAL dc2", "EACH", "ALL"}),
+        (0b000001, {"ONE", "TWO", "THREE", "QUORUM", "LOCAL dc1", "LOCAL dc2", "EACH"}),
+        (0b001001, {"ONE", "TWO", "THREE", "QUORUM", "LOCAL dc1", "LOCAL dc2", "EACH"}),
+        (0b000011, {"ONE", "TWO", "THREE", "QUORUM", "LOCAL dc2"}),
+        (0b000111, {"ONE", "TWO", "THREE", "LOCAL dc2"}),
+        (0b011111, {"ONE"}),
+        (0b111111, set()),
+    ],
+)
+def test_levels_with_nodes_down(dead: int, available: set[str]) -> None:
+    """Six nodes in two datacenters, RF 3 in each: every range has all nodes of its datacenters."""
+    found = standings(SIX, dead, {"dc1": 3, "dc2": 3})
+    assert {cell.standing for cell in found} <= {"available", "unavailable"}
+    told = {
+        f"{cell.level.replace('_QUORUM', '')} {cell.datacenter}".rstrip()
+        for cell in found
+        if cell.standing == "available"
+    }
+    assert told == available
+
+
+def test_a_level_may_be_met_in_some_ranges_only() -> None:
+    """RF 2 of three nodes, one dead: a range of it has no quorum, that of the other two has."""
+    places = SIX[:3]
+    by_level = {cell.level: cell.standing for cell in standings(places, 0b1, {"dc1": 2})}
+    assert by_level["ONE"] == "available"
+    assert by_level["QUORUM"] == "of some ranges"
+    assert by_level["THREE"] == "unavailable"
+
+
+def test_ranges_without_a_replica() -> None:
+    """Two of three lost at RF 2: some ranges are gone; at RF 3 none is; all lost: every one is."""
+    places = SIX[:3]
+    assert lost_ranges(places, 0b011, {"dc1": 2}) == "of some ranges"
+    assert lost_ranges(places, 0b011, {"dc1": 3}) == "available"
+    assert lost_ranges(places, 0b111, {"dc1": 3}) == "unavailable"
+    assert lost_ranges(SIX, 0b000111, {"dc1": 3, "dc2": 3}) == "available"
+
+
+def test_nobody_answers_for_a_keyspace_without_replicas() -> None:
+    """No datacenter, no answer."""
+    assert answers("ONE", {}, "") is False
+
+
+def test_who_may_lead() -> None:
+    """Only the latest commit index; another choice takes the nodes beyond it back."""
+    indexes = {"A": 10, "B": 11, "C": 11}
+    assert leaders(indexes) == ("B", "C")
+    assert leaders({}) == ()
+    assert regressing(indexes, "A") == {"B": 1, "C": 1}
+    assert regressing(indexes, "B") == {}
+
+
+def test_who_alone_can_hold_a_committed_entry() -> None:
+    """A majority of the voters can; half of them cannot, for somebody else stores it, too."""
+    assert only_on(0b00111, 0b11111, 3)
+    assert not only_on(0b000111, 0b111111, 4)
+    assert not only_on(0b00111, 0b11110, 3)

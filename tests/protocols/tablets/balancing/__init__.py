@@ -1,0 +1,1 @@
+"""The model in which tablets are moved by hand, beside the planner."""

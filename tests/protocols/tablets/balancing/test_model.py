@@ -1,0 +1,172 @@
+"""Tablets moved by hand: what is refused, what the planner would do, what is said of both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.registry import build, entry_of
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, KitError
+from kit.lessons.exercises import exercise
+from kit.protocols.tablets.lessons.balancing import (
+    against_planner,
+    badness,
+    candidates_judged,
+    goes_to,
+    may_take,
+    moves_judged,
+)
+from kit.protocols.tablets.rules.resize import TARGET_SIZE
+from kit.views.panel import Scene
+from kit.views.registry import for_model
+from tests.saying import like
+
+SCENARIOS = {scenario.name: scenario.parameters for scenario in entry_of("balance").scenarios}
+STUCK: dict[str, Any] = {"nodes": 2, "tablets": ("A B",), "leaving": ("B",)}
+
+
+def at(name: str, *verbs: str, **given: Any) -> Timeline:
+    """A scenario, or what is given, once these moves are done."""
+    timeline = Timeline(build("balance", given or SCENARIOS[name]))
+    for verb in verbs:
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None, verb
+        timeline.do(option[0])
+    return timeline
+
+
+def led(timeline: Timeline) -> Timeline:
+    """The same, when the planner has done all that it wants."""
+    while timeline.forward() is not None:
+        pass
+    return timeline
+
+
+def panel(timeline: Timeline, name: str) -> str:
+    """What a panel says of the moment."""
+    [found] = [each for each in for_model(timeline.model).panels if each.name == name]
+    return found.text(Scene(timeline.model, timeline.state))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_planner_comes_to_an_end(name: str) -> None:
+    """Every move that is suggested stands in the plan; at the end there is none, and it is told."""
+    timeline = led(at(name))
+    moves = [timeline.moments[moment] for moment in timeline.path()[1:]]
+    assert moves
+    assert all("In the plan: " in move.say for move in moves)
+    m: Any = timeline.model
+    assert m.is_even(timeline.state)
+    assert moves[-1].milestone == "even"
+    assert "nothing to do" in panel(timeline, "plan")
+
+
+@pytest.mark.parametrize("edition", ["seed", "code"])
+def test_a_search_sees_every_placement(edition: str) -> None:
+    """Of three tablets on three nodes; from each of them loads can be evened out."""
+    result = check(build("balance", {"edition": edition}))
+    assert (result.verdict, result.states) == ("complete", 27)
+
+
+def test_what_may_not_move_says_why() -> None:
+    """A second replica on a node, or in a rack; another datacenter; a node that is emptied."""
+    racks = ("dc1/r1", "dc1/r2", "dc1/r1", "dc1/r2", "dc2/r1")
+    m: Any = build("balance", {"nodes": 5, "tablets": ("A B",), "racks": racks, "leaving": ("C",)})
+    refused = {m.verb(action): why.reason for action, why in m.waiting(m.start())}
+    assert "has a replica of the tablet" in refused["move 0 A:0 B:0"]
+    assert "rack r2 would have 2" in refused["move 0 A:0 D:0"]
+    assert "takes no tablets" in refused["move 0 A:0 C:0"]
+    assert "dc2" in refused["move 0 A:0 E:0"]
+
+
+def test_sizes_and_room_make_the_load() -> None:
+    """Half a tablet on a disk for two is a quarter; what is copied is its size."""
+    line = at("", "move 0 A:0 B:0", nodes=2, tablets=("A 50", "A 50"), room=("2", "4"))
+    assert "A from 50.00% to 25.00%, B from 0.00% to 12.50%" in line.now.say
+    assert panel(line, "loads").split()[:2] == ["A:", "25.00%,"]
+    sheet = against_planner(line)
+    assert sheet.rows[0][:3] == ("by hand", "1", "2.5 GiB")
+    m: Any = line.model
+    assert m.bytes_of(0) == TARGET_SIZE // 2
+
+
+def test_hand_and_planner_are_compared() -> None:
+    """Each by moves and loads; of every move by hand the badness and the planner's reason."""
+    line = at("by-hand", "move 0 A:0 D:0", "move 1 A:1 D:0", "move 2 B:0 D:0", "move 3 C:1 D:0")
+    mine, planner = against_planner(line).rows
+    assert (mine[1], planner[1], planner[-1]) == ("4", "3", "0")
+    judged = moves_judged(line).rows
+    assert [row[0] for row in judged][-1] == "move 3 C:1 D:0"
+    assert "then the target would have" in judged[-1][-1]
+    own = moves_judged(led(at("by-hand"))).rows
+    assert [row[1] for row in own] == ["✓"] * 3
+
+
+def test_badness_is_by_the_ideal_share() -> None:
+    """Two tables, a third of each on every disk is ideal: B's last small tablet leaves nothing."""
+    line = at("two-tables", "move b0 A:0 C:0", "move a0 A:0 C:0")
+    m: Any = line.model
+    [last] = [a for a in m.actions(line.state) if m.verb(a) == "move b3 B:0 C:0"]
+    assert badness(m, line.state, last) == pytest.approx(1.0)
+    rows = {row[0]: row for row in candidates_judged(line).rows}
+    assert set(rows) == {"a2", "a3", "b3"}
+    assert rows["b3"][-2:] == ("1.00", "✓")
+
+
+def test_questions_are_answered_by_the_planner() -> None:
+    """Who may take a replica, and where the first one goes; what is not there is named."""
+    start = at("by-hand")
+    question = may_take(start, "0", "A:0").question
+    assert (question.right, question.choices) == (("C", "D"), ("B", "C", "D"))
+    assert question.reasons[0].startswith("B: ")
+    assert goes_to(start).question.right == ("D",)
+    with pytest.raises(BadInput, match=like("tablet | '9'")):
+        may_take(start, "9", "A:0")
+    with pytest.raises(BadInput, match=like("source | 'D:0'")):
+        may_take(start, "0", "D:0")
+    with pytest.raises(KitError, match="nothing to do"):
+        goes_to(led(start))
+    with pytest.raises(KitError, match="no other node"):
+        may_take(at("", nodes=1, tablets=("A",)), "0", "A:0")
+    with pytest.raises(BadInput, match="model"):
+        goes_to(Timeline(build("twophase")))
+
+
+def test_what_cannot_leave_is_told() -> None:
+    """With as many nodes as replicas a drain has nowhere to go."""
+    line = at("", **STUCK)
+    assert "no node may take tablet 0 at B:0" in panel(line, "plan")
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"tablets": ()}, "tablets"),
+        ({"tablets": ("A A",)}, "tablets"),
+        ({"tablets": ("A 0",)}, "tablets"),
+        ({"tablets": ("A:x",)}, "tablets"),
+        ({"tablets": ("Z",)}, "replica"),
+        ({"tablets": ("A:7",)}, "replica shard"),
+        ({"room": ("1",)}, "room"),
+        ({"room": ("1", "0", "1")}, "room"),
+        ({"racks": ("dc1/r1",)}, "racks"),
+        ({"leaving": ("Q",)}, "leaving"),
+        ({"nodes": 0}, "nodes"),
+        ({"tablets": tuple(f"A t.{i}" for i in range(27))}, "tablets"),
+    ],
+)
+def test_bad_parameters_are_named(given: dict[str, Any], field: str) -> None:
+    """In one line with the field."""
+    with pytest.raises(BadInput, match=f"^{field}:"):
+        build("balance", given)
+
+
+def test_a_slow_hand_does_not_pass() -> None:
+    """An even end after more moves than the planner's is told, with both numbers."""
+    slow = ["move a0 A:0 B:0", "move a0 B:0 A:0", "move b0 A:0 C:0", "move a0 A:0 C:0",
+            "move b3 B:0 C:0"]  # fmt: skip
+    said = repr(exercise("even-by-hand").check(slow))
+    assert "You made 5 moves; the planner needs 3." in said
