@@ -97,7 +97,7 @@ def test_conda_agrees_with_the_lock() -> None:
     assert others == ["--editable ."]
 
 
-@pytest.mark.partly("H-002", "no test makes an environment from the file and runs notebooks in it")
+@pytest.mark.spec("H-002")
 def test_what_notebooks_import_is_there() -> None:
     """Notebooks import the kit, Python's own modules, and packages of environment.yml."""
     packages, pinned, _ = conda()

@@ -55,14 +55,15 @@ def test_a_master_with_two_workers_runs_the_notebook(place: Path) -> None:
 
 
 @pytest.mark.spec("H-016", "H-018", "H-020")
-def test_over_connect_spark_says_the_same(place: Path) -> None:
-    """Placements and runs on a Connect server, named by Spark's own variable, are those of the
-    plain engine; the server ends when it is told to.
+@pytest.mark.parametrize("more", [(), pytest.param(("traces",), marks=pytest.mark.deep)])
+def test_over_connect_spark_says_the_same(place: Path, more: tuple[str, ...]) -> None:
+    """Placements on a Connect server, named by Spark's own variable, are those of the plain engine;
+    in deep, so are reports over runs. The server ends when it is told to.
     """
     started = cluster.start(place, connect=cluster.free_port(), only_connect=True)
     assert started.remote is not None
     asked = subprocess.run(
-        [sys.executable, "-m", "tests.spark.over_connect"],
+        [sys.executable, "-m", "tests.spark.over_connect", *more],
         cwd=ROOT,
         env={**os.environ, "SPARK_REMOTE": started.remote},
         capture_output=True,
@@ -74,7 +75,8 @@ def test_over_connect_spark_says_the_same(place: Path) -> None:
     assert seen["about"] == f"Spark on {started.remote}"
     assert re.fullmatch(r"same as the plain engine: [\d,]+ rows, 6 reports", seen["same"])
     assert seen["written"] == sorted(schema.name for schema in PLACEMENT_TABLES)
-    assert all(seen[report] for report in ("from what was written", "waits", "followed"))
+    reports = ("from what was written", *(("waits", "followed") if more else ()))
+    assert all(seen[report] for report in reports)
     assert cluster.stop(place) == 1
 
 

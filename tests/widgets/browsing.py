@@ -92,8 +92,10 @@ SETTLED = """(at) => {
 }"""
 
 
-SERIOUS = """async (within) => {
-  const { violations } = await axe.run(within ?? document, { resultTypes: ["violations"] });
+SERIOUS = """async ([within, runOnly]) => {
+  const chosen = runOnly ? { runOnly } : {};
+  const { violations } = await axe.run(
+    within ?? document, { resultTypes: ["violations"], ...chosen });
   return violations.filter(({ impact }) => ["serious", "critical"].includes(impact))
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120))}`);
 }"""
@@ -260,10 +262,10 @@ def walked(name: str, steps: int) -> Player:
     return player
 
 
-def serious(page: Page, within: str | None = None) -> list[str]:
-    """What axe finds serious or critical on a page, or within a part of it."""
+def serious(page: Page, within: str | None = None, rules: list[str] | None = None) -> list[str]:
+    """What axe finds serious or critical on a page, or within a part of it, by these rules."""
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(Axe().axe_script)
-    found = page.evaluate(SERIOUS, within)
+    found = page.evaluate(SERIOUS, [within, rules])
     assert isinstance(found, list)
     return found

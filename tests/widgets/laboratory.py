@@ -25,6 +25,8 @@ from tests.waiting import until
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 180_000
 """How long, in ms, a busy machine may take for what is sure to come."""
+ENDING = 30.0
+"""How long, in seconds, JupyterLab may take to end before it is ended."""
 PLAYER = ".kp-frame"
 
 NOTEBOOK = """(path) => {
@@ -89,9 +91,22 @@ def server(folder: Path) -> Iterator[str]:
         try:
             yield _address(folder / "jupyter_runtime_dir", process, log)
         finally:
-            process.terminate()
-            process.wait()
+            _end(process)
     shutil.rmtree(folder / ".ipynb_checkpoints", ignore_errors=True)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the server; its kernels end when they miss it.
+
+    Asked to end, JupyterLab first shuts its kernels down; on a busy machine it once had not ended
+    after ten minutes, all tests being done.
+    """
+    process.terminate()
+    try:
+        process.wait(ENDING)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _settle_settings(folder: Path) -> None:

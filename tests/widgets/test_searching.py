@@ -45,7 +45,14 @@ def opened(off: tuple[str, ...] = (), **parameters: Any) -> tuple[Player, Contro
     return player, controls
 
 
-@pytest.mark.partly("H-009", "20 of the 57 safeguards: their protocols are not in the kit yet")
+# Members of the CMS; mixed versions; what Raft does itself; recovery of group 0; the Raft upgrade.
+MISSING = {
+    *("S-12", "S-13", "S-14", "S-15", "S-19", "S-32", "S-33", "S-34", "S-35"),
+    *("S-47", "S-48", "S-49", "S-50", "S-52", "S-62", "S-63"),
+}
+
+
+@pytest.mark.partly("H-009", "16 of the 63 safeguards: members of the CMS, Raft itself, recovery")
 def test_a_safeguard_off_and_a_search_give_the_run_as_a_branch() -> None:
     """Switch one off, press search: the box names the invariant, the run is there to be stepped."""
     player, controls = opened(("progress-barrier",))
@@ -68,7 +75,7 @@ def test_a_safeguard_off_and_a_search_give_the_run_as_a_branch() -> None:
 
 @pytest.mark.spec("H-009")
 def test_each_safeguard_of_each_model_has_a_switch() -> None:
-    """All 47 that the kit has, 10 short of the list, are switches of some Player."""
+    """All of the list are switches of some Player, but for those whose protocol is missing."""
     switched: set[str] = set()
     for entry in entries().values():
         model = build(entry.name)
@@ -76,7 +83,7 @@ def test_each_safeguard_of_each_model_has_a_switch() -> None:
             controls = controls_of(Player(Timeline(model)))
             assert set(controls.switches) == {guard.name for guard in model.safeguards}
             switched |= {guard.id for guard in model.safeguards}
-    assert len(switched) == 57 - 10
+    assert switched == {f"S-{number:02}" for number in range(1, 64)} - MISSING
 
 
 @pytest.mark.spec("H-009")

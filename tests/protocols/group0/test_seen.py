@@ -138,14 +138,22 @@ def test_the_history_tells_what_became_of_a_command() -> None:
     assert driven.flows() == ["B → client: success"]
 
 
-@pytest.mark.partly("C-009", "shard 0 is not modelled")
+@pytest.mark.spec("C-009")
 def test_every_node_is_a_member_and_comes_up_again_from_what_it_stored() -> None:
-    """The configuration lists all nodes; one that restarts has the indexes that it had."""
+    """The configuration lists all nodes, each with its server on shard 0; one that restarts has the
+    server back and the indexes that it had.
+    """
     driven = Driven(nodes=5, crashes=1).do("crash E")
-    assert "E: voter, down" in driven.words("configuration")
+    for picture in (driven.words("configuration"), driven.drawn("configuration").text()):
+        assert picture.count("on shard 0") == 5
+        assert picture.count("off; comes up on shard 0") == 1
+    assert "E: voter, down; off; comes up on shard 0" in driven.words("configuration")
     driven.do("restart E")
     assert line_with(driven.scene.say, "E is up", "index 1")
-    assert driven.words("configuration").count("voter") == 5
+    assert "E: voter; on shard 0" in driven.words("configuration")
+    for picture in (driven.words("configuration"), driven.drawn("configuration").text()):
+        assert picture.count("on shard 0") == 5
+        assert "off;" not in picture
 
 
 def test_without_a_quorum_nothing_is_committed() -> None:

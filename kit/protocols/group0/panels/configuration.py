@@ -18,7 +18,7 @@ def draw_configuration(scene: Scene) -> Frag:
         h("p", f"term {scene.state.term}; {up} of {count} voters are up, {needed} are needed"),
         h(
             "table",
-            heads("member", "role", "stored", "commit", "applied"),
+            heads("member", "role", "server", "stored", "commit", "applied"),
             h(
                 "tbody",
                 [
@@ -26,6 +26,7 @@ def draw_configuration(scene: Scene) -> Frag:
                         "tr",
                         h("th", row.name, scope="row", data_of=row.name),
                         h("td", role(row)),
+                        h("td", _server(row)),
                         [h("td", str(index)) for index in (row.stored, row.commit, row.applied)],
                         k=f"member:{row.name}",
                     )
@@ -43,9 +44,14 @@ def configuration_text(scene: Scene) -> str:
     return "\n".join(
         [
             f"  term {scene.state.term}; {up} of {count} voters up, {needed} needed",
-            *(f"  {row.name}: {role(row)}" for row in rows),
+            *(f"  {row.name}: {role(row)}; {_server(row)}" for row in rows),
         ]
     )
+
+
+def _server(row: facts.MemberRow) -> str:
+    """Where the member's server of the group runs (seed 002, "The group 0")."""
+    return "on shard 0" if row.up else "off; comes up on shard 0"
 
 
 def draw_status(scene: Scene) -> Frag:

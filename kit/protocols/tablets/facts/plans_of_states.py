@@ -36,8 +36,9 @@ def tracks_plan(m: Tracks, s: TracksState) -> PlanFacts:
         for i, name in enumerate(m.names)
     ]
     given = tracks.tablet_map(s)
-    step = plan(gathered(nodes, {given.table: given}), m.parameters.edition)
-    return planned(step, m.parameters.edition)
+    enabled = m.parameters.balancing
+    view = gathered(nodes, {given.table: given}, enabled=enabled)
+    return planned(plan(view, m.parameters.edition), m.parameters.edition, enabled=enabled)
 
 
 def _place(rack: str) -> tuple[str, str]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, islice
 
-from kit.protocols.tablets.facts.grid import GridHost, TabletGrid
+from kit.protocols.tablets.facts.grid import GridHost, PlacedTablet, TabletGrid
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.views.fragment import Frag, h
-from kit.views.parts import counted, volume
+from kit.views.parts import counted, scroll, volume
 
 WIDTH, LEFT = 380.0, 54.0
 CELLS = {False: 40.0, True: 72.0}
 """How wide a cell is at least; bytes take more room than counts."""
 ROW = 24.0
+MOST_LISTED = 2048
+"""Tablets that the search box knows."""
 MOST_SHARDS = 1024
 """Shards that are drawn singly; of more there is a cell for each node."""
 
@@ -52,7 +55,45 @@ def draw_density(grid: TabletGrid, *, by_storage: bool) -> Frag:
             aria_label=f"load of {counted(len(grid.places), 'shard')}: {summary(grid)}",
         ),
         h("p", h("small", _legend(grid, singly=singly)), class_="legend"),
+        None if by_storage else _search(grid),
     )
+
+
+def _search(grid: TabletGrid) -> Frag:
+    """A box that finds tablets by number, node or shard; those in transition are listed first."""
+    moving = {id(tablet) for tablet in grid.moving}
+    rest = (tablet for tablet in grid.tablets if id(tablet) not in moving)
+    listed = tuple(islice(chain(grid.moving, rest), MOST_LISTED))
+    more = len(grid.tablets) - len(listed)
+    return h(
+        "div",
+        h(
+            "label",
+            "find a tablet, node or shard ",
+            h("input", type="search", data_filter=True, autocomplete="off"),
+        ),
+        scroll(
+            "tablets found",
+            h("ul", [h("li", _place(grid, tablet)) for tablet in listed]),
+            searched=True,
+        ),
+        h("p", f"{counted(more, 'further tablet')} not in this list.", class_="soft")
+        if more
+        else None,
+        k="search:tablets",
+        data_kept=True,
+        data_sift=True,
+    )
+
+
+def _place(grid: TabletGrid, tablet: PlacedTablet) -> str:
+    """Where a tablet is: its replicas, and where a transition brings it."""
+    name = f"tablet {tablet.number}" + (f" of {tablet.table}" if len(grid.tables) > 1 else "")
+    places = ", ".join(map(str, tablet.replicas))
+    ways = "".join(
+        f"; {way.kind} in {way.stage} to {', '.join(map(str, way.sets.new))}" for way in tablet.ways
+    )
+    return f"{name}: {places}{ways}"
 
 
 Cell = tuple[str, str, tuple[TabletReplica, ...]]

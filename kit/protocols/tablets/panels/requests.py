@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kit.protocols.storage.panels import VIEWS as STORAGE
+from kit.protocols.tablets.panels.kept_writes import KEPT
 from kit.protocols.tablets.panels.strips import STATES, STRIPS
 
 TABLET = replace(
@@ -18,5 +19,6 @@ TABLET = replace(
         ),
         STRIPS,
         STATES,
+        KEPT,
     ),
 )

@@ -49,6 +49,7 @@ def draw_badges(scene: Scene) -> Frag:
         topology.version,
         badge("state", topology.transition or "no transition state"),
         badge("moving", f"{moving} in transition", "busy") if moving else None,
+        None if scene.model.parameters.balancing else badge("balancing", "balancing is off"),
         badge("decided", "decided", "busy") if scene.state.command else None,
         badge("late", "a late RPC", "busy") if scene.state.late else None,
         badge("coordinator", "! no coordinator", "broken") if leaderless else None,

@@ -20,6 +20,9 @@ from kit.protocols.topology.rules.queue import pending
 if TYPE_CHECKING:
     from kit.protocols.tablets.tracks.model import Tracks
 
+EVENING = ("migration", "intranode_migration")
+"""The kinds that even out loads; a repair moves nothing."""
+
 
 def balance_moves(
     model: Tracks, s: TracksState, *, later: bool = False
@@ -32,8 +35,14 @@ def balance_moves(
         return
     for tablet, row in enumerate(s.tablets):
         if free(model, row) != later:
-            for kind in model.parameters.kinds:
+            for kind in begun_kinds(model):
                 yield from _of_kind(model, s, tablet, kind)
+
+
+def begun_kinds(model: Tracks) -> tuple[BalancingKind, ...]:
+    """The kinds that may begin by themselves: with balancing disabled none that evens out loads."""
+    given = model.parameters
+    return tuple(kind for kind in given.kinds if given.balancing or kind not in EVENING)
 
 
 def _of_kind(

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 TRACKS = ("tablet_migration", "tablet_draining")
 PLAN_FIRST = Refusal("the balancer's plan goes into the same command")
+NOTHING_MOVES = Refusal("nothing could be moved")
+DISABLED = Refusal("balancing is disabled")
 RUNNING = Refusal("tablets are still in transition")
 
 
@@ -219,7 +221,7 @@ def _find_imbalance(model: Tracks) -> Rule[TracksState, Any]:
     def condition(s: TracksState, action: Any) -> Refusal | None:
         refused = rule.condition(s.control, action)
         if refused is None and next(balancing.plan(model, s), None) is None:
-            return Refusal("nothing could be moved")
+            return NOTHING_MOVES if model.parameters.balancing else DISABLED
         return refused
 
     return lift(model, rule, condition=condition)

@@ -59,6 +59,9 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         Literal["rebuild", "rebuild_v2"],
         Meta(description="how a replica of a dead node is made again, and one more one"),
     ] = "rebuild_v2"
+    balancing: Annotated[
+        bool, Meta(description="tablet_balancing_enabled: loads may be evened out")
+    ] = True
     moves: Annotated[
         int, _faults("moves", "how many transitions the balancer begins to even out the load")
     ] = 1

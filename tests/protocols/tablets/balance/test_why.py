@@ -185,7 +185,7 @@ def test_what_is_planned_is_moved_for_its_reason(cluster: DrawnCluster, edition:
         ) == pytest.approx(numbers)
 
 
-@pytest.mark.partly("E-030", "a switch to press")
+@pytest.mark.spec("E-030")
 def test_balancing_that_is_off_moves_nothing_but_drains() -> None:
     """The reason says so; a node that leaves is emptied all the same."""
     here = TabletReplica("A", 0)

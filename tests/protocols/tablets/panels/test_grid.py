@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kit.protocols.tablets.facts.grid import GridHost, TabletGrid, grid_of_maps
+from kit.protocols.tablets.facts.grid import GridHost, TabletGrid, TabletWay, grid_of_maps
 from kit.protocols.tablets.facts.spots import host_spot, replica_spot
-from kit.protocols.tablets.panels.density import MOST_SHARDS
+from kit.protocols.tablets.panels.density import MOST_LISTED, MOST_SHARDS
 from kit.protocols.tablets.panels.grid import (
     MOST_CHIPS,
     draw_grid,
@@ -21,7 +21,7 @@ from kit.protocols.tablets.panels.grid import (
 from kit.protocols.tablets.panels.grid_layout import CHIP, LEFT, layout
 from kit.protocols.tablets.rules.layout import last_tokens
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, moved
-from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.views.fragment import Frag, check_keys, h
 from tests.protocols.tablets.rules.drawn_maps import HOSTS, SHARDS, maps
 from tests.views.frames import classed, part
@@ -156,3 +156,24 @@ def test_the_chips_end_where_the_density_begins() -> None:
     for count, has_chips in ((MOST_CHIPS, True), (MOST_CHIPS + 1, False)):
         drawn = h("div", draw_grid(many(4, 2, count)))
         assert any((one.key or "").startswith("tablet:") for one in drawn.walk()) is has_chips
+
+
+def test_a_density_is_searched() -> None:
+    """A box stands over a list of tablets with their places, those in transition first; what the
+    list has no room for is counted.
+    """
+    whole = many(10, 4, MOST_LISTED + 5)
+    moving = TabletWay("migration", "streaming", ReplicaSets(whole.tablets[-1].replicas, (A0,)))
+    last = replace(whole.tablets[-1], ways=(moving,))
+    drawn = draw_grid(replace(whole, tablets=(*whole.tablets[:-1], last)))
+    [box] = [one for one in drawn.walk() if one.tag == "input"]
+    assert box.get("type") == "search"
+    [listed] = [one for one in drawn.walk() if one.get("data-find") is not None]
+    lines = [one.text() for one in listed.walk() if one.tag == "li"]
+    assert len(lines) == MOST_LISTED
+    number = len(whole.tablets) - 1
+    places = ", ".join(map(str, last.replicas))
+    assert lines[0] == f"tablet {number}: {places}; migration in streaming to A:0"
+    assert lines[1] == "tablet 0: n0:0, n1:0, n2:0"
+    assert "5 further tablets not in this list" in drawn.text()
+    assert not [one for one in draw_grid(many(4, 2, MOST_CHIPS)).walk() if one.tag == "input"]

@@ -84,7 +84,7 @@ def test_writes_reach_their_level_in_both_sets(edition: Edition) -> None:
     assert met
 
 
-@pytest.mark.partly("E-014", "a table that compares key by key")
+@pytest.mark.spec("E-014")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_the_new_replica_holds_what_the_leaving_one_held(edition: Edition) -> None:
     """What A held as streaming was committed D holds, or something newer, at the read switch."""
