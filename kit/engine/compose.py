@@ -132,10 +132,15 @@ class Product(Model[Any, Any]):
         """All that the conditions and the action's own rule say against it."""
         part, own = self.part_of(action)
         inner = self._own[part, type(own)]
-        reasons = [condition(s, part, own) for condition in self._conditions]
-        reasons.append(inner.condition(getattr(s, part), own))
-        refusals = tuple(why for why in reasons if why is not None)
-        return together(refusals) if refusals else self._unlinked(s, part, own)
+        reasons = []
+        for condition in self._conditions:
+            why = condition(s, part, own)
+            if why is not None:
+                reasons.append(why)
+        why = inner.condition(getattr(s, part), own)
+        if why is not None:
+            reasons.append(why)
+        return together(tuple(reasons)) if reasons else self._unlinked(s, part, own)
 
     def _refuse(self, s: Any, action: Any) -> Refusal | None:
         part, own = self.part_of(action)

@@ -196,7 +196,9 @@ class Hunt:
 
 
 def hunt(seed: int, of: str = OF) -> Hunt:
-    """Eight broken variants of a protocol (``CEP-21`` or ``group 0``); another seed gives others.
+    """Eight broken variants of a protocol; another seed gives others.
+
+    ``of`` is ``CEP-21``, ``group 0`` or ``tablets``.
 
     Raises:
         BadInput: for a seed out of its limits, or a protocol without a hunt.

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import accumulate, pairwise
+from weakref import WeakValueDictionary
 
 import msgspec
 import numpy as np
@@ -139,13 +140,20 @@ class Ring:
 
     @classmethod
     def of(cls, nodes: Iterable[Node], space: TokenSpace = MURMUR3) -> Ring:
-        """Validate and build: unique names, tokens of the space, each token owned once."""
+        """Validate and build: unique names, tokens of the space, each token owned once.
+
+        The very nodes of a ring that is still there give that ring: large ones are checked once.
+        """
         given = tuple(nodes)
+        known = _BUILT.get(id(given))
+        if known is not None and known.nodes is given and known.space == space:
+            return known
         _check_names(given)
         for code, node in enumerate(given):
             _check_tokens(node, space, f"nodes[{code}].tokens")
         ring = cls.unpacked(_pack(given, space))
         ring.__dict__["nodes"] = given
+        _BUILT[id(given)] = ring
         return ring
 
     @classmethod
@@ -315,6 +323,10 @@ class Ring:
 def _with_code(nodes: tuple[Node, ...], code: int, node: Node) -> tuple[Node, ...]:
     """The nodes with another one at that code."""
     return (*nodes[:code], node, *nodes[code + 1 :])
+
+
+_BUILT: WeakValueDictionary[int, Ring] = WeakValueDictionary()
+"""Rings by the identity of their nodes, which no others have while they are there."""
 
 
 def _check_names(nodes: tuple[Node, ...]) -> None:

@@ -217,13 +217,15 @@ def is_seen(run: Spacetime, seat: Box) -> bool:
 
 
 def _places_of_mark(run: Spacetime, mark: Mark) -> list[Box]:
-    """Words beside a node's dot, or at the right end of a line across all."""
+    """Words beside a dot, else over or under it; or at the right end of a line across all."""
     width = wide(mark.label, LETTERS)
     if not mark.node:
         return [Box(run.width - 4 - width / 2, y(mark.at) - LINE / 2 - 2, width, LINE)]
-    x, far = run.x(mark.node), 8 + width / 2
-    sides = (1, -1) if x + far + width / 2 <= run.width else (-1, 1)
-    return [Box(x + side * far, y(mark.at), width, LINE) for side in sides]
+    x, far, row = run.x(mark.node), 8 + width / 2, y(mark.at)
+    least, most = GUTTER + width / 2, run.width - width / 2
+    beside = [Box(at, row, width, LINE) for at in (x + far, x - far) if least <= at <= most]
+    middle = min(max(x, least), most)
+    return [*beside, *(Box(middle, row + aside, width, LINE) for aside in (OVER, UNDER))]
 
 
 def _places_of_arrow(run: Spacetime, each: DrawnArrow) -> list[Box]:

@@ -28,6 +28,7 @@ NOTEBOOKS = (
     "12-one-tablet-moves.ipynb",
     "13-the-row-that-came-back.ipynb",
     "14-balance-split-merge.ipynb",
+    "15-tablets-of-a-real-cluster.ipynb",
     "08-write-your-own-model.ipynb",
 )
 

@@ -35,6 +35,16 @@ def test_rows_end_at_tokens_and_at_the_end_of_the_line(
     assert Ring.of([Node("A", tokens)], small(400)).rights.tolist() == rights
 
 
+def test_the_nodes_of_a_ring_give_it_again() -> None:
+    """The very tuple is checked once; equal nodes elsewhere, or another space, are another ring."""
+    ring = Ring.of(ABC, small(400))
+    assert Ring.of(ring.nodes, small(400)) is ring
+    assert Ring.of(list(ABC), small(400)) is not ring
+    assert Ring.of(list(ABC), small(400)) == ring
+    with pytest.raises(BadInput, match="tokens"):
+        Ring.of(ring.nodes, small(200))
+
+
 def test_a_token_has_one_owner() -> None:
     """A token given twice is refused, and both owners are named."""
     with pytest.raises(BadInput, match=r"200.*both B and D"):

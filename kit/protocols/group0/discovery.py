@@ -34,6 +34,7 @@ from kit.protocols.group0.safeguards import TRANSITIVE_CLOSURE
 
 NAMES = "ABCDEFGHIJKL"
 MOST_RESTARTS = 5
+MOST_NAMED = 4
 TITLE = "Discovery: one group 0 out of contact points"
 
 
@@ -295,15 +296,20 @@ _ABOUT_TO: dict[type, str] = {
 def _called(message: DiscoveryMessage) -> str:
     match message:
         case PeerRequest(peers):
-            return f"ask: {','.join(peers)}"
+            return f"ask: {_few(peers)}"
         case PeerReply(peers):
-            return f"knows {','.join(peers)}"
+            return f"knows {_few(peers)}"
         case GroupReply(group):
             return f"group {group}"
         case JoinRequest():
             return "let me in"
         case JoinReply(group):
             return f"in group {group}"
+
+
+def _few(names: Names) -> str:
+    """Names, or how many they are where an arrow has no room for them."""
+    return ",".join(names) if len(names) <= MOST_NAMED else f"{len(names)} nodes"
 
 
 def _in_full(message: DiscoveryMessage) -> str:

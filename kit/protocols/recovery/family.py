@@ -1,16 +1,34 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family
+from kit.engine.family import Family, TimedSearch
 
 FAMILY = Family(
     "recovery",
     "Losing and regaining the majority",
     order=90,
+    models={"recovery": "entries:ENTRY"},
+    views={"recovery": "panels:VIEWS"},
+    flows={"recovery": "facts.flows:FLOWS"},
     commands={
         "recover": (
             "advise on a cluster that lost nodes: which procedure, which leader, what is lost",
             "commands.recover:recover",
         ),
     },
+    searches=(
+        TimedSearch(
+            "manual's order, a crash, a return",
+            "recovery",
+            {
+                "edition": "code",
+                "commit_indexes": (1, 2, 2, 2, 2),
+                "dead": "C D E",
+                "operation": True,
+                "crashes": 1,
+                "returns": 1,
+                "changes": 1,
+            },
+        ),
+    ),
     composes=("group0", "storage", "topology"),
 )

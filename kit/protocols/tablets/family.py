@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family, FileKind, TimedSearch
+from kit.engine.family import Family, FileKind, HuntGround, TimedSearch
 
 FAMILY = Family(
     "tablets",
@@ -35,22 +35,32 @@ FAMILY = Family(
         "lessons.tasks",
         "lessons.tasks_requests",
         "lessons.tasks_balancing",
+        "lessons.tasks_dumps",
     ),
     public={
         "lessons": {
             "against_planner": "lessons.balancing:against_planner",
             "candidates_judged": "lessons.balancing:candidates_judged",
             "decisions": "lessons.resizing:decisions",
+            "drain_table": "lessons.dumps:drain_table",
             "goes_to": "lessons.balancing:goes_to",
+            "joined": "dry_run.what_if:joined",
             "late_arrives": "lessons.questions:late_arrives",
+            "losses_table": "lessons.dumps:losses_table",
             "may_take": "lessons.balancing:may_take",
             "moves_judged": "lessons.balancing:moves_judged",
+            "worst_loss": "lessons.dumps:worst_loss",
             "next_stage": "lessons.questions:next_stage",
+            "open_tablets": "dry_run.opening:open_tablets",
             "read_from": "lessons.questions:read_from",
+            "resize_table": "lessons.dumps:resize_table",
             "resize_wanted": "lessons.resizing:resize_wanted",
             "stage_fails": "lessons.questions:stage_fails",
             "stage_table": "lessons.tables:stage_table",
+            "takes_over": "lessons.dumps:takes_over",
             "thresholds": "lessons.resizing:thresholds",
+            "to_resize": "lessons.dumps:to_resize",
+            "up_again": "dry_run.what_if:up_again",
             "waits_for": "lessons.resizing:waits_for",
             "written_to": "lessons.questions:written_to",
         },
@@ -61,6 +71,27 @@ FAMILY = Family(
             "size_spread": "spark.resize_rows:size_spread",
             "tablets": "spark.sizes:tablets",
         },
+    },
+    # The searches for what misses S-24 or S-57 of requests take too long for a class.
+    hunts={
+        "tablets": HuntGround(
+            "tablets",
+            "the coordinator: stages, sessions, drains",
+            ("S-24", "S-25", "S-26", "S-27", "S-59"),
+            "parameters.kinds",
+        ),
+        "tablet": HuntGround(
+            "tablets",
+            "requests: writes and reads while a tablet moves",
+            ("S-20", "S-21", "S-22", "S-23", "S-25", "S-46", "S-61"),
+            "parameters.requests",
+        ),
+        "resize": HuntGround(
+            "tablets",
+            "sizes: splits and merges",
+            ("S-43", "S-44", "S-45"),
+            "title",
+        ),
     },
     composes=("group0", "storage", "topology"),
     pipeline_tables=("spark.tables:TABLET_TABLES",),

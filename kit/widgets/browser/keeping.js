@@ -2,9 +2,12 @@
 // without a kernel, the model holds the history as it stands; the kernel hears nothing of it.
 
 const REST = 300; // milliseconds after which what has come is packed again
+const SHARE = 20; // a long history is packed after so many times what its packing takes
 const MOST_KEPT = 4_000_000; // characters of texts
 
 export class Keeper {
+  cost = 0; // milliseconds that writing the last pack took
+
   constructor(player, model) {
     Object.assign(this, { player, model });
     player.wire.changed = () => this.soon();
@@ -16,7 +19,8 @@ export class Keeper {
 
   soon() {
     clearTimeout(this.rest);
-    this.rest = setTimeout(() => this.player.wire.then(() => this.keep()), REST);
+    const rest = Math.max(REST, SHARE * this.cost);
+    this.rest = setTimeout(() => this.player.wire.then(() => this.keep()), rest);
   }
 
   async keep() {
@@ -24,9 +28,11 @@ export class Keeper {
     const { texts } = store;
     const known = this.model.get("pack");
     if (texts.reduce((size, text) => size + text.length, 0) > MOST_KEPT) return;
+    const began = performance.now();
     const moments = store.moments.map((moment) => Object.values(moment));
     const position = { at, tip, sequence: wire.sequence };
     const pack = JSON.stringify({ session: wire.session, texts, moments, position });
+    this.cost = performance.now() - began;
     const packed = new Blob([pack]).stream().pipeThrough(new CompressionStream("gzip"));
     const bytes = new DataView(await new Response(packed).arrayBuffer());
     bytes.isKept = true;

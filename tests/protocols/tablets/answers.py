@@ -83,7 +83,31 @@ def resize_decided(average: int, under_way: str, count: int, initial: int) -> st
     return "merge" if average < 50 and count > max(1, initial) else "none"
 
 
+def homes(host: str, replicas: list[str], racks: dict[str, str], closed: list[str]) -> list[str]:
+    """Written down by hand: no second replica on a node, no rack beyond the fullest one."""
+    held = [racks[each] for each in replicas]
+    most = max(held.count(rack) for rack in held)
+    return sorted(
+        node
+        for node in racks
+        if node not in replicas
+        and node not in closed
+        and (racks[node] == racks[host] or held.count(racks[node]) < most)
+    )
+
+
+def without_majority(tablets: list[list[str]], down: list[str]) -> list[int]:
+    """Counted: not more than half are up."""
+    return [
+        number
+        for number, nodes in enumerate(tablets)
+        if 2 * sum(node not in down for node in nodes) <= len(nodes)
+    ]
+
+
 RIGHT: dict[str, Any] = {
+    "homes": lambda: homes,
+    "without-majority": lambda: without_majority,
     "even-by-hand": even_by_hand,
     "split-after-all": split_after_all,
     "resize-decided": lambda: resize_decided,

@@ -130,9 +130,19 @@ def never_resized(average: int, under_way: str, count: int, initial: int) -> str
     return "none"
 
 
+def nobody(*given: object) -> list[object]:
+    """A wrong answer: none at all."""
+    return []
+
+
+NOBODY = {"homes": nobody, "without-majority": nobody}
+
+
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_answers_pass_and_wrong_ones_do_not(name: str) -> None:
     """What is right passes in full; an empty answer does not."""
     assert "✓" in repr(exercise(name).check(RIGHT[name]()))
-    wrong: Any = {"replicas-used": always_old, "resize-decided": never_resized}.get(name, [])
+    wrong: Any = {"replicas-used": always_old, "resize-decided": never_resized, **NOBODY}.get(
+        name, []
+    )
     assert "✗" in repr(exercise(name).check(wrong))

@@ -25,6 +25,15 @@ def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
     assert kept.complete
 
 
+def test_streaming_is_where_an_older_request_harms_first() -> None:
+    """Without the drain the shortest run ends as streaming begins, long before the read switch."""
+    guard = next(guard for guard in SAFEGUARDS if guard.name == "barrier-drains")
+    violation = check(build("topology", guard.smallest, (guard.name,))).violation
+    assert violation is not None
+    assert violation.property == "older-over"
+    assert violation.witness.startswith("streaming began while")
+
+
 @pytest.mark.parametrize(
     "given",
     [

@@ -11,9 +11,10 @@ import msgspec
 from kit.commands.layout import put
 from kit.commands.parsing import Parser
 from kit.errors import BadInput
-from kit.protocols.recovery.commands.recover_text import as_text
+from kit.protocols.recovery.commands.recover_text import as_text, tables_text
 from kit.protocols.recovery.dry_run.opening import open_cluster, source_of
 from kit.protocols.recovery.dry_run.report import advise
+from kit.protocols.recovery.rules.failure_tables import FAILURES, judged
 from kit.protocols.topology.rules.machines import EDITIONS
 
 HOLDS, LOST = 0, 1
@@ -33,6 +34,7 @@ Ends with 0 when group 0 has a quorum, 1 when it has none, 2 on bad input.
 
 examples
   python -m kit recover cluster.json
+  python -m kit recover --documented
   python -m kit recover topology.csv --status status.txt --lost 0000000b --commit 0000000a=11 --json
 """
 
@@ -40,6 +42,10 @@ examples
 def recover(argv: list[str]) -> int:
     """Advise; 0 when group 0 has a quorum."""
     given = _parser().parse_args(argv)
+    if given.documented:
+        return _documented(given)
+    if given.file is None:
+        raise BadInput("FILE", "nothing", "a description, a dump of system.topology, --documented")
     cluster = open_cluster(
         given.file,
         status=given.status,
@@ -49,11 +55,21 @@ def recover(argv: list[str]) -> int:
         factors=_pairs(given.rf, "--rf", "DATACENTER", 1000),
     )
     advice = advise(cluster, source_of(given.file), given.edition, given.leader)
-    if given.json:
-        put(msgspec.json.format(msgspec.json.encode(advice), indent=1).decode())
-    else:
-        put(as_text(advice))
+    put(_json(advice) if given.json else as_text(advice))
     return HOLDS if advice.group0.holds else LOST
+
+
+def _documented(given: argparse.Namespace) -> int:
+    """The documents' tables of failures, beside what is computed."""
+    if given.file is not None:
+        raise BadInput("FILE", given.file, "nothing beside --documented")
+    rows = tuple(judged(row) for row in FAILURES)
+    put(_json(rows) if given.json else tables_text(rows))
+    return HOLDS
+
+
+def _json(answer: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(answer), indent=1).decode()
 
 
 def _pairs(words: Sequence[str], option: str, what: str, most: int) -> dict[str, int]:
@@ -76,7 +92,15 @@ def _parser() -> Parser:
         epilog=AFTER,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", metavar="FILE", help="a description, or a dump of system.topology")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", help="a description, or a dump of system.topology"
+    )
+    parser.add_argument(
+        "--documented",
+        action="store_true",
+        help="instead: what the documents say of failures in clusters of 3, 6 and 9 nodes, and "
+        "what is true of them",
+    )
     parser.add_argument("--status", metavar="FILE", help="the text of nodetool status: who is up")
     for option, who in (("--down", "that may be restarted"), ("--lost", "that is gone for good")):
         parser.add_argument(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kit.commands.layout import GAP, columns, limited, listed, wrap
+from kit.commands.layout import GAP, columns, counted, limited, listed, wrap
 from kit.protocols.recovery.dry_run.report import KeyspaceLine, QuorumLine, RecoveryAdvice
+from kit.protocols.recovery.rules.availability import LevelStanding
+from kit.protocols.recovery.rules.failure_tables import RF, FailureRow, JudgedFailure
 
 MOST_NAMED = 6
 LEFT = {
@@ -38,6 +40,36 @@ def as_text(advice: RecoveryAdvice) -> str:
         lines += ["", "in the worst case"]
         lines += limited([line for text in advice.worst for line in wrap(text, GAP)], "losses")
     return "\n".join(lines)
+
+
+def tables_text(rows: Iterable[JudgedFailure]) -> str:
+    """The documents' tables of failures: their word, and below it what is computed."""
+    lines = [f"schema changes and data in clusters of three nodes a datacenter, RF {RF} in each"]
+    for judged in rows:
+        row = judged.row
+        said = "possible" if row.schema else f"impossible, {row.back} have to come back"
+        computed = (
+            f"possible: {judged.schema} where all vote; of five voters {judged.at_once} when they "
+            f"die at once, {judged.in_turn} one after another"
+        )
+        back = f", {judged.back} have to come back" if judged.back else ""
+        levels = [f"{each.level} {each.datacenter}".rstrip() for each in _unmet(judged)]
+        lines += ["", _failure(row)]
+        lines += wrap(f"schema changes {said}; data available", f"{GAP}documents  ")
+        lines += wrap(f"schema changes {computed}{back}", f"{GAP}computed   ")
+        lines += wrap(f"data not always available at {listed(levels, 'no level')}", GAP * 6 + " ")
+    return "\n".join(lines)
+
+
+def _unmet(judged: JudgedFailure) -> list[LevelStanding]:
+    return [each for each in judged.data if each.standing != "available"]
+
+
+def _failure(row: FailureRow) -> str:
+    many = f"{row.least}" if row.least == row.most else f"{row.least} to {row.most}"
+    what = row.failure[:-1] if row.most == 1 else row.failure
+    nodes = len(row.places)
+    return f"{counted(row.datacenters, 'datacenter')}, {nodes} nodes: {many} {what} down"
 
 
 def _group0(quorum: QuorumLine) -> str:

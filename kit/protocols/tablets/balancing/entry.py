@@ -41,6 +41,17 @@ ENTRY = Entry(
                 "leaving": ("C",),
             },
         ),
+        Scenario(
+            "no-room-in-the-rack",
+            "F is to leave, and E, the other node of its rack, is down: three replicas are stuck",
+            {
+                "nodes": 6,
+                "tablets": ("A C F", "B C F", "A D F", "B D E", "C F 50 ks.small"),
+                "racks": ("dc1/r1", "dc1/r1", "dc1/r2", "dc1/r2", "dc1/r3", "dc1/r3"),
+                "leaving": ("F",),
+                "excluded": ("E",),
+            },
+        ),
     ),
     fuzzing=Fuzzing(
         {

@@ -23,7 +23,12 @@ from kit.protocols.tablets.balancing.parameters import (
     given_tablet,
     whole_number,
 )
-from kit.protocols.tablets.rules.balance.cluster import BalancerInput, BalancerNode, gathered
+from kit.protocols.tablets.rules.balance.cluster import (
+    BalancerInput,
+    BalancerNode,
+    NodeRole,
+    gathered,
+)
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, plan
 from kit.protocols.tablets.rules.balance.reasons import Refused
@@ -109,16 +114,23 @@ class Balance(Model[BalanceState, Any]):
         for field, words in (("room", given.room), ("racks", given.racks)):
             if words and len(words) != given.nodes:
                 raise BadInput(field, len(words), f"{given.nodes}, one for each node")
-        for host in given.leaving:
-            if host not in self.names:
-                raise BadInput("leaving", host, "nodes among " + ", ".join(self.names))
+        roles: dict[str, NodeRole] = {}
+        listed: tuple[tuple[str, NodeRole, tuple[str, ...]], ...] = (
+            ("leaving", "leaving", given.leaving),
+            ("excluded", "excluded", given.excluded),
+        )
+        for field, role, hosts in listed:
+            for host in hosts:
+                if host not in self.names:
+                    raise BadInput(field, host, "nodes among " + ", ".join(self.names))
+                roles[host] = role
         room = [whole_number("room", text) for text in given.room]
         usual = ROOM_A_SHARD * given.shards
         nodes = []
         for i, name in enumerate(self.names):
             datacenter, _, rack = (given.racks[i] if given.racks else PLACE).partition("/")
             capacity = (room[i] if room else usual) * TARGET_SIZE
-            role: Any = "leaving" if name in given.leaving else "normal"
+            role = roles.get(name, "normal")
             nodes.append(BalancerNode(name, datacenter, rack, given.shards, capacity, role))
         return tuple(nodes)
 

@@ -48,6 +48,13 @@ class BalanceParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         tuple[str, ...],
         Meta(description="the nodes that are to be emptied", extra_json_schema=_WRITTEN),
     ] = ()
+    excluded: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="the nodes that are down: they take no tablets and give none",
+            extra_json_schema=_WRITTEN,
+        ),
+    ] = ()
 
 
 class GivenTablet(Struct, frozen=True):

@@ -267,3 +267,16 @@ def served(opened: OpenedTablets, token: int) -> tuple[ServedToken, ...]:
             )
         )
     return tuple(answers)
+
+
+def up_again(opened: OpenedTablets, host: str) -> OpenedTablets:
+    """The same cluster once a node that is down is back."""
+    back = _with_role(opened, host, "normal")
+    return replace(back, down=opened.down - {host})
+
+
+def joined(opened: OpenedTablets, host: str, like: str) -> OpenedTablets:
+    """The same cluster with one more node, empty, in the rack of another and of its kind."""
+    [model] = [node for node in opened.nodes if node.host == like]
+    newcomer = replace(model, host=host, role="normal")
+    return replace(opened, nodes=(*opened.nodes, newcomer))

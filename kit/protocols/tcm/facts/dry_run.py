@@ -7,6 +7,7 @@ pure.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from functools import partial
 from itertools import combinations
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.engine.log import Log
 from kit.errors import Refusal
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts.memo import memo
@@ -119,17 +121,35 @@ def copies(m: TcmCluster, s: Any) -> tuple[RangeCopy, ...]:
 
 
 def _copies(m: TcmCluster, s: Any) -> Iterator[RangeCopy]:
-    known = sizes(m)
     for sequence, mask in _begun(m, s):
-        for i, task in enumerate(tasks(sequence)):
-            for transfer in task.transfers:
-                names = sources(m, s, sequence, transfer)
-                left, right = transfer.range.left, transfer.range.right
-                for keyspace in m.snapshot(s).metadata.keyspaces_of(transfer.group):
-                    size = known.of(keyspace, left, right, names) if known else None
-                    for name in names:
-                        target = m.names[transfer.target]
-                        yield RangeCopy(keyspace, name, target, size, is_done(mask, i))
+        key = ("to copy", _begun_by(m, s, sequence), s.tcm.down)
+        for i, copy in memo(m, key, partial(_to_copy, m, s, sequence)):
+            yield replace(copy, done=True) if is_done(mask, i) else copy
+
+
+def _begun_by(m: TcmCluster, s: Any, sequence: Sequence) -> Log:
+    """The events up to the one that began an operation: its plan follows from them."""
+    events: Log = s.tcm.events
+    while m.parameters.epoch + len(events) > sequence.epoch:
+        events = events.shorter()
+    return events
+
+
+def _to_copy(m: TcmCluster, s: Any, sequence: Sequence) -> list[tuple[int, RangeCopy]]:
+    """All that an operation streams, each with the number of its task, as if none were done."""
+    return list(_tasked(m, s, sequence))
+
+
+def _tasked(m: TcmCluster, s: Any, sequence: Sequence) -> Iterator[tuple[int, RangeCopy]]:
+    known = sizes(m)
+    for i, task in enumerate(tasks(sequence)):
+        for transfer in task.transfers:
+            names = sources(m, s, sequence, transfer)
+            left, right = transfer.range.left, transfer.range.right
+            for keyspace in m.snapshot(s).metadata.keyspaces_of(transfer.group):
+                size = known.of(keyspace, left, right, names) if known else None
+                for name in names:
+                    yield i, RangeCopy(keyspace, name, m.names[transfer.target], size, False)
 
 
 def sources(m: TcmCluster, s: Any, sequence: Sequence, transfer: Transfer) -> tuple[str, ...]:

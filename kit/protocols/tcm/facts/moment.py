@@ -7,6 +7,7 @@ Every function takes the model and a state and is pure. Epochs are absolute.
 from __future__ import annotations
 
 from collections.abc import Sequence as Several
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -305,22 +306,21 @@ def _planned(sequences: tuple[Sequence, ...], name: str) -> tuple[int, ...]:
 def operations(m: TcmCluster, s: Any) -> tuple[OperationRow, ...]:
     """Every operation under way that somebody remembers."""
     sequences = m.tcm.sequences(s.tcm)
-    return memo(
-        m, ("operations", s), lambda: tuple(_operation(m, s, sequence) for sequence in sequences)
-    )
+    return memo(m, ("operations", s), lambda: tuple(_operation(m, s, each) for each in sequences))
 
 
 def _operation(m: TcmCluster, s: Any, sequence: Sequence) -> OperationRow:
     operation = sequence.plan.operation
+    known = s.tcm.events, operation.node
     return OperationRow(
         operation.node,
         operation.kind,
         operation.title,
         _state(sequence),
         _steps(sequence),
-        barriers(m, s, sequence),
-        streams(m, s, sequence),
-        _locks(m, s, sequence),
+        memo(m, ("barriers", *known, s.log.applied), partial(barriers, m, s, sequence)),
+        memo(m, ("streams", *known, s.tcm.streamed, s.tcm.down), partial(streams, m, s, sequence)),
+        memo(m, ("locks", *known), partial(_locks, m, s, sequence)),
         bool(sequence.undoing),
     )
 

@@ -131,8 +131,7 @@ def test_the_order_of_deaths_is_told() -> None:
 
 def test_a_dump_with_options(tmp_path: Path) -> None:
     """Who is lost, the indexes and the factors stand in options; ids may be shortened."""
-    words = ("--lost", "00000001", "--lost", "00000002", "--down", "00000003")
-    words += ("--commit", "00000004=7", "--rf", "dc1=3")
+    words = "--lost 00000001 --lost 00000002 --down 00000003 --commit 00000004=7 --rf dc1=3".split()
     answer = call("recover", DUMP, *words, "--edition", "seed", "--json")
     assert answer.status == 1
     found = answer.json
@@ -191,6 +190,27 @@ def test_what_is_no_description(tmp_path: Path) -> None:
     assert says(bad("recover", plain, "--leader", "A"), "--leader | 'A' | commit index is told")
     answer = call("recover", plain)
     assert "no leader" in answer.out
+
+
+@pytest.mark.partly("G-019", "the table is not built by clicking nodes off")
+def test_the_documents_tables_stand_beside_the_truth() -> None:
+    """Both words of a row, as text and as data."""
+    answer = call("recover", "--documented")
+    assert (answer.status, answer.err) == (0, "")
+    text = " ".join(answer.out.split())
+    for words in (
+        "2 datacenters, 6 nodes: 3 nodes down documents schema changes impossible, 1 have to",
+        "never where all vote; of five voters sometimes when they die at once, always one after",
+        "3 datacenters, 9 nodes: 2 datacenters down documents schema changes impossible, 6 have",
+        "1 datacenter, 3 nodes: 1 node down",
+        "data not always available at QUORUM, LOCAL_QUORUM dc1",
+    ):
+        assert words in text
+    rows = call("recover", "--documented", "--json").json
+    assert len(rows) == 8
+    assert {row["row"]["data"] for row in rows} == {True}
+    assert says(bad("recover"), "FILE | 'nothing' | --documented")
+    assert says(bad("recover", "--documented", "x"), "FILE | 'x' | nothing beside --documented")
 
 
 def test_a_thousand_nodes() -> None:

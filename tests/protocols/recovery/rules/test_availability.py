@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 from random import Random
 
+import numpy as np
 import pytest
 
 from kit.protocols.recovery.rules.availability import (
@@ -32,7 +33,7 @@ def seen_dead(racks: list[str], dead: int, factor: int) -> set[int]:
             Node(f"n{node}", (10 * at,), "dc1", racks[node]) for at, node in enumerate(order)
         )
         ring = Ring.of(nodes, small(100))
-        rights = [10 * at for at in range(len(racks))]
+        rights = np.array([10 * at for at in range(len(racks))])
         names = ring.names
         for row in replicas(ring, strategy, rights):
             held = [int(names[code][1:]) for code in row.tolist() if code >= 0]

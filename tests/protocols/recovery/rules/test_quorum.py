@@ -57,7 +57,6 @@ def test_limited_voters_make_the_order_of_deaths_matter(truth: dict[str, JudgedF
         assert truth[name].at_once == truth[name].in_turn == truth[name].schema
 
 
-@pytest.mark.partly("G-020", "no lamps show it")
 def test_the_levels_at_which_data_are_not_available_are_told(
     truth: dict[str, JudgedFailure],
 ) -> None:

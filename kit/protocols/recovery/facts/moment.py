@@ -1,0 +1,165 @@
+"""One state of a recovery as people ask of it: nodes, groups, gossip, data, causality."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from kit.protocols.group0.rules.voters import is_majority, majority, nodes_in
+from kit.protocols.recovery import groups
+from kit.protocols.recovery.model import Recovery
+from kit.protocols.recovery.rules.availability import answers
+from kit.protocols.recovery.rules.gossip import is_accepted
+from kit.protocols.recovery.state import NO_GROUP, NOBODY, OLD, RecoveryState
+from kit.protocols.storage.rules.levels import Level
+from kit.ring.natural import replicas
+from kit.ring.ranges import Range
+from kit.ring.replication import SimpleStrategy
+from kit.ring.tokens import small
+from kit.ring.topology import Node, Ring
+
+SHOWN: tuple[Level, ...] = ("ONE", "QUORUM", "ALL")
+"""Levels that one datacenter tells apart; each stands for those between it and the next."""
+APART = 100  # tokens between two nodes
+
+
+class PersistedRow(Struct, frozen=True):
+    """A node: the group that it runs in, its persisted group id, commit index and option."""
+
+    name: str
+    status: str
+    group: str
+    group_id: str
+    index: int
+    option: str
+    data: tuple[int, ...]
+    dangling: tuple[int, ...]
+    has_old_rows: bool
+    leads: bool
+
+
+class GroupRow(Struct, frozen=True):
+    """A group 0: its members, those that run in it, how many are a majority."""
+
+    name: str
+    members: tuple[str, ...]
+    running: tuple[str, ...]
+    needed: int
+    can_commit: bool
+    is_abandoned: bool
+
+
+class GossipRow(Struct, frozen=True):
+    """Two nodes that are up, whether they take each other's gossip, and why."""
+
+    first: str
+    second: str
+    accepted: bool
+    why: str
+
+
+class DataRangeRow(Struct, frozen=True):
+    """A range of the ring: its replicas, which of them are up, the levels that are met."""
+
+    label: str
+    replicas: tuple[str, ...]
+    live: tuple[str, ...]
+    levels: tuple[Level, ...]
+
+
+class EffectRow(Struct, frozen=True):
+    """Data of a node in a column: whether the entry that they depend on is in its state."""
+
+    node: str
+    column: int
+    is_known: bool
+    group: str
+
+
+def nodes(m: Recovery, s: RecoveryState) -> tuple[PersistedRow, ...]:
+    """Every node that is not removed."""
+    return tuple(
+        PersistedRow(
+            name,
+            node.status,
+            m.group_name(node.group) if node.group != NO_GROUP else "",
+            m.group_name(node.group_id) if node.group_id != NO_GROUP else "",
+            node.index,
+            m.names[node.option] if node.option != NOBODY else "",
+            tuple(i + 1 for i in nodes_in(node.data)),
+            tuple(i + 1 for i in nodes_in(node.data & ~node.columns)),
+            node.old_rows,
+            s.leader == number,
+        )
+        for number, (name, node) in enumerate(zip(m.names, s.nodes, strict=True))
+        if node.status != "removed"
+    )
+
+
+def memberships(m: Recovery, s: RecoveryState) -> tuple[GroupRow, ...]:
+    """Every group that there ever was, the old one first."""
+    rows = []
+    for group, members in enumerate(s.groups):
+        sides = [groups.running(s, group, side) for side in (False, True)]
+        running = sides[0] | sides[1]
+        rows.append(
+            GroupRow(
+                m.group_name(group),
+                tuple(m.names[i] for i in nodes_in(members)),
+                tuple(m.names[i] for i in nodes_in(running)),
+                majority(members.bit_count()),
+                any(is_majority(side, members) for side in sides),
+                group <= s.abandoned and (group > OLD or s.leader != NOBODY),
+            )
+        )
+    return tuple(rows)
+
+
+def gossip(m: Recovery, s: RecoveryState) -> Iterator[GossipRow]:
+    """Every pair of nodes that are up."""
+    up = [i for i, node in enumerate(s.nodes) if node.group != NO_GROUP]
+    for at, first in enumerate(up):
+        for second in up[at + 1 :]:
+            a, b = (groups.digest_of(s, s.nodes[i]) for i in (first, second))
+            if a.walled_off != b.walled_off:
+                why = "a firewall is between them"
+            elif a.group == b.group:
+                why = "one group id"
+            elif a.recovery_leader or b.recovery_leader:
+                why = "the ids differ, and recovery_leader is set"
+            else:
+                why = "the ids differ"
+            yield GossipRow(m.names[first], m.names[second], is_accepted(a, b), why)
+
+
+def ranges(m: Recovery, s: RecoveryState) -> tuple[DataRangeRow, ...]:
+    """The ranges of a ring in which every node that is not removed owns one token."""
+    there = [i for i, node in enumerate(s.nodes) if node.status != "removed"]
+    names = [m.names[i] for i in there]
+    space = small(APART * len(there))
+    ring = Ring.of(tuple(Node(name, (APART * (at + 1),)) for at, name in enumerate(names)), space)
+    up = {m.names[i] for i in there if s.nodes[i].status == "up"}
+    factor = min(m.parameters.rf, len(there))
+    rows = []
+    for at, codes in enumerate(replicas(ring, SimpleStrategy(factor))):
+        right = int(ring.rights[at])
+        left = int(ring.rights[at - 1]) if at else space.low
+        held = tuple(ring.names[code] for code in codes.tolist() if code >= 0)
+        live = tuple(name for name in held if name in up)
+        counts = {"dc1": (len(held), len(held) - len(live))}
+        met = tuple(level for level in SHOWN if answers(level, counts, "dc1"))
+        rows.append(DataRangeRow(Range(left, right).label(space), held, live, met))
+    return tuple(rows)
+
+
+def can_change_schema(s: RecoveryState) -> bool:
+    """Whether a group that nodes which are counted on run in has a majority."""
+    return any(groups.may_commit(s, group) for group in {n.group for n in s.nodes if n.takes_part})
+
+
+def effects(m: Recovery, s: RecoveryState) -> Iterator[EffectRow]:
+    """Every column in which a node stores data, and the entry that it needs."""
+    for row in nodes(m, s):
+        for column in row.data:
+            yield EffectRow(row.name, column, column not in row.dangling, row.group)

@@ -1,0 +1,175 @@
+"""The nodes of a recovery: where they stand, in which group each runs, what it has persisted."""
+
+from __future__ import annotations
+
+from math import cos, pi, sin
+
+from kit.protocols.recovery.facts import moment as facts
+from kit.protocols.recovery.facts.flows import spot
+from kit.protocols.recovery.facts.moment import PersistedRow
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+from kit.views.parts import badge, badge_row, heads, moved, scroll
+
+WIDTH, HEIGHT = 420.0, 220.0
+BOX_WIDE, BOX_HIGH = 104.0, 44.0
+TILT = 2.2  # radians: no two of four nodes stand above one another
+NONE = "–"
+LEADS = "★"
+HEADS = ("node", "runs in", "group id", "commit index", "recovery_leader", "data in", "")
+
+
+def _rows(scene: Scene) -> tuple[PersistedRow, ...]:
+    rows: tuple[PersistedRow, ...] = scene.once(
+        "nodes", lambda: facts.nodes(scene.model, scene.state)
+    )
+    return rows
+
+
+def where(row: PersistedRow) -> str:
+    """The group that a node runs in, or why it runs in none."""
+    back = " (back)" if row.status == "returned" else ""
+    return f"{row.group}{back}" if row.group else row.status
+
+
+def draw_picture(scene: Scene) -> Frag:
+    """Draw each node in its place with its group and its commit index; one that is down dashed."""
+    places = {name: _place(at, len(scene.model.names)) for at, name in enumerate(scene.model.names)}
+    wall = "cut off from the dead" if scene.state.isolated else "the dead are not cut off"
+    return h(
+        "svg",
+        h("text", wall, x=WIDTH / 2, y=HEIGHT / 2, text_anchor="middle", class_="soft"),
+        [_node(row, *places[row.name]) for row in _rows(scene)],
+        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
+        width=WIDTH,
+        role="img",
+        aria_label="nodes",
+    )
+
+
+def _place(at: int, count: int) -> tuple[float, float]:
+    angle = 2 * pi * at / count - TILT
+    x, y = (WIDTH - BOX_WIDE) / 2 - 2, (HEIGHT - BOX_HIGH) / 2 - 2
+    return WIDTH / 2 + x * cos(angle), HEIGHT / 2 + y * sin(angle)
+
+
+def _node(row: PersistedRow, x: float, y: float) -> Frag:
+    dashed = " dashed" if not row.group else ""
+    return h(
+        "g",
+        h("title", f"{row.name}: {where(row)}"),
+        h(
+            "rect",
+            x=-BOX_WIDE / 2,
+            y=-BOX_HIGH / 2,
+            width=BOX_WIDE,
+            height=BOX_HIGH,
+            rx=6,
+            class_=f"box{dashed}",
+        ),
+        h("text", f"{_name(row)} · {row.index}", y=-4, text_anchor="middle", class_="on"),
+        h("text", where(row), y=13, text_anchor="middle", class_="on"),
+        k=spot(row.name),
+        transform=f"translate({x:.0f} {y:.0f})",
+        data_of=row.name,
+    )
+
+
+def _name(row: PersistedRow) -> str:
+    return f"{LEADS}{row.name}" if row.leads else row.name
+
+
+def picture_text(scene: Scene) -> str:
+    """Write a line for each node."""
+    lines = [f"  {_name(row)}: {where(row)}, commit index {row.index}" for row in _rows(scene)]
+    wall = "  cut off from the dead" if scene.state.isolated else "  the dead are not cut off"
+    return "\n".join([*lines, wall])
+
+
+def _cells(row: PersistedRow) -> tuple[str, ...]:
+    data = ", ".join(f"column {c}{' !' if c in row.dangling else ''}" for c in row.data)
+    return (
+        where(row),
+        row.group_id or NONE,
+        str(row.index),
+        row.option or NONE,
+        data or NONE,
+        "old Raft rows" if row.has_old_rows else "",
+    )
+
+
+def draw_rows(scene: Scene) -> Frag:
+    """Draw a row for each node: by what it runs, what it has persisted; changes are marked."""
+    before = {} if scene.before is None else _by_name(scene)
+    return scroll(
+        "nodes",
+        h(
+            "table",
+            h("caption", f"What each node has persisted ({LEADS} recovery leader)"),
+            heads(*HEADS),
+            h("tbody", [_row(row, before.get(row.name, _cells(row))) for row in _rows(scene)]),
+        ),
+    )
+
+
+def _by_name(scene: Scene) -> dict[str, tuple[str, ...]]:
+    return {row.name: _cells(row) for row in facts.nodes(scene.model, scene.before)}
+
+
+def _row(row: PersistedRow, was: tuple[str, ...]) -> Frag:
+    now = _cells(row)
+    return h(
+        "tr",
+        h("th", _name(row), scope="row", data_of=row.name),
+        [
+            h("td", text, class_="changed") if text != old else h("td", text)
+            for text, old in zip(now, was, strict=True)
+        ],
+        k=f"row:{row.name}",
+        class_=moved(now != was),
+    )
+
+
+def rows_text(scene: Scene) -> str:
+    """Write a line for each node."""
+    lines = []
+    for row in _rows(scene):
+        words = [
+            where(row),
+            f"id of {row.group_id}" if row.group_id else "no group id",
+            f"commit index {row.index}",
+            f"recovery_leader {row.option}" if row.option else "",
+            *(f"data in column {c}{' !' if c in row.dangling else ''}" for c in row.data),
+            "old Raft rows" if row.has_old_rows else "",
+        ]
+        lines.append(f"  {_name(row)}: {', '.join(filter(None, words))}")
+    return "\n".join(lines)
+
+
+def draw_badges(scene: Scene) -> Frag:
+    """Draw both lamps, schema changes and data, then leader and half-done operation."""
+    state = scene.state
+    ranges = facts.ranges(scene.model, state)
+    met = sum("QUORUM" in row.levels for row in ranges)
+    schema = facts.can_change_schema(state)
+    leader = scene.model.names[state.leader] if state.leader >= 0 else ""
+    operation = state.operation
+    return badge_row(
+        badge("schema", "✓ schema changes") if schema else _broken("schema", "! no schema changes"),
+        badge("data", "✓ data at QUORUM")
+        if met == len(ranges)
+        else _broken("data", f"! data at QUORUM in {met} of {len(ranges)} ranges"),
+        badge("leader", f"leader {leader}") if leader else None,
+        badge("operation", f"operation {operation}", "busy" if operation == "under way" else "")
+        if operation != "none"
+        else None,
+    )
+
+
+def _broken(key: str, words: str) -> Frag:
+    return badge(key, words, "broken")
+
+
+PICTURE = Panel("nodes", "Nodes and their groups", draw_picture, picture_text, still=True)
+ROWS = Panel("rows", "What each node has persisted", draw_rows, rows_text, still=True)
+BADGES = Panel("badges", "Status", draw_badges, still=True)

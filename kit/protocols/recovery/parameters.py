@@ -1,0 +1,92 @@
+"""What the model of a recovery takes: the old group, who is lost, what may still go wrong."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from kit.engine.safeguards import Safeguard
+from kit.protocols.topology.parameter_types import AnyEdition, Crashes, faults
+
+MOST_FAULTS = 9
+
+
+def _times(title: str, meaning: str) -> Meta:
+    return faults(title, meaning, MOST_FAULTS)
+
+
+class RecoveryParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A group 0 that lost its majority, and what may happen while an operator recovers it."""
+
+    edition: AnyEdition = "seed"
+    commit_indexes: Annotated[
+        tuple[Annotated[int, Meta(ge=0, le=60)], ...],
+        Meta(
+            description="the commit index of each member, A first; each entry adds a column",
+            min_length=2,
+            max_length=9,
+            extra_json_schema={"written": True},
+        ),
+    ] = (1, 2, 2, 2)
+    dead: Annotated[
+        str,
+        Meta(
+            description="the members that are given up: a majority, or half of them",
+            extra_json_schema={"written": True},
+        ),
+    ] = "C D"
+    rf: Annotated[int, Meta(description="replicas of each range of data", ge=1, le=9)] = 3
+    operation: Annotated[
+        bool, Meta(description="whether a topology operation was under way when they died")
+    ] = False
+    crashes: Crashes = 0
+    deaths: Annotated[int, _times("deaths", "how many more nodes may die for good")] = 0
+    returns: Annotated[int, _times("returns", "how many of those given up may come back")] = 0
+    changes: Annotated[int, _times("schema changes", "how many columns may be added")] = 0
+    writes: Annotated[int, _times("writes", "how often a node may store data in a column")] = 0
+
+
+class RecoverySafeguards(Struct, frozen=True, kw_only=True):
+    """One switch a safeguard."""
+
+    latest_index: bool = True
+    """Off, any live node may lead."""
+    causality: bool = True
+    """Off, a node may store data in a column whose entry it has not persisted."""
+    leader_first: bool = True
+    """Off, a node may restart before the recovery leader has created its group."""
+    isolation: bool = True
+    """Off, nodes that were given up are not cut off."""
+
+
+SAFEGUARDS = (
+    Safeguard(
+        "latest-index",
+        "S-47",
+        "The recovery leader is a node with the latest commit index",
+        ("INV-CAUSAL",),
+        {"commit_indexes": (1, 2, 2, 2), "dead": "C D", "writes": 1},
+    ),
+    Safeguard(
+        "causality",
+        "S-48",
+        "Data are stored only under schema that is persisted there",
+        ("INV-CAUSAL",),
+        {"commit_indexes": (1, 2, 2), "dead": "B C", "writes": 1},
+    ),
+    Safeguard(
+        "leader-first",
+        "S-49",
+        "The recovery leader restarts first",
+        ("INV-ONEGROUP", "INV-PROGRESS"),
+        {"commit_indexes": (1, 1, 1, 1), "dead": "C D"},
+    ),
+    Safeguard(
+        "isolation",
+        "S-50",
+        "Nodes that are given up are cut off",
+        ("INV-ONEGROUP", "INV-LIN"),
+        {"commit_indexes": (1, 1, 1, 1, 1), "dead": "C D E", "returns": 3, "changes": 2},
+    ),
+)

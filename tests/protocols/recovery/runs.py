@@ -1,0 +1,41 @@
+"""Runs of model ``recovery``: by verbs, and the searches that its tests make."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.engine.registry import build
+from kit.protocols.recovery.model import Recovery
+from kit.protocols.recovery.state import RecoveryNode, RecoveryState
+
+SEED_STEPS = ("isolate", "delete A", "delete B", "read", "choose B", "set A", "set B")
+"""The documents' steps with two live nodes, A and B, up to the restarts."""
+
+
+def played(given: dict[str, Any], *verbs: str, off: tuple[str, ...] = ()) -> tuple[Any, Any]:
+    """The model, and its state after these verbs."""
+    model: Any = build("recovery", given, off)
+    state = model.start()
+    for verb in verbs:
+        option = model.find(state, verb)
+        assert option is not None, verb
+        state = model.act(state, option[0])
+    return model, state
+
+
+def node(model: Recovery, state: RecoveryState, name: str) -> RecoveryNode:
+    """A node by its name."""
+    return state.nodes[model.number(name)]
+
+
+def refused(model: Recovery, state: RecoveryState, verb: str) -> str:
+    """Why a step may not happen; empty if it may."""
+    option = model.find(state, verb)
+    assert option is not None, verb
+    return option[1].reason if option[1] else ""
+
+
+def witnesses(model: Recovery, state: RecoveryState) -> dict[str, str]:
+    """What the state breaks, by the names of invariants."""
+    judged = {p.invariant: p.check(state) for p in model.properties if p.kind == "always"}
+    return {invariant: witness for invariant, witness in judged.items() if witness}

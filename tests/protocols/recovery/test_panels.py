@@ -1,0 +1,178 @@
+"""What a student sees of a recovery: nodes with groups and indexes, tabs, what travels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.flows import flows
+from kit.engine.model import verdicts
+from kit.engine.registry import build, entries
+from kit.engine.scenario import files, open_file
+from kit.engine.timeline import Timeline
+from kit.protocols.recovery.facts import moment as facts
+from kit.views.registry import for_model
+from kit.views.rendered import RenderedTimeline
+from tests.protocols.recovery.runs import SEED_STEPS
+from tests.views.frames import check_frame, scenes, walk
+
+FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
+SCENARIOS = [f"recovery/{one.name}" for one in entries()["recovery"].scenarios]
+FILES = [name for name in files() if name.startswith("recovery/")]
+
+
+def after(given: dict[str, Any], *verbs: str, off: tuple[str, ...] = ()) -> Timeline:
+    """A recovery after these steps."""
+    timeline = Timeline(build("recovery", given, off))
+    for verb in verbs:
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None, verb
+        timeline.do(option[0])
+    return timeline
+
+
+def panel_text(timeline: Timeline, name: str) -> str:
+    """The words of a panel at the moment that is shown."""
+    [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
+    return panel.text(RenderedTimeline(timeline, panels=()).scene(timeline.at))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_step_is_drawn_whole(name: str) -> None:
+    """In every step of every scenario keys are unique and each panel has words and a label."""
+    for scene in scenes(walk(name)):
+        check_frame(scene)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_step_of_a_file_is_drawn_whole(name: str) -> None:
+    """The same for the family's scenario files."""
+    for scene in scenes(open_file(files()[name])):
+        check_frame(scene)
+
+
+def test_nodes_show_group_id_index_and_option() -> None:
+    """B created group 2 with 11 entries; A, still in the old group, has no id any more."""
+    timeline = after(FIVE, *SEED_STEPS, "restart B")
+    text = panel_text(timeline, "rows")
+    assert (
+        "A: the old group, no group id, commit index 10, recovery_leader B, old Raft rows" in text
+    )
+    assert "★B: group 2, id of group 2, commit index 11" in text
+    assert "C: dead, id of the old group, commit index 11" in text
+    assert "cut off from the dead" in panel_text(timeline, "nodes")
+
+
+@pytest.mark.spec("G-020")
+def test_schema_changes_and_data_have_lamps_of_their_own() -> None:
+    """RF 3 of five nodes: some ranges have ONE, none QUORUM, before and after the recovery of
+    schema changes; with RF 2 some ranges have QUORUM though group 0 has none.
+    """
+    timeline = after({**FIVE, "rf": 2})
+    badges = panel_text(timeline, "badges")
+    assert "! no schema changes" in badges
+    assert "! data at QUORUM in 1 of 5 ranges" in badges
+    assert "A, B; A, B up; available at ONE, QUORUM, ALL" in panel_text(timeline, "ranges")
+    recovered = after({**FIVE, "rf": 2}, *SEED_STEPS, "restart B")
+    badges = panel_text(recovered, "badges")
+    assert "✓ schema changes" in badges
+    assert "! data at QUORUM in 1 of 5 ranges" in badges
+
+
+@pytest.mark.spec("G-028")
+def test_the_column_that_is_no_more_is_shown() -> None:
+    """Data in column 11 dangle on B once A's state has reached it."""
+    steps = "isolate, delete A, delete B, read, choose A, set A, set B, restart A".split(", ")
+    timeline = after(
+        {**FIVE, "writes": 1}, "write B column 11", *steps, "restart B", off=("latest-index",)
+    )
+    assert "data in column 11 !" in panel_text(timeline, "rows")
+    said = "column 11 on B ? entry 11 is unknown to group 2"
+    assert said in panel_text(timeline, "causality")
+
+
+@pytest.mark.spec("G-035")
+def test_arrows_of_causality_point_backwards() -> None:
+    """Data come after the entry that they need, which is persisted on the same node."""
+    timeline = after({**FIVE, "writes": 1}, "write B column 11")
+    assert "column 11 on B ← entry 11, persisted on B" in panel_text(timeline, "causality")
+
+
+@pytest.mark.spec("G-036")
+def test_data_that_came_too_early_dangle() -> None:
+    """Entry 12 died with the others; its data on B point at nothing after the recovery."""
+    given = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E", "writes": 1}
+    timeline = after(given, "write B column 12", *SEED_STEPS, "restart B", off=("causality",))
+    said = "column 12 on B ? entry 12 is unknown to group 2"
+    assert said in panel_text(timeline, "causality")
+
+
+@pytest.mark.spec("G-034")
+def test_an_entry_that_is_lost_leaves_no_dangling_effect() -> None:
+    """Entry 12 died with C, D and E: B's data need entry 11, which the new group has."""
+    given = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E", "writes": 1}
+    timeline = after(given, "write B column 11", *SEED_STEPS, "restart B", "restart A")
+    assert panel_text(timeline, "causality") == "  column 11 on B ← entry 11, persisted on B"
+    assert "A: group 2, id of group 2, commit index 11" in panel_text(timeline, "rows")
+    assert not [each for each in verdicts(timeline.model, timeline.state) if not each.ok]
+
+
+@pytest.mark.spec("G-029")
+def test_the_leaders_state_travels_as_a_snapshot() -> None:
+    """From B to A, in the step in which A restarts; the leader's own restart moves nothing."""
+    timeline = after(FIVE, *SEED_STEPS, "restart B")
+    assert not last_flows(timeline)
+    timeline = after(FIVE, *SEED_STEPS, "restart B", "restart A")
+    [flow] = last_flows(timeline)
+    assert (flow.from_key, flow.to_key, flow.kind) == ("node:B", "node:A", "data")
+    assert "snapshot of group 2, 11 entries" in flow.text
+
+
+def last_flows(timeline: Timeline) -> tuple[Any, ...]:
+    """What travels in the last step."""
+    last = timeline.moments[timeline.at]
+    before = timeline.moments[last.parent].state
+    return flows(timeline.model, before, last.action, last.state)
+
+
+def test_entries_and_barriers_travel() -> None:
+    """An entry goes to all that run in the group; the dead are asked, and do not answer."""
+    given = {**FIVE, "operation": True, "changes": 1}
+    timeline = after(given, *SEED_STEPS, "restart B", "restart A", "alter A")
+    assert [flow.to_key for flow in last_flows(timeline)] == ["node:B"]
+    timeline = after(given, *SEED_STEPS, "restart B", "restart A", "coordinate")
+    asked = [flow.to_key for flow in last_flows(timeline) if flow.kind == "request"]
+    assert asked == ["node:A", "node:C", "node:D", "node:E"]
+    answers = [flow.from_key for flow in last_flows(timeline) if flow.kind == "answer"]
+    assert answers == ["node:A"]
+
+
+def test_gossip_is_told_pair_by_pair() -> None:
+    """Ids differ during the restarts, and the option tolerates it; a firewall stops the dead."""
+    timeline = after({**FIVE, "returns": 1}, *SEED_STEPS, "restart B", "return C")
+    text = panel_text(timeline, "gossip")
+    assert "A ↔ B: accepted, the ids differ, and recovery_leader is set" in text
+    assert "B ↔ C: rejected, a firewall is between them" in text
+    code = "isolate, read, choose B, delete A, delete B, set A, set B, restart B, restart A"
+    timeline = after({**FIVE, "edition": "code"}, *code.split(", "), "unset A", "unset B")
+    assert "A ↔ B: accepted, one group id" in panel_text(timeline, "gossip")
+
+
+def test_groups_tell_members_and_majority() -> None:
+    """The old group has lost its majority and is given up; the new one has its own."""
+    timeline = after(FIVE, *SEED_STEPS, "restart B", "restart A")
+    text = panel_text(timeline, "groups")
+    assert "the old group: A, B, C, D, E; nobody run in it: cannot commit" in text
+    assert "3 are needed, given up" in text
+    assert "group 2: A, B; A, B run in it: can commit (2 of 2 run, 2 are needed)" in text
+
+
+def test_ranges_are_those_of_the_ring() -> None:
+    """Each node that is not removed owns a range; a removed one replicates nothing."""
+    timeline = after(FIVE, *SEED_STEPS, "restart B", "restart A", "removenode C")
+    model: Any = timeline.model
+    rows = facts.ranges(model, timeline.state)
+    assert len(rows) == 4
+    assert not [row for row in rows if "C" in row.replicas]
+    assert {len(row.replicas) for row in rows} == {3}

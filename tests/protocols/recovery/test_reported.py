@@ -1,0 +1,67 @@
+"""Each property of a recovery is reported by a search: a broken variant for every one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.protocols.recovery import steps
+from kit.protocols.recovery.parameters import SAFEGUARDS
+from kit.protocols.recovery.state import CleanRows, RestartLiveNode, StoreData
+from tests.quality.breaking import broken, doing, never, unguarded
+from tests.quality.reporting import assert_reported, judges
+
+GUARDS = {guard.name: guard for guard in SAFEGUARDS}
+
+
+def without(name: str) -> Any:
+    """The smallest configuration without a safeguard."""
+    return build("recovery", GUARDS[name].smallest, (name,))
+
+
+def keeping_its_schema() -> Any:
+    """A node that joins keeps the schema that it has."""
+    model: Any = build("recovery", GUARDS["latest-index"].smallest)
+
+    def restart(s: Any, action: Any) -> Any:
+        number = model.number(action.node)
+        after = steps.restart(model, s, action)
+        return steps.changed(after, number, columns=s.nodes[number].columns)
+
+    return broken(model, RestartLiveNode, doing(restart))
+
+
+def storing_early() -> Any:
+    """Data are stored whatever is persisted, though the rule says otherwise."""
+    return broken(build("recovery", GUARDS["causality"].smallest), StoreData, unguarded)
+
+
+REPORTED: dict[str, Callable[[], Any]] = {
+    "causal": lambda: without("latest-index"),
+    "one-group": lambda: without("leader-first"),
+    "one-schema": keeping_its_schema,
+    "linearizable": lambda: without("isolation"),
+    "persist-in-order": storing_early,
+    "recovered": lambda: broken(build("recovery"), CleanRows, doing(lambda s, action: s)),
+    "ends": lambda: broken(build("recovery"), RestartLiveNode, never),
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_search_reports_it(name: str) -> None:
+    """Judged alone, each promise is broken by what was broken for it."""
+    assert_reported(REPORTED[name](), name)
+
+
+def test_every_judge_has_a_broken_variant() -> None:
+    """The table names all properties."""
+    assert set(REPORTED) == set(judges(build("recovery")))
+
+
+def test_the_harm_of_missing_causality_is_looked_for_behind_its_sign() -> None:
+    """With the switch off data that come too early are a sign, judged where it is asked for."""
+    model = without("causality")
+    assert [sign.name for sign in model.signs] == ["persist-in-order"]

@@ -1,0 +1,114 @@
+"""Every reachable state of a recovery: all holds; without a safeguard it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.protocols.recovery.parameters import SAFEGUARDS
+from tests.protocols.storage.proofs import assert_holds
+
+GUARDS = {guard.name: guard for guard in SAFEGUARDS}
+FIVE = {"commit_indexes": (1, 2, 2, 2, 2), "dead": "C D E"}
+# name: parameters, states, steps of the longest of the shortest runs
+CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
+    "latest-index": ({**GUARDS["latest-index"].smallest}, 306, 14),
+    "causality": ({**GUARDS["causality"].smallest}, 60, 10),
+    "leader-first": ({**GUARDS["leader-first"].smallest}, 142, 13),
+    "isolation": ({**GUARDS["isolation"].smallest}, 4432, 19),
+    "seed, all but crashes": ({**FIVE, "operation": True, "returns": 1, "writes": 1}, 1692, 17),
+    "code, a crash": ({**FIVE, "edition": "code", "crashes": 1}, 1236, 17),
+    "code, a death": (
+        {"edition": "code", "commit_indexes": (1, 2, 2, 2), "dead": "C D", "deaths": 1,
+         "changes": 1},
+        3396, 21,
+    ),
+}  # fmt: skip
+LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
+    "code, a crash, a death and more": (
+        {"edition": "code", "commit_indexes": (1, 2, 2, 2), "dead": "C D", "operation": True,
+         "crashes": 1, "deaths": 1, "returns": 1, "changes": 1, "writes": 1},
+        273_586, 25,
+    ),
+    "code, five nodes": (
+        {**FIVE, "edition": "code", "operation": True, "crashes": 1, "returns": 2, "changes": 1,
+         "writes": 1},
+        80_004, 22,
+    ),
+    "seed, three live nodes, a death": (
+        {"commit_indexes": (1, 2, 2, 3, 3, 3), "dead": "D E F", "deaths": 1, "changes": 1,
+         "writes": 1},
+        317_398, 24,
+    ),
+}  # fmt: skip
+# name: the property that breaks first, and in how many steps
+BROKEN = {
+    "latest-index": ("causal", 9),
+    "causality": ("causal", 7),
+    "leader-first": ("ends", 6),
+    "isolation": ("one-group", 6),
+}
+MOST_STATES = 1_000_000
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_no_run_breaks_a_promise(name: str) -> None:
+    """The search is complete, judged all, and finds no harm from any order of steps and faults."""
+    parameters, states, depth = CLEAN[name]
+    assert_holds(check(build("recovery", parameters)), states, depth)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", LARGE)
+def test_no_large_run_breaks_a_promise(name: str) -> None:
+    """The same where it takes longer; none has more than a million states."""
+    parameters, states, depth = LARGE[name]
+    assert states <= MOST_STATES
+    assert_holds(check(build("recovery", parameters)), states, depth)
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_each_safeguard_is_needed(name: str) -> None:
+    """Switched off, the search finds the harm by a shortest run."""
+    violation = check(build("recovery", GUARDS[name].smallest, (name,))).violation
+    assert violation is not None
+    assert (violation.property, len(violation.actions)) == BROKEN[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "invariant"),
+    [(name, invariant) for name, guard in GUARDS.items() for invariant in guard.protects],
+)
+def test_what_a_safeguard_protects_breaks_without_it(name: str, invariant: str) -> None:
+    """Each invariant, judged alone."""
+    model = build("recovery", GUARDS[name].smallest, (name,))
+    judges = tuple(prop for prop in model.properties if prop.invariant == invariant)
+    assert judges
+    violation = check(model, judges).violation
+    assert violation is not None
+    assert violation.property in [judge.name for judge in judges]
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_each_safeguard_is_enough(name: str) -> None:
+    """Switched on, its smallest configuration is among those searched without harm."""
+    assert CLEAN[name][0] == GUARDS[name].smallest
+
+
+def test_the_published_server_does_not_need_the_leader_to_be_told_first() -> None:
+    """S-49 in edition ``code``: others wait for the node that their option names."""
+    given = {**GUARDS["leader-first"].smallest, "edition": "code"}
+    assert check(build("recovery", given, ("leader-first",))).verdict == "complete"
+
+
+def test_the_documents_order_strands_a_node_that_crashes_before_indexes_are_read() -> None:
+    """Its id is deleted, and its index cannot be asked: the manual has it read before."""
+    given = {**FIVE, "crashes": 1}
+    violation = check(build("recovery", given)).violation
+    assert violation is not None
+    verbs = [build("recovery", given).verb(action) for action in violation.actions]
+    assert (violation.property, verbs) == ("ends", ["isolate", "delete A", "crash A"])
+    assert check(build("recovery", {**given, "edition": "code"})).verdict == "complete"

@@ -1,0 +1,185 @@
+"""The steps of a recovery one by one: leader, restarts, gossip, removal, what is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.errors import BadInput
+from kit.protocols.recovery.groups import talking
+from kit.protocols.recovery.rules.gossip import GossipDigest, is_accepted
+from kit.protocols.recovery.state import NO_GROUP, NOBODY
+from tests.protocols.recovery.runs import SEED_STEPS, node, played, refused, witnesses
+
+FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
+LOST: dict[str, Any] = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E"}
+
+
+@pytest.mark.partly("G-026", "no checklist follows along")
+@pytest.mark.parametrize("edition", ["seed", "code"])
+def test_the_suggested_steps_end_the_recovery(edition: str) -> None:
+    """Each edition's order, followed to its end, gives one group, nobody dead, nothing old."""
+    model, state = played({**FIVE, "edition": edition})
+    verbs = []
+    while (action := model.suggest(state)) is not None:
+        verbs.append(model.verb(action))
+        state = model.act(state, action)
+    assert {p.name: p.check(state) for p in model.properties if p.kind == "goal"} == {"ends": True}
+    first = ["isolate", "delete A", "delete B", "read", "choose B", "set A", "set B"]
+    if edition == "code":
+        first = ["isolate", "read", "choose B", "delete A", "delete B", "set A", "set B"]
+    assert verbs[:9] == [*first, "restart B", "restart A"]
+    assert verbs[9:12] == ["removenode C", "removenode D", "removenode E"]
+    assert ("unset A" in verbs) == (edition == "code")
+    assert verbs[-2:] == ["clean A", "clean B"]
+
+
+@pytest.mark.partly("G-027", "no node picker greys the others")
+def test_only_the_latest_index_may_lead() -> None:
+    """A knows of 10 entries, B of 11."""
+    model, state = played(FIVE, *SEED_STEPS[:4])
+    assert "latest commit index" in refused(model, state, "choose A")
+    assert refused(model, state, "choose B") == ""
+
+
+def test_a_wrong_leader_takes_the_others_back() -> None:
+    """A leads with 10, B joins with 11: column 11 is gone, the data in it are not."""
+    given = {**FIVE, "writes": 1}
+    steps = "isolate, delete A, delete B, read, choose A, set A, set B, restart A".split(", ")
+    model, state = played(given, "write B column 11", *steps, off=("latest-index",))
+    assert not witnesses(model, state)
+    action, _ = model.find(state, "restart B")
+    after = model.act(state, action)
+    assert node(model, after, "B").index == 10
+    assert "column 11" in witnesses(model, after)["INV-CAUSAL"]
+    assert "Its schema loses column 11" in model.describe(state, action, after)
+
+
+def test_the_leader_restarts_first_and_gives_its_state() -> None:
+    """Others wait for its group; its state reaches them as it is."""
+    model, state = played(FIVE, *SEED_STEPS)
+    assert "not created its group" in refused(model, state, "restart A")
+    model, state = played(FIVE, *SEED_STEPS, "restart B", "restart A")
+    assert node(model, state, "A").index == 11
+    assert node(model, state, "A").group == node(model, state, "B").group == 1
+
+
+def test_an_option_that_was_forgotten_keeps_a_node_down() -> None:
+    """Edition ``code``: without a group id and without ``recovery_leader`` it refuses to start."""
+    steps = ("isolate", "read", "choose B", "delete A", "delete B", "set B", "restart B")
+    model, state = played({**FIVE, "edition": "code"}, *steps)
+    assert node(model, state, "A").option == NOBODY
+    action, _ = model.find(state, "restart A")
+    after = model.act(state, action)
+    assert (node(model, after, "A").status, node(model, after, "A").group) == ("down", NO_GROUP)
+    assert "refuses to start" in model.describe(state, action, after)
+    for verb in ("set A", "restart A"):
+        after = model.act(after, model.find(after, verb)[0])
+    assert (node(model, after, "A").status, node(model, after, "A").group) == ("up", 1)
+
+
+def test_an_entry_that_only_the_dead_had_is_lost_without_harm() -> None:
+    """Entry 12 is nowhere in the new group, and no data need it."""
+    model, state = played({**LOST, "writes": 1}, "write B column 11", *SEED_STEPS)
+    assert "not persisted there" in refused(*played({**LOST, "writes": 1}), "write B column 12")
+    for verb in ("restart B", "restart A"):
+        state = model.act(state, model.find(state, verb)[0])
+    assert [node(model, state, name).index for name in "AB"] == [11, 11]
+    assert not witnesses(model, state)
+
+
+def test_data_that_are_persisted_too_early_dangle() -> None:
+    """Without causality B stores data in column 12, which no leader knows."""
+    model, state = played({**LOST, "writes": 1}, "write B column 12", *SEED_STEPS,
+                          off=("causality",))  # fmt: skip
+    assert not witnesses(model, state)
+    state = model.act(state, model.find(state, "restart B")[0])
+    assert "B has data in column 12" in witnesses(model, state)["INV-CAUSAL"]
+
+
+@pytest.mark.partly("G-022", "no button, no firewall switch")
+def test_a_dead_node_that_returns_is_heard_unless_it_is_cut_off() -> None:
+    """C, of the old group, talks with A, which has ``recovery_leader`` set; a firewall stops it."""
+    given = {**FIVE, "returns": 1}
+    model, state = played(given, *SEED_STEPS, "restart B", "restart A", "return C")
+    assert not witnesses(model, state)
+    assert (0, 2) not in set(talking(state))
+    assert refused(model, state, "removenode C") == ""
+    steps = tuple(verb for verb in SEED_STEPS if verb != "isolate")
+    model, state = played(given, *steps, "restart B", "return C", off=("isolation",))
+    assert "old group talk as one cluster" in witnesses(model, state)["INV-ONEGROUP"]
+
+
+@pytest.mark.partly("G-032", "a tab says it, no arrow is drawn")
+@pytest.mark.partly("G-033", "a tab says it, no arrow is drawn")
+def test_gossip_goes_by_the_group_id() -> None:
+    """Ids that differ are refused, unless either side recovers; nothing passes a firewall."""
+    old, new = GossipDigest(0), GossipDigest(1)
+    recovering = GossipDigest(1, recovery_leader=True)
+    assert is_accepted(old, GossipDigest(0))
+    assert not is_accepted(old, new)
+    assert is_accepted(old, recovering)
+    assert is_accepted(recovering, old)
+    assert not is_accepted(GossipDigest(1, walled_off=True), recovering)
+
+
+def test_during_the_restarts_both_groups_talk() -> None:
+    """B runs in the new group, A still in the old one."""
+    model, state = played(FIVE, *SEED_STEPS, "restart B")
+    assert (node(model, state, "A").group, node(model, state, "B").group) == (0, 1)
+    assert set(talking(state)) == {(0, 1)}
+    assert not witnesses(model, state)
+
+
+@pytest.mark.partly("G-030", "the request is refused, the option is no text that is typed")
+def test_a_removal_needs_the_other_dead_to_be_ignored() -> None:
+    """With C, D and E dead; the last one needs nobody ignored."""
+    model, state = played(FIVE, *SEED_STEPS, "restart B", "restart A")
+    assert "dead, and not ignored" in refused(model, state, "removenode C ignoring nobody")
+    for verb in ("removenode C", "replace D"):
+        state = model.act(state, model.find(state, verb)[0])
+    assert refused(model, state, "removenode E ignoring nobody") == ""
+    fresh = node(model, state, "D")
+    assert (fresh.status, fresh.group, fresh.index, fresh.old_rows) == ("up", 1, 11, False)
+
+
+@pytest.mark.partly("G-031", "no rollback path lights up")
+def test_the_new_coordinator_ends_what_was_under_way() -> None:
+    """Dead nodes are removed after it; a dead normal node makes its barrier fail."""
+    model, state = played({**FIVE, "operation": True}, *SEED_STEPS, "restart B", "restart A")
+    assert "under way" in refused(model, state, "removenode C")
+    state = model.act(state, model.find(state, "coordinate")[0])
+    assert state.operation == "rolled back"
+    assert refused(model, state, "removenode C") == ""
+
+
+def test_one_more_death_may_need_the_whole_procedure_again() -> None:
+    """B led, A joined, B dies: A alone is no majority of two, and recovers once more."""
+    given = {"commit_indexes": (1, 2, 2, 2), "dead": "C D", "deaths": 1}
+    model, state = played(given, *SEED_STEPS, "restart B", "restart A", "die B")
+    assert state.abandoned == 0
+    state = model.act(state, model.find(state, "choose A")[0])
+    assert state.abandoned == 1
+    for verb in ("delete A", "set A", "restart A"):
+        state = model.act(state, model.find(state, verb)[0])
+    assert (node(model, state, "A").group, state.groups[2]) == (2, 1)
+    assert node(model, state, "B").group == NO_GROUP
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"commit_indexes": (1, 1, 1), "dead": "C"}, "the others are no majority"),
+        ({"commit_indexes": (1, 1, 1), "dead": "A B C"}, "the others are no majority"),
+        ({"commit_indexes": (1, 1, 1), "dead": "X Y"}, "so many of A, B, C"),
+        ({"commit_indexes": (1, 99), "dead": "B"}, "commit_indexes"),
+        ({"commit_indexes": (1, -1), "dead": "B"}, "commit_indexes"),
+    ],
+)
+def test_bad_parameters(given: dict[str, Any], said: str) -> None:
+    """Each is one line."""
+    with pytest.raises(BadInput) as caught:
+        build("recovery", given)
+    assert said in str(caught.value)

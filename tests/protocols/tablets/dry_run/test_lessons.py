@@ -1,0 +1,100 @@
+"""Questions and tables on opened dumps: the same answers as the command's, and what would help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.errors import BadInput, BadType, KitError
+from kit.lessons import predict
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
+from kit.protocols.tablets.dry_run.what_if import drain, joined, lose, up_again
+from kit.protocols.tablets.lessons.dumps import (
+    drain_table,
+    losses_table,
+    resize_table,
+    takes_over,
+    to_resize,
+    worst_loss,
+)
+from tests.house.source import ROOT
+from tests.saying import like
+
+DATA = ROOT / "notebooks" / "data"
+LEAVING, DOWN = (f"{n:08x}-0000-4000-8000-{n:012x}" for n in (6, 5))
+NEWCOMER = "00000007-0000-4000-8000-000000000007"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> OpenedTablets:
+    """The dumps that lie beside the notebooks."""
+    return open_tablets(
+        DATA / "tablets.csv",
+        topology=DATA / "tablets-topology.csv",
+        status=DATA / "tablets-status.txt",
+        sizes=DATA / "tablet-sizes.csv",
+        loads=DATA / "tablets-loads.csv",
+    )
+
+
+def test_a_drain_without_a_place_counts_what_keeps_each_node_away(cluster: OpenedTablets) -> None:
+    """Every replica that is stuck is counted once for each other node, by its one reason."""
+    report = drain(cluster, LEAVING)
+    assert len(report.stuck) == report.replicas > 0
+    question = takes_over(cluster, "00000006").question
+    assert question.right == ()
+    assert str(report.replicas) in question.text
+    sheet = drain_table(cluster, "00000006")
+    for row in sheet.rows:
+        assert int(row[2]) + sum(map(int, row[3:])) == report.replicas
+    [down] = [row for row in sheet.rows if row[0] == "00000005"]
+    assert down[-1] == str(report.replicas)
+
+
+@pytest.mark.parametrize("helps", ["00000005", "00000007"])
+def test_what_would_help_is_tried_on_a_copy(cluster: OpenedTablets, helps: str) -> None:
+    """The node comes back, or another one joins in its rack: it takes all; the cluster stays."""
+    other = up_again(cluster, DOWN) if helps == "00000005" else joined(cluster, NEWCOMER, LEAVING)
+    assert takes_over(other, LEAVING).question.right == (helps,)
+    assert "0 cannot" in drain_table(other, LEAVING).title
+    assert takes_over(cluster, LEAVING).question.right == ()
+
+
+def test_the_loss_that_costs_most(cluster: OpenedTablets) -> None:
+    """The table has a row for each node that is up, with the counts that ``lose`` gives."""
+    rows = {row[0]: int(row[1]) for row in losses_table(cluster).rows}
+    assert set(rows) == {"nobody more", *(f"0000000{n}" for n in (1, 2, 3, 4, 6))}
+    assert rows["nobody more"] == lose(cluster, ()).no_quorum
+    [worst] = worst_loss(cluster).question.right
+    assert rows[worst] == max(rows.values())
+    assert rows["00000006"] < min(rows[f"0000000{n}"] for n in (1, 2, 3, 4))
+
+
+def test_who_is_split_and_who_is_merged(cluster: OpenedTablets) -> None:
+    """Each table is right for one word, and its row has the rule that decided."""
+    right = {kind: to_resize(cluster, kind).question.right for kind in ("split", "merge", "none")}  # type: ignore[arg-type]  # words of the type
+    assert right == {
+        "split": ("shop.orders",),
+        "merge": ("shop.events",),
+        "none": ("shop.baskets",),
+    }
+    rows = {row[0]: row for row in resize_table(cluster).rows}
+    assert rows["shop.orders"][-2:] == ("128", "size")
+    assert rows["shop.events"][-1] == "min_per_shard_tablet_count"
+
+
+def test_what_cannot_be_asked_is_named(cluster: OpenedTablets) -> None:
+    """A node or a word that there is not, nobody up, and what is no dump."""
+    with pytest.raises(BadInput, match=r"^host:"):
+        drain_table(cluster, "0000000f")
+    word: Any = "grow"
+    with pytest.raises(BadInput, match=like("kind | 'grow'")):
+        to_resize(cluster, word)
+    with pytest.raises(BadType, match="open_tablets"):
+        predict("balance/by-hand", worst_loss)
+    everyone: Any = frozenset(node.host for node in cluster.nodes)
+    nobody = replace(cluster, down=everyone)
+    with pytest.raises(KitError, match="no node is up"):
+        worst_loss(nobody)
