@@ -17,6 +17,7 @@ _PLACES = {
     "export_html": "kit.views.export",
     "read_ring": "kit.operators.importers.ringfile",
     "register": "kit.engine.registry",
+    "rehearse": "kit.widgets.rehearsing",
 }
 __all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of each
 

@@ -100,6 +100,7 @@ FAMILY = Family(
             "a dump of system.tablets",
             "operators.importers.tablet_tables:is_tablets",
             ("tablets",),
+            "dry_run.player:rehearse",
         ),
         FileKind(
             "a dump of system.tablet_sizes",

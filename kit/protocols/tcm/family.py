@@ -52,7 +52,6 @@ FAMILY = Family(
             "charts": "spark.charts",
         },
         "": {
-            "rehearse": "dry_run.player:rehearse",
             "survive": "dry_run.survival:survive",
         },
     },
@@ -74,6 +73,7 @@ FAMILY = Family(
             "a description of a ring",
             "operators.importers.opening:is_ring",
             ("ring", "plan", "survive"),
+            "dry_run.player:rehearse",
         ),
     ),
     tasks=(

@@ -27,6 +27,13 @@ DownAtFirst = Annotated[
         extra_json_schema={"hidden": True},
     ),
 ]
+Names = Annotated[
+    tuple[str, ...],
+    Meta(
+        description="the names of the members, where they have names of their own; else A, B, C",
+        extra_json_schema={"hidden": True},
+    ),
+]
 Ignored = Annotated[
     tuple[str, ...],
     Meta(description="the nodes to ignore", extra_json_schema={"written": True}),

@@ -13,6 +13,7 @@ from kit.protocols.topology.parameter_types import (
     Crashes,
     DownAtFirst,
     Ignored,
+    Names,
     faults,
     members,
 )
@@ -30,6 +31,7 @@ class TopologyParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
     edition: AnyEdition = "code"
     nodes: Annotated[int, members(MOST_NODES)] = 3
+    names: Names = ()
     operations: Annotated[
         tuple[str, ...],
         Meta(

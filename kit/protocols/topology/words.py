@@ -6,6 +6,7 @@ words are read, wherever a request is named.
 
 from __future__ import annotations
 
+import re
 from string import ascii_uppercase
 
 from msgspec import Struct
@@ -48,6 +49,9 @@ _CLUSTER = (
 )
 
 
+NAME = re.compile(r"[0-9A-Za-z._-]{1,60}", re.ASCII)
+
+
 class RequestPlan(Struct, frozen=True):
     """Who there is and in which racks, and what is asked for, with nodes as their numbers."""
 
@@ -63,10 +67,11 @@ class RequestPlan(Struct, frozen=True):
         Raises:
             BadInput: when a name is no node's.
         """
+        number = {name: i for i, name in enumerate(self.names)}
         for name in names:
-            if name not in self.names:
+            if name not in number:
                 raise BadInput(field, name, "one of " + ", ".join(self.names))
-        return sum(1 << self.names.index(name) for name in set(names))
+        return sum(1 << number[name] for name in set(names))
 
 
 def plan_of(parameters: TopologyParameters) -> RequestPlan:
@@ -75,7 +80,7 @@ def plan_of(parameters: TopologyParameters) -> RequestPlan:
     Raises:
         BadInput: for words that are no request or no rack, an unknown node, or too many nodes.
     """
-    names = [_name(number) for number in range(parameters.nodes)]
+    names = _members(parameters)
     requests = [_request(text, names) for text in parameters.operations]
     if len(names) > MOST_NODES:
         raise BadInput("operations", len(names), f"at most {MOST_NODES} nodes in all")
@@ -88,6 +93,21 @@ def plan_of(parameters: TopologyParameters) -> RequestPlan:
 def _keyspace(text: str) -> tuple[str, Replication]:
     name, *replicas = text.split() or [""]
     return name, replication_in(replicas, "keyspaces")
+
+
+def _members(parameters: TopologyParameters) -> list[str]:
+    """The names of the members: those given, or letters."""
+    given = parameters.names
+    if not given:
+        return [_name(number) for number in range(parameters.nodes)]
+    if len(given) != parameters.nodes:
+        raise BadInput("names", len(given), f"{parameters.nodes}, one for each member")
+    for name in given:
+        if not NAME.fullmatch(name):
+            raise BadInput("names", name, "1 to 60 letters, digits, dots, dashes or underscores")
+    if len(set(given)) < len(given):
+        raise BadInput("names", next(n for n in given if given.count(n) > 1), "each name once")
+    return list(given)
 
 
 def _racks(given: tuple[str, ...], count: int) -> tuple[str, ...]:

@@ -316,8 +316,10 @@ def _map(
 ) -> TabletMap:
     """A table's map, and all that it says possible."""
     name = names[lines.table_id]
-    if lines.base_table and lines.base_table not in table.tables:
-        raise BadInput(f"{lines.line} base_table", lines.base_table, "a table of this dump")
+    base = table.tables.get(lines.base_table)
+    if lines.base_table and (base is None or base.base_table):
+        allowed = "a table of this dump with tablets of its own"
+        raise BadInput(f"{lines.line} base_table", lines.base_table, allowed)
     resize = next((kind for kind in RESIZES if kind == lines.resize_type), None)
     if resize is None:
         raise BadInput(f"{lines.line} resize_type", lines.resize_type, ", ".join(RESIZES))

@@ -20,6 +20,8 @@ from kit.protocols.tablets.tracks.state import TracksState
 
 def tracks_plan(m: Tracks, s: TracksState) -> PlanFacts:
     """What the balancer would begin in a cluster with tablets."""
+    if m.planner is not None:
+        return planned(m.planner.plan(s).step, m.parameters.edition, _named)
     topology = s.control.topology
     roles: tuple[tuple[NodeRole, int], ...] = (
         ("removing", gone_nodes(topology)),
@@ -39,6 +41,10 @@ def tracks_plan(m: Tracks, s: TracksState) -> PlanFacts:
     enabled = m.parameters.balancing
     view = gathered(nodes, {given.table: given}, enabled=enabled)
     return planned(plan(view, m.parameters.edition), m.parameters.edition, enabled=enabled)
+
+
+def _named(table: str, tablet: int) -> str:
+    return f"{table} {tablet}"
 
 
 def _place(rack: str) -> tuple[str, str]:

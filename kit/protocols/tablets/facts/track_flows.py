@@ -6,6 +6,7 @@ What the cluster itself does travels as in ``topology``, between the nodes of th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -26,6 +27,10 @@ from kit.protocols.topology import actions as cluster
 from kit.protocols.topology.facts import flows as topology
 from kit.protocols.topology.rules.cluster import NOBODY
 
+MOST_NAMED = 8
+"""Tablets that a label names."""
+MOST_SHOWN = 60
+"""Ways that are shown of a step in which very much travels."""
 _SPOTS = {topology.LOG: LOG, topology.NETWORK: NETWORK}
 
 
@@ -62,8 +67,11 @@ def _committed(m: Tracks, before: TracksState, action: Any, after: TracksState) 
 
 
 def _label(m: Tracks, command: TabletCommand) -> str:
-    tablets = (*(c.tablet for c in command.changes), *(number for number, _ in command.begins))
-    return f"tablet {', '.join(map(str, dict.fromkeys(tablets)))}"
+    every = (*(c.tablet for c in command.changes), *(number for number, _ in command.begins))
+    tablets = list(dict.fromkeys(every))
+    if len(tablets) > MOST_NAMED:
+        return f"{len(tablets):,} tablets"
+    return f"tablet {', '.join(map(str, tablets))}"
 
 
 def _barrier(
@@ -88,25 +96,36 @@ def _worked(
     """Data from replica to replica; or an order from the coordinator to whom it concerns."""
     piece = piece_of(m, before, action.tablet)
     assert piece is not None
-    sources, written = working.involved(m, before, piece.transition, piece.work.name)
+    return tuple(_of_piece(m, before, piece, grid(m, before)))
+
+
+def _worked_on_all(
+    m: Tracks, before: TracksState, action: act.WorkOnAll, after: TracksState
+) -> tuple[Flow, ...]:
+    """The same of every tablet that was worked on; of very much, the first of it."""
     shards = grid(m, before)
-    label = f"tablet {action.tablet}"
+    done = (p for p in working.pieces(m, before) if not p.work.barrier)
+    done = (p for p in done if after.tablets[p.tablet] is not before.tablets[p.tablet])
+    flows = (flow for piece in done for flow in _of_piece(m, before, piece, shards))
+    return tuple(islice(flows, MOST_SHOWN))
+
+
+def _of_piece(
+    m: Tracks, before: TracksState, piece: working.Piece, shards: TabletGrid
+) -> Iterator[Flow]:
+    sources, written = working.involved(m, before, piece.transition, piece.work.name)
+    label = m.tablet_words(piece.tablet)
     if piece.work.name == STREAM:
         pairs = [(source, target) for source in sources for target in written]
     elif piece.work.name == REPAIR:
         pairs = [(a, b) for a in sources for b in written if a != b]
     else:
-        return tuple(_orders(_leader(m, before), piece.work.name, label, written))
-    return tuple(
-        Flow(
-            "data",
-            _spot(shards, action.tablet, source),
-            _spot(shards, action.tablet, target),
-            label,
-            f"{source} → {target}: {label}",
-        )
-        for source, target in pairs
-    )
+        yield from _orders(_leader(m, before), piece.work.name, label, written)
+        return
+    place = m.place(piece.tablet)
+    for source, target in pairs:
+        ends = (_spot(shards, place, source), _spot(shards, place, target))
+        yield Flow("data", *ends, label, f"{source} → {target}: {label}")
 
 
 def _orders(leader: str, work: str, label: str, hosts: tuple[TabletReplica, ...]) -> Iterator[Flow]:
@@ -116,10 +135,10 @@ def _orders(leader: str, work: str, label: str, hosts: tuple[TabletReplica, ...]
         yield Flow("message", leader, host_spot(each.host), words, text)
 
 
-def _spot(shards: TabletGrid, tablet: int, place: TabletReplica) -> str:
+def _spot(shards: TabletGrid, tablet: tuple[str, int], place: TabletReplica) -> str:
     """The chip of a tablet at a place; the node's row where it has none."""
     for held in shards.held.get(place, ()):
-        if held.tablet.number == tablet:
+        if (held.tablet.table, held.tablet.number) == tablet:
             return replica_spot(held.key)
     return host_spot(place.host)
 
@@ -137,7 +156,7 @@ def _arrived(
         Flow(
             "data" if kept else "refusal",
             NETWORK,
-            _spot(shards, late.tablet, target),
+            _spot(shards, m.place(late.tablet), target),
             label,
             f"network → {target}: {label}, sent in {late.stage}",
         )
@@ -165,6 +184,7 @@ FLOWS = FlowTable(
         **dict.fromkeys(_COMMITS, _committed),
         act.PassBarrier: _barrier,
         act.WorkOnTablet: _worked,
+        act.WorkOnAll: _worked_on_all,
         act.DelayRpc: _delayed,
         act.ArriveLate: _arrived,
     },
@@ -173,6 +193,7 @@ FLOWS = FlowTable(
         *topology.FLOWS.still,
         *(kind for kind in topology.FLOWS.moving if kind not in {*_SEEN, *_COMMITS}),
         act.BeginTransition,
+        act.BeginPlan,
         act.AnswerStages,
         act.ApplyStages,
         act.FailBarrier,

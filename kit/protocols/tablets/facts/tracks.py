@@ -14,20 +14,19 @@ from kit.protocols.tablets.rules.maps import Tablet, TabletMap
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.tablets.tracks import working
-from kit.protocols.tablets.tracks.model import Tracks
+from kit.protocols.tablets.tracks.model import ONE_TABLE, Tracks
 from kit.protocols.tablets.tracks.state import TabletRow, TabletTransition, TracksState
 from kit.protocols.topology.actions import CommitDeposed
 from kit.protocols.topology.facts.moment import NodeFacts, nodes
 from kit.protocols.topology.rules.machines import Selector
 
-TABLE = "ks.t"
-"""The model has one table."""
+TABLE = ONE_TABLE
 
 
 def grid(m: Tracks, s: TracksState) -> TabletGrid:
     """Who holds which tablet; a node is there as soon as it has a row."""
     hosts = (_host(m, node) for node in nodes(m.control, s.control))
-    tablets = (_placed(number, row) for number, row in enumerate(s.tablets))
+    tablets = (_placed(m, number, row) for number, row in enumerate(s.tablets))
     return TabletGrid(tuple(hosts), tuple(tablets))
 
 
@@ -36,7 +35,7 @@ def _host(m: Tracks, node: NodeFacts) -> GridHost:
     asks = node.request if node.request in ("leave", "remove", "replace") else ""
     excluded = "excluded" if node.is_ignored else ""
     note = node.health or excluded or NOTES.get(state, state) or NOTES[asks]
-    return GridHost(node.name, m.parameters.shards, m.rack(node.name), note, node.is_coordinator)
+    return GridHost(node.name, m.shards(node.name), m.rack(node.name), note, node.is_coordinator)
 
 
 NOTES = {
@@ -54,9 +53,9 @@ NOTES = {
 """Short words beside a node's name: its row has room for few letters."""
 
 
-def _placed(number: int, row: TabletRow) -> PlacedTablet:
+def _placed(m: Tracks, tablet: int, row: TabletRow) -> PlacedTablet:
     ways = tuple(TabletWay(t.kind, t.stage, t.sets) for t in row.transitions)
-    return PlacedTablet(TABLE, number, row.replicas, ways, row.some)
+    return PlacedTablet(*m.place(tablet), row.replicas, ways, row.some)
 
 
 def tablet_map(s: TracksState) -> TabletMap:
@@ -76,6 +75,7 @@ def _tablet(last: int, row: TabletRow) -> Tablet:
 class TableRow(Struct, frozen=True):
     """A row of ``system.tablets``, as texts; empty where a column is null."""
 
+    table: str
     number: int
     last_token: str
     replicas: str
@@ -85,21 +85,16 @@ class TableRow(Struct, frozen=True):
     session: str
 
 
-def table(s: TracksState) -> tuple[TableRow, ...]:
-    """``system.tablets``; of a tablet in two transitions both are told."""
-    lasts = last_tokens(len(s.tablets))
-    return tuple(_row(number, lasts[number], row) for number, row in enumerate(s.tablets))
+def table_row(m: Tracks, s: TracksState, tablet: int) -> TableRow:
+    """A tablet's row of ``system.tablets``; of one in two transitions both are told."""
 
-
-def _row(number: int, last: int, row: TabletRow) -> TableRow:
     def of_each(texts: Iterator[str]) -> str:
         return " and ".join(filter(None, texts))
 
+    row, (table, number) = s.tablets[tablet], m.place(tablet)
     ways = row.transitions
     return TableRow(
-        number,
-        str(last),
-        words(row.replicas),
+        *(table, number, str(m.last_token(tablet)), words(row.replicas)),
         of_each(words(t.new) for t in ways),
         of_each(t.stage for t in ways),
         of_each(t.kind for t in ways),

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from kit.protocols.tablets.panels import balancing, losses, plans, resizing, sharding, tracks
+from kit.views.panel import Panel, Scene
 from kit.views.promises import LAMPS
+from kit.views.question import Question, changed_fields
 from kit.views.registry import Views
+
+
+def _question(scene: Scene) -> Question | None:
+    """Which fields change; of a cluster that was read from a dump nobody is asked."""
+    return None if scene.model.dump is not None else changed_fields(scene)
+
+
+def _of_model(panel: Panel) -> Panel:
+    """A panel that looks at every tablet of one table; no dump is so small."""
+    return replace(panel, shown=lambda scene: scene.model.dump is None)
+
 
 TRACKS = Views(
     (
         *(tracks.BADGES, tracks.GRID, tracks.NOW, tracks.STAGES, tracks.TABLE),
-        *(tracks.SESSIONS, tracks.BARRIER, sharding.SHARDER, losses.LOSSES, losses.REPAIRS),
-        *(plans.TRACKS_LOAD, plans.TRACKS_PLAN, *tracks.CLUSTER, LAMPS),
+        *(tracks.SESSIONS, tracks.BARRIER, _of_model(sharding.SHARDER)),
+        *(_of_model(losses.LOSSES), _of_model(losses.REPAIRS), _of_model(plans.TRACKS_LOAD)),
+        *(plans.TRACKS_PLAN, *tracks.CLUSTER, LAMPS),
     ),
     evidence=("now",),
     picture="grid",
     table="now",
     badges="badges",
+    question=_question,
 )
 
 RESIZE = Views(

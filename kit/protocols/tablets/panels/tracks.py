@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -68,7 +69,10 @@ def draw_now(scene: Scene) -> Frag:
         return h("p", NO_TRANSITION, k="no-transition", class_="soft")
     return scroll(
         "transitions",
-        [_transition(each, i, before.get(each.tablet)) for i, each in enumerate(rows[:MOST_ROWS])],
+        [
+            _transition(scene, each, i, before.get(each.tablet))
+            for i, each in enumerate(rows[:MOST_ROWS])
+        ],
         h("p", _rest(len(rows)), class_="soft") if len(rows) > MOST_ROWS else None,
     )
 
@@ -83,11 +87,11 @@ def _stages_before(scene: Scene) -> dict[int, str]:
     return {each.tablet: each.stage for each in facts.stages(scene.model, scene.before)}
 
 
-def _transition(each: StageFacts, place: int, before: str | None) -> Frag:
+def _transition(scene: Scene, each: StageFacts, place: int, before: str | None) -> Frag:
     changed = before is not None and before != each.stage
     return h(
         "table",
-        h("caption", f"tablet {each.tablet}: {each.kind}"),
+        h("caption", f"{scene.model.tablet_words(each.tablet)}: {each.kind}"),
         h(
             "tbody",
             _line("stage", h("b", each.stage, class_="changed" if changed else None)),
@@ -97,7 +101,7 @@ def _transition(each: StageFacts, place: int, before: str | None) -> Frag:
             _line("work", [_work(work.name, work.standing) for work in each.work]),
         ),
         k=f"transition:{each.tablet}:{place}",
-        data_of=f"tablet {facts.TABLE} {each.tablet}",
+        data_of="tablet {} {}".format(*scene.model.place(each.tablet)),
     )
 
 
@@ -113,17 +117,17 @@ def _work(name: str, standing: str) -> Frag:
 def now_text(scene: Scene) -> str:
     """Write a line for each transition."""
     rows = facts.stages(scene.model, scene.state)
-    lines = [f"  {_sentence(each)}" for each in rows[:MOST_ROWS]]
+    lines = [f"  {_sentence(scene, each)}" for each in rows[:MOST_ROWS]]
     if len(rows) > MOST_ROWS:
         lines.append(f"  {_rest(len(rows))}")
     return "\n".join(lines) or f"  {NO_TRANSITION}"
 
 
-def _sentence(each: StageFacts) -> str:
+def _sentence(scene: Scene, each: StageFacts) -> str:
     work = ", ".join(f"{work.name} {work.standing}" for work in each.work)
     session = f"; session {each.session}" if each.session else ""
     return (
-        f"tablet {each.tablet}, {each.kind}, {each.stage}: reads {each.reads} "
+        f"{scene.model.tablet_words(each.tablet)}, {each.kind}, {each.stage}: reads {each.reads} "
         f"({facts.words(each.read_from)}), writes {each.writes} "
         f"({facts.words(each.written_to)}){session}; {work}"
     )
@@ -136,14 +140,15 @@ COLUMNS = ("last_token", "replicas", "new_replicas", "stage", "transition", "ses
 
 def _listed(scene: Scene) -> tuple[list[tuple[TableRow, TableRow]], int]:
     """The rows to show, each with what it was; of very many those in transition come first."""
-    now = facts.table(scene.state)
-    was = now if scene.before is None else facts.table(scene.before)
-    pairs = list(zip(now, was, strict=True))
-    if len(pairs) > MOST_ROWS:
-        pairs.sort(key=lambda pair: not (pair[0].transition or pair[0] != pair[1]))
-    return sorted(pairs[:MOST_ROWS], key=lambda pair: pair[0].number), max(
-        0, len(pairs) - MOST_ROWS
-    )
+    m, now, before = scene.model, scene.state, scene.before or scene.state
+    numbers: Sequence[int] = range(len(now.tablets))
+    rest = max(0, len(numbers) - MOST_ROWS)
+    if rest:
+        pairs = zip(now.tablets, before.tablets, strict=True)
+        first = [i for i, (row, was) in enumerate(pairs) if row.transitions or row != was]
+        others = (i for i in numbers if i not in {*first[:MOST_ROWS]})
+        numbers = sorted([*first, *islice(others, MOST_ROWS)][:MOST_ROWS])
+    return [(facts.table_row(m, now, i), facts.table_row(m, before, i)) for i in numbers], rest
 
 
 def draw_table(scene: Scene) -> Frag:
@@ -153,11 +158,18 @@ def draw_table(scene: Scene) -> Frag:
         "system.tablets",
         h(
             "table",
-            h("caption", f"system.tablets, partition of {facts.TABLE}"),
+            h("caption", f"system.tablets, {_partitions(pairs)}"),
             heads("tablet", *COLUMNS),
             h("tbody", [_row(now, was) for now, was in pairs]),
         ),
         h("p", f"and {counted(rest, 'row')} more", class_="soft") if rest else None,
+    )
+
+
+def _partitions(pairs: Sequence[tuple[TableRow, TableRow]]) -> str:
+    tables = list(dict.fromkeys(now.table for now, _ in pairs))
+    return (
+        f"partition of {tables[0]}" if len(tables) == 1 else f"partitions of {' and '.join(tables)}"
     )
 
 
@@ -170,9 +182,9 @@ def _row(now: TableRow, was: TableRow) -> Frag:
             for name in COLUMNS
             for text in (getattr(now, name),)
         ],
-        k=f"system.tablets:{now.number}",
+        k=f"system.tablets:{now.table}:{now.number}",
         class_=moved(now != was),
-        data_of=f"tablet {facts.TABLE} {now.number}",
+        data_of=f"tablet {now.table} {now.number}",
     )
 
 

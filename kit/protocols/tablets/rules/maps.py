@@ -128,6 +128,10 @@ def faults(given: TabletMap) -> Iterator[MapFault]:
     for index, tablet in enumerate(given.tablets):
         yield from _replica_faults(index, "replicas", tablet.replicas)
         yield from _replica_faults(index, "new_replicas", tablet.new_replicas)
+        sets = tablet.sets
+        if max(len(sets.pending), len(sets.leaving)) > 1:
+            said = "replicas of which one comes and one goes at most"
+            yield MapFault(index, "new_replicas", " ".join(map(str, sets.new)), said)
         if bool(tablet.transition) != bool(tablet.stage):
             allowed = "a stage with each transition, and none without"
             yield MapFault(index, "stage", tablet.stage or None, allowed)

@@ -7,7 +7,7 @@ rule as in a model. Without Spark the same is done here. Sources: seed 000, "Tab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,13 @@ from kit.protocols.tablets.rules.resize import (
     ResizeDecision,
     TableSize,
     Thresholds,
-    decide,
     group_bytes,
+)
+from kit.protocols.tablets.rules.tablet_counts import (
+    CountOptions,
+    TargetCount,
+    decide_by_count,
+    target_counts,
 )
 from kit.protocols.tablets.spark.drawing import (
     CHUNK,
@@ -37,6 +42,7 @@ from kit.protocols.topology.rules.machines import Edition
 from kit.spark.workers import keep_worker_quick
 
 Batches = Iterator[pa.RecordBatch]
+DATACENTER = "dc1"  # of a drawn cluster
 WIDEST = 9  # replicas of a tablet
 
 
@@ -63,7 +69,7 @@ class TabletCluster:
         sums = _added_up(rows) if self.spark is None else added_by_spark(rows)
         limits = THRESHOLDS[edition]
         scaled = Thresholds(self.size.target_size, limits.split_percent, limits.merge_percent)
-        return decisions(self.tables, self.size, sums, scaled)
+        return decisions(self.tables, self.size, sums, scaled, edition)
 
     def losses(self, tablets: Any = None) -> Any:
         """A row for each loss of one or two nodes that costs a quorum, if no smaller one does."""
@@ -94,12 +100,16 @@ def decisions(
     size: TabletsSize,
     sums: Mapping[int, TableSum],
     limits: Thresholds,
+    edition: Edition = "code",
 ) -> pa.Table:
-    """What the engine decides on each group, as rows of ``resizes``."""
+    """What the engine decides on each group, as rows of ``resizes``.
+
+    Edition ``code`` goes by the target counts of all tables together, as a dump's tables do.
+    """
     groups: dict[int, list[DrawnTable]] = {}
     for table in tables:
         groups.setdefault(table.base, []).append(table)
-    rows = []
+    sizes: dict[int, TableSize] = {}
     for base, members in groups.items():
         known = group_bytes(
             sums[each.number].bytes
@@ -107,15 +117,46 @@ def decisions(
             else None
             for each in members
         )
-        judged = table_size(members[0], size, known)
-        rows.append(_row(base, len(members), judged, decide(judged, limits)))
+        sizes[base] = table_size(members, size, known, edition)
+    targets = _targets(sizes, tables, size, limits) if edition == "code" else {}
+    rows = [
+        _row(base, judged, decide_by_count(judged, limits, targets.get(judged.table)))
+        for base, judged in sizes.items()
+    ]
     return pa.Table.from_pylist(
         [dict(zip(RESIZES.arrow.names, row, strict=True)) for row in rows], RESIZES.arrow
     )
 
 
-def table_size(base: DrawnTable, size: TabletsSize, known: int | None) -> TableSize:
-    """What the engine judges: a base table with the bytes of its group."""
+def _targets(
+    sizes: Mapping[int, TableSize],
+    tables: Iterable[DrawnTable],
+    size: TabletsSize,
+    limits: Thresholds,
+) -> dict[str, TargetCount]:
+    """What the rules ask for of each group; all share the goal for the shards of a rack."""
+    names = {judged.table: judged for judged in sizes.values()}
+    initial = {str(each.number): CountOptions(initial=each.initial) for each in tables}
+    factors = {name: {DATACENTER: size.replicas} for name in names}
+    return target_counts(names, initial, factors, {DATACENTER: rack_shards(size)}, limits)
+
+
+def rack_shards(size: TabletsSize) -> dict[str, int]:
+    """The shards of each rack: nodes are dealt to racks in turn."""
+    return {
+        f"r{rack}": size.shards * len(range(rack, size.nodes, size.racks))
+        for rack in range(size.racks)
+    }
+
+
+def table_size(
+    members: Sequence[DrawnTable], size: TabletsSize, known: int | None, edition: Edition
+) -> TableSize:
+    """What the engine judges: a base table with the bytes of its group.
+
+    Tables grow in ``seed`` alone; in ``code`` their initial count is one rule of several.
+    """
+    base = members[0]
     return TableSize(
         str(base.number),
         size.tablets,
@@ -124,14 +165,15 @@ def table_size(base: DrawnTable, size: TabletsSize, known: int | None) -> TableS
         base.resize_type,
         base.resize_seq_number,
         base.initial,
-        base.growing,
+        base.growing and edition == "seed",
+        len(members),
     )
 
 
-def _row(base: int, tables: int, judged: TableSize, decision: ResizeDecision) -> tuple[Any, ...]:
+def _row(base: int, judged: TableSize, decision: ResizeDecision) -> tuple[Any, ...]:
     return (
         base,
-        tables,
+        judged.tables,
         judged.count,
         judged.replicas,
         judged.bytes,

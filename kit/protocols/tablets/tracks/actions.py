@@ -20,6 +20,10 @@ class BeginTransition(Struct, frozen=True, tag="begin-transition"):
     target: str = ""
 
 
+class BeginPlan(Struct, frozen=True, tag="begin-plan"):
+    """The coordinator decides on all transitions of the balancer's next plan."""
+
+
 class PassBarrier(Struct, frozen=True, tag="barrier"):
     """All nodes answer one barrier for every tablet that waits for one."""
 
@@ -40,6 +44,10 @@ class WorkOnTablet(Struct, frozen=True, tag="work-on"):
     """The next piece of a stage's work on a tablet is done: a stream, a repair, a cleanup."""
 
     tablet: int
+
+
+class WorkOnAll(Struct, frozen=True, tag="work-on-all"):
+    """The next piece of work is done on every tablet whose replicas for it are heard."""
 
 
 class FailBarrier(Struct, frozen=True, tag="fail-barrier"):
@@ -68,10 +76,12 @@ class EndLate(Struct, frozen=True, tag="end-late-rpc"):
 
 TabletAction = (
     BeginTransition
+    | BeginPlan
     | PassBarrier
     | AnswerStages
     | ApplyStages
     | WorkOnTablet
+    | WorkOnAll
     | FailBarrier
     | FailTablet
     | DelayRpc

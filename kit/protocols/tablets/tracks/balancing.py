@@ -69,7 +69,12 @@ def _of_kind(
 def plan(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:
     """All transitions that may begin: draining first, then what an RF change still asks for, and
     nothing else while requests wait.
+
+    Those of a cluster that was read from a dump are what its balancer would begin.
     """
+    if model.planner is not None:
+        yield from model.planner.plan(s).begins
+        return
     first = list(drain_moves(model, s)) or list(completions(model, s))
     yield from first
     if not first and not pending(s.control.topology):

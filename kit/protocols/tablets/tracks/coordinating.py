@@ -13,10 +13,12 @@ from kit.protocols.tablets.tracks import actions as act
 from kit.protocols.tablets.tracks import balancing, planning, rf_change, working
 from kit.protocols.tablets.tracks.state import (
     TabletCommand,
+    TabletRow,
     TabletTransition,
     TracksState,
     deposed_alone,
     in_transition,
+    with_tablets,
 )
 from kit.protocols.topology import actions as cluster
 from kit.protocols.topology import coordinator as work
@@ -40,6 +42,11 @@ def begins_track(model: Tracks, s: TracksState) -> bool:
     decision = work.decision_of(s.control, model.setting)
     operation = decision.operation
     return decision.kind == "begin" and operation is not None and operation.machine == "tablets"
+
+
+def planned_on(model: Tracks, s: TracksState) -> bool:
+    """Whether the coordinator asks for a plan: on the tablet track, or to enter it."""
+    return s.control.topology.tablets == "moving" or begins_track(model, s)
 
 
 def on_track(model: Tracks, s: TracksState) -> bool:
@@ -66,8 +73,13 @@ def at_rest(model: Tracks, s: TracksState) -> bool:
     return decision.kind == "rest" and not in_transition(s)
 
 
-def rules(model: Tracks) -> tuple[Rule[TracksState, Any], ...]:
-    """The cluster's rules, in which tablets have their say, and the tablets' own."""
+def rules(
+    model: Tracks, together: tuple[Rule[TracksState, Any], ...] = ()
+) -> tuple[Rule[TracksState, Any], ...]:
+    """The cluster's rules, in which tablets have their say, and the tablets' own.
+
+    ``together`` are the rules by which many tablets begin, and are worked on, in one step.
+    """
     replaced = {
         cluster.TakeDecision: _take_decision(model),
         cluster.CommitDecision: _commit(model),
@@ -76,7 +88,8 @@ def rules(model: Tracks) -> tuple[Rule[TracksState, Any], ...]:
         cluster.FindImbalance: _find_imbalance(model),
         cluster.FailWork: _fail_work(model),
     }
-    first = (_begin(model), _barrier(model), _work(model))
+    begin, do = together or (_begin(model), _work(model))
+    first = (begin, _barrier(model), do)
     lifted = [replaced.get(rule.action) or lift(model, rule) for rule in model.control.rules]
     place = next(
         i for i, rule in enumerate(model.control.rules) if rule.action is cluster.MoveTablets
@@ -253,7 +266,7 @@ def _begin(model: Tracks) -> Rule[TracksState, Any]:
     decision = own(model, cluster.TakeDecision)
 
     def candidates(s: TracksState) -> Iterator[act.BeginTransition]:
-        if s.control.topology.tablets == "moving" or begins_track(model, s):
+        if planned_on(model, s):
             yield from balancing.plan(model, s)
             yield from balancing.balance_moves(model, s, later=True)
 
@@ -315,10 +328,12 @@ def _barrier(model: Tracks) -> Rule[TracksState, Any]:
         return None
 
     def effect(s: TracksState, action: act.PassBarrier) -> TracksState:
-        for piece in list(working.pieces(model, s)):
+        rows = dict[int, TabletRow]()
+        for piece in working.pieces(model, s):
             if piece.work.barrier:
-                s = working.step_done(s, piece)
-        late = s.late
+                row = rows.get(piece.tablet, s.tablets[piece.tablet])
+                rows[piece.tablet] = working.done_row(row, piece)
+        s, late = with_tablets(s, rows), s.late
         if late is not None and working.is_over(s, late):
             s = replace(s, late=replace(late, sealed=True))
         return replace(s, answered=0)

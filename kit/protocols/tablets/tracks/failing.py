@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -57,6 +58,15 @@ def _goes_on(model: Tracks, s: TracksState, piece: working.Piece) -> bool:
     """
     edge = working.error_edge(model, s, piece.transition)
     return edge is not None and edge.kind == "proceed"
+
+
+def _failing(model: Tracks, s: TracksState) -> Iterator[int]:
+    """The tablets whose data work may fail; of very many, those where it cannot but fail."""
+    if model.planner is None:
+        yield from data_work(model, s)
+        return
+    hopeless = (p for p in working.pieces(model, s) if not p.work.barrier)
+    yield from dict.fromkeys(p.tablet for p in hopeless if fails_by_itself(s, p))
 
 
 def rules(model: Tracks) -> tuple[Rule[TracksState, Any], ...]:
@@ -137,7 +147,7 @@ def rules(model: Tracks) -> tuple[Rule[TracksState, Any], ...]:
         model.rule(
             act.FailTablet,
             "fault",
-            lambda s: map(act.FailTablet, data_work(model, s)),
+            lambda s: map(act.FailTablet, _failing(model, s)),
             may_fail_work,
             fail_work,
         ),

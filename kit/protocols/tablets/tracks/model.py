@@ -10,8 +10,9 @@ Sources: seed 000, "Load balancing", "Tablet transitions"; published coordinator
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -23,11 +24,14 @@ from kit.engine.safeguards import switched_off
 from kit.errors import BadInput, Refusal
 from kit.protocols.group0.rules.safeguards import Group0Safeguards
 from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.tablets.rules.layout import last_token
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
 from kit.protocols.tablets.tracks import actions as act
-from kit.protocols.tablets.tracks import answering, coordinating, failing, wording
+from kit.protocols.tablets.tracks import answering, batches, coordinating, failing, wording
+from kit.protocols.tablets.tracks.dump import TabletDump, holders
 from kit.protocols.tablets.tracks.parameters import TracksParameters
+from kit.protocols.tablets.tracks.planner import TrackPlanner
 from kit.protocols.tablets.tracks.planning import excluded_nodes, replica_of
 from kit.protocols.tablets.tracks.properties import SINGLE, properties_of
 from kit.protocols.tablets.tracks.safeguards import SAFEGUARDS, TrackSafeguards
@@ -40,11 +44,15 @@ from kit.protocols.tablets.tracks.state import (
 from kit.protocols.topology.model import UNASKED, Topology
 from kit.protocols.topology.parameters import TopologyParameters
 from kit.protocols.topology.rules.cluster import NOBODY
+from kit.protocols.topology.rules.fence import local_view
 from kit.protocols.topology.rules.machines import Machine, WorkRow
 from kit.protocols.topology.rules.racks import place_of
 from kit.protocols.topology.rules.safeguards import TopologySafeguards
+from kit.protocols.topology.state import ControlState
 from kit.protocols.topology.words import RequestPlan, plan_of, stored_words
 
+ONE_TABLE = "ks.t"
+"""What pictures call the table of a model that was read from no dump."""
 Effect = Callable[[TracksState, Any], TracksState]
 
 
@@ -75,41 +83,98 @@ class Tracks(Model[TracksState, Any]):
         self.drains_first = switches.drain_tablets_first
         self.guarded = switches.topology.group0.commit_with_guard
         self.paused = self.parameters.edition == "code"
-        cluster = cluster_of(self.parameters, switches)
+        placed = tuple(map(replicas_in, self.parameters.tablets))
+        cluster = cluster_of(self.parameters, placed, switches)
         plan = plan_of(cluster)
-        members = plan.names[: self.parameters.nodes]
-        self.rows = tuple(self._row(text, members) for text in self.parameters.tablets)
+        self.dump = self.parameters.dump
+        self.rows = tuple(self._rows(placed, plan.names[: self.parameters.nodes]))
         cluster = replace(cluster, keyspaces=keyspaces_of(self.parameters, self.rows, plan))
         self.control = Topology(cluster, _of_the_cluster(off))
         self.names, self.number = self.control.names, self.control.number
         self.setting = self.control.setting
+        self.planner = None if self.dump is None else TrackPlanner(self, self.dump)
         self.hosts = lru_cache(1 << 12)(self._hosts)
         self.work = lru_cache(1 << 8)(self._work)
         one_by_one = answering.rules(self) if self.parameters.answering else ()
-        self.rules = (*coordinating.rules(self), *one_by_one, *failing.rules(self))
+        together = () if self.planner is None else batches.rules(self)
+        coordinated = coordinating.rules(self, together)
+        self.rules = (*coordinated, *one_by_one, *failing.rules(self))
         self.properties = properties_of(self)
         self.signs = () if self.one_transition else (SINGLE,)
 
-    def _row(self, text: str, members: tuple[str, ...]) -> TabletRow:
-        replicas = replicas_in(text)
-        for replica in replicas:
-            if replica.host not in members:
-                raise BadInput("tablets", text, "hosts among " + ", ".join(members))
-            if replica.shard >= self.parameters.shards:
-                raise BadInput("tablets", text, f"shards below {self.parameters.shards}")
-        return TabletRow(replicas, (), tuple(sorted(replicas)), tuple(sorted(replicas)))
+    def _rows(self, placed: tuple[Replicas, ...], members: tuple[str, ...]) -> Iterator[TabletRow]:
+        """The first row of each tablet.
+
+        Raises:
+            BadInput: for a host that is no member, a shard that it lacks, a dump that does not fit.
+        """
+        shards = dict.fromkeys(members, self.parameters.shards)
+        if self.dump is not None:
+            self.dump.check(len(members), len(placed))
+            shards = dict(zip(members, self.dump.shards, strict=True))
+        for tablet, replicas in enumerate(placed):
+            text = self.parameters.tablets[tablet]
+            for replica in replicas:
+                if replica.host not in shards:
+                    raise BadInput("tablets", text, "hosts among " + ", ".join(members))
+                if replica.shard >= shards[replica.host]:
+                    raise BadInput("tablets", text, f"shards below {shards[replica.host]}")
+            yield TabletRow(replicas, (), tuple(sorted(replicas)), tuple(sorted(replicas)))
+
+    def _in_transition(self, dump: TabletDump) -> tuple[TabletRow, ...]:
+        """The rows with the transitions that a dump shows, as if their stages had just begun."""
+        rows = list(self.rows)
+        for given in dump.transitions:
+            old, new = rows[given.tablet].replicas, replicas_in(given.new)
+            way = TabletTransition(given.kind, given.stage, old, new, given.session)
+            whole, some = holders(self.table(way), given.stage, way.sets)
+            rows[given.tablet] = TabletRow(old, (way,), tuple(sorted(whole)), tuple(sorted(some)))
+        return tuple(rows)
 
     def start(self) -> TracksState:
         """The cluster at its start, and no tablet in transition."""
         given = self.parameters
+        dump = self.dump or TabletDump((), ())
         start = TracksState(
-            control=self.control.start(),
-            tablets=self.rows,
+            control=self._on_track() if dump.transitions else self.control.start(),
+            tablets=self._in_transition(dump) if dump.transitions else self.rows,
             moves=given.moves,
             lates=given.late,
             failures=given.failures,
         )
         return answering.begun(self, start) if given.answering else start
+
+    def _on_track(self) -> ControlState:
+        """The first state of the cluster where tablets are in transition: it is on their track."""
+        start = self.control.start()
+        topology = replace(start.topology, transition="tablet_migration", tablets="moving")
+        return replace(start, topology=topology, views=(local_view(topology),))
+
+    def place(self, tablet: int) -> tuple[str, int]:
+        """The table of a tablet, and its number there."""
+        if self.dump is None:
+            return ONE_TABLE, tablet
+        table = bisect_right(self.dump.firsts, tablet) - 1
+        return self.dump.tables[table].name, tablet - self.dump.firsts[table]
+
+    def last_token(self, tablet: int) -> int:
+        """The last token of a tablet."""
+        table, number = self.place(tablet)
+        if self.dump is None:
+            return last_token(number, len(self.rows))
+        return self.dump.named(table).last_token(number)
+
+    def shards(self, host: str) -> int:
+        """How many shards a node has; one that a dump does not show is like the first in it."""
+        if self.dump is None:
+            return self.parameters.shards
+        node = self.number[host]
+        return self.dump.shards[node if node < len(self.dump.shards) else 0]
+
+    def tablet_words(self, tablet: int) -> str:
+        """What a tablet is called: its number, and its table where there are several."""
+        table, number = self.place(tablet)
+        return f"tablet {number}" if self.dump is None else f"tablet {number} of {table}"
 
     def rule(
         self,
@@ -128,9 +193,9 @@ class Tracks(Model[TracksState, Any]):
             # Both halves of what is deposed are one coordinator's: a newer one's replaces both.
             empty_handed = s.command is None and before.control.attempted.command is None
             deposed = s.deposed if empty_handed else s.command
-            rows = tuple(forgotten(row) for row in s.tablets)
+            rows = tuple(map(forgotten, s.tablets))
             s = replace(s, command=None, deposed=deposed, tablets=rows)
-        if before.control.state_id != s.control.state_id or stored(before) != stored(s):
+        if before.control.state_id != s.control.state_id or not _same_stored(before, s):
             s = replace(s, command=_stale(s.command), deposed=_stale(s.deposed))
         if s.deposed is not None and s.deposed.stale and self.guarded:
             s = replace(s, deposed=None)
@@ -232,16 +297,19 @@ def replicas_in(text: str) -> Replicas:
     return replicas
 
 
-def cluster_of(given: TracksParameters, switches: TrackSafeguards) -> TopologyParameters:
+def cluster_of(
+    given: TracksParameters, placed: tuple[Replicas, ...], switches: TrackSafeguards
+) -> TopologyParameters:
     """The cluster's parameters: where tablets are after a move is open there.
 
     S-27: with the safeguard off the coordinator knows of no tablets that it would have to drain.
     """
-    hosts = {each.host for text in given.tablets for each in replicas_in(text)}
+    hosts = {each.host for replicas in placed for each in replicas}
     replaces = sum(text.startswith("replace") for text in given.operations)
     return TopologyParameters(
         edition=given.edition,
         nodes=given.nodes,
+        names=given.names,
         operations=given.operations,
         down=given.down,
         ignored=given.ignored,
@@ -294,6 +362,10 @@ def stored(s: TracksState) -> tuple[Any, ...]:
         (row.replicas, tuple((t.kind, t.stage, t.old, t.new, t.session) for t in row.transitions))
         for row in s.tablets
     )
+
+
+def _same_stored(before: TracksState, s: TracksState) -> bool:
+    return before.tablets is s.tablets or stored(before) == stored(s)
 
 
 def _stale(command: Any) -> Any:

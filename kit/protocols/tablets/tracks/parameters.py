@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from kit.protocols.tablets.tracks.dump import TabletDump
 from kit.protocols.topology.parameter_types import (
     MOST_FAULTS,
     AnyEdition,
@@ -13,11 +14,12 @@ from kit.protocols.topology.parameter_types import (
     Crashes,
     DownAtFirst,
     Ignored,
+    Names,
     faults,
     members,
 )
+from kit.protocols.topology.parameters import MOST_NODES
 
-MOST_NODES = 200
 BalancingKind = Literal["migration", "intranode_migration", "repair"]
 """What begins without a request: a balancer's moves, and a repair."""
 _WRITTEN = {"written": True}
@@ -32,6 +34,7 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     edition: AnyEdition = "code"
     nodes: Annotated[int, members(MOST_NODES)] = 4
+    names: Names = ()
     tablets: Annotated[
         tuple[str, ...],
         Meta(
@@ -101,3 +104,10 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         int, _faults("exclusions", "how often an operator excludes a node that is dead")
     ] = 0
     late: Annotated[int, _faults("late RPCs", "how many RPCs of stages may be late")] = 0
+    dump: Annotated[
+        TabletDump | None,
+        Meta(
+            description="what a cluster's own tables tell beside its tablets; its balancer plans",
+            extra_json_schema={"hidden": True},
+        ),
+    ] = None

@@ -101,6 +101,9 @@ def drains(model: Tracks, s: TracksState) -> Iterator[tuple[int, TabletReplica]]
 
 def drain_moves(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:
     """The transitions that empty the nodes that are to leave, or that have left."""
+    if model.planner is not None:
+        yield from model.planner.plan(s).drains
+        return
     gone = gone_nodes(s.control.topology)
     for tablet, source in drains(model, s):
         kind: TransitionKind = "migration"
@@ -122,6 +125,8 @@ def _drain_targets(
 
 def without_target(model: Tracks, s: TracksState) -> tuple[TabletReplica, ...]:
     """The replicas that cannot be drained: there is no place for them."""
+    if model.planner is not None:
+        return model.planner.plan(s).stuck
     return tuple(
         source
         for tablet, source in drains(model, s)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 from kit.engine.compose import Refinement
-from kit.protocols.tablets.tracks.actions import BeginTransition, TabletAction
+from kit.protocols.tablets.tracks.actions import BeginPlan, BeginTransition, TabletAction
 from kit.protocols.tablets.tracks.coordinating import begins_track
 from kit.protocols.tablets.tracks.model import Tracks
 from kit.protocols.tablets.tracks.parameters import TracksParameters
@@ -35,7 +35,7 @@ def refinement(parameters: TracksParameters) -> Refinement:
     fine = Tracks(parameters)
 
     def image(before: TracksState, action: Any, after: TracksState) -> tuple[Any, ...]:
-        if isinstance(action, BeginTransition):
+        if isinstance(action, BeginTransition | BeginPlan):
             return (cluster.TakeDecision(),) if begins_track(fine, before) else ()
         if isinstance(action, TabletAction):
             return ()

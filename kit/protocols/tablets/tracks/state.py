@@ -6,6 +6,9 @@ it but who has tablets. What only a coordinator remembers is *volatile*.
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
+from itertools import count
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -129,6 +132,16 @@ def with_tablet(s: TracksState, tablet: int, row: TabletRow) -> TracksState:
     return replace(s, tablets=(*s.tablets[:tablet], row, *s.tablets[tablet + 1 :]))
 
 
+def with_tablets(s: TracksState, rows: Mapping[int, TabletRow]) -> TracksState:
+    """The state with other rows of these tablets."""
+    if all(s.tablets[tablet] == row for tablet, row in rows.items()):
+        return s
+    tablets = list(s.tablets)
+    for tablet, row in rows.items():
+        tablets[tablet] = row
+    return replace(s, tablets=tuple(tablets))
+
+
 def with_transition(row: TabletRow, place: int, transition: TabletTransition | None) -> TabletRow:
     """The row with another transition in that place, or without it."""
     kept = () if transition is None else (transition,)
@@ -165,8 +178,12 @@ def forgotten(row: TabletRow) -> TabletRow:
     return replace(row, transitions=fresh)
 
 
-def fresh_session(s: TracksState) -> int:
-    """A number of no session that is open or that some RPC still carries."""
+def sessions_in(s: TracksState) -> set[int]:
+    """The sessions that are open, or that some RPC still carries."""
     used = {each.session for row in s.tablets for each in row.transitions}
-    used |= {s.late.session} if s.late else set()
-    return next(number for number in range(1, len(used) + 2) if number not in used)
+    return used | {s.late.session} if s.late else used
+
+
+def fresh_session(used: Container[int]) -> int:
+    """A number of no session in use."""
+    return next(number for number in count(1) if number not in used)

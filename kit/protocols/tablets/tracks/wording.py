@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from kit.protocols.tablets.tracks import actions as act
 from kit.protocols.tablets.tracks.coordinating import piece_of
 from kit.protocols.tablets.tracks.planning import without_target
 from kit.protocols.tablets.tracks.state import TabletCommand, TabletRow, TracksState
-from kit.protocols.tablets.tracks.working import Piece
+from kit.protocols.tablets.tracks.working import Piece, pieces
 from kit.protocols.topology import actions as cluster
 
 if TYPE_CHECKING:
     from kit.protocols.tablets.tracks.model import Tracks
 
+MOST_SAID = 20
+"""Tablets that a sentence names."""
 VERBS = {
     "migration": "migrate",
     "intranode_migration": "migrate-within",
@@ -24,6 +28,8 @@ VERBS = {
 }
 """What is said of the beginning of a transition."""
 PLAIN = {
+    act.BeginPlan: "plan",
+    act.WorkOnAll: "work on all",
     act.PassBarrier: "barrier",
     act.FailBarrier: "fail barrier",
     act.ArriveLate: "arrive late",
@@ -69,9 +75,10 @@ def label(model: Tracks, s: TracksState, action: Any) -> str:
 
 def briefly(model: Tracks, s: TracksState, command: TabletCommand) -> str:
     """The first stage that a command leads to, and how many other tablets it moves on."""
-    parts = [f"tablet {tablet} to {target}" for tablet, _, target in _targets(model, s, command)]
-    parts += [f"{transition.kind} of tablet {tablet}" for tablet, transition in command.begins]
-    more = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
+    name = model.tablet_words
+    parts = [f"{name(tablet)} to {target}" for tablet, _, target in _targets(model, s, command)]
+    parts += [f"{transition.kind} of {name(tablet)}" for tablet, transition in command.begins]
+    more = f" and {len(parts) - 1:,} more" if len(parts) > 1 else ""
     return f"{parts[0]}{more}" if parts else "nothing"
 
 
@@ -88,24 +95,29 @@ def _targets(
 
 
 def said(model: Tracks, s: TracksState, command: TabletCommand) -> str:
-    """What a command does to tablets, in words."""
-    parts = [
-        f"tablet {tablet} goes from {source} to {target}"
-        for tablet, source, target in _targets(model, s, command)
-    ]
+    """What a command does to tablets, in words; of very many, to the first of them."""
+    parts = [*islice(_parts(model, s, command), MOST_SAID)]
+    more = len(command.changes) + len(command.begins) - MOST_SAID
+    return "; ".join([*parts, *([f"and {more:,} more"] if more > 0 else [])]) or "nothing"
+
+
+def _parts(model: Tracks, s: TracksState, command: TabletCommand) -> Iterator[str]:
+    for tablet, source, target in _targets(model, s, command):
+        yield f"{model.tablet_words(tablet)} goes from {source} to {target}"
     for tablet, transition in command.begins:
         old, new = (" ".join(map(str, each)) for each in (transition.old, transition.new))
-        parts.append(f"{transition.kind} of tablet {tablet} from {old} to {new}")
-    return "; ".join(parts) or "nothing"
+        yield f"{transition.kind} of {model.tablet_words(tablet)} from {old} to {new}"
 
 
 def milestone(model: Tracks, before: TracksState, action: Any, after: TracksState) -> str | None:
     """The stage that a tablet enters, or what the cluster comes to."""
     for tablet, (old, new) in enumerate(zip(before.tablets, after.tablets, strict=True)):
+        if old is new:
+            continue
         was = [t.stage for t in old.transitions]
         now = [t.stage for t in new.transitions]
         if was != now:
-            return f"tablet {tablet}: {now[-1] if now else 'no transition'}"
+            return f"{model.tablet_words(tablet)}: {now[-1] if now else 'no transition'}"
     if isinstance(action, cluster.ControlAction):
         return model.control.milestone(before.control, action, after.control)
     return None
@@ -114,9 +126,11 @@ def milestone(model: Tracks, before: TracksState, action: Any, after: TracksStat
 def describe(model: Tracks, before: TracksState, action: Any, after: TracksState) -> str:
     """What the step did, and why."""
     match action:
-        case act.BeginTransition():
+        case act.BeginTransition() | act.BeginPlan():
             assert after.command is not None
             return f"The coordinator decides: {said(model, before, after.command)}."
+        case act.WorkOnAll():
+            return _worked_on_all(model, before, after)
         case act.PassBarrier():
             return "All nodes have applied the stages, and no request of an older stage is left."
         case act.AnswerStages(node):
@@ -137,8 +151,10 @@ def describe(model: Tracks, before: TracksState, action: Any, after: TracksState
             late = "What an earlier coordinator had decided is committed late."
             return f"{late} {_committed(model, before, before.deposed)}"
         case cluster.FailWork() if without_target(model, before):
-            stuck = " ".join(map(str, without_target(model, before)))
-            return f"Draining fails: there is no place for {stuck}."
+            stuck = without_target(model, before)
+            more = f" and {len(stuck) - MOST_SAID:,} more" if len(stuck) > MOST_SAID else ""
+            named = " ".join(map(str, stuck[:MOST_SAID]))
+            return f"Draining fails: there is no place for {named}{more}."
     return model.control.describe(before.control, action, after.control)
 
 
@@ -158,6 +174,20 @@ def _worked(model: Tracks, s: TracksState, action: Any, tablet: int) -> str:
         act.DelayRpc: f"the coordinator gives up the {name} RPC; it is still on its way",
     }[type(action)]
     return f"Tablet {tablet} in {stage}{_of_table(model, piece)}: {what}."
+
+
+def _worked_on_all(model: Tracks, before: TracksState, after: TracksState) -> str:
+    """How many tablets each kind of work was done on, and on how many it was not."""
+    waiting = [piece for piece in pieces(model, before) if not piece.work.barrier]
+    done = Counter(
+        piece.work.name
+        for piece in waiting
+        if after.tablets[piece.tablet] is not before.tablets[piece.tablet]
+    )
+    words = (f"{name} (tablets: {number:,})" for name, number in sorted(done.items()))
+    left = len(waiting) - done.total()
+    rest = f"; tablets that cannot go on: {left:,}" if left else ""
+    return f"Done: {', '.join(words)}{rest}."
 
 
 def _of_table(model: Tracks, piece: Piece) -> str:

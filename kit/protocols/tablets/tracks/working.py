@@ -32,7 +32,9 @@ from kit.protocols.tablets.tracks.state import (
     TabletTransition,
     TracksState,
     fresh_session,
+    sessions_in,
     with_tablet,
+    with_tablets,
     with_transition,
 )
 from kit.protocols.topology.rules.cluster import mask_of
@@ -102,21 +104,25 @@ def involved(
     return (), tuple(each for each in cleaned if each.host not in gone)
 
 
-def step_done(s: TracksState, piece: Piece) -> TracksState:
-    """The state with a piece of work behind the coordinator."""
+def done_row(row: TabletRow, piece: Piece) -> TabletRow:
+    """The row with a piece of work behind the coordinator."""
     done = replace(piece.transition, done=piece.transition.done + 1)
-    row = with_transition(s.tablets[piece.tablet], piece.place, done)
-    return with_tablet(s, piece.tablet, row)
+    return with_transition(row, piece.place, done)
 
 
 def worked(model: Tracks, s: TracksState, piece: Piece) -> TracksState:
     """The state once a piece of work that is no barrier is done."""
+    return with_tablet(s, piece.tablet, worked_row(model, s, piece))
+
+
+def worked_row(model: Tracks, s: TracksState, piece: Piece) -> TabletRow:
+    """The tablet's row once that piece is done."""
     sources, written = involved(model, s, piece.transition, piece.work.name)
     row = s.tablets[piece.tablet]
     # Data are those of all co-located tables: they are whole, or gone, with the last one.
     if piece.last or piece.work.name == STREAM:
         row = effect(row, piece.work.name, written, sources if piece.last else None)
-    return step_done(with_tablet(s, piece.tablet, row), piece)
+    return done_row(row, piece)
 
 
 def effect(
@@ -171,37 +177,41 @@ def committed(model: Tracks, s: TracksState, command: TabletCommand) -> TracksSt
     """The state once a command is in the log: with its effect, or with none on another state."""
     if command.stale and model.guarded:
         return s
+    rows: dict[int, TabletRow] = {}
+    used, carried = sessions_in(s), {s.late.session} if s.late else set()
     for change in reversed(command.changes):
-        if change.place < len(s.tablets[change.tablet].transitions):
-            s = with_tablet(s, change.tablet, _changed(model, s, change))
+        row = rows.get(change.tablet, s.tablets[change.tablet])
+        if change.place < len(row.transitions):
+            rows[change.tablet] = _changed(model, row, change, used)
+            used |= carried
     for tablet, transition in command.begins:
-        row = s.tablets[tablet]
-        begun = _entered(model, s, transition, onward(model.table(transition), BOUNDARY))
-        s = with_tablet(s, tablet, replace(row, transitions=(*row.transitions, begun)))
-    return s
+        row = rows.get(tablet, s.tablets[tablet])
+        begun = _entered(transition, onward(model.table(transition), BOUNDARY), used)
+        rows[tablet] = replace(row, transitions=(*row.transitions, begun))
+    return with_tablets(s, rows)
 
 
-def _changed(model: Tracks, s: TracksState, change: StageChange) -> TabletRow:
-    row = s.tablets[change.tablet]
+def _changed(model: Tracks, row: TabletRow, change: StageChange, used: set[int]) -> TabletRow:
     transition = row.transitions[change.place]
     edge = model.table(transition).edge(change.after, change.kind)
     assert edge is not None, f"no such edge: {change}"
     if edge.target == BOUNDARY:
         row = with_transition(row, change.place, None)
         return replace(row, replicas=transition.new) if REPLACES in edge.effects else row
-    entered = _entered(model, s, transition, edge)
+    entered = _entered(transition, edge, used)
     row = with_transition(row, change.place, entered)
     if model.table(transition).state(entered.stage).writes == "both":
         row = replace(row, some=_joined(row.some, entered.sets.pending))
     return row
 
 
-def _entered(
-    model: Tracks, s: TracksState, transition: TabletTransition, edge: EdgeRow
-) -> TabletTransition:
+def _entered(transition: TabletTransition, edge: EdgeRow, used: set[int]) -> TabletTransition:
+    """The transition in the stage that an edge leads to; ``used`` are sessions, kept true."""
     session = transition.session
     if edge.session:
-        session = fresh_session(s) if edge.session == "opens" else NO_SESSION
+        session = fresh_session(used) if edge.session == "opens" else NO_SESSION
+        used -= {transition.session}
+        used |= {session}
     return replace(transition, stage=edge.target, session=session, done=0, failed=False)
 
 
@@ -215,8 +225,8 @@ def is_over(s: TracksState, late: LateRpc) -> bool:
 
 def owners(model: Tracks, s: TracksState) -> int:
     """The nodes that have tablets (a mask)."""
-    held = (row.replicas for row in s.tablets)
-    return model.mask(tuple(each for replicas in held for each in replicas))
+    held = {each.host for row in s.tablets for each in row.replicas}
+    return sum(1 << model.number[host] for host in held)
 
 
 def named(model: Tracks, mask: int) -> tuple[str, ...]:

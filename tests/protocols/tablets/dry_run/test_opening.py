@@ -14,6 +14,8 @@ from kit.protocols.tablets.dry_run.report import table_size
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
 from tests.saying import says
 
+ORDERS_BY_DAY = "00000003-0000-11f0-8000-0000000000aa"
+TWO_COME = f"[({host(4)}, 1), ({host(5)}, 1), ({host(3)}, 0)]"
 FILES = {name: FIXTURES / f"{name}.csv" for name in ("topology", "sizes", "loads")}
 
 
@@ -68,6 +70,8 @@ def test_what_a_node_is_to_the_balancer(columns: dict[str, str], role: str, tmp_
     ("name", "where", "columns", "said"),
     [
         ("tablets", 1, {}, "tablet_count | 4 | 3, as many as there are rows"),
+        ("tablets", 6, {"base_table": ORDERS_BY_DAY}, "base_table | tablets of its own"),
+        ("tablets", 0, {"new_replicas": TWO_COME}, "new_replicas | one comes and one goes"),
         ("tablets", 3, {}, "last_token | are in no tablet"),
         ("tablets", 2, {"last_token": -1}, "last_token | -1 | each once"),
         (

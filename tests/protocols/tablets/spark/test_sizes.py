@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 from typing import Any
 
@@ -12,7 +13,17 @@ from kit.errors import BadInput
 from kit.protocols.tablets.rules.layout import last_tokens
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, group
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.protocols.tablets.rules.resize import THRESHOLDS, TableSize, decide, group_bytes
+from kit.protocols.tablets.rules.resize import (
+    THRESHOLDS,
+    ResizeDecision,
+    TableSize,
+    group_bytes,
+)
+from kit.protocols.tablets.rules.tablet_counts import (
+    CountOptions,
+    decide_by_count,
+    target_counts,
+)
 from kit.protocols.tablets.spark.sizes import TabletCluster, availability, tablets
 from kit.protocols.tablets.spark.tables import RESIZES, TABLETS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
@@ -44,7 +55,10 @@ def maps_of(cluster: TabletCluster) -> dict[str, TabletMap]:
 def by_the_engine(cluster: TabletCluster, edition: Edition) -> list[dict[str, Any]]:
     """Every group judged by the engine alone, replica by replica."""
     maps, rows = maps_of(cluster), cluster.tablets.to_pylist()
-    lines = []
+    given = cluster.size
+    racks = Counter(f"r{node % given.racks}" for node in range(given.nodes))
+    shards = {"dc1": {rack: nodes * given.shards for rack, nodes in racks.items()}}
+    sizes: dict[str, TableSize] = {}
     for table in cluster.tables:
         own = maps[str(table.number)]
         if own.base_table:
@@ -64,24 +78,33 @@ def by_the_engine(cluster: TabletCluster, edition: Edition) -> list[dict[str, An
             own.resize_type,
             own.resize_seq_number,
             table.initial,
-            table.growing,
+            table.growing and edition == "seed",
+            len(names),
         )
-        decision = decide(size, THRESHOLDS[edition])
-        lines.append(
-            {
-                "table": table.number,
-                "tables": len(names),
-                "tablets": own.count,
-                "replicas": 3,
-                "bytes": known,
-                "average": size.average_tablet,
-                "before": own.resize_type,
-                "decision": decision.resize_type,
-                "resize_seq_number": decision.resize_seq_number,
-                "reason": type(decision.reason).__name__,
-            }
-        )
-    return lines
+        sizes[own.table] = size
+    asked = {str(table.number): CountOptions(initial=table.initial) for table in cluster.tables}
+    factors = {name: {"dc1": size.replicas} for name, size in sizes.items()}
+    limits = THRESHOLDS[edition]
+    targets = target_counts(sizes, asked, factors, shards, limits) if edition == "code" else {}
+    return [
+        _line(size, decide_by_count(size, limits, targets.get(name)))
+        for name, size in sizes.items()
+    ]
+
+
+def _line(size: TableSize, decision: ResizeDecision) -> dict[str, Any]:
+    return {
+        "table": int(size.table),
+        "tables": size.tables,
+        "tablets": size.count,
+        "replicas": 3,
+        "bytes": size.bytes,
+        "average": size.average_tablet,
+        "before": size.resize_type,
+        "decision": decision.resize_type,
+        "resize_seq_number": decision.resize_seq_number,
+        "reason": type(decision.reason).__name__,
+    }
 
 
 @pytest.mark.spec("H-019", "H-020")
@@ -96,8 +119,7 @@ def test_resizes_are_the_engines(spark: Any) -> None:
         assert alone.resizes(edition=edition).to_pylist() == wanted
         assert ours.resizes(edition=edition).to_pylist() == wanted
         assert ours.resizes(spark.createDataFrame(stored), edition).to_pylist() == wanted
-    kinds = {row["decision"] for row in wanted}
-    assert kinds == {"none", "split", "merge"}
+        assert {row["decision"] for row in wanted} == {"none", "split", "merge"}
     assert {row["tables"] for row in wanted} > {1}
     assert "SizesUnknown" in {row["reason"] for row in wanted}
     assert alone.resizes().schema.equals(RESIZES.arrow)

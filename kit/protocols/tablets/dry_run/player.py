@@ -1,0 +1,164 @@
+"""A cluster's tablets in a notebook: a Player whose first state is the dump."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import ipywidgets
+from msgspec import Struct
+
+from kit.engine.registry import one_of
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, PathLike, open_tablets
+from kit.protocols.tablets.dry_run.placing import parameters_of
+from kit.protocols.tablets.rules.resize import TARGET_SIZE
+from kit.protocols.tablets.tracks.model import Tracks
+from kit.protocols.topology.actions import CrashMember, MakeRequest
+from kit.protocols.topology.rules.machines import Edition
+from kit.views.fragment import Frag, h
+from kit.views.static import static_html
+from kit.widgets.player import Player
+
+FORM = "decommission HOST, removenode HOST, lose HOST or balance"
+REQUESTS = ("decommission", "removenode")
+WORDS = (*REQUESTS, "lose", "balance")
+
+
+class Rehearsed(Struct, frozen=True):
+    """What is to be done: requests in their order, who dies at first, whether loads are evened out.
+
+    Nodes are host ids.
+    """
+
+    requests: tuple[tuple[str, str], ...] = ()
+    lost: tuple[str, ...] = ()
+    balance: bool = False
+
+
+class TabletRehearsal:
+    """A rehearsal: the Player, what was opened, and lines to read first."""
+
+    def __init__(self, opened: OpenedTablets, timeline: Timeline, warnings: Sequence[str]) -> None:
+        """A Player on a history that stands where the operations begin."""
+        self.opened, self.timeline = opened, timeline
+        self.warnings = (*opened.warnings, *warnings)
+        self.player = Player(timeline, controls=False)
+        self.box = ipywidgets.VBox(
+            [ipywidgets.HTML(h("div", self._introduction(), class_="kp").html()), self.player]
+        )
+
+    def _introduction(self) -> Frag:
+        lines = [h("li", h("b", "! "), line, class_="soft") for line in self.warnings]
+        return h("ul", lines, aria_label="warnings")
+
+    def text(self) -> str:
+        """The warnings and the moment that is shown, as text."""
+        return "\n".join([*(f"warning: {line}" for line in self.warnings), self.player.text()])
+
+    def static(self) -> str:
+        """All of it as HTML that survives an untrusted notebook."""
+        return static_html(self._introduction()) + self.player.static()
+
+    def __repr__(self) -> str:
+        tablets = len(self.timeline.state.tablets)
+        nodes = len(self.opened.nodes)
+        return f"TabletRehearsal({self.opened.source}: {tablets:,} tablets on {nodes:,} nodes)"
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        bundle = self.box._repr_mimebundle_(**options) or {}
+        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        return {**data, "text/plain": repr(self), "text/html": self.static()}
+
+
+def rehearse(
+    dump: PathLike | Sequence[PathLike],
+    operations: str | Iterable[str] = (),
+    *,
+    topology: PathLike | None = None,
+    status: PathLike | None = None,
+    sizes: PathLike | None = None,
+    loads: PathLike | None = None,
+    edition: Edition = "code",
+    target_size: int = TARGET_SIZE,
+) -> TabletRehearsal:
+    """Rehearse operations on tablets of one's own, and open a Player on them.
+
+    ``dump`` is a dump of ``system.tablets``, the others are those of ``python -m kit tablets``.
+    ``operations`` are lines: ``decommission HOST``, ``removenode HOST``, ``lose HOST``, or
+    ``balance``; requests that the dump shows come first. Transitions go on from where it has them.
+
+    Raises:
+        BadInput: for a file that is not well formed, files that do not fit each other, an operation
+            of no node, or more nodes than a Player has.
+    """
+    if not isinstance(dump, str | Path):
+        if len(dump) != 1:
+            raise BadInput("dump", len(dump), "one dump of system.tablets; others by their names")
+        [dump] = dump
+    opened = open_tablets(
+        dump,
+        topology=topology,
+        status=status,
+        sizes=sizes,
+        loads=loads,
+        edition=edition,
+        target_size=target_size,
+    )
+    given = _wanted(opened, operations)
+    parameters, names, warnings = parameters_of(opened, given.requests, given.balance, given.lost)
+    timeline = Timeline(Tracks(parameters))
+    first = [CrashMember(names[host]) for host in given.lost]
+    requests = range(len(parameters.operations))
+    if first or requests:
+        timeline.run([*first, *map(MakeRequest, requests)])
+    return TabletRehearsal(opened, timeline, warnings)
+
+
+def _wanted(opened: OpenedTablets, operations: str | Iterable[str]) -> Rehearsed:
+    """What the dump shows as requested, then what the lines say.
+
+    Raises:
+        BadInput: for a line that is no operation, or an operation given twice.
+    """
+    if not isinstance(operations, Iterable):
+        raise BadInput("operations", operations, f"lines: {FORM}")
+    lines = operations.splitlines() if isinstance(operations, str) else list(operations)
+    requests = list(_pending(opened))
+    lost: list[str] = []
+    balance = False
+    for line in lines:
+        word, host = _parsed(opened, line)
+        if word == "balance":
+            balance = True
+        elif host in lost or host in [each for _, each in requests]:
+            raise BadInput("operation", line, "each node once; requests of the dump count")
+        elif word == "lose":
+            lost.append(host)
+        else:
+            requests.append((word, host))
+    return Rehearsed(tuple(requests), tuple(lost), balance)
+
+
+def _pending(opened: OpenedTablets) -> Iterator[tuple[str, str]]:
+    for node in opened.nodes:
+        if node.role in ("leaving", "removing"):
+            yield REQUESTS[node.role == "removing"], node.host
+
+
+def _parsed(opened: OpenedTablets, line: object) -> tuple[str, str]:
+    words = line.split() if isinstance(line, str) else []
+    if not words:
+        raise BadInput("operation", line, FORM)
+    if words[0] not in WORDS:
+        raise BadInput("operation", line, one_of(words[0], list(WORDS)))
+    if words == ["balance"]:
+        return "balance", ""
+    if words[0] == "balance" or len(words) != 2:
+        raise BadInput("operation", line, FORM)
+    host = opened.host(words[1], "operation")
+    if words[0] == "lose" and host in opened.down:
+        raise BadInput("operation", line, "a node that is up")
+    return words[0], host

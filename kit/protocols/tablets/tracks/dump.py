@@ -1,0 +1,118 @@
+"""A cluster as its own tables describe it, as the first state of the control model.
+
+Such a cluster has many tables, nodes that differ, and tablets in transition. Its balancer is the
+planner, which begins all of a plan at once; a stage's work on all tablets is one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import accumulate
+
+from msgspec import Struct
+
+from kit.errors import BadInput
+from kit.protocols.tablets.rules.layout import last_token
+from kit.protocols.tablets.rules.maps import ResizeType
+from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets
+from kit.protocols.tablets.rules.resize import TARGET_SIZE
+from kit.protocols.tablets.rules.stages import TransitionKind
+from kit.protocols.topology.rules.machines import Machine
+
+CLEANED = "end_migration"
+"""The stage in which the leaving replica has no data any more."""
+DROPPED = "cleanup_target"
+"""The stage in which the pending replica has data, though nobody writes to it."""
+
+
+class DumpedTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """A table: how many tablets it has, the tables that are co-located with it, its resize.
+
+    ``lasts`` are the last tokens of its tablets where these are not as equal as tokens allow.
+    """
+
+    name: str
+    tablets: int
+    colocated: tuple[str, ...] = ()
+    resize_type: ResizeType = "none"
+    lasts: tuple[int, ...] = ()
+
+    def last_token(self, number: int) -> int:
+        """The last token of a tablet."""
+        return self.lasts[number] if self.lasts else last_token(number, self.tablets)
+
+
+class DumpedTransition(Struct, frozen=True, forbid_unknown_fields=True):
+    """A tablet (by its number in all) in transition: to which replicas, as in ``A:0 B:1``."""
+
+    tablet: int
+    kind: TransitionKind
+    stage: str
+    new: str
+    session: int = 0
+
+
+class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """What a cluster's tables tell, beside who holds which tablet.
+
+    ``shards`` and ``capacities`` (bytes, 0: not known) are those of each member. Tablets are
+    counted through all ``tables`` in their order. ``sizes`` has, for each tablet, the bytes of each
+    of its replicas, -1 where they are not known; it may be empty.
+    """
+
+    shards: tuple[int, ...]
+    tables: tuple[DumpedTable, ...]
+    capacities: tuple[int, ...] = ()
+    sizes: tuple[tuple[int, ...], ...] = ()
+    transitions: tuple[DumpedTransition, ...] = ()
+    target_size: int = TARGET_SIZE
+
+    @cached_property
+    def firsts(self) -> tuple[int, ...]:
+        """The number of each table's first tablet, and at last how many there are."""
+        return tuple(accumulate((table.tablets for table in self.tables), initial=0))
+
+    def named(self, name: str) -> DumpedTable:
+        """The table of that name."""
+        return next(table for table in self.tables if table.name == name)
+
+    def check(self, nodes: int, tablets: int) -> None:
+        """Check that it fits so many members and tablets.
+
+        Raises:
+            BadInput: naming what does not.
+        """
+        for name, count, wanted in _lengths(self, nodes, tablets):
+            if count != wanted:
+                raise BadInput(f"dump.{name}", count, str(wanted))
+        for transition in self.transitions:
+            if not 0 <= transition.tablet < tablets:
+                allowed = f"a tablet from 0 to {tablets - 1}"
+                raise BadInput("dump.transitions tablet", transition.tablet, allowed)
+        if min(self.shards, default=1) < 1:
+            raise BadInput("dump.shards", min(self.shards), "a number from 1 on")
+
+
+def _lengths(dump: TabletDump, nodes: int, tablets: int) -> Iterator[tuple[str, int, int]]:
+    """What has a length: its name, its length, how long it has to be."""
+    yield "shards", len(dump.shards), nodes
+    yield "tables", dump.firsts[-1], tablets
+    for table in dump.tables:
+        if table.lasts:
+            yield f"tables.{table.name}.lasts", len(table.lasts), table.tablets
+    if dump.capacities:
+        yield "capacities", len(dump.capacities), nodes
+    if dump.sizes:
+        yield "sizes", len(dump.sizes), tablets
+
+
+def holders(table: Machine, stage: str, sets: ReplicaSets) -> tuple[Replicas, Replicas]:
+    """Who has all data of a tablet when its transition enters a stage, and who has any."""
+    row = table.state(stage)
+    if row.reads == "new":
+        held = sets.new if stage == CLEANED else sets.both
+        return held, held
+    returned = stage == "write_both_read_old_fallback_cleanup"
+    some = sets.both if row.writes == "both" or stage == DROPPED else sets.old
+    return (sets.both if returned else sets.old), some

@@ -1,0 +1,136 @@
+"""A dump as a Player: its first state, what is played on it, contents that cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kit
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from kit.protocols.tablets.dry_run.player import TabletRehearsal
+from kit.protocols.tablets.dry_run.what_if import balance
+from kit.protocols.tablets.facts.tracks import grid
+from kit.protocols.topology.actions import RestartMember
+from tests.protocols.tablets.dry_run.test_command import FIXTURES
+from tests.protocols.tablets.dry_run.test_opening import FILES, edited, opened
+from tests.saying import says
+
+DUMP = FIXTURES / "tablets.csv"
+
+
+def rehearsed(*operations: str, dump: Path = DUMP, **files: Path) -> TabletRehearsal:
+    """The fixtures, or other files in their place, with what is to be done."""
+    given: dict[str, Any] = {**FILES, **files}
+    made = kit.rehearse(dump, operations, **given)
+    assert isinstance(made, TabletRehearsal)
+    return made
+
+
+def played(rehearsal: TabletRehearsal, most: int = 400) -> Timeline:
+    """The history once nothing is left to go on with; every promise holds at every step."""
+    timeline = rehearsal.timeline
+    for _ in range(most):
+        if timeline.forward() is None:
+            return timeline
+        broken = [each for each in timeline.verdicts() if not each.ok]
+        assert not broken, broken
+    raise AssertionError(f"not at rest after {most} steps")
+
+
+def test_the_first_state_is_the_dump() -> None:
+    """Every replica is on the shard that the dump has it on, by the names of tables."""
+    rehearsal = rehearsed()
+    s, m = rehearsal.timeline.state, rehearsal.timeline.model
+    shown = {(each.table, each.number): each.replicas for each in grid(m, s).tablets}
+    bases = {name: table for name, table in opened().maps.items() if not table.base_table}
+    wanted = {
+        (name, number): tuple((place.host[:8], place.shard) for place in tablet.replicas)
+        for name, table in bases.items()
+        for number, tablet in enumerate(table.tablets)
+    }
+    assert shown == wanted
+    assert {host.shards for host in grid(m, s).hosts} == {2}
+
+
+def test_a_drained_node_leaves() -> None:
+    """The planner's moves empty it, then its request is carried out to the end."""
+    timeline = played(rehearsed("decommission 00000004"))
+    s, m = timeline.state, timeline.model
+    assert s.control.topology.nodes[m.number["00000004"]].state == "left"
+    assert not [row for row in s.tablets for place in row.replicas if place.host == "00000004"]
+
+
+def test_the_first_plan_is_the_planners() -> None:
+    """What begins first is what ``balance`` answers for the same dump."""
+    timeline = rehearsed("balance").timeline
+    while timeline.state.command is None:
+        timeline.forward()
+    begun = sorted(timeline.model.place(tablet) for tablet, _ in timeline.state.command.begins)
+    moves = balance(opened()).moves
+    assert begun == sorted((move.table, tablet) for move in moves for tablet in move.tablets)
+
+
+def test_balancing_ends_even() -> None:
+    """Played to its end, the planner has nothing more to move, and no promise broke."""
+    timeline = played(rehearsed("balance"))
+    assert not timeline.model.planner.plan(timeline.state).begins
+    assert timeline.state.tablets != timeline.moments[0].state.tablets
+
+
+def test_a_transition_goes_on_from_its_stage(tmp_path: Path) -> None:
+    """A dump with a tablet in transition begins on the track, and ends with its new replicas."""
+    new = opened().maps["shop.items"].tablets[0].replicas
+    target = next(n.host for n in opened().nodes if n.host not in [r.host for r in new])
+    written = f"[({target}, 0), ({new[1].host}, {new[1].shard})]"
+    dump = edited(
+        tmp_path, "tablets", 4, new_replicas=written, stage="use_new", transition="migration"
+    )
+    rehearsal = rehearsed(dump=dump)
+    start = rehearsal.timeline.state
+    moving, _ = [row for row in start.tablets if row.transitions]
+    assert moving.transitions[0].stage == "use_new"
+    assert start.control.topology.transition == "tablet_migration"
+    timeline = played(rehearsal)
+    ended = timeline.state.tablets[start.tablets.index(moving)]
+    assert ended.replicas == moving.transitions[0].new
+
+
+def test_who_is_lost_is_waited_for() -> None:
+    """A lost node is down: what needs it does not go on until it is back."""
+    rehearsal = rehearsed("lose 00000003", "balance")
+    m, s = rehearsal.timeline.model, rehearsal.timeline.state
+    assert not s.control.up >> m.number["00000003"] & 1
+    timeline = rehearsal.timeline
+    while not isinstance(timeline.suggest(), RestartMember):
+        timeline.forward()
+    assert timeline.suggest() == RestartMember("00000003")
+    refusals = [refusal for _, refusal in m.waiting(timeline.state)]
+    assert any(refusal.missing == ("00000003",) for refusal in refusals)
+
+
+def test_a_history_is_replayed_from_its_trace() -> None:
+    """Its parameters hold all of the dump, so that another session plays the same."""
+    timeline = rehearsed("decommission 00000004").timeline
+    for _ in range(12):
+        timeline.forward()
+    assert Timeline.load(timeline.save()).state == timeline.state
+
+
+@pytest.mark.parametrize(
+    ("operations", "said"),
+    [
+        (("dance 00000001",), "operation | 'dance 00000001'"),
+        (("decommission",), "operation | 'decommission' | decommission HOST"),
+        (("balance 00000001",), "operation | 'balance 00000001'"),
+        (("lose 0000000f",), "operation | '0000000f'"),
+        (("lose 00000001", "decommission 00000001"), "operation | each node once"),
+    ],
+)
+def test_operations_that_cannot_be(operations: tuple[str, ...], said: str) -> None:
+    """One line names the operation."""
+    with pytest.raises(BadInput) as caught:
+        rehearsed(*operations)
+    assert says(caught.value, said)
