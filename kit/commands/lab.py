@@ -135,7 +135,9 @@ def lab_command(root: Path, port: int, *, window: bool, as_root: bool) -> list[s
         *(sys.executable, "-m", "jupyterlab"),
         f"--ServerApp.root_dir={root}",
         f"--LabApp.default_url=/lab/tree/{START.as_posix()}",
-        *("--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"),
+        *("--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}"),
+        # Somebody may take the port before JupyterLab has begun: then it takes another and says so.
+        f"--ServerApp.port_retries={PORTS_TRIED}",
         "--LabApp.news_url=",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]

@@ -18,6 +18,7 @@ _PLACES = {
     "fails": "kit.lessons.questions",
     "how_many": "kit.lessons.questions",
     "finished": "kit.lessons.trying",
+    "frames": "kit.lessons.stills",
     "harms": "kit.lessons.trying",
     "side_by_side": "kit.lessons.trying",
     "hunt": "kit.lessons.hunting",

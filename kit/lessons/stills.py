@@ -38,6 +38,30 @@ class Still:
         return {"text/plain": repr(self), "text/html": static_html(self.draw())}
 
 
+class Frames:
+    """A run as numbered frames: some panels of its start and of each milestone."""
+
+    def __init__(self, stills: tuple[Still, ...]) -> None:
+        self.stills = stills
+
+    def draw(self) -> Frag:
+        """The frames, one under the other, each below its number."""
+        return h(
+            "div",
+            [h("div", h("h4", self._head(i)), each.draw()) for i, each in enumerate(self.stills)],
+        )
+
+    def _head(self, place: int) -> str:
+        moment = self.stills[place].scene.milestone or ("the end" if place else "the start")
+        return f"Frame {place + 1} of {len(self.stills)}: {moment}"
+
+    def __repr__(self) -> str:
+        return "\n\n".join(f"{self._head(i)}\n{each!r}" for i, each in enumerate(self.stills))
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": static_html(self.draw())}
+
+
 def timeline_of(source: Any) -> Timeline:
     """The timeline of a Player, or the timeline itself.
 
@@ -68,3 +92,19 @@ def still(source: Any, *names: str) -> Still:
             raise BadInput("panel", name, one_of(name, list(known)))
     chosen = tuple(known[name] for name in names)
     return Still(scene_of(timeline), chosen or tuple(p for p in known.values() if p.still))
+
+
+def frames(source: Any, *names: str) -> Frames:
+    """A run from its start, milestone by milestone, as numbered pictures of the named panels.
+
+    ``source`` is a Player or a timeline; what it shows stays where it is.
+
+    Raises:
+        BadInput: for a panel that the model does not have, or another source.
+    """
+    given = timeline_of(source)
+    run = Timeline(given.model, given.script)
+    pictures = [still(run, *names)]
+    while run.to_milestone() is not None:
+        pictures.append(still(run, *names))
+    return Frames(tuple(pictures))

@@ -23,9 +23,13 @@ from tests.waiting import PATIENCE, until
 
 @pytest.fixture
 def taken() -> Iterator[int]:
-    """A port that something listens on."""
+    """A port that something listens on, below those that the system gives to whoever calls out:
+    else a caller might hold the next one, even this test's own while it waits for an answer. Runs
+    side by side begin at places of their own.
+    """
     with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        server.bind(("127.0.0.1", lab.choose_port(10_000 + os.getpid() * 60 % 20_000)))
         server.listen()
         yield server.getsockname()[1]
 

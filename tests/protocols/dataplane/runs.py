@@ -93,6 +93,34 @@ LARGE |= {
     "three requests, lag 1, RF 3": ({**ONE_BY_ONE, "rf": 3, "lag": 1}, 198418, 38),
     "three requests together, lag 1, RF 2": ({**REPAIRED, "rf": 2, "lag": 1}, 320370, 36),
 }
+# Each landing searches a smaller one of the same kind.
+CLEAN |= {
+    "decommission, lag 1, RF 2": (
+        {"nodes": 4, "rf": 2, "operations": LEAVE, "lag": 1},
+        3483,
+        26,
+    ),
+    "cancel of a replacement, lag 1, RF 2": ({**REPLACEMENT, "rf": 2, "lag": 1}, 2475, 32),
+    "two datacenters, lag 1": ({**TWO, "lag": 1}, 3077, 25),
+    "implementation, RF 1": ({"rf": 1, "variant": "implementation"}, 1656, 22),
+    "last relevant epoch, RF 1": ({"rf": 1, "exchange": "relevant"}, 1581, 22),
+    "last-modified epoch, RF 1": ({"rf": 1, "exchange": "last-modified"}, 1888, 22),
+    "delete and read, RF 1": (
+        {"rf": 1, "requests": ("K1 delete QUORUM", "K2 read QUORUM")},
+        1577,
+        22,
+    ),
+    "retries, RF 1": ({"rf": 1, "retry": True}, 1057, 22),
+    "clients side by side, lag 1": ({"rf": 1, "together": True, "lag": 1}, 4637, 20),
+}
+LARGE |= {
+    name: CLEAN.pop(name)
+    for name in (
+        *("decommission, RF 2", "cancel of a replacement, RF 2", "two datacenters"),
+        *("implementation, RF 2", "last relevant epoch, RF 2", "last-modified epoch, RF 2"),
+        *("delete and read", "retries", "clients side by side"),
+    )
+}
 # What a million states are too few for: nothing breaks in runs of so many steps.
 BOUND = 1_000_000
 BOUNDED: dict[str, tuple[dict[str, Any], int]] = {

@@ -110,6 +110,19 @@ LARGE |= {
     ),
     "clients side by side, RF 2": ({"nodes": 3, "rf": 2, "together": True}, 118459, 22),
 }
+# Each landing searches a smaller one of the same kind.
+CLEAN |= {
+    "time-outs, RF 1": ({**ONE, "timeouts": True}, 4160, 18),
+    "a crash, RF 1": ({**ONE, "crashes": 1}, 3816, 18),
+    "a lost message, RF 1": ({**ONE, "losses": 1}, 2543, 18),
+}
+LARGE |= {
+    name: CLEAN.pop(name)
+    for name in (
+        *("time-outs", "a crash, RF 2", "a lost message, RF 2", "replace and leave again, RF 2"),
+        *("leave twice, a late stream of two, RF 2", "fence without drain, replace, RF 2"),
+    )
+}
 
 # safeguard -> what its smallest configuration breaks first, and in how many steps
 BROKEN = {

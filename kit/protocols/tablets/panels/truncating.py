@@ -1,0 +1,170 @@
+"""The picture of a truncate: its phases over the nodes, each with its rows and its session."""
+
+from __future__ import annotations
+
+from kit.protocols.tablets.facts import truncating as facts
+from kit.protocols.tablets.facts.spots import LOG, NETWORK, host_spot
+from kit.protocols.tablets.facts.truncating import TruncatedNode
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+from kit.views.parts import badge, badges, bulb, heads, moved, scroll
+from kit.views.promises import LAMPS
+from kit.views.registry import Views
+
+WIDTH, TOP, ROW = 380.0, 74.0, 44.0
+LEFT, CHIP = 70.0, 24.0
+ROWS = {"old": "rows of before", "new": "new rows"}
+
+
+def draw_nodes(scene: Scene) -> Frag:
+    """Draw the phases in a line, group 0 and late RPCs below it, then a row for each node."""
+    rows, s = facts.nodes(scene.model, scene.state), scene.state
+    late = [each.name for each in rows if each.late]
+    height = TOP + ROW * len(rows) + 2
+    return h(
+        "div",
+        h(
+            "svg",
+            [_phase(place, name, s.phase) for place, name in enumerate(facts.PHASES)],
+            h("text", f"group 0: {_session(s.session)}", x=LEFT, y=54, k=LOG),
+            h("text", f"late RPC for {', '.join(late)}", x=220, y=54, k=NETWORK) if late else None,
+            [_node(each, TOP + ROW * place) for place, each in enumerate(rows)],
+            viewBox=f"0 0 {WIDTH:.0f} {height:.0f}",
+            role="img",
+            aria_label=f"truncate, {s.phase}: {'; '.join(map(_said, rows))}",
+        ),
+        h("p", h("small", LEGEND), class_="legend"),
+    )
+
+
+LEGEND = "dashed: the node does not know yet what group 0 says of the session; ✓ has answered"
+
+
+def _session(number: int) -> str:
+    return f"session {number}" if number else "no session"
+
+
+def _phase(place: int, name: str, now: str) -> Frag:
+    wide = WIDTH / len(facts.PHASES)
+    is_now = name == now
+    return h(
+        "g",
+        h("rect", x=2, y=4, width=wide - 4, height=CHIP, rx=4, class_="box"),
+        h("text", name, x=wide / 2, y=20.5, text_anchor="middle", class_="on"),
+        h("title", f"{name}: now" if is_now else name),
+        k=f"phase:{name}",
+        class_="lit" if is_now else None,
+        transform=f"translate({wide * place:.0f} 0)",
+    )
+
+
+def _node(each: TruncatedNode, top: float) -> Frag:
+    kind = "wire dashed" if each.behind else "wire"
+    chips = [name for name, has in (("old", each.old_rows), ("new", each.new_rows)) if has]
+    sign = " ✓" if each.answered else ""
+    return h(
+        "g",
+        h("title", _said(each)),
+        h("text", f"{each.name}{sign}", x=2, y=ROW / 2 - 2, class_="strong"),
+        h("text", _session(each.session), x=2, y=ROW / 2 + 13, class_="soft"),
+        h(
+            "rect",
+            x=LEFT + 20,
+            y=2,
+            width=WIDTH - LEFT - 22,
+            height=ROW - 4,
+            rx=4,
+            class_=kind,
+        ),
+        None
+        if each.is_replica
+        else h("text", "no replica", x=LEFT + 30, y=ROW / 2 + 5, class_="soft"),
+        [_rows(each.name, name, place) for place, name in enumerate(chips)],
+        k=host_spot(each.name),
+        transform=f"translate(0 {top:.0f})",
+        data_of=each.name,
+    )
+
+
+def _rows(node: str, name: str, place: int) -> Frag:
+    wide = 8.0 * len(ROWS[name]) + 16
+    return h(
+        "g",
+        h("rect", width=wide, height=CHIP, rx=4, class_="box" if name == "old" else "seat"),
+        h("text", ROWS[name], x=wide / 2, y=16.5, text_anchor="middle", class_="on"),
+        k=f"rows:{node}:{name}",
+        class_=None if name == "old" else "letter added",
+        transform=f"translate({LEFT + 30 + 132 * place:.0f} {(ROW - CHIP) / 2:.0f})",
+    )
+
+
+def _said(each: TruncatedNode) -> str:
+    chips = [ROWS[name] for name, has in (("old", each.old_rows), ("new", each.new_rows)) if has]
+    words = [" and ".join(chips) or ("no rows" if each.is_replica else "no replica")]
+    words.append(_session(each.session) + (" (not up to date)" if each.behind else ""))
+    words += ["has answered"] if each.answered else []
+    words += ["an RPC is late"] if each.late else []
+    return f"{each.name}: {', '.join(words)}"
+
+
+def nodes_text(scene: Scene) -> str:
+    """Write the phase, then a line for each node."""
+    rows = map(_said, facts.nodes(scene.model, scene.state))
+    lines = [f"{scene.state.phase}, {_session(scene.state.session)}", *rows]
+    return "\n".join(f"  {line}" for line in lines)
+
+
+def draw_session(scene: Scene) -> Frag:
+    """Draw a row for each node: the session that it knows, its answer, what happens to an RPC."""
+    before = facts.nodes(scene.model, scene.before or scene.state)
+    now = facts.nodes(scene.model, scene.state)
+    return scroll(
+        "session by node",
+        h(
+            "table",
+            h("caption", f"group 0: {_session(scene.state.session)}"),
+            heads("node", "knows", "answered", "a late RPC would be"),
+            h(
+                "tbody",
+                [_row(scene, *pair) for pair in zip(now, before, strict=True)],
+            ),
+        ),
+    )
+
+
+def _row(scene: Scene, each: TruncatedNode, before: TruncatedNode) -> Frag:
+    inside = scene.model.let_in(scene.state, scene.model.number(each.name))
+    return h(
+        "tr",
+        h("th", each.name, scope="row"),
+        h("td", _session(each.session)),
+        h("td", bulb("✓", "answered") if each.answered else "–"),
+        h("td", "carried out" if inside else "refused"),
+        k=f"session:{each.name}",
+        class_=moved(each != before),
+        data_of=each.name,
+    )
+
+
+def draw_badges(scene: Scene) -> Frag:
+    """Draw the phase, tablets in transition, and RPCs that are late."""
+    s = scene.state
+    return badges(
+        s.session or "none",
+        badge("phase", f"truncate: {s.phase}", "busy" if s.phase not in ("idle", "done") else ""),
+        badge("moving", "tablets in transition", "busy") if s.moving else None,
+        badge("late", "a late RPC", "busy") if s.late else None,
+        counts="session",
+    )
+
+
+NODES = Panel("nodes", "Rows of the table", draw_nodes, nodes_text, still=True)
+SESSION = Panel("session", "Session and late RPCs", draw_session, tab="Session")
+BADGES = Panel("badges", "Status", draw_badges, still=True)
+TRUNCATE = Views(
+    (BADGES, NODES, SESSION, LAMPS),
+    evidence=("nodes",),
+    picture="nodes",
+    table="session",
+    badges="badges",
+)

@@ -1,0 +1,38 @@
+"""A run as numbered frames: each milestone once, in order, and the Player stays where it is."""
+
+from __future__ import annotations
+
+import re
+
+import nbformat
+import pytest
+
+from kit import Player
+from kit.lessons import frames
+from kit.protocols.tablets.rules.stages import TRANSITIONS
+from tests.house.source import ROOT
+
+STAGES = [state.name for state in TRANSITIONS["code"]["migration"].states]
+
+
+def test_frames_are_numbered_and_leave_the_player() -> None:
+    """The start and every milestone, each with its number, name and panel."""
+    player = Player("tcm/bootstrap", controls=False)
+    shown = repr(frames(player, "log"))
+    heads = re.findall(r"^Frame (\d+) of (\d+): (.+)$", shown, re.M)
+    assert [int(number) for number, _, _ in heads] == list(range(1, len(heads) + 1))
+    assert {int(total) for _, total, _ in heads} == {len(heads)}
+    assert heads[0][2] == "the start"
+    assert len(heads) > 4
+    assert player.timeline.at == 0
+
+
+@pytest.mark.partly("H-010", "recovery: no notebook walks through it yet")
+def test_a_tablet_migration_is_walked_through_in_numbered_frames() -> None:
+    """Notebook 12 has a frame for every stage of a migration that succeeds, in order."""
+    cells = nbformat.read(ROOT / "notebooks" / "12-one-tablet-moves.ipynb", as_version=4).cells
+    [cell] = [c for c in cells if c.cell_type == "code" and "frames(Player(" in c.source]
+    shown = cell.outputs[0].data["text/plain"]
+    seen = re.findall(r"^Frame \d+ of \d+: tablet 0: (\w+)$", shown, re.M)
+    assert seen == STAGES[: STAGES.index("end_migration") + 1]
+    assert "<h4" in cell.outputs[0].data["text/html"]

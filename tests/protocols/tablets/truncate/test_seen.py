@@ -1,0 +1,111 @@
+"""What a student sees of a truncate: phases, rows of each node, sessions, an RPC that is late."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.flows import flows
+from kit.engine.registry import build, entries
+from kit.protocols.tablets.facts.spots import NETWORK, host_spot
+from kit.views.fragment import Frag
+from kit.views.panel import Scene
+from kit.views.registry import for_model
+from tests.views.frames import check_frame, classed, part, scenes, walk
+
+SCENARIOS = [f"truncate/{one.name}" for one in entries()["truncate"].scenarios]
+LATE = (
+    *("truncate", "open session", "apply A", "apply B", "barrier", "delay A", "send A", "send B"),
+    *("close session", "apply A", "apply B", "barrier", "write"),
+)
+
+
+def played(model: Any, *verbs: str) -> Scene:
+    """The moment after these verbs."""
+    before, action, s = None, None, model.start()
+    for verb in verbs:
+        option = model.find(s, verb)
+        assert option is not None, verb
+        before, action = s, option[0]
+        s = model.act(s, action)
+    return Scene(model, s, before, action)
+
+
+def drawn(scene: Scene, name: str) -> Frag:
+    """A panel's picture."""
+    [panel] = [each for each in for_model(scene.model).panels if each.name == name]
+    return panel.draw(scene)
+
+
+def text(scene: Scene, name: str) -> str:
+    """A panel's words."""
+    [panel] = [each for each in for_model(scene.model).panels if each.name == name]
+    return panel.text(scene)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_step_is_drawn_whole(name: str) -> None:
+    """Keys are unique, each panel has words, and what travels has both ends in the picture."""
+    for scene in scenes(walk(name)):
+        check_frame(scene)
+        if scene.action is None:
+            continue
+        keys = {
+            one.key
+            for moment in (scene, Scene(scene.model, scene.before))
+            for one in drawn(moment, "nodes").walk()
+        }
+        for flow in scene.flows():
+            assert {flow.from_key, flow.to_key} <= keys
+
+
+def test_the_phase_is_lit_and_rows_go() -> None:
+    """One phase is lit; a node that has answered has no rows and a sign, the others have theirs."""
+    model = build("truncate", {"nodes": 3})
+    scene = played(model, *_verbs(), "send A")
+    [lit] = classed(drawn(scene, "nodes"), "lit")
+    assert lit.key == "phase:sending"
+    rows = [part(drawn(scene, "nodes"), f"rows:{name}:old") is not None for name in "ABC"]
+    assert rows == [False, True, False]
+    assert "A: no rows, session 1, has answered" in text(scene, "nodes")
+    assert "B: rows of before, session 1" in text(scene, "nodes")
+    assert "C: no replica, session 1" in text(scene, "nodes")
+
+
+def _verbs() -> tuple[str, ...]:
+    return ("truncate", "open session", "apply A", "apply B", "apply C", "barrier")
+
+
+def test_a_node_that_is_behind_is_dashed() -> None:
+    """Until it applies what group 0 says its frame is dashed, and the words say so."""
+    model = build("truncate", {"nodes": 2})
+    scene = played(model, "truncate", "open session", "apply A")
+    for name, behind in (("A", False), ("B", True)):
+        row = part(drawn(scene, "nodes"), host_spot(name))
+        assert row is not None
+        assert bool(classed(row, "dashed")) == behind
+    assert "B: rows of before, no session (not up to date)" in text(scene, "nodes")
+
+
+@pytest.mark.parametrize("off", [(), ("truncate-session",)])
+def test_a_late_rpc_is_refused_by_its_session(off: tuple[str, ...]) -> None:
+    """The tab says what would become of it, then it travels there: turned away, and new rows stay;
+    without the safeguard it is let in, and they go.
+    """
+    model: Any = build("truncate", {"nodes": 2, "replicas": "A B"}, off)
+    scene = played(model, *LATE)
+    assert part(drawn(scene, "nodes"), NETWORK) is not None
+    row = part(drawn(scene, "session"), "session:A")
+    assert row is not None
+    assert row.text().endswith("carried out" if off else "refused")
+    action = model.find(scene.state, "arrive A")[0]
+    after = model.act(scene.state, action)
+    [flow] = flows(model, scene.state, action, after)
+    assert (flow.kind, flow.from_key, flow.to_key) == (
+        ("data" if off else "refusal"),
+        NETWORK,
+        host_spot("A"),
+    )
+    kept = part(drawn(Scene(model, after), "nodes"), "rows:A:new")
+    assert (kept is None) == bool(off)
