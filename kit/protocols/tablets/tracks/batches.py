@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kit.engine.model import Rule
 from kit.errors import Refusal
 from kit.protocols.tablets.tracks import actions as act
-from kit.protocols.tablets.tracks import balancing, working
+from kit.protocols.tablets.tracks import balancing, planning, working
 from kit.protocols.tablets.tracks.coordinating import begins_track, busy, own, planned_on
 from kit.protocols.tablets.tracks.state import (
     TabletCommand,
@@ -46,10 +46,10 @@ def _begin_plan(model: Tracks) -> Rule[TracksState, Any]:
 
     def effect(s: TracksState, action: act.BeginPlan) -> TracksState:
         begins = tuple(_transitions(model, s))
-        control = s.control
-        if begins_track(model, s):
+        control, joint = s.control, begins_track(model, s)
+        if joint:
             control = decision.effect(control, cluster.TakeDecision())
-        return replace(s, control=control, command=TabletCommand(begins=begins))
+        return replace(s, control=control, command=TabletCommand(begins=begins, joint=joint))
 
     return model.rule(act.BeginPlan, "decide", candidates, condition, effect)
 
