@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kit.protocols.tablets.facts import losses as facts
 from kit.protocols.tablets.facts.losses import GRACE, HostLoss, RepairedRange, TabletLosses
 from kit.protocols.tablets.facts.tracks import TABLE
+from kit.protocols.topology.actions import CrashMember
 from kit.views.actions import mark
 from kit.views.alike import draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
@@ -28,6 +29,8 @@ NO_WARNING = "Every tablet was repaired within the grace."
 def draw_losses(scene: Scene) -> Frag:
     """Draw tablets by hosts: who lives, how many may be lost, what each further loss costs."""
     rows = told_apart(facts.losses(scene.model, scene.state), _look, _stands_out)
+    further = facts.one_more(scene.model, scene.state)
+    crashes = _crashes(scene)
     hosts = scene.model.names if len(scene.model.names) <= MOST_HOSTS else ()
     return scroll(
         "availability",
@@ -41,7 +44,7 @@ def draw_losses(scene: Scene) -> Frag:
         h(
             "table",
             h("caption", "lose one more"),
-            h("tbody", [_loss(scene, each) for each in facts.one_more(scene.model, scene.state)]),
+            h("tbody", [_loss(scene, each, crashes) for each in further]),
         ),
     )
 
@@ -83,12 +86,18 @@ def _replicas(each: TabletLosses) -> Iterator[str]:
     yield from (f"+{host}" for host in each.comes)
 
 
-def _loss(scene: Scene, each: HostLoss) -> Frag:
+def _crashes(scene: Scene) -> dict[str, CrashMember]:
+    """What would lose a host, where the model may."""
+    options = (action for action, refusal in scene.options() if refusal is None)
+    return {action.node: action for action in options if isinstance(action, CrashMember)}
+
+
+def _loss(scene: Scene, each: HostLoss, crashes: Mapping[str, CrashMember]) -> Frag:
     """A host, with the button that loses it where the model may, and what that would cost."""
-    option = scene.model.find(scene.state, f"crash {each.host}")
+    action = crashes.get(each.host)
     button: Frag | str = each.host
-    if option is not None and option[1] is None:
-        act = f"do:{mark(scene.model, option[0])}"
+    if action is not None:
+        act = f"do:{mark(scene.model, action)}"
         button = act_button(f"lose {each.host}", f"lose:{each.host}:button", act, scene.closed)
     cost = _cost(each)
     return h(
