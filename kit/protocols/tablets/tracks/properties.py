@@ -74,8 +74,8 @@ def lifted(prop: Property) -> Property:
         # An older command of the cluster's, which is not what comes late here, is not judged.
         if isinstance(action, cluster.CommitDeposed) and deposed_alone(before):
             return None
-        found: str | None = check(before.control, action, after.control)
-        return found
+        broken: str | None = check(before.control, action, after.control)
+        return broken
 
     if prop.kind == "step":
         return replace(prop, check=check_step)
@@ -109,7 +109,7 @@ def _moved_of(model: Tracks) -> Callable[[TracksState], bool]:
 def _of_rf_changes(model: Tracks) -> tuple[Property, ...]:
     """How many replicas come and go, and that a change of their number comes to its end."""
 
-    def one(s: TracksState) -> str | None:
+    def few(s: TracksState) -> str | None:
         for tablet, row in enumerate(s.tablets):
             for each in row.transitions:
                 if len(each.sets.pending) > 1 or len(each.sets.leaving) > 1:
@@ -122,7 +122,7 @@ def _of_rf_changes(model: Tracks) -> tuple[Property, ...]:
 
     title = "An RF change ends with all replicas for which there is a place"
     return (
-        always("one-replica", "One replica of a tablet comes, and one goes, at a time", one),
+        always("one-replica", "One replica of a tablet comes, and one goes, at a time", few),
         step("replicas-reached", title, reached, "INV-RF", (cluster.MoveTablets,)),
     )
 

@@ -81,7 +81,7 @@ def begun(
     """
     after = altered(s.control.topology, request)
     load = Counter(replica for row in s.tablets for replica in row.replicas)
-    found = []
+    begins = []
     for tablet, row in enumerate(s.tablets):
         options = list(_of_tablet(model, s, tablet, after))
         if options:
@@ -89,8 +89,8 @@ def begun(
             new = replaced(row, first.source, first.target)
             load.update(new)
             load.subtract(row.replicas)
-            found.append((tablet, TabletTransition(first.kind, "", row.replicas, new)))
-    return tuple(found)
+            begins.append((tablet, TabletTransition(first.kind, "", row.replicas, new)))
+    return tuple(begins)
 
 
 def _weight(action: BeginTransition, load: Counter[TabletReplica]) -> int:

@@ -20,15 +20,15 @@ def replication_in(words: Sequence[str], field: str) -> Replication:
     Raises:
         BadInput: for none, a datacenter twice, or what is no number.
     """
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for word in words:
         datacenter, _, count = word.partition("=")
-        if not datacenter or datacenter in found or not (count.isascii() and count.isdecimal()):
+        if not datacenter or datacenter in counts or not (count.isascii() and count.isdecimal()):
             raise BadInput(field, word, "a datacenter and its replicas, each once, as in dc1=3")
-        found[datacenter] = int(count)
-    if not found:
+        counts[datacenter] = int(count)
+    if not counts:
         raise BadInput(field, "", "the replicas in at least one datacenter, as in dc1=3")
-    return tuple(sorted(found.items()))
+    return tuple(sorted(counts.items()))
 
 
 def altered(topology: ClusterTopology, request: RequestEntry) -> Replication:
