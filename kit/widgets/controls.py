@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 import msgspec
+from msgspec.inspect import BoolType, IntType
 
 from kit.engine.parameters import Parameter, parameters_of, plainly
 from kit.engine.registry import Entry, build, entries, entry_of
@@ -189,6 +190,7 @@ class Controls:
             return given
         value, parts = self.fields[touched].value, {each.name: each for each in parameters_of(kind)}
         several = parts[touched].flags.get("written") and not isinstance(given[touched], str)
+        numbers = isinstance(getattr(parts[touched].type, "item_type", None), IntType)
         ring = {name: each.flags["ring"] for name, each in parts.items() if "ring" in each.flags}
         if ring.get(touched) in GENERATED and given.get("members"):
             for name, part in ring.items():
@@ -196,7 +198,7 @@ class Controls:
                     given[name] = self.fields[name].value
                 else:
                     given.pop(name, None)
-        given[touched] = _lines(value) if several else value
+        given[touched] = _lines(value, numbers) if several else value
         if ring.get(touched) == "generated":
             given.pop("operations", None)
         return given
@@ -319,12 +321,12 @@ def _fields(own: type[msgspec.Struct], values: Mapping[str, Any]) -> list[tuple[
 def _widget(parameter: Parameter, value: Any) -> Any:
     wide = {"style": {"description_width": "150px"}, "layout": ipywidgets.Layout(width="270px")}
     said = {"description": parameter.title, "tooltip": parameter.meaning}
-    if isinstance(parameter.type, msgspec.inspect.BoolType):
+    if isinstance(parameter.type, BoolType):
         return ipywidgets.Checkbox(value=value, indent=False, **said)
     if parameter.flags.get("written"):
-        text = value if isinstance(value, str) else "; ".join(value)
+        text = value if isinstance(value, str) else "; ".join(map(str, value))
         return ipywidgets.Text(value=text, continuous_update=False, **said, **wide)
-    if isinstance(parameter.type, msgspec.inspect.IntType):
+    if isinstance(parameter.type, IntType):
         least = min(0, parameter.least or 0)
         return ipywidgets.BoundedIntText(value=value, min=least, max=MOST, **said, **wide)
     if parameter.least is not None and parameter.most is not None:  # a number, or null
@@ -338,9 +340,13 @@ def _widget(parameter: Parameter, value: Any) -> Any:
     return None
 
 
-def _lines(text: str) -> list[str]:
-    """The lines of a text that has semicolons between them."""
-    return [line.strip() for line in text.split(";") if line.strip()]
+def _lines(text: str, numbers: bool) -> list[str | int]:
+    """The lines of a text that has semicolons between them; ``numbers``: whole ones as such.
+
+    What should be a number and is none stays as it was written: the model says what is wrong.
+    """
+    lines = [line.strip() for line in text.split(";") if line.strip()]
+    return [int(line) if numbers and line.isdecimal() else line for line in lines]
 
 
 def _switch(code: str, title: str, on: bool) -> ipywidgets.Checkbox:

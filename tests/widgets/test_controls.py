@@ -187,3 +187,18 @@ def test_a_model_of_ones_own_is_named_in_the_scenario_box() -> None:
     assert source.label == "this model"
     source.value = "twophase"
     assert source.label.startswith("twophase")
+
+
+def test_numbers_that_are_written_as_text_are_numbers() -> None:
+    """A list of numbers has semicolons between them; what is none is refused where it was typed."""
+    player, _ = quiet("recovery")
+    assert player.controls is not None
+    text = player.controls.fields["commit_indexes"]
+    assert text.value == "1; 2; 2; 2"
+    text.value = "3; 2 ;5;5"
+    assert player.model.parameters.commit_indexes == (3, 2, 5, 5)
+    model = player.model
+    text.value = "3; two; 5; 5"
+    assert player.model is model
+    assert "commit_indexes" in player.controls.message.value
+    assert text.value == "3; 2 ;5;5"

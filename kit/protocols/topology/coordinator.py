@@ -27,6 +27,7 @@ from kit.protocols.topology.rules.machines import EdgeRow, WorkRow
 from kit.protocols.topology.rules.safeguards import Setting
 from kit.protocols.topology.rules.work import (
     ADDS,
+    CLOSES,
     DROP_LEFT,
     LEAVES,
     MARKS_DONE,
@@ -137,6 +138,8 @@ def due(s: ControlState, setting: Setting) -> ClusterTopology | None:
     if work.name == MARKS_DONE:
         assert decision.operation is not None
         return finished(topology, decision.operation.node)
+    if work.name == CLOSES:
+        return replace(topology, session=0)
     if fence_is_due(s, task):
         return replace(topology, fence_version=topology.version)
     return None
@@ -171,10 +174,10 @@ def committed(s: ControlState, command: Command, setting: Setting) -> ControlSta
     """The state once a command is in the log: with its effect, or with none on another state."""
     if not takes_effect(s.state_id, command, setting.safeguards.group0):
         return s
-    before = under_way(s.topology)
+    before = under_way(s.topology), s.topology.session
     s = with_topology(s, mutated(s.topology, command.change))
-    if under_way(s.topology) != before:
-        # Another state has other work; a command that was decided meanwhile is stale anyway.
+    if (under_way(s.topology), s.topology.session) != before:
+        # Another state, or session, has other work; what was decided meanwhile is stale anyway.
         s = replace(s, attempted=replace(NOTHING_DONE, command=s.attempted.command))
     return s
 

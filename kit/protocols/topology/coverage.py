@@ -53,8 +53,9 @@ def taken_edges(
     old, new = under_way(before), under_way(after)
     if new is not None and (old is None or (old.machine, old.node) != (new.machine, new.node)):
         yield new.machine, MACHINES[edition][new.machine].begins
-    if old is None or old == new:
-        yield from _cleanup(before, after, edition)
+    # A truncate that fails stays in its state, without its session.
+    if old is None or (old == new and before.session == after.session):
+        yield from _at_once(before, after, edition)
         return
     machine = MACHINES[edition][old.machine]
     for edge in machine.edges:
@@ -70,6 +71,7 @@ def _fits(edge: EdgeRow, before: ClusterTopology, after: ClusterTopology, node: 
     if node == NOBODY:
         number = before.running
         error = bool(number) and after.requests[number - 1].error
+        error = error and not before.requests[number - 1].error
         return ends == (after.running == 0) and ("error" in edge.effects) == error
     becomes = edge.becomes or before.nodes[node].state
     entry = after.nodes[node]
@@ -80,11 +82,15 @@ def _fits(edge: EdgeRow, before: ClusterTopology, after: ClusterTopology, node: 
     return was or ("error" in edge.effects) == error
 
 
-def _cleanup(
+AT_ONCE = ("cleanup", "keyspace_rf_change")
+"""Requests that hold no state of the cluster: they go from waiting to done in one command."""
+
+
+def _at_once(
     before: ClusterTopology, after: ClusterTopology, edition: Edition
 ) -> Iterator[tuple[str, EdgeRow]]:
-    """Cleanup holds no state of the cluster: its request goes from waiting to done at once."""
-    pairs = zip(before.requests, after.requests, strict=False)
-    if any(new.done and not old.done and new.kind == "cleanup" for old, new in pairs):
-        machine = MACHINES[edition]["cleanup"]
-        yield from ((machine.name, edge) for edge in machine.edges)
+    """The edges of a request that is done at once."""
+    for old, new in zip(before.requests, after.requests, strict=False):
+        if new.done and not (old.done or new.error) and new.kind in AT_ONCE:
+            machine = MACHINES[edition][new.kind]
+            yield from ((machine.name, edge) for edge in machine.edges)

@@ -28,7 +28,7 @@ from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.fence import LocalView
 from kit.protocols.topology.rules.requests import going_away, refusal, requested
 from kit.protocols.topology.rules.safeguards import Setting, TopologySafeguards
-from kit.protocols.topology.rules.work import MARKS_DONE
+from kit.protocols.topology.rules.work import COMMANDS_OF_WORK
 from kit.protocols.topology.safeguards import SAFEGUARDS
 from kit.protocols.topology.state import (
     ControlState,
@@ -105,6 +105,7 @@ class Topology(Model[ControlState, Any]):
             ignored=self.plan.mask(self.parameters.ignored, "ignored"),
             tablets_on=self.plan.mask(self.parameters.on_tablets, "on_tablets"),
             rf=self.parameters.rf,
+            keyspaces=self.plan.keyspaces,
         )
         up = (1 << len(self.names)) - 1 & ~self.start_down
         start = ControlState(
@@ -258,7 +259,7 @@ class Topology(Model[ControlState, Any]):
             return blocked
         task = work.task_of(s, self.setting)
         piece = task.work
-        if piece is None or piece.barrier or piece.name == MARKS_DONE:
+        if piece is None or piece.barrier or piece.name in COMMANDS_OF_WORK:
             return Refusal("no such work comes next")
         if piece.name in work.TABLETS_WORK:
             return Refusal("tablets are still moving, or still on the node")

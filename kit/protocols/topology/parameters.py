@@ -37,7 +37,7 @@ class TopologyParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         Meta(
             description="what is asked for, in this order: join D (or bootstrap), replace D C, "
             "leave C (or decommission), remove C (or removenode), rebuild C, cleanup, "
-            "new_cdc_generation, lock",
+            "new_cdc_generation, keyspace_rf_change ks dc1=3, truncate_table ks.t, lock",
             extra_json_schema={"written": True},
         ),
     ] = ("join D",)
@@ -60,6 +60,13 @@ class TopologyParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
             le=MOST_NODES,
         ),
     ] = 0
+    keyspaces: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="the keyspaces with tablets and their replicas: ks dc1=3 dc2=1",
+            extra_json_schema={"written": True},
+        ),
+    ] = ()
     crashes: Crashes = 0
     changes: CoordinatorChanges = 0
     failures: Annotated[

@@ -13,15 +13,22 @@ from msgspec import Struct
 
 from kit.errors import BadInput
 from kit.protocols.topology.parameters import MOST_NODES, TopologyParameters
-from kit.protocols.topology.rules.cluster import NOBODY
+from kit.protocols.topology.rules.cluster import NOBODY, Replication
+from kit.protocols.topology.rules.replication import replication_in
 from kit.protocols.topology.rules.requests import LOCK, OperationRequest
 from kit.protocols.topology.rules.states import GLOBAL_REQUEST, NODE_REQUESTS
 
 ALLOWED = (
     "join N, join N --zero-token, replace N OLD, leave N, remove N, rebuild N, cleanup, "
-    "new_cdc_generation or lock; or as operators say: bootstrap N, decommission N, removenode N"
+    "new_cdc_generation, keyspace_rf_change KEYSPACE DC=REPLICAS, truncate_table KEYSPACE.TABLE "
+    "or lock; or as operators say: bootstrap N, decommission N, removenode N"
 )
-REQUEST_OF = {"bootstrap": "join", "decommission": "leave", "removenode": "remove"}
+REQUEST_OF = {
+    "bootstrap": "join",
+    "decommission": "leave",
+    "removenode": "remove",
+    "check_and_repair_cdc_streams": "new_cdc_generation",
+}
 """What operators call a request, where the tables have another word."""
 COMMANDS = {
     "join": "the new node is started, to bootstrap",
@@ -30,9 +37,16 @@ COMMANDS = {
     "remove": "nodetool removenode",
     "rebuild": "nodetool rebuild",
     "cleanup": "nodetool cluster cleanup",
+    "new_cdc_generation": "nodetool checkAndRepairCdcStreams",
+    "keyspace_rf_change": "ALTER KEYSPACE",
+    "truncate_table": "TRUNCATE TABLE",
 }
 """What an operator does to make a request; the others come from a client or from the server."""
-_CLUSTER = (LOCK, *(name for name, each in GLOBAL_REQUEST.items() if each.played))
+_OF_TABLETS = ("keyspace_rf_change", "truncate_table")
+_CLUSTER = (
+    LOCK,
+    *(name for name, each in GLOBAL_REQUEST.items() if each.played and name not in _OF_TABLETS),
+)
 
 
 NAME = re.compile(r"[0-9A-Za-z._-]{1,60}", re.ASCII)
@@ -45,6 +59,7 @@ class RequestPlan(Struct, frozen=True):
     members: int
     racks: tuple[str, ...]
     requests: tuple[OperationRequest, ...]
+    keyspaces: tuple[tuple[str, Replication], ...] = ()
 
     def mask(self, names: tuple[str, ...], field: str) -> int:
         """These nodes as a mask.
@@ -70,7 +85,14 @@ def plan_of(parameters: TopologyParameters) -> RequestPlan:
     if len(names) > MOST_NODES:
         raise BadInput("operations", len(names), f"at most {MOST_NODES} nodes in all")
     racks = _racks(parameters.racks, len(names))
-    return RequestPlan(tuple(names), (1 << parameters.nodes) - 1, racks, tuple(requests))
+    members = (1 << parameters.nodes) - 1
+    keyspaces = tuple(sorted(map(_keyspace, parameters.keyspaces)))
+    return RequestPlan(tuple(names), members, racks, tuple(requests), keyspaces)
+
+
+def _keyspace(text: str) -> tuple[str, Replication]:
+    name, *replicas = text.split() or [""]
+    return name, replication_in(replicas, "keyspaces")
 
 
 def _members(parameters: TopologyParameters) -> list[str]:
@@ -110,6 +132,8 @@ def _request(text: str, names: list[str]) -> OperationRequest:
     kind = REQUEST_OF.get(said, said)
     if kind in _CLUSTER and not nodes and not flags:
         return OperationRequest(kind)
+    if kind in _OF_TABLETS and not flags:
+        return _of_tablets(kind, text, nodes)
     counts = {"replace": 2}
     if kind not in NODE_REQUESTS or len(nodes) != counts.get(kind, 1):
         raise BadInput("operations", text, ALLOWED)
@@ -126,6 +150,17 @@ def _request(text: str, names: list[str]) -> OperationRequest:
     return OperationRequest(kind, node, replaced, bool(flags))
 
 
+def _of_tablets(kind: str, text: str, words: list[str]) -> OperationRequest:
+    """A request that names a keyspace, or a table."""
+    if kind == "keyspace_rf_change" and words:
+        replication = replication_in(words[1:], "operations")
+        return OperationRequest(kind, keyspace=words[0], replication=replication)
+    keyspace, dot, table = (words or [""])[0].partition(".")
+    if len(words) != 1 or not (keyspace and dot and table):
+        raise BadInput("operations", text, ALLOWED)
+    return OperationRequest(kind, table=words[0])
+
+
 def stored_words(line: str) -> str:
     """A line with the tables' word for a request in the place of an operator's."""
     first, space, rest = line.partition(" ")
@@ -135,4 +170,7 @@ def stored_words(line: str) -> str:
 def request_text(request: OperationRequest, names: tuple[str, ...]) -> str:
     """The request in words."""
     nodes = [names[i] for i in (request.node, request.replaced) if i != NOBODY]
-    return " ".join([request.kind, *nodes, *(["--zero-token"] if request.zero_token else [])])
+    named = [word for word in (request.keyspace, request.table) if word]
+    named += [f"{name}={count}" for name, count in request.replication]
+    named += ["--zero-token"] * request.zero_token
+    return " ".join([request.kind, *nodes, *named])

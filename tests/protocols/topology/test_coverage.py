@@ -27,6 +27,8 @@ WALKED: tuple[dict[str, Any], ...] = (
     {"operations": ("rebuild C",)},
     {"operations": ("new_cdc_generation", "cleanup")},
     {"operations": ("lock",)},
+    {"operations": ("keyspace_rf_change ks dc1=3",)},
+    {"operations": ("truncate_table ks.t",), "on_tablets": ("A", "B")},
     {"operations": (), "tablets": 1},
 )
 

@@ -341,14 +341,32 @@ def test_cleanup_goes_through_its_words() -> None:
     assert sum("cleanup_status = running" in line for line in rows) == 3
 
 
-@pytest.mark.partly("D-032", "keyspace_rf_change and truncate_table are known, and not played")
-def test_the_requests_of_the_whole_cluster_are_known() -> None:
-    """All four of the documents; what is not played yet is refused by name."""
-    known = {request.name: request.played for request in GLOBAL_REQUESTS}
-    documents = ("new_cdc_generation", "cleanup", "keyspace_rf_change", "truncate_table")
-    assert [known[name] for name in documents] == [True, True, False, False]
-    with pytest.raises(BadInput, match="truncate_table"):
-        starting("truncate_table")
+@pytest.mark.spec("D-032")
+@pytest.mark.parametrize("edition", ["seed", "code"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "new_cdc_generation",
+        "check_and_repair_cdc_streams",
+        "cleanup",
+        "keyspace_rf_change ks dc1=3",
+        "truncate_table ks.t",
+    ],
+)
+def test_the_requests_of_the_whole_cluster_are_known(edition: str, words: str) -> None:
+    """All four of the documents, and the other name of one: each is among the steps that are
+    offered, stands in the queue, is taken from it and done; what only the server has is refused.
+    """
+    timeline = starting(words, edition=edition, on_tablets=("A", "B"))
+    kind = "new_cdc_generation" if "cdc" in words else words.partition(" ")[0]
+    press(timeline, words)
+    [line] = [each for each in seen(timeline)["Request queue"] if kind in each]
+    assert line.endswith(": next")
+    [request] = ended(timeline).state.topology.requests
+    assert (request.kind, request.done, request.error) == (kind, True, False)
+    assert kind in {request.name for request in GLOBAL_REQUESTS if request.played}
+    with pytest.raises(BadInput, match="quiesce"):
+        starting("quiesce")
 
 
 @pytest.mark.spec("D-041")

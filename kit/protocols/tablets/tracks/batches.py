@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kit.engine.model import Rule
 from kit.errors import Refusal
 from kit.protocols.tablets.tracks import actions as act
-from kit.protocols.tablets.tracks import planning, working
+from kit.protocols.tablets.tracks import balancing, planning, working
 from kit.protocols.tablets.tracks.coordinating import begins_track, busy, own, planned_on
 from kit.protocols.tablets.tracks.state import (
     TabletCommand,
@@ -35,7 +35,7 @@ def _begin_plan(model: Tracks) -> Rule[TracksState, Any]:
     decision = own(model, cluster.TakeDecision)
 
     def candidates(s: TracksState) -> tuple[act.BeginPlan, ...]:
-        return (act.BeginPlan(),) if planned_on(model, s) and any(planning.plan(model, s)) else ()
+        return (act.BeginPlan(),) if planned_on(model, s) and any(balancing.plan(model, s)) else ()
 
     def condition(s: TracksState, action: act.BeginPlan) -> Refusal | None:
         if not begins_track(model, s):
@@ -46,16 +46,16 @@ def _begin_plan(model: Tracks) -> Rule[TracksState, Any]:
 
     def effect(s: TracksState, action: act.BeginPlan) -> TracksState:
         begins = tuple(_transitions(model, s))
-        control = s.control
-        if begins_track(model, s):
+        control, joint = s.control, begins_track(model, s)
+        if joint:
             control = decision.effect(control, cluster.TakeDecision())
-        return replace(s, control=control, command=TabletCommand(begins=begins))
+        return replace(s, control=control, command=TabletCommand(begins=begins, joint=joint))
 
     return model.rule(act.BeginPlan, "decide", candidates, condition, effect)
 
 
 def _transitions(model: Tracks, s: TracksState) -> Iterator[tuple[int, TabletTransition]]:
-    for each in planning.plan(model, s):
+    for each in balancing.plan(model, s):
         row = s.tablets[each.tablet]
         new = planning.replaced(row, each.source, each.target)
         yield each.tablet, TabletTransition(each.kind, "", row.replicas, new)

@@ -10,12 +10,13 @@ from msgspec.structs import replace
 from kit.engine.model import Rule
 from kit.errors import Refusal
 from kit.protocols.tablets.tracks import actions as act
-from kit.protocols.tablets.tracks import planning, working
+from kit.protocols.tablets.tracks import balancing, planning, rf_change, working
 from kit.protocols.tablets.tracks.state import (
     TabletCommand,
     TabletRow,
     TabletTransition,
     TracksState,
+    deposed_alone,
     in_transition,
     with_tablets,
 )
@@ -127,7 +128,7 @@ def _take_decision(model: Tracks) -> Rule[TracksState, Any]:
             return IN_HAND
         refused = rule.condition(s.control, action)
         if refused is None:
-            planned = s.control.started and begins_track(model, s) and any(planning.plan(model, s))
+            planned = s.control.started and begins_track(model, s) and any(balancing.plan(model, s))
             return PLAN_FIRST if planned else None
         if busy(model, s) is None and working.changes(model, s):
             return None
@@ -135,10 +136,23 @@ def _take_decision(model: Tracks) -> Rule[TracksState, Any]:
 
     def effect(s: TracksState, action: Any) -> TracksState:
         if rule.condition(s.control, action) is None:
-            return replace(s, control=rule.effect(s.control, action))
+            command = _with_rf_change(model, s)
+            return replace(s, control=rule.effect(s.control, action), command=command)
         return replace(s, command=TabletCommand(working.changes(model, s)))
 
     return lift(model, rule, condition=condition, effect=effect)
+
+
+def _with_rf_change(model: Tracks, s: TracksState) -> TabletCommand | None:
+    """What the command of an RF change begins; None for any other decision."""
+    decision = work.decision_of(s.control, model.setting)
+    operation = decision.operation
+    if not s.control.started or decision.kind != "begin":
+        return None
+    if operation is None or operation.machine != "keyspace_rf_change":
+        return None
+    request = s.control.topology.requests[decision.number - 1]
+    return TabletCommand(begins=rf_change.begun(model, s, request), joint=True)
 
 
 def _in_log(model: Tracks, s: TracksState, command: TabletCommand) -> TracksState:
@@ -182,10 +196,10 @@ def _commit_deposed(model: Tracks) -> Rule[TracksState, Any]:
         return (cluster.CommitDeposed(),) if s.deposed else rule.candidates(s.control)
 
     def effect(s: TracksState, action: Any) -> TracksState:
-        command = s.deposed
+        command, alone = s.deposed, deposed_alone(s)
         if command is not None:
             s = replace(s, deposed=None)
-        if s.control.deposed is not None:
+        if s.control.deposed is not None and not alone:
             s = replace(s, control=rule.effect(s.control, action))
         return s if command is None else _in_log(model, s, command)
 
@@ -208,7 +222,7 @@ def _move_tablets(model: Tracks) -> Rule[TracksState, Any]:
         blocked = busy(model, s) or rule.condition(s.control, action)
         if blocked is not None:
             return blocked
-        return Refusal("tablets have to move first") if planning.unfinished(model, s) else None
+        return Refusal("tablets have to move first") if balancing.unfinished(model, s) else None
 
     return lift(model, rule, candidates=candidates, condition=condition)
 
@@ -219,7 +233,7 @@ def _find_imbalance(model: Tracks) -> Rule[TracksState, Any]:
 
     def condition(s: TracksState, action: Any) -> Refusal | None:
         refused = rule.condition(s.control, action)
-        if refused is None and next(planning.plan(model, s), None) is None:
+        if refused is None and next(balancing.plan(model, s), None) is None:
             return NOTHING_MOVES if model.parameters.balancing else DISABLED
         return refused
 
@@ -239,6 +253,8 @@ def _fail_work(model: Tracks) -> Rule[TracksState, Any]:
             return None
         if task.work.on_failure == "retry" and in_transition(s):
             return RUNNING
+        if any(rf_change.completions(model, s)):
+            return Refusal("the RF change goes on")
         if model.paused and not planning.without_target(model, s):
             return Refusal("there is a place for every tablet")
         return None
@@ -251,8 +267,8 @@ def _begin(model: Tracks) -> Rule[TracksState, Any]:
 
     def candidates(s: TracksState) -> Iterator[act.BeginTransition]:
         if planned_on(model, s):
-            yield from planning.plan(model, s)
-            yield from planning.balance_moves(model, s, later=True)
+            yield from balancing.plan(model, s)
+            yield from balancing.balance_moves(model, s, later=True)
 
     def condition(s: TracksState, action: act.BeginTransition) -> Refusal | None:
         row = s.tablets[action.tablet]
@@ -270,11 +286,11 @@ def _begin(model: Tracks) -> Rule[TracksState, Any]:
         row = s.tablets[action.tablet]
         new = planning.replaced(row, action.source, action.target)
         transition = TabletTransition(action.kind, "", row.replicas, new)
-        balances = not _is_drain(model, s, action)
-        control = s.control
-        if begins_track(model, s):
+        balances = not _is_drain(model, s, action) and not _completes(model, s, action)
+        control, joint = s.control, begins_track(model, s)
+        if joint:
             control = decision.effect(control, cluster.TakeDecision())
-        command = TabletCommand(begins=((action.tablet, transition),))
+        command = TabletCommand(begins=((action.tablet, transition),), joint=joint)
         return replace(s, control=control, command=command, moves=s.moves - balances)
 
     return model.rule(act.BeginTransition, "decide", candidates, condition, effect)
@@ -285,6 +301,10 @@ def _is_drain(model: Tracks, s: TracksState, action: act.BeginTransition) -> boo
         (tablet, str(source)) == (action.tablet, action.source)
         for tablet, source in planning.drains(model, s)
     )
+
+
+def _completes(model: Tracks, s: TracksState, action: act.BeginTransition) -> bool:
+    return action in rf_change.completions(model, s)
 
 
 def _barrier(model: Tracks) -> Rule[TracksState, Any]:

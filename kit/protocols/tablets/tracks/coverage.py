@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kit.engine.model import TransitionRows
-from kit.protocols.tablets.rules.stages import TRANSITIONS
+from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
 from kit.protocols.tablets.tracks.model import Tracks
 from kit.protocols.tablets.tracks.state import TabletCommand, TracksState
 from kit.protocols.topology import actions as cluster
@@ -16,10 +16,11 @@ from kit.protocols.topology.rules.machines import BOUNDARY, Machine
 
 def tables(model: Tracks) -> Iterator[Machine]:
     """The tables of the kinds that a model's balancer, drains and rebuilds begin."""
-    kinds = list(model.parameters.kinds) if model.parameters.moves else []
+    kinds: list[TransitionKind] = list(model.parameters.kinds) if model.parameters.moves else []
     requested = {request.kind for request in model.control.plan.requests}
     kinds += ["migration"] * ("leave" in requested)
-    kinds += [model.parameters.rebuild] * bool(requested & {"remove", "replace"})
+    rebuilding = {"remove", "replace", "keyspace_rf_change"}
+    kinds += [model.parameters.rebuild] * bool(requested & rebuilding)
     machines = TRANSITIONS[model.parameters.edition]
     return (machines[kind] for kind in dict.fromkeys(kinds))
 

@@ -31,6 +31,23 @@ SCENARIOS = (
         {"tablets": ("A B C",), "tables": ("ks.base", "ks.view")},
     ),
     Scenario(
+        "rf-change-adds-a-replica",
+        "ALTER KEYSPACE to three replicas: every tablet gets one more, each in its own stages",
+        {"nodes": 4, "tablets": ("A B", "B C"), "moves": 0}
+        | {"operations": ("keyspace_rf_change ks dc1=3",)},
+    ),
+    Scenario(
+        "rf-change-refused",
+        "ALTER KEYSPACE to four replicas on three nodes: the request ends with its reason",
+        {"nodes": 3, "moves": 0, "operations": ("keyspace_rf_change ks dc1=4",)},
+    ),
+    Scenario(
+        "truncate-waits-for-a-move",
+        "A table is truncated while a tablet moves: the request waits, then has its session",
+        {"tablets": ("A B",), "operations": ("truncate_table ks.t",)},
+        script=("imbalance", "migrate 0 A:0 D:0", "commit", "truncate_table ks.t"),
+    ),
+    Scenario(
         "nowhere-to-go",
         "C may not leave: no node is left for its replica, and the request ends with an error",
         {"nodes": 3, "moves": 0, "operations": ("decommission C",), "undone": 1},

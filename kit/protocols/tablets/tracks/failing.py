@@ -51,6 +51,15 @@ def _may_fail(model: Tracks, s: TracksState, piece: working.Piece) -> Refusal | 
     return None if fails_by_itself(s, piece) or s.failures else NO_FAULT
 
 
+def _goes_on(model: Tracks, s: TracksState, piece: working.Piece) -> bool:
+    """Whether the failure of a barrier leads on: past who is down, and past nobody else.
+
+    Else a node could be two stages behind another one (INV-ONESTAGE).
+    """
+    edge = working.error_edge(model, s, piece.transition)
+    return edge is not None and edge.kind == "proceed"
+
+
 def _failing(model: Tracks, s: TracksState) -> Iterator[int]:
     """The tablets whose data work may fail; of very many, those where it cannot but fail."""
     if model.planner is None:
@@ -68,7 +77,14 @@ def rules(model: Tracks) -> tuple[Rule[TracksState, Any], ...]:
         return [p for p in waiting if working.error_edge(model, s, p.transition) is not None]
 
     def may_fail_barrier(s: TracksState, action: act.FailBarrier) -> Refusal | None:
-        return _may_fail(model, s, barriers(s)[0])
+        refused = _may_fail(model, s, barriers(s)[0])
+        if refused is not None or not model.parameters.answering:
+            return refused
+        unheard = working.barrier_nodes(s) & s.control.reachable & ~s.answered
+        on = any(_goes_on(model, s, piece) for piece in barriers(s))
+        if unheard and on:
+            return Refusal("who is up answers first", missing=working.named(model, unheard))
+        return None
 
     def fail_barrier(s: TracksState, action: act.FailBarrier) -> TracksState:
         first, *others = barriers(s)

@@ -11,6 +11,7 @@ Sources: seed 000, "Load balancing", "Tablet transitions"; published coordinator
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
@@ -45,9 +46,10 @@ from kit.protocols.topology.parameters import TopologyParameters
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.fence import local_view
 from kit.protocols.topology.rules.machines import Machine, WorkRow
+from kit.protocols.topology.rules.racks import place_of
 from kit.protocols.topology.rules.safeguards import TopologySafeguards
 from kit.protocols.topology.state import ControlState
-from kit.protocols.topology.words import plan_of, stored_words
+from kit.protocols.topology.words import RequestPlan, plan_of, stored_words
 
 ONE_TABLE = "ks.t"
 """What pictures call the table of a model that was read from no dump."""
@@ -83,9 +85,10 @@ class Tracks(Model[TracksState, Any]):
         self.paused = self.parameters.edition == "code"
         placed = tuple(map(replicas_in, self.parameters.tablets))
         cluster = cluster_of(self.parameters, placed, switches)
-        members = plan_of(cluster).names[: self.parameters.nodes]
+        plan = plan_of(cluster)
         self.dump = self.parameters.dump
-        self.rows = tuple(self._rows(placed, members))
+        self.rows = tuple(self._rows(placed, plan.names[: self.parameters.nodes]))
+        cluster = replace(cluster, keyspaces=keyspaces_of(self.parameters, self.rows, plan))
         self.control = Topology(cluster, _of_the_cluster(off))
         self.names, self.number = self.control.names, self.control.number
         self.setting = self.control.setting
@@ -187,7 +190,9 @@ class Tracks(Model[TracksState, Any]):
     def settled(self, before: TracksState, s: TracksState) -> TracksState:
         """The state after a step: a coordinator that is gone has forgotten, guards have failed."""
         if before.control.coordinator != s.control.coordinator:
-            deposed = s.deposed if s.command is None else s.command
+            # Both halves of what is deposed are one coordinator's: a newer one's replaces both.
+            empty_handed = s.command is None and before.control.attempted.command is None
+            deposed = s.deposed if empty_handed else s.command
             rows = tuple(map(forgotten, s.tablets))
             s = replace(s, command=None, deposed=deposed, tablets=rows)
         if before.control.state_id != s.control.state_id or not _same_stored(before, s):
@@ -318,6 +323,31 @@ def cluster_of(
         placing=True,
         lag=False,
     )
+
+
+def keyspaces_of(
+    given: TracksParameters, rows: tuple[TabletRow, ...], plan: RequestPlan
+) -> tuple[str, ...]:
+    """The keyspace of the tablets with its replicas, where its RF is to be changed.
+
+    Raises:
+        BadInput: for a request on another keyspace or table, or tablets that differ in replicas.
+    """
+    keyspace = given.tables[0].partition(".")[0]
+    for request in plan.requests:
+        if request.keyspace not in ("", keyspace):
+            raise BadInput("operations", request.keyspace, f"the keyspace {keyspace}")
+        if request.table not in ("", *given.tables):
+            allowed = "one of the tables " + ", ".join(given.tables)
+            raise BadInput("operations", request.table, allowed)
+    if not any(request.keyspace for request in plan.requests):
+        return ()
+    rack_of = dict(zip(plan.names, plan.racks, strict=True))
+    counts = [Counter(place_of(rack_of[each.host])[0] for each in row.replicas) for row in rows]
+    if any(each != counts[0] for each in counts):
+        said = "tablets with as many replicas in each datacenter, since their RF is to be changed"
+        raise BadInput("tablets", given.tablets, said)
+    return (" ".join([keyspace, *(f"{name}={count}" for name, count in counts[0].items())]),)
 
 
 def _of_the_cluster(off: tuple[str, ...]) -> tuple[str, ...]:

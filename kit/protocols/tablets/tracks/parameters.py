@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.tablets.tracks.dump import TabletDump
 from kit.protocols.topology.parameter_types import (
     MOST_FAULTS,
@@ -21,6 +20,8 @@ from kit.protocols.topology.parameter_types import (
 )
 from kit.protocols.topology.parameters import MOST_NODES
 
+BalancingKind = Literal["migration", "intranode_migration", "repair"]
+"""What begins without a request: a balancer's moves, and a repair."""
 _WRITTEN = {"written": True}
 
 
@@ -51,25 +52,15 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     ] = ("ks.t",)
     shards: Annotated[int, Meta(description="the shards of each node", ge=1, le=64)] = 1
     kinds: Annotated[
-        tuple[TransitionKind, ...],
+        tuple[BalancingKind, ...],
         Meta(
-            description="what may begin: migration, intranode_migration, repair; and rebuild or "
-            "rebuild_v2, which bring each tablet to rf replicas",
+            description="what may begin: migration, intranode_migration, repair",
             extra_json_schema=_WRITTEN,
         ),
     ] = ("migration",)
-    rf: Annotated[
-        int,
-        Meta(
-            title="replicas",
-            description="the replicas that each tablet is to have after an RF change (0: none)",
-            ge=0,
-            le=MOST_NODES,
-        ),
-    ] = 0
     rebuild: Annotated[
         Literal["rebuild", "rebuild_v2"],
-        Meta(description="how a replica of a dead node is made again"),
+        Meta(description="how a replica of a dead node is made again, and one more one"),
     ] = "rebuild_v2"
     balancing: Annotated[
         bool, Meta(description="tablet_balancing_enabled: loads may be evened out")
@@ -81,7 +72,7 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         tuple[str, ...],
         Meta(
             description="what is asked for, in this order: bootstrap E, replace E C, "
-            "decommission C, removenode C",
+            "decommission C, removenode C, keyspace_rf_change ks dc1=3, truncate_table ks.t",
             extra_json_schema=_WRITTEN,
         ),
     ] = ()

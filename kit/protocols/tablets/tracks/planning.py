@@ -1,4 +1,4 @@
-"""Which transitions may begin: any legal one, not only what a balancer would choose.
+"""Which nodes may get tablets, which have to lose theirs, and the transitions for that.
 
 Sources: seed 000, "Load balancing", "Node replace with tablets"; published balancer, its node sets.
 """
@@ -14,14 +14,9 @@ from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.tablets.tracks.actions import BeginTransition
 from kit.protocols.tablets.tracks.state import TabletRow, TracksState
 from kit.protocols.topology.rules.cluster import ClusterTopology, mask_of
-from kit.protocols.topology.rules.queue import pending
 
 if TYPE_CHECKING:
     from kit.protocols.tablets.tracks.model import Tracks
-
-
-BALANCING: tuple[TransitionKind, ...] = ("migration", "intranode_migration")
-"""What the balancer begins to even out loads, unless that is disabled."""
 
 
 def replica_of(text: str) -> TabletReplica:
@@ -79,7 +74,7 @@ def free(model: Tracks, row: TabletRow) -> bool:
     return not row.transitions or (not model.one_transition and len(row.transitions) < 2)
 
 
-def _to_hosts(
+def to_hosts(
     model: Tracks, s: TracksState, row: TabletRow, source: TabletReplica
 ) -> Iterator[TabletReplica]:
     """The places on other hosts for a replica: no second one on a host, and in the same rack."""
@@ -125,15 +120,7 @@ def _drain_targets(
     topology, node = s.control.topology, model.number[source.host]
     if topology.ignored >> node & 1 and not gone_nodes(topology) >> node & 1:
         return iter(())
-    return _to_hosts(model, s, s.tablets[tablet], source)
-
-
-def unfinished(model: Tracks, s: TracksState) -> bool:
-    """Whether the track may not end yet: replicas can be drained, or keep a node from leaving."""
-    if next(drain_moves(model, s), None) is not None:
-        return True
-    left = mask_of(s.control.topology, "left")
-    return any(not left >> model.number[each.host] & 1 for _, each in drains(model, s))
+    return to_hosts(model, s, s.tablets[tablet], source)
 
 
 def without_target(model: Tracks, s: TracksState) -> tuple[TabletReplica, ...]:
@@ -145,80 +132,3 @@ def without_target(model: Tracks, s: TracksState) -> tuple[TabletReplica, ...]:
         for tablet, source in drains(model, s)
         if next(_drain_targets(model, s, tablet, source), None) is None
     )
-
-
-def balance_moves(
-    model: Tracks, s: TracksState, *, later: bool = False
-) -> Iterator[BeginTransition]:
-    """The transitions that a balancer, or a repair, may begin now.
-
-    ``later``: those of tablets that are in transition and have to come to its end first.
-    """
-    if not s.moves:
-        return
-    for tablet, row in enumerate(s.tablets):
-        if free(model, row) != later:
-            for kind in begun_kinds(model):
-                yield from _of_kind(model, s, tablet, kind)
-
-
-def begun_kinds(model: Tracks) -> tuple[TransitionKind, ...]:
-    """The kinds that may begin by themselves: with balancing disabled none that evens out loads."""
-    given = model.parameters
-    return tuple(kind for kind in given.kinds if given.balancing or kind not in BALANCING)
-
-
-def _of_kind(
-    model: Tracks, s: TracksState, tablet: int, kind: TransitionKind
-) -> Iterator[BeginTransition]:
-    row = s.tablets[tablet]
-    if kind == "repair":
-        yield BeginTransition(tablet, "repair")
-        return
-    if kind in ("rebuild", "rebuild_v2"):
-        yield from _changing_rf(model, s, tablet, kind)
-        return
-    able = targets(s)
-    for source in row.replicas:
-        if not able >> model.number[source.host] & 1:
-            continue
-        if kind == "migration":
-            for target in _to_hosts(model, s, row, source):
-                yield BeginTransition(tablet, "migration", str(source), str(target))
-        elif kind == "intranode_migration":
-            for shard in range(model.parameters.shards):
-                if shard != source.shard:
-                    target = TabletReplica(source.host, shard)
-                    yield BeginTransition(tablet, kind, str(source), str(target))
-
-
-def _changing_rf(
-    model: Tracks, s: TracksState, tablet: int, kind: TransitionKind
-) -> Iterator[BeginTransition]:
-    """The transitions that add a replica, or drop one, where an RF change asks for it."""
-    row, wanted = s.tablets[tablet], model.parameters.rf
-    if len(row.replicas) > wanted > 0:
-        yield from (BeginTransition(tablet, kind, str(source)) for source in row.replicas)
-    if len(row.replicas) < wanted:
-        taken = {each.host for each in row.replicas}
-        for node in nodes_in(targets(s)):
-            if model.names[node] not in taken:
-                for shard in range(model.parameters.shards):
-                    target = TabletReplica(model.names[node], shard)
-                    yield BeginTransition(tablet, kind, "", str(target))
-
-
-def plan(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:
-    """All transitions that may begin: draining first, and nothing else while requests wait.
-
-    Those of a cluster that was read from a dump are what its balancer would begin.
-    """
-    if model.planner is not None:
-        yield from model.planner.plan(s).begins
-        return
-    draining = False
-    for each in drain_moves(model, s):
-        draining = True
-        yield each
-    if not draining and not pending(s.control.topology):
-        yield from balance_moves(model, s)

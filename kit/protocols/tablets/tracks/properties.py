@@ -15,7 +15,13 @@ from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.stages import REPLACES
 from kit.protocols.tablets.tracks.answering import one_stage_apart
 from kit.protocols.tablets.tracks.coordinating import TRACKS, at_rest
-from kit.protocols.tablets.tracks.state import TabletRow, TracksState, in_transition
+from kit.protocols.tablets.tracks.rf_change import completions
+from kit.protocols.tablets.tracks.state import (
+    TabletRow,
+    TracksState,
+    deposed_alone,
+    in_transition,
+)
 from kit.protocols.topology import actions as cluster
 from kit.protocols.topology.rules.machines import BOUNDARY
 from kit.protocols.topology.rules.work import under_way
@@ -63,8 +69,16 @@ def in_session(s: TracksState) -> str | None:
 def lifted(prop: Property) -> Property:
     """A property of the cluster as one of the cluster with its tablets."""
     check: Callable[..., Any] = prop.check
+
+    def check_step(before: TracksState, action: Any, after: TracksState) -> str | None:
+        # An older command of the cluster's, which is not what comes late here, is not judged.
+        if isinstance(action, cluster.CommitDeposed) and deposed_alone(before):
+            return None
+        broken: str | None = check(before.control, action, after.control)
+        return broken
+
     if prop.kind == "step":
-        return replace(prop, check=lambda a, action, b: check(a.control, action, b.control))
+        return replace(prop, check=check_step)
     return replace(prop, check=lambda s: check(s.control))
 
 
@@ -77,6 +91,7 @@ def properties_of(model: Tracks) -> tuple[Property, ...]:
         *_apart(model),
         _follow_table(model),
         *_of_replicas(model),
+        *_of_rf_changes(model),
         *((one_stage_apart(model),) if model.parameters.answering else ()),
         always("work-in-session", "Nothing runs after its stage", in_session, "INV-SESSION"),
         always("one-per-host", "One replica on a node", one_per_host),
@@ -89,6 +104,27 @@ def _moved_of(model: Tracks) -> Callable[[TracksState], bool]:
     first = tuple(row.replicas for row in model.rows)
     able = model.parameters.moves or model.parameters.operations
     return lambda s: not able or tuple(row.replicas for row in s.tablets) != first
+
+
+def _of_rf_changes(model: Tracks) -> tuple[Property, ...]:
+    """How many replicas come and go, and that a change of their number comes to its end."""
+
+    def few(s: TracksState) -> str | None:
+        for tablet, row in enumerate(s.tablets):
+            for each in row.transitions:
+                if len(each.sets.pending) > 1 or len(each.sets.leaving) > 1:
+                    return f"tablet {tablet} goes from {_words(each.old)} to {_words(each.new)}"
+        return None
+
+    def reached(before: TracksState, action: Any, after: TracksState) -> str | None:
+        left = next(completions(model, after), None)
+        return None if left is None else f"the track ends, tablet {left.tablet} lacks its replicas"
+
+    title = "An RF change ends with all replicas for which there is a place"
+    return (
+        always("one-replica", "One replica of a tablet comes, and one goes, at a time", few),
+        step("replicas-reached", title, reached, "INV-RF", (cluster.MoveTablets,)),
+    )
 
 
 def _apart(model: Tracks) -> tuple[Property, ...]:

@@ -7,6 +7,7 @@ state is its cluster; the steps of tablets change nothing there:
 tablets               topology
 ====================  ===========================================================================
 begin a transition    nothing; with the entry into the track: decide
+decide on an RF       decide
 work, barriers        nothing
 commit of stages      nothing; where a replica set changed: tablets move, and others go on
 nothing more to move  tablets move
@@ -24,7 +25,7 @@ from kit.protocols.tablets.tracks.actions import BeginPlan, BeginTransition, Tab
 from kit.protocols.tablets.tracks.coordinating import begins_track
 from kit.protocols.tablets.tracks.model import Tracks
 from kit.protocols.tablets.tracks.parameters import TracksParameters
-from kit.protocols.tablets.tracks.state import TracksState
+from kit.protocols.tablets.tracks.state import TracksState, deposed_alone
 from kit.protocols.tablets.tracks.working import named
 from kit.protocols.topology import actions as cluster
 
@@ -38,12 +39,12 @@ def refinement(parameters: TracksParameters) -> Refinement:
             return (cluster.TakeDecision(),) if begins_track(fine, before) else ()
         if isinstance(action, TabletAction):
             return ()
-        if isinstance(action, cluster.TakeDecision) and after.command is not None:
+        if isinstance(action, cluster.TakeDecision) and after.control == before.control:
             return ()
         if isinstance(action, cluster.CommitDecision):
             own = before.control.attempted.command
         elif isinstance(action, cluster.CommitDeposed):
-            own = before.control.deposed
+            own = None if deposed_alone(before) else before.control.deposed
         else:
             return (action,)
         moved = _moved(fine, before, after)

@@ -69,11 +69,13 @@ class StageChange(Struct, frozen=True, cache_hash=True):
 class TabletCommand(Struct, frozen=True, cache_hash=True):
     """A command of group 0 that changes tablets: stages to enter, transitions to begin.
 
-    ``stale``: group 0 changed after the state that it was decided on, so that its guard fails.
+    ``joint``: it is one command with a change of the cluster's. ``stale``: group 0 changed after
+    the state that it was decided on, so that its guard fails.
     """
 
     changes: tuple[StageChange, ...] = ()
     begins: tuple[tuple[int, TabletTransition], ...] = ()
+    joint: bool = False
     stale: bool = False
 
 
@@ -156,6 +158,11 @@ def same_stages(before: TracksState, after: TracksState) -> bool:
         for s in (before, after)
     )
     return next(stages) == next(stages)
+
+
+def deposed_alone(s: TracksState) -> bool:
+    """Whether what an earlier coordinator decided last changes tablets, and nothing else."""
+    return s.deposed is not None and not s.deposed.joint
 
 
 def in_transition(s: TracksState) -> bool:

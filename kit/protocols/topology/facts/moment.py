@@ -130,9 +130,13 @@ def title(m: Topology, entry: QueueEntry) -> str:
 
 
 def parameter(m: Topology, s: ControlState, entry: QueueEntry) -> str:
-    """What a request says beside its kind and node: whom it replaces, that it owns no tokens."""
+    """What a request says beside its kind and node: whom it replaces, that it owns no tokens; the
+    keyspace with its replicas, or the table.
+    """
     if entry.node == NOBODY:
-        return ""
+        asks = s.topology.requests[entry.number - 1]
+        counts = (f"{name}={count}" for name, count in asks.replication)
+        return asks.table or " ".join([asks.keyspace, *counts])
     row = s.topology.nodes[entry.node]
     joins = entry.kind in ("join", "replace")
     words = [f"replaces {m.names[row.replaced]}"] if entry.kind == "replace" else []

@@ -15,7 +15,7 @@ from kit.views.panel import Scene
 NULL = "null"
 """What a state without a transition state is called: the column is null."""
 
-UNDRAWN = ("node", "cleanup")
+UNDRAWN = ("node", "cleanup", "keyspace_rf_change")
 """Machines of their own panel, and without states to draw."""
 
 

@@ -41,13 +41,23 @@ class NodeEntry(Struct, frozen=True, cache_hash=True, kw_only=True):
     rack: str = ""
 
 
+Replication = tuple[tuple[str, int], ...]
+"""The replicas that a keyspace has in each datacenter, ascending by datacenter."""
+
+
 class RequestEntry(Struct, frozen=True, cache_hash=True):
-    """A row of ``topology_requests``: what was asked for, of which node (``NOBODY``: of all)."""
+    """A row of ``topology_requests``: what was asked for, of which node (``NOBODY``: of all).
+
+    ``keyspace`` and ``replication`` are those of an RF change, ``table`` that of a truncate.
+    """
 
     kind: str
     node: int
     done: bool = False
     error: bool = False
+    keyspace: str = ""
+    replication: Replication = ()
+    table: str = ""
 
 
 class ClusterTopology(Struct, frozen=True, cache_hash=True, kw_only=True):
@@ -60,7 +70,8 @@ class ClusterTopology(Struct, frozen=True, cache_hash=True, kw_only=True):
     (who has any) stand for the tables of tablets. ``generations`` counts committed CDC
     generations, ``unpublished`` those of them not yet published. ``enabled`` is a mask of
     features. ``rf``: the replicas in each datacenter of a keyspace that has to stay
-    RF-rack-valid (0: there is none).
+    RF-rack-valid (0: there is none). ``keyspaces`` are those with tablets, as far as they are
+    known.
     """
 
     nodes: tuple[NodeEntry, ...]
@@ -80,6 +91,7 @@ class ClusterTopology(Struct, frozen=True, cache_hash=True, kw_only=True):
     unpublished: int = 0
     enabled: int = 0
     rf: int = 0
+    keyspaces: tuple[tuple[str, Replication], ...] = ()
 
 
 def with_node(topology: ClusterTopology, node: int, **cells: Any) -> ClusterTopology:

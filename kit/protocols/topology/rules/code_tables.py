@@ -88,3 +88,15 @@ REMOVING = machine(
     rollback_to_normal | tablet_migration | | happy | done becomes:normal
     """,
 )
+
+# The one stage has a session, which a command of its own closes before the second barrier;
+# a replica that is down ends it with an error, behind the same barrier (Q-20, F-013 to F-015).
+TRUNCATE_TABLE = machine(
+    "truncate_table",
+    "truncate_table | old | old | barrier truncate:rollback close_session barrier",
+    """
+    * | truncate_table | | happy | opens
+    truncate_table | truncate_table | a replica is down | rollback | closes error
+    truncate_table | * | | happy | done
+    """,
+)

@@ -19,6 +19,7 @@ from kit.protocols.topology.rules.effects import EFFECTS, finished, taken
 from kit.protocols.topology.rules.machines import EdgeRow, WorkRow
 from kit.protocols.topology.rules.queue import QueueEntry, queue
 from kit.protocols.topology.rules.racks import invalid_racks
+from kit.protocols.topology.rules.rf_change import refused_change
 from kit.protocols.topology.rules.safeguards import Setting
 from kit.protocols.topology.rules.states import NODE_STATE_OF
 from kit.protocols.topology.rules.work import (
@@ -110,6 +111,9 @@ def _begin(topology: ClusterTopology, entry: QueueEntry, alive: int, setting: Se
         return _clean_up(topology, entry.number, alive, setting)
     if entry.node == NOBODY:
         operation = TopologyOperation(entry.kind, NOBODY, "")
+        refused = _refused(topology, entry, setting)
+        if refused:
+            return Decision("refuse", refused, operation, entry.number)
     else:
         rejected = rejection(topology, entry.node)
         if rejected:
@@ -122,6 +126,13 @@ def _begin(topology: ClusterTopology, entry: QueueEntry, alive: int, setting: Se
         operation = TopologyOperation(_machine(topology, entry), entry.node, "")
     edge = begins(operation.machine, setting)
     return Decision("begin", "it is the first in the queue", operation, entry.number, edge)
+
+
+def _refused(topology: ClusterTopology, entry: QueueEntry, setting: Setting) -> str:
+    """Why a request of the whole cluster is not carried out; empty: it is."""
+    if entry.kind != "keyspace_rf_change":
+        return ""
+    return refused_change(topology, topology.requests[entry.number - 1], setting)
 
 
 def _losing_racks(topology: ClusterTopology, entry: QueueEntry, setting: Setting) -> str:
@@ -212,6 +223,9 @@ def outcome(
             return taken(topology, turned_away, operation.node, state_id)
         case "refuse":
             assert operation is not None
+            if operation.node == NOBODY:
+                taken_up = _taken_up(topology, decision.number)
+                return finished(EFFECTS["error"](taken_up, NOBODY), NOBODY)
             return _turned_down(topology, operation.node)
         case "cancel":
             return _cancelled(topology, state_id)

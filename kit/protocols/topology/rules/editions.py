@@ -83,6 +83,13 @@ CLEANUP = machine(
     | * | | happy | starts_cleanup done
     """,
 )
+# The keyspace's schema, the first stage of its tablets and the request's end are one command; the
+# tablet track does the rest. Source: published coordinator.
+KEYSPACE_RF_CHANGE = machine(
+    "keyspace_rf_change",
+    "",
+    "* | tablet_migration | | happy | version sets_replication plans_tablets done",
+)
 # The tablet track as one piece of work; its stages are another family's.
 TABLETS = machine(
     "tablets",
@@ -102,6 +109,7 @@ _SHARED = (
     REBUILDING,
     NEW_CDC_GENERATION,
     CLEANUP,
+    KEYSPACE_RF_CHANGE,
     TABLETS,
     LOCK,
 )
@@ -116,6 +124,7 @@ MACHINES: dict[Edition, dict[str, Machine]] = {
             tables.REPLACING,
             tables.DECOMMISSIONING,
             tables.REMOVING,
+            tables.TRUNCATE_TABLE,
             *_SHARED,
         )
     }

@@ -19,6 +19,7 @@ from kit.protocols.topology.rules.cluster import (
     with_request,
 )
 from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow
+from kit.protocols.topology.rules.replication import with_replication
 
 Effect = Callable[[ClusterTopology, int], ClusterTopology]
 
@@ -120,6 +121,11 @@ def _error(topology: ClusterTopology, node: int) -> ClusterTopology:
     return with_request(topology, number, error=True) if number else topology
 
 
+def _sets_replication(topology: ClusterTopology, node: int) -> ClusterTopology:
+    """The schema of the keyspace that the request under way names."""
+    return with_replication(topology, topology.requests[number_of(topology, node) - 1])
+
+
 EFFECTS: dict[str, Effect] = {
     "assigns_tokens": _tokens(True),
     "copies_tokens": _tokens(True),
@@ -129,6 +135,7 @@ EFFECTS: dict[str, Effect] = {
     "generation": _generation,
     "starts_cleanup": _starts_cleanup,
     "plans_tablets": _plans_tablets,
+    "sets_replication": _sets_replication,
     "drains_tablets": _drains_tablets,
     "done": finished,
     "error": _error,

@@ -113,7 +113,7 @@ def _states_with(moving: SystemTopologyRow | None, edition: Edition) -> Iterator
     machines = MACHINES[edition]
     if moving is None:
         yield ""
-        for name in ("new_cdc_generation", "tablets", "lock"):
+        for name in ("new_cdc_generation", "tablets", "lock", "truncate_table"):
             yield from (state.name for state in machines[name].states)
         return
     for machine in (f"{moving.node_state}", f"{moving.node_state}_zero_token"):

@@ -15,6 +15,7 @@ from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
     NodeEntry,
+    Replication,
     RequestEntry,
 )
 from kit.protocols.topology.rules.columns import (
@@ -93,7 +94,9 @@ def _running(table: SystemTopology, nodes: list[NodeEntry]) -> str:
     While a node is in transition the state is that node's.
     """
     is_of_node = any(entry.state in NODE_STATE_OF.values() for entry in nodes)
-    is_under_way = table.transition_state and not is_of_node
+    # A truncate of edition ``seed`` shows by its session alone (Q-20).
+    truncates = table.global_topology_request == "truncate_table" and table.session
+    is_under_way = (table.transition_state or truncates) and not is_of_node
     return table.global_topology_request_id or "" if is_under_way else ""
 
 
@@ -106,7 +109,16 @@ def _entry(
         asked_by.get(request.id, target),
         done=bool(request.done),
         error=bool(request.error),
+        keyspace=request.new_keyspace_rf_change_ks_name or "",
+        replication=_replication(request),
+        table=request.truncate_table_id or "",
     )
+
+
+def _replication(request: SystemTopologyRequest) -> Replication:
+    """The replicas by datacenter among the options; other options are no numbers."""
+    options = request.new_keyspace_rf_change_data
+    return tuple((name, int(value)) for name, value in sorted(options) if value.isdecimal())
 
 
 def _members(rows: Sequence[SystemTopologyRow], transition: str) -> int:
@@ -129,6 +141,7 @@ def store(
     rows = tuple(
         _row(topology, hosts, i) for i, entry in enumerate(topology.nodes) if entry.state != NO_ROW
     )
+    alters = next((e for n in topology.queue if (e := topology.requests[n - 1]).keyspace), None)
     generations = tuple(("", str(number)) for number in range(1, topology.generations + 1))
     running, state = topology.running, TRANSITION_STATE.get(topology.transition)
     table = SystemTopology(
@@ -144,6 +157,8 @@ def store(
         enabled_features=_names(topology.enabled),
         session=str(topology.session) if topology.session else None,
         upgrade_state="done",
+        new_keyspace_rf_change_ks_name=alters.keyspace if alters else None,
+        new_keyspace_rf_change_data=_options(alters) if alters else (),
         global_requests=tuple(map(str, topology.queue)),
     )
     requests = tuple(
@@ -153,6 +168,9 @@ def store(
             done=entry.done,
             error="failed" if entry.error else None,
             target_host=None if entry.node == NOBODY else hosts[entry.node],
+            truncate_table_id=entry.table or None,
+            new_keyspace_rf_change_ks_name=entry.keyspace or None,
+            new_keyspace_rf_change_data=_options(entry),
         )
         for number, entry in enumerate(topology.requests, 1)
     )
@@ -176,6 +194,10 @@ def _row(topology: ClusterTopology, hosts: Sequence[str], i: int) -> SystemTopol
         supported_features=_names(entry.supported),
         request_id=str(entry.request_id) if entry.request_id else None,
     )
+
+
+def _options(entry: RequestEntry) -> tuple[tuple[str, str], ...]:
+    return tuple((name, str(count)) for name, count in entry.replication)
 
 
 def _names(features: int) -> tuple[str, ...]:

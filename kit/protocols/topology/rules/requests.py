@@ -15,6 +15,7 @@ from kit.protocols.topology.rules.cluster import (
     NO_ROW,
     NOBODY,
     ClusterTopology,
+    Replication,
     RequestEntry,
     with_node,
 )
@@ -30,7 +31,8 @@ class OperationRequest(Struct, frozen=True, cache_hash=True):
     """What somebody asks for: a request of a node, or of the whole cluster (``NOBODY``).
 
     ``replaced`` is the node that a replacing one stands in for; ``zero_token``: the joining node
-    will own no tokens; ``supported`` are its features.
+    will own no tokens; ``supported`` are its features. ``keyspace``, ``replication`` and ``table``
+    are those of ``RequestEntry``.
     """
 
     kind: str
@@ -38,6 +40,9 @@ class OperationRequest(Struct, frozen=True, cache_hash=True):
     replaced: int = NOBODY
     zero_token: bool = False
     supported: int = 0
+    keyspace: str = ""
+    replication: Replication = ()
+    table: str = ""
 
 
 def refusal(
@@ -98,7 +103,13 @@ def requested(topology: ClusterTopology, asks: OperationRequest) -> ClusterTopol
     if asks.kind == LOCK:
         return replace(topology, transition=LOCK)
     number = len(topology.requests) + 1
-    entry = RequestEntry(asks.kind, asks.node)
+    entry = RequestEntry(
+        asks.kind,
+        asks.node,
+        keyspace=asks.keyspace,
+        replication=asks.replication,
+        table=asks.table,
+    )
     topology = replace(topology, requests=(*topology.requests, entry))
     if asks.node == NOBODY:
         return replace(topology, queue=(*topology.queue, number))

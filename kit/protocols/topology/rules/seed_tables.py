@@ -98,3 +98,15 @@ REMOVING = machine(
     write_both_read_new | * | | happy | version drops_tokens done becomes:left
     """,
 )
+
+# The one stage is implicit: the transition state stays null, and a session is set;
+# a replica that is down ends it with an error, behind the same barrier (Q-20, F-013 to F-015).
+TRUNCATE_TABLE = machine(
+    "truncate_table",
+    "| old | old | barrier truncate:rollback close_session barrier",
+    """
+    * | | | happy | opens
+    | | a replica is down | rollback | closes error
+    | * | | happy | done
+    """,
+)

@@ -69,7 +69,7 @@ TRANSITION_STATES: tuple[TransitionState, ...] = (
     TransitionState("tablet_split_finalization", played=False, edition="code"),
     TransitionState("left_token_ring"),
     TransitionState("rollback_to_normal"),
-    TransitionState("truncate_table", played=False, edition="code"),
+    TransitionState("truncate_table", edition="code"),
     TransitionState("snapshot_tables", played=False, edition="code"),
     TransitionState("lock"),
 )
@@ -87,8 +87,8 @@ class GlobalRequest(Struct, frozen=True):
 GLOBAL_REQUESTS: tuple[GlobalRequest, ...] = (
     GlobalRequest("new_cdc_generation", played=True),
     GlobalRequest("cleanup", played=True),
-    GlobalRequest("keyspace_rf_change"),
-    GlobalRequest("truncate_table"),
+    GlobalRequest("keyspace_rf_change", played=True),
+    GlobalRequest("truncate_table", played=True),
     GlobalRequest("noop_request", edition="code"),
     GlobalRequest("snapshot_tables", edition="code"),
     GlobalRequest("finalize_migration", edition="code"),

@@ -30,6 +30,9 @@ DROP_LEFT = WorkRow("drop_left", "retry")
 """What comes before all else: nodes that have left are taken out of group 0."""
 ADDS, LEAVES, REMOVES = "add_to_group0", "leave_group0", "remove_replaced"
 ASSIGNS, MARKS_DONE = "assign_tokens", "mark_done"
+TRUNCATES, CLOSES = "truncate", "close_session"
+COMMANDS_OF_WORK = (MARKS_DONE, CLOSES)
+"""Work that is a command to group 0, within the state."""
 
 
 class TopologyOperation(Struct, frozen=True, cache_hash=True):
@@ -49,12 +52,18 @@ def under_way(topology: ClusterTopology) -> TopologyOperation | None:
             name = f"{entry.state}_zero_token" if zero else entry.state
             return TopologyOperation(name, i, topology.transition)
     if topology.transition == "":
-        return None
+        # A truncate of edition ``seed`` shows in no state: its request is under way (Q-20).
+        kind = topology.requests[topology.running - 1].kind if topology.running else ""
+        return TopologyOperation(kind, NOBODY, "") if kind == "truncate_table" else None
     machine = _OF_THE_CLUSTER.get(topology.transition, "tablets")
     return TopologyOperation(machine, NOBODY, topology.transition)
 
 
-_OF_THE_CLUSTER = {"commit_cdc_generation": "new_cdc_generation", "lock": "lock"}
+_OF_THE_CLUSTER = {
+    "commit_cdc_generation": "new_cdc_generation",
+    "lock": "lock",
+    "truncate_table": "truncate_table",
+}
 
 
 def machine_of(operation: TopologyOperation, setting: Setting) -> Machine:
@@ -126,6 +135,8 @@ def _is_done(
     undrained = not setting.safeguards.drain_before_leaving
     if name == "barrier" and operation.state == "left_token_ring" and undrained:
         return True
+    if any(row.name == CLOSES for row in work[step:]):
+        return topology.session == 0
     if name == MARKS_DONE or any(row.name == MARKS_DONE for row in work[step:]):
         # A state entered once more with its request done goes on behind that point.
         return topology.requests[number_of(topology, node) - 1].done
@@ -164,6 +175,8 @@ def addressees(topology: ClusterTopology, operation: TopologyOperation, work: Wo
         return normal | joined & ~excluded(topology, node)
     if work.name == "stream" and topology.nodes[node].state == "removing":
         return owners(topology) & ~excluded(topology, node)
+    if work.name == TRUNCATES:
+        return topology.tablets_on & ~topology.ignored
     return own if work.name in ("stream", "accept", "shut_down") else 0
 
 

@@ -98,6 +98,53 @@ def points(model: Any) -> Iterator[Point]:
         state = model.apply(state, action)
 
 
+BACK = ("write_both_read_old_fallback_cleanup", "cleanup_target", "revert_migration")
+"""The stages of the way back."""
+
+
+def turned(model: Any, edition: Edition, kind: TransitionKind) -> Iterator[TracksState]:
+    """States in which a failure has just led, or is about to lead, back.
+
+    Edition ``code`` goes back only where a replica is excluded: the one that leaves, or the new
+    one; a rebuild has one that is. A repair has no way back.
+    """
+    if kind == "repair":
+        return
+    if edition == "seed" or kind.startswith("rebuild"):
+        yield _failing(model, "streaming", ())
+        return
+    yield _failing(model, "streaming", (SOURCE,))
+    if kind == "migration":
+        yield _failing(model, "write_both_read_new", (PREFERRED,))
+
+
+def _failing(model: Any, stage: str, excluded: tuple[str, ...]) -> TracksState:
+    """The state in which the work of a stage has failed, where these nodes are excluded."""
+    state = next(point.state for point in points(model) if point.stage == stage)
+    faults = FaultBudget(crashes=len(excluded), exclusions=len(excluded))
+    state = replace(state, control=replace(state.control, faults=faults), failures=1)
+    for host in excluded:
+        for action in (cluster.CrashMember(host), cluster.ExcludeNode(host)):
+            state = model.act(state, action)
+    [piece] = pieces(model, state)
+    fails = act.FailBarrier() if piece.work.barrier else act.FailTablet(piece.tablet)
+    return replace(model.act(state, fails), failures=0)
+
+
+def points_back(model: Any, edition: Edition, kind: TransitionKind) -> Iterator[Point]:
+    """The first state of each piece of work, decision and commit of the stages of the way back."""
+    for first in turned(model, edition, kind):
+        state, seen = first, set[str]()
+        while state.tablets[0].transitions:
+            action = next_step(model, state)
+            [transition] = state.tablets[0].transitions
+            name = f"{transition.stage}: {model.label(state, action)}"
+            if transition.stage in BACK and name not in seen:
+                seen.add(name)
+                yield Point(transition.stage, name, state)
+            state = model.apply(state, action)
+
+
 def next_step(model: Any, state: TracksState) -> Any:
     """The default schedule's step; what begins goes to the preferred node, if it may."""
     for action in model.actions(state):
@@ -151,3 +198,14 @@ def ends(table: Machine, stage: str) -> set[str]:
             elif edge.target not in reached:
                 reached.append(edge.target)
     return found
+
+
+def no_fault_back(edition: Edition, kind: TransitionKind) -> set[str]:
+    """The faults that no stage of the way back has."""
+    none = {"an RPC fails"}  # it is tried again
+    if kind.startswith("rebuild"):
+        return none | {"the source dies"}  # it is dead from the start
+    if edition == "code" and kind == "intranode_migration":
+        # The one node of both shards is dead and excluded: no RPC is sent to it.
+        return none | {"the source dies", "the target dies", "an RPC is late"}
+    return none

@@ -19,11 +19,12 @@ from tests.protocols.topology.matrix import broken
 
 REBUILDS = ("rebuild", "rebuild_v2")
 FAULTS: dict[str, Any] = {"nodes": 4, "failures": 2, "crashes": 1, "exclusions": 1, "late": 1}
+ADDS: dict[str, Any] = {"moves": 0, "operations": ("keyspace_rf_change ks dc1=2",)}
 WALKED: tuple[dict[str, Any], ...] = (
     {"nodes": 3, "tablets": ("A B",)},
     {"tablets": ("A:0 B:1",), "shards": 2, "kinds": ("intranode_migration",)},
     {"tablets": ("A B",), "kinds": ("repair",)},
-    *({"nodes": 3, "tablets": ("A",), "kinds": (kind,), "rf": 2} for kind in REBUILDS),
+    *({"nodes": 3, "tablets": ("A",), "rebuild": kind, **ADDS} for kind in REBUILDS),
 )
 WALKS, STEPS = 40, 60
 """The walks from each start, at most, and the steps of each."""

@@ -11,6 +11,7 @@ from kit.protocols.tablets.tracks.coordinating import at_rest
 from kit.protocols.tablets.tracks.state import TracksState
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.tablets.tracks.matrix import (
+    BACK,
     FAULTS,
     KINDS,
     LONGEST,
@@ -20,7 +21,9 @@ from tests.protocols.tablets.tracks.matrix import (
     empty,
     ends,
     injected,
+    no_fault_back,
     points,
+    points_back,
 )
 from tests.protocols.topology.matrix import walked
 
@@ -60,6 +63,40 @@ def test_one_fault_in_each_stage(
             assert at_rest(model, end), f"{where}: {end}"
             assert rightly_ended(model, point, end), f"{where}: {end.tablets}"
     assert passed - met == empty(edition, kind, fault)
+
+
+@pytest.mark.spec("E-019", "E-021")
+@pytest.mark.parametrize(
+    ("edition", "seeds"),
+    [("code", FEW), *(pytest.param(edition, MANY, marks=DEEP) for edition in EDITIONS)],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "repair"])
+def test_one_more_fault_on_the_way_back(
+    edition: Edition, seeds: range, kind: TransitionKind
+) -> None:
+    """What leads back is a failure; one more at any step of the way back changes nothing of its
+    end: the old replicas, which have all the data, and no data elsewhere. Every fault but those
+    that cannot be meets some stage of it.
+    """
+    model = built(edition, kind)
+    passed, met = set[str](), set[str]()
+    for point in points_back(model, edition, kind):
+        passed.add(point.stage)
+        for fault in FAULTS:
+            state = injected(model, point, fault)
+            if state is None:
+                continue
+            met.add(fault)
+            for seed in seeds:
+                where = f"{edition} {kind}, {fault} at {point.name}, seed {seed}"
+                end, wrong = walked(model, state, seed, LONGEST)
+                assert not wrong, f"{where}: {wrong}"
+                assert at_rest(model, end), f"{where}: {end}"
+                assert rightly_ended(model, point, end), f"{where}: {end.tablets}"
+    by_fallback = edition == "code" and kind == "migration"
+    assert passed == set(BACK if by_fallback else BACK[1:])
+    assert met == set(FAULTS) - no_fault_back(edition, kind)
 
 
 def rightly_ended(model: Any, point: Point, end: TracksState) -> bool:

@@ -12,6 +12,7 @@ from kit.protocols.tablets.tracks.parameters import TracksParameters
 from kit.protocols.tablets.tracks.refinement import refinement
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
+TO_THREE = ("keyspace_rf_change ks dc1=3",)
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "failures, a new coordinator": {"failures": 1, "changes": 1},
     "crash of a node that is excluded": {"crashes": 1, "exclusions": 1},
@@ -21,7 +22,10 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "leave": {"moves": 0, "operations": ("leave B",), "failures": 1, "undone": 1},
     "leave while tablets move": {"moves": 1, "operations": ("leave B",)},
     "remove": {"moves": 0, "operations": ("remove B",), "failures": 1, "undone": 1},
-    "RF change": {"kinds": ("rebuild_v2",), "rf": 3, "failures": 1, "late": 1},
+    "RF change": {"moves": 0, "operations": TO_THREE, "failures": 1, "late": 1},
+    "RF change, a new coordinator": {"moves": 1, "operations": TO_THREE, "changes": 1},
+    "RF change that is refused": {"operations": ("keyspace_rf_change ks dc1=9",), "changes": 1},
+    "truncate": {"moves": 1, "operations": ("truncate_table ks.t",), "crashes": 1},
     "replace": {"moves": 0, "operations": ("replace D B",), "failures": 1},
     "join while tablets move": {"moves": 1, "operations": ("join D",)},
 }

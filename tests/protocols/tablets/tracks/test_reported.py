@@ -14,7 +14,7 @@ from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.tracks.properties import REPLACED
 from kit.protocols.tablets.tracks.safeguards import SAFEGUARDS
 from kit.protocols.tablets.tracks.state import TabletRow
-from kit.protocols.topology.actions import CommitDecision
+from kit.protocols.topology.actions import CommitDecision, MoveTablets
 from kit.protocols.topology.rules.cluster import with_node
 from kit.protocols.topology.state import with_topology
 from tests.quality.breaking import broken
@@ -23,6 +23,9 @@ from tests.quality.reporting import assert_reported, judges
 SMALLEST = {guard.name: guard.smallest for guard in SAFEGUARDS}
 SMALL = {"nodes": 2, "tablets": ("A",), "moves": 1}
 FULL = {"nodes": 2, "tablets": ("A B",), "moves": 0, "operations": ("leave B",), "undone": 1}
+ALTERS = {"nodes": 2, "tablets": ("A",), "moves": 0} | {
+    "operations": ("keyspace_rf_change ks dc1=2",)
+}
 Change = Callable[[Any], Any]
 
 
@@ -64,6 +67,23 @@ def hurried(row: TabletRow) -> TabletRow:
     return replace(row, transitions=over)
 
 
+def doubled(row: TabletRow) -> TabletRow:
+    """A tablet whose transition brings one more replica."""
+    more = (TabletReplica("C"), TabletReplica("D"))
+    over = tuple(replace(each, new=each.new + more) for each in row.transitions)
+    return replace(row, transitions=over)
+
+
+def hurrying(rule: Rule[Any, Any]) -> Rule[Any, Any]:
+    """The end of the track, which forgets the transitions that there are."""
+
+    def effect(s: Any, given: Any) -> Any:
+        rows = tuple(replace(row, transitions=()) for row in s.tablets)
+        return rule.effect(replace(s, tablets=rows), given)
+
+    return replace(rule, condition=lambda s, a: None, effect=effect)
+
+
 OWN: dict[str, Callable[[], Any]] = {
     "one-transition": of_tablet(lambda row: replace(row, transitions=row.transitions * 2)),
     "tablets-apart": without("tablet-track-excludes"),
@@ -73,6 +93,8 @@ OWN: dict[str, Callable[[], Any]] = {
     "data-owned": without("one-transition"),
     "replicas-on-members": without("drain-tablets-first"),
     "replicas-on-owners": of_cluster(lambda t: with_node(t, 0, zero_token=True)),
+    "one-replica": of_tablet(doubled),
+    "replicas-reached": lambda: broken(build("tablets", ALTERS), MoveTablets, hurrying),
     "work-in-session": without("sessions"),
     "one-per-host": of_tablet(
         lambda row: replace(row, replicas=(*row.replicas, TabletReplica("A", 1)))

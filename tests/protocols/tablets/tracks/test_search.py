@@ -62,8 +62,8 @@ def test_two_tablets_share_barriers(edition: Edition) -> None:
         {"kinds": ("intranode_migration",), "shards": 2, "tablets": ("A:0 B:1",)},
         {"kinds": ("repair",)},
         {"kinds": ("migration",), "tables": ("ks.base", "ks.view")},
-        {"kinds": ("rebuild",), "rf": 1},
-        {"kinds": ("rebuild_v2",), "rf": 3},
+        {"moves": 0, "rebuild": "rebuild", "operations": ("keyspace_rf_change ks dc1=1",)},
+        {"moves": 0, "operations": ("keyspace_rf_change ks dc1=3",)},
     ],
     ids=str,
 )
@@ -74,7 +74,7 @@ def test_the_other_kinds_with_faults(edition: Edition, given: dict[str, Any]) ->
     parameters = {"edition": edition, **SMALL, **given, "failures": 1, "late": 1}
     result = check(build("tablets", parameters), max_states=MOST)
     assert result.verdict == "complete"
-    assert set(result.unreached) == ({"moved"} if given["kinds"] == ("repair",) else set())
+    assert set(result.unreached) == ({"moved"} if given.get("kinds") == ("repair",) else set())
 
 
 @pytest.mark.spec("E-027", "E-028", "E-031", "E-032")

@@ -11,6 +11,8 @@ from kit.engine.registry import build
 from kit.protocols.tablets.rules.stages import in_session
 from kit.protocols.tablets.tracks.state import TabletTransition, TracksState
 
+TO_THREE = ("keyspace_rf_change ks dc1=3",)
+
 
 def states(model: Any) -> Iterator[TracksState]:
     """The states of the default schedule."""
@@ -29,11 +31,16 @@ def transition(state: TracksState, tablet: int = 0) -> TabletTransition:
 
 @pytest.mark.spec("F-002")
 @pytest.mark.parametrize("edition", ["seed", "code"])
-@pytest.mark.parametrize("kind", ["migration", "repair", "rebuild_v2"])
-def test_a_session_is_open_in_the_stages_that_need_one(edition: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    "begins",
+    [{"kinds": ("migration",)}, {"kinds": ("repair",)}, {"moves": 0, "operations": TO_THREE}],
+    ids=str,
+)
+def test_a_session_is_open_in_the_stages_that_need_one(
+    edition: str, begins: dict[str, Any]
+) -> None:
     """It is there from the command that enters such a stage to the one that leaves it."""
-    given = {"edition": edition, "tablets": ("A B",), "kinds": (kind,), "rf": 3, "nodes": 3}
-    model = build("tablets", given)
+    model = build("tablets", {"edition": edition, "tablets": ("A B",), "nodes": 3, **begins})
     needed, met = set[str](), set[str]()
     for state in states(model):
         for each in state.tablets[0].transitions:
@@ -48,7 +55,13 @@ def test_a_session_is_open_in_the_stages_that_need_one(edition: str, kind: str) 
 @pytest.mark.spec("F-003")
 def test_each_stage_has_a_session_of_its_own_and_retries_keep_it() -> None:
     """An RPC that is late is sent again in the same session; the next stage opens another one."""
-    given = {"edition": "seed", "tablets": ("A B",), "kinds": ("rebuild_v2",), "rf": 3, "late": 1}
+    given = {
+        "edition": "seed",
+        "tablets": ("A B",),
+        "moves": 0,
+        "operations": TO_THREE,
+        "late": 1,
+    }
     model = build("tablets", {**given, "nodes": 3})
     sessions = dict[str, set[int]]()
     state = model.start()

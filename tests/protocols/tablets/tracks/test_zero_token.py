@@ -9,7 +9,7 @@ import pytest
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.tablets.tracks import planning
+from kit.protocols.tablets.tracks import balancing, planning, rf_change
 from kit.protocols.tablets.tracks.state import TracksState
 from kit.protocols.topology.rules.cluster import mask_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
@@ -51,7 +51,8 @@ def test_a_planner_that_chose_it_would_be_found(
     def careless(s: TracksState) -> int:
         return mask_of(s.control.topology, "normal") & s.control.reachable
 
-    monkeypatch.setattr(planning, "targets", careless)
+    for module in (balancing, planning, rf_change):
+        monkeypatch.setattr(module, "targets", careless)
     given = {"nodes": 2, "tablets": ("A B",), "operations": ("join C --zero-token",), "moves": 1}
     violation = check(build("tablets", {"edition": edition, **given})).violation
     assert violation is not None

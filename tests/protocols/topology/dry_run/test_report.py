@@ -147,7 +147,8 @@ def test_requests_that_lack_a_pending_one(tmp_path: Path) -> None:
         ([leaving("decommissioning")], NEW, "work", ("barrier",), "left_token_ring"),
         ([leaving("rebuilding")], {}, "work", ("stream",), "the end: the node is normal"),
         ([], {"transition_state": "lock"}, "wait", (), ""),
-        ([], {"transition_state": "truncate table"}, "not modelled", (), ""),
+        ([], {"transition_state": "truncate table"}, "work", ("barrier",), "the end"),
+        ([], {"transition_state": "snapshot tables"}, "not modelled", (), ""),
     ],
 )
 def test_what_comes_next(
@@ -181,14 +182,14 @@ def test_a_queue_that_cannot_begin(tmp_path: Path) -> None:
 def test_requests_that_are_not_modelled(tmp_path: Path) -> None:
     """A known request that is not played is named, and so is that it comes next."""
     requests = tmp_path / "requests.csv"
-    row = {"id": timeuuid(0x40), "request_type": "truncate_table", "done": False}
+    row = {"id": timeuuid(0x40), "request_type": "snapshot_tables", "done": False}
     requests.write_text(as_csv([row]), "utf-8")
     answer = said(
         tmp_path, asking={"requests": requests}, global_requests=[timeuuid(0x40)], fence_version=11
     )
-    assert answer.not_modelled == ("request truncate_table",)
+    assert answer.not_modelled == ("request snapshot_tables",)
     assert answer.cases[0].decision == "not modelled"
-    assert "truncate_table" in answer.cases[0].reason
+    assert "snapshot_tables" in answer.cases[0].reason
 
 
 def test_a_leave_may_be_paused(tmp_path: Path) -> None:

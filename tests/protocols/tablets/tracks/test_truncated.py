@@ -1,0 +1,99 @@
+"""A truncate as a request of the whole cluster, beside tablets that move."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.protocols.tablets.tracks.state import in_transition
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from tests.protocols.tablets.tracks.test_track import acted, refused
+
+TRUNCATE = "truncate_table ks.t"
+
+
+def truncating(edition: Edition, **given: Any) -> Any:
+    """The model in which the table of the tablets is truncated."""
+    usual = {"nodes": 3, "tablets": ("A B",), "operations": (TRUNCATE,)}
+    return build("tablets", {"edition": edition, **usual, **given})
+
+
+@pytest.mark.spec("D-032", "F-013")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_it_waits_for_the_moves_and_none_begins_meanwhile(edition: Edition) -> None:
+    """While a tablet moves the request waits; with it no other transition begins; its session is
+    open for the RPCs and closed by a command of its own, each behind a barrier.
+    """
+    model = truncating(edition, tablets=("A B", "B A"), moves=2)
+    state = acted(model, model.start(), "imbalance", "migrate 0 A:0 C:0", "commit", TRUNCATE)
+    assert not [a for a in model.actions(state) if model.verb(a).startswith("migrate")]
+    done, passed = list[str](), list[tuple[str, bool]]()
+    while (action := model.suggest(state)) is not None:
+        words, topology = model.label(state, action), state.control.topology
+        if topology.running:
+            assert not in_transition(state)
+            assert "migrate" not in " ".join(model.verb(a) for a in model.actions(state))
+            passed.append((topology.transition, bool(topology.session)))
+            done.append(words.partition(" ")[0].rstrip(":"))
+        state = model.act(state, action)
+    where = "truncate_table" if edition == "code" else ""
+    assert set(passed) == {(where, True), (where, False)}
+    barrier, command = ["answer"] * 3, ["decide", "commit"]
+    closes = ["work", *command, *barrier, *command]
+    assert done == [*barrier, *command, *closes]  # the track raised the version: a fence comes
+    [request] = state.control.topology.requests
+    assert (request.done, request.error) == (True, False)
+
+
+@pytest.mark.spec("F-014")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_its_rpcs_need_the_nodes_with_replicas_alone(edition: Edition) -> None:
+    """C has no replica: that it is down stops a barrier, and not the RPCs. B has one: while it is
+    down they fail, and the request ends with an error and no session.
+    """
+    for node, ends_in_error in (("C", False), ("B", True)):
+        model = truncating(edition, crashes=1, undone=1)
+        state = acted(model, model.start(), TRUNCATE, "decide", "commit")
+        while model.label(state, model.suggest(state)) != "work: truncate":
+            state = model.act(state, model.suggest(state))
+        state = acted(model, state, f"crash {node}")
+        if ends_in_error:
+            assert refused(model, state, "work") == "truncate cannot reach a node"
+            state = acted(model, state, "fail", "decide", "commit")
+            assert state.control.topology.session == 0
+        else:
+            state = acted(model, state, "work")
+        state = acted(model, state, f"restart {node}")
+        while (action := model.suggest(state)) is not None:
+            state = model.act(state, action)
+        assert [each.error for each in state.control.topology.requests] == [ends_in_error]
+
+
+@pytest.mark.spec("F-013")
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"moves": 1, "changes": 1},
+        {"moves": 1, "crashes": 1, "undone": 1},
+        pytest.param(
+            {"operations": (TRUNCATE, "keyspace_rf_change ks dc1=3"), "crashes": 1, "undone": 1},
+            marks=pytest.mark.deep,
+        ),
+        pytest.param(
+            {"operations": (TRUNCATE, "leave B"), "moves": 1, "changes": 1}, marks=pytest.mark.deep
+        ),
+    ],
+    ids=str,
+)
+def test_it_never_runs_beside_a_move(edition: Edition, given: dict[str, Any]) -> None:
+    """A node or the coordinator dies anywhere, other requests wait with it: no tablet is in
+    transition while it holds the cluster, and everything comes to its end.
+    """
+    result = check(truncating(edition, **given), max_states=500_000)
+    assert result.violation is None, result.violation
+    assert result.verdict == "complete"
+    assert not result.unreached
