@@ -168,7 +168,7 @@ def is_ring(text: str) -> bool:
 
 def _of_a_ring(names: Set[str]) -> bool:
     """Whether columns are those of nodes, or of keyspaces; many a table names its keyspace."""
-    return bool(names & NODE_COLUMNS) or names.issuperset(KEYSPACE_COLUMNS)
+    return bool(names & NODE_COLUMNS) or set(KEYSPACE_COLUMNS) <= names
 
 
 def _head(text: str) -> list[str]:
