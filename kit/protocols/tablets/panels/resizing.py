@@ -145,7 +145,7 @@ def draw_readiness(scene: Scene) -> Frag:
         "readiness",
         h(
             "table",
-            h("caption", _asked(_line(scene))),
+            h("caption", _caption(_line(scene))),
             heads("tablet", "replica", "storage", "number", ""),
             h("tbody", [_replica(each, _line(scene).decided) for each in rows.listed]),
         ),
@@ -153,7 +153,7 @@ def draw_readiness(scene: Scene) -> Frag:
     )
 
 
-def _asked(now: ResizeLineFacts) -> str:
+def _caption(now: ResizeLineFacts) -> str:
     """What replicas have to show; a split alone waits for them."""
     if now.decided == "split":
         return f"the split waits until each replica shows number {now.number}"
