@@ -8,9 +8,11 @@ import ipywidgets
 import pytest
 
 from kit.engine.timeline import Timeline
+from kit.views.panel import scene_at
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
 from kit.widgets import Player
+from tests.views.frames import part
 from tests.widgets.playing import quiet
 
 
@@ -51,6 +53,8 @@ def test_a_switch_disables_balancing() -> None:
     assert option[1].reason == "balancing is disabled"
     assert text(still, "load")[:4] == ["A:0: 1", "B:0: 1", "C:0: 1", "D:0: 0"]
     assert text(still, "plan")[0].startswith("Balancing is disabled")
+    [plan] = [each for each in for_model(still.model).panels if each.name == "plan"]
+    assert part(plan.draw(scene_at(still, still.at)), "plan:disabled") is not None
     assert any("balancing is off" in line for line in text(still, "badges"))
     moving = played(switched(player, True))
     assert text(moving, "load")[:4] == ["A:0: 1 → 0", "B:0: 1 → 1", "C:0: 1 → 1", "D:0: 0 → 1"]
