@@ -248,8 +248,8 @@ def _add_topology(
         if row.ignore_msb is not None:
             known.ignore_msb[row.host_id] = row.ignore_msb
     if untold:
-        which = f"{opened.source} does not tell the shard_count of {_few(untold)}"
-        known.warnings.append(f"{which}: as many as the replicas show")
+        which = f"shard_count of {_few(untold)}: as many as the replicas show"
+        known.warnings.append(f"{opened.source} does not tell the {which}")
 
 
 def _role(row: SystemTopologyRow, is_gone: bool) -> NodeRole:
@@ -302,10 +302,8 @@ def _add_load(known: _Nodes, load: NodeLoad, shards: Mapping[str, int], source: 
 def _names(table: TabletsTable) -> dict[str, str]:
     """Each table id's name; the id where two tables have one name."""
     names = [lines.name for lines in table.tables.values()]
-    return {
-        id_: lines.name if names.count(lines.name) == 1 else id_
-        for id_, lines in table.tables.items()
-    }
+    tables = table.tables.items()
+    return {id_: each.name if names.count(each.name) == 1 else id_ for id_, each in tables}
 
 
 def _map(
