@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 
+from kit.edge.reading import beginning
 from kit.engine.family import FileKind, families
 from kit.errors import one_line
 
-FIRST_BYTES = 100_000  # a file shows its kind in these
 FLAGS = ("--json", "--symmetry", "--refines", "--force", "--no-browser")
 """Options that take no value: a file behind one is the command's own."""
 
@@ -30,21 +29,9 @@ def elsewhere(words: Sequence[str]) -> str:
     """
     for before, word in pairwise(("", *words)):
         of_option = before.startswith("-") and before not in FLAGS
-        kinds = [] if of_option else list(kinds_of(_beginning(word)))
+        kinds = [] if of_option else list(kinds_of(beginning(word)))
         if kinds and not any(words[0] in kind.commands for kind in kinds):
             kind = kinds[0]
             commands = " or ".join(f"`python -m kit {command}`" for command in kind.commands)
             return f"; {one_line(word)} looks like {kind.title}, which is for {commands}"
     return ""
-
-
-def _beginning(word: str) -> str:
-    """The first text of a regular file; nothing where there is none that can be read."""
-    try:
-        path = Path(word)
-        if not path.is_file():
-            return ""
-        with path.open("rb") as file:
-            return file.read(FIRST_BYTES).decode("utf-8", "ignore")
-    except (OSError, ValueError):
-        return ""

@@ -13,10 +13,11 @@ from stat import S_ISFIFO, S_ISREG
 from time import monotonic
 
 from kit.edge.paths import kind_of, path_of, reason_of
-from kit.errors import BadInput
+from kit.errors import BadInput, KitError
 
 ALLOWED = "a readable file"
 CHUNK = 1 << 20
+FIRST_BYTES = 100_000  # a file shows its kind in these
 WRITER = 2.0  # seconds until somebody must have opened the other end of a pipe
 SILENCE = 20.0  # seconds that a writer may be silent
 LONGEST = 300.0  # seconds that a pipe may take in all
@@ -54,6 +55,18 @@ def read_text(given: object, field: str, most: int) -> str:
         BadInput: also for what is no UTF-8, with the line.
     """
     return text_of(read_bytes(given, field, most), field, str(given))
+
+
+def beginning(given: object) -> str:
+    """The first text of a regular file; empty where there is none that can be read."""
+    try:
+        path = path_of(given, "file", ALLOWED)
+        if not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            return file.read(FIRST_BYTES).removeprefix(BOM_UTF8).decode("utf-8", "ignore")
+    except (OSError, KitError):
+        return ""
 
 
 def text_of(content: bytes, field: str, value: object) -> str:

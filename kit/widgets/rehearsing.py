@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+from kit.edge.reading import beginning
 from kit.engine.family import Family, FileKind, families
-
-FIRST_BYTES = 100_000  # a file shows its kind in these
+from kit.errors import BadInput
 
 
 def rehearse(source: Any, *arguments: Any, **options: Any) -> Any:
@@ -21,28 +20,21 @@ def rehearse(source: Any, *arguments: Any, **options: Any) -> Any:
     Raises:
         BadInput: for what is not acceptable, in one line that names it.
     """
-    every = list(_rehearsals())
-    text = _beginning(source)
-    fitting = [each for each in every if text and each[1].is_one(text)]
-    family, kind = (fitting or every[:1])[-1]  # rings are known by columns that others have, too
+    kinds = list(_kinds())
+    rehearsed = [each for each in kinds if each[1].rehearsal]
+    first = source[0] if isinstance(source, list | tuple) and source else source
+    text = beginning(first)
+    fitting = [each for each in kinds if text and each[1].is_one(text)]
+    # What is no file of a known kind may still be a ring, which can be given in other ways.
+    family, kind = next(iter(fitting), rehearsed[0])
+    if not kind.rehearsal:
+        allowed = " or ".join(each.title for _, each in rehearsed)
+        raise BadInput("source", str(first), f"{allowed}; this looks like {kind.title}")
     return family.load(kind.rehearsal)(source, *arguments, **options)
 
 
-def _rehearsals() -> Iterator[tuple[Family, FileKind]]:
-    """What can be rehearsed, in the order of families."""
+def _kinds() -> Iterator[tuple[Family, FileKind]]:
+    """Every kind of file that a family reads, in the order of families."""
     for family in families():
         for kind in family.importers:
-            if kind.rehearsal:
-                yield family, kind
-
-
-def _beginning(source: Any) -> str:
-    """The beginning of the first file; empty where it is none that can be read."""
-    first = source[0] if isinstance(source, list | tuple) and source else source
-    if not isinstance(first, str | Path):
-        return ""
-    try:
-        with Path(first).open("rb") as file:
-            return file.read(FIRST_BYTES).decode("utf-8", "ignore")
-    except (OSError, ValueError):
-        return ""
+            yield family, kind

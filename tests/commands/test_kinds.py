@@ -11,10 +11,12 @@ from kit.engine.family import families
 from tests.commands.calling import bad, call, ring_of, written
 from tests.operators.samples import FOLDER
 
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 TABLE = "host_id,node_state,tokens,transition_state,version,fence_version\n"
 REQUESTS = "id,initiating_host,request_type,done\n"
 LOG = "INFO  2026-01-01 00:00:00,000 [shard 0] raft_topology - entered `lock` transition state\n"
 RING = "a description of a ring"
+TABLETS = "a dump of system.tablets"
 
 
 @pytest.mark.parametrize(
@@ -25,6 +27,11 @@ RING = "a description of a ring"
         (LOG, ["a coordinator's journal"]),
         ('{"nodes": []}', [RING]),
         ('[{"peer": "::1"}]', [RING]),
+        ("table_id,last_token,tablet_count,replicas\n", [TABLETS]),
+        ("table_id,last_token,replicas,stage,transition\n", [TABLETS]),
+        ('[{"keyspace_name": "ks", "replication": {}}]', [RING]),
+        ('[{"keyspace_name": "ks", "table_name": "t"}]', []),
+        ("keyspace_name,table_name\n", []),
         ("", []),
         ("[1, 2]", []),
         ('{"a": 1}', []),
@@ -40,6 +47,13 @@ def test_a_text_is_of_the_kinds_that_recognise_it(text: str, titles: list[str]) 
 def test_each_sample_of_the_tools_is_of_one_kind(path: Path) -> None:
     """Whatever nodetool prints, and each dump of the tables of a ring."""
     assert [kind.title for kind in kinds_of(path.read_text(encoding="utf-8"))] == [RING]
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("t*/*")), ids=lambda path: path.name)
+def test_each_dump_of_other_tables_is_of_one_kind(path: Path) -> None:
+    """Though it names keyspaces, datacenters or tokens, as a ring does."""
+    [kind] = kinds_of(path.read_text(encoding="utf-8"))
+    assert (kind.title == RING) == (path.name == "status.txt")
 
 
 def test_the_error_of_another_command_says_who_reads_the_file(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ replication of keyspaces, comes with the call.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +18,12 @@ from kit.edge.reading import read_text
 from kit.errors import BadInput
 from kit.operators.importers import nodetool_describering, nodetool_ring, nodetool_status
 from kit.operators.importers.cql import parse_keyspace
-from kit.operators.importers.dumps import parse_csv_rows, parse_json_rows, rows_listing
+from kit.operators.importers.dumps import (
+    KEYSPACE_COLUMNS,
+    parse_csv_rows,
+    parse_json_rows,
+    rows_listing,
+)
 from kit.operators.importers.listing import Health, Listing, Seen, bad_line
 from kit.operators.importers.merging import merge
 from kit.operators.importers.nodetool import name_order
@@ -40,10 +45,10 @@ FORMS = (
 )
 FIRST_LINES = 40  # a file shows its form in these
 MOST_LINES = 5_000_000
-KNOWN_COLUMNS = {"peer", "broadcast_address", "data_center", "keyspace_name"}
+NODE_COLUMNS = {"peer", "broadcast_address", "data_center"}
+KNOWN_COLUMNS = {*NODE_COLUMNS, "keyspace_name"}
 COLUMN = re.compile(rf'"(?:{"|".join(sorted(KNOWN_COLUMNS))})"\s*:')
-
-OWN = re.compile(rf'"(?:nodes|{"|".join(sorted(KNOWN_COLUMNS))})"\s*:')  # of JSON that is a ring
+NAME = re.compile(r'"(\w+)"\s*:')  # of a member of a JSON object
 
 
 class InFlight(Struct, frozen=True):
@@ -154,8 +159,16 @@ def listing_of(text: str, source: str) -> Listing:
 def is_ring(text: str) -> bool:
     """Whether a text, or its beginning, looks like one of the forms that tell of a ring."""
     if text.lstrip().startswith(("[", "{")):
-        return OWN.search(text) is not None
-    return _parser_of(text) is not None
+        names = set(NAME.findall(text))
+        return "nodes" in names or _of_a_ring(names)
+    _, first = _first_line(_head(text))
+    names = {name.strip() for name in first.split(",")}
+    return _of_a_ring(names) if names & KNOWN_COLUMNS else _parser_of(text) is not None
+
+
+def _of_a_ring(names: Set[str]) -> bool:
+    """Whether columns are those of nodes, or of keyspaces; many a table names its keyspace."""
+    return bool(names & NODE_COLUMNS) or set(KEYSPACE_COLUMNS) <= names
 
 
 def _head(text: str) -> list[str]:

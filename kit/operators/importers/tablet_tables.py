@@ -57,6 +57,8 @@ LOADS: Mapping[str, ColumnType] = {
 }
 NEEDED = ("table_id", "last_token", "replicas")
 STATIC = tuple(name for name, column in TABLETS.items() if column.static)
+OWN = (*STATIC, "new_replicas", "stage", "transition")
+"""Columns that are in no other table that has last tokens."""
 BYTES = {"csv": 5, "json": 12}
 """What Python takes for each character of a dump, measured on one of 200,000 tablets."""
 
@@ -118,7 +120,7 @@ TabletBytes = Mapping[str, Mapping[int, Mapping[str, int]]]
 
 def is_tablets(text: str) -> bool:
     """Whether a text, or its beginning, looks like a dump of ``system.tablets``."""
-    return "last_token" in text and "new_replicas" in text
+    return "last_token" in text and any(name in text for name in OWN)
 
 
 def is_sizes(text: str) -> bool:

@@ -119,6 +119,20 @@ def test_a_history_is_replayed_from_its_trace() -> None:
     assert Timeline.load(timeline.save()).state == timeline.state
 
 
+@pytest.mark.parametrize("name", ["sizes", "loads", "topology"])
+def test_a_file_that_no_rehearsal_reads_is_called_by_its_kind(name: str) -> None:
+    """A dump that goes beside another one, given in its place."""
+    with pytest.raises(BadInput) as caught:
+        kit.rehearse(FILES[name])
+    assert says(caught.value, "source | a dump of system.tablets; this looks like a dump of system")
+
+
+@pytest.mark.parametrize("dump", ["tablets.csv", "tablets.txt"])
+def test_a_dump_is_known_by_its_columns(dump: str) -> None:
+    """In both forms, though it names keyspaces as a dump of a ring does."""
+    assert len(rehearsed(dump=FIXTURES / dump).timeline.state.tablets) == 6
+
+
 @pytest.mark.parametrize(
     ("operations", "said"),
     [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-from inspect import unwrap
 from pathlib import Path
 from typing import Any
 
@@ -177,13 +176,10 @@ def test_it_is_shown_as_text(friday: DryRun) -> None:
     assert text.index("If one more node dies") < text.index("Bytes and streams\n")
 
 
-def test_the_public_name_opens_it() -> None:
-    """``kit.rehearse`` is the notebook's; the dry run as data keeps its own name."""
-    from kit.protocols.tcm.dry_run import plan
-    from kit.protocols.tcm.dry_run import player as live
-
-    assert unwrap(kit.rehearse) is live.rehearse
-    assert plan.dry_run is not kit.rehearse
+def test_the_public_name_opens_a_ring(friday: DryRun) -> None:
+    """``kit.rehearse`` hands rings to this family, whether a file or what was imported from it."""
+    assert isinstance(friday, DryRun)
+    assert type(kit.rehearse(FILES, JOIN, keyspaces=KS)) is DryRun
 
 
 def test_one_may_act_and_fork(friday: DryRun) -> None:
