@@ -138,8 +138,8 @@ def open_cluster(
         )
         for row in rows
     )
-    given = _checked(ClusterDescription(nodes, {"keyspace": rf} if rf else {}))
-    return given, (*opened.warnings, *untold)
+    cluster = _checked(ClusterDescription(nodes, {"keyspace": rf} if rf else {}))
+    return cluster, (*opened.warnings, *untold)
 
 
 def is_description(text: str) -> bool:
