@@ -171,5 +171,7 @@ def _broken(key: str, words: str) -> Frag:
 
 
 PICTURE = Panel("nodes", "Nodes and their groups", draw_picture, picture_text, still=True)
-ROWS = Panel("rows", "What each node has persisted", draw_rows, rows_text, still=True)
+ROWS = Panel(
+    *("rows", "What each node has persisted", draw_rows, rows_text), still=True, tab="Persisted"
+)
 BADGES = Panel("badges", "Status", draw_badges, still=True)

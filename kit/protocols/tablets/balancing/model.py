@@ -246,7 +246,7 @@ class Balance(Model[BalanceState, Any]):
 
     def milestone(self, before: BalanceState, action: Any, after: BalanceState) -> str | None:
         """The moment from which on the planner has nothing to do."""
-        return "even" if self.is_even(after) and not self.is_even(before) else None
+        return "no move left" if self.is_even(after) and not self.is_even(before) else None
 
     def describe(self, before: BalanceState, action: Any, after: BalanceState) -> str:
         """What the move did to the loads, and what the planner says of it."""

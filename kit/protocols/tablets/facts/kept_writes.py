@@ -38,8 +38,8 @@ class KeptWrite(Struct, frozen=True):
 class KeptWrites(Struct, frozen=True):
     """The comparison for the latest transition.
 
-    ``leaving`` and ``coming`` are its replicas. ``begun``: its streaming began; ``due``: its reads
-    are switched, or on their way back.
+    ``leaving`` and ``coming`` are its replicas; a repair has neither. ``begun``: its streaming
+    began; ``due``: its reads are switched, or on their way back.
     """
 
     leaving: tuple[str, ...]
@@ -51,16 +51,18 @@ class KeptWrites(Struct, frozen=True):
 
 def kept_writes(m: TabletRequests, s: StorageState, steps: Sequence[PassedStep]) -> KeptWrites:
     """Write by write: the leaving replicas as streaming began beside the new ones now."""
-    stages = path(m, s).stages
+    way = path(m, s)
+    if way.kind == "repair":
+        return KeptWrites((), (), True, False, ())
     began = next((each.after for each in reversed(steps) if _enters(m, each)), None)
-    if began is None or STREAMING not in stages:
+    if began is None or STREAMING not in way.stages:
         return KeptWrites((), (), False, False, ())
     view = m.newest(began).view
     leaving = _numbers(m, view.old_replicas & ~view.new_replicas)
     coming = _numbers(m, view.new_replicas & ~view.old_replicas)
     writes = (_kept(m, began, s, n, leaving, coming) for n in range(len(s.requests)))
     return KeptWrites(
-        *(_names(m, leaving), _names(m, coming), True, SWITCH in stages),
+        *(_names(m, leaving), _names(m, coming), True, SWITCH in way.stages),
         tuple(each for each, is_write in zip(writes, m.mutations, strict=True) if is_write),
     )
 

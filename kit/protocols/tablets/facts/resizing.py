@@ -11,7 +11,7 @@ from kit.protocols.tablets.resize import actions as act
 from kit.protocols.tablets.resize import steps
 from kit.protocols.tablets.resize.model import Resize
 from kit.protocols.tablets.resize.state import ResizeState
-from kit.protocols.tablets.resize.wording import resize_said
+from kit.protocols.tablets.resize.wording import resize_said, tablets
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.resize import TARGET_SIZE, THRESHOLDS, TableSize, Thresholds
 
@@ -113,8 +113,8 @@ def _applied(
     m: Resize, before: ResizeState, action: act.ApplyView, after: ResizeState
 ) -> tuple[Flow, ...]:
     view = after.view
-    text = f"group 0 → {action.node}: {view.count} tablets, resize {view.resize_type}"
-    return (Flow("entry", LOG, host_spot(action.node), f"{view.count} tablets", text),)
+    text = f"group 0 → {action.node}: {tablets(view.count)}, resize {view.resize_type}"
+    return (Flow("entry", LOG, host_spot(action.node), tablets(view.count), text),)
 
 
 def _moved(

@@ -117,5 +117,6 @@ def decisions(
         (f"{average} %", each.resize_type, resize_said(each.reason))
         for average, each in zip(averages, made, strict=True)
     )
-    title = f"{counted(count, 'tablet')}, {initial} at first; under way: {SAID[under_way]}"
+    first = f", {initial} at first" if initial else ""
+    title = f"{counted(count, 'tablet')}{first}; under way: {SAID[under_way]}"
     return Sheet(title, ("average", "decision", "because"), rows)

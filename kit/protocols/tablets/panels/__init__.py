@@ -25,8 +25,8 @@ TRACKS = Views(
     (
         *(tracks.BADGES, tracks.GRID, tracks.NOW, tracks.STAGES, tracks.TABLE),
         *(tracks.SESSIONS, tracks.BARRIER, _of_model(sharding.SHARDER)),
-        *(_of_model(losses.LOSSES), _of_model(losses.REPAIRS), _of_model(plans.TRACKS_LOAD)),
-        *(plans.TRACKS_PLAN, *tracks.CLUSTER, LAMPS),
+        *(*tracks.CLUSTER, plans.TRACKS_PLAN, _of_model(plans.TRACKS_LOAD)),
+        *(_of_model(losses.LOSSES), _of_model(losses.REPAIRS), LAMPS),
     ),
     evidence=("now",),
     picture="grid",

@@ -73,7 +73,7 @@ def draw_badges(scene: Scene) -> Frag:
         sum(each.replicas for each in _loads(scene)),
         badge("plan", f"plan: {counted(moves, 'move')}", "busy")
         if moves
-        else badge("plan", "even"),
+        else badge("plan", "no move left"),
         badge("stuck", "a drain is stuck", "broken") if _plan(scene).stuck else None,
         counts="replicas",
     )

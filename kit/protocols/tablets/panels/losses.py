@@ -20,6 +20,10 @@ MOST_NAMED = 6  # tablets that a line names
 WIDTH, HEIGHT, EDGE, BAR = 380.0, 48.0, 6.0, 26.0
 MOST_RANGES = 48  # that are drawn; the words have all
 FATES = {1: "lives", 0: "no replica to spare", -1: "no quorum"}
+CLOCK = (
+    "A step is a day, and all was repaired on day 0. In tombstone mode timeout deleted rows may "
+    f"come back in a tablet that is not repaired within {GRACE} days (gc_grace_seconds)."
+)
 NO_WARNING = "Every tablet was repaired within the grace."
 
 
@@ -222,18 +226,18 @@ def _late(each: RepairedRange) -> str:
 
 
 def _clock(scene: Scene) -> str:
-    return (
-        f"Tombstone mode timeout, day {len(scene.way())} (a step is a day, all repaired on day 0): "
-        f"what a replica missed may come back, where no repair was within {GRACE} days, gc_grace."
-    )
+    return f"Day {len(scene.way())}. {CLOCK}"
 
 
 def repairs_text(scene: Scene) -> str:
-    """Write what is passed over, then who is warned of."""
+    """Write what is passed over, then who is warned of.
+
+    The day is left out: it is the Player's counter, and a new day alone changes nothing.
+    """
     ranges = facts.repair_map(scene.model, scene.state, scene.way())
     lines = [f"a primary-range repair now: {_summary(ranges)}"]
     lines += [_skipped(each) for each in ranges if each.skipped]
-    lines += [_clock(scene), *(_late(each) for each in ranges if each.late)]
+    lines += [CLOCK, *(_late(each) for each in ranges if each.late)]
     lines += [] if any(each.late for each in ranges) else [NO_WARNING]
     return "\n".join(f"  {line}" for line in lines)
 

@@ -145,12 +145,19 @@ def draw_readiness(scene: Scene) -> Frag:
         "readiness",
         h(
             "table",
-            h("caption", f"number {scene.state.map.resize_seq_number} is decided"),
+            h("caption", _caption(_line(scene))),
             heads("tablet", "replica", "storage", "number", ""),
-            h("tbody", [_replica(each) for each in rows.listed]),
+            h("tbody", [_replica(each, _line(scene).decided) for each in rows.listed]),
         ),
         draw_others(rows.others),
     )
+
+
+def _caption(now: ResizeLineFacts) -> str:
+    """What replicas have to show; a split alone waits for them."""
+    if now.decided == "split":
+        return f"the split waits until each replica shows number {now.number}"
+    return "no split is decided: no replica is waited for"
 
 
 def _look(each: Readiness) -> tuple[str, ...]:
@@ -161,14 +168,15 @@ def _storage(each: Readiness) -> str:
     return "divided" if each.divided else "whole"
 
 
-def _replica(each: Readiness) -> Frag:
+def _replica(each: Readiness, decided: str) -> Frag:
+    sign = bulb("…", "not ready") if decided == "split" else None
     return h(
         "tr",
         h("th", str(each.tablet), scope="row"),
         h("td", str(each.replica)),
         h("td", _storage(each)),
         h("td", str(each.number)),
-        h("td", bulb("✓", "ready") if each.is_ready else bulb("…", "not ready")),
+        h("td", bulb("✓", "ready") if each.is_ready else sign),
         k=f"ready:{each.tablet}:{each.replica}",
         data_of=f"tablet ks.t {each.tablet}",
     )

@@ -14,8 +14,8 @@ from kit.views.panel import Panel, Scene
 from kit.views.parts import heads, moved
 
 COLUMNS = ("key", "tablet", "has_replica()", "reads", "writes", "static", "")
-KINDS = {"holding": "holding its version", "auto_refreshing": "auto-refreshing"}
-NO_VERSION = "Two sharders are compared once the map has a second version."
+KINDS = {"holding": "holding its map", "auto_refreshing": "auto-refreshing"}
+NO_VERSION = "Two sharders are compared once there is a second map."
 
 
 def draw_sharder(scene: Scene) -> Frag:
@@ -86,9 +86,9 @@ def _both(scene: Scene, host: str) -> Iterator[Frag]:
         "table",
         h(
             "caption",
-            f"two sharders of {host}, made at version {len(maps) - 1}, asked for {key.key}",
+            f"two sharders of {host}, made of map {len(maps) - 1}, asked for {key.key}",
         ),
-        heads("sharder", "version", "reads", "writes", "a barrier"),
+        heads("sharder", "map", "reads", "writes", "a barrier"),
         h(
             "tbody",
             [
@@ -114,7 +114,7 @@ def _versions(scene: Scene) -> tuple[TabletMap, ...]:
 def _held(each: HeldVersion) -> tuple[str, ...]:
     waits = "does not wait: a guard is needed"
     if each.holds is not None:
-        waits = f"! waits for version {each.holds}"
+        waits = f"! waits for map {each.holds}"
     return str(each.version), str(each.reads), _shards(each.writes), waits
 
 
@@ -138,7 +138,7 @@ def _lines(scene: Scene) -> Iterator[str]:
         for sharder in facts.both_kinds(scene.model, maps, host, key):
             version, reads, writes, waits = _held(sharder)
             yield (
-                f"{host}, {key.key}, {KINDS[sharder.kind]}: version {version}, reads {reads}, "
+                f"{host}, {key.key}, {KINDS[sharder.kind]}: map {version}, reads {reads}, "
                 f"writes {writes}; a barrier {waits}"
             )
     if len(maps) < 2:

@@ -21,7 +21,7 @@ def draw_strips(scene: Scene) -> Frag:
         "stages in use",
         h(
             "table",
-            h("caption", "Stages that somebody works by; the newest is committed"),
+            h("caption", "Stages in use, the committed one first"),
             heads("version", *COLUMNS),
             h("tbody", [_row(row, before.get(row.index)) for row in reversed(rows)]),
         ),
@@ -37,7 +37,7 @@ def _before(scene: Scene) -> dict[int, StageInUse]:
 def _row(row: StageInUse, before: StageInUse | None) -> Frag:
     return h(
         "tr",
-        h("th", h("b", str(row.version)), h("small", _stage(row)), scope="row"),
+        h("th", h("b", str(row.version)), " ", h("small", _stage(row)), scope="row"),
         [h("td", words) for words in _cells(row)],
         k=f"stage:{row.index}",
         class_=moved(before is not None and before != row),

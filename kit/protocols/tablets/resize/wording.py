@@ -37,16 +37,16 @@ def resize_said(reason: resize.ResizeReason, said: Said = percents_said) -> str:
     match reason:
         case resize.AboveSplit(average, threshold):
             size, bound = said(average, threshold)
-            return f"{size} a tablet is above {bound}"
+            return f"an average of {size} is above {bound}"
         case resize.BelowMerge(average, threshold):
             size, bound = said(average, threshold)
-            return f"{size} a tablet is below {bound}"
+            return f"an average of {size} is below {bound}"
         case resize.WithinThresholds(average, lower, upper):
             size, low, high = said(average, lower, upper)
-            return f"{size} a tablet lies between {low} and {high}"
+            return f"an average of {size} lies between {low} and {high}"
         case resize.OppositeAfterwards(average, threshold):
             size, bound = said(average, threshold)
-            return f"the opposite would be needed afterwards: {size} a tablet, against {bound}"
+            return f"the opposite would be needed afterwards: an average of {size}, against {bound}"
         case resize.StillGrowing(count, initial):
             return f"the table is growing: {tablets(count)}, {initial} at first"
         case resize.SingleTablet(average, threshold):
@@ -75,7 +75,7 @@ def verb(action: Any) -> str:
 def milestone(before: ResizeState, after: ResizeState) -> str | None:
     """What changed for the whole table."""
     if before.map.count != after.map.count:
-        return f"{after.map.count} tablets"
+        return tablets(after.map.count)
     if before.map.resize_type != after.map.resize_type:
         return f"resize {after.map.resize_type}"
     return None
@@ -133,7 +133,7 @@ def readable(model: Resize, s: ResizeState) -> dict[str, str]:
         "resize_seq_number": str(s.map.resize_seq_number),
         "finalization": s.phase or "no",
         **{f"tablet {i}": _stores(s, i) for i in range(s.map.count)},
-        **{name: f"{s.views[i].count} tablets" for i, name in enumerate(model.names)},
+        **{name: tablets(s.views[i].count) for i, name in enumerate(model.names)},
     }
 
 

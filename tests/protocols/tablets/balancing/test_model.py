@@ -60,7 +60,7 @@ def test_the_planner_comes_to_an_end(name: str) -> None:
     assert all("In the plan: " in move.say for move in moves)
     m: Any = timeline.model
     assert m.is_even(timeline.state)
-    assert moves[-1].milestone == "even"
+    assert moves[-1].milestone == "no move left"
     assert "nothing to do" in panel(timeline, "plan")
 
 

@@ -40,8 +40,8 @@ def test_reasons_use_it() -> None:
     even = EvensOut(0.5, 0.4, 0.4500001, 0.45)
     assert "50.00000% and 40.00000% to 45.00001% and 45.00000%" in reason_said(even, "code")
     above = resize_said(AboveSplit(10 * GIB + GIB // 50, 10 * GIB), sizes_said)
-    assert above == "10.02 GiB a tablet is above 10.00 GiB"
-    assert resize_said(AboveSplit(101, 100)) == "101 % a tablet is above 100 %"
+    assert above == "an average of 10.02 GiB is above 10.00 GiB"
+    assert resize_said(AboveSplit(101, 100)) == "an average of 101 % is above 100 %"
     assert sizes_said(GIB, 5 * GIB) == ("1.0 GiB", "5.0 GiB")
     assert load_said(3.0, "seed") == "3"
     assert "A is to be emptied first" in reason_said(DrainsFirst("A"), "seed")

@@ -9,13 +9,16 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.breaches import PassedStep
+from kit.engine.registry import build, entry_of
+from kit.engine.timeline import Timeline
 from kit.protocols.storage.actions import Commit
 from kit.protocols.storage.rules.cells import timestamp
 from kit.protocols.tablets.facts.kept_writes import kept_writes
+from kit.protocols.tablets.panels.kept_writes import NONE_LEAVES
 from kit.protocols.tablets.requests.history import stage_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.fragment import Frag
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, scene_at
 from kit.views.registry import for_model
 from tests.protocols.tablets.requests.runs import built
 from tests.protocols.tablets.requests.test_stages_kept import Step, walks
@@ -115,3 +118,13 @@ def test_nothing_is_compared_where_nothing_is_copied() -> None:
     start = model.start()
     assert "begins with the stage streaming" in panel(model).text(Scene(model, start))
     assert not kept_writes(model, start, ()).begun
+
+
+def test_a_repair_has_nothing_to_compare() -> None:
+    """It changes no replica set and has no streaming: nobody is told to wait for that."""
+    [repair] = [one for one in entry_of("tablet").scenarios if one.name == "tablet-repaired"]
+    timeline = Timeline(build("tablet", repair.parameters))
+    tab = panel(timeline.model)
+    while timeline.forward() is not None:
+        assert tab.text(scene_at(timeline, timeline.at)).strip() == NONE_LEAVES
+    assert len(timeline.moments) > 20

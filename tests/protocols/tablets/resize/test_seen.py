@@ -300,3 +300,13 @@ def test_siblings_that_are_together_travel_as_one() -> None:
     model, (_, _, _, before, after) = steps[-1].model, steps
     action = model.find(before.state, begun[-1])[0]
     assert "tablets 0 and 1 moves" in model.describe(before.state, action, after.state)
+
+
+def test_a_merge_waits_for_no_replica() -> None:
+    """Readiness is of a split: in a merge no row of it has the sign of what is missing."""
+    given = {"tablets": ("A", "A"), "nodes": 1, "size": 40, "shrinks": 2}
+    merging = last(given, "resize")
+    assert lines(merging, "resize")["decision"] == "merge, number 1"
+    row = drawn(merging, "readiness", "ready:0:A:0")
+    assert row is not None
+    assert "…" not in row.text()

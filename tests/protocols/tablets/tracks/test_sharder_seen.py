@@ -134,16 +134,16 @@ def test_two_sharders_stand_side_by_side() -> None:
     """
     timeline = started(WITHIN, *MOVE)
     panel, scene = seen(timeline)
-    assert "once the map has a second version" in panel.text(scene)
+    assert "once there is a second map" in panel.text(scene)
     assert not _sharders(panel.draw(scene))
     until(timeline, "write_both_read_new")
     both = _kinds(timeline, "A")
-    assert both["holding"] == ["4", "0", "0, 1", "! waits for version 4"]
+    assert both["holding"] == ["4", "0", "0, 1", "! waits for map 4"]
     assert both["auto_refreshing"] == ["5", "1", "0, 1", "does not wait: a guard is needed"]
     assert _kinds(timeline, "B")["holding"][1:3] == ["1", "1"]
     panel, scene = seen(timeline)
     own = next(each.key for each in keys(2) if each.tablet == 0)
-    line = f"A, {own}, holding its version: version 4, reads 0, writes 0, 1; a barrier ! waits"
+    line = f"A, {own}, holding its map: map 4, reads 0, writes 0, 1; a barrier ! waits"
     assert line in panel.text(scene)
 
 
