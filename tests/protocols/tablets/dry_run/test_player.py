@@ -150,6 +150,19 @@ def test_a_file_that_no_rehearsal_reads_is_called_by_its_kind(name: str) -> None
     assert says(caught.value, "source | a dump of system.tablets; this looks like a dump of system")
 
 
+def test_a_file_that_shows_no_kind_is_read_as_the_arguments_say(tmp_path: Path) -> None:
+    """One that is not there, and one without its header, are refused by who should read them."""
+    headless = tmp_path / "tablets.csv"
+    headless.write_text(DUMP.read_text("utf-8").split("\n", 1)[1], "utf-8")
+    for dump, said in ((tmp_path / "none.csv", "dump | readable file"), (headless, "line 1")):
+        with pytest.raises(BadInput) as caught:
+            rehearsed(dump=dump)
+        assert says(caught.value, said), caught.value
+    with pytest.raises(BadInput) as caught:
+        kit.rehearse(DUMP, topolgy=FILES["topology"])
+    assert says(caught.value, "rehearse | topolgy | a dump of system.tablets takes")
+
+
 @pytest.mark.parametrize("dump", ["tablets.csv", "tablets.txt"])
 def test_a_dump_is_known_by_its_columns(dump: str) -> None:
     """In both forms, though it names keyspaces as a dump of a ring does."""
